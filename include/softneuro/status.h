@@ -1,0 +1,114 @@
+// Status and Result<T>: how every fallible call of SoftNeuro answers.
+//
+// The library never prints, aborts or lets an exception escape. A failed call returns a code, for
+// programs, and a message, for people, that says what failed, where, and what to do about it.
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "softneuro/export.h"
+
+namespace softneuro {
+
+// Values are part of the C ABI (c_api.h): append only.
+enum class StatusCode : int {
+  ok = 0,
+  invalid_argument = 1,  // the caller's input is wrong: name, shape, data type, option
+  invalid_model = 2,     // a model or .dnn file contradicts itself
+  unsupported = 3,       // meaningful, but nothing here can do it
+  not_found = 4,         // a file, layer, tensor or routine of that name does not exist
+  out_of_memory = 5,     // an allocator refused
+  io_error = 6,          // the operating system refused a file operation
+  corrupt_file = 7,      // a file is truncated or its checksum does not match
+  cancelled = 8,         // the caller asked to stop
+  incompatible = 9,      // a file or plugin of another version
+  internal = 10,         // a defect of SoftNeuro: please report it with the message
+};
+
+// "invalid_argument", …
+SN_API const char* to_string(StatusCode code);
+
+// Cheap while ok (no allocation). Thread compatible, like std::string.
+class [[nodiscard]] Status {
+ public:
+  Status() noexcept = default;
+  Status(StatusCode code, std::string message) noexcept
+      : code_(code), message_(std::move(message)) {}
+
+  bool ok() const noexcept { return code_ == StatusCode::ok; }
+  explicit operator bool() const noexcept { return ok(); }
+  StatusCode code() const noexcept { return code_; }
+  // One line for people; empty while ok.
+  const std::string& message() const noexcept { return message_; }
+  // The same error with "context: " put before its message; ok stays ok.
+  Status with_context(std::string_view context) &&;
+
+ private:
+  StatusCode code_ = StatusCode::ok;
+  std::string message_;
+};
+
+inline Status Status::with_context(std::string_view context) && {
+  if (!ok()) message_ = std::string(context) + ": " + message_;
+  return std::move(*this);
+}
+
+// Thrown by Result::value() only, that is, only from code compiled into the user's program.
+class StatusError : public std::runtime_error {
+ public:
+  explicit StatusError(const Status& status)
+      : std::runtime_error(status.message()), status_(status) {}
+  const Status& status() const noexcept { return status_; }
+
+ private:
+  Status status_;
+};
+
+// A value, or the Status that says why there is none.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit
+  Result(Status status) : status_(std::move(status)) {  // NOLINT: implicit
+    if (status_.ok()) status_ = Status(StatusCode::internal, "Result without a value");
+  }
+
+  bool ok() const noexcept { return value_.has_value(); }
+  explicit operator bool() const noexcept { return ok(); }
+  const Status& status() const noexcept { return status_; }
+
+  // Precondition: ok().
+  T& operator*() & noexcept { return *value_; }
+  const T& operator*() const& noexcept { return *value_; }
+  T&& operator*() && noexcept { return *std::move(value_); }
+  T* operator->() noexcept { return &*value_; }
+  const T* operator->() const noexcept { return &*value_; }
+
+  // The value; throws StatusError if there is none (terminates where exceptions are off).
+  T& value() & {
+    require();
+    return *value_;
+  }
+  T&& value() && {
+    require();
+    return *std::move(value_);
+  }
+
+ private:
+  void require() const {
+    if (ok()) return;
+#if defined(__cpp_exceptions)
+    throw StatusError(status_);
+#else
+    __builtin_trap();
+#endif
+  }
+
+  Status status_;
+  std::optional<T> value_;
+};
+
+}  // namespace softneuro

@@ -1,0 +1,120 @@
+// Tensor: data type, layout, shape and bytes (the paper's "blob").
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+#include "softneuro/allocator.h"
+#include "softneuro/shape.h"
+#include "softneuro/status.h"
+#include "softneuro/types.h"
+
+namespace softneuro {
+
+// What a quantised tensor's integers mean: real = scale · (q − zero_point).
+// One pair for the tensor, or one per index of `axis`.
+struct Quantization {
+  bool is_signed = true;
+  int axis = -1;                          // −1: per tensor, else per index of this axis
+  std::vector<float> scales;              // one, or shape[axis] many; each > 0
+  std::vector<std::int32_t> zero_points;  // as many as scales
+};
+
+// The data type that maps from a C++ type; undefined for others.
+template <class T>
+constexpr DataType data_type_of() noexcept {
+  using U = std::remove_cv_t<T>;
+  if constexpr (std::is_same_v<U, float>)
+    return DataType::float32;
+  else if constexpr (std::is_same_v<U, double>)
+    return DataType::float64;
+  else if constexpr (std::is_same_v<U, Half>)
+    return DataType::float16;
+  else if constexpr (std::is_same_v<U, BFloat16>)
+    return DataType::bfloat16;
+  else if constexpr (std::is_same_v<U, std::int8_t>)
+    return DataType::int8;
+  else if constexpr (std::is_same_v<U, std::uint8_t>)
+    return DataType::uint8;
+  else if constexpr (std::is_same_v<U, std::int16_t>)
+    return DataType::int16;
+  else if constexpr (std::is_same_v<U, std::uint16_t>)
+    return DataType::uint16;
+  else if constexpr (std::is_same_v<U, std::int32_t>)
+    return DataType::int32;
+  else if constexpr (std::is_same_v<U, std::uint32_t>)
+    return DataType::uint32;
+  else if constexpr (std::is_same_v<U, std::int64_t>)
+    return DataType::int64;
+  else if constexpr (std::is_same_v<U, std::uint64_t>)
+    return DataType::uint64;
+  else if constexpr (std::is_same_v<U, bool>)
+    return DataType::boolean;
+  else
+    return DataType::undefined;
+}
+
+// A handle: copies share the same bytes. Owns them (create), borrows them from the caller
+// (borrow: the caller keeps them alive), or shares an owner such as a file mapping (share).
+// Thread compatible: concurrent reads are safe.
+class SN_API Tensor {
+ public:
+  Tensor() noexcept = default;  // empty: undefined data type, no bytes
+
+  // Uninitialised memory from `allocator`, aligned to kTensorAlignment.
+  static Result<Tensor> create(DataType type, const Shape& shape,
+                               Allocator& allocator = default_allocator(),
+                               Layout layout = Layout::plain) noexcept;
+  // Writable memory of the caller. `bytes` is checked against type, shape and layout.
+  static Result<Tensor> borrow(DataType type, const Shape& shape, void* data, std::size_t bytes,
+                               Layout layout = Layout::plain) noexcept;
+  // Read-only memory of the caller; mutable_data() gives null.
+  static Result<Tensor> borrow_const(DataType type, const Shape& shape, const void* data,
+                                     std::size_t bytes, Layout layout = Layout::plain) noexcept;
+  // Read-only memory that stays valid as long as `owner` lives (a file mapping).
+  static Result<Tensor> share(DataType type, const Shape& shape, const void* data,
+                              std::size_t bytes, std::shared_ptr<const void> owner,
+                              Layout layout = Layout::plain) noexcept;
+
+  bool empty() const noexcept { return type_ == DataType::undefined; }
+  DataType data_type() const noexcept { return type_; }
+  Layout layout() const noexcept { return layout_; }
+  const Shape& shape() const noexcept { return shape_; }
+  std::int64_t elements() const noexcept { return shape_.elements(); }
+  std::size_t bytes() const noexcept { return bytes_; }
+  const void* data() const noexcept { return data_; }
+  void* mutable_data() noexcept { return writable_ ? const_cast<void*>(data_) : nullptr; }
+
+  // Typed views over all elements; empty if T is not this tensor's data type.
+  template <class T>
+  std::span<const T> values() const noexcept {
+    if (data_type_of<T>() != type_) return {};
+    return {static_cast<const T*>(data_), bytes_ / sizeof(T)};
+  }
+  template <class T>
+  std::span<T> mutable_values() noexcept {
+    if (data_type_of<T>() != type_ || !writable_) return {};
+    return {static_cast<T*>(const_cast<void*>(data_)), bytes_ / sizeof(T)};
+  }
+
+  // A deep copy in memory from `allocator`.
+  Result<Tensor> clone(Allocator& allocator = default_allocator()) const noexcept;
+  // The same bytes under another shape of as many elements. Plain layout only.
+  Result<Tensor> reshaped(const Shape& shape) const noexcept;
+
+ private:
+  DataType type_ = DataType::undefined;
+  Layout layout_ = Layout::plain;
+  bool writable_ = false;
+  Shape shape_;
+  std::size_t bytes_ = 0;
+  const void* data_ = nullptr;
+  std::shared_ptr<const void> owner_;
+};
+
+// Bytes that a tensor takes, with the padding of its layout; −1 if that overflows.
+SN_API std::int64_t storage_bytes(DataType type, const Shape& shape, Layout layout) noexcept;
+
+}  // namespace softneuro

@@ -1,0 +1,71 @@
+// Data types, layouts and devices: the three parts of a tensor's format (design: "Format").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "softneuro/export.h"
+
+namespace softneuro {
+
+// Values are part of the .dnn format and of the C ABI: append only.
+enum class DataType : std::uint8_t {
+  undefined = 0,
+  float32 = 1,
+  float16 = 2,   // IEEE 754 binary16
+  bfloat16 = 3,  // upper half of a float32
+  float64 = 4,
+  int8 = 5,
+  uint8 = 6,
+  int16 = 7,
+  uint16 = 8,
+  int32 = 9,
+  uint32 = 10,
+  int64 = 11,
+  uint64 = 12,
+  boolean = 13,  // one byte, 0 or 1
+  qint8 = 14,    // 8 bits that mean scale · (q − zero_point); see Quantization
+};
+inline constexpr int kDataTypeCount = 15;
+
+// Bytes of one element; 0 for undefined.
+SN_API std::size_t size_of(DataType type) noexcept;
+// "float32", …; "undefined".
+SN_API const char* to_string(DataType type) noexcept;
+// The inverse; undefined if the name is unknown.
+SN_API DataType parse_data_type(std::string_view name) noexcept;
+SN_API bool is_float(DataType type) noexcept;    // float16, bfloat16, float32, float64
+SN_API bool is_integer(DataType type) noexcept;  // signed or not; neither boolean nor qint8
+
+// How the logical dimensions N, C, spatial… lie in memory. Shapes are always logical (N, C, …).
+enum class Layout : std::uint8_t {
+  plain = 0,          // row-major in the logical order
+  channels_last = 1,  // N, spatial…, C
+  nchw8c = 2,         // N, ⌈C/8⌉, spatial…, 8; the tail of the last block is zero
+  nchw16c = 3,        // N, ⌈C/16⌉, spatial…, 16; the tail of the last block is zero
+};
+inline constexpr int kLayoutCount = 4;
+
+// "plain", "nhwc", "nchw8c", "nchw16c".
+SN_API const char* to_string(Layout layout) noexcept;
+// Channels per block: 8 or 16 for the blocked layouts, else 1.
+SN_API int block_of(Layout layout) noexcept;
+
+enum class Device : std::uint8_t { cpu = 0, cuda = 1 };
+SN_API const char* to_string(Device device) noexcept;
+
+// IEEE 754 binary16 as storage. Conversions round to nearest even; NaN stays NaN.
+struct Half {
+  std::uint16_t bits = 0;
+};
+// The upper half of a float32 as storage. Conversions round to nearest even; NaN stays NaN.
+struct BFloat16 {
+  std::uint16_t bits = 0;
+};
+SN_API float to_float(Half value) noexcept;
+SN_API float to_float(BFloat16 value) noexcept;
+SN_API Half to_half(float value) noexcept;
+SN_API BFloat16 to_bfloat16(float value) noexcept;
+
+}  // namespace softneuro

@@ -1,0 +1,41 @@
+// parallel_for over a ThreadPool, without allocation.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "softneuro/thread_pool.h"
+
+namespace softneuro {
+
+// Calls f(i) for each i in [0, count). f must not throw. How the work is cut must depend on the
+// problem only, never on the number of threads, wherever that could change a result's bits.
+template <class F>
+void parallel_for(ThreadPool& pool, std::int64_t count, F&& f) noexcept {
+  if (count <= 0) return;
+  if (count == 1 || pool.concurrency() == 1) {
+    for (std::int64_t i = 0; i < count; ++i) f(i);
+    return;
+  }
+  using Fn = std::remove_reference_t<F>;
+  pool.run(
+      static_cast<std::size_t>(count),
+      [](void* context, std::size_t i) {
+        (*static_cast<Fn*>(context))(static_cast<std::int64_t>(i));
+      },
+      const_cast<void*>(static_cast<const void*>(&f)));
+}
+
+// Calls f(first, last) on consecutive pieces of [0, count), each of at least `grain` (but the
+// last). Pieces depend on count and grain only.
+template <class F>
+void parallel_ranges(ThreadPool& pool, std::int64_t count, std::int64_t grain, F&& f) noexcept {
+  if (count <= 0) return;
+  grain = std::max<std::int64_t>(grain, 1);
+  const std::int64_t pieces = std::clamp<std::int64_t>(count / grain, 1, 64);
+  parallel_for(pool, pieces,
+               [&](std::int64_t p) { f(count * p / pieces, count * (p + 1) / pieces); });
+}
+
+}  // namespace softneuro

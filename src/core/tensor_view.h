@@ -1,0 +1,26 @@
+// TensorView: a tensor as a running kernel sees it. Plain data, owns nothing.
+#pragma once
+
+#include "softneuro/tensor.h"
+
+namespace softneuro {
+
+struct TensorView {
+  DataType type = DataType::undefined;  // undefined: a left-out optional input or output
+  Layout layout = Layout::plain;
+  Shape shape;           // logical
+  void* data = nullptr;  // never written through for inputs
+
+  template <class T>
+  const T* as() const noexcept {
+    return static_cast<const T*>(data);
+  }
+  template <class T>
+  T* as_mutable() const noexcept {
+    return static_cast<T*>(data);
+  }
+  std::int64_t elements() const noexcept { return shape.elements(); }
+  bool present() const noexcept { return type != DataType::undefined; }
+};
+
+}  // namespace softneuro
