@@ -88,6 +88,8 @@ struct LayerType {
   std::uint32_t value_inputs = 0;
   // The output is the input's bytes under another shape (reshape, identity…): planned as a view.
   bool is_view = false;
+  // Outputs depend on the shapes of the inputs only (shape, size): folded while planning.
+  bool reads_shape_only = false;
   // Output shapes depend on input data even beyond value inputs (nonzero, unique…): the kernel
   // asks the context for memory of the right size at run time.
   bool data_dependent_output = false;

@@ -1,0 +1,24 @@
+// Running one layer apart from any plan: constant folding and shape arithmetic while planning.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/registry.h"
+
+namespace softneuro {
+
+// The problem that `layer` poses for given inputs: shapes and data types of the outputs come from
+// LayerType::infer. `inputs` are in layer.inputs' order, with value set wherever it is known.
+// invalid_model if the layer contradicts its inputs; the message names the layer.
+SN_INTREE Result<Problem> make_problem(const Layer& layer, std::vector<TensorSpec> inputs);
+
+// Computes `layer` on the calling thread with the default routine. `inputs` are in layer.inputs'
+// order, empty tensors for left-out ones; outputs likewise. Inputs must be in the plain layout.
+// out_of_memory rather than making outputs larger than `max_bytes`.
+SN_INTREE Result<std::vector<Tensor>> evaluate(const Registry& registry, const Layer& layer,
+                                               std::span<const Tensor> inputs,
+                                               Allocator& allocator = default_allocator(),
+                                               std::int64_t max_bytes = INT64_MAX);
+
+}  // namespace softneuro
