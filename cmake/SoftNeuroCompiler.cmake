@@ -1,0 +1,122 @@
+# Compiler, linker and ccache settings. Targets take them by softneuro_target_defaults().
+
+include(CheckCXXCompilerFlag)
+include(CheckLinkerFlag)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+endif()
+
+string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" _processor)
+if(_processor MATCHES "^(x86_64|amd64)$")
+  set(SOFTNEURO_ARCH x86_64)
+elseif(_processor MATCHES "^(aarch64|arm64)$")
+  set(SOFTNEURO_ARCH aarch64)
+else()
+  set(SOFTNEURO_ARCH other)
+endif()
+
+# ccache. Precompiled headers need the two sloppiness values and -fpch-preprocess; the base
+# directory and the prefix map let several checkouts of the project share one cache.
+if(SOFTNEURO_CCACHE)
+  find_program(CCACHE_PROGRAM ccache)
+  mark_as_advanced(CCACHE_PROGRAM)
+  if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+        CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE_PROGRAM})
+  endif()
+endif()
+
+if(SOFTNEURO_LINKER STREQUAL "auto")
+  set(_linkers mold lld)
+else()
+  set(_linkers ${SOFTNEURO_LINKER})
+endif()
+set(SOFTNEURO_LINKER_FLAG "")
+foreach(_linker IN LISTS _linkers)
+  if(NOT SOFTNEURO_LINKER_FLAG)
+    check_linker_flag(CXX "-fuse-ld=${_linker}" SOFTNEURO_HAS_LINKER_${_linker})
+    if(SOFTNEURO_HAS_LINKER_${_linker})
+      set(SOFTNEURO_LINKER_FLAG "-fuse-ld=${_linker}")
+    endif()
+  endif()
+endforeach()
+
+set(SOFTNEURO_COMPILE_OPTIONS
+    # Products and sums are rounded as written, so that the naive routines give the same bits on
+    # every machine; files for one instruction set may fuse (SoftNeuroIsa.cmake).
+    -fno-math-errno -ffp-contract=off
+    # No address of this machine in the binaries, and objects that ccache can share.
+    "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND SOFTNEURO_PCH)
+  list(APPEND SOFTNEURO_COMPILE_OPTIONS -fpch-preprocess)
+endif()
+
+set(SOFTNEURO_WARNINGS
+    -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
+    -Wunused -Wvla -Wimplicit-fallthrough)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Designated initialisers of option structs leave out what keeps its default.
+  list(APPEND SOFTNEURO_WARNINGS -Wno-missing-field-initializers -Wduplicated-cond -Wlogical-op)
+else()
+  list(APPEND SOFTNEURO_WARNINGS -Wno-missing-field-initializers)
+endif()
+if(SOFTNEURO_WERROR)
+  list(APPEND SOFTNEURO_WARNINGS -Werror)
+endif()
+
+set(SOFTNEURO_SANITIZE_OPTIONS "")
+if(SOFTNEURO_SANITIZE)
+  set(SOFTNEURO_SANITIZE_OPTIONS
+      -fsanitize=${SOFTNEURO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+endif()
+
+# Settings that every target of this build shares. WITH_WARNINGS is for our own sources; generated
+# ones go without.
+function(softneuro_target_defaults target)
+  cmake_parse_arguments(arg "NO_WARNINGS" "" "" ${ARGN})
+  set_target_properties(${target} PROPERTIES
+    CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
+    C_STANDARD 11 C_EXTENSIONS OFF
+    CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+    POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANGUAGE:CXX>:${SOFTNEURO_COMPILE_OPTIONS}>"
+    "$<$<COMPILE_LANGUAGE:CXX>:${SOFTNEURO_SANITIZE_OPTIONS}>")
+  if(arg_NO_WARNINGS)
+    target_compile_options(${target} PRIVATE -w)
+  else()
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${SOFTNEURO_WARNINGS}>")
+  endif()
+  target_link_options(${target} PRIVATE ${SOFTNEURO_SANITIZE_OPTIONS} ${SOFTNEURO_LINKER_FLAG})
+endfunction()
+
+# Settings of the runtime's own code: the libraries that it wraps, and the edge build.
+function(softneuro_runtime_defaults target)
+  target_compile_definitions(${target} PRIVATE
+    SOFTNEURO_BUILDING
+    SOFTNEURO_VERSION="${PROJECT_VERSION}"
+    SOFTNEURO_VERSION_MAJOR=${PROJECT_VERSION_MAJOR}
+    SOFTNEURO_VERSION_MINOR=${PROJECT_VERSION_MINOR}
+    SOFTNEURO_VERSION_PATCH=${PROJECT_VERSION_PATCH}
+    XXH_INLINE_ALL
+    FLATBUFFERS_MAX_ALIGNMENT=64
+    EIGEN_MPL2_ONLY EIGEN_DONT_PARALLELIZE
+    $<$<NOT:$<CONFIG:Debug>>:EIGEN_NO_DEBUG>
+    $<$<BOOL:${BUILD_SHARED_LIBS}>:SOFTNEURO_SHARED>
+    $<$<BOOL:${SOFTNEURO_EDGE}>:SOFTNEURO_EDGE SOFTNEURO_NO_PLUGINS SOFTNEURO_NO_TUNER
+                                FMT_EXCEPTIONS=0>)
+  if(SOFTNEURO_EDGE)
+    target_compile_options(${target} PRIVATE
+      -fno-exceptions -fno-rtti -Os -ffunction-sections -fdata-sections
+      -fno-asynchronous-unwind-tables)
+  endif()
+endfunction()

@@ -1,0 +1,40 @@
+# Everything that can be switched, in one place.
+
+option(BUILD_SHARED_LIBS "Build libsoftneuro as a shared library" ON)
+option(SOFTNEURO_EDGE
+       "Smallest runtime: static, no importer, no plugin loader, no tuner, no exceptions" OFF)
+option(SOFTNEURO_CUDA "Build the CUDA routines where the toolkit is found" OFF)
+
+option(SOFTNEURO_IMPORT "Build the model importers (needs protobuf)" ON)
+option(SOFTNEURO_TOOLS "Build the softneuro command" ${PROJECT_IS_TOP_LEVEL})
+option(SOFTNEURO_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(SOFTNEURO_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(SOFTNEURO_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(SOFTNEURO_INSTALL "Generate the install rules" ${PROJECT_IS_TOP_LEVEL})
+
+option(SOFTNEURO_WERROR "Treat warnings as errors" OFF)
+option(SOFTNEURO_PCH "Precompile the heavy standard headers" ON)
+option(SOFTNEURO_CCACHE "Compile through ccache where it is found" ${PROJECT_IS_TOP_LEVEL})
+set(SOFTNEURO_SANITIZE "" CACHE STRING
+    "Sanitizers for everything, as for -fsanitize: address,undefined or thread")
+set(SOFTNEURO_LINKER "" CACHE STRING "Linker for -fuse-ld; auto takes mold or lld where found")
+
+# Tests read models from a folder beside the checkout and skip, with a message, where it is absent.
+set(_shared "")
+foreach(_candidate IN ITEMS shared ../shared ../../shared)
+  if(NOT _shared AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${_candidate}/models/MANIFEST.md")
+    get_filename_component(_shared "${CMAKE_CURRENT_SOURCE_DIR}/${_candidate}" ABSOLUTE)
+  endif()
+endforeach()
+set(SOFTNEURO_SHARED_DIR "${_shared}" CACHE PATH
+    "Folder with the models/ and suites/ that the larger tests read")
+
+if(SOFTNEURO_EDGE)
+  # What a small device does not need is not an option there.
+  set(BUILD_SHARED_LIBS OFF)
+  set(SOFTNEURO_IMPORT OFF)
+  set(SOFTNEURO_TOOLS OFF)
+  set(SOFTNEURO_TESTS OFF)
+  set(SOFTNEURO_BENCH OFF)
+  set(SOFTNEURO_CUDA OFF)
+endif()

@@ -1,0 +1,46 @@
+# cmake -D BUILD_DIR=… -D WORK_DIR=… -D SOURCE_DIR=… … -P build_consumer.cmake
+# Installs the build into WORK_DIR/prefix, moves it, and builds two users of it that know nothing
+# but the prefix: a CMake project (find_package) and a C program (pkg-config).
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output
+                  ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    string(REPLACE ";" " " command "${ARGN}")
+    message(FATAL_ERROR "${command}\nfailed (${status}):\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE "${WORK_DIR}")
+file(MAKE_DIRECTORY "${WORK_DIR}")
+run("${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${WORK_DIR}/installed" --config "${CONFIG}")
+# An installed tree may be put elsewhere.
+file(RENAME "${WORK_DIR}/installed" "${WORK_DIR}/prefix")
+set(prefix "${WORK_DIR}/prefix")
+
+run("${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${SOURCE_DIR}" -B "${WORK_DIR}/cmake"
+    "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_BUILD_TYPE=${CONFIG}"
+    "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}")
+run("${CMAKE_COMMAND}" --build "${WORK_DIR}/cmake" --config "${CONFIG}")
+run("${WORK_DIR}/cmake/consumer")
+message(STATUS "find_package: ${output}")
+run("${WORK_DIR}/cmake/consumer_c")
+message(STATUS "find_package, C: ${output}")
+
+find_program(pkg_config NAMES pkg-config pkgconf)
+if(NOT pkg_config)
+  message(STATUS "pkg-config not found: its file was not tried")
+  return()
+endif()
+set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
+if(SHARED)
+  run("${pkg_config}" --cflags --libs softneuro)
+else()
+  run("${pkg_config}" --static --cflags --libs softneuro)
+endif()
+separate_arguments(flags UNIX_COMMAND "${output}")
+run("${C_COMPILER}" -std=c11 -Wall -Wextra -Wpedantic -Werror "${SOURCE_DIR}/consumer.c"
+    -o "${WORK_DIR}/from_pkg_config" ${flags} "-Wl,-rpath,${prefix}/${LIBDIR}")
+run("${WORK_DIR}/from_pkg_config")
+message(STATUS "pkg-config, C: ${output}")
