@@ -112,6 +112,9 @@ SN_INTREE double apply(BinaryOp op, double a, double b) noexcept;
 SN_INTREE std::int64_t apply_integer(UnaryOp op, std::int64_t x, double alpha,
                                      double beta) noexcept;
 SN_INTREE std::int64_t apply_integer(BinaryOp op, std::int64_t a, std::int64_t b) noexcept;
+// For uint64, whose upper half int64 does not hold.
+SN_INTREE std::uint64_t apply_unsigned(UnaryOp op, std::uint64_t x, double alpha,
+                                       double beta) noexcept;
 SN_INTREE std::uint64_t apply_unsigned(BinaryOp op, std::uint64_t a, std::uint64_t b) noexcept;
 
 }  // namespace softneuro
