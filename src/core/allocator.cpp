@@ -1,0 +1,66 @@
+#include "softneuro/allocator.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+namespace softneuro {
+namespace {
+
+class SystemAllocator final : public Allocator {
+ public:
+  void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+    if (alignment < sizeof(void*)) alignment = sizeof(void*);
+    void* pointer = nullptr;
+    return posix_memalign(&pointer, alignment, bytes) == 0 ? pointer : nullptr;
+  }
+  void deallocate(void* pointer, std::size_t) noexcept override { std::free(pointer); }
+};
+
+// Never destroyed: tensors of static storage duration may outlive everything else.
+alignas(SystemAllocator) unsigned char g_storage[sizeof(SystemAllocator)];
+
+class SpinGuard {
+ public:
+  explicit SpinGuard(bool& flag) noexcept : flag_(flag) {
+    while (__atomic_test_and_set(&flag_, __ATOMIC_ACQUIRE)) {
+    }
+  }
+  ~SpinGuard() { __atomic_clear(&flag_, __ATOMIC_RELEASE); }
+
+ private:
+  bool& flag_;
+};
+
+}  // namespace
+
+Allocator::~Allocator() = default;
+
+Allocator& default_allocator() noexcept {
+  static SystemAllocator* const allocator = new (g_storage) SystemAllocator;
+  return *allocator;
+}
+
+FixedArenaAllocator::FixedArenaAllocator(void* memory, std::size_t bytes) noexcept
+    : base_(static_cast<std::byte*>(memory)), capacity_(bytes) {}
+
+void* FixedArenaAllocator::allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  const SpinGuard guard(lock_);
+  const auto start = reinterpret_cast<std::uintptr_t>(base_);
+  const std::uintptr_t aligned = (start + used_ + alignment - 1) & ~(alignment - 1);
+  const std::size_t offset = aligned - start;
+  if (offset > capacity_ || bytes > capacity_ - offset) return nullptr;
+  used_ = offset + bytes;
+  if (used_ > peak_) peak_ = used_;
+  ++live_;
+  return base_ + offset;
+}
+
+void FixedArenaAllocator::deallocate(void* pointer, std::size_t bytes) noexcept {
+  const SpinGuard guard(lock_);
+  auto* piece = static_cast<std::byte*>(pointer);
+  if (piece + bytes == base_ + used_) used_ = static_cast<std::size_t>(piece - base_);
+  if (--live_ == 0) used_ = 0;
+}
+
+}  // namespace softneuro
