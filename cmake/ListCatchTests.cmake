@@ -1,5 +1,7 @@
 # Read by ctest: lists TEST_PROGRAM's cases and adds each as a test, see SoftNeuroTests.cmake.
 
+cmake_policy(VERSION 3.25)
+
 if(NOT EXISTS "${TEST_PROGRAM}")
   get_filename_component(name "${TEST_PROGRAM}" NAME)
   add_test(${name}_not_built "${TEST_PROGRAM}")

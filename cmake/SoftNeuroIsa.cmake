@@ -23,7 +23,7 @@
 set(SOFTNEURO_ISA_SETS "")
 set(SOFTNEURO_ISA_VARIANTS "")
 if(SOFTNEURO_ARCH STREQUAL "x86_64")
-  set(SOFTNEURO_ISA_SETS avx2 avx512 avx512vnni)
+  set(SOFTNEURO_ISA_SETS avx2 avx512)
   set(SOFTNEURO_ISA_VARIANTS avx2 avx512)
 endif()
 
@@ -31,10 +31,9 @@ set(SOFTNEURO_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(SOFTNEURO_ISA_FLAGS_avx512
     ${SOFTNEURO_ISA_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl
     -mprefer-vector-width=512)
-set(SOFTNEURO_ISA_FLAGS_avx512vnni ${SOFTNEURO_ISA_FLAGS_avx512} -mavx512vnni)
 
 # Every suffix that this file knows, on any architecture: such a file is never baseline code.
-set(SOFTNEURO_ISA_SUFFIXES "avx2|avx512|avx512vnni")
+set(SOFTNEURO_ISA_SUFFIXES "avx2|avx512")
 
 # softneuro_split_by_isa(<files> <prefix>): sorts into <prefix>_baseline, <prefix>_variants
 # (*.isa.cpp) and <prefix>_<set>; files of sets that this architecture lacks are dropped.
@@ -71,6 +70,10 @@ function(softneuro_isa_object set out)
   target_compile_options(${target} PRIVATE
     ${SOFTNEURO_ISA_FLAGS_${set}} -ffp-contract=fast
     $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # GCC's own avx512fintrin.h sets these off when inlined (GCC bug 105593).
+    target_compile_options(${target} PRIVATE -Wno-uninitialized -Wno-maybe-uninitialized)
+  endif()
   target_compile_definitions(${target} PRIVATE SN_ISA=${set} SN_ISA_NAMESPACE=${set})
 
   string(LENGTH ${set} length)
