@@ -1,0 +1,106 @@
+// Net: a model, ready to be planned, run and saved.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "softneuro/session.h"
+#include "softneuro/thread_pool.h"
+
+namespace softneuro {
+
+class Graph;
+class Registry;
+
+enum class LogLevel : int { debug = 0, info = 1, warning = 2 };
+// Called from any thread that uses the net; must not throw.
+using LogCallback = std::function<void(LogLevel, std::string_view message)>;
+
+// How much of a .dnn file is checked before it is used. Structure (indices, sizes, cycles…) always
+// is; `full` also compares the checksums of the weights, which reads them all once.
+enum class Verify : int { full = 0, structure = 1 };
+
+struct NetOptions {
+  // Most threads that work for this net at once, the calling one included; 0: one per processor.
+  int threads = 0;
+  // The host's pool instead (then `threads` is ignored). Must outlive the net.
+  ThreadPool* thread_pool = nullptr;
+  // For tensors, weights and arenas. Must outlive the net and everything that comes from it.
+  Allocator* allocator = nullptr;
+  LogCallback log;
+  Verify verify = Verify::full;
+  // Shared libraries with routines (plugin.h), loaded in order. Nothing else is ever loaded.
+  // An empty list: the colon-separated SOFTNEURO_PLUGINS of the environment, if it is set.
+  std::vector<std::string> plugins;
+  // Schemas that routines may have ("cpu", "cpu:float32"); empty: all.
+  std::vector<std::string> schemas;
+  // Plans for other shapes that Net::run keeps, least recently used dropped first; >= 1.
+  std::size_t max_plans = 8;
+};
+
+struct ImportOptions : NetOptions {
+  // Passes to leave out, by name; "all" leaves out every one. `softneuro inspect --passes`.
+  std::vector<std::string> disabled_passes;
+};
+
+// Input name → shape.
+using NamedShapes = std::map<std::string, Shape, std::less<>>;
+using NamedTensors = std::map<std::string, Tensor, std::less<>>;
+
+// A handle: copies share one net. Thread safe: all const members may be called at once.
+class SN_API Net {
+ public:
+  // --- where nets come from ----------------------------------------------------------------------
+  // From a model file (.onnx). In the library softneuro::import, not needed at run time.
+  static Result<Net> import(const std::string& path, const ImportOptions& options = {}) noexcept;
+  // From a model in memory; external data is looked for in `folder` (empty: refused).
+  static Result<Net> import_memory(const void* data, std::size_t bytes,
+                                   const ImportOptions& options = {},
+                                   const std::string& folder = {}) noexcept;
+  // From a .dnn file, mapped into memory: weights are not copied.
+  static Result<Net> load(const std::string& path, const NetOptions& options = {}) noexcept;
+  // From the bytes of a .dnn file. The caller keeps them alive, aligned to 64 bytes, as long as
+  // the net and all that comes from it.
+  static Result<Net> load_memory(const void* data, std::size_t bytes,
+                                 const NetOptions& options = {}) noexcept;
+  // Writes a .dnn file: to a temporary file beside it, synced, then renamed. All or nothing.
+  Status save(const std::string& path) const noexcept;
+
+  // --- what it is -----------------------------------------------------------------------------
+  std::span<const TensorInfo> inputs() const noexcept;
+  std::span<const TensorInfo> outputs() const noexcept;
+  MemoryReport memory_report() const;
+
+  // --- running --------------------------------------------------------------------------------
+  // The simple way: name → tensor in, name → tensor out (the caller's own). Plans the shapes of
+  // `inputs` if it has not met them before. With `outputs`, those tensors are computed instead:
+  // any names of graph outputs or inner tensors.
+  Result<NamedTensors> run(const NamedTensors& inputs,
+                           std::span<const std::string> outputs = {}) const noexcept;
+  // Plans ahead, so that run() on these shapes is quick from the first time on.
+  Status prepare(const NamedShapes& shapes = {}) const noexcept;
+  // The plan for given input shapes (inputs with static shapes may be left out), kept for later
+  // calls. `extra_outputs`: inner tensors, by name, to be given behind the net's own outputs.
+  Result<std::shared_ptr<const Plan>> plan(
+      const NamedShapes& shapes = {},
+      std::span<const std::string> extra_outputs = {}) const noexcept;
+
+  // --- for the targets of this source tree -------------------------------------------------------
+  static Result<Net> from_graph(Graph graph, const NetOptions& options) noexcept;
+  const Graph& graph() const noexcept;
+  const Registry& registry() const noexcept;
+  struct Impl;
+
+ private:
+  explicit Net(std::shared_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace softneuro

@@ -1,0 +1,117 @@
+// Plan: a routine path made runnable for given shapes. Session: one thread's memory over a plan.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "softneuro/tensor.h"
+
+namespace softneuro {
+
+// An input or output of a net: name, data type, and shape as far as it is known.
+struct TensorInfo {
+  std::string name;
+  DataType type = DataType::undefined;
+  DynamicShape shape;  // unknown dimensions carry their symbol ("batch"), if the model names one
+};
+
+// Where the bytes are. All figures in bytes.
+struct MemoryReport {
+  std::size_t weights = 0;         // constants as loaded; mapped files count here
+  std::size_t packed_weights = 0;  // copies in the order of the kernels
+  std::size_t arena = 0;           // activations and workspace of one session
+  std::size_t arena_minimum = 0;   // the most that is alive at one time: no plan needs less
+  std::size_t dynamic = 0;         // grown so far for data-dependent shapes, all idle sessions
+  std::size_t sessions = 0;        // sessions that Net::run keeps
+  std::size_t plans = 0;           // plans that the net keeps
+};
+
+// Immutable and shared: any number of sessions on any number of threads may use one plan.
+class SN_API Plan {
+ public:
+  ~Plan();
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  // In the order in which Session::run takes and gives tensors. Output shapes that depend on
+  // data are not static.
+  std::span<const TensorInfo> inputs() const noexcept;
+  std::span<const TensorInfo> outputs() const noexcept;
+  // Bytes of one session's arena (activations and workspace).
+  std::size_t arena_bytes() const noexcept;
+  MemoryReport memory_report() const;
+  // One line per step for people: layer, routine, shapes.
+  std::string describe() const;
+
+  struct Impl;
+  explicit Plan(std::unique_ptr<Impl> impl) noexcept;  // made by Net::plan
+  const Impl& impl() const noexcept { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+// What the trace callback hears: one step that has just run.
+struct StepTrace {
+  std::size_t index = 0;   // in plan order
+  std::size_t count = 0;   // steps of the plan
+  const char* layer = "";  // name; valid as long as the plan
+  const char* layer_type = "";
+  const char* routine = "";   // descriptor
+  std::int64_t begin_ns = 0;  // of the steady clock
+  std::int64_t end_ns = 0;
+};
+
+struct RunOptions {
+  // Read between layers; once it is true, run() returns cancelled.
+  const std::atomic<bool>* cancel = nullptr;
+  // Called on the running thread after each step; must not throw. Timing costs two clock reads
+  // per step, only when set.
+  std::function<void(const StepTrace&)> trace;
+};
+
+struct SessionOptions {
+  // Memory for the arena; null: the net's allocator. Must outlive the session.
+  Allocator* allocator = nullptr;
+};
+
+// Thread compatible: one thread at a time. Keeps its plan alive.
+//
+// Floating point: denormals are kept (IEEE 754), the caller's rounding mode and flush-to-zero bits
+// are neither changed nor relied on. NaN and infinity in give NaN and infinity out, as IEEE says;
+// max, min, relu and pooling of NaN give NaN.
+// fork(): a child may use sessions of its parent; they then run on the calling thread alone.
+class SN_API Session {
+ public:
+  static Result<Session> create(std::shared_ptr<const Plan> plan,
+                                const SessionOptions& options = {}) noexcept;
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  // inputs: as many as plan.inputs(), each of exactly that data type and shape, in plain layout;
+  // read in place, never copied. outputs: as many as plan.outputs(). An empty tensor receives a
+  // view of the session's memory, valid until the next run; a writable tensor of the right data
+  // type and shape is written in place (zero copy). Inputs and outputs must not overlap.
+  // On shapes that are planned: allocates nothing and takes no lock while kernels run.
+  // Bit-identical from run to run and for any number of threads.
+  Status run(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+             const RunOptions& options = {}) noexcept;
+
+  const Plan& plan() const noexcept;
+  // Bytes that this session took for data-dependent shapes so far.
+  std::size_t dynamic_bytes() const noexcept;
+
+  struct Impl;
+
+ private:
+  explicit Session(std::unique_ptr<Impl> impl) noexcept;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace softneuro
