@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/elementwise.h"
@@ -22,7 +24,7 @@ inline constexpr TensorId kNoTensor = 0xffffffffu;  // a left-out optional input
 
 // A tensor of the graph: what is known of it, and its bytes if it is constant.
 struct TensorDef {
-  std::string name;  // unique and not empty within one graph
+  std::string name;  // unique and not empty within one graph; see Graph::rename_tensor
   DataType type = DataType::undefined;
   DynamicShape shape;
   Tensor constant;  // non-empty: a constant (weights and the like), plain layout
@@ -83,15 +85,21 @@ class SN_INTREE Graph {
   TensorId find_tensor(std::string_view name) const;
   // A name that no tensor carries yet: `base`, or `base` with a suffix.
   std::string unique_tensor_name(std::string_view base) const;
+  // The only way to change a name once the tensor is added (names are indexed). A name already
+  // taken by another tensor gets a suffix.
+  void rename_tensor(TensorId id, std::string_view name);
 
   // --- layers (any order; sort() makes it topological) -----------------------------------------
-  // Appends a layer with a fresh id, and own_inputs = inputs.size().
+  // Appends a layer with a fresh id, own_inputs = inputs.size(), and the fallbacks of left-out
+  // parameters filled in. Wrong parameters and a name taken already are found by verify().
   Layer& add_layer(const LayerType& type, std::string name, std::vector<TensorId> inputs,
                    std::vector<TensorId> outputs, Params params = {});
   std::vector<Layer>& layers() { return layers_; }
   const std::vector<Layer>& layers() const { return layers_; }
-  // Null if there is none of that name or id.
+  // Null if there is none of that name.
   const Layer* find_layer(std::string_view name) const;
+  // A name that no layer carries yet: `base`, or `base` with a suffix. Linear in the layers.
+  std::string unique_layer_name(std::string_view base) const;
   LayerId next_layer_id() const { return next_layer_id_; }
   void set_next_layer_id(LayerId id) { next_layer_id_ = id; }
 
@@ -104,7 +112,10 @@ class SN_INTREE Graph {
   bool is_input(TensorId id) const;
   // Every use of `from`, graph outputs included, becomes a use of `to`.
   void replace_uses(TensorId from, TensorId to);
-  // Topological, stable order. invalid_model if there is a cycle (names a layer on it).
+  // Indices into layers() in a topological, stable order: of all layers that may come next, the
+  // one that stands first. invalid_model if there is a cycle (names a layer on it).
+  Result<std::vector<std::int32_t>> topological_order() const;
+  // Brings layers() into that order.
   Status sort();
   // Removes the layers for which remove[i] holds, keeping the order of the others.
   void remove_layers(const std::vector<bool>& remove);
@@ -115,12 +126,21 @@ class SN_INTREE Graph {
   // says. invalid_model says what and where. Sub-graphs included (nesting at most 8).
   Status verify(const LayerTypes& types) const;
   // Recomputes types and shapes of all tensors from those of inputs and constants
-  // (LayerType::infer), folding small constant shape arithmetic on the way when `registry`-free
-  // knowledge suffices. Needs a topological order.
+  // (LayerType::infer), and fills in left-out layer parameters. Small integer tensors that are
+  // known without running any routine (shape, and slices, gathers, concats, sums… of such) serve
+  // as known values on the way. Needs a topological order. The message of an error names the layer.
   Status infer_shapes();
 
  private:
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+
   std::vector<TensorDef> tensors_;
+  std::unordered_map<std::string, TensorId, NameHash, std::equal_to<>> tensor_names_;
   std::vector<Layer> layers_;
   LayerId next_layer_id_ = 1;
 };
