@@ -140,10 +140,9 @@ const Layer* Graph::find_layer(std::string_view layer_name) const {
 }
 
 std::string Graph::unique_layer_name(std::string_view base) const {
-  return first_free_name(base.empty() ? "layer" : base, layers_.size(),
-                         [this](const std::string& candidate) {
-                           return find_layer(candidate) != nullptr;
-                         });
+  return first_free_name(
+      base.empty() ? "layer" : base, layers_.size(),
+      [this](const std::string& candidate) { return find_layer(candidate) != nullptr; });
 }
 
 // --- structure -----------------------------------------------------------------------------------
@@ -214,7 +213,8 @@ Status Graph::sort() {
   if (std::is_sorted(order.begin(), order.end())) return {};
   std::vector<Layer> sorted;
   sorted.reserve(layers_.size());
-  for (const std::int32_t i : order) sorted.push_back(std::move(layers_[static_cast<std::size_t>(i)]));
+  for (const std::int32_t i : order)
+    sorted.push_back(std::move(layers_[static_cast<std::size_t>(i)]));
   layers_ = std::move(sorted);
   return {};
 }

@@ -81,9 +81,9 @@ Status Verifier::check_shape(const TensorDef& def) const {
                          kMaxRank);
   for (const Dim& dim : def.shape.dims())
     if (dim.value < -1) return invalid_model("dimension {} is negative", dim.value);
-  if (def.shape.is_static() && storage_bytes(def.type == DataType::undefined ? DataType::int8
-                                                                             : def.type,
-                                             def.shape.to_shape(), Layout::plain) < 0)
+  if (def.shape.is_static() &&
+      storage_bytes(def.type == DataType::undefined ? DataType::int8 : def.type,
+                    def.shape.to_shape(), Layout::plain) < 0)
     return invalid_model("shape {} has too many elements", def.shape.str());
   return {};
 }
@@ -205,8 +205,8 @@ Status Verifier::check_layer_inputs(const Layer& layer) const {
     const TensorId id = layer.inputs[i];
     if (id != kNoTensor && !in_range(id))
       return invalid_model("input {}: there is no tensor {}", i, id);
-    const bool required = i >= layer.own_inputs || all_required ||
-                          i < static_cast<std::size_t>(type.min_inputs);
+    const bool required =
+        i >= layer.own_inputs || all_required || i < static_cast<std::size_t>(type.min_inputs);
     if (id == kNoTensor && required) return invalid_model("input {} is missing", i);
   }
   return {};
@@ -302,6 +302,8 @@ Status Verifier::check_subgraphs(const Layer& layer) const {
 
 }  // namespace
 
-Status Graph::verify(const LayerTypes& types) const { return Verifier(*this, types, 0).run(); }
+Status Graph::verify(const LayerTypes& types) const {
+  return Verifier(*this, types, 0).run();
+}
 
 }  // namespace softneuro

@@ -34,9 +34,15 @@ std::string quoted_if_needed(const std::string& text) {
   return quoted + '"';
 }
 
-std::string one(std::int64_t value) { return fmt::format("{}", value); }
-std::string one(double value) { return fmt::format("{}", value); }
-std::string one(const std::string& value) { return quoted_if_needed(value); }
+std::string one(std::int64_t value) {
+  return fmt::format("{}", value);
+}
+std::string one(double value) {
+  return fmt::format("{}", value);
+}
+std::string one(const std::string& value) {
+  return quoted_if_needed(value);
+}
 template <class T>
 std::string one(const std::vector<T>& values) {
   std::string joined;
