@@ -64,6 +64,8 @@ class Context {
       : inputs_(inputs), outputs_(outputs), workspace_(workspace), pool_(pool) {}
   virtual ~Context() = default;
 
+  std::span<const TensorView> inputs() const noexcept { return inputs_; }
+  std::span<TensorView> outputs() const noexcept { return outputs_; }
   std::size_t input_count() const noexcept { return inputs_.size(); }
   std::size_t output_count() const noexcept { return outputs_.size(); }
   const TensorView& input(std::size_t i) const noexcept { return inputs_[i]; }

@@ -1,0 +1,107 @@
+// The generic childnet "base + post-ops": any routine serves a fused layer.
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "core/post_ops.h"
+
+namespace softneuro {
+namespace {
+
+// What the base sees: its own inputs only, so that variadic layers count them right.
+class OwnInputsContext final : public Context {
+ public:
+  OwnInputsContext(Context& outer, std::size_t own_inputs) noexcept
+      : Context(outer.inputs().first(std::min(own_inputs, outer.input_count())), outer.outputs(),
+                outer.workspace(), outer.pool()),
+        outer_(outer) {}
+  Status allocate_output(std::size_t i, const Shape& shape) noexcept override {
+    return outer_.allocate_output(i, shape);
+  }
+
+ private:
+  Context& outer_;
+};
+
+// Elements that all ops pass over before the next piece: they stay in the first-level cache.
+constexpr std::int64_t kPiece = 4096;
+
+class PostOpTail final : public Kernel {
+ public:
+  PostOpTail(std::unique_ptr<Kernel> base, PostOpProgram program, std::size_t own_inputs,
+             std::int64_t elements, bool fast, int in_place)
+      : base_(std::move(base)),
+        program_(std::move(program)),
+        own_inputs_(own_inputs),
+        elements_(elements),
+        fast_(fast),
+        in_place_(in_place) {}
+
+  std::size_t workspace_bytes() const noexcept override { return base_->workspace_bytes(); }
+  int in_place_input() const noexcept override { return in_place_; }
+
+  Status run(Context& context) const noexcept override {
+    OwnInputsContext own(context, own_inputs_);
+    SN_RETURN_IF_ERROR(base_->run(own));
+    const TensorView& output = context.output(0);
+    const std::int64_t pieces = (elements_ + kPiece - 1) / kPiece;
+    parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
+      const std::int64_t offset = piece * kPiece;
+      const std::int64_t count = std::min(kPiece, elements_ - offset);
+      if (fast_)
+        program_.apply(context.inputs(), output.as_mutable<float>() + offset, offset, count);
+      else
+        program_.apply_any(context.inputs(), output, offset, count);
+    });
+    return {};
+  }
+
+ private:
+  std::unique_ptr<Kernel> base_;
+  PostOpProgram program_;
+  std::size_t own_inputs_;
+  std::int64_t elements_;  // of output 0 in memory, padding included
+  bool fast_;
+  int in_place_;
+};
+
+// The base may overwrite the input of that index unless a post-op could still want to read it:
+// the same tensor may stand in both places, which a problem does not tell.
+int in_place_input(const Kernel& base, const Problem& problem) {
+  const int index = base.in_place_input();
+  if (index < 0 || static_cast<std::size_t>(index) >= problem.inputs.size()) return -1;
+  const TensorSpec& input = problem.inputs[static_cast<std::size_t>(index)];
+  for (const PostOp& op : problem.post_ops) {
+    if (op.kind != PostOp::Kind::binary) continue;
+    const TensorSpec& operand = problem.inputs[op.input];
+    if (!operand.constant && operand.type == input.type && operand.layout == input.layout &&
+        operand.shape == input.shape)
+      return -1;
+  }
+  return index;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> make_post_op_tail(std::unique_ptr<Kernel> base,
+                                                  const Problem& problem) {
+  if (problem.type->data_dependent_output)
+    return unsupported("post-ops behind {}, whose output depends on data", problem.type->name);
+  const TensorSpec& output = problem.outputs[0];
+  for (const PostOp& op : problem.post_ops) {
+    const DataType type = op.kind == PostOp::Kind::unary ? result_type(op.unary, output.type)
+                                                         : result_type(op.binary, output.type);
+    if (type != output.type)
+      return unsupported("post-op {} would turn {} into {}", op.str(), to_string(output.type),
+                         to_string(type));
+  }
+  SN_ASSIGN_OR_RETURN(PostOpProgram program, PostOpProgram::create(problem));
+  const std::int64_t elements = storage_bytes(output.type, output.shape, output.layout) /
+                                static_cast<std::int64_t>(size_of(output.type));
+  const int in_place = in_place_input(*base, problem);
+  return std::unique_ptr<Kernel>(
+      std::make_unique<PostOpTail>(std::move(base), std::move(program), problem.own_inputs,
+                                   elements, PostOpProgram::supports(problem).ok(), in_place));
+}
+
+}  // namespace softneuro

@@ -1,0 +1,33 @@
+#include "core/span_ops.h"
+
+#include "core/cpu.h"
+
+namespace softneuro {
+
+namespace baseline {
+extern const SpanOps kSpanOps;
+}
+#if defined(SN_ISA_X86)
+namespace avx2 {
+extern const SpanOps kSpanOps;
+}
+namespace avx512 {
+extern const SpanOps kSpanOps;
+}
+#endif
+
+const SpanOps& span_ops() noexcept {
+#if defined(SN_ISA_X86)
+  switch (current_isa()) {
+    case Isa::avx512:
+      return avx512::kSpanOps;
+    case Isa::avx2:
+      return avx2::kSpanOps;
+    case Isa::baseline:
+      break;
+  }
+#endif
+  return baseline::kSpanOps;
+}
+
+}  // namespace softneuro
