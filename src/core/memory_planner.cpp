@@ -12,7 +12,9 @@ namespace softneuro {
 namespace {
 
 constexpr std::size_t kAlignment = kTensorAlignment;
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 // Something that needs `bytes` from step `first` to step `last`, both included.
 struct Block {
@@ -187,11 +189,10 @@ class MemoryPlanner {
       }
       *block.offset = offset;
       plan_.arena_bytes = std::max(plan_.arena_bytes, offset + block.bytes);
-      placed.insert(std::upper_bound(placed.begin(), placed.end(), offset,
-                                     [](std::size_t value, const Block* b) {
-                                       return value < *b->offset;
-                                     }),
-                    &block);
+      placed.insert(
+          std::upper_bound(placed.begin(), placed.end(), offset,
+                           [](std::size_t value, const Block* b) { return value < *b->offset; }),
+          &block);
     }
   }
 
@@ -210,6 +211,8 @@ class MemoryPlanner {
 
 }  // namespace
 
-void plan_memory(Plan::Impl& plan) { MemoryPlanner(plan).run(); }
+void plan_memory(Plan::Impl& plan) {
+  MemoryPlanner(plan).run();
+}
 
 }  // namespace softneuro

@@ -5,9 +5,15 @@ namespace softneuro {
 Plan::Plan(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
 Plan::~Plan() = default;
 
-std::span<const TensorInfo> Plan::inputs() const noexcept { return impl_->inputs; }
-std::span<const TensorInfo> Plan::outputs() const noexcept { return impl_->outputs; }
-std::size_t Plan::arena_bytes() const noexcept { return impl_->arena_bytes; }
+std::span<const TensorInfo> Plan::inputs() const noexcept {
+  return impl_->inputs;
+}
+std::span<const TensorInfo> Plan::outputs() const noexcept {
+  return impl_->outputs;
+}
+std::size_t Plan::arena_bytes() const noexcept {
+  return impl_->arena_bytes;
+}
 
 MemoryReport Plan::memory_report() const {
   MemoryReport report;

@@ -137,13 +137,13 @@ class PlanBuilder {
         inputs.push_back(plan_->slots[id].constant);
       } else {  // a layer that reads the shape only: the bytes do not exist yet
         const Slot& slot = plan_->slots[id];
-        SN_ASSIGN_OR_RETURN(Tensor shape_only, Tensor::borrow_const(slot.type, slot.shape,
-                                                                    kNoBytes, slot.bytes));
+        SN_ASSIGN_OR_RETURN(Tensor shape_only,
+                            Tensor::borrow_const(slot.type, slot.shape, kNoBytes, slot.bytes));
         inputs.push_back(std::move(shape_only));
       }
     }
-    auto outputs = evaluate(plan_->core->registry(), layer, inputs, plan_->core->allocator(),
-                            kFoldLimit);
+    auto outputs =
+        evaluate(plan_->core->registry(), layer, inputs, plan_->core->allocator(), kFoldLimit);
     if (!outputs.ok()) {
       if (outputs.status().code() == StatusCode::out_of_memory) return false;
       return outputs.status();
@@ -197,8 +197,8 @@ class PlanBuilder {
       slot.home = Home::arena;
       slot.type = problem.outputs[i].type;
       slot.shape = problem.outputs[i].shape;
-      slot.bytes = static_cast<std::size_t>(
-          storage_bytes(slot.type, slot.shape, problem.outputs[i].layout));
+      slot.bytes =
+          static_cast<std::size_t>(storage_bytes(slot.type, slot.shape, problem.outputs[i].layout));
     }
     if (!layer.type->is_view) {
       SN_ASSIGN_OR_RETURN(PreparedKernel prepared,
@@ -238,8 +238,7 @@ Result<PreparedKernel> prepare_kernel(NetCore& core, const Layer& layer, const P
   SN_ASSIGN_OR_RETURN(prepared.routine, core.registry().default_choice(problem, core.schemas()));
   const RoutineParams params = prepared.routine->default_params(problem);
   const auto context = [&] {
-    return fmt::format("layer '{}', routine {}", layer.name,
-                       prepared.routine->descriptor().str());
+    return fmt::format("layer '{}', routine {}", layer.name, prepared.routine->descriptor().str());
   };
   auto packed = core.packed(layer, *prepared.routine, problem, params, shareable);
   if (!packed.ok()) return Status(packed.status()).with_context(context());

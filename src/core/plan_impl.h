@@ -26,20 +26,20 @@ enum class Home : std::uint8_t {
 struct Slot {
   Home home = Home::none;
   DataType type = DataType::undefined;
-  Shape shape;               // not for dynamic ones
-  std::uint32_t root = 0;    // the slot whose memory this one is; itself unless view or in place
-  std::uint32_t io = 0;      // index of the input or output for those homes (of the root)
-  std::size_t offset = 0;    // in the arena (of the root)
+  Shape shape;             // not for dynamic ones
+  std::uint32_t root = 0;  // the slot whose memory this one is; itself unless view or in place
+  std::uint32_t io = 0;    // index of the input or output for those homes (of the root)
+  std::size_t offset = 0;  // in the arena (of the root)
   std::size_t bytes = 0;
   Tensor constant;
 };
 
 struct Step {
-  const Layer* layer = nullptr;    // of the plan's own graph
+  const Layer* layer = nullptr;      // of the plan's own graph
   const Routine* routine = nullptr;  // null for dynamic steps: chosen at run time
   std::string routine_name;
   std::shared_ptr<const Kernel> kernel;
-  std::vector<TensorId> inputs;    // kNoTensor: left out
+  std::vector<TensorId> inputs;  // kNoTensor: left out
   std::vector<TensorId> outputs;
   std::size_t workspace_offset = 0;
   bool dynamic = false;

@@ -29,8 +29,8 @@ struct GrowingBuffer {
     if (!bytes.empty() && bytes.bytes() >= needed) return {};
     const std::size_t size = std::max<std::size_t>(needed + needed / 2, 64);
     bytes = Tensor();  // give back first: the old contents are not needed
-    SN_ASSIGN_OR_RETURN(bytes, Tensor::create(DataType::uint8,
-                                              Shape{static_cast<std::int64_t>(size)}, allocator));
+    SN_ASSIGN_OR_RETURN(
+        bytes, Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(size)}, allocator));
     return {};
   }
 };
@@ -78,15 +78,15 @@ struct Session::Impl {
   const Plan::Impl& impl;
   Allocator* allocator = nullptr;
   Tensor arena;
-  std::vector<TensorView> views;      // all steps' inputs and outputs, one after another
+  std::vector<TensorView> views;  // all steps' inputs and outputs, one after another
   std::vector<StepViews> step_views;
   std::vector<Patch> input_patches;
   std::vector<Patch> output_patches;
   std::vector<const void*> input_pointers;
   std::vector<void*> output_pointers;
-  std::vector<Tensor> own_outputs;    // views of the session's memory
+  std::vector<Tensor> own_outputs;  // views of the session's memory
   std::vector<DynamicState> dynamic_states;
-  std::vector<TensorView> dynamic_views;     // per tensor; filled by dynamic steps
+  std::vector<TensorView> dynamic_views;       // per tensor; filled by dynamic steps
   std::vector<GrowingBuffer> dynamic_buffers;  // per tensor
 };
 
@@ -108,8 +108,7 @@ class DynamicContext final : public Context {
       if (i >= outputs_.size()) return internal_error("there is no output {}", i);
       if (!outputs_[i].present()) return {};
       const std::int64_t bytes = storage_bytes(outputs_[i].type, shape, Layout::plain);
-      if (bytes < 0)
-        return invalid_argument("output {} would have the shape {}", i, shape.str());
+      if (bytes < 0) return invalid_argument("output {} would have the shape {}", i, shape.str());
       GrowingBuffer& buffer = buffers_[step_.outputs[i]];
       SN_RETURN_IF_ERROR(buffer.reserve(static_cast<std::size_t>(bytes), allocator_));
       outputs_[i].shape = shape;
@@ -131,11 +130,16 @@ class DynamicContext final : public Context {
 const void* Session::Impl::pointer_of(TensorId id) const {
   const Slot& root = impl.slots[impl.slots[id].root];
   switch (root.home) {
-    case Home::constant: return root.constant.data();
-    case Home::arena: return static_cast<const std::byte*>(arena.data()) + root.offset;
-    case Home::input: return input_pointers[root.io];
-    case Home::output: return output_pointers[root.io];
-    default: return nullptr;
+    case Home::constant:
+      return root.constant.data();
+    case Home::arena:
+      return static_cast<const std::byte*>(arena.data()) + root.offset;
+    case Home::input:
+      return input_pointers[root.io];
+    case Home::output:
+      return output_pointers[root.io];
+    default:
+      return nullptr;
   }
 }
 
@@ -160,9 +164,9 @@ Status Session::Impl::init(const SessionOptions& options) {
   for (std::size_t o = 0; o < impl.outputs.size(); ++o) {
     const Slot& slot = impl.slots[impl.graph->outputs[o]];
     if (slot.home == Home::dynamic) continue;
-    SN_ASSIGN_OR_RETURN(own_outputs[o],
-                        Tensor::borrow(slot.type, slot.shape, base() + impl.output_offsets[o],
-                                       slot.bytes));
+    SN_ASSIGN_OR_RETURN(
+        own_outputs[o],
+        Tensor::borrow(slot.type, slot.shape, base() + impl.output_offsets[o], slot.bytes));
   }
   for (const Step& step : impl.steps) {
     StepViews places;
@@ -250,8 +254,8 @@ Status Session::Impl::run(std::span<const Tensor> inputs, std::span<Tensor> outp
         return std::move(status).with_context(fmt::format("layer '{}'", step.layer->name));
       });
     if (options.trace)
-      options.trace({s, impl.steps.size(), step.layer->name.c_str(),
-                     step.layer->type->name.c_str(), step.routine_name.c_str(), begin, now_ns()});
+      options.trace({s, impl.steps.size(), step.layer->name.c_str(), step.layer->type->name.c_str(),
+                     step.routine_name.c_str(), begin, now_ns()});
   }
   return finish_outputs(outputs);
 }
@@ -297,8 +301,7 @@ Status Session::Impl::run_dynamic(std::size_t s) {
 namespace {
 
 // Same shapes, and same values where the kernel was made for values.
-bool same_as_before(const Step& step, std::span<const TensorView> now,
-                    const DynamicState& state) {
+bool same_as_before(const Step& step, std::span<const TensorView> now, const DynamicState& state) {
   if (!state.prepared) return false;
   for (std::size_t i = 0; i < now.size(); ++i) {
     const TensorSpec& before = state.inputs[i];
@@ -357,8 +360,8 @@ Status Session::Impl::prepare_dynamic(const Step& step, DynamicState& state) {
     state.output_shapes.push_back(spec.shape);
     if (!spec.present() || step.layer->type->data_dependent_output) continue;
     const std::int64_t bytes = storage_bytes(spec.type, spec.shape, Layout::plain);
-    SN_RETURN_IF_ERROR(dynamic_buffers[step.outputs[i]].reserve(
-        static_cast<std::size_t>(bytes), *allocator));
+    SN_RETURN_IF_ERROR(
+        dynamic_buffers[step.outputs[i]].reserve(static_cast<std::size_t>(bytes), *allocator));
   }
   state.prepared = true;
   return {};
@@ -374,8 +377,8 @@ Status Session::Impl::finish_outputs(std::span<Tensor> outputs) {
     Tensor& to = outputs[copy.output];
     if (impl.slots[copy.from].home == Home::dynamic) {
       if (to.empty()) {
-        SN_ASSIGN_OR_RETURN(to, Tensor::borrow(from.type, from.shape, from.data,
-                                               static_cast<std::size_t>(bytes)));
+        SN_ASSIGN_OR_RETURN(
+            to, Tensor::borrow(from.type, from.shape, from.data, static_cast<std::size_t>(bytes)));
         continue;
       }
       if (to.data_type() != from.type || !(to.shape() == from.shape) ||
@@ -411,7 +414,9 @@ Status Session::run(std::span<const Tensor> inputs, std::span<Tensor> outputs,
   return guarded([&] { return impl_->run(inputs, outputs, options); });
 }
 
-const Plan& Session::plan() const noexcept { return *impl_->plan; }
+const Plan& Session::plan() const noexcept {
+  return *impl_->plan;
+}
 
 std::size_t Session::dynamic_bytes() const noexcept {
   std::size_t bytes = 0;
