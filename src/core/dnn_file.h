@@ -7,15 +7,10 @@
 
 #include "core/graph.h"
 #include "core/layer_type.h"
+#include "softneuro/net.h"
 #include "softneuro/tensor.h"
 
 namespace softneuro {
-
-// How much of a file is read before it is trusted.
-enum class Verify {
-  full,       // every byte is checked against its checksum
-  structure,  // header and graph are; weights stay on disk until a kernel reads them
-};
 
 // Writes `graph` to `path`, whole or not at all (see AtomicFile). Equal graphs give equal bytes.
 // Equal constants are stored once. Parameters at their default are left out, so that libraries that
