@@ -111,6 +111,32 @@ inline void store_integer(const TensorView& view, std::int64_t index, std::int64
   });
 }
 
+// The above for routines that are written once for sums in double (real types) and in int64
+// (integer types, exact, wrapping).
+template <class Sum>
+Sum load_as(const TensorView& view, std::int64_t index) noexcept {
+  if constexpr (std::is_integral_v<Sum>)
+    return load_integer(view, index);
+  else
+    return load(view, index);
+}
+template <class Sum>
+void store_as(const TensorView& view, std::int64_t index, Sum value) noexcept {
+  if constexpr (std::is_integral_v<Sum>)
+    store_integer(view, index, value);
+  else
+    store(view, index, value);
+}
+// a + b · c; integers wrap.
+template <class Sum>
+Sum multiply_add(Sum a, Sum b, Sum c) noexcept {
+  if constexpr (std::is_integral_v<Sum>)
+    return static_cast<Sum>(static_cast<std::uint64_t>(a) +
+                            static_cast<std::uint64_t>(b) * static_cast<std::uint64_t>(c));
+  else
+    return a + b * c;
+}
+
 // Row-major strides, in elements.
 inline Shape strides_of(const Shape& shape) noexcept {
   Shape strides = shape;
