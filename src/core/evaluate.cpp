@@ -14,10 +14,6 @@ class InlinePool final : public ThreadPool {
   }
 };
 
-TensorView view_of(const Tensor& tensor) {
-  return {tensor.data_type(), tensor.layout(), tensor.shape(), const_cast<void*>(tensor.data())};
-}
-
 // Gives data-dependent outputs their memory.
 class EvaluateContext final : public Context {
  public:

@@ -23,4 +23,9 @@ struct TensorView {
   bool present() const noexcept { return type != DataType::undefined; }
 };
 
+// The bytes stay `tensor`'s; they are written through only if the tensor is writable.
+inline TensorView view_of(const Tensor& tensor) noexcept {
+  return {tensor.data_type(), tensor.layout(), tensor.shape(), const_cast<void*>(tensor.data())};
+}
+
 }  // namespace softneuro
