@@ -4,7 +4,6 @@
 
 #include <cstddef>
 
-#include "core/cpu.h"
 #include "core/registry.h"
 
 namespace softneuro {
@@ -14,8 +13,7 @@ struct LayerRegistration {
   Status (*add)(LayerTypes&);
 };
 struct RoutineRegistration {
-  const char* name;  // folder and file
-  Isa isa;           // what the file is compiled for: add may be called only where it is there
+  const char* name;
   Status (*add)(Registry&);
 };
 

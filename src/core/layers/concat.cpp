@@ -1,0 +1,61 @@
+#include "core/dim_arithmetic.h"
+#include "core/layer_type.h"
+
+namespace softneuro {
+namespace {
+
+// All dimensions but `axis` must agree; y takes what any input knows of them.
+Status merge_into(DynamicShape& y, const InferContext& context, std::size_t input, int axis) {
+  const DynamicShape& x = context.shape(input);
+  if (x.rank() != y.rank())
+    return invalid_model("input {} has {} dimensions, input 0 has {}", input, x.rank(), y.rank());
+  for (int i = 0; i < y.rank(); ++i) {
+    if (i == axis) continue;
+    const std::optional<Dim> dim = merge_dims(y[i], x[i]);
+    if (!dim)
+      return invalid_model("input {} is {}, which differs from the inputs before it on axis {}",
+                           input, x.str(), i);
+    y[i] = *dim;
+  }
+  return {};
+}
+
+Status infer(InferContext& context) {
+  int rank = -1;
+  for (std::size_t i = 0; i < context.input_count(); ++i) {
+    if (!context.has_input(i)) return invalid_model("input {} is left out", i);
+    SN_RETURN_IF_ERROR(context.expect_same_type(i, 0));
+    if (context.shape(i).ranked() && rank < 0) rank = context.shape(i).rank();
+  }
+  if (rank < 0) {
+    context.set_output(0, context.type(0), DynamicShape());
+    return {};
+  }
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(context.params().integer("axis"), rank));
+  SN_ASSIGN_OR_RETURN(DynamicShape y, unknown_dims(rank));
+  std::vector<Dim> along;
+  for (std::size_t i = 0; i < context.input_count(); ++i) {
+    const bool ranked = context.shape(i).ranked();
+    if (ranked) SN_RETURN_IF_ERROR(merge_into(y, context, i, axis));
+    along.push_back(ranked ? context.shape(i)[axis] : Dim());
+  }
+  SN_ASSIGN_OR_RETURN(y[axis], sum_of(along));
+  context.set_output(0, context.type(0), std::move(y));
+  return {};
+}
+
+}  // namespace
+
+Status register_layer_concat(LayerTypes& types) {
+  LayerType type;
+  type.name = "concat";
+  type.doc =
+      "The inputs behind each other along one axis. Inputs: any number, of one type, equal in all "
+      "other dimensions. Output 0: the sum of the sizes on `axis`.";
+  type.params = {{"axis", ParamKind::integer, std::int64_t{0}, "axis in [−rank, rank)", true}};
+  type.max_inputs = -1;
+  type.infer = infer;
+  return types.add(std::move(type));
+}
+
+}  // namespace softneuro

@@ -1,0 +1,85 @@
+// The layers that repeat their input: expand and tile.
+#include "core/dim_arithmetic.h"
+#include "core/layer_type.h"
+
+namespace softneuro {
+namespace {
+
+constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
+
+// Length of the 1-D value input `i`, if known.
+std::optional<std::int64_t> length_of(const InferContext& context, std::size_t i) {
+  const DynamicShape& shape = context.shape(i);
+  if (!shape.ranked() || shape.rank() != 1 || !shape[0].known()) return std::nullopt;
+  return shape[0].value;
+}
+
+Status infer_expand(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
+  DynamicShape target;
+  if (const auto shape = context.integers(1)) {
+    SN_RETURN_IF_ERROR(check_rank(static_cast<std::int64_t>(shape->size())));
+    std::vector<Dim> dims;
+    for (const std::int64_t dim : *shape) {
+      if (dim < 0) return invalid_model("shape holds {}, must not be negative", dim);
+      dims.emplace_back(dim);
+    }
+    target = DynamicShape(std::move(dims));
+  } else if (const auto rank = length_of(context, 1)) {
+    SN_ASSIGN_OR_RETURN(target, unknown_dims(*rank));
+  }
+  DynamicShape y;
+  if (target.ranked() && context.shape(0).ranked()) {
+    SN_ASSIGN_OR_RETURN(y, broadcast(context.shape(0), target));
+  }
+  context.set_output(0, context.type(0), std::move(y));
+  return {};
+}
+
+Status infer_tile(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
+  const DynamicShape& x = context.shape(0);
+  const auto repeats = context.integers(1);
+  const auto rank = repeats ? static_cast<std::int64_t>(repeats->size())
+                            : length_of(context, 1).value_or(x.ranked() ? x.rank() : -1);
+  if (x.ranked() && rank != x.rank())
+    return invalid_model("repeats has {} entries, but input 0 has {} dimensions", rank, x.rank());
+  DynamicShape y;
+  if (rank >= 0) {
+    SN_ASSIGN_OR_RETURN(y, unknown_dims(rank));
+  }
+  for (int i = 0; repeats && i < y.rank(); ++i) {
+    const std::int64_t times = (*repeats)[static_cast<std::size_t>(i)];
+    if (times < 0) return invalid_model("repeats[{}] is {}, must not be negative", i, times);
+    const Dim factors[] = {x.ranked() ? x[i] : Dim(), Dim(times)};
+    SN_ASSIGN_OR_RETURN(y[i], product_of(factors));
+  }
+  context.set_output(0, context.type(0), std::move(y));
+  return {};
+}
+
+}  // namespace
+
+Status register_layer_expand(LayerTypes& types) {
+  LayerType expand;
+  expand.name = "expand";
+  expand.doc =
+      "x broadcast to a shape, as two inputs of an element-wise layer would be. Input 0: x, any "
+      "type. Input 1: shape, int64, 1-D. Output 0: the broadcast of both shapes.";
+  expand.min_inputs = expand.max_inputs = 2;
+  expand.value_inputs = 1u << 1;
+  expand.infer = infer_expand;
+  SN_RETURN_IF_ERROR(types.add(std::move(expand)));
+
+  LayerType tile;
+  tile.name = "tile";
+  tile.doc =
+      "x laid side by side repeats[i] times on axis i. Input 0: x, any type. Input 1: repeats, "
+      "int64, one per axis. Output 0: dimension i times repeats[i].";
+  tile.min_inputs = tile.max_inputs = 2;
+  tile.value_inputs = 1u << 1;
+  tile.infer = infer_tile;
+  return types.add(std::move(tile));
+}
+
+}  // namespace softneuro

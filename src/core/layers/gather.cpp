@@ -1,0 +1,133 @@
+// The layers that read at computed places: gather, gather_elements, gather_nd.
+#include "core/dim_arithmetic.h"
+#include "core/layer_type.h"
+
+namespace softneuro {
+namespace {
+
+constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
+
+Status infer_gather(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
+  const DynamicShape& x = context.shape(0);
+  const DynamicShape& indices = context.shape(1);
+  DynamicShape y;
+  if (x.ranked()) {
+    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(context.params().integer("axis"), x.rank()));
+    if (indices.ranked()) {
+      SN_RETURN_IF_ERROR(check_rank(x.rank() - 1 + indices.rank()));
+      std::vector<Dim> dims = x.dims();
+      const auto at = dims.erase(dims.begin() + axis);
+      dims.insert(at, indices.dims().begin(), indices.dims().end());
+      y = DynamicShape(std::move(dims));
+    }
+  }
+  context.set_output(0, context.type(0), std::move(y));
+  return {};
+}
+
+Status infer_gather_elements(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
+  const DynamicShape& x = context.shape(0);
+  const DynamicShape& indices = context.shape(1);
+  if (x.ranked() && indices.ranked()) {
+    if (x.rank() != indices.rank())
+      return invalid_model("input 0 ({}) and indices ({}) differ in rank", x.str(), indices.str());
+    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(context.params().integer("axis"), x.rank()));
+    for (int i = 0; i < x.rank(); ++i)
+      if (i != axis && x[i].known() && indices[i].known() && indices[i].value > x[i].value)
+        return invalid_model("indices ({}) are larger than input 0 ({}) on axis {}", indices.str(),
+                             x.str(), i);
+  }
+  DynamicShape y = indices;
+  if (!y.ranked() && x.ranked()) {
+    SN_ASSIGN_OR_RETURN(y, unknown_dims(x.rank()));
+  }
+  context.set_output(0, context.type(0), std::move(y));
+  return {};
+}
+
+// The batch dimensions come from either input; then those of indices but the last, which is the
+// length of an index tuple; then those of x that the tuples leave.
+Result<DynamicShape> gathered_nd(const DynamicShape& x, const DynamicShape& indices, int batch) {
+  std::vector<Dim> dims;
+  for (int i = 0; i < batch; ++i) {
+    const std::optional<Dim> dim = merge_dims(x[i], indices[i]);
+    if (!dim)
+      return invalid_model("input 0 ({}) and indices ({}) differ in batch axis {}", x.str(),
+                           indices.str(), i);
+    dims.push_back(*dim);
+  }
+  const Dim& tuple = indices[indices.rank() - 1];
+  if (!tuple.known()) return DynamicShape();
+  if (tuple.value < 1 || tuple.value > x.rank() - batch)
+    return invalid_model("indices are {}-tuples, but input 0 ({}) has {} axes behind batch_dims",
+                         tuple.value, x.str(), x.rank() - batch);
+  for (int i = batch; i < indices.rank() - 1; ++i) dims.push_back(indices[i]);
+  for (int i = batch + static_cast<int>(tuple.value); i < x.rank(); ++i) dims.push_back(x[i]);
+  SN_RETURN_IF_ERROR(check_rank(static_cast<std::int64_t>(dims.size())));
+  return DynamicShape(std::move(dims));
+}
+
+Status infer_gather_nd(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
+  SN_RETURN_IF_ERROR(context.expect_min_rank(0, 1));
+  SN_RETURN_IF_ERROR(context.expect_min_rank(1, 1));
+  const DynamicShape& x = context.shape(0);
+  const DynamicShape& indices = context.shape(1);
+  const std::int64_t batch = context.params().integer("batch_dims");
+  DynamicShape y;
+  if (batch < 0 || (x.ranked() && batch >= x.rank()) ||
+      (indices.ranked() && batch >= indices.rank()))
+    return invalid_model("batch_dims is {}, must be in [0, rank) of both inputs", batch);
+  if (x.ranked() && indices.ranked()) {
+    SN_ASSIGN_OR_RETURN(y, gathered_nd(x, indices, static_cast<int>(batch)));
+  }
+  context.set_output(0, context.type(0), std::move(y));
+  return {};
+}
+
+LayerType gather_type(std::string name, std::string doc, Status (*infer)(InferContext&)) {
+  LayerType type;
+  type.name = std::move(name);
+  type.doc = std::move(doc);
+  type.min_inputs = type.max_inputs = 2;
+  type.infer = infer;
+  return type;
+}
+
+}  // namespace
+
+Status register_layer_gather(LayerTypes& types) {
+  const ParamSpec axis = {"axis", ParamKind::integer, std::int64_t{0},
+                          "axis of x that is indexed, in [−rank, rank)"};
+  LayerType gather = gather_type(
+      "gather",
+      "Slices of x along one axis, picked by index; negative indices count from the end. Input 0: "
+      "x, any type. Input 1: indices, int32 or int64, any shape. Output 0: x.shape[:axis] + "
+      "indices.shape + x.shape[axis+1:].",
+      infer_gather);
+  gather.params = {axis};
+  SN_RETURN_IF_ERROR(types.add(std::move(gather)));
+
+  LayerType elements = gather_type(
+      "gather_elements",
+      "y[i, j, k] = x[indices[i, j, k], j, k] for axis 0, and alike for others; negative indices "
+      "count from the end. Input 0: x, any type. Input 1: indices, int32 or int64, of x's rank and "
+      "not larger on the other axes. Output 0: x's type, indices' shape.",
+      infer_gather_elements);
+  elements.params = {axis};
+  SN_RETURN_IF_ERROR(types.add(std::move(elements)));
+
+  LayerType nd = gather_type(
+      "gather_nd",
+      "Slices of x, picked by tuples of indices: the last axis of indices holds the tuples. Input "
+      "0: x, any type. Input 1: indices, int32 or int64. Output 0: x's type, shape "
+      "indices.shape[:-1] + x.shape[batch_dims + tuple length:].",
+      infer_gather_nd);
+  nd.params = {{"batch_dims", ParamKind::integer, std::int64_t{0},
+                "leading axes that both inputs share and that are not indexed"}};
+  return types.add(std::move(nd));
+}
+
+}  // namespace softneuro

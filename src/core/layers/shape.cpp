@@ -1,0 +1,87 @@
+// The layers that read nothing but the shape of their input: shape, size, eye_like.
+#include "core/layers/shape.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/dim_arithmetic.h"
+#include "core/layer_type.h"
+
+namespace softneuro {
+namespace {
+
+Status infer_shape(InferContext& context) {
+  DynamicShape y({Dim()});
+  if (context.shape(0).ranked())
+    y[0] = Dim(shape_axes(context.params(), context.shape(0).rank()).count);
+  context.set_output(0, DataType::int64, std::move(y));
+  return {};
+}
+
+Status infer_size(InferContext& context) {
+  context.set_output(0, DataType::int64, DynamicShape(Shape()));
+  return {};
+}
+
+Status infer_eye_like(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_rank(0, 2));
+  DataType type = context.type(0);
+  if (const std::string_view to = context.params().text("to"); !to.empty()) {
+    type = parse_data_type(to);
+    if (type == DataType::undefined) return invalid_model("to is '{}', not a data type", to);
+  }
+  if (!is_float(type) && !is_integer(type) && type != DataType::boolean)
+    return invalid_model("{} has no 0 and 1", to_string(type));
+  DynamicShape y = context.shape(0);
+  if (!y.ranked()) y = DynamicShape({Dim(), Dim()});
+  context.set_output(0, type, std::move(y));
+  return {};
+}
+
+LayerType shape_reader(std::string name, std::string doc, Status (*infer)(InferContext&)) {
+  LayerType type;
+  type.name = std::move(name);
+  type.doc = std::move(doc);
+  type.reads_shape_only = true;
+  type.infer = infer;
+  return type;
+}
+
+}  // namespace
+
+AxisSpan shape_axes(const Params& params, int rank) {
+  const auto clamped = [rank](std::int64_t axis) {
+    const std::int64_t from_front = axis < 0 ? axis + rank : axis;
+    return static_cast<int>(std::clamp<std::int64_t>(from_front, 0, rank));
+  };
+  const int first = clamped(params.integer("start"));
+  const int end = clamped(params.integer("end", rank));
+  return {first, std::max(end - first, 0)};
+}
+
+Status register_layer_shape(LayerTypes& types) {
+  LayerType shape = shape_reader(
+      "shape",
+      "The dimensions of x. Input 0: x, any type. Output 0: int64, 1-D: dimensions start up to, "
+      "without, end; negative limits count from the last.",
+      infer_shape);
+  shape.params = {{"start", ParamKind::integer, std::int64_t{0}, "first dimension"},
+                  {"end", ParamKind::integer, std::numeric_limits<std::int64_t>::max(),
+                   "dimension behind the last one"}};
+  SN_RETURN_IF_ERROR(types.add(std::move(shape)));
+  SN_RETURN_IF_ERROR(types.add(shape_reader(
+      "size", "The number of elements of x. Input 0: x, any type. Output 0: int64, a scalar.",
+      infer_size)));
+
+  LayerType eye = shape_reader(
+      "eye_like",
+      "Ones on a diagonal, zeros elsewhere, in the shape of x. Input 0: x, 2-D. Output 0: x's "
+      "shape.",
+      infer_eye_like);
+  eye.params = {
+      {"k", ParamKind::integer, std::int64_t{0}, "diagonal: 0 main, > 0 above, < 0 below"},
+      {"to", ParamKind::text, std::string(), "data type of the output; empty: x's"}};
+  return types.add(std::move(eye));
+}
+
+}  // namespace softneuro

@@ -1,0 +1,57 @@
+#include "core/layers/transpose.h"
+
+#include "core/dim_arithmetic.h"
+#include "core/layer_type.h"
+
+namespace softneuro {
+namespace {
+
+Status infer(InferContext& context) {
+  const DynamicShape& x = context.shape(0);
+  const auto perm = context.params().integers("perm");
+  DynamicShape y;
+  if (x.ranked() || !perm.empty()) {
+    const int rank = x.ranked() ? x.rank() : static_cast<int>(perm.size());
+    SN_ASSIGN_OR_RETURN(const std::vector<int> order, transpose_order(context.params(), rank));
+    SN_ASSIGN_OR_RETURN(y, unknown_dims(rank));
+    for (int i = 0; i < rank && x.ranked(); ++i) y[i] = x[order[static_cast<std::size_t>(i)]];
+  }
+  context.set_output(0, context.type(0), std::move(y));
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<int>> transpose_order(const Params& params, int rank) {
+  const auto perm = params.integers("perm");
+  std::vector<int> order;
+  if (perm.empty()) {
+    for (int i = rank - 1; i >= 0; --i) order.push_back(i);
+    return order;
+  }
+  if (static_cast<int>(perm.size()) != rank)
+    return invalid_model("perm has {} entries, but input 0 has {} dimensions", perm.size(), rank);
+  std::vector<bool> used(perm.size(), false);
+  for (const std::int64_t given : perm) {
+    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, rank));
+    if (used[static_cast<std::size_t>(axis)])
+      return invalid_model("perm names axis {} more than once", axis);
+    used[static_cast<std::size_t>(axis)] = true;
+    order.push_back(axis);
+  }
+  return order;
+}
+
+Status register_layer_transpose(LayerTypes& types) {
+  LayerType type;
+  type.name = "transpose";
+  type.doc =
+      "x with its axes in another order. Input 0: x, any type. Output 0: axis i is axis perm[i] of "
+      "x.";
+  type.params = {{"perm", ParamKind::integers, std::vector<std::int64_t>{},
+                  "axis of x for each axis of the output; empty: reversed"}};
+  type.infer = infer;
+  return types.add(std::move(type));
+}
+
+}  // namespace softneuro

@@ -1,0 +1,53 @@
+// concat cpu/naive: each input is a block of columns of the output, seen as a matrix whose rows are
+// the dimensions before the axis.
+#include "core/registry.h"
+#include "core/strided_copy.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveConcatKernel final : public Kernel {
+ public:
+  explicit NaiveConcatKernel(int axis) : axis_(axis) {}
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& y = context.output(0);
+    const std::int64_t rows = y.shape.elements(0, axis_);
+    const std::int64_t y_columns = y.shape.elements(axis_, y.shape.rank());
+    std::int64_t column = 0;
+    for (std::size_t i = 0; i < context.input_count(); ++i) {
+      const TensorView& x = context.input(i);
+      const std::int64_t columns = x.shape.elements(axis_, x.shape.rank());
+      StridedCopy copy;
+      copy.add_axis(rows, columns, y_columns);
+      copy.add_axis(columns, 1, 1);
+      copy.set_offsets(0, column);
+      copy.run(x.data, y.data, size_of(y.type), context.pool());
+      column += columns;
+    }
+    return {};
+  }
+
+ private:
+  int axis_;
+};
+
+class NaiveConcat final : public Routine {
+ public:
+  NaiveConcat() : Routine("concat", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                       problem.inputs[0].shape.rank()));
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveConcatKernel>(axis));
+  }
+};
+
+}  // namespace
+
+Status register_routine_concat_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveConcat>());
+}
+
+}  // namespace softneuro

@@ -1,0 +1,40 @@
+// eye_like cpu/naive: y[i, j] = 1 where j − i = k, else 0.
+#include "core/element.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveEyeLikeKernel final : public Kernel {
+ public:
+  explicit NaiveEyeLikeKernel(std::int64_t k) : k_(k) {}
+  Status run(Context& context) const noexcept override {
+    const TensorView& y = context.output(0);
+    for (std::int64_t i = 0; i < y.shape[0]; ++i)
+      for (std::int64_t j = 0; j < y.shape[1]; ++j)
+        store(y, i * y.shape[1] + j, j - i == k_ ? 1 : 0);
+    return {};
+  }
+
+ private:
+  std::int64_t k_;
+};
+
+class NaiveEyeLike final : public Routine {
+ public:
+  NaiveEyeLike() : Routine("eye_like", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(
+        std::make_unique<NaiveEyeLikeKernel>(problem.params.integer("k")));
+  }
+};
+
+}  // namespace
+
+Status register_routine_eye_like_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveEyeLike>());
+}
+
+}  // namespace softneuro

@@ -1,0 +1,62 @@
+// gather cpu/naive: x seen as [outer, axis, inner]; copies one inner run per index.
+#include <cstring>
+
+#include "core/indexing.h"
+#include "core/parallel.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kGrainBytes = 32 * 1024;
+
+class NaiveGatherKernel final : public Kernel {
+ public:
+  explicit NaiveGatherKernel(int axis) : axis_(axis) {}
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    if (y.elements() == 0) return {};
+    const std::int64_t dim = x.shape[axis_];
+    SN_RETURN_IF_ERROR(check_indices(context.input(1), dim));
+    const IndexReader indices(context.input(1));
+    const std::int64_t count = context.input(1).elements();
+    const std::int64_t outer = x.shape.elements(0, axis_);
+    const std::int64_t run =
+        x.shape.elements(axis_ + 1, x.shape.rank()) * static_cast<std::int64_t>(size_of(x.type));
+    parallel_ranges(context.pool(), outer * count, kGrainBytes / run,
+                    [&](std::int64_t first, std::int64_t last) {
+                      for (std::int64_t i = first; i < last; ++i) {
+                        const std::int64_t row =
+                            i / count * dim + wrap_index(indices[i % count], dim);
+                        std::memcpy(y.as_mutable<std::byte>() + i * run,
+                                    x.as<std::byte>() + row * run, static_cast<std::size_t>(run));
+                      }
+                    });
+    return {};
+  }
+
+ private:
+  int axis_;
+};
+
+class NaiveGather final : public Routine {
+ public:
+  NaiveGather() : Routine("gather", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                       problem.inputs[0].shape.rank()));
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveGatherKernel>(axis));
+  }
+};
+
+}  // namespace
+
+Status register_routine_gather_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveGather>());
+}
+
+}  // namespace softneuro

@@ -1,0 +1,62 @@
+// gather_elements cpu/naive: each output element's own place, with the index put in on the axis.
+#include <cstring>
+
+#include "core/element.h"
+#include "core/indexing.h"
+#include "core/parallel.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kGrain = 4096;  // elements
+
+class NaiveGatherElementsKernel final : public Kernel {
+ public:
+  explicit NaiveGatherElementsKernel(int axis) : axis_(axis) {}
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    const std::int64_t dim = x.shape[axis_];
+    SN_RETURN_IF_ERROR(check_indices(context.input(1), dim));
+    const IndexReader indices(context.input(1));
+    const std::size_t bytes = size_of(x.type);
+    const Shape strides = strides_of(x.shape);
+    parallel_ranges(
+        context.pool(), y.elements(), kGrain, [&](std::int64_t first, std::int64_t last) {
+          Shape place = index_at(first, y.shape);
+          for (std::int64_t i = first; i < last; ++i) {
+            const std::int64_t from = offset_of(place, strides) +
+                                      (wrap_index(indices[i], dim) - place[axis_]) * strides[axis_];
+            std::memcpy(y.as_mutable<std::byte>() + i * static_cast<std::int64_t>(bytes),
+                        x.as<std::byte>() + from * static_cast<std::int64_t>(bytes), bytes);
+            next_index(place, y.shape);
+          }
+        });
+    return {};
+  }
+
+ private:
+  int axis_;
+};
+
+class NaiveGatherElements final : public Routine {
+ public:
+  NaiveGatherElements() : Routine("gather_elements", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                       problem.inputs[0].shape.rank()));
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveGatherElementsKernel>(axis));
+  }
+};
+
+}  // namespace
+
+Status register_routine_gather_elements_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveGatherElements>());
+}
+
+}  // namespace softneuro

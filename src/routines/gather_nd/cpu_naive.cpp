@@ -1,0 +1,64 @@
+// gather_nd cpu/naive: each tuple of indices names a contiguous slice of x, which is copied.
+#include <cstring>
+
+#include "core/element.h"
+#include "core/indexing.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveGatherNdKernel final : public Kernel {
+ public:
+  explicit NaiveGatherNdKernel(int batch) : batch_(batch) {}
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    if (y.elements() == 0) return {};
+    const TensorView& indices = context.input(1);
+    const IndexReader reader(indices);
+    const int last = indices.shape.rank() - 1;
+    const auto tuple = static_cast<int>(indices.shape[last]);
+    const std::int64_t tuples = indices.shape.elements(0, last);
+    const std::int64_t tuples_per_batch = indices.shape.elements(batch_, last);
+    const std::int64_t batch_elements = x.shape.elements(batch_, x.shape.rank());
+    const std::int64_t slice = x.shape.elements(batch_ + tuple, x.shape.rank());
+    const Shape strides = strides_of(x.shape);
+    const auto bytes = static_cast<std::int64_t>(size_of(x.type));
+    for (std::int64_t t = 0; t < tuples; ++t) {
+      std::int64_t from = t / tuples_per_batch * batch_elements;
+      for (int i = 0; i < tuple; ++i) {
+        const std::int64_t index = reader[t * tuple + i];
+        const std::int64_t dim = x.shape[batch_ + i];
+        if (!is_index(index, dim)) return index_error(index, t * tuple + i, dim);
+        from += wrap_index(index, dim) * strides[batch_ + i];
+      }
+      std::memcpy(y.as_mutable<std::byte>() + t * slice * bytes, x.as<std::byte>() + from * bytes,
+                  static_cast<std::size_t>(slice * bytes));
+    }
+    return {};
+  }
+
+ private:
+  int batch_;
+};
+
+class NaiveGatherNd final : public Routine {
+ public:
+  NaiveGatherNd() : Routine("gather_nd", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveGatherNdKernel>(
+        static_cast<int>(problem.params.integer("batch_dims"))));
+  }
+};
+
+}  // namespace
+
+Status register_routine_gather_nd_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveGatherNd>());
+}
+
+}  // namespace softneuro

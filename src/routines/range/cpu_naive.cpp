@@ -1,0 +1,47 @@
+// range cpu/naive: y[i] = start + i · delta; real types in double, integers exactly.
+#include "core/element.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+// Unsigned: the product alone may leave int64, the sum does not.
+std::int64_t stepped(std::int64_t start, std::int64_t i, std::int64_t delta) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(start) +
+                                   static_cast<std::uint64_t>(i) *
+                                       static_cast<std::uint64_t>(delta));
+}
+
+class NaiveRangeKernel final : public Kernel {
+ public:
+  Status run(Context& context) const noexcept override {
+    const TensorView& start = context.input(0);
+    const TensorView& delta = context.input(2);
+    const TensorView& y = context.output(0);
+    const bool reals = is_float(y.type);
+    for (std::int64_t i = 0; i < y.shape[0]; ++i)
+      if (reals)
+        store(y, i, load(start, 0) + static_cast<double>(i) * load(delta, 0));
+      else
+        store_integer(y, i, stepped(load_integer(start, 0), i, load_integer(delta, 0)));
+    return {};
+  }
+};
+
+class NaiveRange final : public Routine {
+ public:
+  NaiveRange() : Routine("range", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveRangeKernel>());
+  }
+};
+
+}  // namespace
+
+Status register_routine_range_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveRange>());
+}
+
+}  // namespace softneuro

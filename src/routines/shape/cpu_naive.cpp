@@ -1,0 +1,39 @@
+// shape cpu/naive: y[i] = x.shape[first + i].
+#include "core/layers/shape.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveShapeKernel final : public Kernel {
+ public:
+  explicit NaiveShapeKernel(int first) : first_(first) {}
+  Status run(Context& context) const noexcept override {
+    const TensorView& y = context.output(0);
+    for (int i = 0; i < y.shape[0]; ++i)
+      y.as_mutable<std::int64_t>()[i] = context.input(0).shape[first_ + i];
+    return {};
+  }
+
+ private:
+  int first_;
+};
+
+class NaiveShape final : public Routine {
+ public:
+  NaiveShape() : Routine("shape", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    const AxisSpan axes = shape_axes(problem.params, problem.inputs[0].shape.rank());
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveShapeKernel>(axes.first));
+  }
+};
+
+}  // namespace
+
+Status register_routine_shape_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveShape>());
+}
+
+}  // namespace softneuro

@@ -1,0 +1,189 @@
+#include "support/one_layer.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "core/element.h"
+#include "core/evaluate.h"
+#include "core/graph.h"
+
+namespace softneuro::test {
+namespace {
+
+const Registry& registry() {
+  static const Registry built = make_builtin_registry().value();
+  return built;
+}
+
+// Several threads as far as kernels can tell, but deterministic: the last task first.
+class BackwardPool final : public ThreadPool {
+ public:
+  int concurrency() const noexcept override { return 4; }
+  void run(std::size_t count, Task task, void* context) noexcept override {
+    while (count-- > 0) task(context, count);
+  }
+};
+
+class TestContext final : public Context {
+ public:
+  TestContext(std::span<const TensorView> inputs, std::span<TensorView> outputs,
+              std::byte* workspace, ThreadPool& pool, std::vector<Tensor>& tensors)
+      : Context(inputs, outputs, workspace, pool), tensors_(tensors) {}
+  Status allocate_output(std::size_t i, const Shape& shape) noexcept override {
+    tensors_[i] = Tensor::create(outputs_[i].type, shape).value();
+    outputs_[i] = view_of(tensors_[i]);
+    return {};
+  }
+
+ private:
+  std::vector<Tensor>& tensors_;
+};
+
+Result<Problem> problem_of(const OneLayer& one) {
+  Layer layer;
+  layer.type = builtin_layer_types().find(one.type);
+  REQUIRE(layer.type != nullptr);
+  layer.name = "tested";
+  layer.params = one.params;
+  layer.own_inputs = static_cast<std::uint32_t>(one.inputs.size());
+  for (std::size_t i = 0; i < one.outputs; ++i) layer.outputs.push_back(static_cast<TensorId>(i));
+  std::vector<TensorSpec> specs;
+  for (const Tensor& input : one.inputs) {
+    TensorSpec spec;
+    if (!input.empty()) {
+      spec.type = input.data_type();
+      spec.shape = input.shape();
+      spec.value = input;
+    }
+    specs.push_back(std::move(spec));
+  }
+  return make_problem(layer, std::move(specs));
+}
+
+Result<std::vector<Tensor>> run_routine(const Routine& routine, const Problem& problem,
+                                        const std::vector<Tensor>& inputs) {
+  const RoutineParams params = routine.default_params(problem);
+  SN_ASSIGN_OR_RETURN(const PackedWeights packed,
+                      routine.pack(problem, params, default_allocator()));
+  SN_ASSIGN_OR_RETURN(const auto kernel, create_kernel(routine, problem, params, packed));
+  std::vector<TensorView> in, out;
+  for (const Tensor& input : inputs) in.push_back(view_of(input));
+  std::vector<Tensor> outputs(problem.outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const TensorSpec& spec = problem.outputs[i];
+    if (problem.type->data_dependent_output) {
+      out.push_back({.type = spec.type});
+      continue;
+    }
+    outputs[i] = Tensor::create(spec.type, spec.shape).value();
+    if (outputs[i].bytes() > 0) std::memset(outputs[i].mutable_data(), 0xA5, outputs[i].bytes());
+    out.push_back(view_of(outputs[i]));
+  }
+  std::vector<std::byte> workspace(kernel->workspace_bytes() + kTensorAlignment);
+  const auto address = reinterpret_cast<std::uintptr_t>(workspace.data());
+  BackwardPool pool;
+  TestContext context(in, out, workspace.data() + (0 - address) % kTensorAlignment, pool, outputs);
+  SN_RETURN_IF_ERROR(kernel->run(context));
+  return outputs;
+}
+
+bool close(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return a == b || std::fabs(a - b) <= 1e-5 + 1e-4 * std::fabs(b);
+}
+
+void require_equal(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected) {
+  REQUIRE(actual.size() == expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    CHECK(actual[i].shape() == expected[i].shape());
+    const std::vector<double> a = values_of(actual[i]), b = values_of(expected[i]);
+    REQUIRE(a.size() == b.size());
+    for (std::size_t k = 0; k < a.size(); ++k)
+      if (!close(a[k], b[k])) FAIL_CHECK("element " << k << ": " << a[k] << ", not " << b[k]);
+  }
+}
+
+}  // namespace
+
+Params params(std::initializer_list<Params::Entry> entries) {
+  Params all;
+  for (const Params::Entry& entry : entries) all.set(entry.name, entry.value);
+  return all;
+}
+
+Tensor tensor_of(DataType type, const Shape& shape, const void* values) {
+  Tensor tensor = Tensor::create(type, shape).value();
+  if (tensor.bytes() > 0) std::memcpy(tensor.mutable_data(), values, tensor.bytes());
+  return tensor;
+}
+
+Tensor counting(DataType type, const Shape& shape) {
+  Tensor tensor = Tensor::create(type, shape).value();
+  const TensorView view = view_of(tensor);
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) store(view, i, static_cast<double>(i));
+  return tensor;
+}
+
+std::vector<double> values_of(const Tensor& tensor) {
+  std::vector<double> values;
+  const TensorView view = view_of(tensor);
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) values.push_back(load(view, i));
+  return values;
+}
+
+std::vector<Tensor> run(const OneLayer& layer) {
+  const Result<Problem> problem = problem_of(layer);
+  INFO(problem.status().message());
+  REQUIRE(problem.ok());
+  const Routine* naive = registry().find(layer.type, "cpu/naive");
+  REQUIRE(naive != nullptr);
+  const auto expected = run_routine(*naive, *problem, layer.inputs);
+  INFO(problem->str() << " " << expected.status().message());
+  REQUIRE(expected.ok());
+  for (const Registry::Candidate& candidate : registry().explain(*problem)) {
+    if (!candidate.applicability.ok() || candidate.routine == naive) continue;
+    INFO(candidate.routine->descriptor().str());
+    const auto actual = run_routine(*candidate.routine, *problem, layer.inputs);
+    INFO(actual.status().message());
+    REQUIRE(actual.ok());
+    require_equal(*actual, *expected);
+  }
+  return *expected;
+}
+
+Status error_of(const OneLayer& layer) {
+  const Result<Problem> problem = problem_of(layer);
+  if (!problem.ok()) return problem.status();
+  const Routine* naive = registry().find(layer.type, "cpu/naive");
+  REQUIRE(naive != nullptr);
+  return run_routine(*naive, *problem, layer.inputs).status();
+}
+
+std::string Inferred::str() const {
+  if (!status.ok()) return status.message();
+  return std::string(to_string(outputs[0].type)) + " " + outputs[0].shape.str();
+}
+
+Inferred infer(std::string_view type, Params params, std::vector<InferContext::Input> inputs,
+               std::size_t outputs) {
+  const LayerType* layer_type = builtin_layer_types().find(type);
+  REQUIRE(layer_type != nullptr);
+  Inferred inferred;
+  inferred.outputs.resize(outputs);
+  inferred.status = layer_type->check_params(params);
+  if (!inferred.status.ok()) return inferred;
+  InferContext context(params, inputs, inferred.outputs);
+  inferred.status = layer_type->infer(context);
+  return inferred;
+}
+
+InferContext::Input unknown(DataType type, DynamicShape shape) {
+  return {type, std::move(shape), nullptr};
+}
+
+InferContext::Input known(const Tensor& value) {
+  return {value.data_type(), DynamicShape(value.shape()), &value};
+}
+
+}  // namespace softneuro::test
