@@ -2,7 +2,8 @@
 # initialiser: such objects get lost when an archive is linked, or run twice.
 #
 #   src/routines/<type>/<file>.cpp    Status register_routine_<type>_<file>(Registry&);
-#       files named cpu_* (and cuda_* where CUDA is built) are routines, others their helpers
+#       files named cpu_* (and cuda_* where CUDA is built) are routines, others their helpers;
+#       the whole of cpu_*_avx2.cpp needs that instruction set, its registration too
 #   src/core/layers/<file>.cpp        Status register_layer_<file>(LayerTypes&);
 
 function(_softneuro_check_identifier name file)
@@ -27,7 +28,12 @@ function(softneuro_routine_table output)
     _softneuro_check_identifier(${name} ${file})
     _softneuro_check_identifier(${type} ${file})
     string(APPEND SN_DECLARATIONS "Status register_routine_${type}_${name}(Registry&);\n")
-    string(APPEND SN_ROWS "    {\"${type}/${name}\", &register_routine_${type}_${name}},\n")
+    set(isa baseline)
+    if(name MATCHES "_(${SOFTNEURO_ISA_SUFFIXES})$")
+      set(isa ${CMAKE_MATCH_1})
+    endif()
+    string(APPEND SN_ROWS
+           "    {\"${type}/${name}\", Isa::${isa}, &register_routine_${type}_${name}},\n")
     math(EXPR SN_COUNT "${SN_COUNT} + 1")
   endforeach()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/builtin_routines.cpp.in" "${output}" @ONLY)

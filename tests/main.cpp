@@ -1,6 +1,5 @@
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
-
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -27,11 +26,17 @@ void note_skip(const std::string& reason) {
   std::fprintf(stderr, "skipped: %s\n", reason.c_str());
 }
 
-int skipped_tests() { return skipped; }
+int skipped_tests() {
+  return skipped;
+}
 
-std::string source_dir() { return from_environment("SOFTNEURO_SOURCE_DIR", "."); }
+std::string source_dir() {
+  return from_environment("SOFTNEURO_SOURCE_DIR", ".");
+}
 
-std::string build_dir() { return from_environment("SOFTNEURO_BUILD_DIR", "build/release"); }
+std::string build_dir() {
+  return from_environment("SOFTNEURO_BUILD_DIR", "build/release");
+}
 
 std::string shared_dir() {
   const std::string dir = from_environment("SOFTNEURO_SHARED_DIR", source_dir() + "/../shared");

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "core/cpu.h"
 #include "core/registry.h"
 
 namespace softneuro {
@@ -13,7 +14,8 @@ struct LayerRegistration {
   Status (*add)(LayerTypes&);
 };
 struct RoutineRegistration {
-  const char* name;
+  const char* name;  // folder and file
+  Isa isa;           // what the file is compiled for: add may be called only where it is there
   Status (*add)(Registry&);
 };
 

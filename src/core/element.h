@@ -56,13 +56,26 @@ double to_double(T value) noexcept {
   else
     return static_cast<double>(value);
 }
+// `value` as the float that rounds to the same 16-bit number: where double → float is not exact,
+// the neighbour with an odd last bit, so that rounding twice does as well as rounding once.
+inline float round_to_odd(double value) noexcept {
+  const float nearest = static_cast<float>(value);
+  if (static_cast<double>(nearest) == value || std::isnan(value)) return nearest;
+  std::uint32_t bits;
+  std::memcpy(&bits, &nearest, sizeof bits);
+  if ((bits & 1u) == 0)
+    bits += std::fabs(static_cast<double>(nearest)) > std::fabs(value) ? ~0u : 1u;
+  float odd;
+  std::memcpy(&odd, &bits, sizeof odd);
+  return odd;
+}
 // Rounds to T: floats to nearest even, integers truncate towards zero and saturate (NaN → 0).
 template <class T>
 T from_double(double value) noexcept {
   if constexpr (std::is_same_v<T, Half>)
-    return to_half(static_cast<float>(value));
+    return to_half(round_to_odd(value));
   else if constexpr (std::is_same_v<T, BFloat16>)
-    return to_bfloat16(static_cast<float>(value));
+    return to_bfloat16(round_to_odd(value));
   else if constexpr (std::is_same_v<T, bool>)
     return value != 0;
   else if constexpr (std::is_floating_point_v<T>)
@@ -109,6 +122,32 @@ inline void store_integer(const TensorView& view, std::int64_t index, std::int64
       view.as_mutable<T>()[index] = from_double<T>(static_cast<double>(value));
     return 0;
   });
+}
+
+// The above for routines that are written once for sums in double (real types) and in int64
+// (integer types, exact, wrapping).
+template <class Sum>
+Sum load_as(const TensorView& view, std::int64_t index) noexcept {
+  if constexpr (std::is_integral_v<Sum>)
+    return load_integer(view, index);
+  else
+    return load(view, index);
+}
+template <class Sum>
+void store_as(const TensorView& view, std::int64_t index, Sum value) noexcept {
+  if constexpr (std::is_integral_v<Sum>)
+    store_integer(view, index, value);
+  else
+    store(view, index, value);
+}
+// a + b · c; integers wrap.
+template <class Sum>
+Sum multiply_add(Sum a, Sum b, Sum c) noexcept {
+  if constexpr (std::is_integral_v<Sum>)
+    return static_cast<Sum>(static_cast<std::uint64_t>(a) +
+                            static_cast<std::uint64_t>(b) * static_cast<std::uint64_t>(c));
+  else
+    return a + b * c;
 }
 
 // Row-major strides, in elements.

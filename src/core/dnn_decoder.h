@@ -1,0 +1,58 @@
+// The graph part of a .dnn file → Graph, checking the meaning of every field on the way.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/layer_type.h"
+#include "schemas/softneuro_generated.h"
+
+namespace softneuro {
+
+// One use: graph() once. Everything that it is given must have passed the FlatBuffers verifier.
+class DnnDecoder {
+ public:
+  // `segments` and `types` must outlive this object; constants of the result keep `owner`.
+  // `graph_bytes` is the size of the graph part.
+  DnnDecoder(const LayerTypes& types, std::span<const std::span<const std::byte>> segments,
+             std::shared_ptr<const void> owner, std::uint64_t graph_bytes)
+      : types_(types), segments_(segments), owner_(std::move(owner)), budget_(graph_bytes) {}
+
+  Result<Graph> graph(const schema::Graph& source) { return graph(source, 0); }
+
+ private:
+  using Strings = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
+
+  Status charge(std::uint64_t bytes);
+  Result<std::string> text(const flatbuffers::String* source);
+  Result<std::vector<std::string>> texts(const Strings* source);
+  template <class T>
+  Result<std::vector<T>> numbers(const flatbuffers::Vector<T>* source);
+  template <class T>
+  Status count(const flatbuffers::Vector<T>* source);
+
+  Result<Graph> graph(const schema::Graph& source, int nesting);
+  Result<std::vector<TensorDef>> tensors(const schema::Graph& source);
+  Result<TensorDef> tensor(const schema::Tensor& source);
+  Result<DynamicShape> shape(const schema::Tensor& source);
+  Result<Tensor> constant(std::uint32_t segment, DataType type, const DynamicShape& shape);
+  Result<Quantization> quantization(const schema::Quantization& source, const DynamicShape& shape);
+  Result<Layer> layer(const schema::Layer& source, int nesting);
+  Status layer_contents(const schema::Layer& source, int nesting, Layer& layer);
+  Status params(const schema::Layer& source, Params& params);
+  Result<ParamValue> param_value(const schema::Param& source);
+  Result<PostOp> post_op(const schema::PostOp& source);
+
+  const LayerTypes& types_;
+  std::span<const std::span<const std::byte>> segments_;
+  std::shared_ptr<const void> owner_;
+  // Bytes of the graph part that were not read yet. A file that refers to one piece many times
+  // would need far more memory than its size; the writer never does that.
+  std::uint64_t budget_;
+};
+
+}  // namespace softneuro

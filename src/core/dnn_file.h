@@ -1,0 +1,44 @@
+// The .dnn file: a graph and its weights. schemas/README.md describes it byte by byte.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "core/graph.h"
+#include "core/layer_type.h"
+#include "softneuro/net.h"
+#include "softneuro/tensor.h"
+
+namespace softneuro {
+
+// Writes `graph` to `path`, whole or not at all (see AtomicFile). Equal graphs give equal bytes.
+// Equal constants are stored once. Parameters at their default are left out, so that libraries that
+// do not know them yet can still read the file.
+SN_INTREE Status save_dnn(const Graph& graph, const std::string& path);
+// The same bytes in memory (data type uint8, one dimension).
+SN_INTREE Result<Tensor> serialize_dnn(const Graph& graph,
+                                       Allocator& allocator = default_allocator());
+
+// Reads a file. Constants share the mapping of the file, which lives as long as any of them does;
+// where mapping is impossible, the file is read into memory of `allocator`. The result has passed
+// Graph::verify; its types are pointers into `types`.
+// Errors, each naming the place: not_found and io_error from the system; corrupt_file if bytes are
+// missing or do not match their checksum; incompatible if a newer SoftNeuro wrote it; unsupported
+// if a layer type is not in `types`; invalid_model if the contents contradict themselves;
+// out_of_memory.
+SN_INTREE Result<Graph> load_dnn(const std::string& path, const LayerTypes& types,
+                                 Verify verify = Verify::full,
+                                 Allocator& allocator = default_allocator());
+// Reads a file's bytes from memory. Constants refer to that memory and keep `owner` alive; without
+// an owner the caller keeps it alive and unchanged. Memory that is not aligned to kTensorAlignment
+// is copied once into memory of `allocator`.
+SN_INTREE Result<Graph> load_dnn_memory(const void* data, std::size_t bytes,
+                                        std::shared_ptr<const void> owner, const LayerTypes& types,
+                                        Verify verify = Verify::full,
+                                        Allocator& allocator = default_allocator());
+
+// Whether the bytes begin like a .dnn file; says nothing about the rest.
+SN_INTREE bool looks_like_dnn(const void* data, std::size_t bytes) noexcept;
+
+}  // namespace softneuro

@@ -1,0 +1,33 @@
+#include "core/layer_type.h"
+
+namespace softneuro {
+namespace {
+
+Status infer(InferContext& context) {
+  const std::string_view name = context.params().text("to");
+  const DataType to = parse_data_type(name);
+  if (to == DataType::undefined || to == DataType::qint8)
+    return invalid_model("cast: '{}' is no data type that a tensor can be cast to", name);
+  if (!context.has_input(0)) return invalid_argument("input 0 is missing");
+  if (context.type(0) == DataType::qint8)
+    return invalid_argument("input 0 is qint8; dequantise it instead");
+  context.set_output(0, to, context.shape(0));
+  return {};
+}
+
+}  // namespace
+
+Status register_layer_cast(LayerTypes& types) {
+  LayerType type;
+  type.name = "cast";
+  type.doc =
+      "The same numbers in another data type. Input 0: x, any. Output 0: x's shape. To real types: "
+      "rounded to nearest even. Real to integer: truncated, then saturated; NaN gives 0. Integer "
+      "to integer: wraps. To boolean: not zero.";
+  type.params = {{"to", ParamKind::text, std::string(), "name of the data type", true}};
+  type.elementwise = true;
+  type.infer = infer;
+  return types.add(std::move(type));
+}
+
+}  // namespace softneuro

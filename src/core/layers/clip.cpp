@@ -1,0 +1,37 @@
+#include "core/layer_type.h"
+#include "core/type_sets.h"
+
+namespace softneuro {
+namespace {
+
+Status infer(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(0, kNumericTypes));
+  for (std::size_t i = 1; i < 3; ++i) {
+    if (!context.has_input(i)) continue;
+    SN_RETURN_IF_ERROR(context.expect_same_type(0, i));
+    const DynamicShape& limit = context.shape(i);
+    if (limit.is_static() && limit.to_shape().elements() != 1)
+      return invalid_argument("input {} (a limit) must have one element, but its shape is {}", i,
+                              limit.str());
+  }
+  context.set_output(0, context.type(0), context.shape(0));
+  return {};
+}
+
+}  // namespace
+
+Status register_layer_clip(LayerTypes& types) {
+  LayerType type;
+  type.name = "clip";
+  type.doc =
+      "y = min(max(x, low), high) with limits that are known only at run time (constant ones: "
+      "unary clip). Inputs: x, low and high (optional, one element, x's data type). Output 0: as "
+      "x. "
+      "Where low > high, high wins.";
+  type.max_inputs = 3;
+  type.elementwise = true;
+  type.infer = infer;
+  return types.add(std::move(type));
+}
+
+}  // namespace softneuro

@@ -1,0 +1,132 @@
+// conv1/2/3 and conv_transpose1/2/3.
+#include "core/layer_type.h"
+#include "core/type_sets.h"
+#include "core/window.h"
+
+namespace softneuro {
+namespace {
+
+enum Input : std::size_t { kX, kWeights, kBias };
+
+// Ranks, data types and channel counts; the channels of the output (−1: unknown).
+Result<Dim> check_channels(const InferContext& context, int axes, bool transposed) {
+  SN_RETURN_IF_ERROR(context.expect_type(kX, kNumericTypes));
+  SN_RETURN_IF_ERROR(context.expect_same_type(kWeights, kX));
+  SN_RETURN_IF_ERROR(context.expect_rank(kX, axes + 2));
+  SN_RETURN_IF_ERROR(context.expect_rank(kWeights, axes + 2));
+  const std::int64_t group = context.params().integer("group");
+  if (group < 1) return invalid_model("parameter group is {}, expected at least 1", group);
+  Dim out;
+  if (context.shape(kWeights).ranked()) {
+    // Weights are [M, C/group, K…], transposed [C, M/group, K…].
+    const Dim per_group = context.shape(kWeights)[1];
+    const Dim all = context.shape(kWeights)[0];
+    if (all.known() && all.value % group != 0)
+      return invalid_model("dimension 0 of the weights is {}, not a multiple of group={}",
+                           all.value, group);
+    if (per_group.known() && per_group.value > INT64_MAX / group)
+      return invalid_model("{} channels per group times group={} overflow", per_group.value, group);
+    const Dim product = per_group.known() ? Dim(per_group.value * group) : Dim();
+    const Dim expected = transposed ? all : product;
+    out = transposed ? product : all;
+    if (context.shape(kX).ranked()) {
+      const Dim channels = context.shape(kX)[1];
+      if (channels.known() && expected.known() && channels.value != expected.value)
+        return invalid_model("input 0 has {} channels, the weights {} with group={} want {}",
+                             channels.value, context.shape(kWeights).str(), group, expected.value);
+    }
+  }
+  if (context.has_input(kBias)) {
+    SN_RETURN_IF_ERROR(context.expect_rank(kBias, 1));
+    SN_RETURN_IF_ERROR(context.expect_same_type(kBias, kX));
+    if (context.shape(kBias).ranked()) {
+      const Dim bias = context.shape(kBias)[0];
+      if (bias.known() && out.known() && bias.value != out.value)
+        return invalid_model("the bias has {} elements, the output {} channels", bias.value,
+                             out.value);
+      if (!out.known()) out = bias;
+    }
+  }
+  return out;
+}
+
+template <int Axes, bool Transposed>
+Status infer(InferContext& context) {
+  SN_ASSIGN_OR_RETURN(const Dim channels, check_channels(context, Axes, Transposed));
+  std::vector<Dim> dims(2 + Axes);
+  if (context.shape(kX).ranked()) dims[0] = context.shape(kX)[0];
+  dims[1] = channels;
+  for (int i = 0; i < Axes; ++i) {
+    const auto size = [&](std::size_t input) {
+      return context.shape(input).ranked() ? context.shape(input)[i + 2].value : -1;
+    };
+    const auto axis = Transposed ? transposed_window_axis : window_axis;
+    SN_ASSIGN_OR_RETURN(const WindowAxis window,
+                        axis(context.params(), Axes, i, size(kX), size(kWeights)));
+    dims[static_cast<std::size_t>(i + 2)] = Dim(window.output);
+  }
+  context.set_output(0, context.type(kX), DynamicShape(std::move(dims)));
+  return {};
+}
+
+std::vector<ParamSpec> window_params() {
+  const std::vector<std::int64_t> none;
+  return {
+      {"strides", ParamKind::integers, none, "step of the window per axis, >= 1; empty: 1"},
+      {"pads", ParamKind::integers, none,
+       "zeros around the input: begins, then ends, >= 0; empty: 0"},
+      {"dilations", ParamKind::integers, none, "spacing of the kernel's elements; empty: 1"},
+      {"group", ParamKind::integer, std::int64_t{1}, "number of independent channel groups"},
+      {"auto_pad", ParamKind::text, std::string("explicit"),
+       "explicit (pads count), same_upper, same_lower (output = ceil(input / stride)), valid (0)"},
+  };
+}
+
+template <int Axes>
+Status add_conv(LayerTypes& types) {
+  LayerType type;
+  type.name = "conv" + std::to_string(Axes);
+  type.doc =
+      "Convolution over " + std::to_string(Axes) +
+      " spatial axes: y[n,m,o] = bias[m] + Σ x[n,c,o·stride+k·dilation−pad] · w[m,c,k] over the "
+      "channels c of m's group and kernel positions k; outside of x is zero. Inputs: x[N,C,S…], "
+      "w[M,C/group,K…], bias[M] (optional). Output: y[N,M,O…].";
+  type.min_inputs = 2;
+  type.max_inputs = 3;
+  type.params = window_params();
+  type.infer = infer<Axes, false>;
+  return types.add(std::move(type));
+}
+
+template <int Axes>
+Status add_conv_transpose(LayerTypes& types) {
+  const std::vector<std::int64_t> none;
+  LayerType type;
+  type.name = "conv_transpose" + std::to_string(Axes);
+  type.doc =
+      "Transposed convolution over " + std::to_string(Axes) +
+      " spatial axes: x[n,c,i] · w[c,m,k] is added to y[n,m,i·stride+k·dilation−pad], bias[m] "
+      "to all. Inputs: x[N,C,S…], w[C,M/group,K…], bias[M] (optional). Output: y[N,M,O…].";
+  type.min_inputs = 2;
+  type.max_inputs = 3;
+  type.params = window_params();
+  type.params.push_back({"output_padding", ParamKind::integers, none,
+                         "elements added behind the output per axis; empty: 0"});
+  type.params.push_back({"output_shape", ParamKind::integers, none,
+                         "spatial output size, from which pads follow; empty: from pads"});
+  type.infer = infer<Axes, true>;
+  return types.add(std::move(type));
+}
+
+}  // namespace
+
+Status register_layer_conv(LayerTypes& types) {
+  SN_RETURN_IF_ERROR(add_conv<1>(types));
+  SN_RETURN_IF_ERROR(add_conv<2>(types));
+  SN_RETURN_IF_ERROR(add_conv<3>(types));
+  SN_RETURN_IF_ERROR(add_conv_transpose<1>(types));
+  SN_RETURN_IF_ERROR(add_conv_transpose<2>(types));
+  return add_conv_transpose<3>(types);
+}
+
+}  // namespace softneuro

@@ -1,0 +1,63 @@
+#include "core/layer_type.h"
+#include "core/type_sets.h"
+
+namespace softneuro {
+namespace {
+
+Status infer(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(0, kNumericTypes));
+  SN_RETURN_IF_ERROR(context.expect_same_type(1, 0));
+  SN_RETURN_IF_ERROR(context.expect_min_rank(0, 1));
+  SN_RETURN_IF_ERROR(context.expect_rank(1, 2));
+  const bool transpose = context.params().integer("transpose_weights") != 0;
+  const DynamicShape& x = context.shape(0);
+  const DynamicShape& w = context.shape(1);
+  Dim columns;
+  if (w.ranked()) {
+    columns = w[transpose ? 0 : 1];
+    const Dim depth = w[transpose ? 1 : 0];
+    if (x.ranked()) {
+      const Dim last = x[x.rank() - 1];
+      if (last.known() && depth.known() && last.value != depth.value)
+        return invalid_model("the last axis of input 0 ({}) has {} elements, the weights {} {}",
+                             x.str(), last.value, w.str(), depth.value);
+    }
+  }
+  if (context.has_input(2)) {
+    SN_RETURN_IF_ERROR(context.expect_rank(2, 1));
+    SN_RETURN_IF_ERROR(context.expect_same_type(2, 0));
+    if (context.shape(2).ranked()) {
+      const Dim bias = context.shape(2)[0];
+      if (bias.known() && columns.known() && bias.value != columns.value)
+        return invalid_model("the bias has {} elements, the weights {} columns", bias.value,
+                             columns.value);
+      if (!columns.known()) columns = bias;
+    }
+  }
+  DynamicShape y;
+  if (x.ranked()) {
+    y = x;
+    y[y.rank() - 1] = columns;
+  }
+  context.set_output(0, context.type(0), std::move(y));
+  return {};
+}
+
+}  // namespace
+
+Status register_layer_dense(LayerTypes& types) {
+  LayerType type;
+  type.name = "dense";
+  type.doc =
+      "y = x · w + bias along the last axis of x. Inputs: x[…,K] of rank >= 1, w[K,N] ([N,K] with "
+      "transpose_weights), bias[N] (optional). Output: y[…,N].";
+  type.min_inputs = 2;
+  type.max_inputs = 3;
+  type.params = {
+      {"transpose_weights", ParamKind::integer, std::int64_t{0}, "1: the weights are [N,K]"},
+  };
+  type.infer = infer;
+  return types.add(std::move(type));
+}
+
+}  // namespace softneuro

@@ -1,0 +1,216 @@
+// Normalisations over channels, groups and trailing axes: batch_norm, instance_norm, group_norm,
+// layer_norm, rms_norm, lrn, lp_norm.
+#include <cmath>
+
+#include "core/layer_type.h"
+#include "core/type_sets.h"
+
+namespace softneuro {
+namespace {
+
+// The channels of x[N,C,…]; 1 for a vector x[N].
+Dim channels_of(const DynamicShape& x) {
+  if (!x.ranked()) return {};
+  return x.rank() < 2 ? Dim(1) : x[1];
+}
+
+Status check_epsilon(const InferContext& context) {
+  const double epsilon = context.params().real("epsilon", 1e-5);
+  if (!(epsilon >= 0) || !std::isfinite(epsilon))
+    return invalid_model("parameter epsilon is {}, expected a number >= 0", epsilon);
+  return {};
+}
+
+// x[N,C,…] with inputs 1… of C elements each.
+Status infer_per_channel(InferContext& context, int min_rank) {
+  SN_RETURN_IF_ERROR(context.expect_type(0, kFloatTypes));
+  SN_RETURN_IF_ERROR(context.expect_min_rank(0, min_rank));
+  SN_RETURN_IF_ERROR(check_epsilon(context));
+  const Dim channels = channels_of(context.shape(0));
+  for (std::size_t i = 1; i < context.input_count(); ++i) {
+    if (!context.has_input(i)) return invalid_model("input {} is left out", i);
+    SN_RETURN_IF_ERROR(context.expect_type(i, kFloatTypes));
+    SN_RETURN_IF_ERROR(context.expect_rank(i, 1));
+    if (!context.shape(i).ranked()) continue;
+    const Dim size = context.shape(i)[0];
+    if (size.known() && channels.known() && size.value != channels.value)
+      return invalid_model("input {} has {} elements, input 0 {} channels", i, size.value,
+                           channels.value);
+  }
+  context.set_output(0, context.type(0), context.shape(0));
+  return {};
+}
+
+Status infer_batch(InferContext& context) {
+  return infer_per_channel(context, 1);
+}
+Status infer_instance(InferContext& context) {
+  return infer_per_channel(context, 2);
+}
+
+Status infer_group(InferContext& context) {
+  SN_RETURN_IF_ERROR(infer_per_channel(context, 2));
+  const std::int64_t groups = context.params().integer("groups");
+  if (groups < 1) return invalid_model("parameter groups is {}, expected at least 1", groups);
+  const Dim channels = channels_of(context.shape(0));
+  if (channels.known() && channels.value % groups != 0)
+    return invalid_model("{} channels do not divide into groups={}", channels.value, groups);
+  return {};
+}
+
+// Inputs 1… broadcast to x; outputs 1… have x's shape with ones from `axis` on.
+Status infer_trailing(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(0, kFloatTypes));
+  SN_RETURN_IF_ERROR(context.expect_min_rank(0, 1));
+  SN_RETURN_IF_ERROR(check_epsilon(context));
+  const DynamicShape& x = context.shape(0);
+  DynamicShape statistics;
+  if (x.ranked()) {
+    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(context.params().integer("axis"), x.rank()));
+    statistics = x;
+    for (int i = axis; i < x.rank(); ++i) statistics[i] = Dim(1);
+  }
+  for (std::size_t i = 1; i < context.input_count(); ++i) {
+    if (!context.has_input(i)) continue;
+    SN_RETURN_IF_ERROR(context.expect_type(i, kFloatTypes));
+    const DynamicShape& factor = context.shape(i);
+    if (!factor.ranked() || !x.ranked()) continue;
+    const int shift = x.rank() - factor.rank();
+    bool fits = shift >= 0;
+    for (int k = 0; fits && k < factor.rank(); ++k)
+      fits = !factor[k].known() || factor[k].value == 1 || !x[k + shift].known() ||
+             factor[k].value == x[k + shift].value;
+    if (!fits)
+      return invalid_model("input {} of shape {} does not broadcast to input 0 of shape {}", i,
+                           factor.str(), x.str());
+  }
+  context.set_output(0, context.type(0), x);
+  context.set_output(1, DataType::float32, statistics);
+  context.set_output(2, DataType::float32, statistics);
+  return {};
+}
+
+Status infer_lrn(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(0, kFloatTypes));
+  SN_RETURN_IF_ERROR(context.expect_min_rank(0, 2));
+  const std::int64_t size = context.params().integer("size");
+  if (size < 1 || size > INT32_MAX)
+    return invalid_model("parameter size is {}, expected 1 to {}", size, INT32_MAX);
+  context.set_output(0, context.type(0), context.shape(0));
+  return {};
+}
+
+Status infer_lp(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(0, kFloatTypes));
+  SN_RETURN_IF_ERROR(context.expect_min_rank(0, 1));
+  const std::int64_t p = context.params().integer("p");
+  if (p != 1 && p != 2) return invalid_model("parameter p is {}, expected 1 or 2", p);
+  if (context.shape(0).ranked())
+    SN_RETURN_IF_ERROR(
+        normalize_axis(context.params().integer("axis"), context.shape(0).rank()).status());
+  context.set_output(0, context.type(0), context.shape(0));
+  return {};
+}
+
+ParamSpec epsilon_param() {
+  return {"epsilon", ParamKind::real, 1e-5,
+          "added to the variance, so that nothing is divided by zero"};
+}
+
+Status add_channel_norms(LayerTypes& types) {
+  LayerType batch;
+  batch.name = "batch_norm";
+  batch.doc =
+      "y = (x − mean[c]) / sqrt(var[c] + epsilon) · scale[c] + bias[c] with given statistics. "
+      "Inputs: x[N,C,…] (a vector is one channel), scale, bias, mean, var [C]. Output: as x.";
+  batch.min_inputs = batch.max_inputs = 5;
+  batch.params = {epsilon_param()};
+  batch.infer = infer_batch;
+  SN_RETURN_IF_ERROR(types.add(std::move(batch)));
+
+  LayerType instance;
+  instance.name = "instance_norm";
+  instance.doc =
+      "Each channel of each image is brought to mean 0 and variance 1 (of the population), then "
+      "· scale[c] + bias[c]. Inputs: x[N,C,S…], scale[C], bias[C]. Output: as x.";
+  instance.min_inputs = instance.max_inputs = 3;
+  instance.params = {epsilon_param()};
+  instance.infer = infer_instance;
+  SN_RETURN_IF_ERROR(types.add(std::move(instance)));
+
+  LayerType group;
+  group.name = "group_norm";
+  group.doc =
+      "As instance_norm, with mean and variance over `groups` groups of C / groups channels each. "
+      "Inputs: x[N,C,S…], scale[C], bias[C]. Output: as x.";
+  group.min_inputs = group.max_inputs = 3;
+  group.params = {epsilon_param(),
+                  {"groups", ParamKind::integer, std::int64_t{1}, "number of groups", true}};
+  group.infer = infer_group;
+  return types.add(std::move(group));
+}
+
+Status add_trailing_norms(LayerTypes& types) {
+  const ParamSpec axis = {"axis", ParamKind::integer, std::int64_t{-1},
+                          "first of the axes that are normalised together, in [−rank, rank)"};
+  LayerType layer;
+  layer.name = "layer_norm";
+  layer.doc =
+      "y = (x − mean) / sqrt(variance + epsilon) · scale + bias with mean and variance over the "
+      "axes from `axis` on. Inputs: x, scale, bias (optional, broadcast to x). Outputs: y as x; "
+      "mean and 1 / sqrt(variance + epsilon), float32, x's shape with ones from `axis` on.";
+  layer.min_inputs = 1;
+  layer.max_inputs = 3;
+  layer.max_outputs = 3;
+  layer.params = {axis, epsilon_param()};
+  layer.infer = infer_trailing;
+  SN_RETURN_IF_ERROR(types.add(std::move(layer)));
+
+  LayerType rms;
+  rms.name = "rms_norm";
+  rms.doc =
+      "y = x / sqrt(mean(x²) + epsilon) · scale with the mean over the axes from `axis` on. "
+      "Inputs: x, scale (optional, broadcasts to x). Output: as x.";
+  rms.min_inputs = 1;
+  rms.max_inputs = 2;
+  rms.params = {axis, epsilon_param()};
+  rms.infer = infer_trailing;
+  return types.add(std::move(rms));
+}
+
+Status add_response_norms(LayerTypes& types) {
+  LayerType lrn;
+  lrn.name = "lrn";
+  lrn.doc =
+      "Local response normalisation over channels: y[c] = x[c] / (bias + alpha/size · Σ x²)^beta, "
+      "summed over the channels c − ⌊(size−1)/2⌋ … c + ⌈(size−1)/2⌉ that exist. "
+      "Input: x[N,C,…]. Output: as x.";
+  lrn.params = {
+      {"size", ParamKind::integer, std::int64_t{1}, "channels that are summed", true},
+      {"alpha", ParamKind::real, 1e-4, "factor of the mean square"},
+      {"beta", ParamKind::real, 0.75, "exponent"},
+      {"bias", ParamKind::real, 1.0, "added to the scaled mean square"},
+  };
+  lrn.infer = infer_lrn;
+  SN_RETURN_IF_ERROR(types.add(std::move(lrn)));
+
+  LayerType lp;
+  lp.name = "lp_norm";
+  lp.doc = "x divided by its p-norm along one axis; 0 where the norm is 0. Input: x. Output: as x.";
+  lp.params = {
+      {"axis", ParamKind::integer, std::int64_t{-1}, "axis of the norm, in [−rank, rank)"},
+      {"p", ParamKind::integer, std::int64_t{2}, "1: sum of magnitudes, 2: Euclidean"},
+  };
+  lp.infer = infer_lp;
+  return types.add(std::move(lp));
+}
+
+}  // namespace
+
+Status register_layer_norm(LayerTypes& types) {
+  SN_RETURN_IF_ERROR(add_channel_norms(types));
+  SN_RETURN_IF_ERROR(add_trailing_norms(types));
+  return add_response_norms(types);
+}
+
+}  // namespace softneuro

@@ -1,0 +1,70 @@
+#include "core/choice.h"
+#include "core/layer_type.h"
+#include "core/reduction.h"
+#include "core/type_sets.h"
+
+namespace softneuro {
+namespace {
+
+Status infer(InferContext& context) {
+  SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(context.params()));
+  const bool ordered = op == ReduceOp::max || op == ReduceOp::min;
+  if (!(ordered && context.has_input(0) && context.type(0) == DataType::boolean))
+    SN_RETURN_IF_ERROR(context.expect_type(0, kNumericTypes));
+  const DynamicShape& x = context.shape(0);
+  const bool keep = context.params().integer("keepdims") != 0;
+  const bool has_axes = context.has_input(1);
+  const auto values = context.integers(1);
+  if (has_axes) {
+    static constexpr DataType kAxes[] = {DataType::int64, DataType::int32};
+    SN_RETURN_IF_ERROR(context.expect_type(1, kAxes));
+  }
+  if (!x.ranked()) {
+    context.set_output(0, context.type(0), DynamicShape());
+    return {};
+  }
+  if (has_axes && !values) {  // the axes are not known yet, at most their number
+    if (keep)
+      context.set_output(0, context.type(0),
+                         DynamicShape(std::vector<Dim>(static_cast<std::size_t>(x.rank()))));
+    else
+      context.set_output(0, context.type(0), DynamicShape());
+    return {};
+  }
+  SN_ASSIGN_OR_RETURN(const std::uint32_t axes,
+                      reduced_axes(values.value_or(std::vector<std::int64_t>{}), x.rank(),
+                                   context.params().integer("noop_with_empty_axes") != 0));
+  std::vector<Dim> dims;
+  for (int d = 0; d < x.rank(); ++d) {
+    if ((axes >> d & 1u) == 0)
+      dims.push_back(x[d]);
+    else if (keep)
+      dims.push_back(Dim(1));
+  }
+  context.set_output(0, context.type(0), DynamicShape(std::move(dims)));
+  return {};
+}
+
+}  // namespace
+
+Status register_layer_reduce(LayerTypes& types) {
+  LayerType type;
+  type.name = "reduce";
+  type.doc =
+      "Takes together all elements along some axes. Inputs: x, axes (optional, int64, each in "
+      "[−rank, rank); left out or empty: all axes). Output 0: x's data type; reduced dimensions "
+      "are 1, or gone without keepdims. Integers wrap, their means truncate.";
+  type.params = {
+      {"op", ParamKind::text, std::string(),
+       "sum, mean, max, min, prod, l1, l2, log_sum, log_sum_exp or sum_square", true},
+      {"keepdims", ParamKind::integer, std::int64_t{1}, "0: reduced dimensions are left out"},
+      {"noop_with_empty_axes", ParamKind::integer, std::int64_t{0},
+       "1: no axes mean that nothing is reduced"},
+  };
+  type.max_inputs = 2;
+  type.value_inputs = 1u << 1;
+  type.infer = infer;
+  return types.add(std::move(type));
+}
+
+}  // namespace softneuro

@@ -1,0 +1,52 @@
+#include "core/layer_type.h"
+#include "core/type_sets.h"
+
+namespace softneuro {
+namespace {
+
+Status infer(InferContext& context) {
+  static constexpr DataType kCount[] = {DataType::int64, DataType::int32};
+  SN_RETURN_IF_ERROR(context.expect_type(0, kNumericTypes));
+  SN_RETURN_IF_ERROR(context.expect_type(1, kCount));
+  DynamicShape shape = context.shape(0);
+  const auto k = context.integers(1);
+  if (k && (k->size() != 1 || (*k)[0] < 0))
+    return invalid_argument("input 1 (k) must be one number that is not negative");
+  if (shape.ranked()) {
+    SN_ASSIGN_OR_RETURN(const int axis,
+                        normalize_axis(context.params().integer("axis"), shape.rank()));
+    if (k && shape[axis].known() && (*k)[0] > shape[axis].value)
+      return invalid_argument("input 1: k is {}, but axis {} of input 0 ({}) has {} elements",
+                              (*k)[0], axis, shape.str(), shape[axis].value);
+    shape[axis] = k ? Dim((*k)[0]) : Dim();
+  }
+  context.set_output(0, context.type(0), shape);
+  context.set_output(1, DataType::int64, std::move(shape));
+  return {};
+}
+
+}  // namespace
+
+Status register_layer_topk(LayerTypes& types) {
+  LayerType type;
+  type.name = "topk";
+  type.doc =
+      "The k largest or smallest elements along one axis, the best first; of equals, the one with "
+      "the lower index first; NaN is larger than all numbers. Inputs: x, k (one integer). Outputs: "
+      "values (x's data type) and indices (int64), k on the axis.";
+  type.params = {
+      {"axis", ParamKind::integer, std::int64_t{-1}, "axis, in [−rank, rank)"},
+      {"largest", ParamKind::integer, std::int64_t{1}, "0: the smallest"},
+      {"sorted", ParamKind::integer, std::int64_t{1},
+       "0: any order will do (the order is the same anyhow)"},
+  };
+  type.min_inputs = 2;
+  type.max_inputs = 2;
+  type.min_outputs = 1;
+  type.max_outputs = 2;
+  type.value_inputs = 1u << 1;
+  type.infer = infer;
+  return types.add(std::move(type));
+}
+
+}  // namespace softneuro

@@ -1,0 +1,280 @@
+#include "softneuro/net.h"
+
+#include <algorithm>
+
+#include "core/dnn_file.h"
+#include "core/error.h"
+#include "core/net_impl.h"
+#include "core/plan_impl.h"
+#include "softneuro/version.h"
+
+namespace softneuro {
+namespace {
+
+std::string names_of(std::span<const TensorInfo> infos) {
+  std::string text;
+  for (const TensorInfo& info : infos) text += (text.empty() ? "'" : ", '") + info.name + "'";
+  return text.empty() ? "none" : text;
+}
+
+std::vector<TensorInfo> describe(const Graph& graph, std::span<const TensorId> ids) {
+  std::vector<TensorInfo> infos;
+  for (const TensorId id : ids) {
+    const TensorDef& def = graph.tensor(id);
+    infos.push_back({def.name, def.type, def.shape});
+  }
+  return infos;
+}
+
+// `shape` against what the model declares; symbols must mean the same size everywhere.
+Status check_shape(const TensorInfo& info, const Shape& shape,
+                   std::map<std::string, std::int64_t>& symbols) {
+  if (shape.elements() < 0)
+    return invalid_argument("input '{}': shape {} is negative or too large", info.name,
+                            shape.str());
+  if (!info.shape.ranked()) return {};
+  bool fits = info.shape.rank() == shape.rank();
+  for (int axis = 0; fits && axis < shape.rank(); ++axis)
+    fits = !info.shape[axis].known() || info.shape[axis].value == shape[axis];
+  if (!fits)
+    return invalid_argument("input '{}' has the shape {}, the net takes {}", info.name, shape.str(),
+                            info.shape.str());
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const std::string& symbol = info.shape[axis].symbol;
+    if (info.shape[axis].known() || symbol.empty()) continue;
+    const auto [place, is_new] = symbols.emplace(symbol, shape[axis]);
+    if (!is_new && place->second != shape[axis])
+      return invalid_argument("input '{}': dimension '{}' is {} here and {} in another input",
+                              info.name, symbol, shape[axis], place->second);
+  }
+  return {};
+}
+
+// The graph with more outputs.
+Result<std::shared_ptr<const Graph>> with_outputs(const std::shared_ptr<const Graph>& graph,
+                                                  std::span<const std::string> extra) {
+  if (extra.empty()) return graph;
+  auto copy = std::make_shared<Graph>(*graph);
+  for (const std::string& name : extra) {
+    const TensorId id = copy->find_tensor(name);
+    if (id == kNoTensor)
+      return make_error(StatusCode::not_found,
+                        "no tensor is named '{}': it may have been fused away (inspect lists what "
+                        "is left; import with disabled_passes = {{\"all\"}} keeps every one)",
+                        name);
+    copy->outputs.push_back(id);
+  }
+  return std::shared_ptr<const Graph>(std::move(copy));
+}
+
+}  // namespace
+
+const char* version() noexcept {
+  return SOFTNEURO_VERSION;
+}
+
+// --- Net::Impl ---------------------------------------------------------------------------------
+
+Result<std::vector<Shape>> Net::Impl::resolve_shapes(const NamedShapes& shapes) const {
+  for (const auto& [name, shape] : shapes)
+    if (std::none_of(inputs.begin(), inputs.end(),
+                     [&](const TensorInfo& info) { return info.name == name; }))
+      return make_error(StatusCode::not_found, "the net has no input '{}'; its inputs are {}", name,
+                        names_of(inputs));
+  std::vector<Shape> resolved;
+  std::map<std::string, std::int64_t> symbols;
+  for (const TensorInfo& info : inputs) {
+    const auto given = shapes.find(info.name);
+    if (given == shapes.end() && !info.shape.is_static())
+      return invalid_argument("input '{}' has the shape {}: say which sizes to use", info.name,
+                              info.shape.str());
+    const Shape shape = given != shapes.end() ? given->second : info.shape.to_shape();
+    SN_RETURN_IF_ERROR(check_shape(info, shape, symbols));
+    resolved.push_back(shape);
+  }
+  return resolved;
+}
+
+Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> shapes,
+                                                        std::span<const std::string> extra) {
+  std::string key;
+  for (const Shape& shape : shapes) key += shape.str() + ';';
+  for (const std::string& name : extra) key += name + ';';
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (auto it = plans.begin(); it != plans.end(); ++it)
+      if (it->key == key) {
+        plans.splice(plans.begin(), plans, it);
+        return it->plan;
+      }
+  }
+  // Two threads may plan the same shapes at once; the second result is dropped.
+  SN_ASSIGN_OR_RETURN(const auto wanted, with_outputs(graph, extra));
+  SN_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, build_plan(core, wanted, shapes));
+  const std::lock_guard<std::mutex> lock(mutex);
+  for (const Planned& planned : plans)
+    if (planned.key == key) return planned.plan;
+  plans.push_front({std::move(key), plan, {}});
+  while (plans.size() > max_plans) plans.pop_back();
+  return plan;
+}
+
+Result<Session> Net::Impl::take_session(const std::shared_ptr<const Plan>& plan) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (Planned& planned : plans)
+      if (planned.plan == plan && !planned.idle.empty()) {
+        Session session = std::move(planned.idle.back());
+        planned.idle.pop_back();
+        return session;
+      }
+  }
+  return Session::create(plan);
+}
+
+void Net::Impl::give_back(const std::shared_ptr<const Plan>& plan, Session session) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  for (Planned& planned : plans)
+    if (planned.plan == plan) {
+      planned.idle.push_back(std::move(session));
+      return;
+    }
+}
+
+// --- making and saving -------------------------------------------------------------------------
+
+Result<Net> Net::from_graph(Graph graph, const NetOptions& options) noexcept {
+  return guarded([&]() -> Result<Net> {
+    if (options.max_plans == 0) return invalid_argument("max_plans must be at least 1");
+    SN_RETURN_IF_ERROR(graph.verify(builtin_layer_types()));
+    SN_RETURN_IF_ERROR(graph.sort());
+    SN_RETURN_IF_ERROR(graph.infer_shapes());
+    auto impl = std::make_shared<Impl>();
+    SN_ASSIGN_OR_RETURN(impl->core, NetCore::create(options));
+    impl->graph = std::make_shared<const Graph>(std::move(graph));
+    impl->inputs = describe(*impl->graph, impl->graph->inputs);
+    impl->outputs = describe(*impl->graph, impl->graph->outputs);
+    impl->max_plans = options.max_plans;
+    return Net(std::move(impl));
+  });
+}
+
+Result<Net> Net::load(const std::string& path, const NetOptions& options) noexcept {
+  return guarded([&]() -> Result<Net> {
+    Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
+    SN_ASSIGN_OR_RETURN(Graph graph,
+                        load_dnn(path, builtin_layer_types(), options.verify, allocator));
+    return from_graph(std::move(graph), options);
+  });
+}
+
+Result<Net> Net::load_memory(const void* data, std::size_t bytes,
+                             const NetOptions& options) noexcept {
+  return guarded([&]() -> Result<Net> {
+    Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
+    SN_ASSIGN_OR_RETURN(Graph graph, load_dnn_memory(data, bytes, nullptr, builtin_layer_types(),
+                                                     options.verify, allocator));
+    return from_graph(std::move(graph), options);
+  });
+}
+
+Status Net::save(const std::string& path) const noexcept {
+  return guarded([&] { return save_dnn(*impl_->graph, path); });
+}
+
+// --- asking ------------------------------------------------------------------------------------
+
+std::span<const TensorInfo> Net::inputs() const noexcept {
+  return impl_->inputs;
+}
+std::span<const TensorInfo> Net::outputs() const noexcept {
+  return impl_->outputs;
+}
+const Graph& Net::graph() const noexcept {
+  return *impl_->graph;
+}
+const Registry& Net::registry() const noexcept {
+  return impl_->core->registry();
+}
+
+MemoryReport Net::memory_report() const {
+  MemoryReport report;
+  for (TensorId id = 0; id < impl_->graph->tensor_count(); ++id)
+    report.weights += impl_->graph->tensor(id).constant.bytes();
+  report.packed_weights = impl_->core->packed_bytes();
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  for (const Impl::Planned& planned : impl_->plans) {
+    ++report.plans;
+    report.sessions += planned.idle.size();
+    report.arena = std::max(report.arena, planned.plan->arena_bytes());
+    report.arena_minimum =
+        std::max(report.arena_minimum, planned.plan->memory_report().arena_minimum);
+    for (const Session& session : planned.idle) report.dynamic += session.dynamic_bytes();
+  }
+  return report;
+}
+
+// --- running -----------------------------------------------------------------------------------
+
+Result<std::shared_ptr<const Plan>> Net::plan(
+    const NamedShapes& shapes, std::span<const std::string> extra_outputs) const noexcept {
+  return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
+    SN_ASSIGN_OR_RETURN(const std::vector<Shape> resolved, impl_->resolve_shapes(shapes));
+    return impl_->plan_for(resolved, extra_outputs);
+  });
+}
+
+Status Net::prepare(const NamedShapes& shapes) const noexcept {
+  return guarded([&]() -> Status {
+    SN_ASSIGN_OR_RETURN(const auto prepared, plan(shapes));
+    SN_ASSIGN_OR_RETURN(Session session, impl_->take_session(prepared));
+    impl_->give_back(prepared, std::move(session));
+    return {};
+  });
+}
+
+Result<NamedTensors> Net::run(const NamedTensors& inputs,
+                              std::span<const std::string> wanted) const noexcept {
+  return guarded([&]() -> Result<NamedTensors> {
+    NamedShapes shapes;
+    for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape());
+    std::vector<Tensor> ordered;
+    for (const TensorInfo& info : impl_->inputs) {
+      const auto given = inputs.find(info.name);
+      if (given == inputs.end())
+        return invalid_argument("input '{}' ({} {}) is missing", info.name, to_string(info.type),
+                                info.shape.str());
+      ordered.push_back(given->second);
+    }
+    std::vector<std::string> extra;
+    for (const std::string& name : wanted)
+      if (std::none_of(impl_->outputs.begin(), impl_->outputs.end(),
+                       [&](const TensorInfo& info) { return info.name == name; }))
+        extra.push_back(name);
+
+    SN_ASSIGN_OR_RETURN(const auto planned, plan(shapes, extra));
+    SN_ASSIGN_OR_RETURN(Session session, impl_->take_session(planned));
+    const auto infos = planned->outputs();
+    std::vector<Tensor> outputs(infos.size());
+    for (std::size_t o = 0; o < infos.size(); ++o) {
+      if (planned->impl().slots[planned->impl().graph->outputs[o]].home == Home::dynamic) continue;
+      SN_ASSIGN_OR_RETURN(outputs[o], Tensor::create(infos[o].type, infos[o].shape.to_shape(),
+                                                     impl_->core->allocator()));
+    }
+    const std::vector<Tensor> before = outputs;
+    SN_RETURN_IF_ERROR(session.run(ordered, outputs));
+    NamedTensors named;
+    for (std::size_t o = 0; o < infos.size(); ++o) {
+      if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), infos[o].name) == wanted.end())
+        continue;
+      if (before[o].empty()) {  // a view of the session's memory, which the session takes along
+        SN_ASSIGN_OR_RETURN(outputs[o], outputs[o].clone(impl_->core->allocator()));
+      }
+      named.emplace(infos[o].name, outputs[o]);
+    }
+    impl_->give_back(planned, std::move(session));
+    return named;
+  });
+}
+
+}  // namespace softneuro

@@ -1,0 +1,49 @@
+// NetCore: what a net, its plans and their sessions share. Outlives whichever of them goes first.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/registry.h"
+#include "softneuro/net.h"
+
+namespace softneuro {
+
+class NetCore {
+ public:
+  // Builds the registry (built-in routines, then plugins) and the thread pool.
+  static Result<std::shared_ptr<NetCore>> create(const NetOptions& options);
+
+  const Registry& registry() const { return registry_; }
+  Allocator& allocator() const { return *allocator_; }
+  ThreadPool& pool() const { return *pool_; }
+  const std::vector<std::string>& schemas() const { return schemas_; }
+  void log(LogLevel level, std::string_view message) const {
+    if (log_) log_(level, message);
+  }
+
+  // The packed weights of `layer` for `routine`, made at the first call and shared afterwards.
+  // `shareable`: the constants are the graph's own, not computed for one plan only.
+  Result<PackedWeights> packed(const Layer& layer, const Routine& routine, const Problem& problem,
+                               const RoutineParams& params, bool shareable);
+  std::size_t packed_bytes() const;
+
+ private:
+  explicit NetCore(Registry registry) : registry_(std::move(registry)) {}
+
+  // Declared first, destroyed last: routines of plugins live in these libraries.
+  std::vector<std::shared_ptr<void>> libraries_;
+  Registry registry_;
+  Allocator* allocator_ = nullptr;
+  std::unique_ptr<ThreadPool> own_pool_;
+  ThreadPool* pool_ = nullptr;
+  LogCallback log_;
+  std::vector<std::string> schemas_;
+  mutable std::mutex mutex_;
+  std::map<std::string, PackedWeights> packed_;
+};
+
+}  // namespace softneuro

@@ -1,0 +1,259 @@
+// Graph + concrete input shapes → steps with kernels. What can be known before running is computed
+// here (shape arithmetic); what depends on data becomes a dynamic step.
+#include <cstdint>
+
+#include "core/error.h"
+#include "core/evaluate.h"
+#include "core/plan_impl.h"
+
+namespace softneuro {
+namespace {
+
+// Results computed while planning are kept up to this size; larger ones are steps like any other.
+constexpr std::int64_t kFoldLimit = std::int64_t{1} << 20;
+
+alignas(kTensorAlignment) const unsigned char kNoBytes[kTensorAlignment] = {};
+
+class PlanBuilder {
+ public:
+  PlanBuilder(std::shared_ptr<NetCore> core, std::shared_ptr<const Graph> graph)
+      : plan_(std::make_unique<Plan::Impl>()), graph_(*graph) {
+    plan_->core = std::move(core);
+    plan_->graph = std::move(graph);
+    plan_->slots.resize(graph_.tensor_count());
+    known_.resize(graph_.tensor_count());
+  }
+
+  Result<std::shared_ptr<const Plan>> build(std::span<const Shape> input_shapes) {
+    SN_RETURN_IF_ERROR(set_inputs(input_shapes));
+    set_constants();
+    mark_needed();
+    for (const Layer& layer : graph_.layers()) {
+      if (!needed_[static_cast<std::size_t>(&layer - graph_.layers().data())]) continue;
+      SN_RETURN_IF_ERROR(add_layer(layer));
+    }
+    SN_RETURN_IF_ERROR(set_outputs());
+    plan_memory(*plan_);
+    return std::shared_ptr<const Plan>(std::make_shared<Plan>(std::move(plan_)));
+  }
+
+ private:
+  Status set_inputs(std::span<const Shape> shapes) {
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const TensorId id = graph_.inputs[i];
+      const TensorDef& def = graph_.tensor(id);
+      Slot& slot = plan_->slots[id];
+      slot.home = Home::input;
+      slot.io = static_cast<std::uint32_t>(i);
+      slot.type = def.type;
+      slot.shape = shapes[i];
+      const std::int64_t bytes = storage_bytes(def.type, shapes[i], Layout::plain);
+      if (bytes < 0)
+        return invalid_argument("input '{}': shape {} does not fit in memory", def.name,
+                                shapes[i].str());
+      slot.bytes = static_cast<std::size_t>(bytes);
+      plan_->inputs.push_back({def.name, def.type, shapes[i]});
+    }
+    return {};
+  }
+
+  void set_constants() {
+    for (TensorId id = 0; id < graph_.tensor_count(); ++id)
+      if (const Tensor& constant = graph_.tensor(id).constant; !constant.empty()) {
+        set_known(id, constant);
+        plan_->weight_bytes += constant.bytes();
+      }
+  }
+
+  // Layers that some output depends on.
+  void mark_needed() {
+    needed_.assign(graph_.layers().size(), false);
+    const std::vector<std::int32_t> producers = graph_.producers();
+    std::vector<TensorId> open = graph_.outputs;
+    while (!open.empty()) {
+      const TensorId id = open.back();
+      open.pop_back();
+      const std::int32_t producer = producers[id];
+      if (producer < 0 || needed_[static_cast<std::size_t>(producer)]) continue;
+      needed_[static_cast<std::size_t>(producer)] = true;
+      for (const TensorId input : graph_.layers()[static_cast<std::size_t>(producer)].inputs)
+        if (input != kNoTensor) open.push_back(input);
+    }
+  }
+
+  void set_known(TensorId id, const Tensor& value) {
+    Slot& slot = plan_->slots[id];
+    slot.home = Home::constant;
+    slot.type = value.data_type();
+    slot.shape = value.shape();
+    slot.bytes = value.bytes();
+    slot.constant = value;
+    known_[id] = true;
+  }
+
+  bool is_dynamic(const Layer& layer) const {
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+      const TensorId id = layer.inputs[i];
+      if (id == kNoTensor) continue;
+      if (plan_->slots[id].home == Home::dynamic) return true;
+      const bool needs_value = i < 31 && (layer.type->value_inputs >> i & 1u) != 0;
+      if (needs_value && !known_[id]) return true;
+    }
+    return layer.type->data_dependent_output;
+  }
+
+  bool all_known(const Layer& layer) const {
+    for (const TensorId id : layer.inputs)
+      if (id != kNoTensor && !known_[id]) return false;
+    return true;
+  }
+
+  Status add_layer(const Layer& layer) {
+    if (!layer.subgraphs.empty())
+      return unsupported("layer '{}': control flow ({}) cannot be run", layer.name,
+                         layer.type->name);
+    const bool shapes_suffice = layer.type->reads_shape_only && !has_dynamic_input(layer);
+    if (shapes_suffice || all_known(layer)) {
+      SN_ASSIGN_OR_RETURN(const bool folded, fold(layer));
+      if (folded) return {};
+    }
+    if (is_dynamic(layer)) return add_dynamic_step(layer);
+    return add_step(layer);
+  }
+
+  bool has_dynamic_input(const Layer& layer) const {
+    for (const TensorId id : layer.inputs)
+      if (id != kNoTensor && plan_->slots[id].home == Home::dynamic) return true;
+    return false;
+  }
+
+  // Computes the layer now; false if the result would be too large to keep.
+  Result<bool> fold(const Layer& layer) {
+    std::vector<Tensor> inputs;
+    for (const TensorId id : layer.inputs) {
+      if (id == kNoTensor) {
+        inputs.emplace_back();
+      } else if (known_[id]) {
+        inputs.push_back(plan_->slots[id].constant);
+      } else {  // a layer that reads the shape only: the bytes do not exist yet
+        const Slot& slot = plan_->slots[id];
+        SN_ASSIGN_OR_RETURN(Tensor shape_only,
+                            Tensor::borrow_const(slot.type, slot.shape, kNoBytes, slot.bytes));
+        inputs.push_back(std::move(shape_only));
+      }
+    }
+    auto outputs =
+        evaluate(plan_->core->registry(), layer, inputs, plan_->core->allocator(), kFoldLimit);
+    if (!outputs.ok()) {
+      if (outputs.status().code() == StatusCode::out_of_memory) return false;
+      return outputs.status();
+    }
+    for (std::size_t i = 0; i < layer.outputs.size(); ++i)
+      if (layer.outputs[i] != kNoTensor) set_known(layer.outputs[i], (*outputs)[i]);
+    return true;
+  }
+
+  Status add_dynamic_step(const Layer& layer) {
+    Step step;
+    step.layer = &layer;
+    step.routine_name = "chosen at run time";
+    step.inputs = layer.inputs;
+    step.outputs = layer.outputs;
+    step.dynamic = true;
+    for (const TensorId id : layer.outputs) {
+      if (id == kNoTensor) continue;
+      plan_->slots[id].home = Home::dynamic;
+      plan_->slots[id].type = graph_.tensor(id).type;
+    }
+    plan_->steps.push_back(std::move(step));
+    return {};
+  }
+
+  Status add_step(const Layer& layer) {
+    std::vector<TensorSpec> specs;
+    bool shareable = true;
+    for (const TensorId id : layer.inputs) {
+      TensorSpec spec;
+      if (id != kNoTensor) {
+        const Slot& slot = plan_->slots[id];
+        spec.type = slot.type;
+        spec.shape = slot.shape;
+        spec.constant = known_[id];
+        spec.value = slot.constant;
+        spec.quantization = graph_.tensor(id).quantization;
+        if (known_[id] && !graph_.tensor(id).is_constant()) shareable = false;
+      }
+      specs.push_back(std::move(spec));
+    }
+    SN_ASSIGN_OR_RETURN(const Problem problem, make_problem(layer, std::move(specs)));
+
+    Step step;
+    step.layer = &layer;
+    step.inputs = layer.inputs;
+    step.outputs = layer.outputs;
+    for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
+      if (layer.outputs[i] == kNoTensor) continue;
+      Slot& slot = plan_->slots[layer.outputs[i]];
+      slot.home = Home::arena;
+      slot.type = problem.outputs[i].type;
+      slot.shape = problem.outputs[i].shape;
+      slot.bytes =
+          static_cast<std::size_t>(storage_bytes(slot.type, slot.shape, problem.outputs[i].layout));
+    }
+    if (!layer.type->is_view) {
+      SN_ASSIGN_OR_RETURN(PreparedKernel prepared,
+                          prepare_kernel(*plan_->core, layer, problem, shareable));
+      step.routine = prepared.routine;
+      step.routine_name = prepared.routine->descriptor().str();
+      step.kernel = std::move(prepared.kernel);
+    }
+    plan_->steps.push_back(std::move(step));
+    return {};
+  }
+
+  Status set_outputs() {
+    for (const TensorId id : graph_.outputs) {
+      const TensorDef& def = graph_.tensor(id);
+      const Slot& slot = plan_->slots[id];
+      if (slot.home == Home::none)
+        return invalid_model("output '{}' is computed by no layer", def.name);
+      TensorInfo info{def.name, slot.type, def.shape};
+      if (slot.home != Home::dynamic) info.shape = slot.shape;
+      plan_->outputs.push_back(std::move(info));
+    }
+    return {};
+  }
+
+  std::unique_ptr<Plan::Impl> plan_;
+  const Graph& graph_;
+  std::vector<bool> known_;   // per tensor: its value is in Slot::constant
+  std::vector<bool> needed_;  // per layer
+};
+
+}  // namespace
+
+Result<PreparedKernel> prepare_kernel(NetCore& core, const Layer& layer, const Problem& problem,
+                                      bool shareable) {
+  PreparedKernel prepared;
+  SN_ASSIGN_OR_RETURN(prepared.routine, core.registry().default_choice(problem, core.schemas()));
+  const RoutineParams params = prepared.routine->default_params(problem);
+  const auto context = [&] {
+    return fmt::format("layer '{}', routine {}", layer.name, prepared.routine->descriptor().str());
+  };
+  auto packed = core.packed(layer, *prepared.routine, problem, params, shareable);
+  if (!packed.ok()) return Status(packed.status()).with_context(context());
+  auto kernel = create_kernel(*prepared.routine, problem, params, *packed);
+  if (!kernel.ok()) return Status(kernel.status()).with_context(context());
+  prepared.kernel = std::move(*kernel);
+  return prepared;
+}
+
+Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<NetCore> core,
+                                               std::shared_ptr<const Graph> graph,
+                                               std::span<const Shape> input_shapes) {
+  return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
+    return PlanBuilder(std::move(core), std::move(graph)).build(input_shapes);
+  });
+}
+
+}  // namespace softneuro

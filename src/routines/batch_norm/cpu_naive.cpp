@@ -1,0 +1,49 @@
+// batch_norm cpu/naive: the specification. (x − mean) / sqrt(var + epsilon) · scale + bias.
+#include "core/element.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveBatchNormKernel final : public Kernel {
+ public:
+  explicit NaiveBatchNormKernel(double epsilon) : epsilon_(epsilon) {}
+  int in_place_input() const noexcept override { return 0; }
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const int rank = x.shape.rank();
+    const std::int64_t channels = rank < 2 ? 1 : x.shape[1];
+    const std::int64_t inner = rank < 2 ? 1 : x.shape.elements(2, rank);
+    const std::int64_t count = x.elements();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t c = i / inner % channels;
+      const double centred = load(x, i) - load(context.input(3), c);
+      const double normal = centred / std::sqrt(load(context.input(4), c) + epsilon_);
+      store(context.output(0), i, normal * load(context.input(1), c) + load(context.input(2), c));
+    }
+    return {};
+  }
+
+ private:
+  double epsilon_;
+};
+
+class NaiveBatchNorm final : public Routine {
+ public:
+  NaiveBatchNorm() : Routine("batch_norm", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(
+        std::make_unique<NaiveBatchNormKernel>(problem.params.real("epsilon")));
+  }
+};
+
+}  // namespace
+
+Status register_routine_batch_norm_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveBatchNorm>());
+}
+
+}  // namespace softneuro

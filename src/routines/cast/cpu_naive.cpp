@@ -1,0 +1,59 @@
+// cast cpu/naive: the specification. Real → integer truncates and saturates, integer → integer
+// wraps, everything → real rounds to nearest even, everything → boolean is x ≠ 0.
+#include "core/element.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+// One integer, all 64 bits of it, rounded once.
+void store_wide(const TensorView& y, std::int64_t i, std::int64_t value, bool is_unsigned) {
+  const auto bits = static_cast<std::uint64_t>(value);
+  if (y.type == DataType::float32)
+    y.as_mutable<float>()[i] = is_unsigned ? static_cast<float>(bits) : static_cast<float>(value);
+  else if (is_float(y.type))
+    store(y, i, is_unsigned ? static_cast<double>(bits) : static_cast<double>(value));
+  else
+    store_integer(y, i, value);
+}
+
+class NaiveCastKernel final : public Kernel {
+ public:
+  explicit NaiveCastKernel(bool in_place) : in_place_(in_place) {}
+  int in_place_input() const noexcept override { return in_place_ ? 0 : -1; }
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    const std::int64_t count = x.elements();
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (is_float(x.type))
+        store(y, i, load(x, i));
+      else
+        store_wide(y, i, load_integer(x, i), x.type == DataType::uint64);
+    }
+    return {};
+  }
+
+ private:
+  bool in_place_;
+};
+
+class NaiveCast final : public Routine {
+ public:
+  NaiveCast() : Routine("cast", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveCastKernel>(
+        size_of(problem.inputs[0].type) == size_of(problem.outputs[0].type)));
+  }
+};
+
+}  // namespace
+
+Status register_routine_cast_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveCast>());
+}
+
+}  // namespace softneuro

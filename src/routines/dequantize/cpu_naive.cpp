@@ -1,0 +1,46 @@
+// dequantize cpu/naive: the specification. y = (x − zero_point) · scale.
+#include "core/element.h"
+#include "core/registry.h"
+#include "core/scale_index.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveDequantizeKernel final : public Kernel {
+ public:
+  explicit NaiveDequantizeKernel(const ScaleIndex& index) : index_(index) {}
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    const std::int64_t count = x.elements();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t s = index_.at(i);
+      const double zero_point = context.has_input(2) ? load(context.input(2), s) : 0;
+      store(y, i, (load(x, i) - zero_point) * load(context.input(1), s));
+    }
+    return {};
+  }
+
+ private:
+  ScaleIndex index_;
+};
+
+class NaiveDequantize final : public Routine {
+ public:
+  NaiveDequantize() : Routine("dequantize", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveDequantizeKernel>(index));
+  }
+};
+
+}  // namespace
+
+Status register_routine_dequantize_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveDequantize>());
+}
+
+}  // namespace softneuro

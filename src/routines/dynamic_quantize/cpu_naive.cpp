@@ -1,0 +1,49 @@
+// dynamic_quantize cpu/naive: the specification. All in float32, in the order of the ONNX
+// operator: the bits of scale and zero point decide ties.
+#include "core/element.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveDynamicQuantizeKernel final : public Kernel {
+ public:
+  Status run(Context& context) const noexcept override {
+    const float* x = context.input(0).as<float>();
+    const std::int64_t count = context.input(0).elements();
+    float low = 0, high = 0;  // the range includes 0, so that 0 is exact
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (x[i] < low) low = x[i];
+      if (x[i] > high) high = x[i];
+    }
+    const float scale = high > low ? (high - low) / 255.0f : 1.0f;
+    const auto zero_point = from_double<std::uint8_t>(std::nearbyint(-low / scale));
+    if (context.has_output(0)) {
+      auto* y = context.output(0).as_mutable<std::uint8_t>();
+      for (std::int64_t i = 0; i < count; ++i)
+        y[i] = from_double<std::uint8_t>(std::nearbyint(static_cast<double>(x[i] / scale)) +
+                                         zero_point);
+    }
+    if (context.has_output(1)) *context.output(1).as_mutable<float>() = scale;
+    if (context.has_output(2)) *context.output(2).as_mutable<std::uint8_t>() = zero_point;
+    return {};
+  }
+};
+
+class NaiveDynamicQuantize final : public Routine {
+ public:
+  NaiveDynamicQuantize() : Routine("dynamic_quantize", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveDynamicQuantizeKernel>());
+  }
+};
+
+}  // namespace
+
+Status register_routine_dynamic_quantize_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveDynamicQuantize>());
+}
+
+}  // namespace softneuro

@@ -1,0 +1,80 @@
+// layer_norm and rms_norm cpu/naive: the specification. Statistics over the trailing axes in
+// double; rms_norm neither subtracts the mean nor has a bias.
+#include "core/element.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveLayerNormKernel final : public Kernel {
+ public:
+  NaiveLayerNormKernel(int axis, double epsilon, bool centred)
+      : axis_(axis), epsilon_(epsilon), centred_(centred) {}
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const std::int64_t rows = x.shape.elements(0, axis_);
+    const std::int64_t columns = x.shape.elements(axis_, x.shape.rank());
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::int64_t begin = r * columns;
+      double mean = 0, variance = 0;
+      for (std::int64_t i = begin; centred_ && i < begin + columns; ++i) mean += load(x, i);
+      mean /= static_cast<double>(columns);
+      for (std::int64_t i = begin; i < begin + columns; ++i)
+        variance += (load(x, i) - mean) * (load(x, i) - mean);
+      variance /= static_cast<double>(columns);
+      const double inverse = 1 / std::sqrt(variance + epsilon_);
+      for (std::int64_t i = begin; i < begin + columns; ++i) {
+        double y = (load(x, i) - mean) * inverse;
+        if (context.has_input(1)) y *= factor(context.input(1), x.shape, i);
+        if (context.has_input(2)) y += factor(context.input(2), x.shape, i);
+        store(context.output(0), i, y);
+      }
+      if (context.has_output(1)) store(context.output(1), r, mean);
+      if (context.has_output(2)) store(context.output(2), r, inverse);
+    }
+    return {};
+  }
+
+ private:
+  // The element of scale or bias that stands opposite element `i` of x.
+  static double factor(const TensorView& view, const Shape& x, std::int64_t i) noexcept {
+    const Shape strides = broadcast_strides(view.shape, x);
+    std::int64_t at = 0;
+    for (int k = x.rank() - 1; k >= 0; --k) {
+      at += i % x[k] * strides[k];
+      i /= x[k];
+    }
+    return load(view, at);
+  }
+
+  int axis_;
+  double epsilon_;
+  bool centred_;
+};
+
+class NaiveLayerNorm final : public Routine {
+ public:
+  NaiveLayerNorm(const char* layer_type, bool centred)
+      : Routine(layer_type, "cpu/naive"), centred_(centred) {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                       problem.inputs[0].shape.rank()));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<NaiveLayerNormKernel>(axis, problem.params.real("epsilon"), centred_));
+  }
+
+ private:
+  bool centred_;
+};
+
+}  // namespace
+
+Status register_routine_layer_norm_cpu_naive(Registry& registry) {
+  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveLayerNorm>("layer_norm", true)));
+  return registry.add(std::make_unique<NaiveLayerNorm>("rms_norm", false));
+}
+
+}  // namespace softneuro

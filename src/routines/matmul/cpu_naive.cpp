@@ -1,0 +1,58 @@
+// matmul cpu/naive: the specification. Sums in double, integers in int64.
+#include "core/element.h"
+#include "core/registry.h"
+#include "routines/matmul/geometry.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveMatmulKernel final : public Kernel {
+ public:
+  explicit NaiveMatmulKernel(const MatmulGeometry& geometry) : g_(geometry) {}
+
+  Status run(Context& context) const noexcept override {
+    if (is_float(context.input(0).type))
+      multiply<double>(context);
+    else
+      multiply<std::int64_t>(context);
+    return {};
+  }
+
+ private:
+  template <class Sum>
+  void multiply(Context& context) const noexcept {
+    std::int64_t index = 0;
+    const std::int64_t batches = g_.batches();
+    for (std::int64_t n = 0; n < batches; ++n)
+      for (std::int64_t i = 0; i < g_.rows; ++i)
+        for (std::int64_t j = 0; j < g_.columns; ++j) {
+          const std::int64_t a = g_.a_offset(n) + i * g_.a_row;
+          const std::int64_t b = g_.b_offset(n) + j * g_.b_column;
+          Sum sum = 0;
+          for (std::int64_t k = 0; k < g_.depth; ++k)
+            sum = multiply_add(sum, load_as<Sum>(context.input(0), a + k * g_.a_column),
+                               load_as<Sum>(context.input(1), b + k * g_.b_row));
+          store_as(context.output(0), index++, sum);
+        }
+  }
+
+  MatmulGeometry g_;
+};
+
+class NaiveMatmul final : public Routine {
+ public:
+  NaiveMatmul() : Routine("matmul", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveMatmulKernel>(matmul_geometry(problem)));
+  }
+};
+
+}  // namespace
+
+Status register_routine_matmul_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveMatmul>());
+}
+
+}  // namespace softneuro

@@ -1,0 +1,49 @@
+// quantize cpu/naive: the specification. y = saturate(round(x / scale) + zero_point), the quotient
+// in float32 because its bits decide ties.
+#include "core/element.h"
+#include "core/registry.h"
+#include "core/scale_index.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveQuantizeKernel final : public Kernel {
+ public:
+  explicit NaiveQuantizeKernel(const ScaleIndex& index) : index_(index) {}
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    const std::int64_t count = x.elements();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t s = index_.at(i);
+      const float quotient =
+          static_cast<float>(load(x, i)) / static_cast<float>(load(context.input(1), s));
+      const double zero_point = context.has_input(2) ? load(context.input(2), s) : 0;
+      store(y, i, std::nearbyint(static_cast<double>(quotient)) + zero_point);  // saturates
+    }
+    return {};
+  }
+
+ private:
+  ScaleIndex index_;
+};
+
+class NaiveQuantize final : public Routine {
+ public:
+  NaiveQuantize() : Routine("quantize", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveQuantizeKernel>(index));
+  }
+};
+
+}  // namespace
+
+Status register_routine_quantize_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveQuantize>());
+}
+
+}  // namespace softneuro

@@ -1,0 +1,160 @@
+// reduce cpu/naive: the specification. Sums in double, or in int64 for integers.
+#include "core/element.h"
+#include "core/reduction.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+// One element of the output: `base` is where its inputs begin, `plan` which they are.
+class Reducer {
+ public:
+  Reducer(const TensorView& x, const ReductionPlan& plan, std::int64_t base)
+      : x_(x), plan_(plan), base_(base), count_(plan.gone.elements()) {}
+
+  double real(ReduceOp op) const {
+    switch (op) {
+      case ReduceOp::sum:
+        return fold(0, [](double r, double v) { return r + v; });
+      case ReduceOp::mean:
+        return real(ReduceOp::sum) / static_cast<double>(count_);
+      case ReduceOp::max:
+        return fold(-INFINITY, [](double r, double v) { return apply(BinaryOp::max, r, v); });
+      case ReduceOp::min:
+        return fold(INFINITY, [](double r, double v) { return apply(BinaryOp::min, r, v); });
+      case ReduceOp::prod:
+        return fold(1, [](double r, double v) { return r * v; });
+      case ReduceOp::l1:
+        return fold(0, [](double r, double v) { return r + std::fabs(v); });
+      case ReduceOp::l2:
+        return std::sqrt(real(ReduceOp::sum_square));
+      case ReduceOp::log_sum:
+        return std::log(real(ReduceOp::sum));
+      case ReduceOp::log_sum_exp: {
+        // Relative to the largest, so that nothing overflows.
+        const double largest = real(ReduceOp::max);
+        if (std::isinf(largest)) return largest;
+        return largest +
+               std::log(fold(0, [&](double r, double v) { return r + std::exp(v - largest); }));
+      }
+      default:  // sum_square
+        return fold(0, [](double r, double v) { return r + v * v; });
+    }
+  }
+
+  // Only for sum, mean, max, min, prod, l1 and sum_square. Precondition for max and min: there
+  // are elements.
+  std::int64_t integer(ReduceOp op) const {
+    const bool wide = x_.type == DataType::uint64;
+    const auto binary = [&](BinaryOp f, std::int64_t a, std::int64_t b) {
+      return wide ? static_cast<std::int64_t>(apply_unsigned(f, static_cast<std::uint64_t>(a),
+                                                             static_cast<std::uint64_t>(b)))
+                  : apply_integer(f, a, b);
+    };
+    const auto with = [&](BinaryOp f) {
+      return [&binary, f](std::int64_t r, std::int64_t v) { return binary(f, r, v); };
+    };
+    switch (op) {
+      case ReduceOp::sum:
+        return fold(std::int64_t{0}, with(BinaryOp::add));
+      case ReduceOp::mean:
+        return binary(BinaryOp::div, integer(ReduceOp::sum), count_);
+      case ReduceOp::max:
+        return fold(load_integer(x_, base_), with(BinaryOp::max));
+      case ReduceOp::min:
+        return fold(load_integer(x_, base_), with(BinaryOp::min));
+      case ReduceOp::prod:
+        return fold(std::int64_t{1}, with(BinaryOp::mul));
+      case ReduceOp::l1:
+        return fold(std::int64_t{0}, [&](std::int64_t r, std::int64_t v) {
+          return apply_integer(BinaryOp::add, r,
+                               !wide && v < 0 ? apply_integer(BinaryOp::sub, 0, v) : v);
+        });
+      default:  // sum_square
+        return fold(std::int64_t{0}, [](std::int64_t r, std::int64_t v) {
+          return apply_integer(BinaryOp::add, r, apply_integer(BinaryOp::mul, v, v));
+        });
+    }
+  }
+
+  bool empty() const { return count_ == 0; }
+
+ private:
+  // result = f(result, element) over all elements, in order.
+  template <class T, class F>
+  T fold(T result, F f) const {
+    if (count_ == 0) return result;
+    Shape index = plan_.gone;
+    for (int d = 0; d < index.rank(); ++d) index[d] = 0;
+    do {
+      const std::int64_t at = base_ + offset_of(index, plan_.gone_strides);
+      if constexpr (std::is_same_v<T, double>)
+        result = f(result, load(x_, at));
+      else
+        result = f(result, load_integer(x_, at));
+    } while (next_index(index, plan_.gone));
+    return result;
+  }
+
+  const TensorView& x_;
+  const ReductionPlan& plan_;
+  std::int64_t base_;
+  std::int64_t count_;
+};
+
+bool is_exact(ReduceOp op) {
+  return op != ReduceOp::l2 && op != ReduceOp::log_sum && op != ReduceOp::log_sum_exp;
+}
+
+class NaiveReduceKernel final : public Kernel {
+ public:
+  NaiveReduceKernel(ReduceOp op, std::uint32_t axes) : op_(op), axes_(axes) {}
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    const std::int64_t count = y.elements();
+    if (count == 0) return {};
+    const ReductionPlan plan = plan_reduction(x.shape, axes_);
+    Shape index = plan.kept;
+    for (int d = 0; d < index.rank(); ++d) index[d] = 0;
+    for (std::int64_t i = 0; i < count; ++i, next_index(index, plan.kept)) {
+      const Reducer reducer(x, plan, offset_of(index, plan.kept_strides));
+      const bool ordered = op_ == ReduceOp::max || op_ == ReduceOp::min;
+      if (is_float(x.type) || !is_exact(op_))
+        store(y, i, reducer.real(op_));
+      else if (reducer.empty() && ordered)  // the identity: the ends of the data type
+        x.type == DataType::boolean ? store_integer(y, i, op_ == ReduceOp::min)
+                                    : store(y, i, op_ == ReduceOp::max ? -INFINITY : INFINITY);
+      else
+        store_integer(y, i, reducer.integer(op_));
+    }
+    return {};
+  }
+
+ private:
+  ReduceOp op_;
+  std::uint32_t axes_;
+};
+
+class NaiveReduce final : public Routine {
+ public:
+  NaiveReduce() : Routine("reduce", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
+    SN_ASSIGN_OR_RETURN(const std::uint32_t axes,
+                        reduced_axes(problem.integers(1), problem.inputs[0].shape.rank(),
+                                     problem.params.integer("noop_with_empty_axes") != 0));
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveReduceKernel>(op, axes));
+  }
+};
+
+}  // namespace
+
+Status register_routine_reduce_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveReduce>());
+}
+
+}  // namespace softneuro

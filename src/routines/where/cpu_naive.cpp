@@ -1,0 +1,50 @@
+// where cpu/naive: y = condition ? x : y. Moves bytes, so any data type will do.
+#include <cstring>
+
+#include "core/element.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveWhereKernel final : public Kernel {
+ public:
+  Status run(Context& context) const noexcept override {
+    const TensorView& condition = context.input(0);
+    const TensorView& output = context.output(0);
+    if (output.elements() == 0) return {};
+    const std::size_t size = size_of(output.type);
+    const Shape strides[3] = {broadcast_strides(condition.shape, output.shape),
+                              broadcast_strides(context.input(1).shape, output.shape),
+                              broadcast_strides(context.input(2).shape, output.shape)};
+    Shape index = output.shape;
+    for (int d = 0; d < index.rank(); ++d) index[d] = 0;
+    std::byte* target = output.as_mutable<std::byte>();
+    do {
+      const std::size_t chosen =
+          condition.as<std::uint8_t>()[offset_of(index, strides[0])] != 0 ? 1 : 2;
+      const auto offset = static_cast<std::size_t>(offset_of(index, strides[chosen]));
+      std::memcpy(target, context.input(chosen).as<std::byte>() + offset * size, size);
+      target += size;
+    } while (next_index(index, output.shape));
+    return {};
+  }
+};
+
+class NaiveWhere final : public Routine {
+ public:
+  NaiveWhere() : Routine("where", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveWhereKernel>());
+  }
+};
+
+}  // namespace
+
+Status register_routine_where_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveWhere>());
+}
+
+}  // namespace softneuro
