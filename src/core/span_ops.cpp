@@ -1,7 +1,5 @@
 #include "core/span_ops.h"
 
-#include "core/cpu.h"
-
 namespace softneuro {
 
 namespace baseline {
@@ -17,8 +15,12 @@ extern const SpanOps kSpanOps;
 #endif
 
 const SpanOps& span_ops() noexcept {
+  return span_ops(current_isa());
+}
+
+const SpanOps& span_ops([[maybe_unused]] Isa isa) noexcept {
 #if defined(SN_ISA_X86)
-  switch (current_isa()) {
+  switch (isa) {
     case Isa::avx512:
       return avx512::kSpanOps;
     case Isa::avx2:

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "core/cpu.h"
 #include "core/elementwise.h"
 
 namespace softneuro {
@@ -29,8 +30,9 @@ struct SpanOps {
   void (*binary)(BinaryOp op, const BinarySpan& span) noexcept;
 };
 
-// The variant for this processor (current_isa()).
+// The variant for this processor (current_isa()), or for a lower instruction set.
 SN_INTREE const SpanOps& span_ops() noexcept;
+SN_INTREE const SpanOps& span_ops(Isa isa) noexcept;
 
 // What SpanOps covers.
 inline bool is_span_op(UnaryOp op) noexcept {

@@ -1,0 +1,133 @@
+// exp, log, erf and their kin for a vector of floats: for *.isa.cpp files only. No tables, no
+// branches. The coefficients are Chebyshev fits made with 30 digits; the error bounds were
+// measured over all magnitudes against double (tests/unit/span_ops_test.cpp holds them).
+#pragma once
+
+#include "core/vector.h"
+
+namespace softneuro::SN_ISA_NAMESPACE {
+
+// c[0]·x^(n−1) + … + c[n−1].
+template <int n>
+SN_INLINE FloatV polynomial(FloatV x, const float (&c)[n]) {
+  FloatV y = splat(c[0]);
+  for (int i = 1; i < n; ++i) y = y * x + c[i];
+  return y;
+}
+
+// 2^n for whole n in [−126, 127], from the bits of 1.5·2^23 + n.
+SN_INLINE FloatV power_of_two(IntV n) {
+  return as_float((n + 127) << 23);
+}
+
+// exp(x) = 2^n · (1 + tail), |tail| < 0.42.
+struct Exponential {
+  IntV n;
+  FloatV tail;
+};
+SN_INLINE Exponential exponential(FloatV x) {
+  // Beyond these ends the result is 0 or infinity; NaN stays.
+  x = clamp(x, -104.0f, 89.0f);
+  const FloatV shift = splat(12582912.0f);  // 1.5·2^23: the sum's low bits are the whole number
+  const FloatV shifted = x * 1.44269504f + shift;
+  const FloatV n = shifted - shift;
+  // ln 2 in two parts, the first exact when multiplied by a whole number below 2^9.
+  const FloatV r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  static constexpr float c[] = {1.98919813e-4f, 1.39345419e-3f, 8.33331002e-3f,
+                                4.16664568e-2f, 1.66666667e-1f, 5.00000000e-1f};
+  return {as_int(shifted) - as_int(shift), polynomial(r, c) * (r * r) + r};
+}
+
+// Within 2 ulp; subnormal results within 1 of their last place.
+SN_INLINE FloatV exp(FloatV x) {
+  const Exponential e = exponential(x);
+  const IntV half = e.n >> 1;  // in two steps: 2^n alone may be neither normal nor finite
+  return (e.tail + 1.0f) * power_of_two(half) * power_of_two(e.n - half);
+}
+
+// exp(x) − 1 without cancellation, within 3 ulp.
+SN_INLINE FloatV expm1(FloatV x) {
+  const Exponential e = exponential(x);
+  const IntV half = e.n >> 1;
+  const FloatV first = power_of_two(half), second = power_of_two(e.n - half);
+  const FloatV result = e.tail * first * second + (first * second - 1.0f);
+  // 0·∞ and the like at the far end; there exp(x) − 1 = exp(x).
+  return select(x > 80.0f, (e.tail + 1.0f) * first * second, result);
+}
+
+// Within 2 ulp. −∞ at 0, NaN below.
+SN_INLINE FloatV log(FloatV x) {
+  const IntV tiny = (x < 1.17549435e-38f) & (x > 0.0f);  // subnormal
+  const FloatV scaled = select(tiny, x * 8388608.0f, x);
+  // x = 2^e · (1 + f), 1 + f in [√½, √2).
+  const IntV bits = as_int(scaled) - splat(0x3f3504f3);
+  const IntV exponent = (bits >> 23) - (tiny & splat(23));
+  const FloatV f = as_float((bits & splat(0x007fffff)) + splat(0x3f3504f3)) - 1.0f;
+  static constexpr float c[] = {6.97161147e-2f,  -1.14797338e-1f, 1.16854199e-1f,
+                                -1.24256873e-1f, 1.42490576e-1f,  -1.66678023e-1f,
+                                2.00007157e-1f,  -2.49999970e-1f, 3.33333312e-1f};
+  const FloatV e = __builtin_convertvector(exponent, FloatV);
+  const FloatV square = f * f;
+  const FloatV small = polynomial(f, c) * (square * f) + e * -2.12194440e-4f - square * 0.5f;
+  FloatV result = (f + small) + e * 0.693359375f;
+  result = select(x == 0.0f, splat(-__builtin_inff()), result);
+  result = select(x < 0.0f, splat(__builtin_nanf("")), result);
+  return select((x == __builtin_inff()) | is_nan(x), x, result);
+}
+
+// log(1 + x) for x in [0, 1], within 3 ulp.
+SN_INLINE FloatV log1p_small(FloatV x) {
+  const FloatV u = x + 1.0f;
+  return log(u) + (x - (u - 1.0f)) / u;  // what rounding took from u
+}
+
+// 1 / (1 + exp(−x)), within 3 ulp, small results included.
+SN_INLINE FloatV sigmoid(FloatV x) {
+  const FloatV e = exp(-abs(x));
+  return select(x < 0.0f, e, splat(1.0f)) / (e + 1.0f);
+}
+
+// Within 4 ulp.
+SN_INLINE FloatV tanh(FloatV x) {
+  const FloatV e = expm1(abs(x) * -2.0f);
+  return copysign(e / (e + 2.0f), x);
+}
+
+// erfc(z) for z >= 0, within 4 ulp up to z = 2 and z² ulp beyond. exp(−z²)·t·q(t) with
+// t = 1 / (1 + p·z), the form of Abramowitz and Stegun 7.1.26 with a longer polynomial.
+SN_INLINE FloatV erfc_positive(FloatV z) {
+  z = min(splat(10.5f), z);  // 0 beyond, without ∞ − ∞
+  const FloatV t = 1.0f / (z * 0.3275911f + 1.0f);
+  static constexpr float c[] = {5.96527119e-2f, -3.33280625e-1f, 6.65328001e-1f, -6.10722187e-1f,
+                                5.43579186e-1f, -7.31013440e-2f, 2.13840840e-1f, 1.63934052e-1f,
+                                1.86001102e-1f, 1.84768263e-1f};
+  return exp(-(z * z)) * (t * polynomial(t, c));
+}
+
+// Within 3 ulp.
+SN_INLINE FloatV erf(FloatV x) {
+  static constexpr float c[] = {7.87587506e-5f, -8.01686429e-4f, 5.18908742e-3f, -2.68542120e-2f,
+                                1.12835947e-1f, -3.76126267e-1f, 1.12837917f};
+  const FloatV magnitude = abs(x);
+  const FloatV large = copysign(1.0f - erfc_positive(magnitude), x);
+  return select(magnitude < 1.0f, polynomial(x * x, c) * x, large);
+}
+
+SN_INLINE FloatV softplus(FloatV x) {
+  return max(splat(0.0f), x) + log1p_small(exp(-abs(x)));
+}
+
+// x · ½ · erfc(−x / √2).
+SN_INLINE FloatV gelu(FloatV x) {
+  const FloatV h = erfc_positive(abs(x) * 0.707106781f) * 0.5f;
+  return x * select(x < 0.0f, h, 1.0f - h);
+}
+
+// x · tanh(softplus(x)), with e = exp(x): tanh(log(1 + e)) = e(e + 2) / (e(e + 2) + 2).
+SN_INLINE FloatV mish(FloatV x) {
+  const FloatV e = exp(min(splat(20.0f), x));
+  const FloatV n = e * (e + 2.0f);
+  return x * (n / (n + 2.0f));
+}
+
+}  // namespace softneuro::SN_ISA_NAMESPACE
