@@ -1,9 +1,6 @@
 #include "core/dnn_decoder.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <unordered_set>
 
 #include "core/dnn_format.h"
 #include "core/error.h"
@@ -38,13 +35,13 @@ Result<std::string> DnnDecoder::text(const flatbuffers::String* source) {
   return source->str();
 }
 
-Result<std::vector<std::string>> DnnDecoder::texts(const Strings* source) {
+Result<std::vector<std::string>> DnnDecoder::texts(const Texts* source) {
+  SN_RETURN_IF_ERROR(count(source));
   std::vector<std::string> result;
   if (source == nullptr) return result;
-  SN_RETURN_IF_ERROR(charge(4 + 4 * std::uint64_t{source->size()}));
   result.reserve(source->size());
-  for (const flatbuffers::String* entry : *source) {
-    SN_ASSIGN_OR_RETURN(std::string value, text(entry));
+  for (const schema::Text* row : *source) {
+    SN_ASSIGN_OR_RETURN(std::string value, text(row->value()));
     result.push_back(std::move(value));
   }
   return result;
@@ -65,39 +62,33 @@ Result<Graph> DnnDecoder::graph(const schema::Graph& source, int nesting) {
   SN_ASSIGN_OR_RETURN(graph.inputs, numbers(source.inputs()));
   SN_ASSIGN_OR_RETURN(graph.outputs, numbers(source.outputs()));
   SN_ASSIGN_OR_RETURN(graph.applied_passes, texts(source.applied_passes()));
-  SN_ASSIGN_OR_RETURN(std::vector<TensorDef> definitions, tensors(source));
-  graph.set_tensors(std::move(definitions));
+  SN_RETURN_IF_ERROR(tensors(source, graph));
 
   SN_RETURN_IF_ERROR(count(source.layers()));
-  std::unordered_set<LayerId> ids;
   graph.layers().reserve(source.layers()->size());
   for (const schema::Layer* row : *source.layers()) {
-    SN_ASSIGN_OR_RETURN(Layer decoded, layer(*row, nesting));
-    if (decoded.id >= source.next_layer_id() || !ids.insert(decoded.id).second)
-      return invalid_model("layer '{}' has the id {}, which is taken or not below {}", decoded.name,
-                           decoded.id, source.next_layer_id());
-    graph.layers().push_back(std::move(decoded));
+    Layer layer;
+    SN_RETURN_IF_ERROR(this->layer(*row, nesting, layer)
+                           .with_context(fmt::format("layer '{}'", row->name()->string_view())));
+    graph.layers().push_back(std::move(layer));
   }
   graph.set_next_layer_id(source.next_layer_id());
   return graph;
 }
 
-Result<std::vector<TensorDef>> DnnDecoder::tensors(const schema::Graph& source) {
+Status DnnDecoder::tensors(const schema::Graph& source, Graph& graph) {
   SN_RETURN_IF_ERROR(count(source.tensors()));
-  std::vector<TensorDef> result;
-  result.reserve(source.tensors()->size());  // names below point into the elements
-  std::unordered_set<std::string_view> names;
   for (const schema::Tensor* row : *source.tensors()) {
-    Result<TensorDef> decoded = tensor(*row);
-    if (!decoded.ok())
-      return Status(decoded.status())
+    Result<TensorDef> def = tensor(*row);
+    if (!def.ok())
+      return Status(def.status())
           .with_context(fmt::format("tensor '{}'", row->name()->string_view()));
-    result.push_back(*std::move(decoded));
-    if (result.back().name.empty()) return invalid_model("tensor {} has no name", names.size());
-    if (!names.insert(result.back().name).second)
-      return invalid_model("two tensors have the name '{}'", result.back().name);
+    // Graph would rename the second one.
+    if (graph.find_tensor(def->name) != kNoTensor)
+      return invalid_model("two tensors are called '{}'", def->name);
+    graph.add_tensor(*std::move(def));
   }
-  return result;
+  return {};
 }
 
 Result<TensorDef> DnnDecoder::tensor(const schema::Tensor& source) {
@@ -111,7 +102,7 @@ Result<TensorDef> DnnDecoder::tensor(const schema::Tensor& source) {
     SN_ASSIGN_OR_RETURN(def.constant, constant(*source.segment(), def.type, def.shape));
   }
   if (source.quantization() != nullptr) {
-    SN_ASSIGN_OR_RETURN(def.quantization, quantization(*source.quantization(), def.shape));
+    SN_ASSIGN_OR_RETURN(def.quantization, quantization(*source.quantization()));
   }
   return def;
 }
@@ -157,41 +148,16 @@ Result<Tensor> DnnDecoder::constant(std::uint32_t segment, DataType type,
   return Tensor::share(type, shape.to_shape(), bytes.data(), bytes.size(), owner_);
 }
 
-Result<Quantization> DnnDecoder::quantization(const schema::Quantization& source,
-                                              const DynamicShape& shape) {
+Result<Quantization> DnnDecoder::quantization(const schema::Quantization& source) {
   Quantization result;
   result.is_signed = source.is_signed();
   result.axis = source.axis();
   SN_ASSIGN_OR_RETURN(result.scales, numbers(source.scales()));
   SN_ASSIGN_OR_RETURN(result.zero_points, numbers(source.zero_points()));
-  if (result.scales.size() != result.zero_points.size() || result.scales.empty())
-    return invalid_model("quantisation with {} scales and {} zero points", result.scales.size(),
-                         result.zero_points.size());
-  for (const float scale : result.scales)
-    if (!(scale > 0) || !std::isfinite(scale)) return invalid_model("quantisation scale {}", scale);
-  if (result.axis == -1) {
-    if (result.scales.size() == 1) return result;
-    return invalid_model("{} quantisation scales, but no axis", result.scales.size());
-  }
-  if (result.axis < 0 || result.axis >= kMaxRank || (shape.ranked() && result.axis >= shape.rank()))
-    return invalid_model("quantisation axis {} of a tensor of shape {}", result.axis, shape.str());
-  if (!shape.ranked()) return result;
-  const Dim& dim = shape[result.axis];
-  if (dim.known() && static_cast<std::uint64_t>(dim.value) != result.scales.size())
-    return invalid_model("{} quantisation scales along axis {} of size {}", result.scales.size(),
-                         result.axis, dim.value);
   return result;
 }
 
-Result<Layer> DnnDecoder::layer(const schema::Layer& source, int nesting) {
-  Layer result;
-  Status status = layer_contents(source, nesting, result);
-  if (!status.ok())
-    return std::move(status).with_context(fmt::format("layer '{}'", source.name()->string_view()));
-  return result;
-}
-
-Status DnnDecoder::layer_contents(const schema::Layer& source, int nesting, Layer& layer) {
+Status DnnDecoder::layer(const schema::Layer& source, int nesting, Layer& layer) {
   SN_ASSIGN_OR_RETURN(layer.name, text(source.name()));
   SN_ASSIGN_OR_RETURN(const std::string type, text(source.type()));
   layer.type = types_.find(type);
@@ -204,9 +170,6 @@ Status DnnDecoder::layer_contents(const schema::Layer& source, int nesting, Laye
   SN_ASSIGN_OR_RETURN(layer.inputs, numbers(source.inputs()));
   SN_ASSIGN_OR_RETURN(layer.outputs, numbers(source.outputs()));
   layer.own_inputs = source.own_inputs();
-  if (layer.own_inputs > layer.inputs.size())
-    return invalid_model("{} inputs of its own, but {} in all", layer.own_inputs,
-                         layer.inputs.size());
   SN_RETURN_IF_ERROR(params(source, layer.params));
   SN_RETURN_IF_ERROR(layer.type->check_params(layer.params));
   SN_ASSIGN_OR_RETURN(layer.sources, texts(source.sources()));
@@ -215,10 +178,6 @@ Status DnnDecoder::layer_contents(const schema::Layer& source, int nesting, Laye
   if (source.post_ops() != nullptr)
     for (const schema::PostOp* row : *source.post_ops()) {
       SN_ASSIGN_OR_RETURN(const PostOp op, post_op(*row));
-      if (op.kind == PostOp::Kind::binary &&
-          (op.input < layer.own_inputs || op.input >= layer.inputs.size()))
-        return invalid_model("post-op '{}' reads input {}; post-ops' inputs are {} to {}",
-                             to_string(op.binary), op.input, layer.own_inputs, layer.inputs.size());
       layer.post_ops.push_back(op);
     }
 

@@ -1,4 +1,5 @@
-// The graph part of a .dnn file → Graph, checking the meaning of every field on the way.
+// The graph part of a .dnn file → Graph. Checks what must hold to make a Graph at all; the rest of
+// its meaning is Graph::verify's business.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 
 namespace softneuro {
 
-// One use: graph() once. Everything that it is given must have passed the FlatBuffers verifier.
+// One use: graph() once, whose result is not verified yet. Everything that it is given must have
+// passed the FlatBuffers verifier.
 class DnnDecoder {
  public:
   // `segments` and `types` must outlive this object; constants of the result keep `owner`.
@@ -25,24 +27,23 @@ class DnnDecoder {
   Result<Graph> graph(const schema::Graph& source) { return graph(source, 0); }
 
  private:
-  using Strings = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
+  using Texts = flatbuffers::Vector<flatbuffers::Offset<schema::Text>>;
 
   Status charge(std::uint64_t bytes);
   Result<std::string> text(const flatbuffers::String* source);
-  Result<std::vector<std::string>> texts(const Strings* source);
+  Result<std::vector<std::string>> texts(const Texts* source);
   template <class T>
   Result<std::vector<T>> numbers(const flatbuffers::Vector<T>* source);
   template <class T>
   Status count(const flatbuffers::Vector<T>* source);
 
   Result<Graph> graph(const schema::Graph& source, int nesting);
-  Result<std::vector<TensorDef>> tensors(const schema::Graph& source);
+  Status tensors(const schema::Graph& source, Graph& graph);
   Result<TensorDef> tensor(const schema::Tensor& source);
   Result<DynamicShape> shape(const schema::Tensor& source);
   Result<Tensor> constant(std::uint32_t segment, DataType type, const DynamicShape& shape);
-  Result<Quantization> quantization(const schema::Quantization& source, const DynamicShape& shape);
-  Result<Layer> layer(const schema::Layer& source, int nesting);
-  Status layer_contents(const schema::Layer& source, int nesting, Layer& layer);
+  Result<Quantization> quantization(const schema::Quantization& source);
+  Status layer(const schema::Layer& source, int nesting, Layer& layer);
   Status params(const schema::Layer& source, Params& params);
   Result<ParamValue> param_value(const schema::Param& source);
   Result<PostOp> post_op(const schema::PostOp& source);

@@ -8,7 +8,6 @@
 #include "core/graph.h"
 #include "core/layer_type.h"
 #include "softneuro/net.h"
-#include "softneuro/tensor.h"
 
 namespace softneuro {
 
@@ -23,6 +22,8 @@ SN_INTREE Result<Tensor> serialize_dnn(const Graph& graph,
 // Reads a file. Constants share the mapping of the file, which lives as long as any of them does;
 // where mapping is impossible, the file is read into memory of `allocator`. The result has passed
 // Graph::verify; its types are pointers into `types`.
+// Verify::full compares every byte with its checksum. Verify::structure does so for header and
+// graph; weights then stay on disk until somebody reads them.
 // Errors, each naming the place: not_found and io_error from the system; corrupt_file if bytes are
 // missing or do not match their checksum; incompatible if a newer SoftNeuro wrote it; unsupported
 // if a layer type is not in `types`; invalid_model if the contents contradict themselves;

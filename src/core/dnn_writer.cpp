@@ -21,7 +21,7 @@ template <class T>
 using Offset = flatbuffers::Offset<T>;
 template <class T>
 using VectorOffset = Offset<flatbuffers::Vector<T>>;
-using StringsOffset = VectorOffset<Offset<flatbuffers::String>>;
+using TextsOffset = VectorOffset<Offset<schema::Text>>;
 
 struct SegmentBytes {
   std::span<const std::byte> bytes;
@@ -126,11 +126,14 @@ class Encoder {
                        kDnnMaxGraphBytes >> 20);
   }
 
-  Result<StringsOffset> strings(const std::vector<std::string>& texts) {
+  Result<TextsOffset> strings(const std::vector<std::string>& texts) {
     std::size_t bytes = 0;
-    for (const std::string& text : texts) bytes += text.size() + 12;
+    for (const std::string& text : texts) bytes += text.size() + 16;
     SN_RETURN_IF_ERROR(room(bytes));
-    return builder_.CreateVectorOfStrings(texts);
+    std::vector<Offset<schema::Text>> rows;
+    for (const std::string& text : texts)
+      rows.push_back(schema::CreateText(builder_, builder_.CreateString(text)));
+    return builder_.CreateVector(rows);
   }
 
   Result<Offset<schema::Tensor>> tensor(const TensorDef& def) {
@@ -149,7 +152,7 @@ class Encoder {
     const auto name = builder_.CreateString(def.name);
     VectorOffset<std::int64_t> dims_offset;
     if (shape.ranked()) dims_offset = builder_.CreateVector(dims);
-    StringsOffset symbols_offset;
+    TextsOffset symbols_offset;
     if (named) {
       SN_ASSIGN_OR_RETURN(symbols_offset, strings(symbols));
     }
@@ -207,7 +210,7 @@ class Encoder {
     const auto name = builder_.CreateString(entry.name);
     VectorOffset<std::int64_t> integers_offset;
     VectorOffset<double> reals_offset;
-    StringsOffset texts_offset;
+    TextsOffset texts_offset;
     if (kind == ParamKind::integer || kind == ParamKind::integers)
       integers_offset = builder_.CreateVector(integers);
     else if (kind == ParamKind::real || kind == ParamKind::reals)

@@ -78,8 +78,6 @@ class SN_INTREE Graph {
   TensorId add_tensor(TensorDef def);
   // A constant; its definition takes type and shape from `value`.
   TensorId add_constant(std::string name, Tensor value);
-  // Replaces all definitions. Precondition: names are unique and not empty.
-  void set_tensors(std::vector<TensorDef> definitions) { tensors_ = std::move(definitions); }
   std::size_t tensor_count() const { return tensors_.size(); }
   TensorDef& tensor(TensorId id) { return tensors_[id]; }
   const TensorDef& tensor(TensorId id) const { return tensors_[id]; }
