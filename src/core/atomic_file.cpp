@@ -87,7 +87,8 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   if (exists && !S_ISREG(existing.st_mode))
     return make_error(StatusCode::io_error, "cannot write {}: it is not a regular file", path);
   // A rename would replace even what the user has protected from writing.
-  if (exists && access(file.target_.c_str(), W_OK) != 0) return file.error("cannot write", errno);
+  if (exists && faccessat(AT_FDCWD, file.target_.c_str(), W_OK, AT_EACCESS) != 0)
+    return file.error("cannot write", errno);
 
   const std::string folder = folder_of(file.target_);
   for (int attempt = 0; attempt < 100 && file.descriptor_ < 0; ++attempt) {

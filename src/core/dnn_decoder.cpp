@@ -83,7 +83,8 @@ Status DnnDecoder::tensors(const schema::Graph& source, Graph& graph) {
     if (!def.ok())
       return Status(def.status())
           .with_context(fmt::format("tensor '{}'", row->name()->string_view()));
-    // Graph would rename the second one.
+    // Graph would make up another name.
+    if (def->name.empty()) return invalid_model("tensor {} has no name", graph.tensor_count());
     if (graph.find_tensor(def->name) != kNoTensor)
       return invalid_model("two tensors are called '{}'", def->name);
     graph.add_tensor(*std::move(def));

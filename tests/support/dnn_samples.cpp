@@ -77,10 +77,27 @@ class Generator {
         dims.push_back(below(3) == 0 ? Dim() : maybe() ? Dim(below(5)) : Dim("n" + word()));
       def.shape = DynamicShape(std::move(dims));
     }
-    if (maybe()) def.quantization = Quantization{maybe(), -1, {0.5f}, {below(100)}};
+    if (maybe()) {
+      Quantization q;
+      q.is_signed = maybe();
+      q.scales = {0.5f};
+      q.zero_points = {below(100)};
+      def.quantization = std::move(q);
+    }
     return def;
   }
   TensorId input(Graph& g) { return g.add_tensor(definition()); }
+
+  std::optional<Quantization> per_channel(const Shape& shape) {
+    if (shape.rank() < 2 || shape[1] == 0) return {};
+    Quantization q;
+    q.axis = 1;
+    for (std::int64_t i = 0; i < shape[1]; ++i) {
+      q.scales.push_back(static_cast<float>(below(100) + 1) / 16);
+      q.zero_points.push_back(below(10) - 5);
+    }
+    return q;
+  }
 
   TensorId constant(Graph& g) {
     Shape shape;
@@ -95,12 +112,7 @@ class Generator {
     def.type = type;
     def.shape = shape;
     def.constant = value;
-    def.quantization.reset();
-    if (shape.rank() > 1 && shape[1] > 0) def.quantization = Quantization{true, 1, {}, {}};
-    for (std::int64_t i = 0; def.quantization && i < shape[1]; ++i) {
-      def.quantization->scales.push_back(static_cast<float>(below(100) + 1) / 16);
-      def.quantization->zero_points.push_back(below(10) - 5);
-    }
+    def.quantization = per_channel(shape);
     return g.add_tensor(std::move(def));
   }
 
@@ -121,7 +133,7 @@ class Generator {
     for (int i = below(4); i > 0; --i) inputs.push_back(maybe() ? any() : kNoTensor);
     for (int i = below(3); i >= 0; --i) {
       TensorDef def = definition();
-      if (i > 0) def.type = DataType::undefined;
+      if (!outputs.empty()) def.type = DataType::undefined;
       outputs.push_back(outputs.empty() || maybe() ? g.add_tensor(std::move(def)) : kNoTensor);
     }
     g.set_next_layer_id(g.next_layer_id() + static_cast<LayerId>(below(3)));

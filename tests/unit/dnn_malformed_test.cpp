@@ -282,7 +282,7 @@ TEST_CASE("dnn: contents that contradict themselves are refused, in words") {
           [](Recipe& r) { r.tensor("y", {4}, -1); });
   refused("no name", invalid, "has no name", [](Recipe& r) { r.tensor("", {4}, -1); });
   refused("output", invalid, "there is no tensor 9", [](Recipe& r) { r.outputs = {9}; });
-  refused("layers", invalid, "made twice", [](Recipe& r) { r.layer(1, {}); });
+  refused("layers", invalid, "two layers are called 'layer'", [](Recipe& r) { r.layer(1, {}); });
 }
 
 TEST_CASE("dnn: parameters and post-ops that contradict themselves are refused, in words") {
