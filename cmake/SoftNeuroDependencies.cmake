@@ -4,6 +4,11 @@
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(fmt 9 REQUIRED)
+# Compiled once where we know how (cmake/fmt_once.cpp), else header-only: that builds, slowly.
+set(SOFTNEURO_FMT_ONCE OFF)
+if(fmt_VERSION VERSION_LESS 10)
+  set(SOFTNEURO_FMT_ONCE ON)
+endif()
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(FlatBuffers REQUIRED NO_MODULE)
 find_program(SOFTNEURO_FLATC flatc REQUIRED)
