@@ -19,6 +19,9 @@ namespace softneuro {
 class Graph;
 class Registry;
 
+// Input name → shape.
+using NamedShapes = std::map<std::string, Shape, std::less<>>;
+
 enum class LogLevel : int { debug = 0, info = 1, warning = 2 };
 // Called from any thread that uses the net; must not throw.
 using LogCallback = std::function<void(LogLevel, std::string_view message)>;
@@ -48,10 +51,10 @@ struct NetOptions {
 struct ImportOptions : NetOptions {
   // Passes to leave out, by name; "all" leaves out every one. `softneuro inspect --passes`.
   std::vector<std::string> disabled_passes;
+  // Sizes to fix for inputs with symbolic dimensions, so that passes can rely on them.
+  NamedShapes shapes;
 };
 
-// Input name → shape.
-using NamedShapes = std::map<std::string, Shape, std::less<>>;
 using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 
 // A handle: copies share one net. Thread safe: all const members may be called at once.

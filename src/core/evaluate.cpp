@@ -44,14 +44,15 @@ class EvaluateContext final : public Context {
   std::int64_t max_bytes_;
 };
 
-Result<std::vector<Tensor>> run_problem(const Registry& registry, const Problem& problem,
+Result<std::vector<Tensor>> run_problem(const Routine& routine, const Problem& problem,
                                         std::span<const Tensor> inputs, Allocator& allocator,
                                         std::int64_t max_bytes) {
-  SN_ASSIGN_OR_RETURN(const Routine* routine, registry.default_choice(problem));
-  const RoutineParams params = routine->default_params(problem);
+  const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
+  const RoutineParams params = routine.default_params(problem);
   PackedWeights packed;
-  SN_ASSIGN_OR_RETURN(packed, routine->pack(problem, params, allocator));
-  SN_ASSIGN_OR_RETURN(const auto kernel, create_kernel(*routine, problem, params, packed));
+  SN_ASSIGN_OR_RETURN(
+      packed, routine.pack(composes ? without_post_ops(problem) : problem, params, allocator));
+  SN_ASSIGN_OR_RETURN(const auto kernel, create_kernel(routine, problem, params, packed));
 
   std::vector<TensorView> input_views;
   for (const Tensor& input : inputs) input_views.push_back(view_of(input));
@@ -146,23 +147,44 @@ Result<Problem> make_problem(const Layer& layer, std::vector<TensorSpec> inputs)
   });
 }
 
+namespace {
+
+Result<Problem> problem_for(const Layer& layer, std::span<const Tensor> inputs) {
+  std::vector<TensorSpec> specs;
+  for (const Tensor& input : inputs) {
+    TensorSpec spec;
+    if (!input.empty()) {
+      spec.type = input.data_type();
+      spec.shape = input.shape();
+      spec.constant = true;
+      spec.value = input;
+    }
+    specs.push_back(std::move(spec));
+  }
+  return make_problem(layer, std::move(specs));
+}
+
+}  // namespace
+
 Result<std::vector<Tensor>> evaluate(const Registry& registry, const Layer& layer,
                                      std::span<const Tensor> inputs, Allocator& allocator,
                                      std::int64_t max_bytes) {
   return guarded([&]() -> Result<std::vector<Tensor>> {
-    std::vector<TensorSpec> specs;
-    for (const Tensor& input : inputs) {
-      TensorSpec spec;
-      if (!input.empty()) {
-        spec.type = input.data_type();
-        spec.shape = input.shape();
-        spec.constant = true;
-        spec.value = input;
-      }
-      specs.push_back(std::move(spec));
-    }
-    SN_ASSIGN_OR_RETURN(const Problem problem, make_problem(layer, std::move(specs)));
-    return run_problem(registry, problem, inputs, allocator, max_bytes);
+    SN_ASSIGN_OR_RETURN(const Problem problem, problem_for(layer, inputs));
+    SN_ASSIGN_OR_RETURN(const Routine* routine, registry.default_choice(problem));
+    return run_problem(*routine, problem, inputs, allocator, max_bytes);
+  });
+}
+
+Result<std::vector<Tensor>> evaluate_with(const Registry& registry, std::string_view descriptor,
+                                          const Layer& layer, std::span<const Tensor> inputs) {
+  return guarded([&]() -> Result<std::vector<Tensor>> {
+    SN_ASSIGN_OR_RETURN(const Problem problem, problem_for(layer, inputs));
+    const Routine* routine = registry.find(layer.type->name, descriptor);
+    if (routine == nullptr)
+      return make_error(StatusCode::not_found, "layer type {} has no routine {}", layer.type->name,
+                        descriptor);
+    return run_problem(*routine, problem, inputs, default_allocator(), INT64_MAX);
   });
 }
 

@@ -21,4 +21,9 @@ SN_INTREE Result<std::vector<Tensor>> evaluate(const Registry& registry, const L
                                                Allocator& allocator = default_allocator(),
                                                std::int64_t max_bytes = INT64_MAX);
 
+// The same with one routine, given by its descriptor ("cpu/naive"). not_found if there is none.
+SN_INTREE Result<std::vector<Tensor>> evaluate_with(const Registry& registry,
+                                                    std::string_view descriptor, const Layer& layer,
+                                                    std::span<const Tensor> inputs);
+
 }  // namespace softneuro

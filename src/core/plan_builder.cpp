@@ -170,22 +170,10 @@ class PlanBuilder {
   }
 
   Status add_step(const Layer& layer) {
-    std::vector<TensorSpec> specs;
+    SN_ASSIGN_OR_RETURN(const Problem problem, problem_of(*plan_, layer));
     bool shareable = true;
-    for (const TensorId id : layer.inputs) {
-      TensorSpec spec;
-      if (id != kNoTensor) {
-        const Slot& slot = plan_->slots[id];
-        spec.type = slot.type;
-        spec.shape = slot.shape;
-        spec.constant = known_[id];
-        spec.value = slot.constant;
-        spec.quantization = graph_.tensor(id).quantization;
-        if (known_[id] && !graph_.tensor(id).is_constant()) shareable = false;
-      }
-      specs.push_back(std::move(spec));
-    }
-    SN_ASSIGN_OR_RETURN(const Problem problem, make_problem(layer, std::move(specs)));
+    for (const TensorId id : layer.inputs)
+      if (id != kNoTensor && known_[id] && !graph_.tensor(id).is_constant()) shareable = false;
 
     Step step;
     step.layer = &layer;
@@ -231,6 +219,26 @@ class PlanBuilder {
 };
 
 }  // namespace
+
+Result<Problem> problem_of(const Plan::Impl& plan, const Layer& layer) {
+  std::vector<TensorSpec> specs;
+  for (const TensorId id : layer.inputs) {
+    TensorSpec spec;
+    if (id != kNoTensor) {
+      const Slot& slot = plan.slots[id];
+      if (slot.home == Home::dynamic)
+        return unsupported("layer '{}': the shape of '{}' depends on data", layer.name,
+                           plan.graph->tensor(id).name);
+      spec.type = slot.type;
+      spec.shape = slot.shape;
+      spec.constant = !slot.constant.empty();
+      spec.value = slot.constant;
+      spec.quantization = plan.graph->tensor(id).quantization;
+    }
+    specs.push_back(std::move(spec));
+  }
+  return make_problem(layer, std::move(specs));
+}
 
 Result<PreparedKernel> prepare_kernel(NetCore& core, const Layer& layer, const Problem& problem,
                                       bool shareable) {

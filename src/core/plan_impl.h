@@ -71,6 +71,9 @@ Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<NetCore> core,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes);
 
+// The problem that a layer of the plan poses. unsupported where shapes depend on data.
+SN_INTREE Result<Problem> problem_of(const Plan::Impl& plan, const Layer& layer);
+
 // Chooses, packs and creates the kernel for a problem.
 struct PreparedKernel {
   const Routine* routine = nullptr;

@@ -1,0 +1,109 @@
+// Tensors, shapes and data types: ownership, sizes, overflow, conversions of half precision.
+#include <bit>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "softneuro/softneuro.h"
+
+using namespace softneuro;
+
+TEST_CASE("shapes multiply without overflow", "[tensor]") {
+  CHECK(Shape{2, 3, 4}.elements() == 24);
+  CHECK(Shape{}.elements() == 1);
+  CHECK(Shape{INT64_MAX, 2}.elements() == -1);
+  CHECK(Shape{INT64_MAX, INT64_MAX, 0}.elements() == 0);
+  CHECK(Shape{-1, 2}.elements() == -1);
+  CHECK(Shape{1, 3, 224, 224}.str() == "1x3x224x224");
+  CHECK(Shape{2, 3, 4}.elements(1, 3) == 12);
+}
+
+TEST_CASE("storage_bytes counts the padding of blocked layouts", "[tensor]") {
+  CHECK(storage_bytes(DataType::float32, Shape{1, 17, 2, 2}, Layout::nchw16c) == 32 * 4 * 4);
+  CHECK(storage_bytes(DataType::float16, Shape{1, 17, 2, 2}, Layout::nchw8c) == 24 * 4 * 2);
+  CHECK(storage_bytes(DataType::int64, Shape{INT64_MAX / 4}, Layout::plain) == -1);
+  CHECK(storage_bytes(DataType::float32, Shape{4}, Layout::nchw16c) == -1);
+}
+
+TEST_CASE("tensors own, borrow and share memory", "[tensor]") {
+  auto owned = Tensor::create(DataType::float32, Shape{2, 3});
+  REQUIRE(owned.ok());
+  CHECK(reinterpret_cast<std::uintptr_t>(owned->data()) % kTensorAlignment == 0);
+  owned->mutable_values<float>()[5] = 7;
+  const Tensor copy = *owned;
+  CHECK(copy.data() == owned->data());  // handles share
+  auto deep = owned->clone();
+  REQUIRE(deep.ok());
+  CHECK(deep->data() != owned->data());
+  CHECK(deep->values<float>()[5] == 7);
+  CHECK(owned->values<int>().empty());  // another type: no view
+
+  float values[4] = {1, 2, 3, 4};
+  auto borrowed = Tensor::borrow_const(DataType::float32, Shape{4}, values, sizeof values);
+  REQUIRE(borrowed.ok());
+  CHECK(borrowed->mutable_data() == nullptr);
+  CHECK(borrowed->data() == values);
+  CHECK_FALSE(Tensor::borrow(DataType::float32, Shape{4}, values, 8).ok());
+  CHECK_FALSE(Tensor::borrow(DataType::float32, Shape{4}, nullptr, 16).ok());
+  CHECK_FALSE(
+      Tensor::borrow(DataType::float32, Shape{1}, reinterpret_cast<char*>(values) + 1, 4).ok());
+  CHECK_FALSE(Tensor::create(DataType::float32, Shape{INT64_MAX}).ok());
+  CHECK_FALSE(Tensor::create(DataType::undefined, Shape{1}).ok());
+  CHECK(owned->reshaped(Shape{3, 2}).ok());
+  CHECK_FALSE(owned->reshaped(Shape{4, 2}).ok());
+
+  auto keeper = std::make_shared<int>(1);
+  std::weak_ptr<int> watch = keeper;
+  auto shared =
+      Tensor::share(DataType::float32, Shape{4}, values, sizeof values, std::move(keeper));
+  REQUIRE(shared.ok());
+  CHECK_FALSE(watch.expired());
+  *shared = Tensor();
+  CHECK(watch.expired());
+}
+
+TEST_CASE("an allocator that refuses gives out_of_memory", "[tensor]") {
+  alignas(64) std::byte memory[256];
+  FixedArenaAllocator arena(memory, sizeof memory);
+  {
+    auto fits = Tensor::create(DataType::float32, Shape{32}, arena);
+    REQUIRE(fits.ok());
+    auto too_much = Tensor::create(DataType::float32, Shape{64}, arena);
+    REQUIRE_FALSE(too_much.ok());
+    CHECK(too_much.status().code() == StatusCode::out_of_memory);
+    CHECK(arena.used() >= 128);
+  }
+  CHECK(arena.used() == 0);
+  CHECK(arena.peak() >= 128);
+}
+
+TEST_CASE("half precision converts exactly and rounds to even", "[types]") {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const Half half{static_cast<std::uint16_t>(bits)};
+    const float value = to_float(half);
+    if (std::isnan(value)) {
+      CHECK(std::isnan(to_float(to_half(value))));
+    } else {
+      REQUIRE(to_half(value).bits == half.bits);  // exact both ways
+    }
+  }
+  CHECK(to_half(65519.0f).bits == 0x7bff);                     // rounds down to the largest
+  CHECK(to_half(65520.0f).bits == 0x7c00);                     // half way: infinity
+  CHECK(to_half(1.0f + 0x1p-11f).bits == to_half(1.0f).bits);  // tie, even below
+  CHECK(to_half(1.0f + 3 * 0x1p-11f).bits == to_half(1.0f + 0x1p-9f).bits);  // tie, even above
+  CHECK(to_half(0x1p-25f).bits == 0);                                        // tie with zero
+  CHECK(to_half(0x1.8p-25f).bits == 1);
+  CHECK(to_float(Half{0x0001}) == 0x1p-24f);
+  CHECK(to_bfloat16(1.0f + 0x1p-8f).bits == 0x3f80);
+  CHECK(to_bfloat16(1.0f + 3 * 0x1p-8f).bits == 0x3f82);
+  CHECK(std::isnan(to_float(to_bfloat16(std::bit_cast<float>(0x7f800001u)))));
+}
+
+TEST_CASE("data types have names and sizes", "[types]") {
+  for (int i = 1; i < kDataTypeCount; ++i) {
+    const auto type = static_cast<DataType>(i);
+    CHECK(parse_data_type(to_string(type)) == type);
+    CHECK(size_of(type) > 0);
+  }
+  CHECK(parse_data_type("float31") == DataType::undefined);
+}

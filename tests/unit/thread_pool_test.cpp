@@ -1,0 +1,116 @@
+// The thread pool: every task once, nesting, several callers, fork, and quiet while idle.
+#include "softneuro/thread_pool.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "core/parallel.h"
+
+using namespace softneuro;
+
+TEST_CASE("each index runs exactly once, for any number of threads", "[threads]") {
+  for (const int threads : {1, 2, 3, 8}) {
+    auto pool = create_thread_pool(threads).value();
+    CHECK(pool->concurrency() == threads);
+    for (const std::size_t count : {0u, 1u, 2u, 7u, 1000u}) {
+      std::vector<std::atomic<int>> hits(count);
+      parallel_for(*pool, static_cast<std::int64_t>(count),
+                   [&](std::int64_t i) { ++hits[static_cast<std::size_t>(i)]; });
+      for (const auto& hit : hits) REQUIRE(hit == 1);
+    }
+  }
+}
+
+TEST_CASE("ranges cover everything once and do not depend on threads", "[threads]") {
+  auto one = create_thread_pool(1).value();
+  auto four = create_thread_pool(4).value();
+  for (const std::int64_t count : {1, 5, 63, 64, 65, 1000}) {
+    std::set<std::pair<std::int64_t, std::int64_t>> a, b;
+    std::mutex mutex;
+    parallel_ranges(*one, count, 4, [&](auto first, auto last) { a.insert({first, last}); });
+    parallel_ranges(*four, count, 4, [&](auto first, auto last) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      b.insert({first, last});
+    });
+    CHECK(a == b);
+    std::int64_t next = 0;
+    for (const auto& [first, last] : a) {
+      CHECK(first == next);
+      next = last;
+    }
+    CHECK(next == count);
+  }
+}
+
+TEST_CASE("tasks may nest, and several threads may call at once", "[threads]") {
+  auto pool = create_thread_pool(3).value();
+  std::atomic<int> total{0};
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 4; ++c)
+    callers.emplace_back([&] {
+      for (int round = 0; round < 50; ++round)
+        parallel_for(*pool, 10,
+                     [&](std::int64_t) { parallel_for(*pool, 3, [&](std::int64_t) { ++total; }); });
+    });
+  for (std::thread& caller : callers) caller.join();
+  CHECK(total == 4 * 50 * 10 * 3);
+}
+
+TEST_CASE("never more threads than the cap for one caller", "[threads]") {
+  auto pool = create_thread_pool(2).value();
+  std::atomic<int> inside{0};
+  std::atomic<int> most{0};
+  parallel_for(*pool, 200, [&](std::int64_t) {
+    const int now = ++inside;
+    int seen = most;
+    while (now > seen && !most.compare_exchange_weak(seen, now)) {
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    --inside;
+  });
+  CHECK(most <= 2);
+}
+
+TEST_CASE("an idle pool burns no processor time", "[threads]") {
+  auto pool = create_thread_pool(4).value();
+  parallel_for(*pool, 100, [](std::int64_t) {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const auto used = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000L + usage.ru_utime.tv_usec +
+           usage.ru_stime.tv_usec;
+  };
+  const long before = used();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  CHECK(used() - before < 10000);  // µs in 300 ms; a spinning worker would take 300,000
+}
+
+TEST_CASE("a forked child works on the calling thread", "[threads]") {
+  auto pool = create_thread_pool(4).value();
+  const pid_t child = fork();
+  if (child == 0) {
+    std::atomic<int> count{0};
+    parallel_for(*pool, 100, [&](std::int64_t) { ++count; });
+    _exit(count == 100 ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("absurd thread counts are refused", "[threads]") {
+  CHECK_FALSE(create_thread_pool(-1).ok());
+  CHECK_FALSE(create_thread_pool(1 << 20).ok());
+  CHECK(create_thread_pool(0).value()->concurrency() >= 1);
+}

@@ -1,0 +1,133 @@
+#include "command.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+
+#include "core/dnn_file.h"
+#include "npy.h"
+
+namespace softneuro::tool {
+
+void add_net_option(CLI::App& command, NetArguments& arguments) {
+  command.add_option("NET", arguments.path, "a .dnn file, or a model file (imported on the fly)")
+      ->required();
+  command.add_option("--disable-pass", arguments.disabled_passes,
+                     "leave out a graph pass when importing (repeatable; 'all')");
+  command.add_flag("--json", arguments.json, "results as JSON on standard output");
+  command.add_flag("-v,--verbose", arguments.verbose, "say on standard error what is being done");
+}
+
+void add_shape_option(CLI::App& command, NetArguments& arguments) {
+  command.add_option("--shape", arguments.shapes,
+                     "NAME=1x3x224x224: size of an input with symbolic dimensions (repeatable)");
+}
+
+void add_input_option(CLI::App& command, NetArguments& arguments) {
+  command.add_option("--input", arguments.inputs, "NAME=FILE.npy: an input tensor (repeatable)");
+}
+
+void add_routine_options(CLI::App& command, NetArguments& arguments) {
+  command.add_option("--threads", arguments.threads, "most threads at work (0: one per processor)")
+      ->check(CLI::Range(0, 1024));
+  command.add_option("--schemas", arguments.schemas, "routines to choose from: cpu:float32,…")
+      ->delimiter(',');
+  command.add_option("--plugin", arguments.plugins, "a shared library with routines (repeatable)");
+}
+
+Result<Net> open_net(const NetArguments& arguments) {
+  ImportOptions options;
+  options.threads = arguments.threads;
+  options.disabled_passes = arguments.disabled_passes;
+  options.schemas = arguments.schemas;
+  options.plugins = arguments.plugins;
+  if (arguments.verbose)
+    options.log = [](LogLevel, std::string_view message) { fmt::print(stderr, "{}\n", message); };
+  char head[64] = {};
+  std::ifstream file(arguments.path, std::ios::binary);
+  file.read(head, sizeof head);
+  const auto bytes = static_cast<std::size_t>(file.gcount());
+  // What cannot be read is left to the loader, whose message says why.
+  if (bytes > 0 && looks_like_dnn(head, bytes)) return Net::load(arguments.path, options);
+  return Net::import(arguments.path, options);
+}
+
+Result<std::pair<std::string, std::string>> split_assignment(const std::string& text) {
+  // Tensor names may contain '=', files and shapes hardly do: the last one divides.
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("'{}' is not of the form NAME=VALUE", text));
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+Result<Shape> parse_shape(const std::string& text) {
+  if (text == "scalar") return Shape();
+  Shape shape;
+  const char* place = text.data();
+  const char* const end = place + text.size();
+  for (;;) {
+    std::int64_t dim = -1;
+    const auto [next, error] = std::from_chars(place, end, dim);
+    if (error != std::errc() || dim < 0 || shape.rank() == kMaxRank ||
+        (next != end && *next != 'x'))
+      return Status(StatusCode::invalid_argument,
+                    fmt::format("'{}' is no shape: expected sizes like 1x3x224x224", text));
+    shape.push_back(dim);
+    if (next == end) return shape;
+    place = next + 1;
+  }
+}
+
+Result<NamedShapes> given_shapes(const NetArguments& arguments) {
+  NamedShapes shapes;
+  for (const std::string& text : arguments.shapes) {
+    auto assignment = split_assignment(text);
+    if (!assignment.ok()) return assignment.status();
+    auto shape = parse_shape(assignment->second);
+    if (!shape.ok()) return shape.status();
+    shapes[assignment->first] = *shape;
+  }
+  return shapes;
+}
+
+Result<NamedTensors> read_inputs(const NetArguments& arguments) {
+  NamedTensors tensors;
+  for (const std::string& text : arguments.inputs) {
+    auto assignment = split_assignment(text);
+    if (!assignment.ok()) return assignment.status();
+    auto tensor = read_npy(assignment->second);
+    if (!tensor.ok()) return tensor.status();
+    tensors[assignment->first] = *std::move(tensor);
+  }
+  return tensors;
+}
+
+std::string missing_sizes(const Net& net, const NamedShapes& shapes) {
+  std::string message;
+  for (const TensorInfo& input : net.inputs()) {
+    if (input.shape.is_static() || shapes.count(input.name) > 0) continue;
+    std::string symbols;
+    for (const Dim& dim : input.shape.dims())
+      if (!dim.known())
+        symbols += (symbols.empty() ? "" : ", ") + (dim.symbol.empty() ? "?" : dim.symbol);
+    message += fmt::format("{}input '{}' is {}: give --shape '{}=…' for {}",
+                           message.empty() ? "" : "; ", input.name, input.shape.str(), input.name,
+                           symbols.empty() ? "its rank" : symbols);
+  }
+  return message;
+}
+
+int fail(const Status& status) {
+  fmt::print(stderr, "softneuro: {}\n", status.message());
+  return kFailed;
+}
+
+int wrong_usage(const std::string& message) {
+  fmt::print(stderr, "softneuro: {}\n", message);
+  return kWrongUsage;
+}
+
+}  // namespace softneuro::tool

@@ -1,0 +1,65 @@
+// What the subcommands of `softneuro` share: options, exit status, opening nets.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "softneuro/softneuro.h"
+
+namespace softneuro::tool {
+
+// Exit status of the tool (part of its contract).
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;      // the work failed; one line on standard error says why
+inline constexpr int kWrongUsage = 2;  // the command line is wrong
+
+// Options that every command takes, and those that most do.
+struct NetArguments {
+  std::string path;                 // .dnn or a model file, imported on the fly
+  std::vector<std::string> shapes;  // NAME=1x3x224x224
+  std::vector<std::string> inputs;  // NAME=FILE.npy
+  std::vector<std::string> disabled_passes;
+  std::vector<std::string> schemas;
+  std::vector<std::string> plugins;
+  int threads = 0;
+  bool json = false;
+  bool verbose = false;
+};
+
+// Each adds its subcommand to `app`; the returned function does the work when it was chosen.
+struct Command {
+  CLI::App* app;
+  std::function<int()> run;
+};
+Command add_import(CLI::App& app);
+Command add_run(CLI::App& app);
+Command add_bench(CLI::App& app);
+Command add_compare(CLI::App& app);
+Command add_inspect(CLI::App& app);
+Command add_explain(CLI::App& app);
+
+void add_net_option(CLI::App& command, NetArguments& arguments);
+void add_shape_option(CLI::App& command, NetArguments& arguments);
+void add_input_option(CLI::App& command, NetArguments& arguments);
+void add_routine_options(CLI::App& command, NetArguments& arguments);  // threads, schemas, plugins
+
+// A .dnn or model file, by content.
+Result<Net> open_net(const NetArguments& arguments);
+
+// NAME=VALUE.
+Result<std::pair<std::string, std::string>> split_assignment(const std::string& text);
+// "1x3x224x224"; "scalar" for rank 0.
+Result<Shape> parse_shape(const std::string& text);
+// --shape and --input of the command line.
+Result<NamedShapes> given_shapes(const NetArguments& arguments);
+Result<NamedTensors> read_inputs(const NetArguments& arguments);
+// Inputs whose sizes nobody gave, as a message for people; empty if there are none.
+std::string missing_sizes(const Net& net, const NamedShapes& shapes);
+
+// One line on standard error; returns the exit status.
+int fail(const Status& status);
+int wrong_usage(const std::string& message);
+
+}  // namespace softneuro::tool

@@ -1,0 +1,101 @@
+// softneuro import: a model file becomes a .dnn file, or a list of what stands in the way.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "import/onnx/onnx_import.h"
+#include "table.h"
+
+namespace softneuro::tool {
+namespace {
+
+struct ImportArguments : NetArguments {
+  std::string output;
+  bool check = false;
+};
+
+int check_model(const ImportArguments& arguments) {
+  auto report = check_onnx_file(arguments.path);
+  if (!report.ok()) return fail(report.status());
+  const std::vector<UnsupportedNode>& unsupported = report->unsupported;
+  if (arguments.json) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const UnsupportedNode& node : unsupported)
+      rows.push_back({{"node", node.node},
+                      {"operator", node.op},
+                      {"domain", node.domain},
+                      {"opset", node.opset},
+                      {"types", node.types},
+                      {"reason", node.reason}});
+    fmt::print("{}\n", nlohmann::json{{"supported", rows.empty()},
+                                      {"nodes", report->nodes},
+                                      {"opset", report->opset},
+                                      {"ir_version", report->ir_version},
+                                      {"producer", report->producer},
+                                      {"unsupported", rows}}
+                           .dump(2));
+  } else if (unsupported.empty()) {
+    fmt::print("{}: all {} nodes are supported (opset {}, made by {})\n", arguments.path,
+               report->nodes, report->opset,
+               report->producer.empty() ? "an unnamed producer" : report->producer);
+  } else {
+    Table table({"node", "operator", ">opset", "types", "reason"});
+    for (const UnsupportedNode& node : unsupported)
+      table.add({node.node, node.domain.empty() ? node.op : node.domain + "." + node.op,
+                 std::to_string(node.opset), node.types, node.reason});
+    fmt::print("{}", table.str());
+  }
+  if (unsupported.empty()) return kDone;
+  fmt::print(stderr, "softneuro: {}: {} of {} nodes cannot be imported\n", arguments.path,
+             unsupported.size(), report->nodes);
+  return kFailed;
+}
+
+int import_model(const ImportArguments& arguments) {
+  if (arguments.check) return check_model(arguments);
+  if (arguments.output.empty()) return wrong_usage("say where to write: -o NET.dnn (or --check)");
+  auto shapes = given_shapes(arguments);
+  if (!shapes.ok()) return wrong_usage(shapes.status().message());
+  ImportOptions options;
+  options.disabled_passes = arguments.disabled_passes;
+  options.shapes = *shapes;
+  if (arguments.verbose)
+    options.log = [](LogLevel, std::string_view message) { fmt::print(stderr, "{}\n", message); };
+  auto net = Net::import(arguments.path, options);
+  if (!net.ok()) return fail(net.status());
+  if (Status status = net->save(arguments.output); !status.ok()) return fail(status);
+
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(arguments.output, error);
+  const std::size_t layers = net->graph().layers().size();
+  if (arguments.json) {
+    fmt::print(
+        "{}\n",
+        nlohmann::json{{"file", arguments.output}, {"bytes", bytes}, {"layers", layers}}.dump(2));
+  } else {
+    fmt::print("{}: {} layers, {:.2f} MB\n", arguments.output, layers,
+               static_cast<double>(bytes) * 1e-6);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+Command add_import(CLI::App& app) {
+  auto arguments = std::make_shared<ImportArguments>();
+  CLI::App* command = app.add_subcommand("import", "turn a model file into a .dnn file");
+  command->add_option("MODEL", arguments->path, "an ONNX model")->required();
+  command->add_option("-o,--output", arguments->output, "the .dnn file to write");
+  command->add_flag("--check", arguments->check,
+                    "write nothing; list everything that is unsupported");
+  command->add_option("--disable-pass", arguments->disabled_passes,
+                      "leave out a graph pass (repeatable; 'all')");
+  command->add_flag("--json", arguments->json, "results as JSON on standard output");
+  command->add_flag("-v,--verbose", arguments->verbose, "say what the passes did");
+  add_shape_option(*command, *arguments);
+  return {command, [arguments] { return import_model(*arguments); }};
+}
+
+}  // namespace softneuro::tool

@@ -1,0 +1,130 @@
+// softneuro inspect: what is in a net, as a table, JSON, DOT or a picture.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "core/layer_type.h"
+#include "drawing.h"
+#include "passes/pass.h"
+#include "table.h"
+
+namespace softneuro::tool {
+namespace {
+
+struct InspectArguments : NetArguments {
+  std::string svg;
+  std::string dot;
+  bool weights = false;
+};
+
+std::string names(const Graph& graph, const std::vector<TensorId>& ids) {
+  std::string text;
+  for (const TensorId id : ids)
+    if (id != kNoTensor) text += (text.empty() ? "" : ", ") + graph.tensor(id).name;
+  return text;
+}
+
+std::size_t weight_bytes(const Graph& graph, const Layer& layer) {
+  std::size_t bytes = 0;
+  for (const TensorId id : layer.inputs)
+    if (id != kNoTensor) bytes += graph.tensor(id).constant.bytes();
+  return bytes;
+}
+
+std::string post_ops(const Layer& layer) {
+  std::string text;
+  for (const PostOp& op : layer.post_ops) text += (text.empty() ? "" : " + ") + op.str();
+  return text;
+}
+
+nlohmann::json tensor_json(const Graph& graph, TensorId id) {
+  const TensorDef& def = graph.tensor(id);
+  return {{"name", def.name}, {"type", to_string(def.type)}, {"shape", def.shape.str()}};
+}
+
+nlohmann::json to_json(const Graph& graph) {
+  nlohmann::json out = {{"name", graph.name}, {"passes", graph.applied_passes}};
+  for (const TensorId id : graph.inputs) out["inputs"].push_back(tensor_json(graph, id));
+  for (const TensorId id : graph.outputs) out["outputs"].push_back(tensor_json(graph, id));
+  out["layers"] = nlohmann::json::array();
+  for (const Layer& layer : graph.layers()) {
+    nlohmann::json row = {{"id", layer.id},           {"name", layer.name},
+                          {"type", layer.type->name}, {"params", layer.params.str()},
+                          {"sources", layer.sources}, {"weight_bytes", weight_bytes(graph, layer)}};
+    for (const PostOp& op : layer.post_ops) row["post_ops"].push_back(op.str());
+    for (const TensorId id : layer.inputs)
+      row["inputs"].push_back(id == kNoTensor ? nlohmann::json() : tensor_json(graph, id));
+    for (const TensorId id : layer.outputs)
+      row["outputs"].push_back(id == kNoTensor ? nlohmann::json() : tensor_json(graph, id));
+    out["layers"].push_back(std::move(row));
+  }
+  return out;
+}
+
+void print_graph(const Graph& graph) {
+  for (const TensorId id : graph.inputs)
+    fmt::print("input   {}  {} {}\n", graph.tensor(id).name, to_string(graph.tensor(id).type),
+               graph.tensor(id).shape.str());
+  for (const TensorId id : graph.outputs)
+    fmt::print("output  {}  {} {}\n", graph.tensor(id).name, to_string(graph.tensor(id).type),
+               graph.tensor(id).shape.str());
+  Table table({"layer", "type", "parameters", "post-ops", "output", "shape", ">weights, kB"});
+  std::size_t total = 0;
+  for (const Layer& layer : graph.layers()) {
+    const std::size_t bytes = weight_bytes(graph, layer);
+    total += bytes;
+    const TensorId first = layer.outputs.empty() ? kNoTensor : layer.outputs[0];
+    table.add({layer.name, layer.type->name, layer.params.str(), post_ops(layer),
+               names(graph, layer.outputs),
+               first == kNoTensor ? "" : graph.tensor(first).shape.str(),
+               bytes == 0 ? "" : fmt::format("{:.1f}", static_cast<double>(bytes) * 1e-3)});
+  }
+  fmt::print("\n{}\n{} layers, {:.2f} MB of weights\n", table.str(), graph.layers().size(),
+             static_cast<double>(total) * 1e-6);
+}
+
+int inspect_net(const InspectArguments& arguments) {
+  auto net = open_net(arguments);
+  if (!net.ok()) return fail(net.status());
+  const Graph& graph = net->graph();
+  if (!arguments.dot.empty())
+    if (Status status = write_text(to_dot(graph), arguments.dot); !status.ok()) return fail(status);
+  if (!arguments.svg.empty())
+    if (Status status = write_svg(to_dot(graph), arguments.svg); !status.ok()) return fail(status);
+  if (arguments.json)
+    fmt::print("{}\n", to_json(graph).dump(2));
+  else if (arguments.dot.empty() && arguments.svg.empty())
+    print_graph(graph);
+  else
+    fmt::print("{}\n", arguments.svg.empty() ? arguments.dot : arguments.svg);
+  return kDone;
+}
+
+int list_passes() {
+  Table table({"pass", ">version", "what it does"});
+  for (const Pass& pass : all_passes())
+    table.add({pass.name, std::to_string(pass.version), pass.doc});
+  fmt::print("{}", table.str());
+  return kDone;
+}
+
+}  // namespace
+
+Command add_inspect(CLI::App& app) {
+  auto arguments = std::make_shared<InspectArguments>();
+  auto passes = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("inspect", "show what is in a net");
+  add_net_option(*command, *arguments);
+  command->get_option("NET")->required(false);
+  command->add_option("--svg", arguments->svg, "draw the net as SVG (needs Graphviz)");
+  command->add_option("--dot", arguments->dot, "write the net in the DOT language");
+  command->add_flag("--passes", *passes, "list the graph passes instead");
+  return {command, [arguments, passes] {
+            if (*passes) return list_passes();
+            if (arguments->path.empty()) return wrong_usage("NET is required");
+            return inspect_net(*arguments);
+          }};
+}
+
+}  // namespace softneuro::tool

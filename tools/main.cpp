@@ -1,0 +1,27 @@
+// softneuro: import, run, measure and look at nets from the command line.
+#include <fmt/format.h>
+
+#include "command.h"
+
+int main(int argc, char** argv) {
+  using namespace softneuro::tool;
+  CLI::App app("SoftNeuro: neural networks, tuned to the machine they run on");
+  app.set_version_flag("--version", std::string("softneuro ") + softneuro::version());
+  app.require_subcommand(1);
+  const Command commands[] = {add_import(app),  add_run(app),     add_bench(app),
+                              add_compare(app), add_inspect(app), add_explain(app)};
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int status = app.exit(error);
+    return status == 0 ? kDone : kWrongUsage;
+  }
+  try {
+    for (const Command& command : commands)
+      if (command.app->parsed()) return command.run();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "softneuro: {}\n", error.what());
+    return kFailed;
+  }
+  return kWrongUsage;
+}
