@@ -1,233 +1,256 @@
 #include "npy.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <bit>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <sstream>
+#include <optional>
 #include <string_view>
 #include <vector>
 
-#include "core/element.h"
+#include "core/error.h"
+#include "core/file_mapping.h"
 
-namespace softneuro::tool {
+namespace softneuro {
 namespace {
+
+static_assert(std::endian::native == std::endian::little, "files are written as memory lies");
+
+constexpr std::string_view kMagic = "\x93NUMPY";
 
 struct Header {
   DataType type = DataType::undefined;
-  bool big_endian = false;
+  bool swapped = false;  // big-endian
   bool fortran = false;
   Shape shape;
+  std::size_t data = 0;  // where the elements begin
 };
 
-Status malformed(const std::string& path, std::string_view why) {
-  return Status(StatusCode::invalid_argument, fmt::format("{}: {}", path, why));
-}
+struct TypeCode {
+  std::string_view code;  // kind and bytes
+  DataType type;
+};
+constexpr TypeCode kTypeCodes[] = {
+    {"f4", DataType::float32}, {"f8", DataType::float64}, {"f2", DataType::float16},
+    {"i1", DataType::int8},    {"i2", DataType::int16},   {"i4", DataType::int32},
+    {"i8", DataType::int64},   {"u1", DataType::uint8},   {"u2", DataType::uint16},
+    {"u4", DataType::uint32},  {"u8", DataType::uint64},  {"b1", DataType::boolean}};
 
-DataType type_of(std::string_view code) {
-  struct Row {
-    const char* code;
-    DataType type;
-  };
-  constexpr Row kRows[] = {
-      {"f4", DataType::float32}, {"f8", DataType::float64}, {"f2", DataType::float16},
-      {"i1", DataType::int8},    {"u1", DataType::uint8},   {"i2", DataType::int16},
-      {"u2", DataType::uint16},  {"i4", DataType::int32},   {"u4", DataType::uint32},
-      {"i8", DataType::int64},   {"u8", DataType::uint64},  {"b1", DataType::boolean},
-  };
-  for (const Row& row : kRows)
-    if (code == row.code) return row.type;
-  return DataType::undefined;
-}
+// A walk over the header, which is a Python dictionary in one fixed style.
+class HeaderParser {
+ public:
+  HeaderParser(std::string_view text, std::string_view name) : text_(text), name_(name) {}
 
-const char* code_of(DataType type) {
-  switch (type) {
-    case DataType::float32:
-      return "<f4";
-    case DataType::float64:
-      return "<f8";
-    case DataType::float16:
-      return "<f2";
-    case DataType::int8:
-      return "|i1";
-    case DataType::uint8:
-      return "|u1";
-    case DataType::int16:
-      return "<i2";
-    case DataType::uint16:
-      return "<u2";
-    case DataType::int32:
-      return "<i4";
-    case DataType::uint32:
-      return "<u4";
-    case DataType::int64:
-      return "<i8";
-    case DataType::uint64:
-      return "<u8";
-    case DataType::boolean:
-      return "|b1";
-    default:
-      return nullptr;
+  Result<Header> parse() {
+    Header header;
+    bool has_type = false, has_order = false, has_shape = false;
+    if (!take('{')) return damaged();
+    while (!take('}')) {
+      const std::optional<std::string_view> key = quoted();
+      if (!key || !take(':')) return damaged();
+      if (*key == "descr") {
+        has_type = true;
+        SN_RETURN_IF_ERROR(parse_type(header));
+      } else if (*key == "fortran_order") {
+        has_order = true;
+        const std::string_view word = letters();
+        if (word != "True" && word != "False") return damaged();
+        header.fortran = word == "True";
+      } else if (*key == "shape") {
+        has_shape = true;
+        SN_RETURN_IF_ERROR(parse_shape(header.shape));
+      } else {
+        return damaged();
+      }
+      take(',');
+    }
+    if (!has_type || !has_order || !has_shape) return damaged();
+    return header;
   }
-}
 
-// The text after 'key': in the header's Python dictionary; empty if it is not there.
-std::string_view value_of(std::string_view dictionary, std::string_view key) {
-  for (const char quote : {'\'', '"'}) {
-    const std::string name = quote + std::string(key) + quote;
-    const std::size_t place = dictionary.find(name);
-    if (place == std::string_view::npos) continue;
-    std::string_view rest = dictionary.substr(place + name.size());
-    const std::size_t start = rest.find_first_not_of(" :");
-    if (start != std::string_view::npos) return rest.substr(start);
+ private:
+  Status damaged() const { return invalid_argument("'{}': the .npy header is damaged", name_); }
+
+  void skip_blanks() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
   }
-  return {};
-}
-
-bool parse_shape(std::string_view text, Shape& shape) {
-  if (text.empty() || text.front() != '(') return false;
-  const std::size_t close = text.find(')');
-  if (close == std::string_view::npos) return false;
-  const char* place = text.data() + 1;
-  const char* const end = text.data() + close;
-  for (;;) {
-    while (place != end && (*place == ' ' || *place == ',')) ++place;
-    if (place == end) return true;
-    std::int64_t dim = 0;
-    const auto [next, error] = std::from_chars(place, end, dim);
-    if (error != std::errc() || dim < 0 || shape.rank() == kMaxRank) return false;
-    shape.push_back(dim);
-    place = next != end && *next == 'L' ? next + 1 : next;  // Python 2 wrote 3L
+  bool take(char c) {
+    skip_blanks();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
   }
-}
+  std::optional<std::string_view> quoted() {
+    skip_blanks();
+    if (at_ >= text_.size() || (text_[at_] != '\'' && text_[at_] != '"')) return std::nullopt;
+    const std::size_t end = text_.find(text_[at_], at_ + 1);
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view inside = text_.substr(at_ + 1, end - at_ - 1);
+    at_ = end + 1;
+    return inside;
+  }
+  std::string_view letters() {
+    skip_blanks();
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+    return text_.substr(begin, at_ - begin);
+  }
 
-Result<Header> parse_header(const std::string& path, std::string_view dictionary) {
-  Header header;
-  const std::string_view descr = value_of(dictionary, "descr");
-  if (descr.size() < 5 || (descr[0] != '\'' && descr[0] != '"'))
-    return malformed(path, "its header names no simple data type");
-  const std::string_view code = descr.substr(1, descr.find(descr[0], 1) - 1);
-  if (code.size() < 3 || std::strchr("<>|=", code[0]) == nullptr)
-    return malformed(path, fmt::format("data type '{}' is not supported", code));
-  header.type = type_of(code.substr(1));
-  header.big_endian = code[0] == '>';
-  if (header.type == DataType::undefined)
-    return malformed(path, fmt::format("data type '{}' is not supported", code));
-  const std::string_view order = value_of(dictionary, "fortran_order");
-  if (!order.starts_with("True") && !order.starts_with("False"))
-    return malformed(path, "its header lacks fortran_order");
-  header.fortran = order.starts_with("True");
-  if (!parse_shape(value_of(dictionary, "shape"), header.shape))
-    return malformed(path, "its header has no valid shape (at most 8 dimensions)");
+  Status parse_type(Header& header) {
+    const std::optional<std::string_view> descr = quoted();
+    if (!descr) return unsupported("'{}': records are not supported", name_);
+    std::string_view code = *descr;
+    char order = '=';
+    if (!code.empty() && std::string_view("<>|=").find(code[0]) != std::string_view::npos) {
+      order = code[0];
+      code.remove_prefix(1);
+    }
+    if (code == "?") code = "b1";
+    for (const TypeCode& known : kTypeCodes)
+      if (known.code == code) header.type = known.type;
+    if (header.type == DataType::undefined)
+      return unsupported("'{}': elements of type '{}' are not supported", name_, *descr);
+    header.swapped = order == '>';
+    return {};
+  }
+
+  Status parse_shape(Shape& shape) {
+    if (!take('(')) return damaged();
+    while (!take(')')) {
+      skip_blanks();
+      std::int64_t dim = 0;
+      const char* const begin = text_.data() + at_;
+      const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), dim);
+      if (error != std::errc{} || dim < 0) return damaged();
+      at_ += static_cast<std::size_t>(end - begin);
+      if (!Shape::fits(static_cast<std::size_t>(shape.rank()) + 1))
+        return unsupported("'{}' has more than {} dimensions", name_, kMaxRank);
+      shape.push_back(dim);
+      if (!take(',') && !(at_ < text_.size() && text_[at_] == ')')) return damaged();
+    }
+    return {};
+  }
+
+  std::string_view text_;
+  std::string_view name_;
+  std::size_t at_ = 0;
+};
+
+Result<Header> read_header(std::span<const std::byte> bytes, const std::string& name) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!text.starts_with(kMagic)) return invalid_argument("'{}' is not a .npy file", name);
+  const Status truncated = invalid_argument("'{}' is truncated", name);
+  if (text.size() < 12) return truncated;
+  const auto byte = [&](std::size_t i) { return std::to_integer<std::size_t>(bytes[i]); };
+  const std::size_t version = byte(6);
+  if (version < 1 || version > 3)
+    return unsupported("'{}' has the .npy format version {}: 1 to 3 are supported", name, version);
+  // The header's length has two bytes in version 1 and four later.
+  const std::size_t begin = version == 1 ? 10 : 12;
+  std::size_t length = byte(8) | byte(9) << 8;
+  if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
+  if (length > text.size() - begin) return truncated;
+  SN_ASSIGN_OR_RETURN(Header header, HeaderParser(text.substr(begin, length), name).parse());
+  header.data = begin + length;
   return header;
 }
 
-void swap_bytes(std::byte* data, std::size_t bytes, std::size_t element) {
-  for (std::size_t i = 0; i + element <= bytes; i += element)
-    std::reverse(data + i, data + i + element);
+// Copies elements of a Fortran-ordered file to their places in C order.
+void copy_fortran(const std::byte* from, std::byte* to, std::size_t size, const Shape& shape) {
+  const std::int64_t elements = shape.elements();
+  std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()), 0);
+  for (std::int64_t i = 0; i < elements; ++i) {
+    std::int64_t place = 0;
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      place = place * shape[axis] + index[static_cast<std::size_t>(axis)];
+    std::memcpy(to + static_cast<std::size_t>(place) * size,
+                from + static_cast<std::size_t>(i) * size, size);
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      if (++index[static_cast<std::size_t>(axis)] < shape[axis]) break;
+      index[static_cast<std::size_t>(axis)] = 0;
+    }
+  }
 }
 
-// Fortran order: the first index runs fastest.
-Result<Tensor> to_c_order(const Tensor& source, const Shape& shape) {
-  auto target = Tensor::create(source.data_type(), shape);
-  if (!target.ok() || shape.elements() == 0) return target;
-  const std::size_t element = size_of(source.data_type());
-  auto* to = static_cast<std::byte*>(target->mutable_data());
-  const auto* from = static_cast<const std::byte*>(source.data());
-  Shape strides = shape;
-  std::int64_t step = 1;
-  for (int i = 0; i < shape.rank(); ++i) {
-    strides[i] = step;
-    step *= shape[i];
-  }
-  Shape index = shape;
-  for (int i = 0; i < index.rank(); ++i) index[i] = 0;
-  do {
-    std::memcpy(to, from + static_cast<std::size_t>(offset_of(index, strides)) * element, element);
-    to += element;
-  } while (next_index(index, shape));
-  return target;
+std::string header_of(const Tensor& tensor) {
+  std::string code = "|b1";
+  for (const TypeCode& known : kTypeCodes)
+    if (known.type == tensor.data_type())
+      code = (size_of(known.type) == 1 ? "|" : "<") + std::string(known.code);
+  std::string shape;
+  for (const std::int64_t dim : tensor.shape().dims()) shape += fmt::format("{}, ", dim);
+  if (tensor.shape().rank() > 1) shape.resize(shape.size() - 2);
+  if (tensor.shape().rank() == 1) shape.resize(shape.size() - 1);
+  std::string dictionary =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", code, shape);
+  // The elements begin at a multiple of 64.
+  while ((kMagic.size() + 4 + dictionary.size() + 1) % 64 != 0) dictionary += ' ';
+  dictionary += '\n';
+  std::string header(kMagic);
+  header += '\x01';
+  header += '\x00';
+  header += static_cast<char>(dictionary.size() & 0xff);
+  header += static_cast<char>(dictionary.size() >> 8);
+  return header + dictionary;
+}
+
+Result<Tensor> widened(const Tensor& tensor) {
+  SN_ASSIGN_OR_RETURN(Tensor wide, Tensor::create(DataType::float32, tensor.shape()));
+  const auto from = tensor.values<BFloat16>();
+  std::transform(from.begin(), from.end(), wide.mutable_values<float>().begin(),
+                 [](BFloat16 value) { return to_float(value); });
+  return wide;
 }
 
 }  // namespace
 
-Result<Tensor> read_npy(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return Status(errno == ENOENT ? StatusCode::not_found : StatusCode::io_error,
-                  fmt::format("{}: {}", path, std::strerror(errno)));
-  std::stringstream buffer;
-  buffer << file.rdbuf();
-  std::string bytes = std::move(buffer).str();
-  if (bytes.size() < 10 || std::memcmp(bytes.data(), "\x93NUMPY", 6) != 0)
-    return malformed(path, "not a .npy file");
-  const int major = static_cast<unsigned char>(bytes[6]);
-  if (major < 1 || major > 3)
-    return malformed(path, fmt::format(".npy version {} is not supported", major));
-  const std::size_t start = major == 1 ? 10 : 12;
-  std::size_t length = 0;
-  if (bytes.size() < start) return malformed(path, "truncated");
-  for (std::size_t i = start; i > 8; --i)
-    length = length << 8 | static_cast<unsigned char>(bytes[i - 1]);
-  if (length > bytes.size() - start) return malformed(path, "truncated in its header");
-  auto header = parse_header(path, std::string_view(bytes).substr(start, length));
-  if (!header.ok()) return header.status();
-
-  const std::int64_t needed = storage_bytes(header->type, header->shape, Layout::plain);
-  const std::size_t present = bytes.size() - start - length;
-  if (needed < 0 || static_cast<std::uint64_t>(needed) != present)
-    return malformed(path,
-                     fmt::format("{} {} takes {} bytes, the file has {}", to_string(header->type),
-                                 header->shape.str(), needed, present));
-  auto tensor = Tensor::create(header->type, header->shape);
-  if (!tensor.ok()) return tensor;
-  if (present > 0) {
-    auto* data = static_cast<std::byte*>(tensor->mutable_data());
-    std::memcpy(data, bytes.data() + start + length, present);
-    if (header->big_endian) swap_bytes(data, present, size_of(header->type));
-  }
-  if (header->fortran && header->shape.rank() > 1) return to_c_order(*tensor, header->shape);
+Result<Tensor> parse_npy(std::span<const std::byte> bytes, const std::string& name) {
+  SN_ASSIGN_OR_RETURN(const Header header, read_header(bytes, name));
+  const std::int64_t expected = storage_bytes(header.type, header.shape, Layout::plain);
+  const std::span<const std::byte> data = bytes.subspan(header.data);
+  if (expected < 0 || static_cast<std::uint64_t>(expected) != data.size())
+    return invalid_argument("'{}': a {} tensor of shape {} needs {} bytes, but {} are there", name,
+                            to_string(header.type), header.shape.str(), expected, data.size());
+  SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(header.type, header.shape));
+  if (data.empty()) return tensor;
+  auto* out = static_cast<std::byte*>(tensor.mutable_data());
+  const std::size_t size = size_of(header.type);
+  if (header.fortran)
+    copy_fortran(data.data(), out, size, header.shape);
+  else
+    std::memcpy(out, data.data(), data.size());
+  if (header.swapped && size > 1)
+    for (std::size_t i = 0; i < data.size(); i += size) std::reverse(out + i, out + i + size);
+  if (header.type == DataType::boolean)
+    for (std::size_t i = 0; i < data.size(); ++i) out[i] = std::byte(out[i] != std::byte{0});
   return tensor;
 }
 
-Status write_npy(const std::string& path, const Tensor& tensor) {
-  Tensor source = tensor;
-  if (tensor.data_type() == DataType::bfloat16) {
-    auto wide = Tensor::create(DataType::float32, tensor.shape());
-    if (!wide.ok()) return wide.status();
-    const auto from = tensor.values<BFloat16>();
-    std::transform(from.begin(), from.end(), wide->mutable_values<float>().begin(),
-                   [](BFloat16 value) { return to_float(value); });
-    source = *std::move(wide);
-  }
-  const char* code = code_of(source.data_type());
-  if (code == nullptr)
-    return Status(StatusCode::unsupported,
-                  fmt::format("{}: .npy has no {}", path, to_string(source.data_type())));
-  std::string shape;
-  for (const std::int64_t dim : source.shape().dims()) shape += fmt::format("{},", dim);
-  std::string header =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", code, shape);
-  // The data begins at a multiple of 64; the header ends with a line feed.
-  header.append(63 - (10 + header.size()) % 64, ' ');
-  header += '\n';
-  std::string prefix("\x93NUMPY\x01\x00", 8);
-  prefix += static_cast<char>(header.size() & 0xff);
-  prefix += static_cast<char>(header.size() >> 8);
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << prefix << header;
-  if (source.bytes() > 0)
-    file.write(static_cast<const char*>(source.data()),
-               static_cast<std::streamsize>(source.bytes()));
-  file.close();
-  if (!file)
-    return Status(StatusCode::io_error,
-                  fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-  return {};
+Result<Tensor> read_npy(const std::string& path) {
+  SN_ASSIGN_OR_RETURN(const FileBytes file, map_file(path, default_allocator()));
+  return parse_npy(file.bytes, path);
 }
 
-}  // namespace softneuro::tool
+Status write_npy(const std::string& path, const Tensor& tensor) {
+  if (tensor.data_type() == DataType::bfloat16) {
+    SN_ASSIGN_OR_RETURN(const Tensor wide, widened(tensor));
+    return write_npy(path, wide);
+  }
+  if (tensor.empty() || tensor.data_type() == DataType::qint8 || tensor.layout() != Layout::plain)
+    return invalid_argument("cannot write a {} tensor to '{}'", to_string(tensor.data_type()),
+                            path);
+  const std::string header = header_of(tensor);
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  if (!file) return make_error(StatusCode::io_error, "cannot create '{}'", path);
+  file.write(header.data(), static_cast<std::streamsize>(header.size()));
+  file.write(static_cast<const char*>(tensor.data()), static_cast<std::streamsize>(tensor.bytes()));
+  file.close();
+  if (file) return {};
+  std::remove(path.c_str());
+  return make_error(StatusCode::io_error, "cannot write '{}'", path);
+}
+
+}  // namespace softneuro

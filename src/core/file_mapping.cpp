@@ -54,6 +54,10 @@ Result<FileBytes> map_file(const std::string& path, Allocator& allocator) {
   const int descriptor = open_descriptor(path.c_str(), O_RDONLY | O_NONBLOCK, 0);
   if (descriptor < 0) return cannot_read(path, errno);
   const Closer closer{descriptor};
+  return map_descriptor(descriptor, path, allocator);
+}
+
+Result<FileBytes> map_descriptor(int descriptor, const std::string& path, Allocator& allocator) {
   struct stat info {};
   if (fstat(descriptor, &info) != 0) return cannot_read(path, errno);
   if (!S_ISREG(info.st_mode))

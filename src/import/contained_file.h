@@ -1,0 +1,21 @@
+// Files that a model refers to: the one place that opens them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/file_mapping.h"
+
+namespace softneuro {
+
+// Maps the file at `location`, a path relative to `folder`. A model must not reach outside of its
+// folder: absolute paths, "..", symbolic links, files with several hard links and everything but
+// regular files are refused. Each component is opened by itself, below the one before, so that
+// nothing can be exchanged between the check and the use. `folder` itself is the user's choice.
+Result<FileBytes> map_contained_file(const std::string& folder, std::string_view location,
+                                     Allocator& allocator);
+
+// The folder of a file: "models/a.onnx" → "models", "a.onnx" → ".".
+std::string folder_of(const std::string& path);
+
+}  // namespace softneuro

@@ -1,0 +1,59 @@
+// Net::import: model file → Graph → Net.
+#include <cstring>
+
+#include "core/dnn_format.h"
+#include "core/error.h"
+#include "import/contained_file.h"
+#include "import/onnx/onnx_import.h"
+#include "softneuro/net.h"
+
+namespace softneuro {
+namespace {
+
+Allocator& allocator_of(const ImportOptions& options) {
+  return options.allocator != nullptr ? *options.allocator : default_allocator();
+}
+
+bool is_dnn(std::span<const std::byte> bytes) {
+  return bytes.size() >= sizeof(kDnnMagic) &&
+         std::memcmp(bytes.data(), kDnnMagic, sizeof(kDnnMagic)) == 0;
+}
+
+// The format is told by what is in the file, never by its name.
+Result<Graph> import_graph(std::span<const std::byte> bytes, const std::string& folder,
+                           const ImportOptions& options) {
+  if (is_dnn(bytes))
+    return invalid_argument("this is a .dnn file, which needs no import: use Net::load");
+  if (!looks_like_onnx(bytes))
+    return invalid_model("neither an ONNX model nor any other that can be imported");
+  OnnxImportOptions onnx;
+  onnx.allocator = options.allocator;
+  return import_onnx_memory(bytes, folder, onnx);
+}
+
+Result<Net> import_net(std::span<const std::byte> bytes, const std::string& folder,
+                       const ImportOptions& options) {
+  SN_ASSIGN_OR_RETURN(Graph graph, import_graph(bytes, folder, options));
+  return Net::from_graph(std::move(graph), options);
+}
+
+}  // namespace
+
+Result<Net> Net::import(const std::string& path, const ImportOptions& options) noexcept {
+  return guarded([&]() -> Result<Net> {
+    SN_ASSIGN_OR_RETURN(const FileBytes file, map_file(path, allocator_of(options)));
+    Result<Net> net = import_net(file.bytes, folder_of(path), options);
+    if (net.ok()) return net;
+    return Status(net.status()).with_context(fmt::format("'{}'", path));
+  });
+}
+
+Result<Net> Net::import_memory(const void* data, std::size_t bytes, const ImportOptions& options,
+                               const std::string& folder) noexcept {
+  return guarded([&]() -> Result<Net> {
+    if (data == nullptr && bytes > 0) return invalid_argument("data is null");
+    return import_net({static_cast<const std::byte*>(data), bytes}, folder, options);
+  });
+}
+
+}  // namespace softneuro

@@ -1,0 +1,145 @@
+#include "import/onnx/onnx_import.h"
+
+#include <limits>
+
+#include "core/error.h"
+#include "core/layer_type.h"
+#include "import/contained_file.h"
+#include "import/onnx/graph_importer.h"
+
+namespace softneuro {
+namespace {
+
+// What a walk over the fields of a message's outermost level finds.
+struct Outline {
+  bool known = true;       // only fields of ModelProto, each of its kind
+  bool truncated = false;  // the last one is cut off
+  bool graph = false;
+  bool version = false;
+};
+
+bool read_varint(std::span<const std::byte> bytes, std::size_t& at, std::uint64_t& value) {
+  value = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    if (at >= bytes.size()) return false;
+    const auto byte = std::to_integer<std::uint64_t>(bytes[at++]);
+    value |= (byte & 0x7f) << shift;
+    if ((byte & 0x80) == 0) return true;
+  }
+  return true;
+}
+
+Outline outline_of(std::span<const std::byte> bytes) {
+  Outline outline;
+  std::size_t at = 0;
+  while (at < bytes.size() && outline.known && !outline.truncated) {
+    std::uint64_t tag = 0;
+    std::uint64_t value = 0;
+    if (!read_varint(bytes, at, tag)) {
+      outline.truncated = true;
+      break;
+    }
+    const std::uint64_t field = tag >> 3;
+    const std::uint64_t kind = tag & 7;
+    const bool number = field == 1 || field == 5;  // ir_version, model_version
+    const bool message =
+        (field >= 2 && field <= 4) || (field >= 6 && field <= 8) || (field >= 9 && field <= 64);
+    outline.known = (number && kind == 0) || (message && kind == 2);
+    if (!outline.known) break;
+    if (!read_varint(bytes, at, value)) {
+      outline.truncated = true;
+      break;
+    }
+    outline.version |= field == 1;
+    outline.graph |= field == 7;
+    if (kind != 2) continue;
+    outline.truncated = value > bytes.size() - at;
+    if (!outline.truncated) at += static_cast<std::size_t>(value);
+  }
+  return outline;
+}
+
+Result<onnx::ModelProto> parse(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return invalid_model("not an ONNX model: it is empty");
+  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    return unsupported(
+        "the model has {} bytes: at most 2 GiB are possible, larger ones keep their "
+        "weights in external files",
+        bytes.size());
+  const Outline outline = outline_of(bytes);
+  if (!outline.known) return invalid_model("not an ONNX model");
+  if (outline.truncated)
+    return invalid_model("not an ONNX model, or one that is truncated after {} bytes",
+                         bytes.size());
+  onnx::ModelProto model;
+  // Partial: no field is required, and protobuf has nothing to say on its log. Nesting is
+  // limited to protobuf's 100 levels.
+  if (!model.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return invalid_model("not an ONNX model, or one that is damaged");
+  return model;
+}
+
+Allocator& allocator_of(const OnnxImportOptions& options) {
+  return options.allocator != nullptr ? *options.allocator : default_allocator();
+}
+
+Result<Graph> import(std::span<const std::byte> bytes, const std::string& folder,
+                     const OnnxImportOptions& options) {
+  SN_ASSIGN_OR_RETURN(onnx::ModelProto model, parse(bytes));
+  onnx::GraphImporter importer(model, folder, options);
+  SN_RETURN_IF_ERROR(importer.run());
+  SN_RETURN_IF_ERROR(importer.first_failure());
+  Graph graph = std::move(importer.graph());
+  SN_RETURN_IF_ERROR(graph.sort());
+  graph.compact_tensors();
+  SN_RETURN_IF_ERROR(graph.verify(builtin_layer_types()));
+  SN_RETURN_IF_ERROR(graph.infer_shapes());
+  return graph;
+}
+
+Result<OnnxReport> check(std::span<const std::byte> bytes, const std::string& folder,
+                         const OnnxImportOptions& options) {
+  SN_ASSIGN_OR_RETURN(onnx::ModelProto model, parse(bytes));
+  onnx::GraphImporter importer(model, folder, options);
+  SN_RETURN_IF_ERROR(importer.run());
+  return std::move(importer.report());
+}
+
+}  // namespace
+
+Result<Graph> import_onnx_file(const std::string& path, const OnnxImportOptions& options) noexcept {
+  return guarded([&]() -> Result<Graph> {
+    SN_ASSIGN_OR_RETURN(const FileBytes file, map_file(path, allocator_of(options)));
+    Result<Graph> graph = import(file.bytes, folder_of(path), options);
+    if (graph.ok()) return graph;
+    return Status(graph.status()).with_context(fmt::format("'{}'", path));
+  });
+}
+
+Result<Graph> import_onnx_memory(std::span<const std::byte> bytes, const std::string& base_folder,
+                                 const OnnxImportOptions& options) noexcept {
+  return guarded([&] { return import(bytes, base_folder, options); });
+}
+
+Result<OnnxReport> check_onnx_file(const std::string& path,
+                                   const OnnxImportOptions& options) noexcept {
+  return guarded([&]() -> Result<OnnxReport> {
+    SN_ASSIGN_OR_RETURN(const FileBytes file, map_file(path, allocator_of(options)));
+    Result<OnnxReport> report = check(file.bytes, folder_of(path), options);
+    if (report.ok()) return report;
+    return Status(report.status()).with_context(fmt::format("'{}'", path));
+  });
+}
+
+Result<OnnxReport> check_onnx_memory(std::span<const std::byte> bytes,
+                                     const std::string& base_folder,
+                                     const OnnxImportOptions& options) noexcept {
+  return guarded([&] { return check(bytes, base_folder, options); });
+}
+
+bool looks_like_onnx(std::span<const std::byte> bytes) noexcept {
+  const Outline outline = outline_of(bytes);
+  return outline.known && outline.version && (outline.graph || outline.truncated);
+}
+
+}  // namespace softneuro

@@ -1,0 +1,153 @@
+// Constants, and tensors made from nothing but a few numbers.
+#include <algorithm>
+
+#include "core/element.h"
+#include "import/onnx/graph_importer.h"
+#include "import/onnx/node.h"
+
+namespace softneuro::onnx {
+namespace {
+
+template <class T, class Values>
+Tensor make_tensor(Node& node, const Shape& shape, const Values& values) {
+  Result<Tensor> made = Tensor::create(data_type_of<T>(), shape);
+  if (!made.ok()) {
+    node.fail(made.status());
+    return {};
+  }
+  std::transform(values.begin(), values.end(), made->template mutable_values<T>().begin(),
+                 [](auto value) { return static_cast<T>(value); });
+  return *std::move(made);
+}
+
+Tensor constant_value(Node& node) {
+  if (node.has("value")) return node.tensor_attribute("value");
+  if (node.has("value_float"))
+    return make_tensor<float>(node, {}, std::vector<double>{node.real("value_float", 0)});
+  if (node.has("value_int"))
+    return make_tensor<std::int64_t>(node, {}, std::vector{node.integer("value_int", 0)});
+  if (node.has("value_floats")) {
+    const std::vector<double> values = node.reals("value_floats");
+    return make_tensor<float>(node, {static_cast<std::int64_t>(values.size())}, values);
+  }
+  if (node.has("value_ints")) {
+    const std::vector<std::int64_t> values = node.integers("value_ints");
+    return make_tensor<std::int64_t>(node, {static_cast<std::int64_t>(values.size())}, values);
+  }
+  if (const AttributeProto* sparse = node.find("sparse_value"); sparse != nullptr) {
+    Result<Tensor> dense = node.importer().reader().read(sparse->sparse_tensor());
+    if (!dense.ok()) node.fail(dense.status());
+    return dense.ok() ? *std::move(dense) : Tensor{};
+  }
+  if (node.has("value_string") || node.has("value_strings"))
+    node.refuse("texts are not supported");
+  else
+    node.reject("it has no value");
+  return {};
+}
+
+void import_constant(Node& node) {
+  node.define_constant(0, constant_value(node));
+}
+
+void import_constant_of_shape(Node& node) {
+  TensorId value = kNoTensor;
+  if (node.has("value")) {
+    const Tensor given = node.tensor_attribute("value");
+    if (node.failed()) return;
+    if (given.elements() != 1)
+      return node.reject("its value has {} elements, but must have one", given.elements());
+    value = node.constant(given, "value");
+  } else {
+    value = node.number_constant(0, DataType::float32);
+  }
+  node.finish("fill", {node.input(0), value});
+}
+
+void import_range(Node& node) {
+  node.finish("range", {node.input(0), node.input(1), node.input(2)});
+}
+
+// The data type that an attribute names by number; fails for unknown ones.
+DataType type_attribute(Node& node, std::string_view name) {
+  const Result<DataType> type = element_type(static_cast<std::int32_t>(node.integer(name, 0)));
+  if (type.ok()) return *type;
+  node.fail(type.status());
+  return DataType::undefined;
+}
+
+void import_eye_like(Node& node) {
+  LayerParams params{{"k", node.integer("k", 0)}};
+  if (node.has("dtype")) params.set("to", to_string(type_attribute(node, "dtype")));
+  node.finish("eye_like", {node.input(0)}, params);
+}
+
+void import_cast(Node& node) {
+  if (!node.has("to")) return node.reject("the attribute 'to' is missing");
+  // The oldest exporters wrote the type's name.
+  if (const AttributeProto* to = node.find("to"); to->type() == 3) {
+    std::string name = to->s();
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (name == "float") name = "float32";
+    if (name == "double") name = "float64";
+    if (name == "bool") name = "boolean";
+    if (parse_data_type(name) == DataType::undefined)
+      return node.refuse("tensors of {} are not supported", to->s());
+    return node.finish("cast", {node.input(0)}, {{"to", name}});
+  }
+  const DataType type = type_attribute(node, "to");
+  if (!node.failed()) node.finish("cast", {node.input(0)}, {{"to", to_string(type)}});
+}
+
+void import_cast_like(Node& node) {
+  const DataType type = node.type(node.input(1));
+  if (type == DataType::undefined) return node.refuse("the type of its second input is not known");
+  node.finish("cast", {node.input(0)}, {{"to", to_string(type)}});
+}
+
+// Window functions: Σ c_k · cos(2πkn / N) with N = size, or size − 1 if symmetric.
+void import_window(Node& node) {
+  const bool periodic = node.integer("periodic", 1) != 0;
+  Result<DataType> type =
+      element_type(static_cast<std::int32_t>(node.integer("output_datatype", 1)));
+  if (!type.ok()) return node.fail(type.status());
+  std::vector<double> terms;
+  if (node.detail() == "hann") terms = {0.5, -0.5};
+  if (node.detail() == "hamming") terms = {25.0 / 46, -21.0 / 46};
+  if (node.detail() == "blackman") terms = {0.42, -0.5, 0.08};
+  const DataType real = DataType::float64;
+  const TensorId size = node.cast(node.input(0), real);
+  const TensorId n =
+      node.emit("range", {node.number_constant(0, real), size, node.number_constant(1, real)});
+  const TensorId length = periodic ? size : node.binary("sub", size, node.number_constant(1, real));
+  const TensorId turn =
+      node.binary("div", node.unary("linear", n, 2 * 3.14159265358979323846), length);
+  TensorId sum = kNoTensor;
+  for (std::size_t k = 1; k < terms.size(); ++k) {
+    const TensorId wave = node.unary("cos", node.unary("linear", turn, static_cast<double>(k)));
+    const TensorId term = node.unary("linear", wave, terms[k], k == 1 ? terms[0] : 0);
+    sum = sum == kNoTensor ? term : node.binary("add", sum, term);
+  }
+  node.finish("cast", {sum}, {{"to", to_string(*type)}});
+}
+
+constexpr Operator kOperators[] = {
+    {"BlackmanWindow", 17, 1, 1, import_window, "blackman"},
+    {"Cast", 6, 1, 1, import_cast},
+    {"CastLike", 15, 2, 2, import_cast_like},
+    {"Constant", 1, 0, 0, import_constant},
+    {"ConstantOfShape", 9, 1, 1, import_constant_of_shape},
+    {"EyeLike", 9, 1, 1, import_eye_like},
+    {"HammingWindow", 17, 1, 1, import_window, "hamming"},
+    {"HannWindow", 17, 1, 1, import_window, "hann"},
+    {"Range", 11, 3, 3, import_range},
+};
+
+}  // namespace
+
+std::span<const Operator> constant_operators() {
+  return kOperators;
+}
+
+}  // namespace softneuro::onnx

@@ -1,0 +1,53 @@
+#include "import/onnx/node.h"
+#include "import/onnx/tensor_reader.h"
+
+namespace softneuro::onnx {
+namespace {
+
+// The type that `output_dtype` names; undefined if it is left out.
+DataType output_type(Node& node) {
+  const std::int64_t number = node.integer("output_dtype", 0);
+  if (number == 0) return DataType::undefined;
+  const Result<DataType> type = element_type(static_cast<std::int32_t>(number));
+  if (!type.ok()) node.fail(type.status());
+  return type.ok() ? *type : DataType::undefined;
+}
+
+LayerParams block_params(Node& node) {
+  return {{"axis", node.integer("axis", 1)}, {"block_size", node.integer("block_size", 0)}};
+}
+
+void import_quantize(Node& node) {
+  LayerParams params = block_params(node);
+  DataType type = output_type(node);
+  if (node.has_input(2)) type = node.type(node.input(2));
+  params.set("to", to_string(type == DataType::undefined ? DataType::uint8 : type));
+  node.finish("quantize", {node.input(0), node.input(1), node.input(2)}, params);
+}
+
+void import_dequantize(Node& node) {
+  const DataType wanted = output_type(node);
+  const LayerParams params = block_params(node);
+  const std::vector<TensorId> inputs{node.input(0), node.input(1), node.input(2)};
+  if (wanted == DataType::undefined || wanted == node.type(node.input(1)))
+    return node.finish("dequantize", inputs, params);
+  node.finish("cast", {node.emit("dequantize", inputs, params)}, {{"to", to_string(wanted)}});
+}
+
+void import_dynamic_quantize(Node& node) {
+  node.finish("dynamic_quantize", {node.input(0)});
+}
+
+constexpr Operator kOperators[] = {
+    {"DequantizeLinear", 10, 2, 3, import_dequantize},
+    {"DynamicQuantizeLinear", 11, 1, 1, import_dynamic_quantize},
+    {"QuantizeLinear", 10, 2, 3, import_quantize},
+};
+
+}  // namespace
+
+std::span<const Operator> quantization_operators() {
+  return kOperators;
+}
+
+}  // namespace softneuro::onnx

@@ -1,0 +1,119 @@
+// Parts of tensors, and tensors put together from parts.
+#include "import/onnx/node.h"
+
+namespace softneuro::onnx {
+namespace {
+
+void import_concat(Node& node) {
+  if (node.opset() >= 4 && !node.has("axis")) return node.reject("the attribute 'axis' is missing");
+  if (node.input_count() == 1) return node.define(0, node.input(0));
+  node.finish("concat", node.inputs(), {{"axis", node.integer("axis", 1)}});
+}
+
+void import_split_attribute(Node& node) {
+  const TensorId sizes =
+      node.has("split") ? node.integers_constant(node.integers("split")) : kNoTensor;
+  node.finish("split", {node.input(0), sizes},
+              {{"axis", node.integer("axis", 0)},
+               {"num_outputs", static_cast<std::int64_t>(node.output_count())}});
+}
+
+void import_split(Node& node) {
+  const std::int64_t count =
+      node.integer("num_outputs", static_cast<std::int64_t>(node.output_count()));
+  if (static_cast<std::size_t>(count) < node.output_count())
+    return node.reject("num_outputs is {}, but it gives {} outputs", count, node.output_count());
+  node.finish("split", {node.input(0), node.input(1)},
+              {{"axis", node.integer("axis", 0)}, {"num_outputs", count}});
+}
+
+void import_slice_attributes(Node& node) {
+  const std::vector<std::int64_t> starts = node.required_integers("starts");
+  const std::vector<std::int64_t> ends = node.required_integers("ends");
+  const TensorId axes =
+      node.has("axes") ? node.integers_constant(node.integers("axes")) : kNoTensor;
+  node.finish("slice",
+              {node.input(0), node.integers_constant(starts), node.integers_constant(ends), axes});
+}
+
+void import_slice(Node& node) {
+  node.finish("slice", {node.input(0), node.input(1), node.input(2), node.input(3), node.input(4)});
+}
+
+std::string pad_mode(Node& node) {
+  return node.choice("mode", "constant", {"constant", "reflect", "edge", "wrap"});
+}
+
+void import_pad_attributes(Node& node) {
+  // Operator set 1 called them "paddings".
+  const std::string_view name = node.has("paddings") ? "paddings" : "pads";
+  const TensorId pads = node.integers_constant(node.required_integers(name));
+  const std::string mode = pad_mode(node);
+  const double value = node.real("value", 0);
+  const TensorId fill =
+      value == 0 ? kNoTensor : node.number_constant(value, node.type(node.input(0)));
+  node.finish("pad", {node.input(0), pads, fill}, {{"mode", mode}});
+}
+
+void import_pad(Node& node) {
+  node.finish("pad", {node.input(0), node.input(1), node.input(2), node.input(3)},
+              {{"mode", pad_mode(node)}});
+}
+
+void import_compress(Node& node) {
+  LayerParams params;
+  if (node.has("axis")) params.set("axis", node.integer("axis", 0));
+  node.finish("compress", {node.input(0), node.input(1)}, params);
+}
+
+// Per axis, what is too much is cut off at both ends and what is missing is added there. Both need
+// the sizes before, so that they must be known here.
+void import_center_crop_pad(Node& node) {
+  const TensorId x = node.input(0);
+  const int rank = node.need_rank(x);
+  const std::optional<std::vector<std::int64_t>> wanted = node.integers(node.input(1));
+  if (!wanted) return node.refuse("its second input must be a constant");
+  std::vector<std::int64_t> axes = node.integers("axes");
+  if (!node.has("axes"))
+    for (int i = 0; i < rank; ++i) axes.push_back(i);
+  if (axes.size() != wanted->size())
+    return node.reject("{} sizes for {} axes", wanted->size(), axes.size());
+  std::vector<std::int64_t> starts, ends, before, after;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
+    if (axis < 0 || axis >= rank) return node.reject("axis {} of a tensor of rank {}", axis, rank);
+    const std::int64_t size = node.need_dim(x, static_cast<int>(axis));
+    const std::int64_t target = (*wanted)[i];
+    if (target < 0) return node.reject("a size of {}", target);
+    const std::int64_t cut = size > target ? (size - target) / 2 : 0;
+    starts.push_back(cut);
+    ends.push_back(size > target ? cut + target : size);
+    before.push_back(target > size ? (target - size) / 2 : 0);
+    after.push_back(target > size ? (target - size) - before.back() : 0);
+  }
+  const TensorId axes_input = node.integers_constant(axes);
+  const TensorId cropped = node.emit(
+      "slice", {x, node.integers_constant(starts), node.integers_constant(ends), axes_input});
+  before.insert(before.end(), after.begin(), after.end());
+  node.finish("pad", {cropped, node.integers_constant(before), kNoTensor, axes_input});
+}
+
+constexpr Operator kOperators[] = {
+    {"CenterCropPad", 18, 2, 2, import_center_crop_pad},
+    {"Compress", 9, 2, 2, import_compress},
+    {"Concat", 1, 1, -1, import_concat},
+    {"Pad", 1, 1, 1, import_pad_attributes},
+    {"Pad", 11, 2, 4, import_pad},
+    {"Slice", 1, 1, 1, import_slice_attributes},
+    {"Slice", 10, 3, 5, import_slice},
+    {"Split", 2, 1, 1, import_split_attribute},
+    {"Split", 13, 1, 2, import_split},
+};
+
+}  // namespace
+
+std::span<const Operator> slicing_operators() {
+  return kOperators;
+}
+
+}  // namespace softneuro::onnx

@@ -1,0 +1,49 @@
+// Tensors of an ONNX model, in every form in which the format stores them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/file_mapping.h"
+#include "import/onnx/onnx.pb.h"
+#include "import/onnx/onnx_import.h"
+
+namespace softneuro::onnx {
+
+// "FLOAT8E4M3FN", …; "type 99" for numbers that the format does not know.
+std::string element_type_name(std::int32_t type);
+// The data type of runtime tensors; unsupported if there is none (texts, complex numbers, 8-bit
+// floats and smaller). int4, uint4, int2 and uint2 are refused here: only constants may have them.
+Result<DataType> element_type(std::int32_t type);
+
+class TensorReader {
+ public:
+  // `base_folder`: where external data lies; empty: nowhere.
+  TensorReader(std::string base_folder, const OnnxImportOptions& options)
+      : base_folder_(std::move(base_folder)), options_(options) {}
+
+  // The bytes are copied; those of external files stay mapped where their alignment allows.
+  // int4, uint4, int2 and uint2 become int8 and uint8. The size of what is there must be what
+  // shape and type say, and is compared before anything is allocated.
+  Result<Tensor> read(const TensorProto& proto);
+  // As a dense tensor; all of them together take at most options.max_sparse_bytes.
+  Result<Tensor> read(const SparseTensorProto& proto);
+
+ private:
+  Result<Tensor> read_external(const TensorProto& proto, DataType type, int bits,
+                               const Shape& shape);
+  Result<Tensor> from_bytes(std::span<const std::byte> bytes, DataType type, int bits,
+                            const Shape& shape);
+  Allocator& allocator() const;
+
+  std::string base_folder_;
+  OnnxImportOptions options_;
+  std::map<std::string, FileBytes> files_;  // by location
+  // What keeps a small file from asking for endless copies of the same bytes.
+  std::uint64_t mapped_bytes_ = 0;  // of all of files_
+  std::uint64_t copied_bytes_ = 0;  // out of them
+  std::int64_t sparse_bytes_ = 0;   // of all dense forms
+};
+
+}  // namespace softneuro::onnx

@@ -1,0 +1,43 @@
+#include "import/onnx/window.h"
+
+namespace softneuro::onnx {
+
+int spatial_dims(Node& node, std::string_view attribute, TensorId tensor) {
+  int dims = static_cast<int>(node.integers(attribute).size());
+  if (dims == 0 && node.rank(tensor) >= 0) dims = node.rank(tensor) - 2;
+  if (dims == 0 && node.rank(tensor) < 0) dims = node.need_rank(tensor) - 2;
+  if (!node.failed() && (dims < 1 || dims > 3))
+    node.refuse("{} spatial dimensions: 1, 2 and 3 are supported", dims);
+  return dims;
+}
+
+std::vector<std::int64_t> spatial_integers(Node& node, std::string_view name, int dims) {
+  std::vector<std::int64_t> values = node.integers(name);
+  if (!values.empty() && values.size() != static_cast<std::size_t>(dims) && !node.failed())
+    node.reject("the attribute '{}' has {} values for {} spatial dimensions", name, values.size(),
+                dims);
+  return values;
+}
+
+LayerParams window_params(Node& node, int dims) {
+  LayerParams params;
+  params.set("strides", spatial_integers(node, "strides", dims));
+  if (node.has("dilations")) params.set("dilations", spatial_integers(node, "dilations", dims));
+  const std::string rule =
+      node.choice("auto_pad", "NOTSET", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"});
+  if (rule == "NOTSET") {
+    params.set("pads", spatial_integers(node, "pads", 2 * dims));
+    params.set("auto_pad", "explicit");
+  } else {
+    params.set("auto_pad", rule == "SAME_UPPER"   ? "same_upper"
+                           : rule == "SAME_LOWER" ? "same_lower"
+                                                  : "valid");
+  }
+  return params;
+}
+
+std::string spatial_type(std::string_view family, int dims) {
+  return fmt::format("{}{}", family, dims);
+}
+
+}  // namespace softneuro::onnx
