@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/evaluate.h"
 #include "core/layer_type.h"
 
 namespace softneuro::onnx {
@@ -143,7 +144,7 @@ Status GraphImporter::infer(const Layer& layer) {
       if (def.type == DataType::undefined) return {};  // comes from a node that was given up
       input.type = def.type;
       input.shape = def.shape;
-      input.value = shape_values_.tensor(id);
+      input.value = known_value(id);
     }
     inputs.push_back(std::move(input));
   }
@@ -157,7 +158,53 @@ Status GraphImporter::infer(const Layer& layer) {
     def.shape = std::move(outputs[i].shape);
   }
   shape_values_.visit(layer);
+  fold(layer);
   return {};
+}
+
+const Tensor* GraphImporter::known_value(TensorId id) {
+  if (const Tensor* value = shape_values_.tensor(id); value != nullptr) return value;
+  const auto it = folded_.find(id);
+  return it == folded_.end() ? nullptr : &it->second;
+}
+
+// What exporters compute from constants to get at sizes, paddings and conditions is small; large
+// constants are the passes' business.
+void GraphImporter::fold(const Layer& layer) {
+  constexpr std::size_t max_input_bytes = 16384;
+  constexpr std::int64_t max_output_bytes = 2048;
+  if (layer.type->data_dependent_output || layer.inputs.empty()) return;
+  bool all_known = true;
+  for (const TensorId id : layer.outputs) {
+    if (id == kNoTensor) continue;
+    const TensorDef& def = graph_.tensor(id);
+    if (!def.shape.is_static()) return;
+    const std::int64_t bytes = storage_bytes(def.type, def.shape.to_shape(), Layout::plain);
+    if (bytes < 0 || bytes > max_output_bytes) return;
+    all_known = all_known && known_value(id) != nullptr;
+  }
+  if (all_known) return;
+  std::vector<Tensor> inputs;
+  std::size_t input_bytes = 0;
+  for (const TensorId id : layer.inputs) {
+    inputs.emplace_back();
+    if (id == kNoTensor) continue;
+    const Tensor* value = known_value(id);
+    if (value == nullptr) return;
+    inputs.back() = *value;
+    input_bytes += value->bytes();
+  }
+  if (input_bytes > max_input_bytes) return;
+  if (!registry_) {
+    Result<Registry> made = make_builtin_registry();
+    if (!made.ok()) return;
+    registry_.emplace(*std::move(made));
+  }
+  Result<std::vector<Tensor>> values =
+      evaluate(*registry_, layer, inputs, default_allocator(), max_output_bytes);
+  if (!values.ok()) return;  // whoever runs the net will hear of it
+  for (std::size_t i = 0; i < values->size() && i < layer.outputs.size(); ++i)
+    if (layer.outputs[i] != kNoTensor) folded_[layer.outputs[i]] = (*values)[i];
 }
 
 // --- the model -----------------------------------------------------------------------------------
@@ -206,46 +253,33 @@ Status GraphImporter::run() {
   for (const NodeProto& node : graph.node())
     for (const std::string& output : node.output()) reserved_names_.insert(output);
 
-  SN_RETURN_IF_ERROR(import_initializers(graph.initializer(), scope));
-  SN_RETURN_IF_ERROR(import_sparse_initializers(scope));
+  SN_RETURN_IF_ERROR(import_initializers(graph, scope));
+  // Set free what was copied: weights would lie in memory twice.
+  for (TensorProto& tensor : *model_.mutable_graph()->mutable_initializer())
+    delete tensor.release_raw_data();
   SN_RETURN_IF_ERROR(import_inputs(scope));
   SN_RETURN_IF_ERROR(import_nodes(graph.node(), scope));
   return import_outputs(scope);
 }
 
-Status GraphImporter::import_initializers(
-    const google::protobuf::RepeatedPtrField<TensorProto>& tensors, Scope& scope) {
-  for (const TensorProto& proto : tensors) {
-    const std::string& name = proto.name();
+Status GraphImporter::import_initializers(const GraphProto& graph, Scope& scope) {
+  const auto add = [&](const std::string& name, const auto& proto) -> Status {
     if (name.empty()) return invalid_model("an initialiser has no name");
     if (scope.values.contains(name))
       return invalid_model("the initialiser '{}' is given twice", name);
     Result<Tensor> value = reader_.read(proto);
-    // Set free what was copied: weights would lie in memory twice.
-    delete const_cast<TensorProto&>(proto).release_raw_data();
-    if (!value.ok()) {
-      if (value.status().code() != StatusCode::unsupported)
-        return Status(value.status()).with_context(fmt::format("initialiser '{}'", name));
-      const TensorId id = add_value(scope, name);
-      refused_[id] = value.status().message();
-      continue;
+    if (value.ok()) {
+      add_constant_value(scope, name, *std::move(value));
+    } else if (value.status().code() == StatusCode::unsupported) {
+      refused_[add_value(scope, name)] = value.status().message();
+    } else {
+      return Status(value.status()).with_context(fmt::format("initialiser '{}'", name));
     }
-    add_constant_value(scope, name, *std::move(value));
-  }
-  return {};
-}
-
-Status GraphImporter::import_sparse_initializers(Scope& scope) {
-  for (const SparseTensorProto& proto : model_.graph().sparse_initializer()) {
-    const std::string& name = proto.values().name();
-    if (name.empty()) return invalid_model("a sparse initialiser has no name");
-    if (scope.values.contains(name))
-      return invalid_model("the initialiser '{}' is given twice", name);
-    Result<Tensor> value = reader_.read(proto);
-    if (!value.ok())
-      return Status(value.status()).with_context(fmt::format("sparse initialiser '{}'", name));
-    add_constant_value(scope, name, *std::move(value));
-  }
+    return {};
+  };
+  for (const TensorProto& proto : graph.initializer()) SN_RETURN_IF_ERROR(add(proto.name(), proto));
+  for (const SparseTensorProto& proto : graph.sparse_initializer())
+    SN_RETURN_IF_ERROR(add(proto.values().name(), proto));
   return {};
 }
 
@@ -466,6 +500,29 @@ Status GraphImporter::import_call(const NodeProto& proto, const FunctionProto& f
       return invalid_model("the function '{}' does not give output {} of node '{}'",
                            function.name(), i, name);
     scope.values[proto.output(i)] = *id;
+  }
+  return {};
+}
+
+Status GraphImporter::import_branch(const GraphProto& branch, const NodeProto& node,
+                                    const std::string& name, Scope& scope) {
+  if (scope.depth >= kMaxCallDepth)
+    return unsupported("branches are nested more than {} deep", kMaxCallDepth);
+  Scope inner;
+  inner.parent = &scope;
+  inner.opsets = scope.opsets;
+  inner.attributes = scope.attributes;
+  inner.depth = scope.depth + 1;
+  inner.prefix = name + "/";
+  for (const ValueInfoProto& info : branch.value_info()) inner.hints[info.name()] = &info.type();
+  SN_RETURN_IF_ERROR(import_initializers(branch, inner));
+  SN_RETURN_IF_ERROR(import_nodes(branch.node(), inner));
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty()) continue;
+    const TensorId* id = i < branch.output_size() ? inner.find(branch.output(i).name()) : nullptr;
+    if (id == nullptr || *id == kNoTensor)
+      return invalid_model("the branch '{}' does not give output {}", branch.name(), i);
+    scope.values[node.output(i)] = *id;
   }
   return {};
 }

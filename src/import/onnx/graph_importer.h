@@ -2,12 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "core/registry.h"
 #include "core/shape_values.h"
 #include "import/onnx/node.h"
 #include "import/onnx/onnx_import.h"
@@ -56,13 +58,15 @@ class GraphImporter {
   std::string unique_layer_name(const std::string& base);
   // Fills in types and shapes of the layer's outputs.
   Status infer(const Layer& layer);
-  // The value of a tensor that is a constant, or that follows from shapes alone; else null.
-  const Tensor* known_value(TensorId id) { return shape_values_.tensor(id); }
+  // The value of a tensor that is a constant, that follows from shapes alone, or that is small and
+  // was computed from such values; else null.
+  const Tensor* known_value(TensorId id);
   bool tainted(TensorId id) const { return id < tainted_.size() && tainted_[id]; }
   // Imports a list of nodes.
   Status import_nodes(const google::protobuf::RepeatedPtrField<NodeProto>& nodes, Scope& scope);
-  Status import_initializers(const google::protobuf::RepeatedPtrField<TensorProto>& tensors,
-                             Scope& scope);
+  // Imports a branch in place of `node`, whose outputs it gives.
+  Status import_branch(const GraphProto& branch, const NodeProto& node, const std::string& name,
+                       Scope& scope);
 
  private:
   using FunctionKey = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
@@ -70,7 +74,7 @@ class GraphImporter {
   Status check_header();
   Result<std::map<std::string, std::int64_t>> read_opsets(
       const google::protobuf::RepeatedPtrField<OperatorSetIdProto>& opsets) const;
-  Status import_sparse_initializers(Scope& scope);
+  Status import_initializers(const GraphProto& graph, Scope& scope);
   Status import_inputs(Scope& scope);
   Status import_outputs(Scope& scope);
   Status import_node(const NodeProto& proto, int index, Scope& scope);
@@ -80,6 +84,8 @@ class GraphImporter {
   void give_up(const NodeProto& proto, const std::string& name, std::int64_t opset,
                const std::vector<TensorId>& inputs, std::string reason, bool report, Scope& scope);
   void taint(TensorId id);
+  // Computes the layer's outputs if that is cheap and everything for it is known.
+  void fold(const Layer& layer);
   void apply_hint(TensorId id, const std::string& name, const Scope& scope);
   std::string unique_name(const std::string& base, bool reserved_too);
 
@@ -89,6 +95,8 @@ class GraphImporter {
   TensorReader reader_;
   Graph graph_;
   ShapeValues shape_values_{graph_};
+  std::unordered_map<TensorId, Tensor> folded_;
+  std::optional<Registry> registry_;  // for folding; made when needed
   OnnxReport report_;
   std::map<FunctionKey, const FunctionProto*> functions_;
   std::unordered_set<std::string> reserved_names_;  // of the main graph's values

@@ -327,6 +327,10 @@ void Node::define_constant(std::size_t i, Tensor constant_value) {
                                std::move(constant_value));
 }
 
+void Node::become(const GraphProto& branch) {
+  if (!failed()) fail(importer_.import_branch(branch, proto_, name_, scope_));
+}
+
 TensorId Node::cast(TensorId id, DataType wanted) {
   if (id == kNoTensor || type(id) == wanted) return id;
   return emit("cast", {id}, {{"to", std::string(to_string(wanted))}});

@@ -138,8 +138,9 @@ class Node {
   // The failure is for want of knowledge about an input, not for what the node is.
   bool lacks_knowledge() const { return lacks_knowledge_; }
 
+  // The node becomes what this branch of it holds.
+  void become(const GraphProto& branch);
   GraphImporter& importer() { return importer_; }
-  Scope& scope() { return scope_; }
 
  private:
   const AttributeProto* expect(std::string_view name, std::int32_t kind);

@@ -24,6 +24,7 @@ struct Operator {
 // The lists, one per file of operators/.
 std::span<const Operator> activation_operators();
 std::span<const Operator> constant_operators();
+std::span<const Operator> control_operators();
 std::span<const Operator> convolution_operators();
 std::span<const Operator> elementwise_operators();
 std::span<const Operator> gather_operators();

@@ -21,7 +21,6 @@ constexpr Operator kOperators[] = {
     {"CumProd", 1, 0, -1, nullptr, kNoLayer},
     {"DFT", 1, 0, -1, nullptr, kSignal},
     {"DeformConv", 1, 0, -1, nullptr, kNoLayer},
-    {"If", 1, 0, -1, nullptr, kControl},
     {"ImageDecoder", 1, 0, -1, nullptr, "decoding of images is not supported"},
     {"Loop", 1, 0, -1, nullptr, kControl},
     {"MaxRoiPool", 1, 0, -1, nullptr, kNoLayer},
