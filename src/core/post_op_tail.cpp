@@ -65,22 +65,6 @@ class PostOpTail final : public Kernel {
   int in_place_;
 };
 
-// The base may overwrite the input of that index unless a post-op could still want to read it:
-// the same tensor may stand in both places, which a problem does not tell.
-int in_place_input(const Kernel& base, const Problem& problem) {
-  const int index = base.in_place_input();
-  if (index < 0 || static_cast<std::size_t>(index) >= problem.inputs.size()) return -1;
-  const TensorSpec& input = problem.inputs[static_cast<std::size_t>(index)];
-  for (const PostOp& op : problem.post_ops) {
-    if (op.kind != PostOp::Kind::binary) continue;
-    const TensorSpec& operand = problem.inputs[op.input];
-    if (!operand.constant && operand.type == input.type && operand.layout == input.layout &&
-        operand.shape == input.shape)
-      return -1;
-  }
-  return index;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Kernel>> make_post_op_tail(std::unique_ptr<Kernel> base,
@@ -96,9 +80,9 @@ Result<std::unique_ptr<Kernel>> make_post_op_tail(std::unique_ptr<Kernel> base,
                          to_string(type));
   }
   SN_ASSIGN_OR_RETURN(PostOpProgram program, PostOpProgram::create(problem));
-  const std::int64_t elements = storage_bytes(output.type, output.shape, output.layout) /
-                                static_cast<std::int64_t>(size_of(output.type));
-  const int in_place = in_place_input(*base, problem);
+  const std::int64_t elements = stored_elements(output.shape, output.layout);
+  int in_place = base->in_place_input();
+  if (!post_ops_allow_in_place(problem, in_place)) in_place = -1;
   return std::unique_ptr<Kernel>(
       std::make_unique<PostOpTail>(std::move(base), std::move(program), problem.own_inputs,
                                    elements, PostOpProgram::supports(problem).ok(), in_place));

@@ -41,12 +41,14 @@ SN_INLINE void store(float* p, FloatV v) {
 }
 
 // The first `count` (0 < count < kLanes) lanes; nothing behind p[count − 1] is touched. The other
-// lanes are 0.
-SN_INLINE FloatV load_first(const float* p, std::int64_t count) {
+// lanes are `fill`.
+SN_INLINE FloatV load_first(const float* p, std::int64_t count, float fill = 0.0f) {
 #if defined(__AVX512F__)
-  return (FloatV)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1u), p);
+  return (FloatV)_mm512_mask_loadu_ps((__m512)splat(fill),
+                                      static_cast<__mmask16>((1u << count) - 1u), p);
 #else
-  float lanes[kLanes] = {};
+  float lanes[kLanes];
+  store(lanes, splat(fill));
   for (std::int64_t i = 0; i < count; ++i) lanes[i] = p[i];
   return load(lanes);
 #endif
@@ -145,12 +147,20 @@ SN_INLINE FloatV ceil(FloatV v) {
   return -floor(-v);
 }
 
-// The sum of all lanes, in a fixed tree.
+// The sum and the largest of all lanes, in a fixed tree (NaN may get lost in the latter).
 SN_INLINE float sum_of_lanes(FloatV v) {
   float lanes[kLanes];
   store(lanes, v);
   for (int half = kLanes / 2; half > 0; half /= 2)
     for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  return lanes[0];
+}
+SN_INLINE float max_of_lanes(FloatV v) {
+  float lanes[kLanes];
+  store(lanes, v);
+  for (int half = kLanes / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i)
+      lanes[i] = lanes[i] > lanes[i + half] ? lanes[i] : lanes[i + half];
   return lanes[0];
 }
 

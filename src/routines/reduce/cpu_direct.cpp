@@ -1,0 +1,190 @@
+// reduce cpu/direct: float32. Where the last axis in memory goes, one result is made of vectors
+// along it; where it stays, a vector holds neighbouring results. Any set of axes; in the other
+// layouts over all but the channels, the reduced dimensions being kept as 1.
+#include <algorithm>
+#include <cmath>
+
+#include "core/isa_variants.h"
+#include "core/parallel.h"
+#include "core/reduction.h"
+#include "core/registry.h"
+#include "routines/reduce/folds.h"
+
+namespace softneuro {
+
+SN_CHOOSE_VARIANT(Folds, kFolds, folds)
+
+namespace {
+
+constexpr std::int64_t kElements = 8192;  // per task, at least
+constexpr std::int64_t kColumns = 64;     // results per task, at most
+
+Fold fold_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::max:
+    case ReduceOp::log_sum_exp:  // first of all the largest
+      return Fold::max;
+    case ReduceOp::min:
+      return Fold::min;
+    case ReduceOp::l1:
+      return Fold::abs_sum;
+    case ReduceOp::l2:
+    case ReduceOp::sum_square:
+      return Fold::square_sum;
+    default:
+      return Fold::sum;
+  }
+}
+
+// Dimensions and reduced axes in the order of memory.
+struct StoredReduction {
+  Shape shape;
+  std::uint32_t axes = 0;
+};
+
+StoredReduction in_memory_order(const Shape& shape, std::uint32_t axes, Layout layout) {
+  if (layout == Layout::plain) return {shape, axes};
+  StoredReduction stored;
+  const auto push = [&](std::int64_t dim, std::uint32_t is_reduced) {
+    stored.axes |= is_reduced << stored.shape.rank();
+    stored.shape.push_back(dim);
+  };
+  const std::int64_t block = block_of(layout);
+  push(shape[0], axes & 1u);
+  if (block > 1) push((shape[1] + block - 1) / block, 0);
+  for (int d = 2; d < shape.rank(); ++d) push(shape[d], axes >> d & 1u);
+  push(block > 1 ? block : shape[1], 0);
+  return stored;
+}
+
+class DirectReduceKernel final : public Kernel {
+ public:
+  DirectReduceKernel(ReduceOp op, const StoredReduction& stored)
+      : op_(op), plan_(plan_reduction(stored.shape, stored.axes)) {
+    run_.rank = plan_.gone.rank();
+    for (int d = 0; d < run_.rank; ++d) {
+      run_.dims[d] = plan_.gone[d];
+      run_.strides[d] = plan_.gone_strides[d];
+    }
+    addends_ = plan_.gone.elements();
+    results_ = plan_.kept.elements();
+    is_along_ = run_.rank > 0 && run_.strides[run_.rank - 1] == 1;
+  }
+
+  Status run(Context& context) const noexcept override {
+    const float* x = context.input(0).as<float>();
+    float* y = context.output(0).as_mutable<float>();
+    if (results_ == 0) return {};
+    const std::int64_t width =
+        is_along_ ? 1 : std::min(kColumns, plan_.kept.rank() > 0 ? last_kept() : 1);
+    // Tasks: `width` neighbouring results, never beyond the end of a row of results.
+    const std::int64_t row = is_along_ || plan_.kept.rank() == 0 ? 1 : last_kept();
+    const std::int64_t per_row = (row + width - 1) / width;
+    const std::int64_t grain = kElements / std::max<std::int64_t>(1, addends_ * width);
+    parallel_ranges(context.pool(), results_ / row * per_row, grain,
+                    [&](std::int64_t first, std::int64_t last) {
+                      for (std::int64_t task = first; task < last; ++task) {
+                        const std::int64_t column = task % per_row * width;
+                        reduce(x, y, task / per_row * row + column, std::min(width, row - column));
+                      }
+                    });
+    return {};
+  }
+
+ private:
+  std::int64_t last_kept() const noexcept { return plan_.kept[plan_.kept.rank() - 1]; }
+
+  // Results [first, first + width), all of one row of results.
+  void reduce(const float* x, float* y, std::int64_t first, std::int64_t width) const noexcept {
+    std::int64_t rest = first;
+    for (int d = plan_.kept.rank() - 1; d >= 0; --d) {
+      x += rest % plan_.kept[d] * plan_.kept_strides[d];
+      rest /= plan_.kept[d];
+    }
+    float largest[kColumns] = {};
+    fold(fold_of(op_), x, y + first, width);
+    if (op_ == ReduceOp::log_sum_exp) {
+      std::copy_n(y + first, width, largest);
+      fold(Fold::exp_sum, x, y + first, width);
+    }
+    for (std::int64_t i = 0; i < width; ++i) y[first + i] = finish(y[first + i], largest[i]);
+  }
+
+  void fold(Fold fold, const float* x, float* y, std::int64_t width) const noexcept {
+    if (is_along_)
+      *y = folds().along(fold, x, run_, *y);
+    else
+      folds().across(fold, x, y, width, run_);
+  }
+
+  float finish(float folded, float largest) const noexcept {
+    switch (op_) {
+      case ReduceOp::mean:
+        return folded / static_cast<float>(addends_);
+      case ReduceOp::l2:
+        return std::sqrt(folded);
+      case ReduceOp::log_sum:
+        return std::log(folded);
+      case ReduceOp::log_sum_exp:
+        return std::isinf(largest) ? largest : largest + std::log(folded);
+      default:
+        return folded;
+    }
+  }
+
+  ReduceOp op_;
+  ReductionPlan plan_;
+  FoldRun run_;
+  std::int64_t addends_, results_;
+  bool is_along_;
+};
+
+class DirectReduce final : public Routine {
+ public:
+  explicit DirectReduce(const char* descriptor) : Routine("reduce", descriptor) {}
+  int default_rank() const override { return 20; }
+
+  Applicability applicable(const Problem& problem) const override {
+    const auto op = parse_reduce_op(problem.params);
+    if (!op.ok()) return Applicability::no(op.status().message());
+    if (problem.inputs[0].type != DataType::float32)
+      return Applicability::no("input 0 is not float32");
+    if (*op == ReduceOp::prod)
+      return Applicability::no("a product in float32 may overflow on the way");
+    if (descriptor().layout == Layout::plain) return Applicability::yes();
+    const auto axes = axes_of(problem);
+    if (!axes.ok()) return Applicability::no(axes.status().message());
+    if ((*axes & 2u) != 0) return Applicability::no("the channels are reduced");
+    if (problem.params.integer("keepdims") == 0)
+      return Applicability::no("without keepdims the output has no such layout");
+    if (problem.inputs[0].shape.rank() >= kMaxRank) return Applicability::no("too many dimensions");
+    const bool is_logarithm = *op == ReduceOp::log_sum || *op == ReduceOp::log_sum_exp;
+    if (is_logarithm && problem.inputs[0].shape[1] % block_of(descriptor().layout) != 0)
+      return Applicability::no("the logarithm of channels that are padding is not zero");
+    return Applicability::yes();
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
+    SN_ASSIGN_OR_RETURN(const std::uint32_t axes, axes_of(problem));
+    return std::unique_ptr<Kernel>(std::make_unique<DirectReduceKernel>(
+        op, in_memory_order(problem.inputs[0].shape, axes, descriptor().layout)));
+  }
+
+ private:
+  static Result<std::uint32_t> axes_of(const Problem& problem) {
+    return reduced_axes(problem.integers(1), problem.inputs[0].shape.rank(),
+                        problem.params.integer("noop_with_empty_axes") != 0);
+  }
+};
+
+}  // namespace
+
+Status register_routine_reduce_cpu_direct(Registry& registry) {
+  for (const char* descriptor : {"cpu/direct", "cpu:float32:nhwc/direct",
+                                 "cpu:float32:nchw8c/direct", "cpu:float32:nchw16c/direct"})
+    SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectReduce>(descriptor)));
+  return {};
+}
+
+}  // namespace softneuro

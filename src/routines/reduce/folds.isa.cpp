@@ -1,0 +1,151 @@
+#include "routines/reduce/folds.h"
+
+#include "core/block_sum.h"
+#include "core/vector_math.h"
+
+namespace softneuro::SN_ISA_NAMESPACE {
+namespace {
+
+constexpr bool is_sum(Fold fold) {
+  return fold <= Fold::exp_sum;
+}
+
+// What an absent element counts as.
+constexpr float neutral(Fold fold) {
+  if (fold == Fold::max || fold == Fold::exp_sum) return -__builtin_inff();
+  return fold == Fold::min ? __builtin_inff() : 0.0f;
+}
+
+// NaN wins over all numbers and stays.
+template <Fold fold>
+SN_INLINE FloatV better(FloatV best, FloatV v) {
+  return select((fold == Fold::max ? v > best : v < best) | is_nan(v), v, best);
+}
+
+template <Fold fold>
+struct Accumulator {
+  FloatV best = splat(neutral(fold));
+  BlockSum sum;
+
+  SN_INLINE void add(FloatV v, FloatV shift) {
+    if constexpr (fold == Fold::sum) sum.add(v);
+    if constexpr (fold == Fold::abs_sum) sum.add(abs(v));
+    if constexpr (fold == Fold::square_sum) sum.add(v * v);
+    if constexpr (fold == Fold::exp_sum) sum.add(exp(v - shift));
+    if constexpr (!is_sum(fold)) best = better<fold>(best, v);
+  }
+  SN_INLINE FloatV result() const { return is_sum(fold) ? sum.result() : best; }
+};
+
+template <Fold fold>
+SN_INLINE float over_lanes(FloatV v) {
+  if constexpr (is_sum(fold)) return sum_of_lanes(v);
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    float lanes[kLanes], upper[kLanes];
+    store(lanes, v);
+    for (int i = 0; i < kLanes; ++i) upper[i] = lanes[(i + half) % kLanes];
+    v = better<fold>(v, load(upper));
+  }
+  return v[0];
+}
+
+// Calls f with the offset of each element of `run`'s first `rank` dimensions, in order.
+template <class F>
+SN_INLINE void for_offsets(const FoldRun& run, int rank, F&& f) {
+  std::int64_t index[kMaxRank] = {};
+  std::int64_t offset = 0;
+  for (int d = 0; d < rank; ++d)
+    if (run.dims[d] == 0) return;
+  while (true) {
+    f(offset);
+    int d = rank - 1;
+    for (; d >= 0; --d) {
+      offset += run.strides[d];
+      if (++index[d] < run.dims[d]) break;
+      offset -= run.dims[d] * run.strides[d];
+      index[d] = 0;
+    }
+    if (d < 0) return;
+  }
+}
+
+template <Fold fold>
+float along(const float* x, const FoldRun& run, float shift) noexcept {
+  const std::int64_t count = run.dims[run.rank - 1];
+  const FloatV shifts = splat(shift);
+  Accumulator<fold> accumulator;
+  for_offsets(
+      run, run.rank - 1, [&](std::int64_t offset) __attribute__((always_inline)) {
+        const float* row = x + offset;
+        std::int64_t i = 0;
+        for (; i + kLanes <= count; i += kLanes) accumulator.add(load(row + i), shifts);
+        if (i < count) accumulator.add(load_first(row + i, count - i, neutral(fold)), shifts);
+      });
+  return over_lanes<fold>(accumulator.result());
+}
+
+template <Fold fold>
+void across(const float* x, float* y, std::int64_t columns, const FoldRun& run) noexcept {
+  std::int64_t c = 0;
+  for (; c + kLanes <= columns; c += kLanes) {
+    const FloatV shift = fold == Fold::exp_sum ? load(y + c) : FloatV{};
+    Accumulator<fold> accumulator;
+    for_offsets(
+        run, run.rank, [&](std::int64_t offset) __attribute__((always_inline)) {
+          accumulator.add(load(x + c + offset), shift);
+        });
+    store(y + c, accumulator.result());
+  }
+  if (c == columns) return;
+  const std::int64_t rest = columns - c;
+  const FloatV shift = fold == Fold::exp_sum ? load_first(y + c, rest) : FloatV{};
+  Accumulator<fold> accumulator;
+  for_offsets(
+      run, run.rank, [&](std::int64_t offset) __attribute__((always_inline)) {
+        accumulator.add(load_first(x + c + offset, rest), shift);
+      });
+  store_first(y + c, accumulator.result(), rest);
+}
+
+float along_any(Fold fold, const float* x, const FoldRun& run, float shift) noexcept {
+  switch (fold) {
+    case Fold::sum:
+      return along<Fold::sum>(x, run, shift);
+    case Fold::abs_sum:
+      return along<Fold::abs_sum>(x, run, shift);
+    case Fold::square_sum:
+      return along<Fold::square_sum>(x, run, shift);
+    case Fold::exp_sum:
+      return along<Fold::exp_sum>(x, run, shift);
+    case Fold::max:
+      return along<Fold::max>(x, run, shift);
+    case Fold::min:
+      break;
+  }
+  return along<Fold::min>(x, run, shift);
+}
+
+void across_any(Fold fold, const float* x, float* y, std::int64_t columns,
+                const FoldRun& run) noexcept {
+  switch (fold) {
+    case Fold::sum:
+      return across<Fold::sum>(x, y, columns, run);
+    case Fold::abs_sum:
+      return across<Fold::abs_sum>(x, y, columns, run);
+    case Fold::square_sum:
+      return across<Fold::square_sum>(x, y, columns, run);
+    case Fold::exp_sum:
+      return across<Fold::exp_sum>(x, y, columns, run);
+    case Fold::max:
+      return across<Fold::max>(x, y, columns, run);
+    case Fold::min:
+      return across<Fold::min>(x, y, columns, run);
+  }
+}
+
+}  // namespace
+
+extern const Folds kFolds;
+const Folds kFolds = {along_any, across_any};
+
+}  // namespace softneuro::SN_ISA_NAMESPACE

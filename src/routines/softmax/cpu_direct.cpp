@@ -1,0 +1,82 @@
+// softmax cpu/direct: vectors along the axis where it is the last one, else across it.
+#include <algorithm>
+
+#include "core/isa_variants.h"
+#include "core/parallel.h"
+#include "core/registry.h"
+#include "routines/softmax/rows.h"
+
+namespace softneuro {
+
+SN_CHOOSE_VARIANT(SoftmaxRows, kSoftmaxRows, softmax_rows)
+
+namespace {
+
+constexpr std::int64_t kElements = 4096;  // per task, at least
+constexpr std::int64_t kColumns = 64;     // per task, at most
+
+class DirectSoftmaxKernel final : public Kernel {
+ public:
+  DirectSoftmaxKernel(const Shape& shape, int axis, bool log)
+      : outer_(shape.elements(0, axis)),
+        count_(shape[axis]),
+        inner_(shape.elements(axis + 1, shape.rank())),
+        log_(log) {}
+  int in_place_input() const noexcept override { return 0; }
+
+  Status run(Context& context) const noexcept override {
+    const float* x = context.input(0).as<float>();
+    float* y = context.output(0).as_mutable<float>();
+    if (count_ == 0) return {};
+    if (inner_ == 1) {
+      parallel_ranges(context.pool(), outer_, kElements / count_,
+                      [&](std::int64_t first, std::int64_t last) {
+                        for (std::int64_t o = first; o < last; ++o)
+                          softmax_rows().row(x + o * count_, y + o * count_, count_, log_);
+                      });
+      return {};
+    }
+    const std::int64_t blocks = (inner_ + kColumns - 1) / kColumns;
+    parallel_ranges(context.pool(), outer_ * blocks, kElements / (count_ * kColumns),
+                    [&](std::int64_t first, std::int64_t last) {
+                      for (std::int64_t b = first; b < last; ++b) {
+                        const std::int64_t column = b % blocks * kColumns;
+                        const std::int64_t at = b / blocks * count_ * inner_ + column;
+                        softmax_rows().columns(x + at, y + at, count_, inner_,
+                                               std::min(kColumns, inner_ - column), log_);
+                      }
+                    });
+    return {};
+  }
+
+ private:
+  std::int64_t outer_, count_, inner_;
+  bool log_;
+};
+
+class DirectSoftmax final : public Routine {
+ public:
+  DirectSoftmax() : Routine("softmax", "cpu/direct") {}
+  int default_rank() const override { return 20; }
+  Applicability applicable(const Problem& problem) const override {
+    if (problem.inputs[0].type != DataType::float32)
+      return Applicability::no("input 0 is not float32");
+    return Applicability::yes();
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    const Shape& shape = problem.inputs[0].shape;
+    SN_ASSIGN_OR_RETURN(const int axis,
+                        normalize_axis(problem.params.integer("axis"), shape.rank()));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<DirectSoftmaxKernel>(shape, axis, problem.params.integer("log") != 0));
+  }
+};
+
+}  // namespace
+
+Status register_routine_softmax_cpu_direct(Registry& registry) {
+  return registry.add(std::make_unique<DirectSoftmax>());
+}
+
+}  // namespace softneuro

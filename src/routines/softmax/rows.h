@@ -1,0 +1,20 @@
+// The inner loops of softmax cpu/direct, per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "core/cpu.h"
+
+namespace softneuro {
+
+struct SoftmaxRows {
+  // One row of `count` > 0 elements that lie side by side; y may be x.
+  void (*row)(const float* x, float* y, std::int64_t count, bool log) noexcept;
+  // `columns` independent rows side by side: element k of column c is x[k·stride + c].
+  void (*columns)(const float* x, float* y, std::int64_t count, std::int64_t stride,
+                  std::int64_t columns, bool log) noexcept;
+};
+const SoftmaxRows& softmax_rows() noexcept;
+const SoftmaxRows& softmax_rows(Isa isa) noexcept;
+
+}  // namespace softneuro

@@ -1,0 +1,92 @@
+// unary cpu/direct: vector functions over pieces that fit the first-level cache, post-ops
+// included. float16 and bfloat16 are computed in float32. Layouts do not matter, but for the
+// zeros that pad blocked channels.
+#include <algorithm>
+
+#include "core/float_rows.h"
+#include "core/parallel.h"
+#include "core/post_ops.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kPiece = 4096;  // elements
+
+class DirectUnaryKernel final : public Kernel {
+ public:
+  DirectUnaryKernel(const Problem& problem, UnaryOp op, PostOpProgram program)
+      : op_(op),
+        alpha_(static_cast<float>(problem.params.real("alpha"))),
+        beta_(static_cast<float>(problem.params.real("beta"))),
+        elements_(stored_elements(problem.outputs[0].shape, problem.outputs[0].layout)),
+        in_place_(post_ops_allow_in_place(problem, 0) ? 0 : -1),
+        program_(std::move(program)),
+        padding_(problem.outputs[0].shape, problem.outputs[0].layout) {}
+  int in_place_input() const noexcept override { return in_place_; }
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    const std::int64_t pieces = (elements_ + kPiece - 1) / kPiece;
+    parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
+      const std::int64_t offset = piece * kPiece;
+      const std::int64_t count = std::min(kPiece, elements_ - offset);
+      alignas(64) float buffer[kPiece];
+      const float* source = read_floats(x.data, x.type, offset, count, buffer);
+      float* target = target_floats(y.data, y.type, offset, buffer);
+      span_ops().unary(op_, source, target, count, alpha_, beta_);
+      if (program_.empty())
+        padding_.clear(target, offset, count);
+      else
+        program_.apply(context.inputs(), target, offset, count);
+      write_floats(y.data, y.type, offset, count, target);
+    });
+    return {};
+  }
+
+ private:
+  UnaryOp op_;
+  float alpha_, beta_;
+  std::int64_t elements_;
+  int in_place_;
+  PostOpProgram program_;
+  ChannelPadding padding_;
+};
+
+class DirectUnary final : public Routine {
+ public:
+  explicit DirectUnary(const char* descriptor) : Routine("unary", descriptor) {}
+  int default_rank() const override { return 20; }
+  Applicability applicable(const Problem& problem) const override {
+    UnaryOp op;
+    if (!parse(problem.params.text("op"), op) || !is_span_op(op))
+      return Applicability::no("the function gives no real numbers");
+    if (!is_float_row_type(problem.inputs[0].type))
+      return Applicability::no("input 0 is not float32, float16 or bfloat16");
+    return Applicability::yes();
+  }
+  bool supports_post_ops(const Problem& problem) const override {
+    return PostOpProgram::supports(problem).ok();
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    UnaryOp op;
+    if (!parse(problem.params.text("op"), op))
+      return invalid_model("there is no unary op '{}'", problem.params.text("op"));
+    SN_ASSIGN_OR_RETURN(PostOpProgram program, PostOpProgram::create(problem));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<DirectUnaryKernel>(problem, op, std::move(program)));
+  }
+};
+
+}  // namespace
+
+Status register_routine_unary_cpu_direct(Registry& registry) {
+  for (const char* descriptor : {"cpu/direct", "cpu:float32:nhwc/direct",
+                                 "cpu:float32:nchw8c/direct", "cpu:float32:nchw16c/direct"})
+    SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectUnary>(descriptor)));
+  return {};
+}
+
+}  // namespace softneuro
