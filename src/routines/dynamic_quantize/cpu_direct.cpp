@@ -1,0 +1,70 @@
+// dynamic_quantize cpu/direct: the range in pieces, then as quantize cpu/direct. The same bits as
+// cpu/naive.
+#include <algorithm>
+#include <cmath>
+
+#include "core/element.h"
+#include "core/parallel.h"
+#include "core/registry.h"
+#include "routines/quantize/rows.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kPiece = 16384;  // elements
+constexpr std::int64_t kPieces = 64;    // at most
+
+class DirectDynamicQuantizeKernel final : public Kernel {
+ public:
+  Status run(Context& context) const noexcept override {
+    const float* x = context.input(0).as<float>();
+    const std::int64_t count = context.input(0).elements();
+    float low = 0, high = 0;
+    range(context.pool(), x, count, &low, &high);
+    const float scale = high > low ? (high - low) / 255.0f : 1.0f;
+    const std::int32_t zero_point = from_double<std::uint8_t>(std::nearbyint(-low / scale));
+    if (context.has_output(0)) {
+      auto* y = context.output(0).as_mutable<std::uint8_t>();
+      parallel_ranges(context.pool(), count, kPiece, [&](std::int64_t first, std::int64_t last) {
+        const ScaledRow row{&scale, &zero_point, false, last - first};
+        quantize_rows().quantize(DataType::uint8, x + first, y + first, row);
+      });
+    }
+    if (context.has_output(1)) *context.output(1).as_mutable<float>() = scale;
+    if (context.has_output(2))
+      *context.output(2).as_mutable<std::uint8_t>() = static_cast<std::uint8_t>(zero_point);
+    return {};
+  }
+
+ private:
+  static void range(ThreadPool& pool, const float* x, std::int64_t count, float* low,
+                    float* high) noexcept {
+    float lows[kPieces] = {}, highs[kPieces] = {};
+    const std::int64_t pieces = std::clamp<std::int64_t>(count / kPiece, 1, kPieces);
+    parallel_for(pool, pieces, [&](std::int64_t p) {
+      const std::int64_t first = count * p / pieces, last = count * (p + 1) / pieces;
+      quantize_rows().range(x + first, last - first, &lows[p], &highs[p]);
+    });
+    *low = *std::min_element(lows, lows + pieces);
+    *high = *std::max_element(highs, highs + pieces);
+  }
+};
+
+class DirectDynamicQuantize final : public Routine {
+ public:
+  DirectDynamicQuantize() : Routine("dynamic_quantize", "cpu/direct") {}
+  int default_rank() const override { return 20; }
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(std::make_unique<DirectDynamicQuantizeKernel>());
+  }
+};
+
+}  // namespace
+
+Status register_routine_dynamic_quantize_cpu_direct(Registry& registry) {
+  return registry.add(std::make_unique<DirectDynamicQuantize>());
+}
+
+}  // namespace softneuro

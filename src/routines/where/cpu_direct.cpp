@@ -1,0 +1,88 @@
+// where cpu/direct: rows of elements of 1, 2, 4 or 8 bytes.
+#include <algorithm>
+
+#include "core/broadcast_walk.h"
+#include "core/parallel.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kPiece = 8192;  // elements
+
+Result<BroadcastWalk> walk_of(const Problem& problem) {
+  const BroadcastWalk::Operand operands[] = {
+      {problem.inputs[0].shape}, {problem.inputs[1].shape}, {problem.inputs[2].shape}};
+  return BroadcastWalk::make(problem.outputs[0].shape, Layout::plain, operands);
+}
+
+// T: any type of the elements' size; bits are moved, never interpreted.
+template <class T>
+void choose(const BroadcastWalk& walk, Context& context, std::int64_t offset,
+            std::int64_t count) noexcept {
+  const auto* condition = context.input(0).as<std::uint8_t>();
+  const T *x = context.input(1).as<T>(), *y = context.input(2).as<T>();
+  T* output = context.output(0).as_mutable<T>();
+  const std::int64_t c_step = walk.is_row_constant(0) ? 0 : 1;
+  const std::int64_t x_step = walk.is_row_constant(1) ? 0 : 1;
+  const std::int64_t y_step = walk.is_row_constant(2) ? 0 : 1;
+  walk.for_blocks(offset, count, [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
+    for (std::int64_t r = 0; r < rows; ++r, first += columns) {
+      const std::uint8_t* c_row = condition + walk.at(0, first);
+      const T *x_row = x + walk.at(1, first), *y_row = y + walk.at(2, first);
+      for (std::int64_t i = 0; i < columns; ++i) {
+        const T yes = x_row[i * x_step], no = y_row[i * y_step];
+        output[first + i] = c_row[i * c_step] != 0 ? yes : no;
+      }
+    }
+  });
+}
+
+class DirectWhereKernel final : public Kernel {
+ public:
+  explicit DirectWhereKernel(const BroadcastWalk& walk) : walk_(walk) {}
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& output = context.output(0);
+    const std::int64_t elements = output.elements();
+    const std::int64_t pieces = (elements + kPiece - 1) / kPiece;
+    parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
+      const std::int64_t offset = piece * kPiece;
+      const std::int64_t count = std::min(kPiece, elements - offset);
+      switch (size_of(output.type)) {
+        case 1:
+          return choose<std::uint8_t>(walk_, context, offset, count);
+        case 2:
+          return choose<std::uint16_t>(walk_, context, offset, count);
+        case 4:
+          return choose<std::uint32_t>(walk_, context, offset, count);
+        default:
+          return choose<std::uint64_t>(walk_, context, offset, count);
+      }
+    });
+    return {};
+  }
+
+ private:
+  BroadcastWalk walk_;
+};
+
+class DirectWhere final : public Routine {
+ public:
+  DirectWhere() : Routine("where", "cpu/direct") {}
+  int default_rank() const override { return 20; }
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, walk_of(problem));
+    return std::unique_ptr<Kernel>(std::make_unique<DirectWhereKernel>(walk));
+  }
+};
+
+}  // namespace
+
+Status register_routine_where_cpu_direct(Registry& registry) {
+  return registry.add(std::make_unique<DirectWhere>());
+}
+
+}  // namespace softneuro
