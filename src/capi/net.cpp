@@ -1,0 +1,173 @@
+// sn_net and sn_result.
+#include <new>
+
+#include "capi/error.h"
+#include "capi/handles.h"
+#include "capi/structs.h"
+
+namespace softneuro::capi {
+namespace {
+
+const Status& no_net() {
+  static const Status status(StatusCode::invalid_argument, "the net is null");
+  return status;
+}
+
+Status tensor_info(std::span<const TensorInfo> infos, std::size_t index, const char* what,
+                   sn_tensor_info* out) {
+  if (index >= infos.size())
+    return invalid_argument("there is no {} {}; the net has {}", what, index, infos.size());
+  return write_info(infos[index], out);
+}
+
+// Name → tensor; inputs without a name have that of their place.
+Result<NamedTensors> named_inputs(const Net& net, const sn_tensor* inputs, std::size_t count) {
+  if (inputs == nullptr && count > 0) return invalid_argument("inputs are null");
+  const auto infos = net.inputs();
+  NamedTensors named;
+  for (std::size_t i = 0; i < count; ++i) {
+    SN_ASSIGN_OR_RETURN(sn_tensor view, read(element(inputs, i), "sn_tensor"));
+    if (view.name == nullptr && i >= infos.size())
+      return invalid_argument("{} inputs are given, the net takes {}", count, infos.size());
+    if (view.name == nullptr) view.name = infos[i].name.c_str();
+    SN_ASSIGN_OR_RETURN(Tensor tensor, tensor_from(view, false));
+    if (!named.emplace(view.name, std::move(tensor)).second)
+      return invalid_argument("input '{}' is given twice", view.name);
+  }
+  return named;
+}
+
+Status run(const sn_net* net, const sn_tensor* inputs, std::size_t count, sn_result** out) {
+  if (out == nullptr) return invalid_argument("no place for the result");
+  *out = nullptr;
+  if (net == nullptr) return no_net();
+  SN_ASSIGN_OR_RETURN(const NamedTensors named, named_inputs(net->net, inputs, count));
+  SN_ASSIGN_OR_RETURN(NamedTensors outputs, net->net.run(named));
+  auto result = std::make_unique<sn_result>();
+  result->host = net->host;
+  for (const TensorInfo& info : net->net.outputs())
+    result->outputs.emplace_back(info.name, std::move(outputs.find(info.name)->second));
+  *out = result.release();
+  return {};
+}
+
+}  // namespace
+
+Status make_net(std::shared_ptr<Host> host, Result<Net> net, sn_net** handle) {
+  if (!net.ok()) return net.status();
+  *handle = new sn_net{std::move(host), *std::move(net)};
+  return {};
+}
+
+Result<NamedShapes> named_shapes(const sn_shape* shapes, std::size_t count) {
+  if (shapes == nullptr && count > 0) return invalid_argument("shapes are null");
+  NamedShapes named;
+  for (std::size_t i = 0; i < count; ++i) {
+    SN_ASSIGN_OR_RETURN(const sn_shape given, read(element(shapes, i), "sn_shape"));
+    if (given.name == nullptr) return invalid_argument("shape {} names no input", i);
+    SN_ASSIGN_OR_RETURN(const Shape shape, shape_from(given.rank, given.dims, given.name));
+    if (!named.emplace(given.name, shape).second)
+      return invalid_argument("two shapes are given for input '{}'", given.name);
+  }
+  return named;
+}
+
+}  // namespace softneuro::capi
+
+using namespace softneuro;
+using namespace softneuro::capi;
+
+sn_status sn_net_load(const char* path, const sn_net_options* options, sn_net** net) {
+  return call([&]() -> Status {
+    if (net == nullptr) return invalid_argument("no place for the net");
+    *net = nullptr;
+    if (path == nullptr) return invalid_argument("the path is null");
+    std::shared_ptr<Host> host;
+    SN_ASSIGN_OR_RETURN(const NetOptions cpp, net_options(options, host));
+    return make_net(std::move(host), Net::load(path, cpp), net);
+  });
+}
+
+sn_status sn_net_load_memory(const void* data, size_t bytes, const sn_net_options* options,
+                             sn_net** net) {
+  return call([&]() -> Status {
+    if (net == nullptr) return invalid_argument("no place for the net");
+    *net = nullptr;
+    std::shared_ptr<Host> host;
+    SN_ASSIGN_OR_RETURN(const NetOptions cpp, net_options(options, host));
+    return make_net(std::move(host), Net::load_memory(data, bytes, cpp), net);
+  });
+}
+
+sn_status sn_net_save(const sn_net* net, const char* path) {
+  return call([&]() -> Status {
+    if (net == nullptr) return no_net();
+    if (path == nullptr) return invalid_argument("the path is null");
+    return net->net.save(path);
+  });
+}
+
+void sn_net_free(sn_net* net) {
+  delete net;
+}
+
+size_t sn_net_input_count(const sn_net* net) {
+  return net == nullptr ? 0 : net->net.inputs().size();
+}
+
+size_t sn_net_output_count(const sn_net* net) {
+  return net == nullptr ? 0 : net->net.outputs().size();
+}
+
+sn_status sn_net_input_info(const sn_net* net, size_t index, sn_tensor_info* info) {
+  return call([&]() -> Status {
+    if (net == nullptr) return no_net();
+    return tensor_info(net->net.inputs(), index, "input", info);
+  });
+}
+
+sn_status sn_net_output_info(const sn_net* net, size_t index, sn_tensor_info* info) {
+  return call([&]() -> Status {
+    if (net == nullptr) return no_net();
+    return tensor_info(net->net.outputs(), index, "output", info);
+  });
+}
+
+sn_status sn_net_prepare(const sn_net* net, const sn_shape* shapes, size_t shape_count) {
+  return call([&]() -> Status {
+    if (net == nullptr) return no_net();
+    SN_ASSIGN_OR_RETURN(const NamedShapes named, named_shapes(shapes, shape_count));
+    return net->net.prepare(named);
+  });
+}
+
+sn_status sn_net_memory_report(const sn_net* net, sn_memory_report* report) {
+  return call([&]() -> Status {
+    if (net == nullptr) return no_net();
+    return write_report(net->net.memory_report(), report);
+  });
+}
+
+sn_status sn_net_run(const sn_net* net, const sn_tensor* inputs, size_t input_count,
+                     sn_result** result) {
+  return call([&] { return capi::run(net, inputs, input_count, result); });
+}
+
+size_t sn_result_count(const sn_result* result) {
+  return result == nullptr ? 0 : result->outputs.size();
+}
+
+sn_status sn_result_get(const sn_result* result, size_t index, sn_tensor* tensor) {
+  return call([&]() -> Status {
+    if (result == nullptr) return invalid_argument("the result is null");
+    if (index >= result->outputs.size())
+      return invalid_argument("there is no output {}; the result has {}", index,
+                              result->outputs.size());
+    const auto& [name, value] = result->outputs[index];
+    return write(view_of(value, name.c_str()), tensor, "sn_tensor");
+  });
+}
+
+void sn_result_free(sn_result* result) {
+  delete result;
+}

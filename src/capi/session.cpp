@@ -1,0 +1,168 @@
+// sn_session and sn_cancel.
+#include "capi/error.h"
+#include "capi/handles.h"
+#include "capi/structs.h"
+
+namespace softneuro::capi {
+namespace {
+
+const Status& no_session() {
+  static const Status status(StatusCode::invalid_argument, "the session is null");
+  return status;
+}
+
+Status create(const sn_net& net, const sn_shape* shapes, std::size_t shape_count,
+              const sn_session_options& options, sn_session** out) {
+  SN_ASSIGN_OR_RETURN(const NamedShapes named, named_shapes(shapes, shape_count));
+  SN_ASSIGN_OR_RETURN(const auto extra,
+                      texts_from(options.extra_outputs, options.extra_output_count,
+                                 "sn_session_options.extra_outputs"));
+  SN_ASSIGN_OR_RETURN(auto allocator, host_allocator(options.allocator));
+  SN_ASSIGN_OR_RETURN(auto plan, net.net.plan(named, extra));
+  SessionOptions cpp;
+  cpp.allocator = allocator.get();
+  SN_ASSIGN_OR_RETURN(Session session, Session::create(std::move(plan), cpp));
+  const std::size_t inputs = session.plan().inputs().size();
+  const std::size_t outputs = session.plan().outputs().size();
+  *out = new sn_session{net.host, std::move(allocator), std::move(session),
+                        std::vector<Tensor>(inputs), std::vector<Tensor>(outputs)};
+  return {};
+}
+
+Status tensor_info(std::span<const TensorInfo> infos, std::size_t index, const char* what,
+                   sn_tensor_info* out) {
+  if (index >= infos.size())
+    return invalid_argument("there is no {} {}; the session has {}", what, index, infos.size());
+  return write_info(infos[index], out);
+}
+
+// Reads element `index`, whose name, if it has one, must be that of its place.
+Result<sn_tensor> read_tensor(const sn_tensor* views, std::size_t index, const TensorInfo& info) {
+  SN_ASSIGN_OR_RETURN(sn_tensor view, read(element(views, index), "sn_tensor"));
+  if (view.name != nullptr && info.name != view.name)
+    return invalid_argument("'{}' stands in the place of '{}'", view.name, info.name);
+  view.name = info.name.c_str();
+  return view;
+}
+
+RunOptions run_options(const sn_run_options& options) {
+  RunOptions result;
+  if (options.cancel != nullptr) result.cancel = &options.cancel->requested;
+  // Two pointers: std::function holds them without allocating.
+  if (options.trace != nullptr)
+    result.trace = [trace = options.trace, context = options.trace_context](const StepTrace& s) {
+      const sn_step_trace step{sizeof(sn_step_trace), s.index,   s.count,    s.layer,
+                               s.layer_type,          s.routine, s.begin_ns, s.end_ns};
+      trace(context, &step);
+    };
+  return result;
+}
+
+Status run(sn_session& session, const sn_tensor* inputs, std::size_t input_count,
+           sn_tensor* outputs, std::size_t output_count, const sn_run_options* given) {
+  const auto input_infos = session.session.plan().inputs();
+  const auto output_infos = session.session.plan().outputs();
+  if (input_count != input_infos.size() || (inputs == nullptr && input_count > 0))
+    return invalid_argument("{} inputs are given, the session takes {}",
+                            inputs == nullptr ? 0 : input_count, input_infos.size());
+  if (output_count != output_infos.size() || (outputs == nullptr && output_count > 0))
+    return invalid_argument("there is room for {} outputs, the session gives {}",
+                            outputs == nullptr ? 0 : output_count, output_infos.size());
+  SN_ASSIGN_OR_RETURN(const sn_run_options options, read(given, "sn_run_options"));
+  for (std::size_t i = 0; i < input_count; ++i) {
+    SN_ASSIGN_OR_RETURN(const sn_tensor view, read_tensor(inputs, i, input_infos[i]));
+    SN_ASSIGN_OR_RETURN(session.inputs[i], tensor_from(view, false));
+  }
+  for (std::size_t i = 0; i < output_count; ++i) {
+    SN_ASSIGN_OR_RETURN(const sn_tensor view, read_tensor(outputs, i, output_infos[i]));
+    session.outputs[i] = Tensor();
+    if (view.data == nullptr) continue;
+    SN_ASSIGN_OR_RETURN(session.outputs[i], tensor_from(view, true));
+  }
+  SN_RETURN_IF_ERROR(session.session.run(session.inputs, session.outputs, run_options(options)));
+  for (std::size_t i = 0; i < output_count; ++i)
+    SN_RETURN_IF_ERROR(write(view_of(session.outputs[i], output_infos[i].name.c_str()),
+                             element(outputs, i), "sn_tensor"));
+  return {};
+}
+
+}  // namespace
+}  // namespace softneuro::capi
+
+using namespace softneuro;
+using namespace softneuro::capi;
+
+sn_status sn_session_create(const sn_net* net, const sn_shape* shapes, size_t shape_count,
+                            const sn_session_options* options, sn_session** session) {
+  return call([&]() -> Status {
+    if (session == nullptr) return invalid_argument("no place for the session");
+    *session = nullptr;
+    if (net == nullptr) return invalid_argument("the net is null");
+    SN_ASSIGN_OR_RETURN(const sn_session_options known, read(options, "sn_session_options"));
+    return create(*net, shapes, shape_count, known, session);
+  });
+}
+
+void sn_session_free(sn_session* session) {
+  delete session;
+}
+
+size_t sn_session_input_count(const sn_session* session) {
+  return session == nullptr ? 0 : session->session.plan().inputs().size();
+}
+
+size_t sn_session_output_count(const sn_session* session) {
+  return session == nullptr ? 0 : session->session.plan().outputs().size();
+}
+
+sn_status sn_session_input_info(const sn_session* session, size_t index, sn_tensor_info* info) {
+  return call([&]() -> Status {
+    if (session == nullptr) return no_session();
+    return capi::tensor_info(session->session.plan().inputs(), index, "input", info);
+  });
+}
+
+sn_status sn_session_output_info(const sn_session* session, size_t index, sn_tensor_info* info) {
+  return call([&]() -> Status {
+    if (session == nullptr) return no_session();
+    return capi::tensor_info(session->session.plan().outputs(), index, "output", info);
+  });
+}
+
+sn_status sn_session_memory_report(const sn_session* session, sn_memory_report* report) {
+  return call([&]() -> Status {
+    if (session == nullptr) return no_session();
+    MemoryReport cpp = session->session.plan().memory_report();
+    cpp.dynamic = session->session.dynamic_bytes();
+    return write_report(cpp, report);
+  });
+}
+
+sn_status sn_session_run(sn_session* session, const sn_tensor* inputs, size_t input_count,
+                         sn_tensor* outputs, size_t output_count, const sn_run_options* options) {
+  return call([&]() -> Status {
+    if (session == nullptr) return no_session();
+    return capi::run(*session, inputs, input_count, outputs, output_count, options);
+  });
+}
+
+sn_status sn_cancel_create(sn_cancel** cancel) {
+  return call([&]() -> Status {
+    if (cancel == nullptr) return invalid_argument("no place for the request");
+    *cancel = nullptr;
+    *cancel = new sn_cancel;
+    return {};
+  });
+}
+
+void sn_cancel_request(sn_cancel* cancel) {
+  if (cancel != nullptr) cancel->requested.store(true, std::memory_order_relaxed);
+}
+
+void sn_cancel_reset(sn_cancel* cancel) {
+  if (cancel != nullptr) cancel->requested.store(false, std::memory_order_relaxed);
+}
+
+void sn_cancel_free(sn_cancel* cancel) {
+  delete cancel;
+}
