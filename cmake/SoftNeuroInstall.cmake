@@ -6,7 +6,7 @@ endif()
 include(CMakePackageConfigHelpers)
 
 set(_package "${CMAKE_INSTALL_LIBDIR}/cmake/softneuro")
-set(_libraries softneuro)
+set(_libraries softneuro softneuro_plugin)
 if(TARGET softneuro_import)
   list(APPEND _libraries softneuro_import)
 endif()

@@ -39,8 +39,9 @@ struct NetOptions {
   Allocator* allocator = nullptr;
   LogCallback log;
   Verify verify = Verify::full;
-  // Shared libraries with routines (plugin.h), loaded in order. Nothing else is ever loaded.
-  // An empty list: the colon-separated SOFTNEURO_PLUGINS of the environment, if it is set.
+  // Shared libraries with routines (plugin.h), by path, loaded in order; one that fails fails the
+  // net. Nothing else is ever loaded. They stay loaded while the net, a plan or a session of it
+  // lives. An empty list: the colon-separated SOFTNEURO_PLUGINS of the environment, if it is set.
   std::vector<std::string> plugins;
   // Schemas that routines may have ("cpu", "cpu:float32"); empty: all.
   std::vector<std::string> schemas;

@@ -1,6 +1,7 @@
 #include "core/net_core.h"
 
 #include "core/error.h"
+#include "core/plugin_loader.h"
 
 namespace softneuro {
 
@@ -16,7 +17,18 @@ Result<std::shared_ptr<NetCore>> NetCore::create(const NetOptions& options) {
     SN_ASSIGN_OR_RETURN(core->own_pool_, create_thread_pool(options.threads));
     core->pool_ = core->own_pool_.get();
   }
+  SN_RETURN_IF_ERROR(core->load_plugins(options));
   return core;
+}
+
+Status NetCore::load_plugins(const NetOptions& options) {
+  const std::vector<std::string> paths =
+      options.plugins.empty() ? plugins_of_environment() : options.plugins;
+  for (const std::string& path : paths) {
+    SN_RETURN_IF_ERROR(load_plugin(path, registry_, libraries_.emplace_back()));
+    log(LogLevel::info, fmt::format("plugin '{}' is loaded", path));
+  }
+  return {};
 }
 
 Result<PackedWeights> NetCore::packed(const Layer& layer, const Routine& routine,

@@ -33,6 +33,8 @@ class NetCore {
 
  private:
   explicit NetCore(Registry registry) : registry_(std::move(registry)) {}
+  // Those of the options, else those of the environment.
+  Status load_plugins(const NetOptions& options);
 
   // Declared first, destroyed last: routines of plugins live in these libraries.
   std::vector<std::shared_ptr<void>> libraries_;

@@ -1,6 +1,6 @@
-# cmake -D BUILD_DIR=… -D WORK_DIR=… -D SOURCE_DIR=… … -P build_consumer.cmake
-# Installs the build into WORK_DIR/prefix, moves it, and builds two users of it that know nothing
-# but the prefix: a CMake project (find_package) and a C program (pkg-config).
+# cmake -D PREFIX=… -D WORK_DIR=… -D SOURCE_DIR=… … -P build_consumer.cmake
+# Builds two users that know nothing but the PREFIX of an installed SoftNeuro: a CMake project
+# (find_package) and a C program (pkg-config).
 
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output
@@ -14,13 +14,8 @@ endfunction()
 
 file(REMOVE_RECURSE "${WORK_DIR}")
 file(MAKE_DIRECTORY "${WORK_DIR}")
-run("${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${WORK_DIR}/installed" --config "${CONFIG}")
-# An installed tree may be put elsewhere.
-file(RENAME "${WORK_DIR}/installed" "${WORK_DIR}/prefix")
-set(prefix "${WORK_DIR}/prefix")
-
 run("${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${SOURCE_DIR}" -B "${WORK_DIR}/cmake"
-    "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_BUILD_TYPE=${CONFIG}"
+    "-DCMAKE_PREFIX_PATH=${PREFIX}" "-DCMAKE_BUILD_TYPE=${CONFIG}"
     "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}")
 run("${CMAKE_COMMAND}" --build "${WORK_DIR}/cmake" --config "${CONFIG}")
 run("${WORK_DIR}/cmake/consumer")
@@ -35,19 +30,19 @@ if(NOT pkg_config)
   message(STATUS "pkg-config not found: its file was not tried")
   return()
 endif()
-set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
+set(ENV{PKG_CONFIG_PATH} "${PREFIX}/${LIBDIR}/pkgconfig")
 if(SHARED)
   run("${pkg_config}" --cflags --libs softneuro)
 else()
   run("${pkg_config}" --static --cflags --libs softneuro)
 endif()
 separate_arguments(flags UNIX_COMMAND "${output}")
-list(APPEND flags "-Wl,-rpath,${prefix}/${LIBDIR}")
+list(APPEND flags "-Wl,-rpath,${PREFIX}/${LIBDIR}")
 run("${CXX_COMPILER}" -std=c++20 -Wall -Wextra -Werror "${SOURCE_DIR}/consumer.cpp"
     -o "${WORK_DIR}/from_pkg_config" ${flags})
 run("${WORK_DIR}/from_pkg_config")
 message(STATUS "pkg-config: ${output}")
-if(EXISTS "${prefix}/include/softneuro/c_api.h")
+if(EXISTS "${PREFIX}/include/softneuro/c_api.h")
   run("${C_COMPILER}" -std=c11 -Wall -Wextra -Wpedantic -Werror "${SOURCE_DIR}/consumer.c"
       -o "${WORK_DIR}/from_pkg_config_c" ${flags})
   run("${WORK_DIR}/from_pkg_config_c")

@@ -1,0 +1,273 @@
+// Routines from elsewhere: the binary interface of SoftNeuro's plugins. C99, self-contained.
+//
+// A plugin is a shared library that exports sn_plugin_entry. It links nothing of SoftNeuro and is
+// loaded only where an application names it: NetOptions::plugins, or SOFTNEURO_PLUGINS in the
+// environment. examples/plugin/ is a complete one.
+//
+// A routine is one way to compute one type of layer. Per layer the host asks `applicable`, chooses
+// one of those that can (by measuring, or by default_rank), and then
+//   default_params → pack_bytes, pack (once per layer) → create → run … run → destroy.
+//
+// Versions. SN_PLUGIN_ABI_VERSION is raised only when older plugins can no longer be loaded. Until
+//   then structs grow at their ends: each begins with its size in bytes, as its owner was compiled,
+//   and a field that lies beyond it is absent (for the host's reading: zero). Layer types,
+//   childnets and tuning spaces of plugins will be such fields. No field is removed or changed.
+// Ownership. Nothing that one side allocates is freed by the other. What a pointer parameter
+//   points to is valid during the call, unless it says otherwise. The plugin's tables and their
+//   texts stay valid while the library is loaded: from dlopen until the last net, plan and session
+//   made with it is gone.
+// Threads. All functions may be called from several threads at once, also on one routine or
+//   kernel. Threads that a plugin starts itself must have ended when the library is unloaded.
+// Errors. A function that can fail returns SN_PLUGIN_OK or another status and then writes one
+//   line for people into `message`: UTF-8 that ends with a 0, at most message_size bytes with it;
+//   say what was found and what is wanted. The host adds the names of layer, routine and plugin.
+//   No C++ exception and no longjmp may leave the plugin; it must not print, exit or abort.
+#ifndef SOFTNEURO_PLUGIN_H
+#define SOFTNEURO_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SN_PLUGIN_ABI_VERSION 1
+#define SN_PLUGIN_MAX_RANK 8
+// What workspace and packed weights are aligned to.
+#define SN_PLUGIN_ALIGNMENT 64
+
+typedef int32_t sn_plugin_status;
+enum {
+  SN_PLUGIN_OK = 0,
+  SN_PLUGIN_INVALID_ARGUMENT = 1,  // the caller's tensors are wrong (an index out of range)
+  SN_PLUGIN_INVALID_MODEL = 2,     // the layer contradicts itself
+  SN_PLUGIN_UNSUPPORTED = 3,       // this machine or library cannot do it
+  SN_PLUGIN_NOT_FOUND = 4,         // something that the routine needs is not there
+  SN_PLUGIN_OUT_OF_MEMORY = 5,
+  SN_PLUGIN_IO_ERROR = 6,
+  SN_PLUGIN_INTERNAL = 10  // a defect of the plugin
+};
+
+enum {
+  SN_PLUGIN_UNDEFINED = 0,  // an optional tensor that is left out
+  SN_PLUGIN_FLOAT32 = 1,
+  SN_PLUGIN_FLOAT16 = 2,
+  SN_PLUGIN_BFLOAT16 = 3,
+  SN_PLUGIN_FLOAT64 = 4,
+  SN_PLUGIN_INT8 = 5,
+  SN_PLUGIN_UINT8 = 6,
+  SN_PLUGIN_INT16 = 7,
+  SN_PLUGIN_UINT16 = 8,
+  SN_PLUGIN_INT32 = 9,
+  SN_PLUGIN_UINT32 = 10,
+  SN_PLUGIN_INT64 = 11,
+  SN_PLUGIN_UINT64 = 12,
+  SN_PLUGIN_BOOLEAN = 13,  // one byte, 0 or 1
+  SN_PLUGIN_QINT8 = 14     // 8 bits that mean scale * (q - zero_point)
+};
+
+// How a tensor's dimensions N, C, spatial... lie in memory. Its dims are always in that order.
+enum {
+  SN_PLUGIN_PLAIN = 0,          // row-major
+  SN_PLUGIN_CHANNELS_LAST = 1,  // N, spatial..., C
+  SN_PLUGIN_NCHW8C = 2,         // N, ceil(C/8), spatial..., 8; the last block padded with zeros
+  SN_PLUGIN_NCHW16C = 3         // N, ceil(C/16), spatial..., 16; likewise
+};
+
+typedef struct sn_plugin_host sn_plugin_host;
+// Named values: a layer's parameters, or a routine's own. Opaque.
+typedef struct sn_plugin_params sn_plugin_params;
+
+// --- the problem: what a routine may look at before it says whether it applies -------------------
+
+// An input or output of a problem.
+typedef struct sn_plugin_spec {
+  uint32_t struct_size;  // set by the plugin before the call; the host fills what fits
+  int32_t type;          // SN_PLUGIN_UNDEFINED: left out, and nothing else below means anything
+  int32_t layout;
+  int32_t rank;  // 0: a scalar
+  int64_t dims[SN_PLUGIN_MAX_RANK];
+  int32_t is_constant;  // weights: the value never changes
+  // The value, in the plain layout: of constants, and of inputs whose values shape the work (the
+  // shape of `reshape`); else NULL.
+  const void* data;
+  size_t bytes;  // of data
+  // Of a quantised tensor: one scale and zero point, or one per index of an axis.
+  uint32_t scale_count;  // 0: the tensor is not quantised
+  int32_t scale_axis;    // -1: one for the tensor
+  int32_t is_signed;     // whether its 8 bits are
+  const float* scales;
+  const int32_t* zero_points;  // as many
+} sn_plugin_spec;
+
+// What is to be done to output 0, element by element, after the layer's own work.
+typedef struct sn_plugin_post_op {
+  uint32_t struct_size;  // set by the plugin before the call; the host fills what fits
+  int32_t is_binary;     // 0: y = op(y; alpha, beta); 1: y = op(y, x)
+  const char* op;        // as in the layer types unary and binary: "relu", "clip", "add"; lives on
+  float alpha;
+  float beta;
+  uint32_t input;      // binary: x is this input of the problem; it broadcasts to y
+  int32_t is_swapped;  // binary: y = op(x, y)
+} sn_plugin_post_op;
+
+// A layer with concrete shapes. Made and owned by the host; valid during the call.
+typedef struct sn_plugin_problem {
+  uint32_t struct_size;
+  uint32_t input_count;        // the layer type's own inputs, then those of post-ops
+  uint32_t own_input_count;    // left-out ones count
+  uint32_t output_count;       // likewise
+  uint32_t post_op_count;      // 0 unless the routine said supports_post_ops
+  const sn_plugin_host* host;  // the functions to ask with
+  const char* layer_type;
+  const char* layer_name;          // for messages
+  const sn_plugin_params* params;  // the layer's parameters, complete: defaults are filled in
+} sn_plugin_problem;
+
+// --- running -------------------------------------------------------------------------------------
+
+typedef struct sn_plugin_tensor {
+  uint32_t struct_size;
+  int32_t type;  // SN_PLUGIN_UNDEFINED: left out
+  int32_t layout;
+  int32_t rank;
+  int64_t dims[SN_PLUGIN_MAX_RANK];
+  void* data;  // of an input: read only. May be NULL where there is no element.
+} sn_plugin_tensor;
+
+// What a running kernel may touch. Owned by the host; valid during the call.
+typedef struct sn_plugin_context {
+  uint32_t struct_size;
+  uint32_t input_count;  // as in the problem
+  uint32_t output_count;
+  const sn_plugin_host* host;
+  const sn_plugin_tensor* const* inputs;
+  const sn_plugin_tensor* const* outputs;
+  void* workspace;  // sn_plugin_kernel::workspace_bytes, contents undefined
+} sn_plugin_context;
+
+// A routine prepared for one problem, filled in by `create`. It must not change afterwards: any
+// number of threads run it at once.
+typedef struct sn_plugin_kernel {
+  uint32_t struct_size;    // of the host's struct: write no field beyond
+  int32_t in_place_input;  // an input whose memory output 0 may be; -1 (as it comes): none
+  size_t workspace_bytes;  // 0 as it comes
+  void* state;             // the plugin's own; NULL as it comes
+} sn_plugin_kernel;
+
+typedef void (*sn_plugin_task)(void* data, size_t index);
+
+// The host's functions: valid while the plugin is loaded. None of them but the setters allocates.
+// Where a result is "1, or 0", 0 leaves the value behind the last pointer untouched.
+struct sn_plugin_host {
+  uint32_t struct_size;
+  uint32_t abi_version;  // first two fields: the same in every ABI version
+  const char* version;   // of SoftNeuro: "0.1.0"
+
+  // Input, output or post-op number `index` of a problem: 1, or 0 if there is none.
+  int32_t (*input)(const sn_plugin_problem* problem, uint32_t index, sn_plugin_spec* spec);
+  int32_t (*output)(const sn_plugin_problem* problem, uint32_t index, sn_plugin_spec* spec);
+  int32_t (*post_op)(const sn_plugin_problem* problem, uint32_t index, sn_plugin_post_op* op);
+
+  // A parameter: 1, or 0 if there is none of that name and kind. Lists and texts are borrowed.
+  int32_t (*get_integer)(const sn_plugin_params* params, const char* name, int64_t* value);
+  int32_t (*get_real)(const sn_plugin_params* params, const char* name, double* value);
+  int32_t (*get_text)(const sn_plugin_params* params, const char* name, const char** value);
+  int32_t (*get_integers)(const sn_plugin_params* params, const char* name, size_t* count,
+                          const int64_t** values);
+  int32_t (*get_reals)(const sn_plugin_params* params, const char* name, size_t* count,
+                       const double** values);
+  // One text of a list; 0 also behind its end.
+  int32_t (*get_text_at)(const sn_plugin_params* params, const char* name, size_t index,
+                         const char** value);
+  // For default_params: adds or replaces.
+  sn_plugin_status (*set_integer)(sn_plugin_params* params, const char* name, int64_t value);
+  sn_plugin_status (*set_text)(sn_plugin_params* params, const char* name, const char* value);
+
+  // Calls task(data, i) once for each i < count on the net's threads, the calling one included,
+  // in any order, and returns when all are done. May be called from within a task. How work is
+  // cut must not depend on the number of threads where that could change a bit of the result.
+  void (*parallel_for)(const sn_plugin_context* context, size_t count, sn_plugin_task task,
+                       void* data);
+  // For layer types whose output shapes depend on data (nonzero, unique...): gives that output
+  // its shape and memory; the context's tensor then shows both.
+  sn_plugin_status (*allocate_output)(const sn_plugin_context* context, uint32_t index,
+                                      int32_t rank, const int64_t* dims);
+};
+
+// --- what the plugin brings ----------------------------------------------------------------------
+
+typedef struct sn_plugin_routine sn_plugin_routine;
+// `self` is the plugin's own table entry. Functions marked optional may be NULL.
+struct sn_plugin_routine {
+  uint32_t struct_size;
+  int32_t version;         // raised whenever results or speed may change
+  int32_t default_rank;    // unmeasured, the highest that applies is taken; the naive ones have 0
+  const char* layer_type;  // "dense": `softneuro inspect` and the documentation list them
+  // "cpu[:type[:layout]]/algorithm", the algorithm in a-z, 0-9 and _; nobody else may have it for
+  // this layer type. Inputs and outputs come in this layout (constants in plain), and in the
+  // model's data types; quantised tensors only where the type is qint8.
+  const char* descriptor;
+
+  // 1 if the routine computes the problem correctly, whatever the speed; else 0 and the reason,
+  // one short sentence that `explain` shows.
+  int32_t (*applicable)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
+                        char* reason, size_t reason_size);
+  // Optional: 1 if the kernel does the problem's post-ops too. Without, the host does them behind
+  // the kernel, and the routine sees problems without post-ops only.
+  int32_t (*supports_post_ops)(const sn_plugin_routine* self, const sn_plugin_problem* problem);
+  // Optional: sets the routine's own parameters for a problem (a tile size), in constant time.
+  // pack and create get them, or others that a tuner tries.
+  void (*default_params)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
+                         sn_plugin_params* params);
+  // Optional, both or none: constants in the order that the kernel wants them, made once and shared
+  // by all kernels of a layer whose routine parameters are equal. So they must not depend on
+  // inputs that are not constant, nor on their shapes, but through those parameters. *bytes comes
+  // as 0, and if it stays so, nothing is packed.
+  sn_plugin_status (*pack_bytes)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
+                                 const sn_plugin_params* params, size_t* bytes, char* message,
+                                 size_t message_size);
+  sn_plugin_status (*pack)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
+                           const sn_plugin_params* params, void* packed, size_t bytes,
+                           char* message, size_t message_size);
+  // Fills in *kernel. `packed` (NULL if nothing is) stays valid until destroy.
+  sn_plugin_status (*create)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
+                             const sn_plugin_params* params, const void* packed,
+                             size_t packed_bytes, sn_plugin_kernel* kernel, char* message,
+                             size_t message_size);
+  // Optional: frees what `create` made; called once for each kernel that it made.
+  void (*destroy)(const sn_plugin_routine* self, sn_plugin_kernel* kernel);
+  // Computes the outputs. Allocates nothing. Everything was checked before but what depends on
+  // data (an index out of range), which is an error.
+  sn_plugin_status (*run)(const sn_plugin_routine* self, const sn_plugin_kernel* kernel,
+                          const sn_plugin_context* context, char* message, size_t message_size);
+};
+
+typedef struct sn_plugin {
+  uint32_t struct_size;
+  uint32_t abi_version;  // SN_PLUGIN_ABI_VERSION; first two fields: the same in every ABI version
+  const char* name;      // for messages
+  const char* version;   // the plugin's own
+  uint32_t routine_count;
+  const sn_plugin_routine* const* routines;
+} sn_plugin;
+
+#if defined(_WIN32)
+#define SN_PLUGIN_EXPORT __declspec(dllexport)
+#else
+#define SN_PLUGIN_EXPORT __attribute__((visibility("default")))
+#endif
+
+// The one function that a plugin exports; its signature is the same in every ABI version. Gives the
+// plugin's table, also to a host of another ABI version, which then says so; or NULL and the
+// reason: then loading fails. Where merely a device is missing, give the table and let `applicable`
+// say so. Called once for each net.
+SN_PLUGIN_EXPORT const sn_plugin* sn_plugin_entry(const sn_plugin_host* host, char* message,
+                                                  size_t message_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // SOFTNEURO_PLUGIN_H
