@@ -100,7 +100,7 @@ struct LayerType {
   Status (*infer)(InferContext& context) = nullptr;
 
   // Fills in the fallbacks and checks names and kinds; value limits are infer's business.
-  Status check_params(Params& params) const;
+  SN_INTREE Status check_params(Params& params) const;
 };
 
 // The known layer types. A value; built once by builtin_layer_types().

@@ -26,7 +26,7 @@ struct ShapeValue {
 
 // Follows what models do to shapes: shape, gather, slice, concat, squeeze, unsqueeze, reshape,
 // cast, binary arithmetic… Feed it the layers in topological order, after their shapes are known.
-class ShapeValues {
+class SN_INTREE ShapeValues {
  public:
   explicit ShapeValues(const Graph& graph) : graph_(graph) {}
   // Finds out what is known of the outputs of `layer`.
