@@ -8,7 +8,7 @@ namespace {
 
 class NaiveSplitKernel final : public Kernel {
  public:
-  // `parts`: size of each output on the axis, those of left-out outputs included.
+  // `parts`: size of each part on the axis; there may be more than outputs.
   NaiveSplitKernel(int axis, std::vector<std::int64_t> parts)
       : axis_(axis), parts_(std::move(parts)) {}
 
@@ -46,10 +46,12 @@ class NaiveSplit final : public Routine {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"), x.rank()));
     std::vector<std::int64_t> parts = problem.integers(1);
     if (!problem.has_input(1)) {
-      const auto outputs = static_cast<std::int64_t>(problem.outputs.size());
-      const std::int64_t part = (x[axis] + outputs - 1) / outputs;
-      parts.assign(problem.outputs.size(), part);
-      parts.back() = x[axis] - part * (outputs - 1);
+      const std::int64_t declared = problem.params.integer("num_outputs");
+      const auto count =
+          declared != 0 ? declared : static_cast<std::int64_t>(problem.outputs.size());
+      const std::int64_t part = x[axis] / count + (x[axis] % count != 0);
+      parts.assign(static_cast<std::size_t>(count), part);
+      parts.back() = x[axis] - part * (count - 1);
     }
     return std::unique_ptr<Kernel>(std::make_unique<NaiveSplitKernel>(axis, std::move(parts)));
   }

@@ -1,0 +1,34 @@
+#include "core/dim_arithmetic.h"
+#include "core/layer_type.h"
+
+namespace softneuro {
+namespace {
+
+constexpr DataType kFloats[] = {DataType::float32, DataType::float16, DataType::bfloat16,
+                                DataType::float64};
+
+Status infer(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(0, kFloats));
+  SN_RETURN_IF_ERROR(context.expect_min_rank(0, 2));
+  DynamicShape y = context.shape(0);
+  if (y.ranked()) {
+    if (!merge_dims(y[y.rank() - 2], y[y.rank() - 1]))
+      return invalid_model("input 0 is {}: its matrices are not square", y.str());
+    y.dims().resize(y.dims().size() - 2);
+  }
+  context.set_output(0, context.type(0), std::move(y));
+  return {};
+}
+
+}  // namespace
+
+Status register_layer_det(LayerTypes& types) {
+  LayerType type;
+  type.name = "det";
+  type.doc =
+      "The determinant of each square matrix. Input 0: x […, M, M], real. Output 0: x's type, […].";
+  type.infer = infer;
+  return types.add(std::move(type));
+}
+
+}  // namespace softneuro

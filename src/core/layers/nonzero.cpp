@@ -1,0 +1,61 @@
+// The layers that pick elements by their value: nonzero, compress.
+#include <limits>
+
+#include "core/dim_arithmetic.h"
+#include "core/layer_type.h"
+
+namespace softneuro {
+namespace {
+
+constexpr DataType kBoolean[] = {DataType::boolean};
+
+Status infer_nonzero(InferContext& context) {
+  const DynamicShape& x = context.shape(0);
+  context.set_output(0, DataType::int64,
+                     DynamicShape({x.ranked() ? Dim(std::int64_t{x.rank()}) : Dim(), Dim()}));
+  return {};
+}
+
+Status infer_compress(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(1, kBoolean));
+  SN_RETURN_IF_ERROR(context.expect_rank(1, 1));
+  const std::int64_t given = context.params().integer("axis");
+  DynamicShape y({Dim()});
+  if (given != std::numeric_limits<std::int64_t>::min()) {
+    y = context.shape(0);
+    if (y.ranked()) {
+      SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, y.rank()));
+      y[axis] = Dim();
+    }
+  }
+  context.set_output(0, context.type(0), std::move(y));
+  return {};
+}
+
+}  // namespace
+
+Status register_layer_nonzero(LayerTypes& types) {
+  LayerType nonzero;
+  nonzero.name = "nonzero";
+  nonzero.doc =
+      "The indices of all elements that are not 0, in row-major order. Input 0: x, numbers or "
+      "booleans. Output 0: int64 [rank, count]: one column per element.";
+  nonzero.data_dependent_output = true;
+  nonzero.infer = infer_nonzero;
+  SN_RETURN_IF_ERROR(types.add(std::move(nonzero)));
+
+  LayerType compress;
+  compress.name = "compress";
+  compress.doc =
+      "The slices of x along one axis for which a condition holds. Input 0: x, any type. Input 1: "
+      "condition, boolean, 1-D; where it is shorter than the axis the rest is left out. Output 0: "
+      "x's type.";
+  compress.params = {{"axis", ParamKind::integer, std::numeric_limits<std::int64_t>::min(),
+                      "axis in [−rank, rank); the smallest int64: x is flattened first"}};
+  compress.min_inputs = compress.max_inputs = 2;
+  compress.data_dependent_output = true;
+  compress.infer = infer_compress;
+  return types.add(std::move(compress));
+}
+
+}  // namespace softneuro

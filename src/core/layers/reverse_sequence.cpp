@@ -1,0 +1,44 @@
+#include "core/dim_arithmetic.h"
+#include "core/layer_type.h"
+
+namespace softneuro {
+namespace {
+
+constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
+
+Status infer(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_min_rank(0, 2));
+  SN_RETURN_IF_ERROR(context.expect_rank(1, 1));
+  SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
+  const std::int64_t batch = context.params().integer("batch_axis");
+  const std::int64_t time = context.params().integer("time_axis");
+  if (batch + time != 1 || batch * time != 0)
+    return invalid_model("batch_axis is {} and time_axis {}, must be 0 and 1 or 1 and 0", batch,
+                         time);
+  const DynamicShape& x = context.shape(0);
+  const DynamicShape& lens = context.shape(1);
+  if (x.ranked() && lens.ranked() && !merge_dims(x[static_cast<int>(batch)], lens[0]))
+    return invalid_model("sequence_lens ({}) must have one entry per index of axis {} of input {}",
+                         lens.str(), batch, x.str());
+  context.set_output(0, context.type(0), x);
+  return {};
+}
+
+}  // namespace
+
+Status register_layer_reverse_sequence(LayerTypes& types) {
+  LayerType type;
+  type.name = "reverse_sequence";
+  type.doc =
+      "The first sequence_lens[b] steps of each sequence backwards, the others as they are. Input "
+      "0: x, any type, time and batch on its first two axes. Input 1: sequence_lens, int64 "
+      "[batch]. "
+      "Output 0: x's type and shape.";
+  type.params = {{"batch_axis", ParamKind::integer, std::int64_t{1}, "0 or 1"},
+                 {"time_axis", ParamKind::integer, std::int64_t{0}, "the other of 0 and 1"}};
+  type.min_inputs = type.max_inputs = 2;
+  type.infer = infer;
+  return types.add(std::move(type));
+}
+
+}  // namespace softneuro

@@ -1,0 +1,75 @@
+// det cpu/naive: Gaussian elimination with partial pivoting, in double; the product of the pivots.
+#include <cmath>
+#include <utility>
+
+#include "core/element.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+// Destroys `a`, an n × n matrix.
+double determinant(double* a, std::int64_t n) noexcept {
+  double product = 1;
+  for (std::int64_t k = 0; k < n; ++k) {
+    std::int64_t pivot = k;
+    for (std::int64_t i = k + 1; i < n; ++i)
+      if (std::fabs(a[i * n + k]) > std::fabs(a[pivot * n + k])) pivot = i;
+    if (a[pivot * n + k] == 0) return 0;
+    if (pivot != k) {
+      for (std::int64_t j = k; j < n; ++j) std::swap(a[k * n + j], a[pivot * n + j]);
+      product = -product;
+    }
+    product *= a[k * n + k];
+    for (std::int64_t i = k + 1; i < n; ++i) {
+      const double factor = a[i * n + k] / a[k * n + k];
+      for (std::int64_t j = k + 1; j < n; ++j) a[i * n + j] -= factor * a[k * n + j];
+    }
+  }
+  return product;
+}
+
+class NaiveDetKernel final : public Kernel {
+ public:
+  explicit NaiveDetKernel(std::int64_t n) : n_(n) {}
+  std::size_t workspace_bytes() const noexcept override {
+    return static_cast<std::size_t>(n_ * n_) * sizeof(double);
+  }
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    auto* matrix = reinterpret_cast<double*>(context.workspace());
+    const std::int64_t count = y.elements();
+    for (std::int64_t m = 0; m < count; ++m) {
+      for (std::int64_t i = 0; i < n_ * n_; ++i) matrix[i] = load(x, m * n_ * n_ + i);
+      store(y, m, determinant(matrix, n_));
+    }
+    return {};
+  }
+
+ private:
+  std::int64_t n_;
+};
+
+class NaiveDet final : public Routine {
+ public:
+  NaiveDet() : Routine("det", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    const Shape& x = problem.inputs[0].shape;
+    const std::int64_t n = x[x.rank() - 1];
+    // Where there are no matrices, their size is not bounded by any tensor.
+    const bool any = problem.outputs[0].shape.elements() > 0;
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveDetKernel>(any ? n : 0));
+  }
+};
+
+}  // namespace
+
+Status register_routine_det_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveDet>());
+}
+
+}  // namespace softneuro

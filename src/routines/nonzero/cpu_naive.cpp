@@ -1,0 +1,49 @@
+// nonzero cpu/naive: counts, then writes each index tuple as a column.
+#include "core/element.h"
+#include "core/indexing.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveNonzeroKernel final : public Kernel {
+ public:
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const std::int64_t elements = x.elements();
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < elements; ++i) count += load(x, i) != 0;
+    SN_RETURN_IF_ERROR(context.allocate_output(0, Shape{x.shape.rank(), count}));
+    if (count == 0) return {};
+
+    auto* y = context.output(0).as_mutable<std::int64_t>();
+    Shape index = index_at(0, x.shape);
+    std::int64_t column = 0;
+    for (std::int64_t i = 0; i < elements; ++i) {
+      if (load(x, i) != 0) {
+        for (int axis = 0; axis < index.rank(); ++axis) y[axis * count + column] = index[axis];
+        ++column;
+      }
+      next_index(index, x.shape);
+    }
+    return {};
+  }
+};
+
+class NaiveNonzero final : public Routine {
+ public:
+  NaiveNonzero() : Routine("nonzero", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveNonzeroKernel>());
+  }
+};
+
+}  // namespace
+
+Status register_routine_nonzero_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveNonzero>());
+}
+
+}  // namespace softneuro

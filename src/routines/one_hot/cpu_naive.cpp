@@ -1,0 +1,61 @@
+// one_hot cpu/naive: off everywhere, then on at the place that each index names.
+#include <cmath>
+#include <cstring>
+
+#include "core/element.h"
+#include "core/indexing.h"
+#include "core/registry.h"
+#include "core/strided_copy.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveOneHotKernel final : public Kernel {
+ public:
+  explicit NaiveOneHotKernel(int axis) : axis_(axis) {}
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& indices = context.input(0);
+    const TensorView& y = context.output(0);
+    const auto bytes = static_cast<std::int64_t>(size_of(y.type));
+    const std::byte* off = context.input(2).as<std::byte>();
+    const std::byte* on = off + bytes;
+    fill_elements(off, y.data, y.elements(), size_of(y.type), context.pool());
+
+    const std::int64_t depth = y.shape[axis_];
+    const std::int64_t inner = y.shape.elements(axis_ + 1, y.shape.rank());
+    const std::int64_t count = indices.elements();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double rough = load(indices, i);
+      if (!(std::fabs(rough) < 0x1p62)) continue;  // beyond any axis, and no integer
+      const std::int64_t index = load_integer(indices, i);
+      if (!is_index(index, depth)) continue;
+      const std::int64_t at = (i / inner * depth + wrap_index(index, depth)) * inner + i % inner;
+      std::memcpy(y.as_mutable<std::byte>() + at * bytes, on, static_cast<std::size_t>(bytes));
+    }
+    return {};
+  }
+
+ private:
+  int axis_;
+};
+
+class NaiveOneHot final : public Routine {
+ public:
+  NaiveOneHot() : Routine("one_hot", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                       problem.outputs[0].shape.rank()));
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveOneHotKernel>(axis));
+  }
+};
+
+}  // namespace
+
+Status register_routine_one_hot_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveOneHot>());
+}
+
+}  // namespace softneuro

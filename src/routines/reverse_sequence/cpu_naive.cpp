@@ -1,0 +1,58 @@
+// reverse_sequence cpu/naive: y[t] = x[len − 1 − t] for t < len, else x[t]; per sequence.
+#include <cstring>
+
+#include "core/indexing.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveReverseSequenceKernel final : public Kernel {
+ public:
+  explicit NaiveReverseSequenceKernel(int batch_axis) : batch_axis_(batch_axis) {}
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    const IndexReader lens(context.input(1));
+    const std::int64_t steps = x.shape[1 - batch_axis_];
+    const std::int64_t batch = x.shape[batch_axis_];
+    const std::int64_t run =
+        x.shape.elements(2, x.shape.rank()) * static_cast<std::int64_t>(size_of(x.type));
+    const auto place = [&](std::int64_t b, std::int64_t t) {
+      return (batch_axis_ == 0 ? b * steps + t : t * batch + b) * run;
+    };
+    for (std::int64_t b = 0; b < batch; ++b) {
+      const std::int64_t len = lens[b];
+      if (len < 0 || len > steps)
+        return invalid_argument("sequence_lens[{}] is {}, but there are {} steps", b, len, steps);
+      for (std::int64_t t = 0; t < steps; ++t)
+        std::memcpy(y.as_mutable<std::byte>() + place(b, t),
+                    x.as<std::byte>() + place(b, t < len ? len - 1 - t : t),
+                    static_cast<std::size_t>(run));
+    }
+    return {};
+  }
+
+ private:
+  int batch_axis_;
+};
+
+class NaiveReverseSequence final : public Routine {
+ public:
+  NaiveReverseSequence() : Routine("reverse_sequence", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveReverseSequenceKernel>(
+        static_cast<int>(problem.params.integer("batch_axis"))));
+  }
+};
+
+}  // namespace
+
+Status register_routine_reverse_sequence_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveReverseSequence>());
+}
+
+}  // namespace softneuro

@@ -1,0 +1,77 @@
+// scatter_nd cpu/naive: copies x, then writes the updates slice by slice, in order.
+#include "core/choice.h"
+#include "core/element.h"
+#include "core/indexing.h"
+#include "core/registry.h"
+#include "core/strided_copy.h"
+#include "routines/scatter_elements/update.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveScatterNdKernel final : public Kernel {
+ public:
+  explicit NaiveScatterNdKernel(ScatterReduction reduction) : reduction_(reduction) {}
+  int in_place_input() const noexcept override { return 0; }
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    const TensorView& updates = context.input(2);
+    SN_RETURN_IF_ERROR(check_tuples(context.input(1), x.shape));
+    copy_bytes(x.data, y.data, x.elements() * static_cast<std::int64_t>(size_of(x.type)),
+               context.pool());
+    if (updates.elements() == 0) return {};
+
+    const IndexReader indices(context.input(1));
+    const Shape& shape = context.input(1).shape;
+    const auto tuple = static_cast<int>(shape[shape.rank() - 1]);
+    const std::int64_t tuples = shape.elements(0, shape.rank() - 1);
+    const std::int64_t slice = x.shape.elements(tuple, x.shape.rank());
+    const Shape strides = strides_of(x.shape);
+    for (std::int64_t t = 0; t < tuples; ++t) {
+      std::int64_t at = 0;
+      for (int i = 0; i < tuple; ++i)
+        at += wrap_index(indices[t * tuple + i], x.shape[i]) * strides[i];
+      for (std::int64_t i = 0; i < slice; ++i)
+        scatter_element(reduction_, y, at + i, updates, t * slice + i);
+    }
+    return {};
+  }
+
+ private:
+  // Before anything is written: x may be y.
+  static Status check_tuples(const TensorView& indices, const Shape& x) noexcept {
+    const IndexReader reader(indices);
+    const std::int64_t tuple = indices.shape[indices.shape.rank() - 1];
+    const std::int64_t count = indices.elements();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t dim = x[static_cast<int>(i % tuple)];
+      if (!is_index(reader[i], dim)) return index_error(reader[i], i, dim);
+    }
+    return {};
+  }
+
+  ScatterReduction reduction_;
+};
+
+class NaiveScatterNd final : public Routine {
+ public:
+  NaiveScatterNd() : Routine("scatter_nd", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const int reduction,
+                        choice_of(problem.params, "reduction", kScatterReductions));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<NaiveScatterNdKernel>(static_cast<ScatterReduction>(reduction)));
+  }
+};
+
+}  // namespace
+
+Status register_routine_scatter_nd_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveScatterNd>());
+}
+
+}  // namespace softneuro

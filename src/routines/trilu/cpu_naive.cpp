@@ -1,0 +1,64 @@
+// trilu cpu/naive: row by row, what lies in the triangle is copied, the rest is zero.
+#include <algorithm>
+#include <cstring>
+
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveTriluKernel final : public Kernel {
+ public:
+  NaiveTriluKernel(bool upper, std::int64_t k) : upper_(upper), k_(k) {}
+  int in_place_input() const noexcept override { return 0; }
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    const int rank = x.shape.rank();
+    const std::int64_t rows = x.shape[rank - 2];
+    const std::int64_t columns = x.shape[rank - 1];
+    const std::int64_t all_rows = x.shape.elements(0, rank - 1);
+    const auto bytes = static_cast<std::int64_t>(size_of(x.type));
+    const std::int64_t k = std::clamp(k_, -rows, columns);  // further out changes nothing
+    for (std::int64_t row = 0; row < all_rows; ++row) {
+      // The triangle's columns: from the diagonal on, or up to and with it.
+      const std::int64_t diagonal = row % rows + k + (upper_ ? 0 : 1);
+      const std::int64_t edge = std::clamp<std::int64_t>(diagonal, 0, columns);
+      const std::int64_t first = upper_ ? edge : 0;
+      const std::int64_t last = upper_ ? columns : edge;
+      std::byte* to = y.as_mutable<std::byte>() + row * columns * bytes;
+      const std::byte* from = x.as<std::byte>() + row * columns * bytes;
+      std::memset(to, 0, static_cast<std::size_t>(first * bytes));
+      if (from != to && last > first)
+        std::memcpy(to + first * bytes, from + first * bytes,
+                    static_cast<std::size_t>((last - first) * bytes));
+      std::memset(to + last * bytes, 0, static_cast<std::size_t>((columns - last) * bytes));
+    }
+    return {};
+  }
+
+ private:
+  bool upper_;
+  std::int64_t k_;
+};
+
+class NaiveTrilu final : public Routine {
+ public:
+  NaiveTrilu() : Routine("trilu", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    const std::int64_t k = problem.has_input(1) ? problem.integers(1)[0] : 0;
+    return std::unique_ptr<Kernel>(
+        std::make_unique<NaiveTriluKernel>(problem.params.integer("upper") != 0, k));
+  }
+};
+
+}  // namespace
+
+Status register_routine_trilu_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveTrilu>());
+}
+
+}  // namespace softneuro
