@@ -15,17 +15,17 @@ class Reducer {
   double real(ReduceOp op) const {
     switch (op) {
       case ReduceOp::sum:
-        return fold(0, [](double r, double v) { return r + v; });
+        return fold(0.0, [](double r, double v) { return r + v; });
       case ReduceOp::mean:
         return real(ReduceOp::sum) / static_cast<double>(count_);
       case ReduceOp::max:
-        return fold(-INFINITY, [](double r, double v) { return apply(BinaryOp::max, r, v); });
+        return fold(-HUGE_VAL, [](double r, double v) { return apply(BinaryOp::max, r, v); });
       case ReduceOp::min:
-        return fold(INFINITY, [](double r, double v) { return apply(BinaryOp::min, r, v); });
+        return fold(HUGE_VAL, [](double r, double v) { return apply(BinaryOp::min, r, v); });
       case ReduceOp::prod:
-        return fold(1, [](double r, double v) { return r * v; });
+        return fold(1.0, [](double r, double v) { return r * v; });
       case ReduceOp::l1:
-        return fold(0, [](double r, double v) { return r + std::fabs(v); });
+        return fold(0.0, [](double r, double v) { return r + std::fabs(v); });
       case ReduceOp::l2:
         return std::sqrt(real(ReduceOp::sum_square));
       case ReduceOp::log_sum:
@@ -35,10 +35,10 @@ class Reducer {
         const double largest = real(ReduceOp::max);
         if (std::isinf(largest)) return largest;
         return largest +
-               std::log(fold(0, [&](double r, double v) { return r + std::exp(v - largest); }));
+               std::log(fold(0.0, [&](double r, double v) { return r + std::exp(v - largest); }));
       }
       default:  // sum_square
-        return fold(0, [](double r, double v) { return r + v * v; });
+        return fold(0.0, [](double r, double v) { return r + v * v; });
     }
   }
 
