@@ -1,0 +1,164 @@
+// fold_pad: a pad of spatial axes before a convolution or pool becomes its own padding.
+//
+//   conv, lp_pool:  pads of zeros
+//   avg_pool:       pads of zeros, which then count as elements (count_include_pad)
+//   max_pool:       pads of −∞, or of zeros where the input is never negative and no window can
+//                   lie in the padding alone
+//
+// Pools only without ceil_mode, whose last window ends with the padding it knows of.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/layers/pad.h"
+#include "passes/constants.h"
+#include "passes/pattern.h"
+
+namespace softneuro {
+namespace {
+
+struct SpatialPad {
+  TensorId x;
+  double value;
+  std::vector<std::int64_t> pads;  // begins, then ends, of the spatial axes
+};
+
+std::optional<SpatialPad> spatial_pad(const Rewriter& rewriter, int i, int axes) {
+  const Layer& layer = rewriter.layer(i);
+  const Graph& graph = rewriter.graph();
+  const DynamicShape& shape = rewriter.tensor(layer.inputs[0]).shape;
+  const auto pads = constant_integers(graph, layer, 1);
+  const auto pad_axes = constant_integers(graph, layer, 3);
+  if (layer.params.text("mode") != "constant" || !shape.ranked() || shape.rank() != axes + 2 ||
+      !pads || (has_input(layer, 3) && !pad_axes))
+    return std::nullopt;
+  const auto value = has_input(layer, 2) ? scalar_of(graph, layer.inputs[2]) : 0.0;
+  const auto amounts = pad_amounts(shape.rank(), *pads, pad_axes);
+  if (!value || !amounts.ok()) return std::nullopt;
+  SpatialPad found{layer.inputs[0], *value,
+                   std::vector<std::int64_t>(2 * static_cast<std::size_t>(axes))};
+  for (std::size_t a = 0; a < amounts->size(); ++a) {
+    const PadAmount& amount = (*amounts)[a];
+    const bool none = amount.before == 0 && amount.after == 0;
+    if (amount.before < 0 || amount.after < 0 || (a < 2 && !none)) return std::nullopt;
+    if (a < 2) continue;
+    found.pads[a - 2] = amount.before;
+    found.pads[a - 2 + static_cast<std::size_t>(axes)] = amount.after;
+  }
+  return found;
+}
+
+bool is_never_negative(UnaryOp op, double alpha) {
+  switch (op) {
+    case UnaryOp::relu:
+    case UnaryOp::sigmoid:
+    case UnaryOp::hard_sigmoid:
+    case UnaryOp::softplus:
+    case UnaryOp::abs:
+    case UnaryOp::exp:
+    case UnaryOp::square:
+      return true;
+    case UnaryOp::clip:
+      return alpha >= 0;
+    default:
+      return false;
+  }
+}
+
+// By what its producer does last.
+bool is_never_negative(const Rewriter& rewriter, TensorId id) {
+  const int i = rewriter.producer(id);
+  if (i < 0 || rewriter.layer(i).outputs[0] != id) return false;
+  const Layer& layer = rewriter.layer(i);
+  if (!layer.post_ops.empty()) {
+    const PostOp& last = layer.post_ops.back();
+    return last.kind == PostOp::Kind::unary && is_never_negative(last.unary, last.alpha);
+  }
+  const auto op = unary_of(layer);
+  return op && is_never_negative(*op, layer.params.real("alpha"));
+}
+
+// The layer's own padding and the pad's together; empty if a window could then see padding alone
+// (which libraries refuse) or the layer does not pad explicitly.
+std::vector<std::int64_t> joint_pads(const Rewriter& rewriter, const Layer& layer, int axes,
+                                     const SpatialPad& pad) {
+  const std::string_view mode = layer.params.text("auto_pad", "explicit");
+  const auto own = layer.params.integers("pads");
+  const auto dilations = layer.params.integers("dilations");
+  const auto kernel = layer.params.integers("kernel");
+  if (mode != "explicit" && mode != "valid") return {};
+  std::vector<std::int64_t> joint = pad.pads;
+  for (std::size_t i = 0; i < joint.size(); ++i) {
+    const std::size_t axis = i % static_cast<std::size_t>(axes);
+    if (mode == "explicit" && i < own.size()) joint[i] += own[i];
+    std::int64_t size = -1;
+    if (axis < kernel.size())
+      size = kernel[axis];
+    else if (const DynamicShape& w = rewriter.tensor(layer.inputs[1]).shape; w.ranked())
+      size = w[static_cast<int>(axis) + 2].value;
+    const std::int64_t dilation = axis < dilations.size() ? dilations[axis] : 1;
+    if (size < 1 || joint[i] > dilation * (size - 1)) return {};
+  }
+  return joint;
+}
+
+bool pads_nothing(const Layer& layer) {
+  const auto pads = layer.params.integers("pads");
+  return layer.params.text("auto_pad", "explicit") == "valid" ||
+         std::all_of(pads.begin(), pads.end(), [](std::int64_t p) { return p == 0; });
+}
+
+bool can_ignore_zeros(const Rewriter& rewriter, const Layer& pool, const SpatialPad& pad) {
+  const auto dilations = pool.params.integers("dilations");
+  const DynamicShape& x = rewriter.tensor(pad.x).shape;
+  for (int i = 2; i < x.rank(); ++i)
+    if (x[i].value < 1) return false;
+  return pad.value == 0 && is_never_negative(rewriter, pad.x) &&
+         std::all_of(dilations.begin(), dilations.end(), [](std::int64_t d) { return d == 1; });
+}
+
+// Whether the layer's own padding means the same as the pad's value does.
+bool means_the_same(const Rewriter& rewriter, const Layer& layer, const SpatialPad& pad) {
+  if (spatial_rank(layer, "conv") > 0) return pad.value == 0;
+  if (layer.params.integer("ceil_mode") != 0) return false;
+  if (spatial_rank(layer, "lp_pool") > 0) return pad.value == 0;
+  if (spatial_rank(layer, "avg_pool") > 0)
+    return pad.value == 0 &&
+           (layer.params.integer("count_include_pad") != 0 || pads_nothing(layer));
+  // Indices of the maxima would count the padding.
+  if (layer.outputs.size() != 1) return false;
+  const bool lowest = pad.value == -INFINITY || pad.value == std::numeric_limits<float>::lowest();
+  return lowest || can_ignore_zeros(rewriter, layer, pad);
+}
+
+}  // namespace
+
+Status fold_pad(Graph& graph, PassContext& context) {
+  Rewriter rewriter(graph, context);
+  for (int i = 0; i < rewriter.count(); ++i) {
+    const Layer& layer = rewriter.layer(i);
+    int axes = 0;
+    for (const char* family : {"conv", "avg_pool", "max_pool", "lp_pool"})
+      axes = std::max(axes, spatial_rank(layer, family));
+    if (axes == 0) continue;
+    const TensorId padded = layer.inputs[0];
+    const int before = rewriter.producer_of_type(padded, "pad");
+    if (before < 0 || !rewriter.has_single_use(padded)) continue;
+    const auto pad = spatial_pad(rewriter, before, axes);
+    if (!pad || !means_the_same(rewriter, layer, *pad)) continue;
+    const std::vector<std::int64_t> pads = joint_pads(rewriter, layer, axes, *pad);
+    if (pads.empty()) continue;
+
+    Params& params = rewriter.layer(i).params;
+    params.set("pads", pads);
+    params.set("auto_pad", std::string("explicit"));
+    if (spatial_rank(layer, "avg_pool") > 0) params.set("count_include_pad", std::int64_t{1});
+    rewriter.add_sources(i, before);
+    rewriter.set_input(i, 0, pad->x);
+    rewriter.remove(before);
+    rewriter.count_change();
+  }
+  return rewriter.finish();
+}
+
+}  // namespace softneuro

@@ -1,0 +1,131 @@
+// fuse_gelu: the two ways in which models spell out a GELU.
+//
+//   erf:   ½ · x · (1 + erf(x / √2))
+//   tanh:  ½ · x · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))
+//
+// The factors may stand anywhere, x³ may be a power or products.
+#include "passes/constants.h"
+#include "passes/pattern.h"
+
+namespace softneuro {
+namespace {
+
+constexpr double kInverseSqrt2 = 0.70710678118654752440;
+constexpr double kSqrt2OverPi = 0.79788456080286535588;
+constexpr double kCubic = 0.044715;
+
+// factor · x³ as one layer or several computes it. What is matched is appended to `layers`.
+bool match_cube(const Rewriter& rewriter, TensorId id, TensorId x, double& factor,
+                std::vector<int>& layers) {
+  const Linear scaled = strip_linear(rewriter, id);
+  if (scaled.beta != 0) return false;
+  const TensorId cube = scaled.layer < 0 ? id : scaled.x;
+  factor = scaled.layer < 0 ? 1 : scaled.alpha;
+  if (scaled.layer >= 0) layers.push_back(scaled.layer);
+  if (const int power = find_binary(rewriter, cube, BinaryOp::pow); power >= 0) {
+    const Layer& layer = rewriter.layer(power);
+    layers.push_back(power);
+    return layer.inputs[0] == x && scalar_of(rewriter.graph(), layer.inputs[1]) == 3.0;
+  }
+  // x · x² or (a·x) · (b·x²), in either order.
+  const int product = find_binary(rewriter, cube, BinaryOp::mul);
+  if (product < 0) return false;
+  for (const std::size_t k : {0u, 1u}) {
+    const auto plain = linear_in(rewriter, rewriter.layer(product).inputs[k], x);
+    const Linear squared = strip_linear(rewriter, rewriter.layer(product).inputs[1 - k]);
+    if (!plain || plain->beta != 0 || squared.beta != 0) continue;
+    const int square = find_unary(rewriter, squared.x, UnaryOp::square);
+    if (square < 0 || rewriter.layer(square).inputs[0] != x) continue;
+    factor *= plain->alpha * squared.alpha;
+    layers.insert(layers.end(), {product, square});
+    if (plain->layer >= 0) layers.push_back(plain->layer);
+    if (squared.layer >= 0) layers.push_back(squared.layer);
+    return true;
+  }
+  return false;
+}
+
+// a·x + b·x³, as a sum or as x · (a + b·x²).
+bool match_cubic(const Rewriter& rewriter, TensorId id, TensorId x, double& a, double& b,
+                 std::vector<int>& layers) {
+  const Linear scaled = strip_linear(rewriter, id);
+  if (scaled.beta != 0) return false;
+  if (scaled.layer >= 0) layers.push_back(scaled.layer);
+  if (const int sum = find_binary(rewriter, scaled.x, BinaryOp::add); sum >= 0) {
+    for (const std::size_t k : {0u, 1u}) {
+      const auto plain = linear_in(rewriter, rewriter.layer(sum).inputs[k], x);
+      std::vector<int> cube_layers;
+      if (!plain || plain->beta != 0 ||
+          !match_cube(rewriter, rewriter.layer(sum).inputs[1 - k], x, b, cube_layers))
+        continue;
+      layers.push_back(sum);
+      if (plain->layer >= 0) layers.push_back(plain->layer);
+      layers.insert(layers.end(), cube_layers.begin(), cube_layers.end());
+      a = scaled.alpha * plain->alpha;
+      b *= scaled.alpha;
+      return true;
+    }
+    return false;
+  }
+  const int product = find_binary(rewriter, scaled.x, BinaryOp::mul);
+  if (product < 0) return false;
+  for (const std::size_t k : {0u, 1u}) {
+    const auto plain = linear_in(rewriter, rewriter.layer(product).inputs[k], x);
+    const Linear factor = strip_linear(rewriter, rewriter.layer(product).inputs[1 - k]);
+    if (!plain || plain->beta != 0 || factor.layer < 0) continue;
+    const int square = find_unary(rewriter, factor.x, UnaryOp::square);
+    if (square < 0 || rewriter.layer(square).inputs[0] != x) continue;
+    layers.insert(layers.end(), {product, factor.layer, square});
+    if (plain->layer >= 0) layers.push_back(plain->layer);
+    a = scaled.alpha * plain->alpha * factor.beta;
+    b = scaled.alpha * plain->alpha * factor.alpha;
+    return true;
+  }
+  return false;
+}
+
+// Which GELU factor · x · gate is, if any. The gate's layers are appended to the product's.
+std::optional<UnaryOp> match_gelu(const Rewriter& rewriter, GatedProduct& product, DataType type) {
+  const Linear gate = strip_linear(rewriter, product.gate);  // ½ + ½·erf(…), or 1 + erf(…)
+  if (gate.layer < 0 || !is_close(product.factor * gate.alpha, 0.5, type) ||
+      !is_close(product.factor * gate.beta, 0.5, type))
+    return std::nullopt;
+  product.layers.push_back(gate.layer);
+  if (const int erf = find_unary(rewriter, gate.x, UnaryOp::erf); erf >= 0) {
+    const auto inner = linear_in(rewriter, rewriter.layer(erf).inputs[0], product.x);
+    if (!inner || inner->beta != 0 || inner->layer < 0 ||
+        !is_close(inner->alpha, kInverseSqrt2, type))
+      return std::nullopt;
+    product.layers.insert(product.layers.end(), {erf, inner->layer});
+    return UnaryOp::gelu;
+  }
+  if (const int tanh = find_unary(rewriter, gate.x, UnaryOp::tanh); tanh >= 0) {
+    double a = 0, b = 0;
+    product.layers.push_back(tanh);
+    if (!match_cubic(rewriter, rewriter.layer(tanh).inputs[0], product.x, a, b, product.layers) ||
+        !is_close(a, kSqrt2OverPi, type) || !is_close(b, kSqrt2OverPi * kCubic, type))
+      return std::nullopt;
+    return UnaryOp::gelu_tanh;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Status fuse_gelu(Graph& graph, PassContext& context) {
+  Rewriter rewriter(graph, context);
+  const LayerType* unary = context.type("unary");
+  for (int i = 0; unary != nullptr && i < rewriter.count(); ++i) {
+    if (!rewriter.alive(i)) continue;
+    const TensorId y = rewriter.layer(i).outputs[0];
+    for (GatedProduct& product : gated_products(rewriter, i)) {
+      const std::optional<UnaryOp> op = match_gelu(rewriter, product, rewriter.tensor(y).type);
+      if (!op || !rewriter.is_closed(product.layers, y)) continue;
+      rewriter.replace(product.layers, i, *unary, {product.x}, unary_params(*op));
+      break;
+    }
+  }
+  return rewriter.finish();
+}
+
+}  // namespace softneuro

@@ -1,0 +1,108 @@
+// fuse_post_ops: element-wise layers go into the layer before them as post-ops.
+//
+//   unary functions           behind convolutions, products, pools, norms and element-wise layers
+//   binary functions with     behind convolutions and products: the other operand is a tensor of
+//                             exactly the same shape (a residual connection) or a constant that
+//                             broadcasts to it (slopes of a prelu)
+//
+// The result is changed while it is in the cache, instead of being written and read again. Works
+// backwards, so that of two branches that meet in an addition the later one takes it in.
+#include <algorithm>
+
+#include "passes/pattern.h"
+
+namespace softneuro {
+namespace {
+
+bool is_product(const Layer& layer) {
+  return spatial_rank(layer, "conv") > 0 || spatial_rank(layer, "conv_transpose") > 0 ||
+         layer.type->name == "dense" || layer.type->name == "matmul";
+}
+
+bool takes_unary(const Layer& layer) {
+  static constexpr std::string_view kTypes[] = {
+      "batch_norm", "instance_norm", "group_norm", "layer_norm", "rms_norm", "binary", "unary"};
+  const std::string& type = layer.type->name;
+  return is_product(layer) || spatial_rank(layer, "max_pool") > 0 ||
+         spatial_rank(layer, "avg_pool") > 0 || spatial_rank(layer, "lp_pool") > 0 ||
+         std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+}
+
+bool is_fusable(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::add:
+    case BinaryOp::sub:
+    case BinaryOp::mul:
+    case BinaryOp::div:
+    case BinaryOp::max:
+    case BinaryOp::min:
+    case BinaryOp::prelu:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Post-ops hold their numbers as float.
+bool fits_in_float(double value, DataType type) {
+  return type != DataType::float64 || static_cast<double>(static_cast<float>(value)) == value;
+}
+
+// The layer's own function as a post-op on the tensor y. The layer's post-ops may follow it.
+std::optional<PostOp> as_post_op(const Rewriter& rewriter, const Layer& layer, TensorId y,
+                                 bool after_product) {
+  const TensorDef& def = rewriter.tensor(y);
+  PostOp op;
+  if (layer.type->name == "unary") {
+    const double alpha = layer.params.real("alpha"), beta = layer.params.real("beta");
+    if (!parse(layer.params.text("op"), op.unary) || result_type(op.unary, def.type) != def.type ||
+        !fits_in_float(alpha, def.type) || !fits_in_float(beta, def.type))
+      return std::nullopt;
+    op.alpha = static_cast<float>(alpha);
+    op.beta = static_cast<float>(beta);
+    return op;
+  }
+  if (layer.type->name != "binary" || !after_product) return std::nullopt;
+  op.kind = PostOp::Kind::binary;
+  if (!parse(layer.params.text("op"), op.binary) || !is_fusable(op.binary)) return std::nullopt;
+  op.swapped = layer.inputs[1] == y;
+  const TensorDef& operand = rewriter.tensor(layer.inputs[op.swapped ? 0 : 1]);
+  const bool fits = operand.is_constant() ? broadcasts_to(operand.shape, def.shape)
+                                          : same_shape(operand.shape, def.shape);
+  if (!fits || operand.type != def.type || (op.swapped && op.binary == BinaryOp::prelu))
+    return std::nullopt;
+  return op;
+}
+
+bool fuse_next(Rewriter& rewriter, int i) {
+  const Layer& layer = rewriter.layer(i);
+  const TensorId y = layer.outputs[0];
+  if (y == kNoTensor || !rewriter.has_single_use(y) || !is_float(rewriter.tensor(y).type) ||
+      layer.type->is_view || layer.type->data_dependent_output)
+    return false;
+  const int next = rewriter.consumers(y)[0];
+  const Layer& consumer = rewriter.layer(next);
+  // y may be the operand of a post-op there, which is another matter.
+  const auto end = consumer.inputs.begin() + consumer.own_inputs;
+  if (std::find(consumer.inputs.begin(), end, y) == end) return false;
+  std::optional<PostOp> op = as_post_op(rewriter, consumer, y, is_product(layer));
+  if (!op) return false;
+  if (op->kind == PostOp::Kind::binary)
+    op->input = static_cast<std::uint32_t>(
+        rewriter.append_post_op_input(i, consumer.inputs[op->swapped ? 0 : 1]));
+  rewriter.layer(i).post_ops.push_back(*op);
+  rewriter.absorb(i, next);
+  rewriter.count_change();
+  return true;
+}
+
+}  // namespace
+
+Status fuse_post_ops(Graph& graph, PassContext& context) {
+  Rewriter rewriter(graph, context);
+  for (int i = rewriter.count() - 1; i >= 0; --i)
+    while (rewriter.alive(i) && takes_unary(rewriter.layer(i)) && fuse_next(rewriter, i)) continue;
+  return rewriter.finish();
+}
+
+}  // namespace softneuro

@@ -1,0 +1,61 @@
+// Pass: one named change of a graph that keeps what it computes (up to the rounding of floats).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/registry.h"
+
+namespace softneuro {
+
+struct PassOptions {
+  std::vector<std::string> disabled;  // names of passes to leave out; "all" leaves out every one
+  // Constant folding may make constants of this many bytes, or of four times the bytes of the
+  // inputs if that is more: it shall not blow a small fill or expand up to a large weight.
+  std::int64_t max_folded_bytes = std::int64_t{1} << 20;
+  Allocator* allocator = nullptr;  // for new constants; null: default_allocator()
+};
+
+struct PassContext {
+  const Registry& registry;
+  const PassOptions& options;
+  std::int64_t changes = 0;  // how often the pass found something; passes add to it
+
+  // Null where this build has no such layer type; a pass then leaves its pattern alone.
+  const LayerType* type(std::string_view name) const { return registry.layer_types().find(name); }
+  Allocator& allocator() const {
+    return options.allocator == nullptr ? default_allocator() : *options.allocator;
+  }
+};
+
+struct Pass {
+  const char* name;
+  int version;      // raised whenever the resulting graph may change
+  const char* doc;  // one line
+  // Takes a sorted graph with inferred shapes that passes verify(), and leaves such a graph.
+  Status (*run)(Graph& graph, PassContext& context);
+  // Waits for a round in which no pass before it finds anything.
+  bool when_settled = false;
+};
+
+// All passes, in the order in which they run.
+SN_INTREE std::span<const Pass> all_passes();
+
+// What one pass did, all rounds together.
+struct PassReport {
+  std::string name;
+  std::int64_t microseconds = 0;
+  std::int64_t changes = 0;
+  std::size_t layers_before = 0;  // at the pass's first run
+  std::size_t layers_after = 0;   // after its last
+};
+
+// Sorts the graph, infers shapes, and runs the passes in rounds until none finds anything. Notes
+// them in graph.applied_passes. invalid_argument names an unknown pass in `disabled`; after any
+// error the graph is in an undefined state. `reports` may be null.
+SN_INTREE Status run_passes(Graph& graph, const Registry& registry, const PassOptions& options = {},
+                            std::vector<PassReport>* reports = nullptr);
+
+}  // namespace softneuro

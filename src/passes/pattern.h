@@ -1,0 +1,78 @@
+// What passes ask of a graph while they look for a pattern.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "passes/rewriter.h"
+
+namespace softneuro {
+
+// Certainly the same dimensions, whatever the unknown ones turn out to be.
+bool same_shape(const DynamicShape& a, const DynamicShape& b);
+// Certainly `x` broadcasts to `y` and leaves y's shape as it is.
+bool broadcasts_to(const DynamicShape& x, const DynamicShape& y);
+
+// `a` is the constant `b` up to how the data type rounds: models write constants with as many
+// digits as their tensors hold.
+bool is_close(double a, double b, DataType type);
+
+// The function of a layer of type unary or binary without post-ops; nothing for other layers.
+std::optional<UnaryOp> unary_of(const Layer& layer);
+std::optional<BinaryOp> binary_of(const Layer& layer);
+// The layer that makes `id`, if it is this function without post-ops; else −1.
+int find_unary(const Rewriter& rewriter, TensorId id, UnaryOp op);
+int find_binary(const Rewriter& rewriter, TensorId id, BinaryOp op);
+Params unary_params(UnaryOp op, double alpha = 0, double beta = 0);
+
+// A tensor seen as alpha·x + beta.
+struct Linear {
+  TensorId x = kNoTensor;
+  double alpha = 1;
+  double beta = 0;
+  int layer = -1;  // the layer that computes it; −1: the tensor is x itself
+};
+// Of a layer: unary linear and neg. Nothing for others.
+std::optional<Linear> linear_of(const Rewriter& rewriter, int layer);
+// Looks through the layer that makes `id` if it is such a one.
+Linear strip_linear(const Rewriter& rewriter, TensorId id);
+// `id` as a linear function of the tensor `x`: x itself, or one such layer away from it.
+std::optional<Linear> linear_in(const Rewriter& rewriter, TensorId id, TensorId x);
+
+// A layer that bounds its input: unary clip and relu.
+struct Limits {
+  double low;
+  double high;
+};
+std::optional<Limits> limits_of(const Layer& layer);
+
+// A reduction without post-ops that keeps its dimensions and whose axes are known.
+struct Reduction {
+  int layer;
+  TensorId x;
+  std::vector<int> axes;  // sorted, in [0, rank)
+};
+std::optional<Reduction> find_reduction(const Rewriter& rewriter, TensorId id, std::string_view op);
+// `axes` are the last ones of a tensor of `rank`; then the first of them.
+std::optional<int> trailing_axis(const std::vector<int>& axes, int rank);
+
+// factor · x · gate, as the layer `root` computes it: a product, perhaps scaled, of a tensor,
+// perhaps scaled, and another. Each layer on the way is in `layers`.
+struct GatedProduct {
+  double factor = 1;
+  TensorId x = kNoTensor;
+  TensorId gate = kNoTensor;
+  std::vector<int> layers;
+};
+// All ways of seeing `root` so; both orders, scales looked through or not.
+std::vector<GatedProduct> gated_products(const Rewriter& rewriter, int root);
+
+// The integers of a constant input of a layer; nothing if left out or not constant.
+std::optional<std::vector<std::int64_t>> constant_integers(const Graph& graph, const Layer& layer,
+                                                           std::size_t input);
+bool has_input(const Layer& layer, std::size_t input);
+
+// The number of spatial dimensions if the layer type is `family` + "1", "2" or "3"; else 0.
+int spatial_rank(const Layer& layer, std::string_view family);
+
+}  // namespace softneuro

@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.h"
+#include "passes/pass.h"
+
+namespace softneuro {
+namespace {
+
+// One pass makes work for another (a folded constant shows a batch norm to the convolution before
+// it), but chains of that are short. The bound only keeps a defect from looping for ever.
+constexpr int kMaxRounds = 10;
+
+Status check_names(const std::vector<std::string>& disabled) {
+  for (const std::string& name : disabled) {
+    if (name == "all") continue;
+    const auto passes = all_passes();
+    if (std::any_of(passes.begin(), passes.end(), [&](const Pass& p) { return name == p.name; }))
+      continue;
+    std::string known;
+    for (const Pass& pass : passes) known += std::string(known.empty() ? "" : ", ") + pass.name;
+    return invalid_argument("there is no pass called '{}'; known are: all, {}", name, known);
+  }
+  return {};
+}
+
+bool is_disabled(const PassOptions& options, std::string_view name) {
+  return std::any_of(options.disabled.begin(), options.disabled.end(),
+                     [&](const std::string& d) { return d == name || d == "all"; });
+}
+
+Status run_one(const Pass& pass, Graph& graph, PassContext& context, PassReport& report) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  context.changes = 0;
+  Status status = pass.run(graph, context);
+#if !defined(NDEBUG)
+  if (status.ok()) status = graph.verify(context.registry.layer_types());
+#endif
+  report.microseconds +=
+      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start).count();
+  report.changes += context.changes;
+  report.layers_after = graph.layers().size();
+  return std::move(status).with_context(fmt::format("pass '{}'", pass.name));
+}
+
+Status run_all(Graph& graph, const Registry& registry, const PassOptions& options,
+               std::vector<PassReport>* reports) {
+  SN_RETURN_IF_ERROR(check_names(options.disabled));
+  SN_RETURN_IF_ERROR(graph.sort());
+  SN_RETURN_IF_ERROR(graph.infer_shapes());
+
+  std::vector<const Pass*> passes;
+  std::vector<PassReport> own;
+  for (const Pass& pass : all_passes()) {
+    if (is_disabled(options, pass.name)) continue;
+    passes.push_back(&pass);
+    own.push_back({pass.name});
+    const std::string mark = fmt::format("{}/{}", pass.name, pass.version);
+    if (std::find(graph.applied_passes.begin(), graph.applied_passes.end(), mark) ==
+        graph.applied_passes.end())
+      graph.applied_passes.push_back(mark);
+  }
+
+  PassContext context{registry, options};
+  for (int round = 0; round < kMaxRounds; ++round) {
+    std::int64_t changes = 0;
+    for (std::size_t i = 0; i < passes.size(); ++i) {
+      if (round == 0) own[i].layers_before = graph.layers().size();
+      if (passes[i]->when_settled && changes > 0 && round + 1 < kMaxRounds) continue;
+      SN_RETURN_IF_ERROR(run_one(*passes[i], graph, context, own[i]));
+      changes += context.changes;
+    }
+    if (changes == 0) break;
+  }
+  if (reports != nullptr) *reports = std::move(own);
+  return {};
+}
+
+}  // namespace
+
+Status run_passes(Graph& graph, const Registry& registry, const PassOptions& options,
+                  std::vector<PassReport>* reports) {
+  return guarded([&] { return run_all(graph, registry, options, reports); });
+}
+
+}  // namespace softneuro
