@@ -1,0 +1,202 @@
+// The comparison of every routine with cpu/naive.
+#include "numeric/check_routine.h"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <algorithm>
+#include <cmath>
+
+#include "core/element.h"
+
+namespace softneuro::test {
+namespace {
+
+ThreadPool& pool_of(int threads) {
+  static const auto one = create_thread_pool(1).value();
+  static const auto two = create_thread_pool(2).value();
+  return threads == 1 ? *one : *two;
+}
+
+bool transforms_data(const Routine& routine) {
+  const std::string& algorithm = routine.descriptor().algorithm;
+  return algorithm.rfind("wg", 0) == 0 || algorithm.find("wino") != std::string::npos;
+}
+
+// Relative to the largest magnitude, for tiles up to 6x6.
+constexpr Tolerance kTransformTolerance = {1e-5, 1e-4};
+
+Tolerance tolerance_of(const Case& description, const Routine& routine, DataType type) {
+  if (!is_float(type)) return description.allowed.value_or(Tolerance{});
+  if (transforms_data(routine)) return kTransformTolerance;
+  if (description.allowed) return *description.allowed;
+  if (description.exact_sums && routine.descriptor().type == DataType::float32) return {};
+  // The arithmetic may be coarser than the tensors.
+  const Tolerance own = default_tolerance(type);
+  const Tolerance arithmetic = default_tolerance(routine.descriptor().type);
+  return type == DataType::float64 || own.absolute > arithmetic.absolute ? own : arithmetic;
+}
+
+// Every element zero, although the inputs are not: more likely a defect than a result.
+bool suspiciously_zero(const Case& description, const Tensor& output) {
+  const bool random =
+      std::any_of(description.inputs.begin(), description.inputs.end(), [](const CaseInput& input) {
+        return input.fill.kind == Fill::Kind::normal || input.fill.kind == Fill::Kind::uniform;
+      });
+  if (!random || !is_float(output.data_type()) || output.elements() < 8) return false;
+  const TensorView view = {output.data_type(), output.layout(), output.shape(),
+                           const_cast<void*>(output.data())};
+  for (std::int64_t i = 0; i < output.elements(); ++i)
+    if (load(view, i) != 0) return false;
+  return true;
+}
+
+void check_expectations(const Case& description, const std::vector<Tensor>& outputs) {
+  for (const CaseExpectation& expectation : description.expected) {
+    REQUIRE(expectation.output < outputs.size());
+    const Tensor& output = outputs[expectation.output];
+    if (expectation.shape) CHECK(output.shape().str() == expectation.shape->str());
+    REQUIRE(output.elements() == static_cast<std::int64_t>(expectation.values.size()));
+    auto expected = Tensor::create(output.data_type(), output.shape()).value();
+    const TensorView view = {expected.data_type(), Layout::plain, expected.shape(),
+                             expected.mutable_data()};
+    for (std::size_t i = 0; i < expectation.values.size(); ++i)
+      store(view, static_cast<std::int64_t>(i), expectation.values[i]);
+    INFO("cpu/naive against the case's own values, output " << expectation.output);
+    const Tolerance tolerance =
+        is_float(output.data_type())
+            ? description.allowed.value_or(default_tolerance(output.data_type()))
+            : Tolerance{};
+    CHECK(difference(expected, output, tolerance) == "");
+  }
+}
+
+bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
+    return x.bytes() == y.bytes() && x.shape() == y.shape() &&
+           (x.bytes() == 0 || std::memcmp(x.data(), y.data(), x.bytes()) == 0);
+  });
+}
+
+void check_run(const Case& description, const Routine& routine, const RunResult& run,
+               const std::vector<Tensor>* expected) {
+  INFO(run.status.message());
+  CHECK(run.defect == "");
+  if (description.failure) {
+    CHECK(run.status.code() == *description.failure);
+    return;
+  }
+  REQUIRE(run.status.ok());
+  if (expected == nullptr) return;
+  REQUIRE(run.outputs.size() == expected->size());
+  for (std::size_t i = 0; i < expected->size(); ++i) {
+    INFO("output " << i);
+    auto actual = run.outputs[i];
+    if (actual.empty() && (*expected)[i].empty()) continue;
+    const Tolerance tolerance = tolerance_of(description, routine, (*expected)[i].data_type());
+    CHECK(difference((*expected)[i], actual, tolerance, transforms_data(routine)) == "");
+  }
+}
+
+// Outputs in the plain layout and, as far as they are real, in the reference's data type.
+std::vector<Tensor> as_reference(const std::vector<Tensor>& outputs,
+                                 const std::vector<Tensor>& reference) {
+  std::vector<Tensor> result;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor& output = outputs[i];
+    if (output.empty() || i >= reference.size() || output.data_type() == DataType::undefined ||
+        (output.layout() == Layout::plain && output.data_type() == reference[i].data_type()))
+      result.push_back(output);
+    else
+      result.push_back(convert_format(output, reference[i].data_type(), Layout::plain).value());
+  }
+  return result;
+}
+
+void check_routine(const Case& description, const Routine& routine, const PreparedCase& prepared,
+                   const std::vector<Tensor>* expected) {
+  INFO("routine: " << routine.descriptor().str() << " of " << routine.layer_type());
+  RunResult first = run_routine(routine, prepared, pool_of(1));
+  const std::vector<Tensor> bits = first.outputs;
+  if (expected != nullptr) first.outputs = as_reference(first.outputs, *expected);
+  check_run(description, routine, first, expected);
+  if (!first.status.ok()) return;
+
+  const RunResult second = run_routine(routine, prepared, pool_of(2));
+  {
+    INFO("two threads");
+    check_run(description, routine, second, nullptr);
+    CHECK(same_bits(bits, second.outputs));
+  }
+  bool ran_in_place = false;
+  const RunResult in_place = run_routine(routine, prepared, pool_of(1), true, &ran_in_place);
+  if (ran_in_place) {
+    INFO("in place");
+    check_run(description, routine, in_place, nullptr);
+    CHECK(same_bits(bits, in_place.outputs));
+  }
+}
+
+// The case as a routine of that descriptor takes it: itself, or in the descriptor's format.
+std::optional<PreparedCase> case_for(const Routine& routine, const PreparedCase& prepared) {
+  const RoutineDescriptor& descriptor = routine.descriptor();
+  if (descriptor.type == DataType::qint8) return std::nullopt;
+  if (descriptor.type == DataType::float32 && descriptor.layout == Layout::plain) return prepared;
+  return in_format(prepared, descriptor.type, descriptor.layout);
+}
+
+void check_case(const Registry& registry, const Case& description) {
+  const std::uint64_t seed = test_seed();
+  const Result<PreparedCase> made = prepare(registry.layer_types(), description, seed);
+  INFO(description.layer_type << "{" << description.params.str()
+                              << "}: " << made.status().message());
+  REQUIRE(made.ok());
+  const PreparedCase& prepared = *made;
+  INFO("problem: " << prepared.problem.str() << ", SOFTNEURO_TEST_SEED=" << seed);
+
+  const Routine* naive = builtin_registry().find(description.layer_type, "cpu/naive");
+  REQUIRE(naive != nullptr);
+  check_routine(description, *naive, prepared, nullptr);
+  const RunResult reference = run_routine(*naive, prepared, pool_of(1));
+  if (reference.status.ok()) {
+    check_expectations(description, reference.outputs);
+    if (description.expected.empty() && !reference.outputs.empty())
+      CHECK_FALSE(suspiciously_zero(description, reference.outputs[0]));
+  }
+  for (const Routine* routine : registry.routines(description.layer_type)) {
+    if (routine->descriptor() == naive->descriptor()) continue;
+    const std::optional<PreparedCase> adapted = case_for(*routine, prepared);
+    if (!adapted) continue;
+    const std::vector<Registry::Candidate> candidates = registry.explain(adapted->problem);
+    const auto candidate = std::find_if(candidates.begin(), candidates.end(),
+                                        [&](const auto& c) { return c.routine == routine; });
+    if (candidate == candidates.end() || !candidate->applicability.ok()) continue;
+    // In another data type the inputs are rounded: the reference is to see them like that too.
+    const bool same_type = routine->descriptor().type == DataType::float32;
+    const std::optional<PreparedCase> rounded =
+        same_type ? std::nullopt : in_format(prepared, routine->descriptor().type, Layout::plain);
+    const RunResult expected = rounded ? run_routine(*naive, *rounded, pool_of(1)) : reference;
+    check_routine(description, *routine, *adapted,
+                  expected.status.ok() ? &expected.outputs : nullptr);
+  }
+}
+
+}  // namespace
+
+const Registry& builtin_registry() {
+  static const Registry registry = make_builtin_registry().value();
+  return registry;
+}
+
+void check_problems(const Registry& registry, void (*add)(ProblemSet&)) {
+  ProblemSet set;
+  add(set);
+  REQUIRE_FALSE(set.cases().empty());
+  for (const Case& description : set.cases()) check_case(registry, description);
+}
+
+void check_problems(void (*add)(ProblemSet&)) {
+  check_problems(builtin_registry(), add);
+}
+
+}  // namespace softneuro::test

@@ -1,0 +1,49 @@
+// Runs problems through routines and compares what comes out.
+#pragma once
+
+#include "core/registry.h"
+#include "numeric/problem_set.h"
+
+namespace softneuro::test {
+
+// A case with its inputs made: everything that a routine needs.
+struct PreparedCase {
+  Problem problem;
+  std::vector<Tensor> inputs;  // as problem.inputs, empty where left out
+};
+// The inputs depend on the case and on `seed` only.
+Result<PreparedCase> prepare(const LayerTypes& types, const Case& description, std::uint64_t seed);
+
+// The same case in another format of its real-valued tensors: for routines that work in float16
+// and the like, or in another layout. Nothing if it does not exist in that format.
+std::optional<PreparedCase> in_format(const PreparedCase& prepared, DataType type, Layout layout);
+
+// The same elements in another format.
+Result<Tensor> convert_format(const Tensor& tensor, DataType type, Layout layout);
+
+struct RunResult {
+  Status status;
+  std::vector<Tensor> outputs;  // empty where left out
+  std::string defect;           // bytes written out of bounds, inputs changed…; empty: none
+};
+// Packs, makes and runs a kernel as a plan would. Outputs and workspace are poisoned before and
+// guarded at both ends. in_place: output 0 shares the memory of the input that the kernel names;
+// `ran_in_place` (if given) says whether it names one.
+RunResult run_routine(const Routine& routine, const PreparedCase& prepared, ThreadPool& pool,
+                      bool in_place = false, bool* ran_in_place = nullptr);
+
+// Empty if `actual` is close enough to `expected`; else what differs, in one line.
+// bound_by_norm: the difference's maximum is bound by the largest expected magnitude, as is right
+// for algorithms that transform their data (Winograd).
+std::string difference(const Tensor& expected, const Tensor& actual, Tolerance tolerance,
+                       bool bound_by_norm = false);
+
+// All built-in routines, made once.
+const Registry& builtin_registry();
+
+// Catch2 assertions: each problem, each routine that applies, against cpu/naive of the built-in
+// registry. `registry` may hold routines of plugins.
+void check_problems(void (*add)(ProblemSet&));
+void check_problems(const Registry& registry, void (*add)(ProblemSet&));
+
+}  // namespace softneuro::test

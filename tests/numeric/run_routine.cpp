@@ -1,0 +1,179 @@
+// Running one routine under guard, and comparing tensors.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/element.h"
+#include "numeric/check_routine.h"
+
+namespace softneuro::test {
+namespace {
+
+constexpr std::size_t kGuard = 256;
+constexpr std::byte kGuardByte{0xa5};
+constexpr std::byte kPoison{0xff};  // NaN as float of any width, −1 as integer
+
+// Memory between two guarded zones, aligned to kTensorAlignment.
+class GuardedMemory {
+ public:
+  explicit GuardedMemory(std::size_t bytes = 0)
+      : bytes_(bytes), all_(bytes + 2 * kGuard + kTensorAlignment, kGuardByte) {
+    std::fill_n(data(), bytes, kPoison);
+  }
+  std::byte* data() {
+    const auto address = reinterpret_cast<std::uintptr_t>(all_.data()) + kGuard;
+    return all_.data() + kGuard +
+           (kTensorAlignment - address % kTensorAlignment) % kTensorAlignment;
+  }
+  std::size_t size() const { return bytes_; }
+  bool intact() {
+    std::byte* const begin = data();
+    const auto guards = [](const std::byte* first, const std::byte* last) {
+      return std::all_of(first, last, [](std::byte b) { return b == kGuardByte; });
+    };
+    return guards(all_.data(), begin) && guards(begin + bytes_, all_.data() + all_.size());
+  }
+
+ private:
+  std::size_t bytes_;
+  std::vector<std::byte> all_;
+};
+
+class GuardedContext final : public Context {
+ public:
+  GuardedContext(std::span<const TensorView> inputs, std::span<TensorView> outputs,
+                 std::byte* workspace, ThreadPool& pool, std::vector<GuardedMemory>& memory)
+      : Context(inputs, outputs, workspace, pool), memory_(memory) {}
+  Status allocate_output(std::size_t i, const Shape& shape) noexcept override {
+    const std::int64_t bytes = storage_bytes(outputs_[i].type, shape, Layout::plain);
+    if (bytes < 0) return Status(StatusCode::out_of_memory, "too large");
+    memory_[i] = GuardedMemory(static_cast<std::size_t>(bytes));
+    outputs_[i].shape = shape;
+    outputs_[i].data = memory_[i].data();
+    return {};
+  }
+
+ private:
+  std::vector<GuardedMemory>& memory_;
+};
+
+Result<std::unique_ptr<Kernel>> make_kernel(const Routine& routine, const Problem& problem) {
+  const RoutineParams params = routine.default_params(problem);
+  const bool alone = problem.post_ops.empty() || routine.supports_post_ops(problem);
+  SN_ASSIGN_OR_RETURN(
+      const PackedWeights packed,
+      routine.pack(alone ? problem : without_post_ops(problem), params, default_allocator()));
+  return create_kernel(routine, problem, params, packed);
+}
+
+// Copies, so that a kernel that writes to its inputs is found out.
+std::vector<GuardedMemory> copies_of(const std::vector<Tensor>& tensors) {
+  std::vector<GuardedMemory> copies;
+  for (const Tensor& tensor : tensors) {
+    GuardedMemory& copy = copies.emplace_back(tensor.bytes());
+    if (tensor.bytes() > 0) std::memcpy(copy.data(), tensor.data(), tensor.bytes());
+  }
+  return copies;
+}
+
+std::string value_text(const TensorView& view, std::int64_t i) {
+  return is_float(view.type) ? fmt::format("{}", load(view, i))
+                             : fmt::format("{}", load_integer(view, i));
+}
+
+bool close(const TensorView& expected, const TensorView& actual, std::int64_t i,
+           const Tolerance& tolerance, double norm) {
+  if (!is_float(expected.type) && tolerance.absolute == 0 && tolerance.relative == 0)
+    return load_integer(expected, i) == load_integer(actual, i);
+  const double e = load(expected, i), a = load(actual, i);
+  if (std::isnan(e) || std::isnan(a)) return std::isnan(e) && std::isnan(a);
+  if (std::isinf(e) || std::isinf(a)) return e == a;
+  const double scale = norm > 0 ? norm : std::fabs(e);
+  return std::fabs(a - e) <= tolerance.absolute + tolerance.relative * scale;
+}
+
+}  // namespace
+
+RunResult run_routine(const Routine& routine, const PreparedCase& prepared, ThreadPool& pool,
+                      bool in_place, bool* ran_in_place) {
+  RunResult result;
+  const Problem& problem = prepared.problem;
+  auto kernel = make_kernel(routine, problem);
+  result.status = kernel.status();
+  if (!kernel.ok()) return result;
+
+  std::vector<GuardedMemory> inputs = copies_of(prepared.inputs);
+  std::vector<TensorView> input_views(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const TensorSpec& spec = problem.inputs[i];
+    if (spec.present()) input_views[i] = {spec.type, spec.layout, spec.shape, inputs[i].data()};
+  }
+  std::vector<GuardedMemory> outputs(problem.outputs.size());
+  std::vector<TensorView> output_views(problem.outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const TensorSpec& spec = problem.outputs[i];
+    output_views[i].type = spec.type;
+    if (!spec.present() || problem.type->data_dependent_output) continue;
+    outputs[i] =
+        GuardedMemory(static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout)));
+    output_views[i] = {spec.type, spec.layout, spec.shape, outputs[i].data()};
+  }
+  const int shared = in_place ? (*kernel)->in_place_input() : -1;
+  if (shared >= 0) {
+    const auto s = static_cast<std::size_t>(shared);
+    if (inputs[s].size() != outputs[0].size()) {
+      result.defect = "names an input of another size for working in place";
+      return result;
+    }
+    std::memcpy(outputs[0].data(), inputs[s].data(), inputs[s].size());
+    input_views[s].data = outputs[0].data();
+  }
+  if (ran_in_place != nullptr) *ran_in_place = shared >= 0;
+
+  GuardedMemory workspace((*kernel)->workspace_bytes());
+  GuardedContext context(input_views, output_views, workspace.data(), pool, outputs);
+  result.status = (*kernel)->run(context);
+
+  if (!workspace.intact()) result.defect = "wrote beyond its workspace";
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (prepared.inputs[i].bytes() > 0 &&
+        std::memcmp(inputs[i].data(), prepared.inputs[i].data(), inputs[i].size()) != 0)
+      result.defect = fmt::format("changed input {}", i);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].intact()) result.defect = fmt::format("wrote beyond output {}", i);
+    Tensor& tensor = result.outputs.emplace_back();
+    const TensorView& view = output_views[i];
+    if (!result.status.ok() || !view.present()) continue;
+    auto copy = Tensor::create(view.type, view.shape, default_allocator(), view.layout);
+    if (!copy.ok() || copy->bytes() != outputs[i].size()) {
+      result.defect = fmt::format("output {} has a wrong size", i);
+      continue;
+    }
+    if (copy->bytes() > 0) std::memcpy(copy->mutable_data(), outputs[i].data(), copy->bytes());
+    tensor = *copy;
+  }
+  return result;
+}
+
+std::string difference(const Tensor& expected, const Tensor& actual, Tolerance tolerance,
+                       bool bound_by_norm) {
+  if (expected.data_type() != actual.data_type() || !(expected.shape() == actual.shape()))
+    return fmt::format("expected {} {}, got {} {}", to_string(expected.data_type()),
+                       expected.shape().str(), to_string(actual.data_type()), actual.shape().str());
+  const TensorView e = view_of(expected), a = view_of(actual);
+  const std::int64_t count = expected.elements();
+  double norm = 0;
+  for (std::int64_t i = 0; bound_by_norm && i < count; ++i)
+    if (std::isfinite(load(e, i))) norm = std::fmax(norm, std::fabs(load(e, i)));
+  std::int64_t wrong = 0, first = -1;
+  for (std::int64_t i = 0; i < count; ++i)
+    if (!close(e, a, i, tolerance, norm)) {
+      if (wrong++ == 0) first = i;
+    }
+  if (wrong == 0) return {};
+  return fmt::format("{} of {} elements differ; element {}: expected {}, got {}", wrong, count,
+                     first, value_text(e, first), value_text(a, first));
+}
+
+}  // namespace softneuro::test
