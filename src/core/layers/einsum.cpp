@@ -1,0 +1,56 @@
+#include "core/einsum.h"
+
+#include "core/layer_type.h"
+#include "core/type_sets.h"
+
+namespace softneuro {
+namespace {
+
+Status infer(InferContext& context) {
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < context.input_count(); ++i) {
+    if (!context.has_input(i)) return invalid_model("input {} is left out", i);
+    SN_RETURN_IF_ERROR(context.expect_type(i, kNumericTypes));
+    SN_RETURN_IF_ERROR(context.expect_same_type(i, 0));
+    if (context.shape(i).ranked()) ranks.push_back(context.shape(i).rank());
+  }
+  if (ranks.size() != context.input_count()) {
+    context.set_output(0, context.type(0), DynamicShape());
+    return {};
+  }
+  SN_ASSIGN_OR_RETURN(const EinsumPlan plan,
+                      parse_einsum(context.params().text("equation"), ranks));
+  // One and anything broadcast; so does what is not known yet.
+  std::vector<Dim> sizes(static_cast<std::size_t>(plan.labels), Dim(1));
+  for (std::size_t i = 0; i < context.input_count(); ++i)
+    for (int k = 0; k < context.shape(i).rank(); ++k) {
+      Dim& size = sizes[static_cast<std::size_t>(plan.inputs[i][static_cast<std::size_t>(k)])];
+      const Dim own = context.shape(i)[k];
+      if (own.known() && own.value == 1) continue;
+      if (own.known() && size.known() && size.value != 1 && size.value != own.value)
+        return invalid_model("axis {} of input {} has {} elements, the same index elsewhere {}", k,
+                             i, own.value, size.value);
+      if (own.known() || (size.known() && size.value == 1)) size = own;
+    }
+  sizes.resize(static_cast<std::size_t>(plan.output_labels));
+  context.set_output(0, context.type(0), DynamicShape(std::move(sizes)));
+  return {};
+}
+
+}  // namespace
+
+Status register_layer_einsum(LayerTypes& types) {
+  LayerType type;
+  type.name = "einsum";
+  type.doc =
+      "Sum of products by the equation's indices, as numpy's einsum: letters name the axes of each "
+      "input and of the output; those that the output lacks are summed; '...' stands for leading "
+      "axes that broadcast. Inputs: any number, one numeric type. Output: same type.";
+  type.min_inputs = 1;
+  type.max_inputs = -1;
+  type.params = {{"equation", ParamKind::text, std::string(), "as 'ij,jk->ik'", true}};
+  type.infer = infer;
+  return types.add(std::move(type));
+}
+
+}  // namespace softneuro

@@ -1,0 +1,64 @@
+// lstm cpu/naive: the specification, in double. Gates i o f c:
+//   i = f(x·wiᵀ + h₋₁·riᵀ + pi ⊙ c₋₁ + biases), f likewise (input_forget: f = 1 − i)
+//   c = f ⊙ c₋₁ + i ⊙ g(x·wcᵀ + h₋₁·rcᵀ + biases), o = f(… + po ⊙ c), h = o ⊙ h(c)
+#include "core/registry.h"
+#include "routines/rnn/naive_recurrent.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveLstmKernel final : public NaiveRecurrentKernel {
+ public:
+  using NaiveRecurrentKernel::NaiveRecurrentKernel;
+
+ private:
+  enum Gate : std::int64_t { kI, kO, kF, kC };
+  enum Peephole : std::int64_t { kPi, kPo, kPf };
+
+  double peephole(const RecurrentStep& at, Peephole which, std::int64_t i) const noexcept {
+    if (!at.context.has_input(kRecurrentPeepholes)) return 0;
+    return load(at.context.input(kRecurrentPeepholes),
+                (at.direction * 3 + which) * sizes_.hidden + i);
+  }
+
+  void step(const RecurrentStep& at) const noexcept override {
+    const std::int64_t hidden = sizes_.hidden;
+    for (std::int64_t row = 0; row < 4 * hidden; ++row)
+      at.gates[row] =
+          input_product(at, row) + state_product(at, row, at.h) + w_bias(at, row) + r_bias(at, row);
+    for (std::int64_t k = 0; k < hidden; ++k) {
+      const double before = at.c[k];
+      const double i = activate(at, 0, at.gates[kI * hidden + k] + peephole(at, kPi, k) * before);
+      const double f =
+          options_.input_forget
+              ? 1 - i
+              : activate(at, 0, at.gates[kF * hidden + k] + peephole(at, kPf, k) * before);
+      const double c = f * before + i * activate(at, 1, at.gates[kC * hidden + k]);
+      const double o = activate(at, 0, at.gates[kO * hidden + k] + peephole(at, kPo, k) * c);
+      at.c[k] = c;
+      at.h[k] = o * options_.activations[static_cast<std::size_t>(at.direction)][2](c);
+    }
+  }
+};
+
+class NaiveLstm final : public Routine {
+ public:
+  NaiveLstm() : Routine("lstm", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const RecurrentOptions options,
+                        recurrent_options(RecurrentCell::lstm, problem.params));
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveLstmKernel>(
+        options, recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
+                                 problem.inputs[kRecurrentR].shape)));
+  }
+};
+
+}  // namespace
+
+Status register_routine_lstm_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveLstm>());
+}
+
+}  // namespace softneuro
