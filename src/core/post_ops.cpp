@@ -49,6 +49,14 @@ Applicability PostOpProgram::supports(const Problem& problem) {
   if (problem.post_ops.empty()) return Applicability::yes();
   if (problem.outputs[0].type != DataType::float32)
     return Applicability::no("post-ops on an output that is not float32");
+  return supports_in_float32(problem);
+}
+
+Applicability PostOpProgram::supports_in_float32(const Problem& problem) {
+  const DataType type = problem.outputs[0].type;
+  if (!problem.post_ops.empty() && type != DataType::float32 && type != DataType::float16 &&
+      type != DataType::bfloat16)
+    return Applicability::no("post-ops on an output that is not held in float32");
   for (const PostOp& op : problem.post_ops) {
     if (op.kind == PostOp::Kind::unary ? !is_span_op(op.unary) : !is_span_op(op.binary))
       return Applicability::no("post-op " + op.str() + " does not work on float32");

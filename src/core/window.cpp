@@ -107,10 +107,11 @@ Result<WindowAxis> window_axis(const Params& params, int axes, int axis, std::in
         "spatial axis {}: the window spans {} elements, more than the {} of the padded input", axis,
         result.extent(), input + result.pad_begin + result.pad_end);
   result.output = room / result.stride + 1;
-  if (params.integer("ceil_mode") != 0 && room % result.stride != 0 &&
-      // A window that would start in the padding behind the input is left out.
-      result.output * result.stride < input + result.pad_begin)
-    ++result.output;
+  if (params.integer("ceil_mode") != 0) {
+    if (room % result.stride != 0) ++result.output;
+    // A window that would start in the padding behind the input is left out.
+    if ((result.output - 1) * result.stride >= input + result.pad_begin) --result.output;
+  }
   return result;
 }
 

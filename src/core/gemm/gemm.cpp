@@ -1,0 +1,67 @@
+#include "core/gemm/gemm.h"
+
+#include <algorithm>
+
+#include "core/cpu.h"
+
+namespace softneuro {
+
+namespace baseline {
+void gemm(const GemmTask& task) noexcept;
+}
+#ifdef SN_ISA_X86
+namespace avx2 {
+void gemm(const GemmTask& task) noexcept;
+}
+namespace avx512 {
+void gemm(const GemmTask& task) noexcept;
+}
+#endif
+
+namespace {
+
+// Walks `panels` of Width lanes: lane l of panel p at step s is source[(p·Width + l)·lane_stride +
+// s·step_stride]. Serves A (lanes are rows) and B (lanes are columns).
+template <std::int64_t Width>
+void pack(const float* source, std::int64_t lane_stride, std::int64_t step_stride,
+          std::int64_t lanes, std::int64_t steps, float* packed) noexcept {
+  for (std::int64_t first = 0; first < lanes; first += Width) {
+    const float* from = source + first * lane_stride;
+    const std::int64_t used = std::min(Width, lanes - first);
+    if (used == Width && lane_stride == 1) {
+      for (std::int64_t s = 0; s < steps; ++s, from += step_stride, packed += Width)
+        std::copy_n(from, Width, packed);
+      continue;
+    }
+    for (std::int64_t s = 0; s < steps; ++s, from += step_stride, packed += Width) {
+      for (std::int64_t l = 0; l < used; ++l) packed[l] = from[l * lane_stride];
+      std::fill(packed + used, packed + Width, 0.0f);
+    }
+  }
+}
+
+}  // namespace
+
+void pack_a(const MatrixView& a, std::int64_t rows, std::int64_t k, float* packed) noexcept {
+  pack<kGemmRows>(a.data, a.row_stride, a.column_stride, rows, k, packed);
+}
+
+void pack_b(const MatrixView& b, std::int64_t k, std::int64_t columns, float* packed) noexcept {
+  pack<kGemmColumns>(b.data, b.column_stride, b.row_stride, columns, k, packed);
+}
+
+void gemm(const GemmTask& task) noexcept {
+#ifdef SN_ISA_X86
+  switch (current_isa()) {
+    case Isa::avx512:
+      return avx512::gemm(task);
+    case Isa::avx2:
+      return avx2::gemm(task);
+    default:
+      break;
+  }
+#endif
+  baseline::gemm(task);
+}
+
+}  // namespace softneuro

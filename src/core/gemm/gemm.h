@@ -1,0 +1,61 @@
+// GEMM in float32: C[m,n] (+)= A[m,k] · B[k,n] on operands that were packed into panels.
+//
+// Packed A: panels of kGemmRows rows; within a panel, column after column of A. Packed B: panels of
+// kGemmColumns columns; within a panel, row after row of B. What is missing in the last panel is
+// zero. The format is the same for every instruction set, so packed weights are portable.
+#pragma once
+
+#include <cstdint>
+
+#include "softneuro/export.h"
+
+namespace softneuro {
+
+inline constexpr std::int64_t kGemmRows = 6;
+inline constexpr std::int64_t kGemmColumns = 16;
+
+constexpr std::int64_t gemm_panels(std::int64_t count, std::int64_t width) noexcept {
+  return (count + width - 1) / width;
+}
+// Floats that packed operands take.
+constexpr std::int64_t packed_a_floats(std::int64_t m, std::int64_t k) noexcept {
+  return gemm_panels(m, kGemmRows) * kGemmRows * k;
+}
+constexpr std::int64_t packed_b_floats(std::int64_t k, std::int64_t n) noexcept {
+  return gemm_panels(n, kGemmColumns) * kGemmColumns * k;
+}
+
+// Element (i, j) of the matrix lies at source[i·row_stride + j·column_stride].
+struct MatrixView {
+  const float* data = nullptr;
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 0;
+
+  const float* at(std::int64_t row, std::int64_t column) const noexcept {
+    return data + row * row_stride + column * column_stride;
+  }
+};
+// Rows [row, row + rows) of A with k columns → panels from `packed` on; `row` counts from a.data.
+SN_INTREE void pack_a(const MatrixView& a, std::int64_t rows, std::int64_t k,
+                      float* packed) noexcept;
+SN_INTREE void pack_b(const MatrixView& b, std::int64_t k, std::int64_t columns,
+                      float* packed) noexcept;
+
+// One product on the calling thread. Which element is summed in which order depends on k alone.
+struct GemmTask {
+  std::int64_t m = 0, n = 0, k = 0;
+  // Panels as above: the next column of A lies a_column_stride floats further on, the next panel
+  // a_panel_stride (packed: kGemmRows · k of the whole operand). A single row need not be packed.
+  const float* a = nullptr;
+  std::int64_t a_column_stride = kGemmRows, a_panel_stride = 0;
+  // Likewise. A row-major B whose n is a multiple of kGemmColumns need not be packed:
+  // b_row_stride is its row's length, b_panel_stride kGemmColumns.
+  const float* b = nullptr;
+  std::int64_t b_row_stride = kGemmColumns, b_panel_stride = 0;
+  float* c = nullptr;  // row-major
+  std::int64_t c_row_stride = 0;
+  bool accumulate = false;  // add to what C holds
+};
+SN_INTREE void gemm(const GemmTask& task) noexcept;
+
+}  // namespace softneuro

@@ -1,0 +1,103 @@
+// conv1, conv2 cpu/direct: depthwise convolution (one input channel per group) without any copies,
+// row by row. Post-ops follow while the rows are in the cache.
+#include <algorithm>
+
+#include "core/parallel.h"
+#include "core/post_ops.h"
+#include "core/registry.h"
+#include "routines/conv2/depthwise.h"
+#include "routines/conv2/geometry.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kTaskOutputs = 4096;  // a task's rows make about that many elements
+
+class DirectConvKernel final : public Kernel {
+ public:
+  DirectConvKernel(const ConvGeometry& geometry, PostOpProgram post_ops)
+      : g_(geometry), post_ops_(std::move(post_ops)) {}
+
+  Status run(Context& context) const noexcept override {
+    const WindowAxis& y = g_.window.axes[1];
+    const WindowAxis& x = g_.window.axes[2];
+    const std::int64_t planes = g_.batch * g_.channels_out();
+    const std::int64_t rows =
+        std::max<std::int64_t>(kTaskOutputs / std::max<std::int64_t>(x.output, 1), 1);
+    const std::int64_t pieces = (y.output + rows - 1) / rows;
+    // Small planes go several at a time.
+    const std::int64_t together =
+        std::max<std::int64_t>(kTaskOutputs / std::max<std::int64_t>(x.output * y.output, 1), 1);
+    if (pieces > 1) {
+      parallel_for(context.pool(), planes * pieces, [&](std::int64_t i) {
+        run_rows(context, i / pieces, i % pieces * rows,
+                 std::min((i % pieces + 1) * rows, y.output));
+      });
+    } else {
+      parallel_for(context.pool(), (planes + together - 1) / together, [&](std::int64_t i) {
+        for (std::int64_t p = i * together; p < std::min((i + 1) * together, planes); ++p)
+          run_rows(context, p, 0, y.output);
+      });
+    }
+    return {};
+  }
+
+ private:
+  void run_rows(Context& context, std::int64_t plane, std::int64_t first,
+                std::int64_t last) const noexcept {
+    const std::int64_t m = plane % g_.channels_out(), n = plane / g_.channels_out();
+    const std::int64_t outputs = g_.window.output_elements();
+    DepthwiseRows task;
+    task.y = g_.window.axes[1];
+    task.x = g_.window.axes[2];
+    task.input = context.input(0).as<float>() +
+                 (n * g_.channels_in() + m / g_.out) * g_.window.input_elements();
+    task.weights = context.input(1).as<float>() + m * g_.window.kernel_elements();
+    task.bias = g_.bias ? context.input(2).as<float>()[m] : 0.0f;
+    task.output = context.output(0).as_mutable<float>() + plane * outputs;
+    task.first = first;
+    task.last = last;
+    function_(task);
+    const std::int64_t begin = first * task.x.output;
+    post_ops_.apply(context.inputs(), task.output + begin, plane * outputs + begin,
+                    (last - first) * task.x.output);
+  }
+
+  ConvGeometry g_;
+  PostOpProgram post_ops_;
+  DepthwiseFunction function_ = depthwise_function();
+};
+
+class DirectConv final : public Routine {
+ public:
+  explicit DirectConv(const char* layer_type) : Routine(layer_type, "cpu/direct") {}
+  int default_rank() const override { return 20; }
+
+  Applicability applicable(const Problem& problem) const override {
+    if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
+    if (problem.inputs[1].shape[1] != 1)
+      return Applicability::no("only one input channel per group (depthwise)");
+    return Applicability::yes();
+  }
+
+  bool supports_post_ops(const Problem& problem) const override {
+    return PostOpProgram::supports(problem).ok();
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<DirectConvKernel>(geometry, std::move(post_ops)));
+  }
+};
+
+}  // namespace
+
+Status register_routine_conv2_cpu_direct(Registry& registry) {
+  SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectConv>("conv1")));
+  return registry.add(std::make_unique<DirectConv>("conv2"));
+}
+
+}  // namespace softneuro
