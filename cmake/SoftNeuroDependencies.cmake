@@ -28,6 +28,7 @@ if(SOFTNEURO_EXAMPLES OR SOFTNEURO_TOOLS OR SOFTNEURO_TESTS)
 endif()
 if(SOFTNEURO_TESTS)
   find_package(Catch2 2.13 REQUIRED)
+  find_package(nlohmann_json 3.11)  # the tests on real models read their descriptions with it
 endif()
 if(SOFTNEURO_BENCH)
   find_package(benchmark)

@@ -23,6 +23,7 @@ struct Operator {
 
 // The lists, one per file of operators/.
 std::span<const Operator> activation_operators();
+std::span<const Operator> attention_operators();
 std::span<const Operator> constant_operators();
 std::span<const Operator> control_operators();
 std::span<const Operator> convolution_operators();

@@ -22,6 +22,7 @@ constexpr Operator kOperators[] = {
     {"DFT", 1, 0, -1, nullptr, kSignal},
     {"DeformConv", 1, 0, -1, nullptr, kNoLayer},
     {"ImageDecoder", 1, 0, -1, nullptr, "decoding of images is not supported"},
+    {"LinearAttention", 1, 0, -1, nullptr, "it needs a loop over time, which is not supported"},
     {"Loop", 1, 0, -1, nullptr, kControl},
     {"MaxRoiPool", 1, 0, -1, nullptr, kNoLayer},
     {"MelWeightMatrix", 1, 0, -1, nullptr, kSignal},

@@ -1,0 +1,216 @@
+// What a sound model becomes.
+#include "import/onnx/onnx_import.h"
+
+#include <catch2/catch.hpp>
+
+#include "core/layer_type.h"
+#include "import/onnx_model.h"
+#include "softneuro/net.h"
+
+using namespace softneuro;
+using namespace softneuro::test;
+
+namespace {
+
+Graph imported(const OnnxModel& model) {
+  Result<Graph> graph = model.import();
+  INFO(graph.status().message());
+  REQUIRE(graph.ok());
+  return *std::move(graph);
+}
+
+std::vector<std::string> layer_types(const Graph& graph) {
+  std::vector<std::string> types;
+  for (const Layer& layer : graph.layers()) types.push_back(layer.type->name);
+  return types;
+}
+
+using Names = std::vector<std::string>;
+
+Tensor floats(std::initializer_list<float> values, const Shape& shape) {
+  Result<Tensor> tensor = Tensor::create(DataType::float32, shape);
+  std::copy(values.begin(), values.end(), tensor->mutable_values<float>().begin());
+  return *std::move(tensor);
+}
+
+std::vector<float> run(const OnnxModel& model, const NamedTensors& inputs,
+                       const std::string& output) {
+  const std::string bytes = model.bytes();
+  const Result<Net> net = Net::import_memory(bytes.data(), bytes.size());
+  INFO(net.status().message());
+  REQUIRE(net.ok());
+  const Result<NamedTensors> results = net->run(inputs);
+  INFO(results.status().message());
+  REQUIRE(results.ok());
+  const auto values = results->at(output).values<float>();
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+TEST_CASE("onnx: names of nodes and values survive") {
+  const Graph graph = imported(small_model());
+  CHECK(graph.name == "test");
+  REQUIRE(graph.layers().size() == 2);
+  CHECK(graph.layers()[0].name == "first");
+  CHECK(graph.layers()[0].sources == Names{"first"});
+  CHECK(graph.layers()[1].name == "Add_1");  // unnamed: operator and place
+  CHECK(graph.layers()[1].sources == Names{"Add_1"});
+  for (const char* name : {"x", "b", "r", "y"}) CHECK(graph.find_tensor(name) != kNoTensor);
+  REQUIRE(graph.inputs.size() == 1);
+  REQUIRE(graph.outputs.size() == 1);
+  CHECK(graph.tensor(graph.outputs[0]).name == "y");
+  CHECK(graph.tensor(graph.outputs[0]).shape.str() == "2x3");
+  CHECK(graph.tensor(graph.find_tensor("b")).is_constant());
+}
+
+TEST_CASE("onnx: equal node names are told apart") {
+  OnnxModel model;
+  model.input("x", {1});
+  model.node("Relu", {"x"}, {"a"}).name("same");
+  model.node("Relu", {"a"}, {"b"}).name("same");
+  model.output("b");
+  const Graph graph = imported(model);
+  REQUIRE(graph.layers().size() == 2);
+  CHECK(graph.layers()[0].name == "same");
+  CHECK(graph.layers()[1].name == "same_1");
+}
+
+TEST_CASE("onnx: symbolic dimensions keep their names") {
+  OnnxModel model;
+  model.input("x", {-1, 3});
+  model.graph()
+      .mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_param("batch");
+  model.node("Relu", {"x"}, {"y"});
+  model.output("y");
+  const Graph graph = imported(model);
+  CHECK(graph.tensor(graph.outputs[0]).shape.str() == "batchx3");
+}
+
+TEST_CASE("onnx: initialisers listed as inputs are constants") {
+  OnnxModel model = small_model();
+  model.proto.set_ir_version(3);
+  model.input("b", {3});
+  CHECK(imported(model).inputs.size() == 1);
+}
+
+TEST_CASE("onnx: constants, inputs and doubles as outputs") {
+  OnnxModel model;
+  model.input("x", {2});
+  model.floats("c", {2}, {5, 6});
+  model.node("Identity", {"x"}, {"same"});
+  model.node("Identity", {"c"}, {"alias"});
+  for (const char* name : {"c", "x", "same", "alias"}) model.output(name);
+  const NamedTensors inputs{{"x", floats({1, 2}, {2})}};
+  CHECK(run(model, inputs, "c") == std::vector<float>{5, 6});
+  CHECK(run(model, inputs, "x") == std::vector<float>{1, 2});
+  CHECK(run(model, inputs, "same") == std::vector<float>{1, 2});
+  CHECK(run(model, inputs, "alias") == std::vector<float>{5, 6});
+}
+
+TEST_CASE("onnx: every form of constant node") {
+  OnnxModel model(17);
+  model.node("Constant", {}, {"a"}).real("value_float", 2.5f);
+  model.node("Constant", {}, {"b"}).integer("value_int", 7);
+  model.node("Constant", {}, {"c"}).integers("value_ints", {1, 2, 3});
+  onnx::TensorProto& tensor = model.node("Constant", {}, {"d"}).tensor("value");
+  tensor.set_data_type(kOnnxInt64);
+  tensor.add_dims(1);
+  tensor.add_int64_data(9);
+  for (const char* name : {"a", "b", "c", "d"}) model.output(name);
+  const Graph graph = imported(model);
+  CHECK(graph.tensor(graph.outputs[0]).shape.str() == "scalar");
+  CHECK(graph.tensor(graph.outputs[1]).type == DataType::int64);
+  CHECK(graph.tensor(graph.outputs[2]).shape.str() == "3");
+  CHECK(graph.tensor(graph.outputs[3]).shape.str() == "1");
+}
+
+TEST_CASE("onnx: a matrix product with one bias per column is a dense layer") {
+  for (const bool exotic : {false, true}) {
+    OnnxModel model;
+    model.input("x", {1, 2});
+    model.floats("w", {2, 2}, {1, 2, 3, 4});
+    model.floats("b", {1, 2}, {10, 20});
+    OnnxNode gemm = model.node("Gemm", {"x", "w", "b"}, {"y"});
+    if (exotic) gemm.real("alpha", 2).integer("transB", 1).name("gemm");
+    model.output("y");
+    const std::vector<std::string> types = layer_types(imported(model));
+    CHECK((std::find(types.begin(), types.end(), "dense") != types.end()) == !exotic);
+    const std::vector<float> expected =
+        exotic ? std::vector<float>{16, 42} : std::vector<float>{17, 30};
+    CHECK(run(model, {{"x", floats({1, 2}, {1, 2})}}, "y") == expected);
+  }
+}
+
+TEST_CASE("onnx: softmax before operator set 13 works on a matrix") {
+  OnnxModel model(11);
+  model.input("x", {1, 2, 2});
+  model.node("Softmax", {"x"}, {"y"});
+  model.output("y");
+  const std::vector<float> y = run(model, {{"x", floats({0, 0, 0, 0}, {1, 2, 2})}}, "y");
+  CHECK(y == std::vector<float>{0.25f, 0.25f, 0.25f, 0.25f});
+}
+
+TEST_CASE("onnx: operands aligned at an axis in operator set 6") {
+  OnnxModel model(6, 3);
+  model.input("x", {1, 2, 2});
+  model.floats("b", {2}, {10, 20});
+  model.node("Add", {"x", "b"}, {"y"}).integer("broadcast", 1).integer("axis", 1);
+  model.output("y");
+  const std::vector<float> y = run(model, {{"x", floats({1, 2, 3, 4}, {1, 2, 2})}}, "y");
+  CHECK(y == std::vector<float>{11, 12, 23, 24});
+}
+
+TEST_CASE("onnx: functions of the model are expanded in place") {
+  OnnxModel model;
+  model.input("x", {2});
+  model.node("Scaled", {"x"}, {"y"}).domain("own").name("call").real("by", 3);
+  model.output("y");
+  model.proto.add_opset_import()->set_domain("own");
+  onnx::FunctionProto& function = *model.proto.add_functions();
+  function.set_name("Scaled");
+  function.set_domain("own");
+  function.add_input("a");
+  function.add_output("b");
+  function.add_attribute("by");
+  function.add_opset_import()->set_version(17);
+  add_node(function, "Constant", {}, {"factor"}).reference("value_float", "by", 1);
+  add_node(function, "Mul", {"a", "factor"}, {"b"});
+  const Graph graph = imported(model);
+  REQUIRE(graph.layers().size() == 1);
+  CHECK(graph.layers()[0].name == "call/Mul_1");
+  CHECK(run(model, {{"x", floats({1, 2}, {2})}}, "y") == std::vector<float>{3, 6});
+}
+
+TEST_CASE("onnx: a condition that follows from shapes picks its branch") {
+  OnnxModel model;
+  model.input("x", {2, 1});
+  model.int64s("one", {}, {1});
+  model.node("Shape", {"x"}, {"shape"});
+  model.node("Gather", {"shape", "one"}, {"columns"});
+  model.node("Equal", {"columns", "one"}, {"single"});
+  OnnxNode choice = model.node("If", {"single"}, {"y"});
+  onnx::GraphProto& yes = choice.graph("then_branch");
+  add_node(yes, "Neg", {"x"}, {"a"});
+  yes.add_output()->set_name("a");
+  onnx::GraphProto& no = choice.graph("else_branch");
+  add_node(no, "Relu", {"x"}, {"a"});
+  no.add_output()->set_name("a");
+  model.output("y");
+  CHECK(run(model, {{"x", floats({1, 2}, {2, 1})}}, "y") == std::vector<float>{-1, -2});
+}
+
+TEST_CASE("onnx: dropout's mask says that nothing is dropped") {
+  OnnxModel model(13);
+  model.input("x", {2});
+  model.node("Dropout", {"x"}, {"y", "mask"});
+  model.output("y");
+  model.output("mask");
+  const Graph graph = imported(model);
+  CHECK(graph.tensor(graph.outputs[1]).type == DataType::boolean);
+}
