@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "import/contained_file.h"
 #include "import/onnx/onnx_import.h"
+#include "passes/pass.h"
 #include "softneuro/net.h"
 
 namespace softneuro {
@@ -28,12 +29,24 @@ Result<Graph> import_graph(std::span<const std::byte> bytes, const std::string& 
     return invalid_model("neither an ONNX model nor any other that can be imported");
   OnnxImportOptions onnx;
   onnx.allocator = options.allocator;
+  onnx.shapes = options.shapes;
   return import_onnx_memory(bytes, folder, onnx);
 }
 
 Result<Net> import_net(std::span<const std::byte> bytes, const std::string& folder,
                        const ImportOptions& options) {
   SN_ASSIGN_OR_RETURN(Graph graph, import_graph(bytes, folder, options));
+  PassOptions pass_options;
+  pass_options.disabled = options.disabled_passes;
+  pass_options.allocator = options.allocator;
+  std::vector<PassReport> reports;
+  SN_ASSIGN_OR_RETURN(const Registry registry, make_builtin_registry());
+  SN_RETURN_IF_ERROR(run_passes(graph, registry, pass_options, &reports));
+  for (const PassReport& report : reports)
+    if (options.log)
+      options.log(LogLevel::debug, fmt::format("pass {}: {} changes, {} to {} layers, {} µs",
+                                               report.name, report.changes, report.layers_before,
+                                               report.layers_after, report.microseconds));
   return Net::from_graph(std::move(graph), options);
 }
 

@@ -102,13 +102,26 @@ Result<std::string> compare_output(const Json& model, const Json& data, const Js
   return std::string();
 }
 
-Status run_data(const Net& net, const Json& model, const Json& data, const fs::path& folder) {
+Result<NamedTensors> read_inputs(const Json& data, const fs::path& folder) {
   NamedTensors inputs;
   for (const Json& input : data.at("inputs")) {
     SN_ASSIGN_OR_RETURN(Tensor tensor,
                         read_npy((folder / input.at("file").get<std::string>()).string()));
     inputs[input.at("name").get<std::string>()] = std::move(tensor);
   }
+  return inputs;
+}
+
+// A model whose control flow depends on sizes is imported for those of each data set.
+Result<Net> import_for(const std::string& path, const NamedTensors& inputs, ImportOptions options) {
+  Result<Net> net = Net::import(path, options);
+  if (net.ok() || net.status().code() != StatusCode::unsupported) return net;
+  for (const auto& [name, tensor] : inputs) options.shapes[name] = tensor.shape();
+  return Net::import(path, options);
+}
+
+Status run_data(const Net& net, const Json& model, const Json& data, const fs::path& folder,
+                const NamedTensors& inputs) {
   Result<NamedTensors> results = net.run(inputs);
   if (!results.ok()) return results.status();
   for (const Json& output : data.at("outputs"))
@@ -121,10 +134,12 @@ Status run_model(const fs::path& folder, int threads) {
   const Json model = Json::parse(file);
   ImportOptions options;
   options.threads = threads;
-  SN_ASSIGN_OR_RETURN(const Net net, Net::import((folder / "model.onnx").string(), options));
   for (const Json& data : model.at("data")) {
     const std::string name = data.at("data");
-    Status status = run_data(net, model, data, folder / name);
+    SN_ASSIGN_OR_RETURN(const NamedTensors inputs, read_inputs(data, folder / name));
+    SN_ASSIGN_OR_RETURN(const Net net,
+                        import_for((folder / "model.onnx").string(), inputs, options));
+    Status status = run_data(net, model, data, folder / name, inputs);
     if (!status.ok()) return std::move(status).with_context(name);
   }
   return {};

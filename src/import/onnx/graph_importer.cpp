@@ -258,6 +258,7 @@ Status GraphImporter::run() {
   for (TensorProto& tensor : *model_.mutable_graph()->mutable_initializer())
     delete tensor.release_raw_data();
   SN_RETURN_IF_ERROR(import_inputs(scope));
+  SN_RETURN_IF_ERROR(fix_input_shapes());
   SN_RETURN_IF_ERROR(import_nodes(graph.node(), scope));
   return import_outputs(scope);
 }
@@ -306,6 +307,35 @@ Status GraphImporter::import_inputs(Scope& scope) {
     graph_.tensor(id).type = def->type;
     graph_.tensor(id).shape = def->shape;
   }
+  return {};
+}
+
+Status GraphImporter::fix_input_shapes() {
+  std::map<std::string, std::int64_t> symbols;
+  for (const auto& [name, shape] : options_.shapes) {
+    const TensorId id = graph_.find_tensor(name);
+    if (id == kNoTensor || !graph_.is_input(id))
+      return make_error(StatusCode::not_found, "the model has no input '{}' to give a shape to",
+                        name);
+    DynamicShape& declared = graph_.tensor(id).shape;
+    bool fits = !declared.ranked() || declared.rank() == shape.rank();
+    for (int i = 0; fits && declared.ranked() && i < shape.rank(); ++i) {
+      fits = !declared[i].known() || declared[i].value == shape[i];
+      if (declared[i].known() || declared[i].symbol.empty()) continue;
+      const auto [known, is_new] = symbols.emplace(declared[i].symbol, shape[i]);
+      if (!is_new && known->second != shape[i])
+        return invalid_argument("the shapes given for the inputs say {} and {} for '{}'",
+                                known->second, shape[i], declared[i].symbol);
+    }
+    if (!fits || shape.elements() < 0)
+      return invalid_argument("input '{}' has the shape {}: {} does not fit", name, declared.str(),
+                              shape.str());
+    declared = DynamicShape(shape);
+  }
+  for (const TensorId id : graph_.inputs)
+    for (Dim& dim : graph_.tensor(id).shape.dims())
+      if (const auto known = symbols.find(dim.symbol); !dim.known() && known != symbols.end())
+        dim = Dim(known->second);
   return {};
 }
 

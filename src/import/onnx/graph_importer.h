@@ -76,6 +76,8 @@ class GraphImporter {
       const google::protobuf::RepeatedPtrField<OperatorSetIdProto>& opsets) const;
   Status import_initializers(const GraphProto& graph, Scope& scope);
   Status import_inputs(Scope& scope);
+  // Fills in the sizes that the options give.
+  Status fix_input_shapes();
   Status import_outputs(Scope& scope);
   Status import_node(const NodeProto& proto, int index, Scope& scope);
   Status import_call(const NodeProto& proto, const FunctionProto& function,

@@ -3,12 +3,14 @@
 // Reads models of IR version 3 to 14 and operator sets 6 to 28 of the default domain. Nothing of
 // the file is trusted: sizes, counts, references and paths are verified before anything is made of
 // them, and what cannot be imported is refused with a message that names node and operator.
-// Control flow is imported where its condition is a constant; other loops and branches, sequences,
-// optionals and texts are refused.
+// A branch is imported where its condition follows from constants and shapes; other control flow,
+// sequences, optionals and texts are refused.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +25,9 @@ struct OnnxImportOptions {
   Allocator* allocator = nullptr;  // null: default_allocator()
   // False: models that keep weights in files beside them are refused.
   bool external_data = true;
+  // Sizes of inputs that the model leaves open: input name → shape. Where an input's dimension
+  // carries a symbol, other inputs with that symbol get the size as well.
+  std::map<std::string, Shape, std::less<>> shapes;
   // Sparse constants that would together be larger than this as dense tensors are refused: a file
   // of some bytes may claim any size.
   std::int64_t max_sparse_bytes = std::int64_t{256} << 20;
