@@ -1,0 +1,143 @@
+// Imports the bundled trained model, names the shape in a picture, and measures accuracy and time
+// over the bundled test images. `scripts/demo` runs it.
+//
+//   softneuro_demo MODEL_FOLDER [PICTURE.png]
+#include <png.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "softneuro/softneuro.h"
+
+namespace sn = softneuro;
+
+namespace {
+
+constexpr int kSize = 32;  // the model's pictures are 32 × 32
+constexpr std::size_t kPixels = kSize * kSize;
+constexpr std::size_t kBytes = 3 * kPixels;
+
+// The model takes RGB planes, 0 to 1.
+using Picture = std::vector<float>;
+
+std::vector<char> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error("cannot open " + path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The data of a .npy file of version 1, as in the model's folder: a header, then plain bytes.
+std::vector<char> read_npy_data(const std::string& path) {
+  std::vector<char> bytes = read_file(path);
+  if (bytes.size() < 10 || std::memcmp(bytes.data(), "\x93NUMPY\x01", 7) != 0)
+    throw std::runtime_error(path + " is no .npy file of version 1");
+  const std::size_t header =
+      static_cast<unsigned char>(bytes[8]) + 256u * static_cast<unsigned char>(bytes[9]);
+  bytes.erase(bytes.begin(),
+              bytes.begin() + static_cast<std::ptrdiff_t>(std::min(bytes.size(), 10 + header)));
+  return bytes;
+}
+
+Picture to_picture(const unsigned char* planes) {
+  Picture picture(kBytes);
+  for (std::size_t i = 0; i < kBytes; ++i) picture[i] = static_cast<float>(planes[i]) / 255;
+  return picture;
+}
+
+Picture read_png(const std::string& path) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  if (png_image_begin_read_from_file(&image, path.c_str()) == 0)
+    throw std::runtime_error(path + ": " + image.message);
+  image.format = PNG_FORMAT_RGB;
+  if (image.width != kSize || image.height != kSize)
+    throw std::runtime_error(path + ": the model takes pictures of 32 x 32");
+  std::vector<unsigned char> rgb(kBytes);
+  if (png_image_finish_read(&image, nullptr, rgb.data(), 0, nullptr) == 0)
+    throw std::runtime_error(path + ": " + image.message);
+  std::vector<unsigned char> planes(kBytes);
+  for (std::size_t pixel = 0; pixel < kPixels; ++pixel)
+    for (std::size_t c = 0; c < 3; ++c) planes[c * kPixels + pixel] = rgb[3 * pixel + c];
+  return to_picture(planes.data());
+}
+
+std::vector<std::string> read_lines(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty()) lines.push_back(line);
+  if (lines.empty()) throw std::runtime_error("cannot read " + path);
+  return lines;
+}
+
+// One picture in, the probability of each class out. Borrows the pictures, allocates nothing.
+std::span<const float> classify(sn::Session& session, Picture& picture, sn::Tensor& probabilities) {
+  const sn::Tensor input = sn::Tensor::borrow_const(sn::DataType::float32, {1, 3, kSize, kSize},
+                                                    picture.data(), picture.size() * sizeof(float))
+                               .value();
+  if (const sn::Status status = session.run({&input, 1}, {&probabilities, 1}); !status.ok())
+    throw sn::StatusError(status);
+  return probabilities.values<float>();
+}
+
+std::size_t best(std::span<const float> values) {
+  return static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+}
+
+void run(const std::string& folder, const std::string& picture_path) {
+  const std::vector<std::string> classes = read_lines(folder + "/classes.txt");
+  const sn::Net net = sn::Net::import(folder + "/shapes.onnx").value();
+  sn::Session session =
+      sn::Session::create(net.plan({{"image", {1, 3, kSize, kSize}}}).value()).value();
+  sn::Tensor probabilities;
+
+  Picture picture = read_png(picture_path);
+  const auto answer = classify(session, picture, probabilities);
+  const std::size_t top = best(answer);
+  std::printf("%s: %s (%.1f %%)\n", picture_path.c_str(), classes.at(top).c_str(),
+              100.0 * static_cast<double>(answer[top]));
+
+  const std::vector<char> images = read_npy_data(folder + "/test_images.npy");
+  const std::vector<char> labels = read_npy_data(folder + "/test_labels.npy");
+  const std::size_t count = std::min(images.size() / kBytes, labels.size() / sizeof(std::int64_t));
+  std::size_t right = 0;
+  std::vector<double> microseconds;
+  for (std::size_t i = 0; i < count; ++i) {
+    Picture image = to_picture(reinterpret_cast<const unsigned char*>(&images[i * kBytes]));
+    std::int64_t label = 0;
+    std::memcpy(&label, &labels[i * sizeof label], sizeof label);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto values = classify(session, image, probabilities);
+    microseconds.push_back(
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin)
+            .count());
+    if (best(values) == static_cast<std::size_t>(label)) ++right;
+  }
+  std::nth_element(microseconds.begin(), microseconds.begin() + microseconds.size() / 2,
+                   microseconds.end());
+  std::printf("%zu of %zu test images right: %.2f %%, %.0f µs an image (median)\n", right, count,
+              100.0 * static_cast<double>(right) / static_cast<double>(count),
+              microseconds[microseconds.size() / 2]);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2 || argc > 3) {
+    std::fprintf(stderr, "usage: softneuro_demo MODEL_FOLDER [PICTURE.png]\n");
+    return 2;
+  }
+  try {
+    const std::string folder = argv[1];
+    run(folder, argc > 2 ? argv[2] : folder + "/example.png");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "softneuro_demo: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
