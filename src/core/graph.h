@@ -47,7 +47,7 @@ struct PostOp {
   bool swapped = false;
 
   bool operator==(const PostOp&) const = default;
-  std::string str() const;  // "relu", "add(in3)", "clip(0,6)"
+  SN_INTREE std::string str() const;  // "relu", "add(in3)", "clip(0,6)"
 };
 
 class Graph;
