@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/element.h"
 #include "core/isa_variants.h"
 #include "core/parallel.h"
 #include "core/reduction.h"
@@ -107,7 +108,22 @@ class DirectReduceKernel final : public Kernel {
       std::copy_n(y + first, width, largest);
       fold(Fold::exp_sum, x, y + first, width);
     }
-    for (std::int64_t i = 0; i < width; ++i) y[first + i] = finish(y[first + i], largest[i]);
+    for (std::int64_t i = 0; i < width; ++i)
+      y[first + i] =
+          op_ == ReduceOp::l2 ? root(y[first + i], x + i) : finish(y[first + i], largest[i]);
+  }
+
+  // √Σ x². Where squares may have left the range of float32, summed again in double.
+  float root(float squares, const float* x) const noexcept {
+    if (squares > 1e-30f && squares < 1e37f) return std::sqrt(squares);
+    double sum = 0;
+    Shape index = plan_.gone;
+    for (int d = 0; d < index.rank(); ++d) index[d] = 0;
+    if (addends_ > 0) do {
+        const double v = static_cast<double>(x[offset_of(index, plan_.gone_strides)]);
+        sum += v * v;
+      } while (next_index(index, plan_.gone));
+    return static_cast<float>(std::sqrt(sum));
   }
 
   void fold(Fold fold, const float* x, float* y, std::int64_t width) const noexcept {
@@ -121,8 +137,6 @@ class DirectReduceKernel final : public Kernel {
     switch (op_) {
       case ReduceOp::mean:
         return folded / static_cast<float>(addends_);
-      case ReduceOp::l2:
-        return std::sqrt(folded);
       case ReduceOp::log_sum:
         return std::log(folded);
       case ReduceOp::log_sum_exp:
