@@ -103,9 +103,9 @@ void add_forms(ProblemSet& set) {
       unary(set, op, type, alpha, beta).input({3, 5, 7}, normal(2));
   }
   for (const std::int64_t size : {0, 1, 3, 7, 8, 9, 15, 16, 17, 4095, 4096, 4097, 20011})
-    for (const UnaryOp op : {UnaryOp::relu, UnaryOp::sigmoid})
+    for (const UnaryOp op : {UnaryOp::leaky_relu, UnaryOp::sigmoid})
       for (const DataType type : {DataType::float32, DataType::float16})
-        unary(set, op, type).input({size}, normal(2));
+        unary(set, op, type, 0.1).input({size}, normal(2));
   unary(set, UnaryOp::exp, DataType::float32).input({}, explicit_values({1}));
 }
 

@@ -56,22 +56,22 @@ class Reducer {
     };
     switch (op) {
       case ReduceOp::sum:
-        return fold(std::int64_t{0}, with(BinaryOp::add));
+        return fold_integers(0, with(BinaryOp::add));
       case ReduceOp::mean:
         return binary(BinaryOp::div, integer(ReduceOp::sum), count_);
       case ReduceOp::max:
-        return fold(load_integer(x_, base_), with(BinaryOp::max));
+        return fold_integers(load_integer(x_, base_), with(BinaryOp::max));
       case ReduceOp::min:
-        return fold(load_integer(x_, base_), with(BinaryOp::min));
+        return fold_integers(load_integer(x_, base_), with(BinaryOp::min));
       case ReduceOp::prod:
-        return fold(std::int64_t{1}, with(BinaryOp::mul));
+        return fold_integers(1, with(BinaryOp::mul));
       case ReduceOp::l1:
-        return fold(std::int64_t{0}, [&](std::int64_t r, std::int64_t v) {
+        return fold_integers(0, [&](std::int64_t r, std::int64_t v) {
           return apply_integer(BinaryOp::add, r,
                                !wide && v < 0 ? apply_integer(BinaryOp::sub, 0, v) : v);
         });
       default:  // sum_square
-        return fold(std::int64_t{0}, [](std::int64_t r, std::int64_t v) {
+        return fold_integers(0, [](std::int64_t r, std::int64_t v) {
           return apply_integer(BinaryOp::add, r, apply_integer(BinaryOp::mul, v, v));
         });
     }
@@ -81,19 +81,23 @@ class Reducer {
 
  private:
   // result = f(result, element) over all elements, in order.
-  template <class T, class F>
-  T fold(T result, F f) const {
-    if (count_ == 0) return result;
+  template <class F>
+  double fold(double result, F f) const {
+    for_each([&](std::int64_t at) { result = f(result, load(x_, at)); });
+    return result;
+  }
+  template <class F>
+  std::int64_t fold_integers(std::int64_t result, F f) const {
+    for_each([&](std::int64_t at) { result = f(result, load_integer(x_, at)); });
+    return result;
+  }
+  template <class F>
+  void for_each(F f) const {
+    if (count_ == 0) return;
     Shape index = plan_.gone;
     for (int d = 0; d < index.rank(); ++d) index[d] = 0;
-    do {
-      const std::int64_t at = base_ + offset_of(index, plan_.gone_strides);
-      if constexpr (std::is_same_v<T, double>)
-        result = f(result, load(x_, at));
-      else
-        result = f(result, load_integer(x_, at));
-    } while (next_index(index, plan_.gone));
-    return result;
+    do f(base_ + offset_of(index, plan_.gone_strides));
+    while (next_index(index, plan_.gone));
   }
 
   const TensorView& x_;
