@@ -83,6 +83,10 @@ set(SOFTNEURO_SANITIZE_OPTIONS "")
 if(SOFTNEURO_SANITIZE)
   set(SOFTNEURO_SANITIZE_OPTIONS
       -fsanitize=${SOFTNEURO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC's manual warns of false alarms from this one under sanitizers.
+    list(APPEND SOFTNEURO_WARNINGS -Wno-maybe-uninitialized)
+  endif()
   if(SOFTNEURO_SANITIZE MATCHES "address.*undefined")
     # These two guard every access and double the compiler's time. Beside the address sanitizer,
     # which stops at null by itself, the preset ubsan is the place for them.
