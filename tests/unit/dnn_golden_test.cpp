@@ -1,0 +1,122 @@
+// Files written by earlier versions keep loading, to the same graph and the same answers.
+//
+// tests/data/golden_vN.dnn is written once, when format N is new:
+//   softneuro_tests "[.make_golden]"
+// and never again: what fails here is the reader, or a layer type that has changed its meaning.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "core/dnn_file.h"
+#include "support/graph_compare.h"
+#include "support/skip.h"
+
+using namespace softneuro;
+
+namespace {
+
+std::string golden_path() {
+  return test::source_dir() + "/tests/data/golden_v1.dnn";
+}
+
+// Small multiples of 1/8 that any machine computes with exactly.
+Tensor weights(const Shape& shape, int seed) {
+  Tensor tensor = Tensor::create(DataType::float32, shape).value();
+  for (float& value : tensor.mutable_values<float>()) {
+    seed = (seed * 1103 + 377) % 65521;
+    value = static_cast<float>(seed % 33 - 16) / 8;
+  }
+  return tensor;
+}
+
+class Builder {
+ public:
+  TensorId input(const char* name, DynamicShape shape) {
+    const TensorId id = graph.add_tensor({.name = name, .type = DataType::float32, .shape = shape});
+    graph.inputs.push_back(id);
+    return id;
+  }
+  Layer& layer(const char* type, const char* name, std::vector<TensorId> inputs) {
+    const LayerType* const known = builtin_layer_types().find(type);
+    REQUIRE(known != nullptr);
+    const TensorId output = graph.add_tensor({.name = std::string(name) + "_out"});
+    last = output;
+    return graph.add_layer(*known, name, std::move(inputs), {output});
+  }
+  Graph graph;
+  TensorId last = kNoTensor;
+};
+
+// image [n,2,6,6] → conv + bias + relu, + a residual sum → pool → dense → log-softmax
+Graph golden_graph() {
+  Builder b;
+  b.graph.name = "golden 1 – größer";
+  b.graph.applied_passes = {"fold_constants/1", "fuse_post_ops/2"};
+  const TensorId image = b.input("image", {Dim("n"), Dim(2), Dim(6), Dim(6)});
+  const TensorId bias = b.graph.add_constant("bias", weights(Shape{3}, 1));
+  const TensorId w = b.graph.add_constant("conv_w", weights(Shape{3, 2, 3, 3}, 2));
+  const TensorId scale = b.graph.add_constant("scale", weights(Shape{3, 1, 1}, 3));
+  Layer& conv = b.layer("conv2", "conv", {image, w, bias});
+  conv.params.set("pads", std::vector<std::int64_t>{1, 1, 1, 1});
+  conv.params.set("strides", std::vector<std::int64_t>{1, 1});
+  conv.sources = {"Conv_0", "Relu_1", "Mul_2"};
+  conv.inputs.push_back(scale);
+  PostOp relu, mul;
+  relu.unary = UnaryOp::clip;
+  relu.alpha = 0;
+  relu.beta = 6;
+  mul.kind = PostOp::Kind::binary;
+  mul.binary = BinaryOp::mul;
+  mul.input = 3;
+  mul.swapped = true;
+  conv.post_ops = {relu, mul};
+  const TensorId conv_out = b.last;
+  Quantization q;
+  q.axis = 1;
+  q.scales = {0.5f, 0.25f, 2.0f};
+  q.zero_points = {0, -3, 7};
+  b.graph.tensor(conv_out).quantization = q;
+
+  Layer& pool = b.layer("max_pool2", "pool", {conv_out});
+  pool.params.set("kernel", std::vector<std::int64_t>{2, 2});
+  pool.params.set("strides", std::vector<std::int64_t>{2, 2});
+  const TensorId pooled = b.last;
+  b.layer("flatten", "flat", {pooled});
+  const TensorId flat = b.last;
+  const TensorId dense_w = b.graph.add_constant("dense_w", weights(Shape{27, 4}, 4));
+  b.layer("dense", "dense", {flat, dense_w, b.graph.add_constant("none", weights(Shape{4}, 5))});
+  Layer& softmax = b.layer("softmax", "softmax", {b.last});
+  softmax.params.set("log", std::int64_t{1});
+  b.graph.outputs = {b.last, pooled};
+  b.graph.set_next_layer_id(40);
+  for (Layer& layer : b.graph.layers()) REQUIRE(layer.type->check_params(layer.params).ok());
+  REQUIRE(b.graph.verify(builtin_layer_types()).message() == "");
+  REQUIRE(b.graph.infer_shapes().message() == "");
+  return b.graph;
+}
+
+std::vector<float> answer(const Net& net) {
+  const NamedTensors outputs = net.run({{"image", weights(Shape{1, 2, 6, 6}, 9)}}).value();
+  const Tensor& scores = outputs.at("softmax_out");
+  const auto values = scores.values<float>();
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+TEST_CASE("dnn: write the golden file", "[.make_golden]") {
+  REQUIRE(save_dnn(golden_graph(), golden_path()).message() == "");
+  for (const float value : answer(Net::load(golden_path()).value())) WARN(value);
+}
+
+TEST_CASE("dnn: the golden file of format 1 loads to the same graph and answers") {
+  const Graph expected = golden_graph();
+  const Result<Graph> loaded = load_dnn(golden_path(), builtin_layer_types());
+  REQUIRE(loaded.status().message() == "");
+  REQUIRE(test::difference(expected, *loaded) == "");
+  const std::vector<float> scores = answer(Net::load(golden_path()).value());
+  const float known[] = {0, 0, 0, 0};
+  REQUIRE(scores.size() == std::size(known));
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    REQUIRE(scores[i] == Approx(known[i]).epsilon(1e-5).margin(1e-5));
+}
