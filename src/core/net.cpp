@@ -262,7 +262,10 @@ Result<NamedTensors> Net::run(const NamedTensors& inputs,
                                                      impl_->core->allocator()));
     }
     const std::vector<Tensor> before = outputs;
-    SN_RETURN_IF_ERROR(session.run(ordered, outputs));
+    if (Status status = session.run(ordered, outputs); !status.ok()) {
+      impl_->give_back(planned, std::move(session));  // an error leaves it usable
+      return status;
+    }
     NamedTensors named;
     for (std::size_t o = 0; o < infos.size(); ++o) {
       if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), infos[o].name) == wanted.end())

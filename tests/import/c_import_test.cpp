@@ -1,0 +1,104 @@
+// sn_net_import: a model file through the C API, and the same net as a .dnn file.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "softneuro/c_api.h"
+#include "support/skip.h"
+#include "support/temporary_folder.h"
+
+using softneuro::test::source_dir;
+
+namespace {
+
+std::vector<char> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Test image `index` of the bundled model, as its input wants it.
+std::vector<float> picture(std::size_t index) {
+  const std::vector<char> bytes = read_file(source_dir() + "/models/shapes/test_images.npy");
+  constexpr std::size_t kHeader = 128, kValues = 3 * 32 * 32;
+  REQUIRE(bytes.size() >= kHeader + (index + 1) * kValues);
+  std::vector<float> values;
+  for (std::size_t i = 0; i < kValues; ++i)
+    values.push_back(
+        static_cast<float>(static_cast<unsigned char>(bytes[kHeader + index * kValues + i])) / 255);
+  return values;
+}
+
+// Probabilities that `net` gives for a picture.
+std::vector<float> run(const sn_net* net, std::vector<float> values) {
+  sn_tensor input = SN_TENSOR_INIT, output = SN_TENSOR_INIT;
+  input.data_type = SN_FLOAT32;
+  input.rank = 4;
+  const std::int64_t dims[] = {1, 3, 32, 32};
+  std::copy(std::begin(dims), std::end(dims), input.dims);
+  input.data = values.data();
+  input.bytes = values.size() * sizeof(float);
+  sn_result* result = nullptr;
+  const sn_status status = sn_net_run(net, &input, 1, &result);
+  INFO(sn_last_error());
+  REQUIRE(status == SN_OK);
+  REQUIRE(sn_result_get(result, 0, &output) == SN_OK);
+  const auto* const data = static_cast<const float*>(output.data);
+  const std::vector<float> scores(data, data + output.bytes / sizeof(float));
+  sn_result_free(result);
+  return scores;
+}
+
+}  // namespace
+
+TEST_CASE("c api: import a model, save it, load it: the same answers") {
+  const std::string path = source_dir() + "/models/shapes/shapes.onnx";
+  sn_net* net = nullptr;
+  const sn_status status = sn_net_import(path.c_str(), nullptr, &net);
+  INFO(sn_last_error());
+  REQUIRE(status == SN_OK);
+  const std::vector<float> expected = run(net, picture(4));
+  REQUIRE(expected.size() == 10);
+  REQUIRE(expected[3] > 0.9f);  // a star
+
+  const softneuro::test::TemporaryFolder folder;
+  const std::string saved = folder.file("shapes.dnn");
+  REQUIRE(sn_net_save(net, saved.c_str()) == SN_OK);
+  sn_net_free(net);
+  REQUIRE(sn_net_load(saved.c_str(), nullptr, &net) == SN_OK);
+  REQUIRE(run(net, picture(4)) == expected);
+  sn_net_free(net);
+
+  const std::vector<char> bytes = read_file(path);
+  REQUIRE(sn_net_import_memory(bytes.data(), bytes.size(), nullptr, nullptr, &net) == SN_OK);
+  REQUIRE(run(net, picture(4)) == expected);
+  sn_net_free(net);
+}
+
+TEST_CASE("c api: the bundled .dnn file is the bundled model") {
+  sn_net* net = nullptr;
+  sn_net* model = nullptr;
+  const std::string folder = source_dir() + "/models/shapes/";
+  REQUIRE(sn_net_load((folder + "shapes.dnn").c_str(), nullptr, &net) == SN_OK);
+  REQUIRE(sn_net_import((folder + "shapes.onnx").c_str(), nullptr, &model) == SN_OK);
+  for (const std::size_t index : {0u, 4u, 99u}) {
+    const std::vector<float> a = run(net, picture(index)), b = run(model, picture(index));
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) REQUIRE(a[i] == Approx(b[i]).margin(1e-5));
+  }
+  sn_net_free(net);
+  sn_net_free(model);
+}
+
+TEST_CASE("c api: what cannot be imported is refused") {
+  sn_net* net = nullptr;
+  REQUIRE(sn_net_import("none.onnx", nullptr, &net) == SN_NOT_FOUND);
+  REQUIRE(net == nullptr);
+  REQUIRE(sn_net_import(nullptr, nullptr, &net) == SN_INVALID_ARGUMENT);
+  REQUIRE(sn_net_import("a", nullptr, nullptr) == SN_INVALID_ARGUMENT);
+  REQUIRE(sn_net_import_memory(nullptr, 3, nullptr, nullptr, &net) == SN_INVALID_ARGUMENT);
+  REQUIRE(sn_net_import_memory("abc", 3, nullptr, nullptr, &net) == SN_INVALID_MODEL);
+  REQUIRE(sn_net_import_memory("abc", 3, nullptr, nullptr, nullptr) == SN_INVALID_ARGUMENT);
+}
