@@ -41,7 +41,8 @@ SN_INTREE void pack_a(const MatrixView& a, std::int64_t rows, std::int64_t k,
 SN_INTREE void pack_b(const MatrixView& b, std::int64_t k, std::int64_t columns,
                       float* packed) noexcept;
 
-// One product on the calling thread. Which element is summed in which order depends on k alone.
+// One product on the calling thread. In which order an element's products are summed depends on k,
+// and on whether m is 1: never on the element's place.
 struct GemmTask {
   std::int64_t m = 0, n = 0, k = 0;
   // Panels as above: the next column of A lies a_column_stride floats further on, the next panel

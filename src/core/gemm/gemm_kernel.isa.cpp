@@ -50,15 +50,14 @@ struct Tile {
   bool accumulate;
 };
 
-// Few sums at a time would wait for each other: they are split by k modulo `splits`.
-constexpr int splits(int sums) {
-  return sums >= 8 ? 1 : sums >= 4 ? 2 : 4;
-}
+// A single row has too few sums at a time, which would wait for each other: they are split by k
+// modulo this. Narrow tiles at the edge of a larger product are not split for the same reason:
+// equal columns of B must give equal sums wherever they stand.
+constexpr int kRowSplits = 2;
 
 // C[Rows, V·kWidth] (+)= A · B.
-template <int Rows, int V>
+template <int Rows, int V, int kSplits>
 void multiply_tile(const Tile& t) noexcept {
-  constexpr int kSplits = splits(Rows * V);
   Vector sums[kSplits][Rows][V] = {};
   const float* a = t.a;
   const float* b = t.b;
@@ -95,20 +94,20 @@ void multiply_tile(const Tile& t) noexcept {
 using TileFunction = void (*)(const Tile&) noexcept;
 
 template <int V>
-TileFunction tile_of_rows(std::int64_t rows) noexcept {
-  constexpr TileFunction kByRows[] = {multiply_tile<1, V>, multiply_tile<2, V>,
-                                      multiply_tile<3, V>, multiply_tile<4, V>,
-                                      multiply_tile<5, V>, multiply_tile<6, V>};
+TileFunction tile_of_rows(std::int64_t rows, bool single_row) noexcept {
+  constexpr TileFunction kByRows[] = {multiply_tile<1, V, 1>, multiply_tile<2, V, 1>,
+                                      multiply_tile<3, V, 1>, multiply_tile<4, V, 1>,
+                                      multiply_tile<5, V, 1>, multiply_tile<6, V, 1>};
   static_assert(std::size(kByRows) == kRows);
-  return kByRows[rows - 1];
+  return single_row ? multiply_tile<1, V, kRowSplits> : kByRows[rows - 1];
 }
 
-TileFunction tile_function(std::int64_t rows, std::int64_t vectors) noexcept {
+TileFunction tile_function(std::int64_t rows, std::int64_t vectors, bool single_row) noexcept {
   if constexpr (kVectors > 2) {
-    if (vectors == 4) return tile_of_rows<4>(rows);
-    if (vectors == 3) return tile_of_rows<3>(rows);
+    if (vectors == 4) return tile_of_rows<4>(rows, single_row);
+    if (vectors == 3) return tile_of_rows<3>(rows, single_row);
   }
-  return vectors == 2 ? tile_of_rows<2>(rows) : tile_of_rows<1>(rows);
+  return vectors == 2 ? tile_of_rows<2>(rows, single_row) : tile_of_rows<1>(rows, single_row);
 }
 
 // A tile whose last vector reaches beyond C: computed apart, then copied as far as it is wanted.
@@ -145,7 +144,7 @@ void multiply_columns(const GemmTask& task, std::int64_t j, std::int64_t columns
     const std::int64_t rows = std::min(kGemmRows, task.m - i);
     tile.a = task.a + i / kGemmRows * task.a_panel_stride + k0 * task.a_column_stride;
     tile.c = task.c + i * task.c_row_stride + j;
-    const TileFunction function = tile_function(rows, vectors);
+    const TileFunction function = tile_function(rows, vectors, task.m == 1);
     if (columns % kWidth == 0)
       function(tile);
     else
