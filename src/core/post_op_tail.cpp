@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/float_rows.h"
 #include "core/parallel.h"
 #include "core/post_ops.h"
 
@@ -48,10 +49,11 @@ class PostOpTail final : public Kernel {
     parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
       const std::int64_t offset = piece * kPiece;
       const std::int64_t count = std::min(kPiece, elements_ - offset);
-      if (fast_)
-        program_.apply(context.inputs(), output.as_mutable<float>() + offset, offset, count);
-      else
-        program_.apply_any(context.inputs(), output, offset, count);
+      if (!fast_) return program_.apply_any(context.inputs(), output, offset, count);
+      alignas(64) float buffer[kPiece];
+      const float* results = read_floats(output.data, output.type, offset, count, buffer);
+      program_.apply(context.inputs(), const_cast<float*>(results), offset, count);
+      write_floats(output.data, output.type, offset, count, results);
     });
     return {};
   }
@@ -83,9 +85,9 @@ Result<std::unique_ptr<Kernel>> make_post_op_tail(std::unique_ptr<Kernel> base,
   const std::int64_t elements = stored_elements(output.shape, output.layout);
   int in_place = base->in_place_input();
   if (!post_ops_allow_in_place(problem, in_place)) in_place = -1;
-  return std::unique_ptr<Kernel>(
-      std::make_unique<PostOpTail>(std::move(base), std::move(program), problem.own_inputs,
-                                   elements, PostOpProgram::supports(problem).ok(), in_place));
+  return std::unique_ptr<Kernel>(std::make_unique<PostOpTail>(
+      std::move(base), std::move(program), problem.own_inputs, elements,
+      PostOpProgram::supports_in_float32(problem).ok(), in_place));
 }
 
 }  // namespace softneuro

@@ -5,10 +5,13 @@
 
 #include "core/element.h"
 #include "core/error.h"
-#include "core/span_ops.h"
+#include "core/float_rows.h"
 
 namespace softneuro {
 namespace {
+
+// Elements of a 16-bit operand that are converted at a time.
+constexpr std::int64_t kConverted = 512;
 
 // `spec`'s value (plain, constant) with its channels padded with zeros to `channels`.
 Result<Tensor> pad_channels(const TensorSpec& spec, int axis, std::int64_t channels) {
@@ -45,30 +48,30 @@ std::uint64_t apply_one(const PostOp& op, std::uint64_t y, std::uint64_t x) noex
 
 }  // namespace
 
-Applicability PostOpProgram::supports(const Problem& problem) {
+Applicability PostOpProgram::supports(const Problem& problem, bool (*takes)(DataType)) {
   if (problem.post_ops.empty()) return Applicability::yes();
-  if (problem.outputs[0].type != DataType::float32)
-    return Applicability::no("post-ops on an output that is not float32");
-  return supports_in_float32(problem);
-}
-
-Applicability PostOpProgram::supports_in_float32(const Problem& problem) {
-  const DataType type = problem.outputs[0].type;
-  if (!problem.post_ops.empty() && type != DataType::float32 && type != DataType::float16 &&
-      type != DataType::bfloat16)
-    return Applicability::no("post-ops on an output that is not held in float32");
+  const TensorSpec& output = problem.outputs[0];
+  if (!takes(output.type))
+    return Applicability::no(fmt::format("post-ops on {}", to_string(output.type)));
   for (const PostOp& op : problem.post_ops) {
     if (op.kind == PostOp::Kind::unary ? !is_span_op(op.unary) : !is_span_op(op.binary))
-      return Applicability::no("post-op " + op.str() + " does not work on float32");
+      return Applicability::no("post-op " + op.str() + " does not work on real numbers");
     if (op.kind == PostOp::Kind::unary) continue;
     const TensorSpec& operand = problem.inputs[op.input];
-    if (operand.type != DataType::float32)
-      return Applicability::no("the operand of post-op " + op.str() + " is not float32");
-    if (operand.layout != problem.outputs[0].layout &&
-        !(operand.layout == Layout::plain && operand.constant))
+    if (!takes(operand.type))
+      return Applicability::no("the operand of post-op " + op.str() + " is " +
+                               to_string(operand.type));
+    if (operand.layout != output.layout && !(operand.layout == Layout::plain && operand.constant))
       return Applicability::no("the operand of post-op " + op.str() + " has another layout");
   }
   return Applicability::yes();
+}
+
+Applicability PostOpProgram::supports(const Problem& problem) {
+  return supports(problem, [](DataType type) { return type == DataType::float32; });
+}
+Applicability PostOpProgram::supports_in_float32(const Problem& problem) {
+  return supports(problem, is_float_row_type);
 }
 
 Result<PostOpProgram::Step> PostOpProgram::make_step(const Problem& problem, const PostOp& op) {
@@ -116,13 +119,9 @@ Result<PostOpProgram> PostOpProgram::create(const Problem& problem) {
 
 void PostOpProgram::apply_binary(const Step& step, std::span<const TensorView> inputs, float* data,
                                  std::int64_t offset, std::int64_t count) const noexcept {
-  const float* operand = step.padded.empty() ? inputs[step.op.input].as<float>()
-                                             : static_cast<const float*>(step.padded.data());
   const BroadcastWalk& walk = step.walk;
   const bool swapped = step.op.swapped;
-  walk.for_blocks(offset, count, [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
-    float* y = data + (first - offset);
-    const float* x = operand + walk.at(0, first);
+  const auto combine = [&](float* y, const float* x, std::int64_t rows, std::int64_t columns) {
     BinarySpan span;
     span.y = y;
     span.rows = rows;
@@ -133,6 +132,22 @@ void PostOpProgram::apply_binary(const Step& step, std::span<const TensorView> i
     (swapped ? span.a_row_stride : span.b_row_stride) = walk.row_stride(0);
     (swapped ? span.a_is_row_constant : span.b_is_row_constant) = walk.is_row_constant(0);
     span_ops().binary(step.op.binary, span);
+  };
+  const DataType type = inputs[step.op.input].type;
+  const void* operand = step.padded.empty() ? inputs[step.op.input].data : step.padded.data();
+  walk.for_blocks(offset, count, [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
+    float* y = data + (first - offset);
+    if (type == DataType::float32)
+      return combine(y, static_cast<const float*>(operand) + walk.at(0, first), rows, columns);
+    float buffer[kConverted];
+    const std::int64_t width = std::min(kConverted, columns);
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < columns; c += width) {
+        const std::int64_t piece = std::min(width, columns - c), at = r * columns + c;
+        const float* x = read_floats(operand, type, walk.at(0, first + at),
+                                     walk.is_row_constant(0) ? 1 : piece, buffer);
+        combine(y + at, x, 1, piece);
+      }
   });
 }
 

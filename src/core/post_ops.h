@@ -19,11 +19,12 @@ class SN_INTREE PostOpProgram {
   // For Routine::supports_post_ops: output 0 and all operands are float32, and the operands'
   // layouts and functions are such that apply() can be used.
   static Applicability supports(const Problem& problem);
-  // The same where output 0 may also be float16 or bfloat16: the routine has float32 tiles, to
-  // which apply() is put before they are rounded.
+  // The same where output 0 and operands may also be float16 or bfloat16: the routine has float32
+  // tiles, to which apply() is put before they are rounded.
   static Applicability supports_in_float32(const Problem& problem);
-  // For any data types; apply() may be used if supports(problem). out_of_memory, or unsupported
-  // where operands have a layout that is neither the output's nor that of a plain constant.
+  // For any data types; apply() may be used if one of the above says so. out_of_memory, or
+  // unsupported where operands have a layout that is neither the output's nor that of a plain
+  // constant.
   static Result<PostOpProgram> create(const Problem& problem);
 
   bool empty() const noexcept { return steps_.empty(); }
@@ -47,6 +48,7 @@ class SN_INTREE PostOpProgram {
     Tensor padded;       // stands for a constant operand whose channels had to be padded
   };
 
+  static Applicability supports(const Problem& problem, bool (*takes)(DataType));
   static Result<Step> make_step(const Problem& problem, const PostOp& op);
   void apply_binary(const Step& step, std::span<const TensorView> inputs, float* data,
                     std::int64_t offset, std::int64_t count) const noexcept;

@@ -84,28 +84,34 @@ class DirectBinaryKernel final : public Kernel {
 
   // Row by row through float32 buffers.
   void run_converted(Context& context, std::int64_t offset, std::int64_t count) const noexcept {
+    walk_.for_blocks(offset, count,
+                     [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
+                       for (std::int64_t r = 0; r < rows; ++r)
+                         run_row(context, first + r * columns, columns);
+                     });
+  }
+
+  void run_row(Context& context, std::int64_t first, std::int64_t columns) const noexcept {
     const TensorView& output = context.output(0);
     alignas(64) float a[kPiece], b[kPiece], y[kPiece];
-    const auto read = [&](int i, std::int64_t first, std::int64_t columns, float* buffer) {
+    const auto read = [&](int i, float* buffer) {
       const TensorView& operand = context.input(static_cast<std::size_t>(i));
       return read_floats(operand.data, operand.type, walk_.at(i, first),
                          walk_.is_row_constant(i) ? 1 : columns, buffer);
     };
-    walk_.for_blocks(offset, count,
-                     [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
-                       for (std::int64_t r = 0; r < rows; ++r, first += columns) {
-                         BinarySpan span;
-                         span.a = read(0, first, columns, a);
-                         span.b = read(1, first, columns, b);
-                         span.y = y;
-                         span.columns = columns;
-                         span.a_is_row_constant = walk_.is_row_constant(0);
-                         span.b_is_row_constant = walk_.is_row_constant(1);
-                         span_ops().binary(op_, span);
-                         padding_.clear(y, first, columns);
-                         write_floats(output.data, output.type, first, columns, y);
-                       }
-                     });
+    BinarySpan span;
+    span.a = read(0, a);
+    span.b = read(1, b);
+    span.y = y;
+    span.columns = columns;
+    span.a_is_row_constant = walk_.is_row_constant(0);
+    span.b_is_row_constant = walk_.is_row_constant(1);
+    span_ops().binary(op_, span);
+    if (program_.empty())
+      padding_.clear(y, first, columns);
+    else
+      program_.apply(context.inputs(), y, first, columns);
+    write_floats(output.data, output.type, first, columns, y);
   }
 
   BinaryOp op_;
@@ -138,7 +144,7 @@ class DirectBinary final : public Routine {
     return Applicability::yes();
   }
   bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
+    return PostOpProgram::supports_in_float32(problem).ok();
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {

@@ -67,7 +67,7 @@ class DirectUnary final : public Routine {
     return Applicability::yes();
   }
   bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
+    return PostOpProgram::supports_in_float32(problem).ok();
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
