@@ -41,12 +41,13 @@ SN_INTREE void pack_a(const MatrixView& a, std::int64_t rows, std::int64_t k,
 SN_INTREE void pack_b(const MatrixView& b, std::int64_t k, std::int64_t columns,
                       float* packed) noexcept;
 
-// One product on the calling thread. In which order an element's products are summed depends on k,
-// and on whether m is 1: never on the element's place.
+// One product on the calling thread. In which order an element is summed depends on k and on
+// whether A is packed, never on where it stands: equal rows and columns give equal results.
 struct GemmTask {
   std::int64_t m = 0, n = 0, k = 0;
   // Panels as above: the next column of A lies a_column_stride floats further on, the next panel
-  // a_panel_stride (packed: kGemmRows · k of the whole operand). A single row need not be packed.
+  // a_panel_stride (packed: kGemmRows · k of the whole operand). A single row (m = 1) need not be
+  // packed, and is faster as it is.
   const float* a = nullptr;
   std::int64_t a_column_stride = kGemmRows, a_panel_stride = 0;
   // Likewise. A row-major B whose n is a multiple of kGemmColumns need not be packed:

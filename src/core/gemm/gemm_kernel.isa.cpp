@@ -50,12 +50,7 @@ struct Tile {
   bool accumulate;
 };
 
-// A single row has too few sums at a time, which would wait for each other: they are split by k
-// modulo this. Narrow tiles at the edge of a larger product are not split for the same reason:
-// equal columns of B must give equal sums wherever they stand.
-constexpr int kRowSplits = 2;
-
-// C[Rows, V·kWidth] (+)= A · B.
+// C[Rows, V·kWidth] (+)= A · B. Sums are split by k modulo kSplits.
 template <int Rows, int V, int kSplits>
 void multiply_tile(const Tile& t) noexcept {
   Vector sums[kSplits][Rows][V] = {};
@@ -93,13 +88,18 @@ void multiply_tile(const Tile& t) noexcept {
 
 using TileFunction = void (*)(const Tile&) noexcept;
 
+// A single row has too few sums to keep the multipliers busy: they would wait for each other.
+constexpr int kSingleRowSplits = 8 / kVectors;
+
+// Rows of a taller matrix, the last ones included, are all summed alike: equal rows and columns
+// give equal results, wherever they stand.
 template <int V>
 TileFunction tile_of_rows(std::int64_t rows, bool single_row) noexcept {
   constexpr TileFunction kByRows[] = {multiply_tile<1, V, 1>, multiply_tile<2, V, 1>,
                                       multiply_tile<3, V, 1>, multiply_tile<4, V, 1>,
                                       multiply_tile<5, V, 1>, multiply_tile<6, V, 1>};
   static_assert(std::size(kByRows) == kRows);
-  return single_row ? multiply_tile<1, V, kRowSplits> : kByRows[rows - 1];
+  return single_row ? multiply_tile<1, V, kSingleRowSplits> : kByRows[rows - 1];
 }
 
 TileFunction tile_function(std::int64_t rows, std::int64_t vectors, bool single_row) noexcept {
@@ -144,7 +144,7 @@ void multiply_columns(const GemmTask& task, std::int64_t j, std::int64_t columns
     const std::int64_t rows = std::min(kGemmRows, task.m - i);
     tile.a = task.a + i / kGemmRows * task.a_panel_stride + k0 * task.a_column_stride;
     tile.c = task.c + i * task.c_row_stride + j;
-    const TileFunction function = tile_function(rows, vectors, task.m == 1);
+    const TileFunction function = tile_function(rows, vectors, task.a_column_stride != kGemmRows);
     if (columns % kWidth == 0)
       function(tile);
     else

@@ -74,6 +74,8 @@ class GemmMatmulKernel final : public Kernel {
         sides_{a, b},
         packed_{std::move(packed_a), std::move(packed_b)},
         post_ops_(std::move(post_ops)) {
+    row_ = packed_[0].empty() && g_.rows == 1 && g_.a_column == 1;
+    if (row_) sides_[0].packed_floats = 0;
     direct_ = packed_[1].empty() && g_.rows <= kGemmRows && g_.b_column == 1;
     if (direct_) sides_[1].packed_floats = kGemmColumns * g_.depth;  // of the last columns only
     std::int64_t floats = 0;                                         // packed for one product
@@ -92,7 +94,8 @@ class GemmMatmulKernel final : public Kernel {
     for (std::int64_t first = 0; first < batches; first += chunk_) {
       const std::int64_t count = std::min(chunk_, batches - first);
       for (const int side : {0, 1})
-        if (packed_[side].empty()) pack_chunk(context, side, first, count);
+        if (packed_[side].empty() && sides_[side].packed_floats > 0)
+          pack_chunk(context, side, first, count);
       multiply_chunk(context, first, count);
     }
     return {};
@@ -159,7 +162,12 @@ class GemmMatmulKernel final : public Kernel {
     task.b_panel_stride = kGemmColumns * g_.depth;
     task.c = context.output(0).as_mutable<float>() + at;
     task.c_row_stride = g_.columns;
-    if (g_.depth > 0) task.a = packed_matrix(context, 0, first, product) + row * g_.depth;
+    if (row_) {
+      task.a = context.input(0).as<float>() + offset(0, first + product);
+      task.a_column_stride = 1;
+    } else if (g_.depth > 0) {
+      task.a = packed_matrix(context, 0, first, product) + row * g_.depth;
+    }
     const std::int64_t direct =
         direct_ ? std::clamp<std::int64_t>(direct_columns() - column, 0, columns) : 0;
     if (direct > 0) {
@@ -186,7 +194,8 @@ class GemmMatmulKernel final : public Kernel {
   Side sides_[2];     // A, B
   Tensor packed_[2];  // of constant operands: all matrices of the operand; else empty
   PostOpProgram post_ops_;
-  bool direct_ = false;     // B is read where it lies
+  bool row_ = false;        // A is a row, read where it lies
+  bool direct_ = false;     // so is B
   std::int64_t chunk_ = 1;  // products at a time
   FloatRegions regions_;
   std::int64_t at_[2] = {};
