@@ -1,6 +1,6 @@
 // matmul cpu/gemm: batches of products, packed in chunks and multiplied in tiles. A constant
-// operand is packed beforehand, once for each of its own matrices. Where few rows meet a row-major
-// B, B is read where it lies. float32 only.
+// operand is packed beforehand, once for each of its own matrices. A single row is read where it
+// lies, and so is a row-major B that few rows meet. float32 only.
 #include <algorithm>
 
 #include "core/element.h"
