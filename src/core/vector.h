@@ -23,6 +23,7 @@ inline constexpr int kLanes = 4;
 
 using FloatV = float __attribute__((vector_size(4 * kLanes)));
 using IntV = std::int32_t __attribute__((vector_size(4 * kLanes)));
+using UnsignedV = std::uint32_t __attribute__((vector_size(4 * kLanes)));  // where sums wrap
 
 SN_INLINE FloatV splat(float value) {
   return value - FloatV{};

@@ -60,7 +60,8 @@ SN_INLINE FloatV log(FloatV x) {
   const IntV tiny = (x < 1.17549435e-38f) & (x > 0.0f);  // subnormal
   const FloatV scaled = select(tiny, x * 8388608.0f, x);
   // x = 2^e · (1 + f), 1 + f in [√½, √2).
-  const IntV bits = as_int(scaled) - splat(0x3f3504f3);
+  // Wraps below zero, where the result is replaced.
+  const IntV bits = (IntV)((UnsignedV)scaled - 0x3f3504f3u);
   const IntV exponent = (bits >> 23) - (tiny & splat(23));
   const FloatV f = as_float((bits & splat(0x007fffff)) + splat(0x3f3504f3)) - 1.0f;
   static constexpr float c[] = {6.97161147e-2f,  -1.14797338e-1f, 1.16854199e-1f,

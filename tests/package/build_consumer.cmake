@@ -20,10 +20,8 @@ run("${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${SOURCE_DIR}" -B "${WORK_DIR}/cmak
 run("${CMAKE_COMMAND}" --build "${WORK_DIR}/cmake" --config "${CONFIG}")
 run("${WORK_DIR}/cmake/consumer")
 message(STATUS "find_package: ${output}")
-if(EXISTS "${WORK_DIR}/cmake/consumer_c")
-  run("${WORK_DIR}/cmake/consumer_c")
-  message(STATUS "find_package, C: ${output}")
-endif()
+run("${WORK_DIR}/cmake/consumer_c")
+message(STATUS "find_package, C: ${output}")
 
 find_program(pkg_config NAMES pkg-config pkgconf)
 if(NOT pkg_config)
@@ -42,9 +40,7 @@ run("${CXX_COMPILER}" -std=c++20 -Wall -Wextra -Werror "${SOURCE_DIR}/consumer.c
     -o "${WORK_DIR}/from_pkg_config" ${flags})
 run("${WORK_DIR}/from_pkg_config")
 message(STATUS "pkg-config: ${output}")
-if(EXISTS "${PREFIX}/include/softneuro/c_api.h")
-  run("${C_COMPILER}" -std=c11 -Wall -Wextra -Wpedantic -Werror "${SOURCE_DIR}/consumer.c"
-      -o "${WORK_DIR}/from_pkg_config_c" ${flags})
-  run("${WORK_DIR}/from_pkg_config_c")
-  message(STATUS "pkg-config, C: ${output}")
-endif()
+run("${C_COMPILER}" -std=c11 -Wall -Wextra -Wpedantic -Werror "${SOURCE_DIR}/consumer.c"
+    -o "${WORK_DIR}/from_pkg_config_c" ${flags})
+run("${WORK_DIR}/from_pkg_config_c")
+message(STATUS "pkg-config, C: ${output}")
