@@ -3,7 +3,8 @@
  *   classify models/shapes/shapes.onnx models/shapes/example.png models/shapes/classes.txt
  *
  * The net takes one float32 input [N, 3, height, width] of RGB values in 0..1 and gives one number
- * per class. Where libsoftneuro_import is linked, the model may be a .onnx file, else a .dnn file. */
+ * per class. Where libsoftneuro_import is linked, the model may be a .onnx file, else a .dnn file.
+ */
 #include <png.h>
 #include <softneuro/c_api.h>
 #include <stdio.h>
@@ -92,8 +93,7 @@ int main(int argc, char** argv) {
   }
   input.bytes = (size_t)(3 * input.dims[2] * input.dims[3]) * sizeof(float);
 
-  if (sn_net_run(net, &input, 1, &result) != SN_OK ||
-      sn_result_get(result, 0, &output) != SN_OK) {
+  if (sn_net_run(net, &input, 1, &result) != SN_OK || sn_result_get(result, 0, &output) != SN_OK) {
     free(input.data);
     sn_net_free(net);
     return fail("run");

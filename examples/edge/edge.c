@@ -9,11 +9,12 @@
 extern const unsigned char model[], model_end[];     /* a .dnn file, aligned to 64 */
 extern const unsigned char picture[], picture_end[]; /* red, green and blue plane, 32 x 32 each */
 
-static const char* const classes[] = {"circle", "square", "triangle",     "star",     "cross",
+static const char* const classes[] = {"circle", "square",  "triangle",     "star",     "cross",
                                       "ring",   "stripes", "checkerboard", "crescent", "arrow"};
 enum { SIDE = 32, VALUES = 3 * SIDE * SIDE, CLASSES = 10 };
 
-/* --- memory: a stack of blocks; freed from the top, which suffices for one net and one session -- */
+/* --- memory: a stack of blocks; freed from the top, which suffices for one net and one session --
+ */
 
 enum { ARENA_BYTES = 2 << 20, ALIGNMENT = 64 };
 typedef struct {
@@ -48,7 +49,8 @@ static void give_back(void* context, void* block, size_t bytes) {
   if (a->live == 0) a->used = 0;
 }
 
-/* --- the net ------------------------------------------------------------------------------------- */
+/* --- the net -------------------------------------------------------------------------------------
+ */
 
 static int fail(const char* what) {
   fprintf(stderr, "edge: %s: %s\n", what, sn_last_error());

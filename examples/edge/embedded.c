@@ -1,14 +1,17 @@
 /* Files that become part of the program. Their paths come from CMake. */
 
 /* The bytes [offset, offset + count) of a file, between two symbols; count -1: to its end. */
-#define EMBED(name, file, range)                              \
-  __asm__(                                                    \
-      ".section .rodata\n"                                    \
-      ".balign 64\n"                                          \
-      ".globl " #name "\n" #name ":\n"                        \
-      ".incbin \"" file "\"" range "\n"                       \
-      ".globl " #name "_end\n" #name "_end:\n"                \
-      ".byte 0\n"                                             \
+#define EMBED(name, file, range)     \
+  __asm__(                           \
+      ".section .rodata\n"           \
+      ".balign 64\n"                 \
+      ".globl " #name "\n" #name     \
+      ":\n"                          \
+      ".incbin \"" file "\"" range   \
+      "\n"                           \
+      ".globl " #name "_end\n" #name \
+      "_end:\n"                      \
+      ".byte 0\n"                    \
       ".previous\n")
 
 EMBED(model, EDGE_MODEL, "");

@@ -4,8 +4,8 @@
  * begins with struct_size, which the caller sets to sizeof of the struct that it was compiled with
  * (the SN_..._INIT macros do); the library reads and writes no byte beyond. Members that a caller
  * does not know are taken as zero, and zero is always the default. A caller newer than the library
- * gets SN_INVALID_ARGUMENT if it sets a member that the library does not know. Elements of arrays of
- * structs lie struct_size of the first element apart, and all carry the same struct_size.
+ * gets SN_INVALID_ARGUMENT if it sets a member that the library does not know. Elements of arrays
+ * of structs lie struct_size of the first element apart, and all carry the same struct_size.
  *
  * Errors. Functions that can fail return a status; sn_last_error() then gives the message. It
  * belongs to the calling thread and stays until the next failing call of that thread: read it
@@ -33,7 +33,8 @@ extern "C" {
 
 #define SN_MAX_RANK 8
 
-/* --- status ------------------------------------------------------------------------------------ */
+/* --- status ------------------------------------------------------------------------------------
+ */
 
 typedef int32_t sn_status;
 enum {
@@ -58,7 +59,8 @@ SN_API const char* sn_status_name(sn_status status);
 /* "0.1.0". Static. */
 SN_API const char* sn_version(void);
 
-/* --- tensors ----------------------------------------------------------------------------------- */
+/* --- tensors -----------------------------------------------------------------------------------
+ */
 
 typedef int32_t sn_data_type;
 enum {
@@ -114,11 +116,23 @@ typedef struct sn_shape {
   int64_t dims[SN_MAX_RANK];
 } sn_shape;
 
-#define SN_TENSOR_INIT {sizeof(sn_tensor), 0, 0, 0, {0}, 0, 0}
-#define SN_TENSOR_INFO_INIT {sizeof(sn_tensor_info), 0, 0, 0, {0}, {0}}
-#define SN_SHAPE_INIT {sizeof(sn_shape), 0, 0, {0}}
+#define SN_TENSOR_INIT \
+  { sizeof(sn_tensor), 0, 0, 0, {0}, 0, 0 }
+#define SN_TENSOR_INFO_INIT                 \
+  {                                         \
+    sizeof(sn_tensor_info), 0, 0, 0, {0}, { \
+      0                                     \
+    }                                       \
+  }
+#define SN_SHAPE_INIT         \
+  {                           \
+    sizeof(sn_shape), 0, 0, { \
+      0                       \
+    }                         \
+  }
 
-/* --- what a host may bring ----------------------------------------------------------------------- */
+/* --- what a host may bring -----------------------------------------------------------------------
+ */
 
 /* Memory for tensors, weights and arenas. Copied when it is given: the functions and the context
  * must stay valid until every handle made with it is freed. Called from any thread. */
@@ -153,13 +167,15 @@ enum {
   SN_VERIFY_STRUCTURE = 1 /* header and graph are; weights are not read before they are needed */
 };
 
-/* --- nets -------------------------------------------------------------------------------------- */
+/* --- nets --------------------------------------------------------------------------------------
+ */
 
 typedef struct sn_net sn_net;
 
 typedef struct sn_net_options {
   size_t struct_size;
-  int32_t threads; /* the most that work for this net, the caller's included; 0: one per processor */
+  int32_t
+      threads; /* the most that work for this net, the caller's included; 0: one per processor */
   int32_t verify;
   const sn_allocator* allocator;     /* null: the system's */
   const sn_thread_pool* thread_pool; /* null: the library's own; else `threads` is ignored */
@@ -171,7 +187,8 @@ typedef struct sn_net_options {
   size_t plugin_count;
   size_t max_plans; /* plans for other shapes that sn_net_run keeps; 0: 8 */
 } sn_net_options;
-#define SN_NET_OPTIONS_INIT {sizeof(sn_net_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define SN_NET_OPTIONS_INIT \
+  { sizeof(sn_net_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Options may be null everywhere. Loads a .dnn file; weights are mapped, not copied. */
 SN_API sn_status sn_net_load(const char* path, const sn_net_options* options, sn_net** net);
@@ -210,10 +227,12 @@ typedef struct sn_memory_report {
   size_t sessions;       /* idle sessions that the net keeps for sn_net_run */
   size_t plans;          /* plans that the net keeps */
 } sn_memory_report;
-#define SN_MEMORY_REPORT_INIT {sizeof(sn_memory_report), 0, 0, 0, 0, 0, 0, 0}
+#define SN_MEMORY_REPORT_INIT \
+  { sizeof(sn_memory_report), 0, 0, 0, 0, 0, 0, 0 }
 SN_API sn_status sn_net_memory_report(const sn_net* net, sn_memory_report* report);
 
-/* --- the simple way: inputs in, result out ------------------------------------------------------- */
+/* --- the simple way: inputs in, result out -------------------------------------------------------
+ */
 
 typedef struct sn_result sn_result;
 
@@ -226,7 +245,8 @@ SN_API size_t sn_result_count(const sn_result* result);
 SN_API sn_status sn_result_get(const sn_result* result, size_t index, sn_tensor* tensor);
 SN_API void sn_result_free(sn_result* result);
 
-/* --- sessions: one thread's memory over one plan ------------------------------------------------ */
+/* --- sessions: one thread's memory over one plan ------------------------------------------------
+ */
 
 typedef struct sn_session sn_session;
 
@@ -236,7 +256,8 @@ typedef struct sn_session_options {
   const char* const* extra_outputs; /* inner tensors, given behind the net's own outputs */
   size_t extra_output_count;
 } sn_session_options;
-#define SN_SESSION_OPTIONS_INIT {sizeof(sn_session_options), 0, 0, 0}
+#define SN_SESSION_OPTIONS_INIT \
+  { sizeof(sn_session_options), 0, 0, 0 }
 
 /* For given input shapes (null and 0 where the model fixes all of them). The net may be freed
  * before its sessions. */
@@ -280,13 +301,14 @@ typedef struct sn_run_options {
   sn_trace_callback trace; /* called on the running thread after each step */
   void* trace_context;
 } sn_run_options;
-#define SN_RUN_OPTIONS_INIT {sizeof(sn_run_options), 0, 0, 0}
+#define SN_RUN_OPTIONS_INIT \
+  { sizeof(sn_run_options), 0, 0, 0 }
 
 /* Runs the net. Inputs and outputs in the session's order, all of them, with the planned data types
  * and shapes; inputs are read in place. An output with data is written in place. An output without
  * (data null; its other members but struct_size and name are ignored) becomes a view of the
- * session's memory, valid until the next run. Inputs and outputs must not overlap. Allocates nothing
- * where no shape depends on data. */
+ * session's memory, valid until the next run. Inputs and outputs must not overlap. Allocates
+ * nothing where no shape depends on data. */
 SN_API sn_status sn_session_run(sn_session* session, const sn_tensor* inputs, size_t input_count,
                                 sn_tensor* outputs, size_t output_count,
                                 const sn_run_options* options);

@@ -5,11 +5,11 @@
 
 namespace softneuro {
 
-inline constexpr DataType kFloatTypes[] = {DataType::float32, DataType::float16,
-                                           DataType::bfloat16, DataType::float64};
-inline constexpr DataType kIntegerTypes[] = {
-    DataType::int8,  DataType::uint8,  DataType::int16, DataType::uint16,
-    DataType::int32, DataType::uint32, DataType::int64, DataType::uint64};
+inline constexpr DataType kFloatTypes[] = {DataType::float32, DataType::float16, DataType::bfloat16,
+                                           DataType::float64};
+inline constexpr DataType kIntegerTypes[] = {DataType::int8,   DataType::uint8, DataType::int16,
+                                             DataType::uint16, DataType::int32, DataType::uint32,
+                                             DataType::int64,  DataType::uint64};
 // Floats and integers.
 inline constexpr DataType kNumericTypes[] = {
     DataType::float32, DataType::float16, DataType::bfloat16, DataType::float64,
