@@ -79,6 +79,8 @@ Result<std::vector<Tensor>> run_problem(const Routine& routine, const Problem& p
   EvaluateContext context(input_views, output_views,
                           static_cast<std::byte*>(workspace.mutable_data()), pool, outputs,
                           allocator, max_bytes);
+  SN_ASSIGN_OR_RETURN(const std::unique_ptr<KernelState> state, kernel->make_state());
+  context.set_state(state.get());
   if (Status status = kernel->run(context); !status.ok())
     return std::move(status).with_context(fmt::format("layer '{}'", problem.layer_name));
   return outputs;

@@ -30,6 +30,9 @@ struct Problem {
   std::vector<TensorSpec> inputs;   // own inputs, then those of post-ops
   std::vector<TensorSpec> outputs;  // data-dependent outputs: shape of rank 0, see LayerType
   std::uint32_t own_inputs = 0;
+  // Threads that will work on it: for routines that cut the work when they are made. Not part of
+  // the string: caches are kept per thread count.
+  int threads = 1;
 
   bool has_input(std::size_t i) const { return i < own_inputs && inputs[i].present(); }
   // The integers of a value input; empty if left out. Precondition: input i is a value input.

@@ -23,16 +23,25 @@ bool matches(const RoutineDescriptor& descriptor, std::string_view pattern) {
   return pattern.empty() || next() == to_string(descriptor.layout);
 }
 
-// What every routine of a descriptor refuses alike, so that none has to ask.
+// What every routine of a descriptor refuses alike, so that none has to ask. Adapt layers are there
+// to mix formats.
 Applicability formats_fit(const Routine& routine, const Problem& problem) {
   const RoutineDescriptor& descriptor = routine.descriptor();
+  bool laid_out = false;
+  bool typed = false;
   const auto check = [&](const TensorSpec& spec, const char* what, std::size_t i) -> std::string {
-    if (!spec.present()) return {};
-    if (spec.layout != descriptor.layout && !(spec.constant && spec.layout == Layout::plain))
+    if (!spec.present() || spec.constant) return {};
+    if (spec.layout != Layout::plain && spec.layout != descriptor.layout)
       return fmt::format("{} {} is {}, the routine's layout is {}", what, i, to_string(spec.layout),
+                         to_string(descriptor.layout));
+    if (spec.layout == Layout::plain && descriptor.layout != Layout::plain &&
+        spec.shape.rank() >= 3 && is_real(spec.type))
+      return fmt::format("{} {} is plain, the routine's layout is {}", what, i,
                          to_string(descriptor.layout));
     if (spec.type == DataType::qint8 && descriptor.type != DataType::qint8)
       return fmt::format("{} {} is quantised", what, i);
+    laid_out = laid_out || spec.layout == descriptor.layout;
+    typed = typed || spec.type == descriptor.type;
     return {};
   };
   for (std::size_t i = 0; i < problem.inputs.size(); ++i)
@@ -41,11 +50,16 @@ Applicability formats_fit(const Routine& routine, const Problem& problem) {
   for (std::size_t i = 0; i < problem.outputs.size(); ++i)
     if (auto reason = check(problem.outputs[i], "output", i); !reason.empty())
       return Applicability::no(std::move(reason));
+  if (!laid_out && descriptor.layout != Layout::plain)
+    return Applicability::no(fmt::format("no tensor is {}", to_string(descriptor.layout)));
+  if (!typed && descriptor.type != DataType::float32)
+    return Applicability::no(fmt::format("no tensor is {}", to_string(descriptor.type)));
   return Applicability::yes();
 }
 
 Applicability applicability(const Routine& routine, const Problem& problem) {
-  if (Applicability formats = formats_fit(routine, problem); !formats) return formats;
+  if (problem.type->name != "adapt")
+    if (Applicability formats = formats_fit(routine, problem); !formats) return formats;
   if (problem.post_ops.empty() || routine.supports_post_ops(problem))
     return routine.applicable(problem);
   return routine.applicable(without_post_ops(problem));

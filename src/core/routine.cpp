@@ -71,11 +71,16 @@ Status Context::allocate_output(std::size_t i, const Shape&) noexcept {
 }
 
 Kernel::~Kernel() = default;
+KernelState::~KernelState() = default;
 
 Routine::Routine(std::string_view layer_type, std::string_view descriptor)
     : layer_type_(layer_type) {
   if (auto parsed = RoutineDescriptor::parse(descriptor); parsed.ok()) descriptor_ = *parsed;
 }
 Routine::~Routine() = default;
+
+std::vector<FormatTuple> Routine::formats(const Problem& problem) const {
+  return uniform_formats(problem, descriptor_.type, descriptor_.layout);
+}
 
 }  // namespace softneuro

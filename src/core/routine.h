@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/format.h"
+#include "core/param_space.h"
 #include "core/problem.h"
 #include "core/tensor_view.h"
 #include "softneuro/thread_pool.h"
@@ -56,6 +58,12 @@ struct PackedWeights {
   Tensor bytes;  // uint8, any length; empty: the kernel reads the original constants
 };
 
+// What a kernel of a library whose operators bind pointers keeps per session.
+class SN_INTREE KernelState {
+ public:
+  virtual ~KernelState();
+};
+
 // What a running kernel may touch.
 class Context {
  public:
@@ -79,6 +87,9 @@ class Context {
   // Kernel::workspace_bytes() bytes aligned to kTensorAlignment, contents undefined.
   std::byte* workspace() const noexcept { return workspace_; }
   ThreadPool& pool() const noexcept { return pool_; }
+  // What the kernel's make_state() gave to this session; null if nothing.
+  KernelState* state() const noexcept { return state_; }
+  void set_state(KernelState* state) noexcept { state_ = state; }
   // For layer types with data_dependent_output only: gives output i its shape and memory.
   // Afterwards output(i) carries both.
   virtual Status allocate_output(std::size_t i, const Shape& shape) noexcept;
@@ -88,6 +99,7 @@ class Context {
   std::span<TensorView> outputs_;
   std::byte* workspace_;
   ThreadPool& pool_;
+  KernelState* state_ = nullptr;
 };
 
 // A routine prepared for one problem with fixed parameters. Immutable: one kernel serves any
@@ -98,6 +110,12 @@ class SN_INTREE Kernel {
   virtual std::size_t workspace_bytes() const noexcept { return 0; }
   // Index of an input whose memory may also be output 0's; −1 if none may.
   virtual int in_place_input() const noexcept { return -1; }
+  // What one session needs besides workspace; null: nothing. Called once per session, may allocate.
+  virtual Result<std::unique_ptr<KernelState>> make_state() const {
+    return std::unique_ptr<KernelState>();
+  }
+  // Bytes of memory that a library keeps for this kernel out of the allocator's sight.
+  virtual std::size_t library_bytes() const noexcept { return 0; }
   // Post-ops are part of the work (the routine said supports_post_ops). Data-dependent
   // errors (an index out of range) are returned; everything else was checked before.
   virtual Status run(Context& context) const noexcept = 0;
@@ -114,10 +132,17 @@ class SN_INTREE Routine {
   const RoutineDescriptor& descriptor() const { return descriptor_; }
   // Raised whenever results or speed may change: part of the profile cache's key.
   virtual int version() const { return 1; }
+  // Version of the library that does the work ("onednn 2.6.3"); part of that key too.
+  virtual std::string library() const { return {}; }
   // Where nothing was measured, the applicable routine with the highest number is taken.
   // naive is 0. A guess, never more.
   virtual int default_rank() const { return 0; }
 
+  // The formats in which the routine would take and give the tensors of `problem`, which comes in
+  // the model's own types and plain layout. Each tuple is a problem of its own to be asked about
+  // (applicable) and measured. Default: every real tensor in the descriptor's type and layout.
+  // Constants keep the model's format. A qint8 routine may offer float32 outputs, too.
+  virtual std::vector<FormatTuple> formats(const Problem& problem) const;
   // Asked through Registry::explain only, which has checked already that the layouts are the
   // descriptor's own, and no data type is undefined or qint8 unless the descriptor says so.
   virtual Applicability applicable(const Problem& problem) const = 0;
@@ -125,6 +150,8 @@ class SN_INTREE Routine {
   virtual bool supports_post_ops(const Problem&) const { return false; }
   // Parameters to use where nothing was tuned; constant time.
   virtual RoutineParams default_params(const Problem&) const { return {}; }
+  // Values that the profiler may try; contains default_params(). Default: those alone.
+  virtual ParamSpace param_space(const Problem&) const { return {}; }
   // Weights reordered for create(). Called once per layer and parameters; needs no threads.
   // Must not depend on the shapes of non-constant inputs, so that plans for several shapes share
   // them, unless pack_key() tells those apart.

@@ -41,6 +41,7 @@ struct DynamicState {
   std::vector<TensorSpec> inputs;  // shapes, and values of value inputs
   std::vector<Shape> output_shapes;
   std::shared_ptr<const Kernel> kernel;
+  std::unique_ptr<KernelState> kernel_state;
   GrowingBuffer workspace;
 };
 
@@ -52,6 +53,7 @@ struct Session::Impl {
     std::size_t inputs = 0;
     std::size_t outputs = 0;
     std::size_t dynamic = 0;  // index into `dynamic_states`
+    std::unique_ptr<KernelState> state;
   };
   // A view whose pointer changes from run to run.
   struct Patch {
@@ -187,8 +189,10 @@ Status Session::Impl::init(const SessionOptions& options) {
     if (step.dynamic) {
       places.dynamic = dynamic_states.size();
       dynamic_states.emplace_back();
+    } else {
+      SN_ASSIGN_OR_RETURN(places.state, step.kernel->make_state());
     }
-    step_views.push_back(places);
+    step_views.push_back(std::move(places));
   }
   return {};
 }
@@ -266,6 +270,7 @@ Status Session::Impl::run_step(std::size_t s) {
   Context context({views.data() + places.inputs, step.inputs.size()},
                   {views.data() + places.outputs, step.outputs.size()},
                   base() + step.workspace_offset, impl.core->pool());
+  context.set_state(places.state.get());
   return step.kernel->run(context);
 }
 
@@ -291,6 +296,7 @@ Status Session::Impl::run_dynamic(std::size_t s) {
     DynamicContext context(inputs, outputs,
                            static_cast<std::byte*>(state.workspace.bytes.mutable_data()),
                            impl.core->pool(), step, dynamic_buffers, *allocator);
+    context.set_state(state.kernel_state.get());
     SN_RETURN_IF_ERROR(state.kernel->run(context));
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (step.outputs[i] != kNoTensor) dynamic_views[step.outputs[i]] = outputs[i];
@@ -351,7 +357,9 @@ Status Session::Impl::prepare_dynamic(const Step& step, DynamicState& state) {
   SN_ASSIGN_OR_RETURN(const Problem problem, make_problem(*step.layer, std::move(specs)));
   SN_ASSIGN_OR_RETURN(PreparedKernel prepared,
                       prepare_kernel(*impl.core, *step.layer, problem, shareable));
+  state.kernel_state.reset();
   state.kernel = std::move(prepared.kernel);
+  SN_ASSIGN_OR_RETURN(state.kernel_state, state.kernel->make_state());
   SN_RETURN_IF_ERROR(state.workspace.reserve(state.kernel->workspace_bytes(), *allocator));
 
   state.output_shapes.clear();

@@ -113,28 +113,42 @@ std::vector<Tensor> as_reference(const std::vector<Tensor>& outputs,
   return result;
 }
 
-void check_routine(const Case& description, const Routine& routine, const PreparedCase& prepared,
-                   const std::vector<Tensor>* expected) {
-  INFO("routine: " << routine.descriptor().str() << " of " << routine.layer_type());
-  RunResult first = run_routine(routine, prepared, pool_of(1));
+void check_params(const Case& description, const Routine& routine, const PreparedCase& prepared,
+                  const RoutineParams& params, const std::vector<Tensor>* expected) {
+  INFO("parameters: " << params.str());
+  RunResult first = run_routine(routine, prepared, pool_of(1), params);
   const std::vector<Tensor> bits = first.outputs;
   if (expected != nullptr) first.outputs = as_reference(first.outputs, *expected);
   check_run(description, routine, first, expected);
   if (!first.status.ok()) return;
 
-  const RunResult second = run_routine(routine, prepared, pool_of(2));
+  const RunResult second = run_routine(routine, prepared, pool_of(2), params);
   {
     INFO("two threads");
     check_run(description, routine, second, nullptr);
     CHECK(same_bits(bits, second.outputs));
   }
   bool ran_in_place = false;
-  const RunResult in_place = run_routine(routine, prepared, pool_of(1), true, &ran_in_place);
+  const RunResult in_place =
+      run_routine(routine, prepared, pool_of(1), params, true, &ran_in_place);
   if (ran_in_place) {
     INFO("in place");
     check_run(description, routine, in_place, nullptr);
     CHECK(same_bits(bits, in_place.outputs));
   }
+}
+
+// With the parameters that are taken where nothing is tuned, and with what the profiler may try.
+void check_routine(const Case& description, const Routine& routine, const PreparedCase& prepared,
+                   const std::vector<Tensor>* expected) {
+  constexpr std::size_t kMostParams = 12;
+  INFO("routine: " << routine.descriptor().str() << " of " << routine.layer_type());
+  const RoutineParams usual = routine.default_params(prepared.problem);
+  check_params(description, routine, prepared, usual, expected);
+  const ParamSpace space = routine.param_space(prepared.problem);
+  if (!space.axes.empty()) CHECK(space.contains(usual));
+  for (const RoutineParams& params : space.list(kMostParams))
+    if (!(params == usual)) check_params(description, routine, prepared, params, expected);
 }
 
 // The case as a routine of that descriptor takes it: itself, or in the descriptor's format.
@@ -157,7 +171,7 @@ void check_case(const Registry& registry, const Case& description) {
   const Routine* naive = builtin_registry().find(description.layer_type, "cpu/naive");
   REQUIRE(naive != nullptr);
   check_routine(description, *naive, prepared, nullptr);
-  const RunResult reference = run_routine(*naive, prepared, pool_of(1));
+  const RunResult reference = run_routine(*naive, prepared, pool_of(1), {});
   if (reference.status.ok()) {
     check_expectations(description, reference.outputs);
     if (description.expected.empty() && !reference.outputs.empty())
@@ -175,7 +189,7 @@ void check_case(const Registry& registry, const Case& description) {
     const bool same_type = routine->descriptor().type == DataType::float32;
     const std::optional<PreparedCase> rounded =
         same_type ? std::nullopt : in_format(prepared, routine->descriptor().type, Layout::plain);
-    const RunResult expected = rounded ? run_routine(*naive, *rounded, pool_of(1)) : reference;
+    const RunResult expected = rounded ? run_routine(*naive, *rounded, pool_of(1), {}) : reference;
     check_routine(description, *routine, *adapted,
                   expected.status.ok() ? &expected.outputs : nullptr);
   }

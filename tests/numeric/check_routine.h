@@ -26,11 +26,12 @@ struct RunResult {
   std::vector<Tensor> outputs;  // empty where left out
   std::string defect;           // bytes written out of bounds, inputs changed…; empty: none
 };
-// Packs, makes and runs a kernel as a plan would. Outputs and workspace are poisoned before and
-// guarded at both ends. in_place: output 0 shares the memory of the input that the kernel names;
-// `ran_in_place` (if given) says whether it names one.
+// Packs, makes and runs a kernel with the routine parameters `params` as a plan would. Outputs and
+// workspace are poisoned before and guarded at both ends. in_place: output 0 shares the memory of
+// the input that the kernel names; `ran_in_place` (if given) says whether it names one.
 RunResult run_routine(const Routine& routine, const PreparedCase& prepared, ThreadPool& pool,
-                      bool in_place = false, bool* ran_in_place = nullptr);
+                      const RoutineParams& params, bool in_place = false,
+                      bool* ran_in_place = nullptr);
 
 // Empty if `actual` is close enough to `expected`; else what differs, in one line.
 // bound_by_norm: the difference's maximum is bound by the largest expected magnitude, as is right

@@ -58,8 +58,8 @@ class GuardedContext final : public Context {
   std::vector<GuardedMemory>& memory_;
 };
 
-Result<std::unique_ptr<Kernel>> make_kernel(const Routine& routine, const Problem& problem) {
-  const RoutineParams params = routine.default_params(problem);
+Result<std::unique_ptr<Kernel>> make_kernel(const Routine& routine, const Problem& problem,
+                                            const RoutineParams& params) {
   const bool alone = problem.post_ops.empty() || routine.supports_post_ops(problem);
   SN_ASSIGN_OR_RETURN(
       const PackedWeights packed,
@@ -96,10 +96,10 @@ bool close(const TensorView& expected, const TensorView& actual, std::int64_t i,
 }  // namespace
 
 RunResult run_routine(const Routine& routine, const PreparedCase& prepared, ThreadPool& pool,
-                      bool in_place, bool* ran_in_place) {
+                      const RoutineParams& params, bool in_place, bool* ran_in_place) {
   RunResult result;
   const Problem& problem = prepared.problem;
-  auto kernel = make_kernel(routine, problem);
+  auto kernel = make_kernel(routine, problem, params);
   result.status = kernel.status();
   if (!kernel.ok()) return result;
 
@@ -133,6 +133,10 @@ RunResult run_routine(const Routine& routine, const PreparedCase& prepared, Thre
 
   GuardedMemory workspace((*kernel)->workspace_bytes());
   GuardedContext context(input_views, output_views, workspace.data(), pool, outputs);
+  auto state = (*kernel)->make_state();
+  result.status = state.status();
+  if (!state.ok()) return result;
+  context.set_state(state->get());
   result.status = (*kernel)->run(context);
 
   if (!workspace.intact()) result.defect = "wrote beyond its workspace";

@@ -1,0 +1,26 @@
+// adapt: the same tensor in another format (the paper's section III-B). Put into a net by
+// src/adapt/insert_adapts.cpp between layers whose routines want different formats.
+#include "core/layer_type.h"
+
+namespace softneuro {
+namespace {
+
+Status infer_adapt(InferContext& context) {
+  context.set_output(0, context.type(0), context.shape(0));
+  return {};
+}
+
+}  // namespace
+
+Status register_layer_adapt(LayerTypes& types) {
+  LayerType type;
+  type.name = "adapt";
+  type.doc =
+      "x in another format: data type of real numbers, layout, device. Input 0: x, any real type. "
+      "Output 0: the same shape and meaning. Which formats is said by the routine path; without "
+      "one the layer is a copy.";
+  type.infer = infer_adapt;
+  return types.add(std::move(type));
+}
+
+}  // namespace softneuro
