@@ -129,7 +129,9 @@ class SN_INTREE Graph {
   // (LayerType::infer), and fills in left-out layer parameters. Small integer tensors that are
   // known without running any routine (shape, and slices, gathers, concats, sums… of such) serve
   // as known values on the way. Needs a topological order. The message of an error names the layer.
-  Status infer_shapes();
+  // With `name_unknown`, dimensions without value and symbol, those of the inputs included, get the
+  // symbol "tensor.axis", so that equal ones can be told from others.
+  Status infer_shapes(bool name_unknown = false);
 
  private:
   struct NameHash {

@@ -26,7 +26,14 @@ Status check_post_op_shapes(const Graph& graph, const Layer& layer) {
   return {};
 }
 
-Status infer_layer(Graph& graph, Layer& layer, ShapeValues& values) {
+// "tensor.axis" for each dimension of which nothing is known.
+void name_unknown_dims(const std::string& tensor, DynamicShape& shape) {
+  for (int i = 0; i < shape.rank(); ++i)
+    if (!shape[i].known() && shape[i].symbol.empty())
+      shape[i] = Dim(fmt::format("{}.{}", tensor, i));
+}
+
+Status infer_layer(Graph& graph, Layer& layer, ShapeValues& values, bool name_unknown) {
   SN_RETURN_IF_ERROR(layer.type->check_params(layer.params));
   std::vector<InferContext::Input> inputs(layer.own_inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -36,6 +43,8 @@ Status infer_layer(Graph& graph, Layer& layer, ShapeValues& values) {
     if (def.type == DataType::undefined)
       return invalid_model("input {} ('{}') has no data type", i, def.name);
     inputs[i] = {def.type, def.shape, values.tensor(id)};
+    if (const ShapeValue* known = values.find(id); known != nullptr && inputs[i].value == nullptr)
+      inputs[i].elements = &known->elements;
   }
   std::vector<InferContext::Output> outputs(layer.outputs.size());
   InferContext context(layer.params, inputs, outputs);
@@ -55,6 +64,7 @@ Status infer_layer(Graph& graph, Layer& layer, ShapeValues& values) {
                            shape.str());
     def.type = outputs[i].type;
     def.shape = std::move(outputs[i].shape);
+    if (name_unknown) name_unknown_dims(def.name, def.shape);
   }
   SN_RETURN_IF_ERROR(check_post_op_shapes(graph, layer));
   values.visit(layer);
@@ -63,7 +73,9 @@ Status infer_layer(Graph& graph, Layer& layer, ShapeValues& values) {
 
 }  // namespace
 
-Status Graph::infer_shapes() {
+Status Graph::infer_shapes(bool name_unknown) {
+  if (name_unknown)
+    for (const TensorId id : inputs) name_unknown_dims(tensors_[id].name, tensors_[id].shape);
   const std::vector<std::int32_t> producer = producers();
   ShapeValues values(*this);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -72,7 +84,7 @@ Status Graph::infer_shapes() {
       if (id != kNoTensor && producer[id] >= static_cast<std::int32_t>(i))
         return internal_error("layer '{}' stands before the layer that makes its input '{}'",
                               layer.name, tensors_[id].name);
-    Status status = infer_layer(*this, layer, values);
+    Status status = infer_layer(*this, layer, values, name_unknown);
     if (!status.ok())
       return std::move(status).with_context(
           fmt::format("layer '{}' ({})", layer.name, layer.type->name));

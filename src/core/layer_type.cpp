@@ -113,6 +113,16 @@ std::optional<std::vector<std::int64_t>> InferContext::integers(std::size_t i) c
   return integers_of(*inputs_[i].value);
 }
 
+std::optional<std::vector<KnownInteger>> InferContext::known_integers(std::size_t i) const {
+  if (const auto values = integers(i)) {
+    std::vector<KnownInteger> known;
+    for (const std::int64_t value : *values) known.push_back({value, {}});
+    return known;
+  }
+  if (!has_input(i) || inputs_[i].elements == nullptr) return std::nullopt;
+  return *inputs_[i].elements;
+}
+
 Status InferContext::expect_rank(std::size_t i, int rank) const {
   if (!has_input(i)) return invalid_argument("input {} is missing", i);
   if (shape(i).ranked() && shape(i).rank() != rank)

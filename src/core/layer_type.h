@@ -20,6 +20,16 @@ struct ParamSpec {
   bool required = false;  // no fallback: a layer without it is invalid
 };
 
+// An element of an integer tensor, as far as it is known: its value, or a symbol for it (that of
+// a dimension; equal symbols mean equal values), or nothing.
+struct KnownInteger {
+  std::optional<std::int64_t> value;
+  std::string symbol;
+
+  // As a dimension; unknown if it is negative.
+  Dim dim() const { return value ? Dim(*value) : Dim(symbol); }
+};
+
 // What LayerType::infer sees and fills in. The same function serves before shapes are known
 // (dimensions and values may be missing) and at planning time (all is known but data-dependent
 // values). Missing knowledge gives unknown dimensions, never an error; contradictions are errors.
@@ -29,6 +39,8 @@ class SN_INTREE InferContext {
     DataType type = DataType::undefined;  // undefined: the optional input is left out
     DynamicShape shape;
     const Tensor* value = nullptr;  // known value (a constant), or null
+    // What is known of the elements, in order, where not all are; or null.
+    const std::vector<KnownInteger>* elements = nullptr;
   };
   struct Output {
     DataType type = DataType::undefined;
@@ -50,6 +62,9 @@ class SN_INTREE InferContext {
   DataType type(std::size_t i) const { return inputs_[i].type; }
   // The integers of input i (int32 or int64 tensor of any rank), if its value is known.
   std::optional<std::vector<std::int64_t>> integers(std::size_t i) const;
+  // The same where only some of them are known, or stand for dimensions known by name (a shape
+  // put together from another tensor's); all their places are there.
+  std::optional<std::vector<KnownInteger>> known_integers(std::size_t i) const;
   void set_output(std::size_t i, DataType type, DynamicShape shape) {
     if (i < outputs_.size()) outputs_[i] = {type, std::move(shape)};
   }

@@ -6,15 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/layer_type.h"
 
 namespace softneuro {
-
-// One element: its value, or a symbol for it (equal symbols, equal values), or nothing.
-struct KnownInteger {
-  std::optional<std::int64_t> value;
-  std::string symbol;
-};
 
 // A tensor of rank 0 or 1 (then `elements` is as long as its only dimension).
 struct ShapeValue {

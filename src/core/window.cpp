@@ -79,6 +79,21 @@ Result<Window> window_of(const Params& params, const Shape& x, std::span<const s
   return window;
 }
 
+// Deep nets of unknown size would otherwise spell out formulas of any length.
+constexpr std::size_t kLongestSymbol = 40;
+
+Dim named(std::string symbol) {
+  return symbol.size() > kLongestSymbol ? Dim() : Dim(std::move(symbol));
+}
+
+// symbol·factor + offset, or the symbol itself.
+Dim scaled_symbol(const std::string& symbol, std::int64_t factor, std::int64_t offset) {
+  if (factor == 1 && offset == 0) return Dim(symbol);
+  std::string text = factor == 1 ? symbol : fmt::format("{}*{}", symbol, factor);
+  if (offset != 0) text += fmt::format("{:+}", offset);
+  return named("(" + text + ")");
+}
+
 }  // namespace
 
 bool Window::is_pointwise() const noexcept {
@@ -140,6 +155,36 @@ Result<WindowAxis> transposed_window_axis(const Params& params, int axes, int ax
     return invalid_model("spatial axis {}: padding {}+{} leaves nothing of {} output elements",
                          axis, result.pad_begin, result.pad_end, full);
   return result;
+}
+
+Dim window_output(const Params& params, const WindowAxis& axis, const Dim& input) {
+  if (axis.output >= 0 || input.symbol.empty()) return Dim(axis.output);
+  const Result<AutoPad> mode = auto_pad(params);
+  if (!mode.ok()) return Dim();
+  if (*mode == AutoPad::same_upper || *mode == AutoPad::same_lower)
+    return axis.stride == 1 ? Dim(input.symbol)
+                            : named(fmt::format("ceil({}/{})", input.symbol, axis.stride));
+  if (axis.kernel < 0) return Dim();
+  const std::int64_t room = axis.pad_begin + axis.pad_end - axis.extent();  // besides the input
+  if (axis.stride == 1) return scaled_symbol(input.symbol, 1, room + 1);
+  if (params.integer("ceil_mode") != 0) return Dim();
+  const Dim numerator = scaled_symbol(input.symbol, 1, room);
+  return numerator.symbol.empty() ? Dim()
+                                  : named(fmt::format("({}/{}+1)", numerator.symbol, axis.stride));
+}
+
+Dim transposed_window_output(const Params& params, const WindowAxis& axis, const Dim& input) {
+  if (axis.output >= 0 || input.symbol.empty()) return Dim(axis.output);
+  const Result<AutoPad> mode = auto_pad(params);
+  if (!mode.ok()) return Dim();
+  if (*mode == AutoPad::same_upper || *mode == AutoPad::same_lower)
+    return scaled_symbol(input.symbol, axis.stride, 0);
+  if (axis.kernel < 0) return Dim();
+  const auto output_padding = params.integers("output_padding");
+  // Which entry is this axis's is not known here; without any there is no doubt.
+  if (!output_padding.empty()) return Dim();
+  const std::int64_t offset = axis.extent() - axis.stride - axis.pad_begin - axis.pad_end;
+  return scaled_symbol(input.symbol, axis.stride, offset);
 }
 
 Result<Window> make_window(const Params& params, const Shape& x,

@@ -60,6 +60,13 @@ SN_INTREE Result<WindowAxis> window_axis(const Params& params, int axes, int axi
 SN_INTREE Result<WindowAxis> transposed_window_axis(const Params& params, int axes, int axis,
                                                     std::int64_t input, std::int64_t kernel);
 
+// The output's dimension of an axis that one of the two functions above has computed for the input
+// dimension `input`. Where that has a symbol, the result has one that spells out the formula, so
+// that equal windows over equal inputs are known to give equal sizes: "(h-1)/2+1".
+SN_INTREE Dim window_output(const Params& params, const WindowAxis& axis, const Dim& input);
+SN_INTREE Dim transposed_window_output(const Params& params, const WindowAxis& axis,
+                                       const Dim& input);
+
 // All axes for x[N,C,S…] and a kernel of `kernel.size()` (1 to 3) axes.
 SN_INTREE Result<Window> make_window(const Params& params, const Shape& x,
                                      std::span<const std::int64_t> kernel);

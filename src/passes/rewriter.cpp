@@ -218,7 +218,7 @@ Status Rewriter::finish() {
   graph_.remove_layers(dead);
   SN_RETURN_IF_ERROR(graph_.sort());
   graph_.compact_tensors();
-  return graph_.infer_shapes();
+  return graph_.infer_shapes(/*name_unknown=*/true);
 }
 
 }  // namespace softneuro

@@ -48,7 +48,10 @@ Status run_all(Graph& graph, const Registry& registry, const PassOptions& option
                std::vector<PassReport>* reports) {
   SN_RETURN_IF_ERROR(check_names(options.disabled));
   SN_RETURN_IF_ERROR(graph.sort());
-  SN_RETURN_IF_ERROR(graph.infer_shapes());
+  // While passes run, every unknown dimension has a name: they prove shapes equal by those.
+  std::vector<DynamicShape> input_shapes;
+  for (const TensorId id : graph.inputs) input_shapes.push_back(graph.tensor(id).shape);
+  SN_RETURN_IF_ERROR(graph.infer_shapes(/*name_unknown=*/true));
 
   std::vector<const Pass*> passes;
   std::vector<PassReport> own;
@@ -73,6 +76,9 @@ Status run_all(Graph& graph, const Registry& registry, const PassOptions& option
     }
     if (changes == 0) break;
   }
+  for (std::size_t i = 0; i < input_shapes.size(); ++i)
+    graph.tensor(graph.inputs[i]).shape = std::move(input_shapes[i]);
+  SN_RETURN_IF_ERROR(graph.infer_shapes());
   if (reports != nullptr) *reports = std::move(own);
   return {};
 }

@@ -205,6 +205,9 @@ Graph after_passes(const Graph& graph, const std::vector<std::string>& passes, c
       }
       changes = context.changes;
     }
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i)
+      result.tensor(result.inputs[i]).shape = graph.tensor(graph.inputs[i]).shape;
+    require(result.infer_shapes());  // without the names that passes give to dimensions
   }
   INFO("before: " << outline(graph));
   INFO("after: " << outline(result));

@@ -63,7 +63,9 @@ Status infer(InferContext& context) {
     const auto axis = Transposed ? transposed_window_axis : window_axis;
     SN_ASSIGN_OR_RETURN(const WindowAxis window,
                         axis(context.params(), Axes, i, size(kX), size(kWeights)));
-    dims[static_cast<std::size_t>(i + 2)] = Dim(window.output);
+    const auto output = Transposed ? transposed_window_output : window_output;
+    const Dim input = context.shape(kX).ranked() ? context.shape(kX)[i + 2] : Dim();
+    dims[static_cast<std::size_t>(i + 2)] = output(context.params(), window, input);
   }
   context.set_output(0, context.type(kX), DynamicShape(std::move(dims)));
   return {};

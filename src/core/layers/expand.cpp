@@ -17,12 +17,13 @@ std::optional<std::int64_t> length_of(const InferContext& context, std::size_t i
 Status infer_expand(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
   DynamicShape target;
-  if (const auto shape = context.integers(1)) {
+  if (const auto shape = context.known_integers(1)) {
     SN_RETURN_IF_ERROR(check_rank(static_cast<std::int64_t>(shape->size())));
     std::vector<Dim> dims;
-    for (const std::int64_t dim : *shape) {
-      if (dim < 0) return invalid_model("shape holds {}, must not be negative", dim);
-      dims.emplace_back(dim);
+    for (const KnownInteger& dim : *shape) {
+      if (dim.value.value_or(0) < 0)
+        return invalid_model("shape holds {}, must not be negative", *dim.value);
+      dims.push_back(dim.dim());
     }
     target = DynamicShape(std::move(dims));
   } else if (const auto rank = length_of(context, 1)) {
@@ -39,7 +40,7 @@ Status infer_expand(InferContext& context) {
 Status infer_tile(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
   const DynamicShape& x = context.shape(0);
-  const auto repeats = context.integers(1);
+  const auto repeats = context.known_integers(1);
   const auto rank = repeats ? static_cast<std::int64_t>(repeats->size())
                             : length_of(context, 1).value_or(x.ranked() ? x.rank() : -1);
   if (x.ranked() && rank != x.rank())
@@ -49,9 +50,10 @@ Status infer_tile(InferContext& context) {
     SN_ASSIGN_OR_RETURN(y, unknown_dims(rank));
   }
   for (int i = 0; repeats && i < y.rank(); ++i) {
-    const std::int64_t times = (*repeats)[static_cast<std::size_t>(i)];
-    if (times < 0) return invalid_model("repeats[{}] is {}, must not be negative", i, times);
-    const Dim factors[] = {x.ranked() ? x[i] : Dim(), Dim(times)};
+    const KnownInteger& times = (*repeats)[static_cast<std::size_t>(i)];
+    if (times.value.value_or(0) < 0)
+      return invalid_model("repeats[{}] is {}, must not be negative", i, *times.value);
+    const Dim factors[] = {x.ranked() ? x[i] : Dim(), times.dim()};
     SN_ASSIGN_OR_RETURN(y[i], product_of(factors));
   }
   context.set_output(0, context.type(0), std::move(y));

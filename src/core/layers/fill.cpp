@@ -13,12 +13,13 @@ Status infer(InferContext& context) {
   if (value.is_static() && value.to_shape().elements() != 1)
     return invalid_model("input 1 ({}) must hold one element", value.str());
   DynamicShape y;
-  if (const auto shape = context.integers(0)) {
+  if (const auto shape = context.known_integers(0)) {
     SN_RETURN_IF_ERROR(check_rank(static_cast<std::int64_t>(shape->size())));
     std::vector<Dim> dims;
-    for (const std::int64_t dim : *shape) {
-      if (dim < 0) return invalid_model("shape holds {}, must not be negative", dim);
-      dims.emplace_back(dim);
+    for (const KnownInteger& dim : *shape) {
+      if (dim.value.value_or(0) < 0)
+        return invalid_model("shape holds {}, must not be negative", *dim.value);
+      dims.push_back(dim.dim());
     }
     y = DynamicShape(std::move(dims));
   } else if (const DynamicShape& length = context.shape(0);

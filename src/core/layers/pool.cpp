@@ -34,7 +34,8 @@ Result<DynamicShape> pooled_shape(const InferContext& context) {
     SN_ASSIGN_OR_RETURN(
         const WindowAxis axis,
         window_axis(context.params(), Axes, i, x.ranked() ? x[i + 2].value : -1, kernel));
-    dims[static_cast<std::size_t>(i + 2)] = Dim(axis.output);
+    dims[static_cast<std::size_t>(i + 2)] =
+        window_output(context.params(), axis, x.ranked() ? x[i + 2] : Dim());
   }
   return DynamicShape(std::move(dims));
 }

@@ -34,6 +34,15 @@ Result<std::int64_t> count_of_integers(std::int64_t start, std::int64_t limit, s
   return static_cast<std::int64_t>(count);
 }
 
+// 0, 1, 2… up to a dimension that is known by name: as many elements as that.
+Dim named_count(const InferContext& context) {
+  const auto start = context.known_integers(0), limit = context.known_integers(1),
+             delta = context.known_integers(2);
+  if (!start || !limit || !delta || start->size() != 1 || limit->size() != 1 || delta->size() != 1)
+    return Dim();
+  return (*start)[0].value == 0 && (*delta)[0].value == 1 ? Dim((*limit)[0].symbol) : Dim();
+}
+
 Status infer(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_type(0, kNumbers));
   DynamicShape y({Dim()});
@@ -56,6 +65,7 @@ Status infer(InferContext& context) {
                               : count_of_integers(load_integer(start, 0), load_integer(limit, 0),
                                                   load_integer(delta, 0)));
   }
+  if (!known) y[0] = named_count(context);
   context.set_output(0, context.type(0), std::move(y));
   return {};
 }

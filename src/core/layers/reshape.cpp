@@ -21,12 +21,33 @@ struct ReshapeParts {
   int inferred = -1;
 };
 
-Result<ReshapeParts> take_apart(const DynamicShape& x, std::span<const std::int64_t> shape,
+// The axis of x that a dimension known by name copies: its own place first; −1 if there is none.
+int axis_of_symbol(const DynamicShape& x, const std::vector<bool>& copied,
+                   const std::string& symbol, std::size_t place) {
+  const auto matches = [&](std::size_t axis) {
+    return axis < copied.size() && !copied[axis] && x[static_cast<int>(axis)] == Dim(symbol);
+  };
+  if (matches(place)) return static_cast<int>(place);
+  for (std::size_t axis = 0; axis < copied.size(); ++axis)
+    if (matches(axis)) return static_cast<int>(axis);
+  return -1;
+}
+
+Result<ReshapeParts> take_apart(const DynamicShape& x, std::span<const KnownInteger> shape,
                                 bool allow_zero) {
   ReshapeParts parts;
   std::vector<bool> copied(static_cast<std::size_t>(x.rank()), false);
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    const std::int64_t wanted = shape[i];
+    if (!shape[i].value) {
+      parts.dims.push_back(shape[i].dim());
+      const int axis = axis_of_symbol(x, copied, shape[i].symbol, i);
+      if (axis >= 0)
+        copied[static_cast<std::size_t>(axis)] = true;
+      else
+        parts.made.push_back(shape[i].dim());
+      continue;
+    }
+    const std::int64_t wanted = *shape[i].value;
     if (wanted < -1) return invalid_model("shape[{}] is {}, must be at least −1", i, wanted);
     if (wanted == -1) {
       if (parts.inferred >= 0) return invalid_model("shape holds −1 more than once");
@@ -86,7 +107,7 @@ Result<Dim> inferred_dim(const ReshapeParts& parts) {
   return factor.ok() && *factor == made ? *unknown : Dim();
 }
 
-Result<DynamicShape> reshaped(const DynamicShape& x, std::span<const std::int64_t> shape,
+Result<DynamicShape> reshaped(const DynamicShape& x, std::span<const KnownInteger> shape,
                               bool allow_zero) {
   SN_RETURN_IF_ERROR(check_rank(static_cast<std::int64_t>(shape.size())));
   SN_ASSIGN_OR_RETURN(ReshapeParts parts, take_apart(x, shape, allow_zero));
@@ -113,7 +134,7 @@ std::optional<std::int64_t> length_of(const InferContext& context, std::size_t i
 Status infer_reshape(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
   DynamicShape y;
-  if (const auto shape = context.integers(1)) {
+  if (const auto shape = context.known_integers(1)) {
     SN_ASSIGN_OR_RETURN(
         y, reshaped(context.shape(0), *shape, context.params().integer("allow_zero") != 0));
   } else if (const auto rank = length_of(context, 1)) {
