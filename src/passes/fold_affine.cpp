@@ -1,5 +1,7 @@
-// fold_affine: + − × ÷ by constants per channel behind a layer with constant weights goes into
-// weights and bias (a bias added apart, a scale; also linear with the same numbers for all).
+// fold_affine: + − × ÷ by constants per channel beside a layer with constant weights goes into
+// weights and bias (a bias added apart, a scale, the pixels' normalisation before the first
+// convolution). Before the layer, a shift only where there is no padding, which it would not meet.
+#include <algorithm>
 #include <cmath>
 
 #include "passes/constants.h"
@@ -57,29 +59,68 @@ std::optional<PerChannel> affine_of(const Rewriter& rewriter, int i, TensorId y,
   return affine;
 }
 
+bool is_all(const std::vector<double>& values, double expected) {
+  return std::all_of(values.begin(), values.end(), [=](double v) { return v == expected; });
+}
+
+// Takes in the layer behind `weighted`; false if that is none of these.
+Result<bool> fold_next(Rewriter& rewriter, const WeightedLayer& weighted) {
+  const TensorId y = rewriter.layer(weighted.layer).outputs[0];
+  const DynamicShape& shape = rewriter.tensor(y).shape;
+  if (!rewriter.has_single_use(y) || !shape.ranked()) return false;
+  const int next = rewriter.consumers(y)[0];
+  if (!same_shape(shape, rewriter.tensor(rewriter.layer(next).outputs[0]).shape)) return false;
+  const auto affine =
+      affine_of(rewriter, next, y, weighted.outputs, channel_axis(weighted, shape.rank()));
+  if (!affine) return false;
+  SN_ASSIGN_OR_RETURN(const bool folded,
+                      fold_after(rewriter, weighted, affine->scale, affine->shift));
+  if (folded) rewriter.absorb(weighted.layer, next);
+  return folded;
+}
+
+// The same for the layer before it.
+Result<bool> fold_previous(Rewriter& rewriter, const WeightedLayer& weighted) {
+  const Layer& layer = rewriter.layer(weighted.layer);
+  const TensorId x = layer.inputs[0];
+  const DynamicShape& shape = rewriter.tensor(x).shape;
+  const int before = rewriter.producer(x);
+  if (before < 0 || !rewriter.has_single_use(x) || !shape.ranked() || shape.rank() < 1)
+    return false;
+  for (const TensorId source : rewriter.layer(before).inputs) {
+    if (source == kNoTensor || rewriter.tensor(source).is_constant() ||
+        !same_shape(shape, rewriter.tensor(source).shape))
+      continue;
+    const auto affine =
+        affine_of(rewriter, before, source, weighted.inputs, channel_axis(weighted, shape.rank()));
+    if (!affine || (!is_all(affine->shift, 0) &&
+                    (weighted.kind == WeightedLayer::Kind::conv_transpose || !pads_nothing(layer))))
+      continue;
+    SN_ASSIGN_OR_RETURN(const bool folded,
+                        fold_before(rewriter, weighted, affine->scale, affine->shift));
+    if (!folded) return false;
+    rewriter.add_sources(weighted.layer, before);
+    rewriter.remove(before);
+    rewriter.set_input(weighted.layer, 0, source);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Status fold_affine(Graph& graph, PassContext& context) {
   Rewriter rewriter(graph, context);
   for (int i = 0; i < rewriter.count(); ++i) {
     // One after the other while they fit: × scale, + bias.
-    while (rewriter.alive(i)) {
+    for (bool folded = true; folded && rewriter.alive(i);) {
       const auto weighted = weighted_layer(rewriter, i);
       if (!weighted) break;
-      const TensorId y = rewriter.layer(i).outputs[0];
-      const DynamicShape& shape = rewriter.tensor(y).shape;
-      if (!rewriter.has_single_use(y) || !shape.ranked()) break;
-      const int next = rewriter.consumers(y)[0];
-      const TensorDef& result = rewriter.tensor(rewriter.layer(next).outputs[0]);
-      if (!same_shape(shape, result.shape)) break;
-      const auto affine =
-          affine_of(rewriter, next, y, weighted->outputs, channel_axis(*weighted, shape.rank()));
-      if (!affine) break;
-      SN_ASSIGN_OR_RETURN(const bool folded,
-                          fold_after(rewriter, *weighted, affine->scale, affine->shift));
-      if (!folded) break;
-      rewriter.absorb(i, next);
-      rewriter.count_change();
+      SN_ASSIGN_OR_RETURN(folded, fold_next(rewriter, *weighted));
+      if (!folded) {
+        SN_ASSIGN_OR_RETURN(folded, fold_previous(rewriter, *weighted));
+      }
+      if (folded) rewriter.count_change();
     }
   }
   return rewriter.finish();

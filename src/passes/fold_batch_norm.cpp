@@ -4,7 +4,6 @@
 // Before conv and dense, without padding (the norm of a padded zero is not zero):
 //   w·(scale·x + shift) + b = (w·scale)·x + (b + Σ w·shift)
 // with scale = gamma / sqrt(var + ε), shift = beta − mean·scale per channel.
-#include <algorithm>
 #include <cmath>
 
 #include "passes/constants.h"
@@ -55,14 +54,6 @@ Result<bool> fold_into_producer(Rewriter& rewriter, int norm) {
   return folded;
 }
 
-bool has_no_padding(const Layer& layer) {
-  const auto pads = layer.params.integers("pads");
-  const std::string_view mode = layer.params.text("auto_pad", "explicit");
-  return mode == "valid" ||
-         (mode == "explicit" &&
-          std::all_of(pads.begin(), pads.end(), [](std::int64_t p) { return p == 0; }));
-}
-
 Result<bool> fold_into_consumer(Rewriter& rewriter, int norm) {
   const TensorId y = rewriter.layer(norm).outputs[0];
   const DynamicShape& shape = rewriter.tensor(y).shape;
@@ -72,7 +63,7 @@ Result<bool> fold_into_consumer(Rewriter& rewriter, int norm) {
   const auto weighted = weighted_layer(rewriter, rewriter.consumers(y)[0]);
   if (!weighted || rewriter.layer(weighted->layer).inputs[0] != y) return false;
   const bool fits = weighted->kind == WeightedLayer::Kind::conv
-                        ? has_no_padding(rewriter.layer(weighted->layer))
+                        ? pads_nothing(rewriter.layer(weighted->layer))
                         : weighted->kind == WeightedLayer::Kind::dense && shape.rank() == 2;
   if (!fits) return false;
   const auto channels = channels_of(rewriter, norm, weighted->inputs);

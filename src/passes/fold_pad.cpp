@@ -102,12 +102,6 @@ std::vector<std::int64_t> joint_pads(const Rewriter& rewriter, const Layer& laye
   return joint;
 }
 
-bool pads_nothing(const Layer& layer) {
-  const auto pads = layer.params.integers("pads");
-  return layer.params.text("auto_pad", "explicit") == "valid" ||
-         std::all_of(pads.begin(), pads.end(), [](std::int64_t p) { return p == 0; });
-}
-
 bool can_ignore_zeros(const Rewriter& rewriter, const Layer& pool, const SpatialPad& pad) {
   const auto dilations = pool.params.integers("dilations");
   const DynamicShape& x = rewriter.tensor(pad.x).shape;

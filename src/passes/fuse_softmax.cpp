@@ -2,6 +2,7 @@
 //
 //   e = exp(x)  or  exp(x − reduce_max(x));   y = e / reduce_sum(e)  or  e · reciprocal(…)
 //
+// The logarithm of a softmax is one with log = 1, which keeps the digits of small results.
 // The layer type softmax always takes the maximum off first: where the model does not, results
 // differ only where its exponentials overflow.
 #include "passes/pattern.h"
@@ -64,6 +65,17 @@ Status fuse_softmax(Graph& graph, PassContext& context) {
     Params params;
     params.set("axis", std::int64_t{match->axis});
     rewriter.replace(match->layers, i, *softmax, {match->x}, std::move(params));
+  }
+  for (int i = 0; i < rewriter.count(); ++i) {
+    if (!rewriter.alive(i) || unary_of(rewriter.layer(i)) != UnaryOp::log) continue;
+    const TensorId x = rewriter.layer(i).inputs[0];
+    const int before = rewriter.producer_of_type(x, "softmax");
+    if (before < 0 || !rewriter.has_single_use(x) ||
+        rewriter.layer(before).params.integer("log") != 0)
+      continue;
+    rewriter.layer(before).params.set("log", std::int64_t{1});
+    rewriter.absorb(before, i);
+    rewriter.count_change();
   }
   return rewriter.finish();
 }

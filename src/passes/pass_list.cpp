@@ -20,8 +20,10 @@ Status fuse_silu(Graph& graph, PassContext& context);
 Status fuse_gelu(Graph& graph, PassContext& context);
 Status fuse_softplus(Graph& graph, PassContext& context);
 Status fuse_mish(Graph& graph, PassContext& context);
+Status sink_transposes(Graph& graph, PassContext& context);
 Status matmul_to_dense(Graph& graph, PassContext& context);
 Status fold_transpose_into_matmul(Graph& graph, PassContext& context);
+Status fold_scale_into_matmul(Graph& graph, PassContext& context);
 Status fold_pad(Graph& graph, PassContext& context);
 Status fold_batch_norm(Graph& graph, PassContext& context);
 Status fold_affine(Graph& graph, PassContext& context);
@@ -53,10 +55,14 @@ constexpr Pass kPasses[] = {
     {"fuse_gelu", 1, "the erf and tanh forms: gelu, gelu_tanh", fuse_gelu},
     {"fuse_softplus", 1, "log(1 + exp(x)): softplus", fuse_softplus},
     {"fuse_mish", 1, "x · tanh(softplus(x)): mish", fuse_mish},
+    {"sink_transposes", 1, "move transposes down, past layers that any order of axes suits",
+     sink_transposes},
     // Weights.
     {"matmul_to_dense", 1, "a product with a constant matrix: dense", matmul_to_dense},
     {"fold_transpose_into_matmul", 1, "transposed operands of a product: its flags",
      fold_transpose_into_matmul},
+    {"fold_scale_into_matmul", 1, "a factor on an operand of a product: a factor on the product",
+     fold_scale_into_matmul},
     {"fold_pad", 1, "padding into the convolution or pool behind it", fold_pad},
     {"fold_batch_norm", 1, "batch norm into the weights beside it", fold_batch_norm},
     {"fold_affine", 1, "scales and shifts per channel into the weights before them", fold_affine},

@@ -168,6 +168,14 @@ bool has_input(const Layer& layer, std::size_t input) {
   return input < layer.own_inputs && layer.inputs[input] != kNoTensor;
 }
 
+bool pads_nothing(const Layer& layer) {
+  const auto pads = layer.params.integers("pads");
+  const std::string_view mode = layer.params.text("auto_pad", "explicit");
+  return mode == "valid" ||
+         (mode == "explicit" &&
+          std::all_of(pads.begin(), pads.end(), [](std::int64_t p) { return p == 0; }));
+}
+
 int spatial_rank(const Layer& layer, std::string_view family) {
   const std::string& name = layer.type->name;
   if (name.size() != family.size() + 1 || !name.starts_with(family)) return 0;

@@ -72,6 +72,8 @@ std::optional<std::vector<std::int64_t>> constant_integers(const Graph& graph, c
                                                            std::size_t input);
 bool has_input(const Layer& layer, std::size_t input);
 
+// The parameters of a convolution or pool put no element around its input.
+bool pads_nothing(const Layer& layer);
 // The number of spatial dimensions if the layer type is `family` + "1", "2" or "3"; else 0.
 int spatial_rank(const Layer& layer, std::string_view family);
 

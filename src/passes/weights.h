@@ -32,8 +32,8 @@ int channel_axis(const WeightedLayer& weighted, int rank);
 // changed, if a result is not finite in the weights' data type.
 Result<bool> fold_after(Rewriter& rewriter, const WeightedLayer& weighted,
                         const std::vector<double>& scale, const std::vector<double>& shift);
-// The same for an input x that was scale[c]·x + shift[c]. Precondition: every weight meets an
-// input element (no padding), or shift is all 0; not a conv_transpose.
+// The same for an input x that was scale[c]·x + shift[c]. Precondition: shift is all 0, or every
+// weight meets an input element (no padding, and not a conv_transpose).
 Result<bool> fold_before(Rewriter& rewriter, const WeightedLayer& weighted,
                          const std::vector<double>& scale, const std::vector<double>& shift);
 

@@ -78,6 +78,15 @@ TEST_CASE("fuse_softmax: dimensions that are not kept") {
             {4, 4, 4})) == "unary:exp reduce binary:div");
 }
 
+TEST_CASE("fuse_softmax: the logarithm of a softmax") {
+  const Graph graph = made([](auto& b, auto x) { return b.unary("log", b.layer("softmax", {x})); });
+  CHECK(only(graph, "softmax").params.integer("log") == 1);
+  CHECK(outline(made([](auto& b, auto x) {
+          const TensorId s = b.layer("softmax", {x});
+          return b.binary("mul", b.unary("log", s), s);
+        })) == "softmax unary:log binary:mul");
+}
+
 // --- layer norm --------------------------------------------------------------------------------
 
 namespace {

@@ -362,6 +362,91 @@ TEST_CASE("fold_affine: near misses") {
   }
 }
 
+TEST_CASE("fold_affine: before a layer with weights") {
+  GraphBuilder b;
+  const TensorId x = b.input("x", {Dim("n"), 3, 5, 5});
+  const Params::Entry pads = {"pads", Ints{1, 1, 1, 1}};
+  std::string expected;
+  TensorId y = TensorId{};
+  SECTION("pixels brought to mean 0 and deviation 1") {
+    const TensorId z =
+        b.binary("div", b.binary("sub", x, b.random({1, 3, 1, 1})), b.random({3, 1, 1}, 0.5, 1));
+    y = b.layer("conv2", {z, b.random({2, 3, 3, 3}), b.random({2})});
+    expected = "conv2";
+  }
+  SECTION("only the factor, where there is padding") {
+    const TensorId z = b.unary("linear", b.unary("linear", x, 1, 2), 0.25, 0);
+    y = b.layer("conv2", {z, b.random({2, 3, 3, 3})}, {pads});
+    expected = "unary:linear conv2";
+  }
+  SECTION("groups") {
+    const TensorId z = b.binary("mul", b.random({3, 1, 1}), x);
+    y = b.layer("conv2", {z, b.random({6, 1, 3, 3})}, {pads, {"group", std::int64_t{3}}});
+    expected = "conv2";
+  }
+  SECTION("a transposed convolution takes factors") {
+    const TensorId z = b.binary("mul", x, b.random({3, 1, 1}));
+    y = b.layer("conv_transpose2", {z, b.random({3, 2, 3, 3})});
+    expected = "conv_transpose2";
+  }
+  SECTION("but no shifts") {
+    const TensorId z = b.binary("add", x, b.random({3, 1, 1}));
+    y = b.layer("conv_transpose2", {z, b.random({3, 2, 3, 3})});
+    expected = "binary:add conv_transpose2";
+  }
+  SECTION("dense") {
+    const TensorId z = b.binary("sub", b.random({5}), x);
+    y = b.layer("dense", {z, b.random({5, 4})});
+    expected = "dense";
+  }
+  SECTION("not per channel") {
+    const TensorId z = b.binary("mul", x, b.random({5}));
+    y = b.layer("conv2", {z, b.random({2, 3, 3, 3})});
+    expected = "binary:mul conv2";
+  }
+  SECTION("a second reader") {
+    const TensorId z = b.unary("linear", x, 2, 0);
+    y = b.binary("pow", b.unary("exp", z), b.layer("conv2", {z, b.random({1, 3, 1, 1})}));
+    expected = "unary:linear conv2 unary:exp binary:pow";
+  }
+  CHECK(folded(b, y, "fold_affine") == expected);
+}
+
+// --- fold_scale_into_matmul --------------------------------------------------------------------
+
+TEST_CASE("fold_scale_into_matmul") {
+  GraphBuilder b;
+  const TensorId p = b.input("p", {Dim("n"), 4, 3}), q = b.input("q", {Dim("n"), 3, 4});
+  SECTION("both operands") {
+    const TensorId y = b.layer("matmul", {b.unary("linear", p, 0.5, 0), b.unary("neg", q)});
+    const Graph graph = after_passes(b.finish({y}), {"fold_scale_into_matmul"}, {{"n", 2}});
+    REQUIRE(outline(graph) == "matmul+linear");
+    CHECK(graph.layers()[0].post_ops[0].alpha == -0.5f);
+  }
+  SECTION("before other post-ops") {
+    const TensorId y = b.unary("relu", b.layer("matmul", {b.unary("linear", p, 0.5, 0), q}));
+    CHECK(outline(after_passes(b.finish({y}), {"fuse_post_ops", "fold_scale_into_matmul"},
+                               {{"n", 2}})) == "matmul+linear+relu");
+  }
+  SECTION("a shift stays") {
+    const TensorId y = b.layer("matmul", {b.unary("linear", p, 0.5, 1), q});
+    CHECK(folded(b, y, "fold_scale_into_matmul") == "unary:linear matmul");
+  }
+  SECTION("a second reader") {
+    const TensorId s = b.unary("linear", p, 0.5, 0);
+    const TensorId y = b.binary("mul", b.layer("matmul", {s, q}), b.layer("matmul", {s, q}));
+    CHECK(folded(b, y, "fold_scale_into_matmul") == "unary:linear matmul matmul binary:mul");
+  }
+}
+
+TEST_CASE("fold_scale_into_matmul: float16 stays") {
+  GraphBuilder b;
+  const TensorId p = b.input("p", {4, 3}, DataType::float16);
+  const TensorId q = b.input("q", {3, 4}, DataType::float16);
+  const TensorId y = b.layer("matmul", {b.unary("linear", p, 0.5, 0), q});
+  CHECK(folded(b, y, "fold_scale_into_matmul") == "unary:linear matmul");
+}
+
 // --- fold_pad ----------------------------------------------------------------------------------
 
 namespace {
