@@ -43,6 +43,10 @@ bool is_fusable(BinaryOp op) {
   }
 }
 
+bool is_commutative(BinaryOp op) {
+  return op == BinaryOp::add || op == BinaryOp::mul || op == BinaryOp::max || op == BinaryOp::min;
+}
+
 // Post-ops hold their numbers as float.
 bool fits_in_float(double value, DataType type) {
   return type != DataType::float64 || static_cast<double>(static_cast<float>(value)) == value;
@@ -87,9 +91,11 @@ bool fuse_next(Rewriter& rewriter, int i) {
   if (std::find(consumer.inputs.begin(), end, y) == end) return false;
   std::optional<PostOp> op = as_post_op(rewriter, consumer, y, is_product(layer));
   if (!op) return false;
-  if (op->kind == PostOp::Kind::binary)
+  if (op->kind == PostOp::Kind::binary) {
     op->input = static_cast<std::uint32_t>(
         rewriter.append_post_op_input(i, consumer.inputs[op->swapped ? 0 : 1]));
+    if (is_commutative(op->binary)) op->swapped = false;
+  }
   rewriter.layer(i).post_ops.push_back(*op);
   rewriter.absorb(i, next);
   rewriter.count_change();

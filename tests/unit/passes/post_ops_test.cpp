@@ -116,6 +116,12 @@ TEST_CASE("fuse_post_ops: residual additions") {
     const TensorId y = b.binary("add", conv(b, b.unary("relu", conv(b, x, 4, 4)), 4, 4), x);
     CHECK(fused(b, b.unary("relu", y)) == "conv2+relu conv2+add+relu");
   }
+  SECTION("on the right of an addition it need not be swapped") {
+    const Graph graph =
+        after_passes(b.finish({b.binary("add", x, conv(b, x, 4, 4))}), {}, {{"n", 2}});
+    REQUIRE(outline(graph) == "conv2+add");
+    CHECK_FALSE(graph.layers()[0].post_ops[0].swapped);
+  }
   SECTION("the convolution on the right of a subtraction") {
     CHECK(fused(b, b.binary("sub", x, conv(b, x, 4, 4))) == "conv2+sub");
   }
