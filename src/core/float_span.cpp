@@ -1,35 +1,11 @@
 #include "core/float_span.h"
 
-#include "core/cpu.h"
 #include "core/error.h"
+#include "core/isa_variants.h"
 
 namespace softneuro {
 
-namespace baseline {
-extern const FloatSpans kFloatSpans;
-}
-#ifdef SN_ISA_X86
-namespace avx2 {
-extern const FloatSpans kFloatSpans;
-}
-namespace avx512 {
-extern const FloatSpans kFloatSpans;
-}
-#endif
-
-const FloatSpans& float_spans() noexcept {
-#ifdef SN_ISA_X86
-  switch (current_isa()) {
-    case Isa::avx512:
-      return avx512::kFloatSpans;
-    case Isa::avx2:
-      return avx2::kFloatSpans;
-    default:
-      break;
-  }
-#endif
-  return baseline::kFloatSpans;
-}
+SN_CHOOSE_VARIANT(FloatSpans, kFloatSpans, float_spans)
 
 Result<Tensor> as_float32(const Tensor& tensor, Allocator& allocator) {
   if (tensor.data_type() == DataType::float32) return tensor;
@@ -39,13 +15,25 @@ Result<Tensor> as_float32(const Tensor& tensor, Allocator& allocator) {
   return result;
 }
 
+namespace {
+constexpr std::int64_t kGrain = 16384;  // elements per task
+}
+
 void load_floats(ThreadPool& pool, DataType type, const void* from, float* to,
                  std::int64_t count) noexcept {
-  constexpr std::int64_t kGrain = 16384;
   const auto* const bytes = static_cast<const std::byte*>(from);
   const auto size = static_cast<std::int64_t>(size_of(type));
   parallel_ranges(pool, count, kGrain, [&](std::int64_t first, std::int64_t last) {
     float_spans().load(type, bytes + first * size, to + first, last - first);
+  });
+}
+
+void store_floats(ThreadPool& pool, DataType type, const float* from, void* to,
+                  std::int64_t count) noexcept {
+  auto* const bytes = static_cast<std::byte*>(to);
+  const auto size = static_cast<std::int64_t>(size_of(type));
+  parallel_ranges(pool, count, kGrain, [&](std::int64_t first, std::int64_t last) {
+    float_spans().store(type, from + first, bytes + first * size, last - first);
   });
 }
 

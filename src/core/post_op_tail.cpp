@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/float_rows.h"
+#include "core/float_span.h"
 #include "core/parallel.h"
 #include "core/post_ops.h"
 

@@ -5,7 +5,8 @@
 
 #include "core/element.h"
 #include "core/error.h"
-#include "core/float_rows.h"
+#include "core/float_span.h"
+#include "core/span_ops.h"
 
 namespace softneuro {
 namespace {
@@ -71,7 +72,7 @@ Applicability PostOpProgram::supports(const Problem& problem) {
   return supports(problem, [](DataType type) { return type == DataType::float32; });
 }
 Applicability PostOpProgram::supports_in_float32(const Problem& problem) {
-  return supports(problem, is_float_row_type);
+  return supports(problem, is_span_float);
 }
 
 Result<PostOpProgram::Step> PostOpProgram::make_step(const Problem& problem, const PostOp& op) {

@@ -28,11 +28,6 @@ struct SpanOps {
                 float beta) noexcept;
   // Not for bit operations, nor for those that give booleans.
   void (*binary)(BinaryOp op, const BinarySpan& span) noexcept;
-  // Between float32 and the 16-bit types; to nearest even, NaN stays NaN.
-  void (*from_half)(const Half* x, float* y, std::int64_t count) noexcept;
-  void (*to_half)(const float* x, Half* y, std::int64_t count) noexcept;
-  void (*from_bfloat16)(const BFloat16* x, float* y, std::int64_t count) noexcept;
-  void (*to_bfloat16)(const float* x, BFloat16* y, std::int64_t count) noexcept;
 };
 
 // The variant for this processor (current_isa()), or for a lower instruction set.

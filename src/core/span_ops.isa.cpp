@@ -207,80 +207,9 @@ void binary(BinaryOp op, const BinarySpan& s) noexcept {
   }
 }
 
-// --- 16-bit types --------------------------------------------------------------------------------
-
-using ShortV = std::uint16_t __attribute__((vector_size(2 * kLanes)));
-
-SN_INLINE ShortV load_short(const void* p) {
-  ShortV v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-SN_INLINE void store_short(void* p, ShortV v) {
-  __builtin_memcpy(p, &v, sizeof v);
-}
-
-SN_INLINE FloatV widen_half(ShortV v) {
-#if defined(__AVX512F__)
-  return (FloatV)_mm512_cvtph_ps((__m256i)v);
-#elif defined(__AVX2__)
-  return (FloatV)_mm256_cvtph_ps((__m128i)v);
-#else
-  FloatV y;
-  for (int i = 0; i < kLanes; ++i) y[i] = to_float(Half{v[i]});
-  return y;
-#endif
-}
-SN_INLINE ShortV narrow_to_half(FloatV v) {
-#if defined(__AVX512F__)
-  return (ShortV)_mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT);
-#elif defined(__AVX2__)
-  return (ShortV)_mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT);
-#else
-  ShortV y;
-  for (int i = 0; i < kLanes; ++i) y[i] = softneuro::to_half(v[i]).bits;
-  return y;
-#endif
-}
-
-SN_INLINE FloatV widen_bfloat16(ShortV v) {
-  return as_float(__builtin_convertvector(v, IntV) << 16);
-}
-SN_INLINE ShortV narrow_to_bfloat16(FloatV v) {
-  const IntV bits = as_int(v);
-  const IntV rounded = bits + splat(0x7fff) + ((bits >> 16) & 1);
-  const IntV quiet = bits | splat(0x400000);  // NaN must not round to infinity
-  return __builtin_convertvector((is_nan(v) ? quiet : rounded) >> 16, ShortV);
-}
-
-template <class T, FloatV (*widen)(ShortV)>
-void widen_loop(const T* x, float* y, std::int64_t count) noexcept {
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) store(y + i, widen(load_short(x + i)));
-  if (i == count) return;
-  T rest[kLanes] = {};
-  for (std::int64_t k = i; k < count; ++k) rest[k - i] = x[k];
-  store_first(y + i, widen(load_short(rest)), count - i);
-}
-
-template <class T, ShortV (*narrow)(FloatV)>
-void narrow_loop(const float* x, T* y, std::int64_t count) noexcept {
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) store_short(y + i, narrow(load(x + i)));
-  if (i == count) return;
-  T rest[kLanes];
-  store_short(rest, narrow(load_first(x + i, count - i)));
-  for (std::int64_t k = i; k < count; ++k) y[k] = rest[k - i];
-}
-
 }  // namespace
 
 extern const SpanOps kSpanOps;
-const SpanOps kSpanOps = {unary,
-                          binary,
-                          widen_loop<Half, widen_half>,
-                          narrow_loop<Half, narrow_to_half>,
-                          widen_loop<BFloat16, widen_bfloat16>,
-                          narrow_loop<BFloat16, narrow_to_bfloat16>};
+const SpanOps kSpanOps = {unary, binary};
 
 }  // namespace softneuro::SN_ISA_NAMESPACE

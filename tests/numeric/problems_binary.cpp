@@ -143,6 +143,24 @@ void add_forms(ProblemSet& set) {
             .param("op", to_string(op))
             .input(a, op == BinaryOp::pow ? integers(1, 3) : integers(-4, 4))
             .input(b, integers(0, 3));
+  for (int i = 0; i < kBinaryOpCount; ++i) {  // exact in the data type itself
+    const auto op = static_cast<BinaryOp>(i);
+    const bool is_logic = op >= BinaryOp::logical_and && op <= BinaryOp::logical_xor;
+    const bool is_bitwise = op >= BinaryOp::bitwise_and && op <= BinaryOp::shift_right;
+    const bool is_comparison = op >= BinaryOp::equal;
+    for (const DataType type : {DataType::int32, DataType::int64, DataType::uint8, DataType::int8,
+                                DataType::uint64, DataType::boolean, DataType::float32}) {
+      if (type == DataType::boolean ? !is_logic && !is_comparison : is_logic) continue;
+      if (type == DataType::float32 && is_bitwise) continue;
+      const Fill fill = type == DataType::boolean ? integers(0, 1) : integers(-100, 100);
+      const auto add = [&](const Shape& a, const Shape& b) {
+        set.add("binary").of(type).param("op", to_string(op)).input(a, fill).input(b, fill);
+      };
+      add({3, 5, 130}, {3, 5, 130});
+      add({3, 5, 7}, {5, 1});
+      add({9000}, {});
+    }
+  }
   for (int i = 0; i <= static_cast<int>(BinaryOp::prelu); ++i) {
     const char* op = to_string(static_cast<BinaryOp>(i));
     set.add("binary").param("op", op).input({333}, specials()).input({333}, specials());

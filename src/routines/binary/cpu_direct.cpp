@@ -2,10 +2,11 @@
 // included. float16 and bfloat16 are computed in float32.
 #include <algorithm>
 
-#include "core/float_rows.h"
+#include "core/float_span.h"
 #include "core/parallel.h"
 #include "core/post_ops.h"
 #include "core/registry.h"
+#include "core/span_ops.h"
 
 namespace softneuro {
 namespace {
@@ -131,7 +132,7 @@ class DirectBinary final : public Routine {
     if (!parse(problem.params.text("op"), op) || !is_span_op(op))
       return Applicability::no("the function gives no real numbers");
     const DataType type = problem.inputs[0].type;
-    if (!is_float_row_type(type) || problem.inputs[1].type != type)
+    if (!is_span_float(type) || problem.inputs[1].type != type)
       return Applicability::no("the inputs are not both float32, float16 or bfloat16");
     // A plain constant would have to be padded to whole blocks.
     const TensorSpec& output = problem.outputs[0];

@@ -5,9 +5,9 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/float_span.h"
 #include "core/parallel.h"
 #include "core/registry.h"
-#include "core/span_ops.h"
 
 namespace softneuro {
 namespace {
@@ -53,20 +53,15 @@ void copy(const void* x, void* y, std::int64_t offset, std::int64_t count) noexc
                 static_cast<std::size_t>(count) * size);
 }
 
-void half_to_float(const void* x, void* y, std::int64_t offset, std::int64_t count) noexcept {
-  span_ops().from_half(static_cast<const Half*>(x) + offset, static_cast<float*>(y) + offset,
-                       count);
+template <DataType type>
+void from_16_bits(const void* x, void* y, std::int64_t offset, std::int64_t count) noexcept {
+  float_spans().load(type, static_cast<const std::uint16_t*>(x) + offset,
+                     static_cast<float*>(y) + offset, count);
 }
-void float_to_half(const void* x, void* y, std::int64_t offset, std::int64_t count) noexcept {
-  span_ops().to_half(static_cast<const float*>(x) + offset, static_cast<Half*>(y) + offset, count);
-}
-void bfloat16_to_float(const void* x, void* y, std::int64_t offset, std::int64_t count) noexcept {
-  span_ops().from_bfloat16(static_cast<const BFloat16*>(x) + offset,
-                           static_cast<float*>(y) + offset, count);
-}
-void float_to_bfloat16(const void* x, void* y, std::int64_t offset, std::int64_t count) noexcept {
-  span_ops().to_bfloat16(static_cast<const float*>(x) + offset, static_cast<BFloat16*>(y) + offset,
-                         count);
+template <DataType type>
+void to_16_bits(const void* x, void* y, std::int64_t offset, std::int64_t count) noexcept {
+  float_spans().store(type, static_cast<const float*>(x) + offset,
+                      static_cast<std::uint16_t*>(y) + offset, count);
 }
 
 template <class From>
@@ -102,13 +97,13 @@ Convert converter(DataType from, DataType to) {
   if (from == to) return copier(size_of(from));
   switch (from) {
     case DataType::float32:
-      if (to == DataType::float16) return float_to_half;
-      if (to == DataType::bfloat16) return float_to_bfloat16;
+      if (to == DataType::float16) return to_16_bits<DataType::float16>;
+      if (to == DataType::bfloat16) return to_16_bits<DataType::bfloat16>;
       return converter_from<float>(to);
     case DataType::float16:
-      return to == DataType::float32 ? half_to_float : nullptr;
+      return to == DataType::float32 ? from_16_bits<DataType::float16> : nullptr;
     case DataType::bfloat16:
-      return to == DataType::float32 ? bfloat16_to_float : nullptr;
+      return to == DataType::float32 ? from_16_bits<DataType::bfloat16> : nullptr;
     case DataType::float64:
       return converter_from<double>(to);
     case DataType::int8:

@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/float_rows.h"
+#include "core/float_span.h"
 #include "core/parallel.h"
 #include "core/registry.h"
+#include "core/span_ops.h"
 
 namespace softneuro {
 namespace {
@@ -46,7 +47,7 @@ class DirectClip final : public Routine {
   DirectClip() : Routine("clip", "cpu/direct") {}
   int default_rank() const override { return 20; }
   Applicability applicable(const Problem& problem) const override {
-    if (!is_float_row_type(problem.inputs[0].type))
+    if (!is_span_float(problem.inputs[0].type))
       return Applicability::no("input 0 is not float32, float16 or bfloat16");
     for (std::size_t i = 1; i < 3; ++i)
       if (problem.has_input(i) && problem.inputs[i].shape.elements() != 1)

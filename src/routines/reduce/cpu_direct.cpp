@@ -1,10 +1,12 @@
-// reduce cpu/direct: float32. Where the last axis in memory goes, one result is made of vectors
-// along it; where it stays, a vector holds neighbouring results. Any set of axes; in the other
-// layouts over all but the channels, the reduced dimensions being kept as 1.
+// reduce cpu/direct: float32; float16 and bfloat16 through float32 in the workspace. Where the last
+// axis in memory goes, one result is made of vectors along it; where it stays, a vector holds
+// neighbouring results. Any set of axes; in the other layouts over all but the channels, the
+// reduced dimensions being kept as 1.
 #include <algorithm>
 #include <cmath>
 
 #include "core/element.h"
+#include "core/float_span.h"
 #include "core/isa_variants.h"
 #include "core/parallel.h"
 #include "core/reduction.h"
@@ -60,8 +62,8 @@ StoredReduction in_memory_order(const Shape& shape, std::uint32_t axes, Layout l
 
 class DirectReduceKernel final : public Kernel {
  public:
-  DirectReduceKernel(ReduceOp op, const StoredReduction& stored)
-      : op_(op), plan_(plan_reduction(stored.shape, stored.axes)) {
+  DirectReduceKernel(ReduceOp op, const StoredReduction& stored, bool converts)
+      : op_(op), plan_(plan_reduction(stored.shape, stored.axes)), converts_(converts) {
     run_.rank = plan_.gone.rank();
     for (int d = 0; d < run_.rank; ++d) {
       run_.dims[d] = plan_.gone[d];
@@ -70,29 +72,45 @@ class DirectReduceKernel final : public Kernel {
     addends_ = plan_.gone.elements();
     results_ = plan_.kept.elements();
     is_along_ = run_.rank > 0 && run_.strides[run_.rank - 1] == 1;
+    if (!converts) return;
+    regions_.add(results_ * addends_);
+    results_at_ = regions_.add(results_);
   }
 
+  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
+
   Status run(Context& context) const noexcept override {
-    const float* x = context.input(0).as<float>();
-    float* y = context.output(0).as_mutable<float>();
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
     if (results_ == 0) return {};
+    if (!converts_) {
+      run_float32(context.pool(), x.as<float>(), y.as_mutable<float>());
+      return {};
+    }
+    float* workspace = reinterpret_cast<float*>(context.workspace());
+    load_floats(context.pool(), x.type, x.data, workspace, results_ * addends_);
+    run_float32(context.pool(), workspace, workspace + results_at_);
+    store_floats(context.pool(), y.type, workspace + results_at_, y.data, results_);
+    return {};
+  }
+
+ private:
+  void run_float32(ThreadPool& pool, const float* x, float* y) const noexcept {
     const std::int64_t width =
         is_along_ ? 1 : std::min(kColumns, plan_.kept.rank() > 0 ? last_kept() : 1);
     // Tasks: `width` neighbouring results, never beyond the end of a row of results.
     const std::int64_t row = is_along_ || plan_.kept.rank() == 0 ? 1 : last_kept();
     const std::int64_t per_row = (row + width - 1) / width;
     const std::int64_t grain = kElements / std::max<std::int64_t>(1, addends_ * width);
-    parallel_ranges(context.pool(), results_ / row * per_row, grain,
+    parallel_ranges(pool, results_ / row * per_row, grain,
                     [&](std::int64_t first, std::int64_t last) {
                       for (std::int64_t task = first; task < last; ++task) {
                         const std::int64_t column = task % per_row * width;
                         reduce(x, y, task / per_row * row + column, std::min(width, row - column));
                       }
                     });
-    return {};
   }
 
- private:
   std::int64_t last_kept() const noexcept { return plan_.kept[plan_.kept.rank() - 1]; }
 
   // Results [first, first + width), all of one row of results.
@@ -150,7 +168,9 @@ class DirectReduceKernel final : public Kernel {
   ReductionPlan plan_;
   FoldRun run_;
   std::int64_t addends_, results_;
-  bool is_along_;
+  bool is_along_, converts_;
+  FloatRegions regions_;  // of the workspace: the converted input, then the results
+  std::int64_t results_at_ = 0;
 };
 
 class DirectReduce final : public Routine {
@@ -161,8 +181,8 @@ class DirectReduce final : public Routine {
   Applicability applicable(const Problem& problem) const override {
     const auto op = parse_reduce_op(problem.params);
     if (!op.ok()) return Applicability::no(op.status().message());
-    if (problem.inputs[0].type != DataType::float32)
-      return Applicability::no("input 0 is not float32");
+    if (!is_span_float(problem.inputs[0].type))
+      return Applicability::no("input 0 is not float32, float16 or bfloat16");
     if (*op == ReduceOp::prod)
       return Applicability::no("a product in float32 may overflow on the way");
     if (descriptor().layout == Layout::plain) return Applicability::yes();
@@ -182,7 +202,8 @@ class DirectReduce final : public Routine {
     SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
     SN_ASSIGN_OR_RETURN(const std::uint32_t axes, axes_of(problem));
     return std::unique_ptr<Kernel>(std::make_unique<DirectReduceKernel>(
-        op, in_memory_order(problem.inputs[0].shape, axes, descriptor().layout)));
+        op, in_memory_order(problem.inputs[0].shape, axes, descriptor().layout),
+        problem.inputs[0].type != DataType::float32));
   }
 
  private:

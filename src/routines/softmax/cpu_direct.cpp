@@ -1,6 +1,8 @@
-// softmax cpu/direct: vectors along the axis where it is the last one, else across it.
+// softmax cpu/direct: vectors along the axis where it is the last one, else across it. float16 and
+// bfloat16 are converted to float32 in the workspace.
 #include <algorithm>
 
+#include "core/float_span.h"
 #include "core/isa_variants.h"
 #include "core/parallel.h"
 #include "core/registry.h"
@@ -17,27 +19,44 @@ constexpr std::int64_t kColumns = 64;     // per task, at most
 
 class DirectSoftmaxKernel final : public Kernel {
  public:
-  DirectSoftmaxKernel(const Shape& shape, int axis, bool log)
-      : outer_(shape.elements(0, axis)),
+  DirectSoftmaxKernel(const Shape& shape, int axis, bool log, bool converts)
+      : converted_(converts ? shape.elements() : 0),
+        outer_(shape.elements(0, axis)),
         count_(shape[axis]),
         inner_(shape.elements(axis + 1, shape.rank())),
         log_(log) {}
   int in_place_input() const noexcept override { return 0; }
 
+  std::size_t workspace_bytes() const noexcept override {
+    return static_cast<std::size_t>(converted_) * sizeof(float);
+  }
+
   Status run(Context& context) const noexcept override {
-    const float* x = context.input(0).as<float>();
-    float* y = context.output(0).as_mutable<float>();
-    if (count_ == 0) return {};
-    if (inner_ == 1) {
-      parallel_ranges(context.pool(), outer_, kElements / count_,
-                      [&](std::int64_t first, std::int64_t last) {
-                        for (std::int64_t o = first; o < last; ++o)
-                          softmax_rows().row(x + o * count_, y + o * count_, count_, log_);
-                      });
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    if (converted_ == 0) {
+      run_float32(context.pool(), x.as<float>(), y.as_mutable<float>());
       return {};
     }
+    float* all = reinterpret_cast<float*>(context.workspace());
+    load_floats(context.pool(), x.type, x.data, all, converted_);
+    run_float32(context.pool(), all, all);
+    store_floats(context.pool(), y.type, all, y.data, converted_);
+    return {};
+  }
+
+ private:
+  void run_float32(ThreadPool& pool, const float* x, float* y) const noexcept {
+    if (count_ == 0) return;
+    if (inner_ == 1) {
+      parallel_ranges(pool, outer_, kElements / count_, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t o = first; o < last; ++o)
+          softmax_rows().row(x + o * count_, y + o * count_, count_, log_);
+      });
+      return;
+    }
     const std::int64_t blocks = (inner_ + kColumns - 1) / kColumns;
-    parallel_ranges(context.pool(), outer_ * blocks, kElements / (count_ * kColumns),
+    parallel_ranges(pool, outer_ * blocks, kElements / (count_ * kColumns),
                     [&](std::int64_t first, std::int64_t last) {
                       for (std::int64_t b = first; b < last; ++b) {
                         const std::int64_t column = b % blocks * kColumns;
@@ -46,10 +65,9 @@ class DirectSoftmaxKernel final : public Kernel {
                                                std::min(kColumns, inner_ - column), log_);
                       }
                     });
-    return {};
   }
 
- private:
+  std::int64_t converted_;  // elements to convert; 0: float32
   std::int64_t outer_, count_, inner_;
   bool log_;
 };
@@ -59,8 +77,8 @@ class DirectSoftmax final : public Routine {
   DirectSoftmax() : Routine("softmax", "cpu/direct") {}
   int default_rank() const override { return 20; }
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32)
-      return Applicability::no("input 0 is not float32");
+    if (!is_span_float(problem.inputs[0].type))
+      return Applicability::no("input 0 is not float32, float16 or bfloat16");
     return Applicability::yes();
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

@@ -3,10 +3,11 @@
 // zeros that pad blocked channels.
 #include <algorithm>
 
-#include "core/float_rows.h"
+#include "core/float_span.h"
 #include "core/parallel.h"
 #include "core/post_ops.h"
 #include "core/registry.h"
+#include "core/span_ops.h"
 
 namespace softneuro {
 namespace {
@@ -62,7 +63,7 @@ class DirectUnary final : public Routine {
     UnaryOp op;
     if (!parse(problem.params.text("op"), op) || !is_span_op(op))
       return Applicability::no("the function gives no real numbers");
-    if (!is_float_row_type(problem.inputs[0].type))
+    if (!is_span_float(problem.inputs[0].type))
       return Applicability::no("input 0 is not float32, float16 or bfloat16");
     return Applicability::yes();
   }

@@ -1,0 +1,240 @@
+// binary cpu/typed: comparisons of float32 and all functions of the common integer types and of
+// booleans, by loops over rows in the data type itself. Exact: the same bits as cpu/naive.
+#include <algorithm>
+#include <type_traits>
+
+#include "core/broadcast_walk.h"
+#include "core/parallel.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kPiece = 8192;  // elements
+
+// y[i] = f(a[i · a_step], b[i · b_step]); steps are 0 or 1.
+struct Row {
+  const void* a;
+  const void* b;
+  void* y;
+  std::int64_t count, a_step, b_step;
+};
+using RowFunction = void (*)(const Row& row) noexcept;
+
+template <class T, class R, class F>
+void row_loop(const Row& row, F f) noexcept {
+  const T *a = static_cast<const T*>(row.a), *b = static_cast<const T*>(row.b);
+  R* y = static_cast<R*>(row.y);
+  for (std::int64_t i = 0; i < row.count; ++i) y[i] = f(a[i * row.a_step], b[i * row.b_step]);
+}
+
+// Wraps, whatever the promotions of narrow types do.
+template <class T>
+using Bits = std::make_unsigned_t<T>;
+
+template <class T>
+RowFunction arithmetic(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::add:
+      return [](const Row& row) noexcept {
+        row_loop<T, T>(row, [](T a, T b) { return static_cast<T>(Bits<T>(a) + Bits<T>(b)); });
+      };
+    case BinaryOp::sub:
+      return [](const Row& row) noexcept {
+        row_loop<T, T>(row, [](T a, T b) { return static_cast<T>(Bits<T>(a) - Bits<T>(b)); });
+      };
+    case BinaryOp::mul:
+      return [](const Row& row) noexcept {
+        row_loop<T, T>(row, [](T a, T b) {
+          return static_cast<T>(std::uint64_t{Bits<T>(a)} * std::uint64_t{Bits<T>(b)});
+        });
+      };
+    case BinaryOp::max:
+      return [](const Row& row) noexcept {
+        row_loop<T, T>(row, [](T a, T b) { return a > b ? a : b; });
+      };
+    case BinaryOp::min:
+      return [](const Row& row) noexcept {
+        row_loop<T, T>(row, [](T a, T b) { return a < b ? a : b; });
+      };
+    case BinaryOp::bitwise_and:
+      return [](const Row& row) noexcept {
+        row_loop<T, T>(row, [](T a, T b) { return static_cast<T>(a & b); });
+      };
+    case BinaryOp::bitwise_or:
+      return [](const Row& row) noexcept {
+        row_loop<T, T>(row, [](T a, T b) { return static_cast<T>(a | b); });
+      };
+    case BinaryOp::bitwise_xor:
+      return [](const Row& row) noexcept {
+        row_loop<T, T>(row, [](T a, T b) { return static_cast<T>(a ^ b); });
+      };
+    case BinaryOp::div:
+      return [](const Row& row) noexcept {
+        row_loop<T, T>(row, [](T a, T b) {
+          return static_cast<T>(apply_integer(BinaryOp::div, std::int64_t{a}, std::int64_t{b}));
+        });
+      };
+    case BinaryOp::mod:
+      return [](const Row& row) noexcept {
+        row_loop<T, T>(row, [](T a, T b) {
+          return static_cast<T>(apply_integer(BinaryOp::mod, std::int64_t{a}, std::int64_t{b}));
+        });
+      };
+    default:
+      return nullptr;
+  }
+}
+
+template <class T>
+RowFunction comparison(BinaryOp op) {
+  using R = std::uint8_t;
+  switch (op) {
+    case BinaryOp::equal:
+      return
+          [](const Row& row) noexcept { row_loop<T, R>(row, [](T a, T b) { return R{a == b}; }); };
+    case BinaryOp::less:
+      return
+          [](const Row& row) noexcept { row_loop<T, R>(row, [](T a, T b) { return R{a < b}; }); };
+    case BinaryOp::less_equal:
+      return
+          [](const Row& row) noexcept { row_loop<T, R>(row, [](T a, T b) { return R{a <= b}; }); };
+    case BinaryOp::greater:
+      return
+          [](const Row& row) noexcept { row_loop<T, R>(row, [](T a, T b) { return R{a > b}; }); };
+    case BinaryOp::greater_equal:
+      return
+          [](const Row& row) noexcept { row_loop<T, R>(row, [](T a, T b) { return R{a >= b}; }); };
+    default:
+      return nullptr;
+  }
+}
+
+// Booleans are bytes that are 0 or 1.
+RowFunction logic(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::logical_and:
+      return arithmetic<std::uint8_t>(BinaryOp::bitwise_and);
+    case BinaryOp::logical_or:
+      return arithmetic<std::uint8_t>(BinaryOp::bitwise_or);
+    case BinaryOp::logical_xor:
+      return arithmetic<std::uint8_t>(BinaryOp::bitwise_xor);
+    case BinaryOp::bitwise_and:
+    case BinaryOp::bitwise_or:
+    case BinaryOp::bitwise_xor:
+      return arithmetic<std::uint8_t>(op);
+    default:
+      return comparison<std::uint8_t>(op);
+  }
+}
+
+template <class T>
+RowFunction integer(BinaryOp op) {
+  return result_type(op, DataType::int32) == DataType::boolean ? comparison<T>(op)
+                                                               : arithmetic<T>(op);
+}
+
+// Null where there is no loop.
+RowFunction row_function(BinaryOp op, DataType type) {
+  switch (type) {
+    case DataType::float32:
+      return comparison<float>(op);
+    case DataType::int32:
+      return integer<std::int32_t>(op);
+    case DataType::int64:
+      return integer<std::int64_t>(op);
+    case DataType::uint8:
+      return integer<std::uint8_t>(op);
+    case DataType::boolean:
+      return logic(op);
+    default:
+      return nullptr;
+  }
+}
+
+Result<BroadcastWalk> walk_of(const Problem& problem) {
+  const BroadcastWalk::Operand operands[] = {{problem.inputs[0].shape, Layout::plain},
+                                             {problem.inputs[1].shape, Layout::plain}};
+  return BroadcastWalk::make(problem.outputs[0].shape, Layout::plain, operands);
+}
+
+class TypedBinaryKernel final : public Kernel {
+ public:
+  TypedBinaryKernel(const Problem& problem, RowFunction function, const BroadcastWalk& walk)
+      : function_(function),
+        walk_(walk),
+        elements_(problem.outputs[0].shape.elements()),
+        in_size_(static_cast<std::int64_t>(size_of(problem.inputs[0].type))),
+        out_size_(static_cast<std::int64_t>(size_of(problem.outputs[0].type))) {
+    // An operand that is read exactly where the result is written.
+    for (int i = 1; i >= 0; --i)
+      if (problem.inputs[static_cast<std::size_t>(i)].shape == problem.outputs[0].shape &&
+          in_size_ == out_size_)
+        in_place_ = i;
+  }
+  int in_place_input() const noexcept override { return in_place_; }
+
+  Status run(Context& context) const noexcept override {
+    const auto* a = context.input(0).as<std::byte>();
+    const auto* b = context.input(1).as<std::byte>();
+    auto* y = context.output(0).as_mutable<std::byte>();
+    const std::int64_t pieces = (elements_ + kPiece - 1) / kPiece;
+    parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
+      const std::int64_t offset = piece * kPiece;
+      const std::int64_t count = std::min(kPiece, elements_ - offset);
+      walk_.for_blocks(
+          offset, count, [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
+            Row row{a + walk_.at(0, first) * in_size_,
+                    b + walk_.at(1, first) * in_size_,
+                    y + first * out_size_,
+                    columns,
+                    walk_.is_row_constant(0) ? 0 : 1,
+                    walk_.is_row_constant(1) ? 0 : 1};
+            for (std::int64_t r = 0; r < rows; ++r) {
+              function_(row);
+              row.a = static_cast<const std::byte*>(row.a) + walk_.row_stride(0) * in_size_;
+              row.b = static_cast<const std::byte*>(row.b) + walk_.row_stride(1) * in_size_;
+              row.y = static_cast<std::byte*>(row.y) + columns * out_size_;
+            }
+          });
+    });
+    return {};
+  }
+
+ private:
+  RowFunction function_;
+  BroadcastWalk walk_;
+  std::int64_t elements_, in_size_, out_size_;
+  int in_place_ = -1;
+};
+
+class TypedBinary final : public Routine {
+ public:
+  TypedBinary() : Routine("binary", "cpu/typed") {}
+  int default_rank() const override { return 20; }
+  Applicability applicable(const Problem& problem) const override {
+    BinaryOp op;
+    const DataType type = problem.inputs[0].type;
+    if (problem.inputs[1].type != type) return Applicability::no("the inputs' types differ");
+    if (!parse(problem.params.text("op"), op) || row_function(op, type) == nullptr)
+      return Applicability::no(fmt::format("no loop for this function of {}", to_string(type)));
+    return Applicability::yes();
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    BinaryOp op;
+    if (!parse(problem.params.text("op"), op))
+      return invalid_model("there is no binary op '{}'", problem.params.text("op"));
+    SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, walk_of(problem));
+    return std::unique_ptr<Kernel>(std::make_unique<TypedBinaryKernel>(
+        problem, row_function(op, problem.inputs[0].type), walk));
+  }
+};
+
+}  // namespace
+
+Status register_routine_binary_cpu_typed(Registry& registry) {
+  return registry.add(std::make_unique<TypedBinary>());
+}
+
+}  // namespace softneuro
