@@ -1,6 +1,7 @@
 // binary cpu/typed: comparisons of float32 and all functions of the common integer types and of
 // booleans, by loops over rows in the data type itself. Exact: the same bits as cpu/naive.
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 #include "core/broadcast_walk.h"
@@ -12,12 +13,12 @@ namespace {
 
 constexpr std::int64_t kPiece = 8192;  // elements
 
-// y[i] = f(a[i · a_step], b[i · b_step]); steps are 0 or 1.
+// y[i] = f(a[i], b[i]).
 struct Row {
   const void* a;
   const void* b;
   void* y;
-  std::int64_t count, a_step, b_step;
+  std::int64_t count;
 };
 using RowFunction = void (*)(const Row& row) noexcept;
 
@@ -25,7 +26,7 @@ template <class T, class R, class F>
 void row_loop(const Row& row, F f) noexcept {
   const T *a = static_cast<const T*>(row.a), *b = static_cast<const T*>(row.b);
   R* y = static_cast<R*>(row.y);
-  for (std::int64_t i = 0; i < row.count; ++i) y[i] = f(a[i * row.a_step], b[i * row.b_step]);
+  for (std::int64_t i = 0; i < row.count; ++i) y[i] = f(a[i], b[i]);
 }
 
 // Wraps, whatever the promotions of narrow types do.
@@ -175,33 +176,45 @@ class TypedBinaryKernel final : public Kernel {
   int in_place_input() const noexcept override { return in_place_; }
 
   Status run(Context& context) const noexcept override {
-    const auto* a = context.input(0).as<std::byte>();
-    const auto* b = context.input(1).as<std::byte>();
-    auto* y = context.output(0).as_mutable<std::byte>();
     const std::int64_t pieces = (elements_ + kPiece - 1) / kPiece;
     parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
       const std::int64_t offset = piece * kPiece;
       const std::int64_t count = std::min(kPiece, elements_ - offset);
-      walk_.for_blocks(
-          offset, count, [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
-            Row row{a + walk_.at(0, first) * in_size_,
-                    b + walk_.at(1, first) * in_size_,
-                    y + first * out_size_,
-                    columns,
-                    walk_.is_row_constant(0) ? 0 : 1,
-                    walk_.is_row_constant(1) ? 0 : 1};
-            for (std::int64_t r = 0; r < rows; ++r) {
-              function_(row);
-              row.a = static_cast<const std::byte*>(row.a) + walk_.row_stride(0) * in_size_;
-              row.b = static_cast<const std::byte*>(row.b) + walk_.row_stride(1) * in_size_;
-              row.y = static_cast<std::byte*>(row.y) + columns * out_size_;
-            }
-          });
+      walk_.for_blocks(offset, count,
+                       [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
+                         for (std::int64_t r = 0; r < rows; ++r)
+                           run_row(context, first + r * columns, columns);
+                       });
     });
     return {};
   }
 
  private:
+  static constexpr std::int64_t kRepeated = 256;  // elements of a constant side by side
+
+  void run_row(Context& context, std::int64_t first, std::int64_t columns) const noexcept {
+    alignas(8) std::byte buffers[2][kRepeated * 8];
+    const std::byte* operands[2];
+    std::int64_t width = columns;
+    for (int i = 0; i < 2; ++i) {
+      operands[i] = context.input(static_cast<std::size_t>(i)).as<std::byte>() +
+                    walk_.at(i, first) * in_size_;
+      if (!walk_.is_row_constant(i)) continue;
+      width = std::min(kRepeated, columns);
+      const auto size = static_cast<std::size_t>(in_size_);
+      for (std::int64_t k = 0; k < width; ++k)
+        std::memcpy(buffers[i] + k * in_size_, operands[i], size);
+      operands[i] = buffers[i];
+    }
+    std::byte* y = context.output(0).as_mutable<std::byte>() + first * out_size_;
+    for (std::int64_t c = 0; c < columns; c += width) {
+      const auto at = [&](int i) {
+        return operands[i] + (walk_.is_row_constant(i) ? 0 : c * in_size_);
+      };
+      function_({at(0), at(1), y + c * out_size_, std::min(width, columns - c)});
+    }
+  }
+
   RowFunction function_;
   BroadcastWalk walk_;
   std::int64_t elements_, in_size_, out_size_;

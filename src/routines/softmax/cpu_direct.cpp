@@ -87,7 +87,8 @@ class DirectSoftmax final : public Routine {
     SN_ASSIGN_OR_RETURN(const int axis,
                         normalize_axis(problem.params.integer("axis"), shape.rank()));
     return std::unique_ptr<Kernel>(
-        std::make_unique<DirectSoftmaxKernel>(shape, axis, problem.params.integer("log") != 0));
+        std::make_unique<DirectSoftmaxKernel>(shape, axis, problem.params.integer("log") != 0,
+                                              problem.inputs[0].type != DataType::float32));
   }
 };
 
