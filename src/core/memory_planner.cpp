@@ -78,9 +78,7 @@ class MemoryPlanner {
     return source;
   }
 
-  static bool is_view(const Step& step) {
-    return step.layer->type->is_view && !step.dynamic && step.outputs[0] != kNoTensor;
-  }
+  static bool is_view(const Step& step) { return step.view && step.outputs[0] != kNoTensor; }
 
   void share_views() {
     for (const Step& step : plan_.steps) {

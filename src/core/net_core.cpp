@@ -1,5 +1,6 @@
 #include "core/net_core.h"
 
+#include "core/checksum.h"
 #include "core/error.h"
 #include "core/plugin_loader.h"
 
@@ -31,6 +32,25 @@ Status NetCore::load_plugins(const NetOptions& options) {
   return {};
 }
 
+namespace {
+
+// Packed 8-bit weights may hold what depends on the scales of the activations.
+std::string quantization_key(const Problem& problem) {
+  std::string key;
+  const auto add = [&](const TensorSpec& spec) {
+    if (spec.type != DataType::qint8 || !spec.quantization) return;
+    const Quantization& q = *spec.quantization;
+    key += fmt::format("|{}{}:{:x}:{:x}", q.is_signed ? 's' : 'u', q.axis,
+                       checksum(q.scales.data(), q.scales.size() * sizeof(float)),
+                       checksum(q.zero_points.data(), q.zero_points.size() * sizeof(std::int32_t)));
+  };
+  for (const TensorSpec& spec : problem.inputs) add(spec);
+  for (const TensorSpec& spec : problem.outputs) add(spec);
+  return key;
+}
+
+}  // namespace
+
 Result<PackedWeights> NetCore::packed(const Layer& layer, const Routine& routine,
                                       const Problem& problem, const RoutineParams& params,
                                       bool shareable) {
@@ -39,8 +59,9 @@ Result<PackedWeights> NetCore::packed(const Layer& layer, const Routine& routine
   const Problem& seen = composes ? base : problem;
   if (!shareable) return routine.pack(seen, params, *allocator_);
 
-  const std::string key = fmt::format("{}|{}|{}|{}", layer.id, routine.descriptor().str(),
-                                      params.str(), routine.pack_key(seen, params));
+  const std::string key =
+      fmt::format("{}|{}|{}|{}{}", layer.id, routine.descriptor().str(), params.str(),
+                  routine.pack_key(seen, params), quantization_key(seen));
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = packed_.find(key); found != packed_.end()) return found->second;
   SN_ASSIGN_OR_RETURN(PackedWeights packed, routine.pack(seen, params, *allocator_));

@@ -32,8 +32,7 @@ std::string Plan::describe() const {
     for (const TensorId id : step.outputs) {
       if (id == kNoTensor) continue;
       const Slot& slot = impl_->slots[id];
-      text += std::string(" ") + to_string(slot.type) + '[' +
-              (step.dynamic ? "?" : slot.shape.str()) + ']';
+      text += ' ' + slot.format.str() + '[' + (step.dynamic ? "?" : slot.shape.str()) + ']';
     }
     text += '\n';
   }

@@ -16,15 +16,30 @@ alignas(kTensorAlignment) const unsigned char kNoBytes[kTensorAlignment] = {};
 
 class PlanBuilder {
  public:
-  PlanBuilder(std::shared_ptr<NetCore> core, std::shared_ptr<const Graph> graph)
+  PlanBuilder(std::shared_ptr<NetCore> core, std::shared_ptr<const Graph> graph, Choices choices)
       : plan_(std::make_unique<Plan::Impl>()), graph_(*graph) {
     plan_->core = std::move(core);
     plan_->graph = std::move(graph);
+    plan_->choices = std::move(choices);
     plan_->slots.resize(graph_.tensor_count());
     known_.resize(graph_.tensor_count());
   }
 
   Result<std::shared_ptr<const Plan>> build(std::span<const Shape> input_shapes) {
+    SN_RETURN_IF_ERROR(make_steps(input_shapes));
+    SN_RETURN_IF_ERROR(set_outputs());
+    plan_memory(*plan_);
+    return std::shared_ptr<const Plan>(std::make_shared<Plan>(std::move(plan_)));
+  }
+
+  Result<std::unique_ptr<Plan::Impl>> outline(std::span<const Shape> input_shapes) {
+    with_kernels_ = false;
+    SN_RETURN_IF_ERROR(make_steps(input_shapes));
+    return std::move(plan_);
+  }
+
+ private:
+  Status make_steps(std::span<const Shape> input_shapes) {
     SN_RETURN_IF_ERROR(set_inputs(input_shapes));
     set_constants();
     mark_needed();
@@ -32,12 +47,9 @@ class PlanBuilder {
       if (!needed_[static_cast<std::size_t>(&layer - graph_.layers().data())]) continue;
       SN_RETURN_IF_ERROR(add_layer(layer));
     }
-    SN_RETURN_IF_ERROR(set_outputs());
-    plan_memory(*plan_);
-    return std::shared_ptr<const Plan>(std::make_shared<Plan>(std::move(plan_)));
+    return {};
   }
 
- private:
   Status set_inputs(std::span<const Shape> shapes) {
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
       const TensorId id = graph_.inputs[i];
@@ -46,6 +58,7 @@ class PlanBuilder {
       slot.home = Home::input;
       slot.io = static_cast<std::uint32_t>(i);
       slot.type = def.type;
+      slot.format = {def.type, Layout::plain};
       slot.shape = shapes[i];
       const std::int64_t bytes = storage_bytes(def.type, shapes[i], Layout::plain);
       if (bytes < 0)
@@ -85,6 +98,7 @@ class PlanBuilder {
     Slot& slot = plan_->slots[id];
     slot.home = Home::constant;
     slot.type = value.data_type();
+    slot.format = {value.data_type(), Layout::plain};
     slot.shape = value.shape();
     slot.bytes = value.bytes();
     slot.constant = value;
@@ -164,6 +178,7 @@ class PlanBuilder {
       if (id == kNoTensor) continue;
       plan_->slots[id].home = Home::dynamic;
       plan_->slots[id].type = graph_.tensor(id).type;
+      plan_->slots[id].format = {graph_.tensor(id).type, Layout::plain};
     }
     plan_->steps.push_back(std::move(step));
     return {};
@@ -171,31 +186,58 @@ class PlanBuilder {
 
   Status add_step(const Layer& layer) {
     SN_ASSIGN_OR_RETURN(const Problem problem, problem_of(*plan_, layer));
-    bool shareable = true;
-    for (const TensorId id : layer.inputs)
-      if (id != kNoTensor && known_[id] && !graph_.tensor(id).is_constant()) shareable = false;
-
+    SN_RETURN_IF_ERROR(check_formats(layer, problem));
     Step step;
     step.layer = &layer;
     step.inputs = layer.inputs;
     step.outputs = layer.outputs;
+    step.view = layer.type->is_view;
     for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
       if (layer.outputs[i] == kNoTensor) continue;
       Slot& slot = plan_->slots[layer.outputs[i]];
+      const TensorSpec& spec = problem.outputs[i];
       slot.home = Home::arena;
-      slot.type = problem.outputs[i].type;
-      slot.shape = problem.outputs[i].shape;
-      slot.bytes =
-          static_cast<std::size_t>(storage_bytes(slot.type, slot.shape, problem.outputs[i].layout));
+      slot.type = graph_.tensor(layer.outputs[i]).type;
+      if (slot.type == DataType::undefined || !is_real(spec.type)) slot.type = spec.type;
+      slot.format = {spec.type, spec.layout};
+      slot.shape = spec.shape;
+      slot.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
     }
-    if (!layer.type->is_view) {
-      SN_ASSIGN_OR_RETURN(PreparedKernel prepared,
-                          prepare_kernel(*plan_->core, layer, problem, shareable));
+    if (!step.view && with_kernels_) {
+      SN_ASSIGN_OR_RETURN(
+          PreparedKernel prepared,
+          prepare_kernel(*plan_->core, layer, problem, has_own_constants(layer), choice_of(layer)));
       step.routine = prepared.routine;
       step.routine_name = prepared.routine->descriptor().str();
+      step.params = std::move(prepared.params);
       step.kernel = std::move(prepared.kernel);
     }
     plan_->steps.push_back(std::move(step));
+    return {};
+  }
+
+  const Choice* choice_of(const Layer& layer) const {
+    const auto found = plan_->choices.find(layer.id);
+    return found == plan_->choices.end() ? nullptr : &found->second;
+  }
+
+  // Its constants are the graph's own, not computed for this plan only.
+  bool has_own_constants(const Layer& layer) const {
+    for (const TensorId id : layer.inputs)
+      if (id != kNoTensor && known_[id] && !graph_.tensor(id).is_constant()) return false;
+    return true;
+  }
+
+  // What the step takes is what its producers made. A defect of whoever made the choices.
+  Status check_formats(const Layer& layer, const Problem& problem) const {
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+      const TensorId id = layer.inputs[i];
+      if (id == kNoTensor) continue;
+      const Format wanted = {problem.inputs[i].type, problem.inputs[i].layout};
+      if (!(plan_->slots[id].format == wanted))
+        return internal_error("layer '{}': input {} is {}, but its routine wants {}", layer.name, i,
+                              plan_->slots[id].format.str(), wanted.str());
+    }
     return {};
   }
 
@@ -216,6 +258,7 @@ class PlanBuilder {
   const Graph& graph_;
   std::vector<bool> known_;   // per tensor: its value is in Slot::constant
   std::vector<bool> needed_;  // per layer
+  bool with_kernels_ = true;
 };
 
 }  // namespace
@@ -237,20 +280,39 @@ Result<Problem> problem_of(const Plan::Impl& plan, const Layer& layer) {
     }
     specs.push_back(std::move(spec));
   }
-  return make_problem(layer, std::move(specs));
+  SN_ASSIGN_OR_RETURN(Problem problem, make_problem(layer, std::move(specs)));
+  problem.threads = plan.core->pool().concurrency();
+  for (std::size_t i = 0; i < layer.outputs.size(); ++i)
+    if (layer.outputs[i] != kNoTensor)
+      problem.outputs[i].quantization = plan.graph->tensor(layer.outputs[i]).quantization;
+  const auto choice = plan.choices.find(layer.id);
+  if (choice == plan.choices.end()) return problem;
+  if (choice->second.formats.inputs.size() != problem.inputs.size() ||
+      choice->second.formats.outputs.size() != problem.outputs.size())
+    return internal_error("layer '{}': the choice has formats for other inputs or outputs",
+                          layer.name);
+  return with_formats(problem, choice->second.formats);
 }
 
 Result<PreparedKernel> prepare_kernel(NetCore& core, const Layer& layer, const Problem& problem,
-                                      bool shareable) {
+                                      bool shareable, const Choice* choice) {
   PreparedKernel prepared;
-  SN_ASSIGN_OR_RETURN(prepared.routine, core.registry().default_choice(problem, core.schemas()));
-  const RoutineParams params = prepared.routine->default_params(problem);
+  if (choice == nullptr || choice->routine.empty()) {
+    SN_ASSIGN_OR_RETURN(prepared.routine, core.registry().default_choice(problem, core.schemas()));
+    prepared.params = prepared.routine->default_params(problem);
+  } else {
+    prepared.routine = core.registry().find(layer.type->name, choice->routine);
+    if (prepared.routine == nullptr)
+      return make_error(StatusCode::not_found, "layer '{}': there is no routine {} of {}",
+                        layer.name, choice->routine, layer.type->name);
+    prepared.params = choice->params;
+  }
   const auto context = [&] {
     return fmt::format("layer '{}', routine {}", layer.name, prepared.routine->descriptor().str());
   };
-  auto packed = core.packed(layer, *prepared.routine, problem, params, shareable);
+  auto packed = core.packed(layer, *prepared.routine, problem, prepared.params, shareable);
   if (!packed.ok()) return Status(packed.status()).with_context(context());
-  auto kernel = create_kernel(*prepared.routine, problem, params, *packed);
+  auto kernel = create_kernel(*prepared.routine, problem, prepared.params, *packed);
   if (!kernel.ok()) return Status(kernel.status()).with_context(context());
   prepared.kernel = std::move(*kernel);
   return prepared;
@@ -258,9 +320,18 @@ Result<PreparedKernel> prepare_kernel(NetCore& core, const Layer& layer, const P
 
 Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<NetCore> core,
                                                std::shared_ptr<const Graph> graph,
-                                               std::span<const Shape> input_shapes) {
+                                               std::span<const Shape> input_shapes,
+                                               Choices choices) {
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
-    return PlanBuilder(std::move(core), std::move(graph)).build(input_shapes);
+    return PlanBuilder(std::move(core), std::move(graph), std::move(choices)).build(input_shapes);
+  });
+}
+
+Result<std::unique_ptr<Plan::Impl>> outline_plan(std::shared_ptr<NetCore> core,
+                                                 std::shared_ptr<const Graph> graph,
+                                                 std::span<const Shape> input_shapes) {
+  return guarded([&]() -> Result<std::unique_ptr<Plan::Impl>> {
+    return PlanBuilder(std::move(core), std::move(graph), {}).outline(input_shapes);
   });
 }
 

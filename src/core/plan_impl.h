@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/graph.h"
@@ -11,6 +12,15 @@
 #include "softneuro/session.h"
 
 namespace softneuro {
+
+// How one layer is computed: routine, parameters, and the formats that it takes and gives.
+struct Choice {
+  std::string routine;  // descriptor; empty: the default one for these formats
+  RoutineParams params;
+  FormatTuple formats;
+  double time_us = 0;  // measured inside the net; 0: not measured
+};
+using Choices = std::unordered_map<LayerId, Choice>;
 
 // Where a tensor's bytes are while a session runs.
 enum class Home : std::uint8_t {
@@ -25,7 +35,8 @@ enum class Home : std::uint8_t {
 // One per tensor of the plan's graph, same index.
 struct Slot {
   Home home = Home::none;
-  DataType type = DataType::undefined;
+  DataType type = DataType::undefined;  // the model's: what shape inference sees
+  Format format;           // how the bytes lie; the model's type, plain, unless a choice says else
   Shape shape;             // not for dynamic ones
   std::uint32_t root = 0;  // the slot whose memory this one is; itself unless view or in place
   std::uint32_t io = 0;    // index of the input or output for those homes (of the root)
@@ -38,11 +49,13 @@ struct Step {
   const Layer* layer = nullptr;      // of the plan's own graph
   const Routine* routine = nullptr;  // null for dynamic steps: chosen at run time
   std::string routine_name;
+  RoutineParams params;
   std::shared_ptr<const Kernel> kernel;
   std::vector<TensorId> inputs;  // kNoTensor: left out
   std::vector<TensorId> outputs;
   std::size_t workspace_offset = 0;
   bool dynamic = false;
+  bool view = false;  // output 0 is input 0's bytes: no kernel
 };
 
 // An output whose bytes are made elsewhere: copied after the last step.
@@ -64,23 +77,32 @@ struct Plan::Impl {
   std::size_t arena_bytes = 0;
   std::size_t arena_minimum = 0;
   std::size_t weight_bytes = 0;
+  Choices choices;  // by layer of `graph`; layers without one take default choices
 };
 
 // Plans `graph` (verified, topologically sorted) for the given shapes of its inputs, in order.
 Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<NetCore> core,
                                                std::shared_ptr<const Graph> graph,
-                                               std::span<const Shape> input_shapes);
+                                               std::span<const Shape> input_shapes,
+                                               Choices choices = {});
+// The same without kernels and memory: slots and steps, for those who look at problems only.
+Result<std::unique_ptr<Plan::Impl>> outline_plan(std::shared_ptr<NetCore> core,
+                                                 std::shared_ptr<const Graph> graph,
+                                                 std::span<const Shape> input_shapes);
 
-// The problem that a layer of the plan poses. unsupported where shapes depend on data.
+// The problem that a layer of the plan poses, in the formats of its choice. unsupported where
+// shapes depend on data.
 SN_INTREE Result<Problem> problem_of(const Plan::Impl& plan, const Layer& layer);
 
-// Chooses, packs and creates the kernel for a problem.
+// Packs and creates the kernel for a problem: as `choice` says, or if that is null or names no
+// routine, the default one.
 struct PreparedKernel {
   const Routine* routine = nullptr;
+  RoutineParams params;
   std::shared_ptr<const Kernel> kernel;
 };
 Result<PreparedKernel> prepare_kernel(NetCore& core, const Layer& layer, const Problem& problem,
-                                      bool shareable);
+                                      bool shareable, const Choice* choice = nullptr);
 
 // Gives every slot that needs one a place in the arena, after views and in-place work are known.
 // Fills Slot::home/root/offset, Step::workspace_offset, copies, output_offsets, arena sizes.

@@ -107,6 +107,10 @@ const Routine* Registry::find(std::string_view layer_type, std::string_view desc
   return nullptr;
 }
 
+Applicability Registry::check(const Routine& routine, const Problem& problem) const {
+  return applicability(routine, problem);
+}
+
 std::vector<Registry::Candidate> Registry::explain(const Problem& problem) const {
   std::vector<Candidate> candidates;
   for (const Routine* routine : routines(problem.type->name))

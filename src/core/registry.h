@@ -29,6 +29,9 @@ class SN_INTREE Registry {
     const Routine* routine;
     Applicability applicability;
   };
+  // Whether `routine` can compute `problem` (format rules included); with post-ops, if need be,
+  // behind it.
+  Applicability check(const Routine& routine, const Problem& problem) const;
   // Every routine of the problem's layer type, with the reason of those that refuse.
   std::vector<Candidate> explain(const Problem& problem) const;
   // The applicable routine of highest default rank (ties: the lowest descriptor). Only schemas

@@ -149,7 +149,7 @@ TensorView Session::Impl::view_of(TensorId id) const {
   if (id == kNoTensor) return {};
   const Slot& slot = impl.slots[id];
   if (slot.home == Home::dynamic) return dynamic_views[id];
-  return {slot.type, Layout::plain, slot.shape, const_cast<void*>(pointer_of(id))};
+  return {slot.format.type, slot.format.layout, slot.shape, const_cast<void*>(pointer_of(id))};
 }
 
 Status Session::Impl::init(const SessionOptions& options) {
