@@ -1,0 +1,142 @@
+// DPRS, dynamic programming for routine selection: one candidate per layer of a DAG such that the
+// candidates' times and the adapts between them sum to the least.
+//
+// Pure: knows nothing of graphs, routines or clocks beyond its own time limit, and depends on the
+// standard library alone. docs/dprs.md derives it.
+//
+// Costs are times in any unit (microseconds in practice), >= 0, infinity for "impossible".
+// Formats, tensors, layers, candidates are numbers from 0; -1 is none.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "softneuro/status.h"
+
+namespace softneuro::dprs {
+
+using Cost = double;
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// What a table of formats may be at most: sets of formats are 64-bit words.
+inline constexpr int kMaxFormats = 64;
+
+// One way to compute a layer.
+struct Candidate {
+  // The format that each input port takes; -1: any will do (or the port is left out).
+  std::vector<int> inputs;
+  // The format that each output port makes; -1 only where the port is left out.
+  std::vector<int> outputs;
+  Cost time = 0;
+  double error = 0;           // >= 0, added up over the path; 0 if unknown
+  std::size_t workspace = 0;  // bytes while it runs
+};
+
+struct Layer {
+  std::vector<int> inputs;   // tensor per input port, -1: none
+  std::vector<int> outputs;  // tensor per output port, -1: none
+  std::vector<Candidate> candidates;
+};
+
+struct Tensor {
+  // Of a tensor that no layer makes (a graph input): the format that it is given in.
+  int fixed_format = -1;
+  // Formats in which the outside wants it (graph outputs); they are made whatever layers want.
+  std::vector<int> wanted;
+  // Time of the adapt, row-major [from * formats + to]; infinity: impossible. The diagonal is not
+  // read: what is there already costs nothing. Empty: no adapt is possible.
+  std::vector<Cost> adapt;
+  // Size in each format, for the memory limit; empty: 0.
+  std::vector<std::size_t> bytes;
+};
+
+struct Problem {
+  int formats = 0;
+  std::vector<Layer> layers;  // each after the layers that make its inputs
+  std::vector<Tensor> tensors;
+};
+
+struct Limits {
+  double max_error = kInfinity;                      // of a path, Candidate::error added up
+  std::size_t max_memory = 0;                        // peak_memory() of a path; 0: no limit
+  std::size_t table_bytes = std::size_t{256} << 20;  // for the solver's own tables
+  std::chrono::nanoseconds time = std::chrono::seconds(2);
+  int k = 1;  // how many paths to return at most
+};
+
+// One adapt layer: `tensor` from the format that its producer makes to another.
+struct Adapt {
+  int tensor = -1;
+  int from = -1;
+  int to = -1;
+  bool operator==(const Adapt&) const = default;
+};
+
+struct Path {
+  std::vector<int> choice;    // candidate per layer
+  std::vector<Adapt> adapts;  // each once, however many consumers share it; ordered by tensor, to
+  Cost cost = 0;              // candidates and adapts
+  double error = 0;
+  std::size_t memory = 0;  // peak_memory()
+};
+
+struct Solution {
+  std::vector<Path> paths;      // best first, at least 1, at most k, no two with the same choice
+  Cost lower_bound = 0;         // no path within the limits costs less
+  double gap = 0;               // (paths[0].cost - lower_bound) / paths[0].cost; 0 if optimal
+  bool optimal = false;         // paths[0] is proven; the others are then the next best, in order
+  std::size_t table_cells = 0;  // cells of the tables that were filled (0: past the gate)
+  int width = 0;                // variables in the largest table
+  double seconds = 0;
+  std::string note;  // how it was solved, and what was given up, for people
+};
+
+// Every index in range, layers in topological order, one producer per tensor, costs not negative.
+Status validate(const Problem& problem);
+
+// The best path, proven optimal unless the tables would exceed limits.table_bytes or the time does
+// not suffice; then the best path found with its proven gap.
+//   invalid_argument  the problem is malformed (validate's message), or the limits are
+//   unsupported       no path exists, or none within the limits; the message says the nearest
+//   out_of_memory
+Result<Solution> solve(const Problem& problem, const Limits& limits = {});
+
+// The path that the choice makes: which adapts, their cost, error and memory.
+// Errors: invalid_argument if a choice is out of range; cost is infinite if an adapt is impossible.
+Result<Path> make_path(const Problem& problem, const std::vector<int>& choice);
+
+// --- childnets --------------------------------------------------------------------------------
+
+// A childnet computes a layer by a net of its own. Its border is the layer's: problem.tensors that
+// are the layer's inputs are given by their index in `inputs`, its outputs in `outputs`, in the
+// order of the outer layer's ports, -1 where a port is left out. fixed_format of the inputs and
+// wanted of the outputs are ignored: they run through all combinations below.
+struct Childnet {
+  Problem problem;
+  std::vector<int> inputs;
+  std::vector<int> outputs;
+};
+
+// One way to run a childnet: for the formats on its border, the best path inside. `candidate` goes
+// into the outer layer as it is: inputs, outputs, time, error, and the path's memory as workspace.
+struct ChildnetRow {
+  Candidate candidate;
+  Path path;
+};
+
+// Solves the inner problem once for each combination of formats on the border that `input_formats`
+// and `output_formats` (per port, the formats worth trying; not read where the port is -1) allow;
+// combinations that have no path are left out. With limits.k > 1 a combination has up to k rows.
+// limits.time holds for each combination. Innermost first: a childnet within a childnet is solved
+// before, and its rows are candidates in `childnet.problem`.
+// Errors: as solve (unsupported only if no combination has a path); invalid_argument also if there
+// are more than 4096 combinations.
+Result<std::vector<ChildnetRow>> solve_childnet(const Childnet& childnet,
+                                                const std::vector<std::vector<int>>& input_formats,
+                                                const std::vector<std::vector<int>>& output_formats,
+                                                const Limits& limits = {});
+
+}  // namespace softneuro::dprs

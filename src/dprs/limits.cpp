@@ -1,0 +1,270 @@
+// A limit on the error is moved into the cost with a multiplier (Lagrange): the minimum of
+// time + lambda * error bounds every path within the limit from below, and its ranking from the
+// best on meets the true optimum once the bound has risen to the best path found (Handler and
+// Zang). Peak memory is no sum, so it is checked; where no path of the ranking respects it, the
+// bytes alive at the steps that exceed it are given a price that rises until one does.
+#include "dprs/limits.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace softneuro::dprs {
+namespace {
+
+std::size_t at(int index) {
+  return static_cast<std::size_t>(index);
+}
+
+constexpr int kBisections = 25;
+constexpr int kMemoryRounds = 40;
+// Paths of a ranking that are looked at before the search turns to multipliers, and after.
+constexpr int kFirstRanking = 64;
+constexpr int kLastRanking = 4096;
+constexpr double kRounding = 1e-9;
+
+std::string number(double value) {
+  std::string text = std::to_string(value);
+  if (text.find('.') != std::string::npos) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+  }
+  return text;
+}
+
+class LimitedSolver {
+ public:
+  LimitedSolver(const Net& net, Engine& engine, const Limits& limits)
+      : net_(net), engine_(engine), limits_(limits), plain_(weights_of(net.problem)) {}
+
+  Result<Solution> run() {
+    const Outcome first = rank(plain_, 0, kFirstRanking);
+    if (first.best.empty()) return no_path(first);
+    describe(first, solution_);
+    lambda_ = 0;
+    if (!proven() && limits_.max_error < kInfinity) {
+      if (Status status = find_multiplier(first); !status.ok()) return status;
+      if (lambda_ > 0 && !proven()) rank(weighted(lambda_), lambda_, kLastRanking);
+    }
+    if (found_.empty() && limits_.max_memory != 0) price_memory();
+    if (found_.empty()) return nothing_within();
+    improve();
+    return finish();
+  }
+
+ private:
+  Weights weighted(double lambda) const {
+    Weights weights = plain_;
+    for (std::size_t l = 0; l < weights.time.size(); ++l)
+      for (std::size_t c = 0; c < weights.time[l].size(); ++c)
+        weights.time[l][c] += lambda * net_.problem.layers[l].candidates[c].error;
+    return weights;
+  }
+
+  bool error_fits(const Path& path) const {
+    return path.error <= limits_.max_error * (1 + kRounding);
+  }
+  bool fits(const Path& path) const {
+    return error_fits(path) && (limits_.max_memory == 0 || path.memory <= limits_.max_memory) &&
+           path.cost < kInfinity;
+  }
+
+  // Keeps the k cheapest paths within the limits.
+  Path consider(const std::vector<int>& choice) {
+    Path path = price(net_.problem, net_.uses, choice);
+    if (error_fits(path)) least_memory_ = std::min(least_memory_, path.memory);
+    if (!fits(path)) return path;
+    for (const Path& known : found_)
+      if (known.choice == choice) return path;
+    found_.insert(std::upper_bound(found_.begin(), found_.end(), path,
+                                   [](const Path& a, const Path& b) { return a.cost < b.cost; }),
+                  path);
+    if (found_.size() > at(limits_.k)) found_.pop_back();
+    return path;
+  }
+
+  void raise_bound(Cost bound) { bound_ = std::max(bound_, bound); }
+  // The k best are known: nothing that was not looked at can cost less than the last of them.
+  bool proven() const {
+    return exhausted_ || (found_.size() == at(limits_.k) &&
+                          found_.back().cost <= bound_ + kRounding * std::max(1.0, bound_));
+  }
+
+  // Looks at paths in the order of their weight until the best are proven.
+  Outcome rank(const Weights& weights, double lambda, int most) {
+    int seen = 0;
+    bool stopped = false;
+    const double discount = lambda > 0 ? lambda * limits_.max_error : 0;
+    const Outcome outcome = engine_.run(
+        weights, std::numeric_limits<int>::max(), [&](Cost cost, const std::vector<int>& choice) {
+          last_ranked_ = cost - discount;
+          consider(choice);
+          stopped = ++seen >= most ||
+                    (found_.size() == at(limits_.k) && found_.back().cost <= cost - discount);
+          return !stopped;
+        });
+    raise_bound(outcome.lower_bound - discount);
+    if (!outcome.optimal) return outcome;
+    raise_bound(last_ranked_);
+    exhausted_ = !stopped && !passed(engine_.deadline());
+    return outcome;
+  }
+
+  // The multiplier whose bound is the highest: secants between a path that is too inaccurate and
+  // one that is within the limit.
+  Status find_multiplier(const Outcome& first) {
+    Path over = price(net_.problem, net_.uses, first.best);
+    if (error_fits(over)) return {};
+    Path within;
+    if (Status status = least_error(within); !status.ok()) return status;
+    for (int i = 0; i < kBisections && !passed(engine_.deadline()); ++i) {
+      if (!(over.error > within.error) || !(within.cost > over.cost)) break;
+      lambda_ = (within.cost - over.cost) / (over.error - within.error);
+      const Outcome outcome =
+          engine_.run(weighted(lambda_), 1, [](Cost, const auto&) { return false; });
+      if (outcome.best.empty()) break;
+      raise_bound(outcome.lower_bound - lambda_ * limits_.max_error);
+      Path path = consider(outcome.best);
+      const Cost line = over.cost + lambda_ * over.error;
+      if (outcome.cost >= line - kRounding * std::max(1.0, line)) break;
+      (error_fits(path) ? within : over) = std::move(path);
+    }
+    return {};
+  }
+
+  // The path with the smallest error there is, or the message that it is too large.
+  Status least_error(Path& path) {
+    Weights weights = plain_;
+    for (std::size_t l = 0; l < weights.time.size(); ++l)
+      for (std::size_t c = 0; c < weights.time[l].size(); ++c)
+        if (weights.time[l][c] < kInfinity)
+          weights.time[l][c] = net_.problem.layers[l].candidates[c].error;
+    for (std::vector<Cost>& adapt : weights.adapt)
+      for (Cost& cost : adapt)
+        if (cost < kInfinity) cost = 0;
+    const Outcome outcome = engine_.run(weights, 1, [](Cost, const auto&) { return false; });
+    if (outcome.best.empty()) return no_path(outcome);
+    path = consider(outcome.best);
+    if (error_fits(path)) return {};
+    return Status(StatusCode::unsupported,
+                  "dprs: no path has an error of at most " + number(limits_.max_error) +
+                      "; the smallest " + (outcome.optimal ? "reachable" : "found") + " is " +
+                      number(path.error) + ": allow that much, or more accurate candidates");
+  }
+
+  // Prices per byte and step that rise where a path exceeds the memory limit.
+  void price_memory() {
+    const Weights base = weighted(lambda_);
+    const std::size_t steps = net_.problem.layers.size() + 1;
+    std::vector<double> prices(steps, 0);
+    std::vector<int> choice;
+    double unit = -1;
+    for (int round = 0; round < kMemoryRounds && !passed(engine_.deadline()); ++round) {
+      Weights weights = base;
+      add_memory_prices(prices, weights);
+      int seen = 0;
+      engine_.run(weights, 1, [&](Cost, const std::vector<int>& next) {
+        if (seen == 0) choice = next;
+        consider(next);
+        return ++seen < 8 && found_.empty();
+      });
+      if (choice.empty()) return;
+      const std::vector<std::size_t> bytes = memory_profile(net_.problem, net_.uses, choice);
+      const double limit = static_cast<double>(limits_.max_memory);
+      const double peak = static_cast<double>(*std::max_element(bytes.begin(), bytes.end()));
+      if (peak <= limit && !found_.empty()) return;
+      if (unit < 0) unit = 0.02 * std::max(weigh(net_, base, choice), 1e-6) / std::max(peak, 1.0);
+      for (std::size_t s = 0; s < steps; ++s) {
+        const double over = static_cast<double>(bytes[s]) - limit;
+        if (over > 0) prices[s] += unit * (0.1 + over / std::max(limit, 1.0));
+      }
+      unit *= 1.4;
+    }
+  }
+
+  void add_memory_prices(const std::vector<double>& prices, Weights& weights) const {
+    const Problem& problem = net_.problem;
+    std::vector<double> sums(prices.size() + 1, 0);
+    for (std::size_t s = 0; s < prices.size(); ++s) sums[s + 1] = sums[s] + prices[s];
+    for (std::size_t l = 0; l < weights.time.size(); ++l)
+      for (std::size_t c = 0; c < weights.time[l].size(); ++c)
+        weights.time[l][c] +=
+            prices[l] * static_cast<double>(problem.layers[l].candidates[c].workspace);
+    for (std::size_t t = 0; t < problem.tensors.size(); ++t) {
+      const TensorUse& use = net_.uses[t];
+      if (problem.tensors[t].bytes.empty()) continue;
+      const std::size_t last = !problem.tensors[t].wanted.empty() ? prices.size() - 1
+                               : use.consumers.empty()            ? at(std::max(use.maker, 0))
+                                                                  : at(use.consumers.back().layer);
+      const std::size_t first = use.consumers.empty() ? last : at(use.consumers.front().layer);
+      for (std::size_t cell = 0; cell < weights.adapt[t].size(); ++cell)
+        weights.adapt[t][cell] +=
+            (sums[last + 1] - sums[first]) *
+            static_cast<double>(problem.tensors[t].bytes[cell % at(problem.formats)]);
+      if (use.maker == -1) continue;
+      const Layer& maker = problem.layers[at(use.maker)];
+      for (std::size_t c = 0; c < maker.candidates.size(); ++c)
+        weights.time[at(use.maker)][c] +=
+            (sums[last + 1] - sums[at(use.maker)]) *
+            static_cast<double>(
+                problem.tensors[t].bytes[at(maker.candidates[c].outputs[at(use.maker_port)])]);
+    }
+  }
+
+  // One layer's candidate at a time, while that is cheaper and within the limits.
+  void improve() {
+    if (proven()) return;
+    for (bool better = true; better;) {
+      better = false;
+      for (std::size_t l = 0; l < plain_.time.size(); ++l)
+        for (std::size_t c = 0; c < plain_.time[l].size(); ++c) {
+          if (passed(engine_.deadline())) return;
+          std::vector<int> choice = found_[0].choice;
+          if (std::exchange(choice[l], static_cast<int>(c)) == static_cast<int>(c)) continue;
+          if (!(weigh(net_, plain_, choice) < found_[0].cost)) continue;
+          consider(choice);
+          better = better || found_[0].choice == choice;
+        }
+    }
+  }
+
+  Status nothing_within() const {
+    if (least_memory_ == std::numeric_limits<std::size_t>::max())
+      return Status(StatusCode::unsupported,
+                    "dprs: no path within the error limit was found in the time given");
+    return Status(StatusCode::unsupported,
+                  "dprs: no path within " + std::to_string(limits_.max_memory) +
+                      " bytes of memory was found; the smallest peak seen is " +
+                      std::to_string(least_memory_) + " bytes");
+  }
+
+  Result<Solution> finish() {
+    solution_.optimal = proven();
+    solution_.lower_bound = bound_;
+    solution_.paths = std::move(found_);
+    if (lambda_ > 0) {
+      if (!solution_.note.empty()) solution_.note += "; ";
+      solution_.note += "error limit by a multiplier of " + number(lambda_);
+    }
+    return std::move(solution_);
+  }
+
+  const Net& net_;
+  Engine& engine_;
+  const Limits& limits_;
+  Weights plain_;
+  std::vector<Path> found_;  // within the limits, the best first
+  Cost bound_ = 0;           // on every path within the limits that is not in found_
+  bool exhausted_ = false;   // all paths were looked at
+  double lambda_ = 0;
+  std::size_t least_memory_ = std::numeric_limits<std::size_t>::max();
+  Solution solution_;
+  Cost last_ranked_ = 0;  // the ranking's bound when it last stopped
+};
+
+}  // namespace
+
+Result<Solution> solve_limited(const Net& net, Engine& engine, const Limits& limits) {
+  return LimitedSolver(net, engine, limits).run();
+}
+
+}  // namespace softneuro::dprs

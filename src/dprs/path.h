@@ -1,0 +1,54 @@
+// What a choice of candidates means: the formats made and demanded, hence the adapts, and what the
+// path costs. The one place where the solver's answers are priced.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dprs/dprs.h"
+
+namespace softneuro::dprs {
+
+using FormatSet = std::uint64_t;
+inline FormatSet format_bit(int format) {
+  return FormatSet{1} << format;
+}
+
+// The layers and ports that touch a tensor.
+struct TensorUse {
+  int maker = -1;       // layer, -1: given from outside
+  int maker_port = -1;  // its output port
+  struct Consumer {
+    int layer = -1;
+    int port = -1;
+  };
+  std::vector<Consumer> consumers;  // in the layers' order
+};
+std::vector<TensorUse> find_uses(const Problem& problem);
+
+// The format that `use`'s tensor is made or given in under `choice`.
+int made_format(const Problem& problem, const TensorUse& use, int tensor,
+                const std::vector<int>& choice);
+// Time of the adapt; 0 where from == to, infinity where the tensor cannot be adapted.
+inline Cost adapt_cost(const Tensor& tensor, int formats, int from, int to) {
+  if (from == to) return 0;
+  if (tensor.adapt.empty()) return kInfinity;
+  return tensor.adapt[static_cast<std::size_t>(from) * static_cast<std::size_t>(formats) +
+                      static_cast<std::size_t>(to)];
+}
+
+// The path without checks; `uses` are find_uses(problem).
+Path price(const Problem& problem, const std::vector<TensorUse>& uses,
+           const std::vector<int>& choice);
+
+// Peak of the bytes alive while the layers run in order: a tensor's format lives from the layer
+// that makes it, or the first layer that wants it adapted, to its last use; wanted ones live to the
+// end; tensors given from outside are the caller's (their adapts count). Plus the workspace of the
+// layer that runs. No packing losses: a lower bound of any arena.
+std::size_t peak_memory(const Problem& problem, const std::vector<TensorUse>& uses,
+                        const std::vector<int>& choice);
+// The same before the maximum: bytes per layer, and at last those that are wanted by the outside.
+std::vector<std::size_t> memory_profile(const Problem& problem, const std::vector<TensorUse>& uses,
+                                        const std::vector<int>& choice);
+
+}  // namespace softneuro::dprs

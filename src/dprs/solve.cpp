@@ -1,0 +1,88 @@
+// solve: checks, the plain case, and what to say. Limits are in limits.cpp.
+#include <algorithm>
+#include <new>
+
+#include "dprs/dprs.h"
+#include "dprs/engine.h"
+#include "dprs/limits.h"
+
+namespace softneuro::dprs {
+namespace {
+
+Status check(const Limits& limits) {
+  auto invalid = [](const char* what) {
+    return Status(StatusCode::invalid_argument, std::string("dprs: ") + what);
+  };
+  if (limits.k < 1) return invalid("k must be at least 1");
+  if (!(limits.max_error >= 0)) return invalid("max_error is negative or not a number");
+  if (limits.time <= std::chrono::nanoseconds::zero())
+    return invalid("the time limit is not positive");
+  return {};
+}
+
+// The plain case: no limit binds, the k best are what elimination finds.
+Result<Solution> solve_unlimited(const Net& net, Engine& engine, const Limits& limits) {
+  Solution solution;
+  const Outcome outcome =
+      engine.run(weights_of(net.problem), limits.k, [&](Cost, const std::vector<int>& choice) {
+        solution.paths.push_back(price(net.problem, net.uses, choice));
+        return static_cast<int>(solution.paths.size()) < limits.k;
+      });
+  if (solution.paths.empty()) return no_path(outcome);
+  describe(outcome, solution);
+  return solution;
+}
+
+Result<Solution> solve_checked(const Problem& problem, const Limits& limits) {
+  const auto start = std::chrono::steady_clock::now();
+  if (Status status = validate(problem); !status.ok()) return status;
+  if (Status status = check(limits); !status.ok()) return status;
+  const Net net(problem);
+  Engine engine(net, limits, start + limits.time);
+  const bool limited = limits.max_error < kInfinity || limits.max_memory != 0;
+  Result<Solution> solution =
+      limited ? solve_limited(net, engine, limits) : solve_unlimited(net, engine, limits);
+  if (!solution.ok()) return solution;
+  std::stable_sort(solution->paths.begin(), solution->paths.end(),
+                   [](const Path& a, const Path& b) { return a.cost < b.cost; });
+  const Cost best = solution->paths[0].cost;
+  solution->lower_bound = std::min(solution->lower_bound, best);
+  if (solution->optimal) solution->lower_bound = best;
+  solution->gap = best > 0 ? (best - solution->lower_bound) / best : 0;
+  solution->seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return solution;
+}
+
+}  // namespace
+
+Status no_path(const Outcome& outcome) {
+  if (outcome.lower_bound == kInfinity)
+    return Status(StatusCode::unsupported,
+                  "dprs: there is no path: some layer has no candidate that is possible, or an "
+                  "adapt that every choice needs is impossible");
+  return Status(StatusCode::unsupported,
+                "dprs: no path was found within the time limit; allow more time or larger tables");
+}
+
+void describe(const Outcome& outcome, Solution& solution) {
+  solution.lower_bound = outcome.lower_bound;
+  solution.optimal = outcome.optimal;
+  solution.table_cells = static_cast<std::size_t>(outcome.cells);
+  solution.width = outcome.width;
+  solution.note = outcome.note;
+}
+
+Result<Solution> solve(const Problem& problem, const Limits& limits) {
+#if defined(__cpp_exceptions)
+  try {
+    return solve_checked(problem, limits);
+  } catch (const std::bad_alloc&) {
+    return Status(StatusCode::out_of_memory, "dprs: out of memory; lower table_bytes");
+  }
+#else
+  return solve_checked(problem, limits);
+#endif
+}
+
+}  // namespace softneuro::dprs
