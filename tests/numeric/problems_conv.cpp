@@ -155,6 +155,23 @@ void add_post_ops(ProblemSet& set) {
   conv2(set, 6, 9, 6, 5, 1, 3, 2).post_op(BinaryOp::add, y).post_op(UnaryOp::leaky_relu, 0.1f);
 }
 
+// Several blocks of tiles, and more outputs than are multiplied at a time; with post-ops of every
+// kind of ending.
+void add_many_tiles(ProblemSet& set) {
+  for (const std::int64_t kernel : {3, 5}) {
+    const std::vector<std::int64_t> pads(4, kernel / 2);
+    const auto base = [&](std::int64_t in, std::int64_t out) -> Case& {
+      return conv2(set, in, out, 21, 34, kernel, 1, 2).constant({out}).param("pads", pads);
+    };
+    base(35, 81);
+    base(16, 70).post_op(UnaryOp::relu);
+    base(8, 161).post_op(BinaryOp::add, {2, 161, 21, 34}).post_op(UnaryOp::clip, -0.5f, 1);
+    base(8, 161).post_op(BinaryOp::mul, {161, 1, 1}).post_op(UnaryOp::relu);
+    base(17, 33).post_op(UnaryOp::relu).post_op(BinaryOp::add, {2, 33, 21, 34});
+    base(17, 33).post_op(UnaryOp::clip, 0.5f, 2);  // what pads a block must still be zero
+  }
+}
+
 void add_other_ranks(ProblemSet& set) {
   for (const std::int64_t width : {3, 16, 17, 50}) {
     set.add("conv1")
@@ -220,6 +237,7 @@ void add_problems_conv(ProblemSet& set) {
   add_parameters(set);
   add_depthwise(set);
   add_post_ops(set);
+  add_many_tiles(set);
   add_other_ranks(set);
   add_data_types(set);
 }

@@ -1,0 +1,88 @@
+// The inner loops of Winograd convolution, one variant per instruction set: tiles of the input
+// into the transformed domain, products there, and back.
+//
+// Transformed data lie in blocks of 16 channels: element (p, block, tile, lane) stands at
+// p·point_stride + block·block_stride + 16·tile + lane, where p = 0 … t²−1 counts the elements of
+// a t×t tile. So each vector that the transforms write is one cache line, and a row of the
+// products is at a fixed distance from the next.
+#pragma once
+
+#include <cstdint>
+
+#include "core/cpu.h"
+
+namespace softneuro {
+
+inline constexpr std::int64_t kWgBlock = 16;  // channels
+inline constexpr std::int64_t kWgPanel = 32;  // columns of packed weights that lie together
+
+// One tile of the input, `blocks` blocks of its channels.
+struct WgEncode {
+  // Channel 0 of each of the t×t pixels; outside of the image a pixel of zeros.
+  const float* const* pixels;
+  std::int64_t input_block_stride;  // from one block of channels to the next
+  std::int64_t blocks;
+  std::int64_t last_channels;  // of the last block: 1 … 16; the other lanes become zero
+  float* to;                   // at (0, 0, tile)
+  std::int64_t point_stride, block_stride;
+};
+
+// Products for one point: c[tile, n] = Σ v[tile, k] · u[k, n].
+struct WgMultiply {
+  std::int64_t tiles, depth;
+  const float* v;
+  std::int64_t v_block_stride;
+  // Panels of kWgPanel columns, depth rows each, one after the other.
+  const float* u;
+  std::int64_t output_blocks;  // columns / 16; an odd last one is half a panel
+  float* c;
+  std::int64_t c_block_stride;
+};
+
+// One tile of the output: y = clamp(inverse + bias + addend, low, high).
+struct WgDecode {
+  const float* from;  // at (0, 0, tile)
+  std::int64_t point_stride, block_stride;
+  std::int64_t blocks;
+  std::int64_t last_channels;  // of the last block: 1 … 16
+  bool pad_last;               // the last block has 16 lanes in memory, the rest to be zero
+  const float* bias;           // padded to whole blocks; null: none
+  float* y;                    // the tile's first pixel, first channel
+  std::int64_t row_stride, pixel_stride, y_block_stride;
+  std::int64_t rows, columns;  // of the tile that lie within the output
+  const float* addend;         // laid out as y; null: none
+  float low, high;             // NaN passes
+};
+
+struct WgOps {
+  // By tile size; `outputs` of a tile's row is tile + 1 − taps.
+  void (*encode)(int tile, const WgEncode& task) noexcept;
+  void (*multiply)(const WgMultiply& task) noexcept;
+  void (*decode)(int tile, int outputs, const WgDecode& task) noexcept;
+  std::int64_t tile_rows;  // tiles that multiply() takes at once: best in multiples of it
+};
+const WgOps& wg_ops() noexcept;
+const WgOps& wg_ops(Isa isa) noexcept;
+
+// Weights[out, in, taps, taps] → G g Gᵀ as multiply() reads it: for each of the tile² points,
+// panels of kWgPanel columns (outputs, padded with zeros) of `in` rows each. The same for every
+// instruction set.
+struct WgWeights {
+  const float* data;
+  std::int64_t out, in;
+  int tile, taps;
+
+  std::int64_t point_floats() const noexcept {
+    return (out + kWgPanel - 1) / kWgPanel * kWgPanel * in;
+  }
+  std::int64_t packed_floats() const noexcept { return tile * tile * point_floats(); }
+};
+void pack_wg_weights(const WgWeights& weights, float* to) noexcept;
+
+// Whether encode and decode know the pair.
+constexpr bool has_wg(std::int64_t tile, std::int64_t outputs) noexcept {
+  return (tile == 4 && outputs == 2) || (tile == 6 && (outputs == 2 || outputs == 4)) ||
+         (tile == 8 && (outputs == 4 || outputs == 6));
+}
+
+}  // namespace softneuro

@@ -1,0 +1,334 @@
+#include "routines/conv2/winograd.h"
+
+#include "core/vector.h"
+
+#if defined(SOFTNEURO_EDGE) && defined(__GNUC__) && !defined(__clang__)
+// The edge build optimises for size; here that would leave the sums in memory.
+#pragma GCC optimize("O3")
+#endif
+
+namespace softneuro::SN_ISA_NAMESPACE {
+namespace {
+
+constexpr int kBlock = static_cast<int>(kWgBlock);
+constexpr int kParts = kBlock / kLanes;  // vectors of a block
+
+// --- one-dimensional transforms: core/winograd.h's matrices, common terms shared -----------------
+
+// Bᵀ d
+SN_INLINE void encode_line(const FloatV (&d)[4], FloatV (&o)[4]) {
+  o[0] = d[2] - d[0];
+  o[1] = d[2] + d[1];
+  o[2] = d[2] - d[1];
+  o[3] = d[3] - d[1];
+}
+SN_INLINE void encode_line(const FloatV (&d)[6], FloatV (&o)[6]) {
+  const FloatV even1 = d[4] - 4.0f * d[2], odd1 = d[3] - 4.0f * d[1];
+  const FloatV even2 = d[4] - d[2], odd2 = 2.0f * (d[3] - d[1]);
+  o[0] = even1 + (4.0f * d[0] - d[2]);
+  o[1] = even1 + odd1;
+  o[2] = even1 - odd1;
+  o[3] = even2 + odd2;
+  o[4] = even2 - odd2;
+  o[5] = (d[5] - d[3]) - 4.0f * (d[3] - d[1]);
+}
+SN_INLINE void encode_line(const FloatV (&d)[8], FloatV (&o)[8]) {
+  const FloatV even1 = d[6] + d[2] - 4.25f * d[4], odd1 = d[5] + d[1] - 4.25f * d[3];
+  const FloatV even2 = d[6] - 1.25f * d[4] + 0.25f * d[2];
+  const FloatV odd2 = 2.0f * d[5] - 2.5f * d[3] + 0.5f * d[1];
+  const FloatV even3 = d[6] - 5.0f * d[4] + 4.0f * d[2];
+  const FloatV odd3 = 0.5f * d[5] - 2.5f * d[3] + 2.0f * d[1];
+  o[0] = (d[6] - d[0]) + 5.25f * (d[2] - d[4]);
+  o[1] = even1 + odd1;
+  o[2] = even1 - odd1;
+  o[3] = even2 + odd2;
+  o[4] = even2 - odd2;
+  o[5] = even3 + odd3;
+  o[6] = even3 - odd3;
+  o[7] = (d[7] - d[1]) + 5.25f * (d[3] - d[5]);
+}
+
+// Aᵀ m: the sum of value · point^i over the points; the last output has the point at infinity, too.
+template <int Outputs>
+SN_INLINE void decode_line(const FloatV (&m)[4], FloatV (&o)[Outputs]) {
+  static_assert(Outputs == 2);
+  o[0] = m[0] + (m[1] + m[2]);
+  o[1] = (m[1] - m[2]) + m[3];
+}
+template <int Outputs>
+SN_INLINE void decode_line(const FloatV (&m)[6], FloatV (&o)[Outputs]) {
+  const FloatV sum1 = m[1] + m[2], difference1 = m[1] - m[2];
+  const FloatV sum2 = m[3] + m[4], difference2 = m[3] - m[4];
+  o[0] = m[0] + sum1 + sum2;
+  o[1] = difference1 + 2.0f * difference2;
+  if constexpr (Outputs > 2) {
+    o[2] = sum1 + 4.0f * sum2;
+    o[3] = difference1 + 8.0f * difference2;
+  }
+  o[Outputs - 1] += m[5];
+}
+template <int Outputs>
+SN_INLINE void decode_line(const FloatV (&m)[8], FloatV (&o)[Outputs]) {
+  const FloatV sum1 = m[1] + m[2], difference1 = m[1] - m[2];
+  const FloatV sum2 = m[3] + m[4], difference2 = m[3] - m[4];
+  const FloatV sum3 = m[5] + m[6], difference3 = m[5] - m[6];
+  o[0] = m[0] + sum1 + sum2 + sum3;
+  o[1] = difference1 + 2.0f * difference2 + 0.5f * difference3;
+  o[2] = sum1 + 4.0f * sum2 + 0.25f * sum3;
+  o[3] = difference1 + 8.0f * difference2 + 0.125f * difference3;
+  if constexpr (Outputs > 4) {
+    o[4] = sum1 + 16.0f * sum2 + 0.0625f * sum3;
+    o[5] = difference1 + 32.0f * difference2 + 0.03125f * difference3;
+  }
+  o[Outputs - 1] += m[7];
+}
+
+// --- tiles ---------------------------------------------------------------------------------------
+
+// The lanes of `part` that the last block of `channels` has.
+SN_INLINE std::int64_t lanes_of(std::int64_t channels, int part) {
+  const std::int64_t left = channels - part * kLanes;
+  return left < 0 ? 0 : left < kLanes ? left : kLanes;
+}
+
+template <int T, bool Partial>
+SN_INLINE void encode_vector(const float* const* pixels, std::int64_t at, std::int64_t lanes,
+                             float* to, std::int64_t point_stride) {
+  FloatV half[T][T];  // columns are done
+#pragma GCC unroll 8
+  for (int j = 0; j < T; ++j) {
+    FloatV d[T], o[T];
+#pragma GCC unroll 8
+    for (int i = 0; i < T; ++i) {
+      const float* const from = pixels[i * T + j] + at;
+      d[i] = Partial ? load_first(from, lanes) : load(from);
+    }
+    encode_line(d, o);
+#pragma GCC unroll 8
+    for (int i = 0; i < T; ++i) half[i][j] = o[i];
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < T; ++i) {
+    FloatV o[T];
+    encode_line(half[i], o);
+#pragma GCC unroll 8
+    for (int j = 0; j < T; ++j) store(to + (i * T + j) * point_stride, o[j]);
+  }
+}
+
+template <int T>
+void encode_tile(const WgEncode& task) noexcept {
+  for (std::int64_t b = 0; b < task.blocks; ++b) {
+    const std::int64_t channels = b + 1 < task.blocks ? kWgBlock : task.last_channels;
+    for (int part = 0; part < kParts; ++part) {
+      const std::int64_t at = b * task.input_block_stride + part * kLanes;
+      float* const to = task.to + b * task.block_stride + part * kLanes;
+      const std::int64_t lanes = lanes_of(channels, part);
+      if (lanes == kLanes)
+        encode_vector<T, false>(task.pixels, at, lanes, to, task.point_stride);
+      else if (lanes > 0)
+        encode_vector<T, true>(task.pixels, at, lanes, to, task.point_stride);
+      else
+        for (int p = 0; p < T * T; ++p) store(to + p * task.point_stride, FloatV{});
+    }
+  }
+}
+
+void encode(int tile, const WgEncode& task) noexcept {
+  if (tile == 4)
+    encode_tile<4>(task);
+  else if (tile == 6)
+    encode_tile<6>(task);
+  else
+    encode_tile<8>(task);
+}
+
+// How results of one vector of channels are finished and where they go.
+struct Target {
+  float* y;
+  const float* addend;
+  FloatV bias, low, high;
+  std::int64_t lanes;
+  bool pad;
+};
+
+SN_INLINE void finish(const Target& t, std::int64_t at, FloatV v) {
+  v += t.bias;
+  if (t.lanes == kLanes) {
+    if (t.addend != nullptr) v += load(t.addend + at);
+    // The second operand wins where one is NaN.
+    return store(t.y + at, min(t.high, max(t.low, v)));
+  }
+  if (t.addend != nullptr && t.lanes > 0) v += load_first(t.addend + at, t.lanes);
+  v = min(t.high, max(t.low, v));
+  if (t.pad) {
+    float lanes[kLanes];
+    store(lanes, v);
+    for (std::int64_t i = t.lanes; i < kLanes; ++i) lanes[i] = 0;
+    store(t.y + at, load(lanes));
+  } else if (t.lanes > 0) {
+    store_first(t.y + at, v, t.lanes);
+  }
+}
+
+template <int T, int Outputs>
+SN_INLINE void decode_vector(const WgDecode& task, const float* from, const Target& target) {
+  FloatV half[Outputs][T];  // columns are done
+#pragma GCC unroll 8
+  for (int j = 0; j < T; ++j) {
+    FloatV m[T], o[Outputs];
+#pragma GCC unroll 8
+    for (int i = 0; i < T; ++i) m[i] = load(from + (i * T + j) * task.point_stride);
+    decode_line(m, o);
+#pragma GCC unroll 8
+    for (int i = 0; i < Outputs; ++i) half[i][j] = o[i];
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < Outputs; ++i) {
+    if (i >= task.rows) break;
+    FloatV o[Outputs];
+    decode_line(half[i], o);
+#pragma GCC unroll 8
+    for (int j = 0; j < Outputs; ++j) {
+      if (j >= task.columns) break;
+      finish(target, i * task.row_stride + j * task.pixel_stride, o[j]);
+    }
+  }
+}
+
+template <int T, int Outputs>
+void decode_tile(const WgDecode& task) noexcept {
+  for (std::int64_t b = 0; b < task.blocks; ++b) {
+    const std::int64_t channels = b + 1 < task.blocks ? kWgBlock : task.last_channels;
+    for (int part = 0; part < kParts; ++part) {
+      const std::int64_t lanes = lanes_of(channels, part);
+      if (lanes == 0 && !task.pad_last) continue;
+      const std::int64_t at = b * task.y_block_stride + part * kLanes;
+      const Target target = {
+          task.y + at,
+          task.addend == nullptr ? nullptr : task.addend + at,
+          task.bias == nullptr ? FloatV{} : load(task.bias + b * kWgBlock + part * kLanes),
+          splat(task.low),
+          splat(task.high),
+          lanes,
+          task.pad_last};
+      decode_vector<T, Outputs>(task, task.from + b * task.block_stride + part * kLanes, target);
+    }
+  }
+}
+
+void decode(int tile, int outputs, const WgDecode& task) noexcept {
+  if (tile == 4)
+    decode_tile<4, 2>(task);
+  else if (tile == 6)
+    outputs == 2 ? decode_tile<6, 2>(task) : decode_tile<6, 4>(task);
+  else
+    outputs == 4 ? decode_tile<8, 4>(task) : decode_tile<8, 6>(task);
+}
+
+// --- products ------------------------------------------------------------------------------------
+
+#if defined(__AVX512F__)
+constexpr int kRows = 14;  // 28 of 32 registers hold sums
+#else
+constexpr int kRows = 6;  // 12 of 16
+#endif
+constexpr int kVectors = 2;
+
+struct Product {
+  std::int64_t depth;
+  const float* v;
+  std::int64_t v_block_stride;
+  const float* u;
+  float* c;
+  std::int64_t c_block_stride;
+};
+
+template <int Rows, int Vectors>
+void multiply_rows(const Product& p) noexcept {
+  FloatV sums[Rows][Vectors] = {};
+  const float* u = p.u;
+  const auto step = [&](const float* v) {
+    FloatV columns[Vectors];
+#pragma GCC unroll 2
+    for (int j = 0; j < Vectors; ++j) columns[j] = load(u + j * kLanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      const FloatV value = splat(v[r * kBlock]);
+#pragma GCC unroll 2
+      for (int j = 0; j < Vectors; ++j) sums[r][j] += columns[j] * value;
+    }
+    u += kWgPanel;
+  };
+  const float* v = p.v;
+  std::int64_t depth = p.depth;
+  for (; depth >= kBlock; depth -= kBlock, v += p.v_block_stride)
+#pragma GCC unroll 4
+    for (int k = 0; k < kBlock; ++k) step(v + k);
+  for (std::int64_t k = 0; k < depth; ++k) step(v + k);
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
+    for (int j = 0; j < Vectors; ++j)
+      store(p.c + j * kLanes / kBlock * p.c_block_stride + j * kLanes % kBlock + r * kBlock,
+            sums[r][j]);
+}
+
+using ProductFunction = void (*)(const Product&) noexcept;
+
+template <int Vectors>
+ProductFunction product_of(std::int64_t rows) noexcept {
+#if defined(__AVX512F__)
+  constexpr ProductFunction kByRows[] = {
+      multiply_rows<1, Vectors>,  multiply_rows<2, Vectors>,  multiply_rows<3, Vectors>,
+      multiply_rows<4, Vectors>,  multiply_rows<5, Vectors>,  multiply_rows<6, Vectors>,
+      multiply_rows<7, Vectors>,  multiply_rows<8, Vectors>,  multiply_rows<9, Vectors>,
+      multiply_rows<10, Vectors>, multiply_rows<11, Vectors>, multiply_rows<12, Vectors>,
+      multiply_rows<13, Vectors>, multiply_rows<14, Vectors>};
+#else
+  constexpr ProductFunction kByRows[] = {multiply_rows<1, Vectors>, multiply_rows<2, Vectors>,
+                                         multiply_rows<3, Vectors>, multiply_rows<4, Vectors>,
+                                         multiply_rows<5, Vectors>, multiply_rows<6, Vectors>};
+#endif
+  static_assert(sizeof(kByRows) / sizeof(kByRows[0]) == kRows);
+  return kByRows[rows - 1];
+}
+
+// All tiles against `Vectors` vectors of columns, in groups of nearly equal size.
+template <int Vectors>
+void multiply_columns(const WgMultiply& task, Product product) noexcept {
+  const std::int64_t groups = (task.tiles + kRows - 1) / kRows;
+  for (std::int64_t g = 0; g < groups; ++g) {
+    const std::int64_t first = task.tiles * g / groups;
+    const std::int64_t rows = task.tiles * (g + 1) / groups - first;
+    Product part = product;
+    part.v += first * kBlock;
+    part.c += first * kBlock;
+    product_of<Vectors>(rows)(part);
+  }
+}
+
+void multiply(const WgMultiply& task) noexcept {
+  constexpr std::int64_t kColumns = kVectors * kLanes;
+  const std::int64_t columns = task.output_blocks * kBlock;
+  for (std::int64_t n = 0; n < columns; n += kColumns) {
+    Product product;
+    product.depth = task.depth;
+    product.v = task.v;
+    product.v_block_stride = task.v_block_stride;
+    product.u = task.u + n / kWgPanel * kWgPanel * task.depth + n % kWgPanel;
+    product.c = task.c + n / kBlock * task.c_block_stride + n % kBlock;
+    product.c_block_stride = task.c_block_stride;
+    if (columns - n >= kColumns)
+      multiply_columns<kVectors>(task, product);
+    else
+      multiply_columns<1>(task, product);
+  }
+}
+
+}  // namespace
+
+extern const WgOps kWgOps;
+const WgOps kWgOps = {encode, multiply, decode, kRows};
+
+}  // namespace softneuro::SN_ISA_NAMESPACE
