@@ -4,17 +4,13 @@
 #include <cstring>
 
 #include "adapt/run_cast.h"
-#include "adapt/tile_moves.h"
 #include "core/broadcast_walk.h"
-#include "core/isa_variants.h"
 #include "core/parallel.h"
 #include "core/registry.h"
 #include "core/strided_copy.h"
+#include "core/tile_moves.h"
 
 namespace softneuro {
-
-SN_CHOOSE_VARIANT(TileMoves, kTileMoves, tile_moves)
-
 namespace {
 
 constexpr std::int64_t kTileElements = 4096;

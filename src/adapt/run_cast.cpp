@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/float_rows.h"
+#include "core/float_span.h"
 
 namespace softneuro {
 namespace {

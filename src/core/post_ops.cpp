@@ -6,6 +6,7 @@
 #include "core/element.h"
 #include "core/error.h"
 #include "core/float_span.h"
+#include "core/pad_channels.h"
 #include "core/span_ops.h"
 
 namespace softneuro {
@@ -13,25 +14,6 @@ namespace {
 
 // Elements of a 16-bit operand that are converted at a time.
 constexpr std::int64_t kConverted = 512;
-
-// `spec`'s value (plain, constant) with its channels padded with zeros to `channels`.
-Result<Tensor> pad_channels(const TensorSpec& spec, int axis, std::int64_t channels) {
-  Shape shape = spec.shape;
-  shape[axis] = channels;
-  SN_ASSIGN_OR_RETURN(Tensor padded, Tensor::create(spec.type, shape));
-  const auto rank = spec.shape.rank();
-  const std::int64_t outer = spec.shape.elements(0, axis);
-  const std::size_t inner =
-      static_cast<std::size_t>(spec.shape.elements(axis + 1, rank)) * size_of(spec.type);
-  const std::size_t from = inner * static_cast<std::size_t>(spec.shape[axis]);
-  const std::size_t to = inner * static_cast<std::size_t>(channels);
-  auto* target = static_cast<std::byte*>(padded.mutable_data());
-  const auto* source = static_cast<const std::byte*>(spec.value.data());
-  std::memset(target, 0, padded.bytes());
-  for (std::int64_t o = 0; o < outer; ++o, target += to, source += from)
-    std::memcpy(target, source, from);
-  return padded;
-}
 
 // Applies one post-op to one number, in double or in int64.
 double apply_one(const PostOp& op, double y, double x) noexcept {
@@ -94,13 +76,8 @@ Result<PostOpProgram::Step> PostOpProgram::make_step(const Problem& problem, con
     if (!operand.constant || operand.value.empty())
       return unsupported("post-op {}: input {} is plain and not constant, the output is {}",
                          op.str(), op.input, to_string(layout));
-    const int axis = 1 - shift;
-    const std::int64_t block = block_of(layout);
-    if (axis >= 0 && operand.shape[axis] > 1 && operand.shape[axis] % block != 0) {
-      const std::int64_t channels = (operand.shape[axis] + block - 1) / block * block;
-      SN_ASSIGN_OR_RETURN(step.padded, pad_channels(operand, axis, channels));
-      walked.shape = step.padded.shape();
-    }
+    SN_ASSIGN_OR_RETURN(step.padded, pad_channels(operand, output, layout));
+    if (!step.padded.empty()) walked.shape = step.padded.shape();
   }
   auto walk = BroadcastWalk::make(output, layout, {&walked, 1});
   if (!walk.ok()) return Status(walk.status()).with_context("post-op " + op.str());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "core/parallel.h"
 
@@ -23,10 +24,37 @@ void copy_elements(const std::byte* source, std::int64_t source_stride, std::byt
     std::memcpy(target + i * target_step, source + i * source_step, bytes);
 }
 
+// memcpy of a short run costs more for choosing how than for copying: 16 bytes at a time, the last
+// ones overlapping those before.
+void copy_short(const std::byte* source, std::byte* target, std::size_t bytes) noexcept {
+  const auto copy = [&](std::size_t at, auto width) {
+    std::memcpy(target + at, source + at, decltype(width)::value);
+  };
+  const auto twice = [&](auto width) {
+    copy(0, width);
+    copy(bytes - decltype(width)::value, width);
+  };
+  if (bytes >= 16) {
+    constexpr std::integral_constant<std::size_t, 16> sixteen;
+    for (std::size_t i = 0; i + 16 < bytes; i += 16) copy(i, sixteen);
+    copy(bytes - 16, sixteen);
+  } else if (bytes >= 8) {
+    twice(std::integral_constant<std::size_t, 8>());
+  } else if (bytes >= 4) {
+    twice(std::integral_constant<std::size_t, 4>());
+  } else {
+    for (std::size_t i = 0; i < bytes; ++i) target[i] = source[i];
+  }
+}
+
 void copy_run(const std::byte* source, std::int64_t source_stride, std::byte* target,
               std::int64_t target_stride, std::int64_t count, std::size_t bytes) noexcept {
   if (source_stride == 1 && target_stride == 1) {
-    std::memcpy(target, source, static_cast<std::size_t>(count) * bytes);
+    const std::size_t all = static_cast<std::size_t>(count) * bytes;
+    if (all <= 512)
+      copy_short(source, target, all);
+    else
+      std::memcpy(target, source, all);
     return;
   }
   switch (bytes) {
@@ -103,6 +131,16 @@ void StridedCopy::add_axis(std::int64_t count, std::int64_t source_stride,
     }
   }
   axes_[static_cast<std::size_t>(rank_++)] = {count, source_stride, target_stride};
+}
+
+void StridedCopy::add_axes(std::span<const Axis> axes) noexcept {
+  std::array<Axis, kMaxAxes> sorted{};
+  std::size_t count = 0;
+  for (const Axis& axis : axes) sorted[count++] = axis;
+  std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(count),
+            [](const Axis& a, const Axis& b) { return a.target_stride > b.target_stride; });
+  for (std::size_t i = 0; i < count; ++i)
+    add_axis(sorted[i].count, sorted[i].source_stride, sorted[i].target_stride);
 }
 
 void StridedCopy::run(const void* source, void* target, std::size_t element_bytes,

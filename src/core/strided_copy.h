@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 
 #include "core/routine.h"
 #include "core/tensor_view.h"
@@ -27,6 +28,8 @@ class SN_INTREE StridedCopy {
   // Precondition: at most kMaxAxes calls.
   void add_axis(std::int64_t count, std::int64_t source_stride,
                 std::int64_t target_stride) noexcept;
+  // Appends axes in the order in which the target has them in memory, whatever the order given.
+  void add_axes(std::span<const Axis> axes) noexcept;
   void set_offsets(std::int64_t source, std::int64_t target) noexcept {
     source_offset_ = source;
     target_offset_ = target;

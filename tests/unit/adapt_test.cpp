@@ -4,12 +4,12 @@
 #include <cstring>
 #include <random>
 
-#include "adapt/tile_moves.h"
 #include "adapt/void_adapt.h"
 #include "core/element.h"
 #include "core/layer_type.h"
 #include "core/qint8_rows.h"
 #include "core/registry.h"
+#include "core/tile_moves.h"
 
 namespace softneuro {
 namespace {

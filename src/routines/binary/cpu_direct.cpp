@@ -1,10 +1,13 @@
 // binary cpu/direct: vector functions over rows and constants (core/broadcast_walk.h), post-ops
-// included. float16 and bfloat16 are computed in float32.
+// included, in any layout. float16, bfloat16 and qint8 are computed in float32.
 #include <algorithm>
+#include <string>
 
 #include "core/float_span.h"
+#include "core/pad_channels.h"
 #include "core/parallel.h"
 #include "core/post_ops.h"
+#include "core/qint8_post_ops.h"
 #include "core/registry.h"
 #include "core/span_ops.h"
 
@@ -13,158 +16,207 @@ namespace {
 
 constexpr std::int64_t kPiece = 4096;  // elements
 
-Result<BroadcastWalk> walk_of(const Problem& problem) {
-  const BroadcastWalk::Operand operands[] = {
-      {problem.inputs[0].shape, problem.inputs[0].layout},
-      {problem.inputs[1].shape, problem.inputs[1].layout},
-  };
-  return BroadcastWalk::make(problem.outputs[0].shape, problem.outputs[0].layout, operands);
+bool is_blocked_constant(const Problem& problem, std::size_t i) {
+  const TensorSpec& operand = problem.inputs[i];
+  return block_of(problem.outputs[0].layout) > 1 && operand.layout == Layout::plain &&
+         operand.constant && !operand.value.empty() &&
+         operand.shape.rank() <= problem.outputs[0].shape.rank();
+}
+
+// `padded`: for each operand its value with padded channels, or empty.
+Result<BroadcastWalk> make_walk(const Problem& problem, std::span<Tensor, 2> padded) {
+  const TensorSpec& y = problem.outputs[0];
+  BroadcastWalk::Operand operands[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    operands[i] = {problem.inputs[i].shape, problem.inputs[i].layout};
+    if (!is_blocked_constant(problem, i)) continue;
+    SN_ASSIGN_OR_RETURN(padded[i], pad_channels(problem.inputs[i], y.shape, y.layout));
+    if (!padded[i].empty()) operands[i].shape = padded[i].shape();
+  }
+  return BroadcastWalk::make(y.shape, y.layout, operands);
 }
 
 // An operand that is read exactly where the result is written; −1 if there is none.
 int in_place_of(const Problem& problem) {
+  const TensorSpec& y = problem.outputs[0];
   for (int i = 0; i < 2; ++i) {
     const TensorSpec& operand = problem.inputs[static_cast<std::size_t>(i)];
-    if (operand.shape == problem.outputs[0].shape && operand.layout == problem.outputs[0].layout &&
+    if (operand.type == y.type && operand.shape == y.shape && operand.layout == y.layout &&
         post_ops_allow_in_place(problem, i))
       return i;
   }
   return -1;
 }
 
+// A tensor of any real type, read and written as float32.
+struct RealTensor {
+  DataType type = DataType::float32;
+  Quantization quantization;  // of qint8
+
+  explicit RealTensor(const TensorSpec& spec) : type(spec.type) {
+    if (type == DataType::qint8) quantization = *spec.quantization;
+  }
+  const float* read(const void* data, std::int64_t at, std::int64_t count,
+                    float* buffer) const noexcept {
+    if (type != DataType::qint8) return read_floats(data, type, at, count, buffer);
+    qint8_rows().dequantize(static_cast<const std::byte*>(data) + at, buffer, count,
+                            scale_of(quantization));
+    return buffer;
+  }
+  void write(void* data, std::int64_t at, std::int64_t count, const float* y) const noexcept {
+    if (type != DataType::qint8) return write_floats(data, type, at, count, y);
+    qint8_rows().quantize(y, static_cast<std::byte*>(data) + at, count, scale_of(quantization));
+  }
+};
+
 class DirectBinaryKernel final : public Kernel {
  public:
   DirectBinaryKernel(const Problem& problem, BinaryOp op, const BroadcastWalk& walk,
-                     PostOpProgram program)
+                     std::span<Tensor, 2> padded, PostOpProgram program)
       : op_(op),
         walk_(walk),
         elements_(stored_elements(problem.outputs[0].shape, problem.outputs[0].layout)),
         in_place_(in_place_of(problem)),
+        operands_{RealTensor(problem.inputs[0]), RealTensor(problem.inputs[1])},
+        output_(problem.outputs[0]),
+        padded_{padded[0], padded[1]},
         program_(std::move(program)),
-        padding_(problem.outputs[0].shape, problem.outputs[0].layout) {}
+        padding_(problem.outputs[0].shape, problem.outputs[0].layout) {
+    if (output_.type == DataType::qint8) unary_ = problem.post_ops;
+  }
   int in_place_input() const noexcept override { return in_place_; }
 
   Status run(Context& context) const noexcept override {
-    const bool converts = context.output(0).type != DataType::float32;
     const std::int64_t pieces = (elements_ + kPiece - 1) / kPiece;
     parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
       const std::int64_t offset = piece * kPiece;
       const std::int64_t count = std::min(kPiece, elements_ - offset);
-      if (converts)
-        run_converted(context, offset, count);
-      else
-        run_float32(context, offset, count);
+      const TensorView& y = context.output(0);
+      if (y.type == DataType::float32)
+        return run_piece(context, offset, count, y.as_mutable<float>() + offset);
+      alignas(64) float results[kPiece];
+      run_piece(context, offset, count, results);
+      output_.write(y.data, offset, count, results);
     });
     return {};
   }
 
  private:
-  void run_float32(Context& context, std::int64_t offset, std::int64_t count) const noexcept {
-    float* y = context.output(0).as_mutable<float>();
-    const float* a = context.input(0).as<float>();
-    const float* b = context.input(1).as<float>();
+  struct Rows {
+    const float* data;
+    std::int64_t stride;
+  };
+
+  void run_piece(Context& context, std::int64_t offset, std::int64_t count,
+                 float* y) const noexcept {
     walk_.for_blocks(offset, count,
                      [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
+                       alignas(64) float buffers[2][kPiece];
+                       const Rows a = read(context, 0, first, rows, columns, buffers[0]);
+                       const Rows b = read(context, 1, first, rows, columns, buffers[1]);
                        BinarySpan span;
-                       span.a = a + walk_.at(0, first);
-                       span.b = b + walk_.at(1, first);
-                       span.y = y + first;
+                       span.a = a.data;
+                       span.b = b.data;
+                       span.y = y + (first - offset);
                        span.rows = rows;
                        span.columns = columns;
-                       span.a_row_stride = walk_.row_stride(0);
-                       span.b_row_stride = walk_.row_stride(1);
+                       span.a_row_stride = a.stride;
+                       span.b_row_stride = b.stride;
                        span.a_is_row_constant = walk_.is_row_constant(0);
                        span.b_is_row_constant = walk_.is_row_constant(1);
                        span_ops().binary(op_, span);
                      });
+    for (const PostOp& op : unary_) span_ops().unary(op.unary, y, y, count, op.alpha, op.beta);
     if (program_.empty())
-      padding_.clear(y + offset, offset, count);
+      padding_.clear(y, offset, count);
     else
-      program_.apply(context.inputs(), y + offset, offset, count);
+      program_.apply(context.inputs(), y, offset, count);
   }
 
-  // Row by row through float32 buffers.
-  void run_converted(Context& context, std::int64_t offset, std::int64_t count) const noexcept {
-    walk_.for_blocks(offset, count,
-                     [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
-                       for (std::int64_t r = 0; r < rows; ++r)
-                         run_row(context, first + r * columns, columns);
-                     });
-  }
-
-  void run_row(Context& context, std::int64_t first, std::int64_t columns) const noexcept {
-    const TensorView& output = context.output(0);
-    alignas(64) float a[kPiece], b[kPiece], y[kPiece];
-    const auto read = [&](int i, float* buffer) {
-      const TensorView& operand = context.input(static_cast<std::size_t>(i));
-      return read_floats(operand.data, operand.type, walk_.at(i, first),
-                         walk_.is_row_constant(i) ? 1 : columns, buffer);
-    };
-    BinarySpan span;
-    span.a = read(0, a);
-    span.b = read(1, b);
-    span.y = y;
-    span.columns = columns;
-    span.a_is_row_constant = walk_.is_row_constant(0);
-    span.b_is_row_constant = walk_.is_row_constant(1);
-    span_ops().binary(op_, span);
-    if (program_.empty())
-      padding_.clear(y, first, columns);
-    else
-      program_.apply(context.inputs(), y, first, columns);
-    write_floats(output.data, output.type, first, columns, y);
+  // An operand's elements opposite a block of the output, as float32: where they are, or converted
+  // as few of them as there are.
+  Rows read(Context& context, int i, std::int64_t first, std::int64_t rows, std::int64_t columns,
+            float* buffer) const noexcept {
+    const auto k = static_cast<std::size_t>(i);
+    const RealTensor& operand = operands_[k];
+    const void* data = padded_[k].empty() ? context.input(k).data : padded_[k].data();
+    const std::int64_t at = walk_.at(i, first), stride = walk_.row_stride(i);
+    const std::int64_t width = walk_.is_row_constant(i) ? 1 : columns;
+    if (operand.type == DataType::float32) return {static_cast<const float*>(data) + at, stride};
+    if (rows == 1 || stride == 0) return {operand.read(data, at, width, buffer), 0};
+    if (stride == width) return {operand.read(data, at, rows * width, buffer), width};
+    for (std::int64_t r = 0; r < rows; ++r)
+      operand.read(data, at + r * stride, width, buffer + r * width);
+    return {buffer, width};
   }
 
   BinaryOp op_;
   BroadcastWalk walk_;
   std::int64_t elements_;
   int in_place_;
+  RealTensor operands_[2], output_;
+  Tensor padded_[2];
+  std::vector<PostOp> unary_;  // post-ops of qint8 outputs
   PostOpProgram program_;
   ChannelPadding padding_;
 };
 
 class DirectBinary final : public Routine {
  public:
-  explicit DirectBinary(const char* descriptor) : Routine("binary", descriptor) {}
+  explicit DirectBinary(const std::string& descriptor) : Routine("binary", descriptor) {}
   int default_rank() const override { return 20; }
+  int version() const override { return 2; }
+
   Applicability applicable(const Problem& problem) const override {
     BinaryOp op;
     if (!parse(problem.params.text("op"), op) || !is_span_op(op))
       return Applicability::no("the function gives no real numbers");
-    const DataType type = problem.inputs[0].type;
-    if (!is_span_float(type) || problem.inputs[1].type != type)
-      return Applicability::no("the inputs are not both float32, float16 or bfloat16");
-    // A plain constant would have to be padded to whole blocks.
     const TensorSpec& output = problem.outputs[0];
-    for (std::size_t i = 0; i < 2; ++i)
-      if (block_of(output.layout) > 1 && problem.inputs[i].layout == Layout::plain &&
-          problem.inputs[i].shape.elements() != 1)
+    if (output.type == DataType::qint8)
+      if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const TensorSpec& input = problem.inputs[i];
+      // Constants keep the model's type; whatever else has the output's.
+      if (input.type != output.type && !(input.constant && is_span_float(input.type)))
+        return Applicability::no(fmt::format("input {} is not of the output's type", i));
+      if (!is_span_float(input.type) && input.type != DataType::qint8)
+        return Applicability::no("the inputs are not float32, float16, bfloat16 or qint8");
+      if (block_of(output.layout) > 1 && input.layout == Layout::plain &&
+          input.shape.elements() != 1 && !is_blocked_constant(problem, i))
         return Applicability::no(fmt::format("input {} is not in blocks", i));
-    if (const auto walk = walk_of(problem); !walk.ok())
+    }
+    Tensor padded[2];
+    if (const auto walk = make_walk(problem, padded); !walk.ok())
       return Applicability::no(walk.status().message());
     return Applicability::yes();
   }
   bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_in_float32(problem).ok();
+    return problem.outputs[0].type == DataType::qint8 ||
+           PostOpProgram::supports_in_float32(problem).ok();
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     BinaryOp op;
     if (!parse(problem.params.text("op"), op))
       return invalid_model("there is no binary op '{}'", problem.params.text("op"));
-    SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, walk_of(problem));
-    SN_ASSIGN_OR_RETURN(PostOpProgram program, PostOpProgram::create(problem));
+    Tensor padded[2];
+    SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, make_walk(problem, padded));
+    PostOpProgram program;
+    if (problem.outputs[0].type != DataType::qint8) {
+      SN_ASSIGN_OR_RETURN(program, PostOpProgram::create(problem));
+    }
     return std::unique_ptr<Kernel>(
-        std::make_unique<DirectBinaryKernel>(problem, op, walk, std::move(program)));
+        std::make_unique<DirectBinaryKernel>(problem, op, walk, padded, std::move(program)));
   }
 };
 
 }  // namespace
 
 Status register_routine_binary_cpu_direct(Registry& registry) {
-  for (const char* descriptor : {"cpu/direct", "cpu:float32:nhwc/direct",
-                                 "cpu:float32:nchw8c/direct", "cpu:float32:nchw16c/direct"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectBinary>(descriptor)));
+  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
+                             "cpu:float16", "cpu:float16:nhwc", "cpu:qint8", "cpu:qint8:nhwc"})
+    SN_RETURN_IF_ERROR(
+        registry.add(std::make_unique<DirectBinary>(std::string(schema) + "/direct")));
   return {};
 }
 

@@ -1,9 +1,13 @@
-// clip cpu/direct: float32, float16 and bfloat16; the limits are read once per run.
+// clip cpu/direct: float32, float16, bfloat16 and qint8, in any layout; the limits are read once
+// per run.
 #include <algorithm>
 #include <cmath>
+#include <string>
 
+#include "core/broadcast_walk.h"
 #include "core/float_span.h"
 #include "core/parallel.h"
+#include "core/qint8_post_ops.h"
 #include "core/registry.h"
 #include "core/span_ops.h"
 
@@ -14,21 +18,30 @@ constexpr std::int64_t kPiece = 4096;  // elements
 
 class DirectClipKernel final : public Kernel {
  public:
+  explicit DirectClipKernel(const Problem& problem)
+      : elements_(stored_elements(problem.outputs[0].shape, problem.outputs[0].layout)),
+        padding_(problem.outputs[0].shape, problem.outputs[0].layout),
+        from_(problem.inputs[0].quantization),
+        to_(problem.outputs[0].quantization) {}
   int in_place_input() const noexcept override { return 0; }
 
   Status run(Context& context) const noexcept override {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
     const float low = limit(context, 1, -INFINITY), high = limit(context, 2, INFINITY);
-    const std::int64_t elements = x.elements();
-    const std::int64_t pieces = (elements + kPiece - 1) / kPiece;
+    if (x.type == DataType::qint8) {
+      run_table(context, low, high);
+      return {};
+    }
+    const std::int64_t pieces = (elements_ + kPiece - 1) / kPiece;
     parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
       const std::int64_t offset = piece * kPiece;
-      const std::int64_t count = std::min(kPiece, elements - offset);
+      const std::int64_t count = std::min(kPiece, elements_ - offset);
       alignas(64) float buffer[kPiece];
       const float* source = read_floats(x.data, x.type, offset, count, buffer);
       float* target = target_floats(y.data, y.type, offset, buffer);
       span_ops().unary(UnaryOp::clip, source, target, count, low, high);
+      padding_.clear(target, offset, count);
       write_floats(y.data, y.type, offset, count, target);
     });
     return {};
@@ -40,30 +53,59 @@ class DirectClipKernel final : public Kernel {
     float buffer = 0;
     return *read_floats(context.input(i).data, context.input(i).type, 0, 1, &buffer);
   }
+
+  // NaN does not occur; an upper limit below the lower one wins.
+  void run_table(Context& context, float low, float high) const noexcept {
+    const Qint8Table table =
+        make_qint8_table(*from_, *to_, [&](float x) { return std::min(std::max(x, low), high); });
+    map_bytes(context.pool(), table, context.input(0).data, context.output(0).data, elements_);
+  }
+
+  std::int64_t elements_;
+  ChannelPadding padding_;
+  std::optional<Quantization> from_, to_;
 };
 
 class DirectClip final : public Routine {
  public:
-  DirectClip() : Routine("clip", "cpu/direct") {}
+  explicit DirectClip(const std::string& descriptor) : Routine("clip", descriptor) {}
   int default_rank() const override { return 20; }
   Applicability applicable(const Problem& problem) const override {
-    if (!is_span_float(problem.inputs[0].type))
-      return Applicability::no("input 0 is not float32, float16 or bfloat16");
-    for (std::size_t i = 1; i < 3; ++i)
-      if (problem.has_input(i) && problem.inputs[i].shape.elements() != 1)
+    const DataType type = problem.inputs[0].type;
+    if (type == DataType::qint8) {
+      if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
+      if (!problem.post_ops.empty()) return Applicability::no("post-ops on qint8");
+    } else if (!is_span_float(type)) {
+      return Applicability::no("input 0 is not float32, float16, bfloat16 or qint8");
+    }
+    if (problem.outputs[0].type != type)
+      return Applicability::no("input and output differ in type");
+    for (std::size_t i = 1; i < 3; ++i) {
+      if (!problem.has_input(i)) continue;
+      if (problem.inputs[i].shape.elements() != 1)
         return Applicability::no("a limit must have one element");
+      if (!is_span_float(problem.inputs[i].type))
+        return Applicability::no("a limit is not float32, float16 or bfloat16");
+    }
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
+  // So that applicable() sees those of qint8, and refuses them.
+  bool supports_post_ops(const Problem& problem) const override {
+    return problem.outputs[0].type == DataType::qint8;
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<DirectClipKernel>());
+    return std::unique_ptr<Kernel>(std::make_unique<DirectClipKernel>(problem));
   }
 };
 
 }  // namespace
 
 Status register_routine_clip_cpu_direct(Registry& registry) {
-  return registry.add(std::make_unique<DirectClip>());
+  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
+                             "cpu:float16", "cpu:float16:nhwc", "cpu:qint8", "cpu:qint8:nhwc"})
+    SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectClip>(std::string(schema) + "/direct")));
+  return {};
 }
 
 }  // namespace softneuro

@@ -1,11 +1,10 @@
-// flatten cpu/naive: the input's bytes, copied.
-#include "core/registry.h"
+// flatten cpu/naive: the input's bytes as they are.
 #include "routines/reshape/view_copy.h"
 
 namespace softneuro {
 
 Status register_routine_flatten_cpu_naive(Registry& registry) {
-  return registry.add(make_view_copy_routine("flatten"));
+  return register_naive_view(registry, "flatten");
 }
 
 }  // namespace softneuro

@@ -1,11 +1,10 @@
-// identity cpu/naive: the input's bytes, copied.
-#include "core/registry.h"
+// identity cpu/naive: the input's bytes as they are.
 #include "routines/reshape/view_copy.h"
 
 namespace softneuro {
 
 Status register_routine_identity_cpu_naive(Registry& registry) {
-  return registry.add(make_view_copy_routine("identity"));
+  return register_naive_view(registry, "identity");
 }
 
 }  // namespace softneuro

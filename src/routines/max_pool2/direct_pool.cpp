@@ -1,50 +1,163 @@
 #include "routines/max_pool2/direct_pool.h"
 
 #include <algorithm>
+#include <string>
 
+#include "core/float_span.h"
 #include "core/parallel.h"
+#include "core/qint8_post_ops.h"
 
 namespace softneuro {
+namespace {
 
-DirectPoolKernel::DirectPoolKernel(const Window& window, std::int64_t planes, bool count_padding,
-                                   void (*function)(const PoolRows&) noexcept,
-                                   PostOpProgram post_ops)
-    : window_(window),
-      planes_(planes),
-      count_padding_(count_padding),
-      function_(function),
-      post_ops_(std::move(post_ops)) {}
+constexpr std::int64_t kTaskOutputs = 8192;  // a task's rows make about that many elements
 
-Status DirectPoolKernel::run(Context& context) const noexcept {
-  constexpr std::int64_t kTaskOutputs = 4096;  // a task's rows make about that many elements
-  const std::int64_t width = window_.axes[2].output;
-  const std::int64_t rows = window_.axes[0].output * window_.axes[1].output;
-  if (planes_ * rows * width == 0) return {};
-  const std::int64_t grain = std::max<std::int64_t>(kTaskOutputs / width, 1);
-  const std::int64_t pieces = (rows + grain - 1) / grain;
-  const std::int64_t together = std::max<std::int64_t>(grain / rows, 1);  // small planes at a time
-  const auto run_rows = [&](std::int64_t plane, std::int64_t first, std::int64_t last) {
-    PoolRows task;
+// Planes (one per image and channel in the plain layout, per image in nhwc, per image and block in
+// the others), each cut into rows.
+class DirectPoolKernel final : public Kernel {
+ public:
+  DirectPoolKernel(const Problem& problem, PoolKind kind, const Window& window,
+                   PostOpProgram post_ops)
+      : window_(window),
+        function_(kind == PoolKind::max ? pool_functions().max : pool_functions().mean),
+        post_ops_(std::move(post_ops)) {
+    const TensorSpec& x = problem.inputs[0];
+    const TensorSpec& y = problem.outputs[0];
+    const std::int64_t block = block_of(x.layout);
+    const std::int64_t blocks = (x.shape[1] + block - 1) / block;
+    if (x.layout == Layout::channels_last) task_.inner = x.shape[1];
+    if (block > 1) task_.inner = block;
+    planes_ = x.shape[0] * (x.layout == Layout::channels_last ? 1 : blocks);
+    task_.count_padding = problem.params.integer("count_include_pad") != 0;
+    task_.type = x.type;
+    element_bytes_ = static_cast<std::int64_t>(size_of(x.type));
+    padding_ = ChannelPadding(y.shape, y.layout);
+    if (x.type == DataType::qint8) quantize(problem, kind);
+  }
+
+  Status run(Context& context) const noexcept override {
+    const std::int64_t row = window_.axes[2].output * task_.inner;
+    const std::int64_t rows = window_.axes[0].output * window_.axes[1].output;
+    if (planes_ * rows * row == 0) return {};
+    const std::int64_t grain = std::clamp<std::int64_t>(kTaskOutputs / row, 1, rows);
+    const std::int64_t pieces = (rows + grain - 1) / grain;
+    const std::int64_t together = std::max<std::int64_t>(kTaskOutputs / (grain * row), 1);
+    parallel_ranges(context.pool(), planes_ * pieces, together,
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (std::int64_t i = begin; i < end; ++i) {
+                        const std::int64_t first = i % pieces * grain;
+                        run_rows(context, i / pieces, first, std::min(first + grain, rows));
+                      }
+                    });
+    return {};
+  }
+
+ private:
+  void quantize(const Problem& problem, PoolKind kind) {
+    const Quantization& from = *problem.inputs[0].quantization;
+    const Quantization& to = *problem.outputs[0].quantization;
+    task_.type = from.is_signed ? DataType::int8 : DataType::uint8;
+    if (kind == PoolKind::max) {  // of what the bytes mean, which is in the order of the bytes
+      table_ = make_output_table(problem, 0);
+      maps_ = !is_identity(table_);
+      return;
+    }
+    // Without post-ops the mean is given in the output's own numbers; else in the input's finest.
+    task_.zero_point = static_cast<float>(from.zero_points[0]);
+    task_.scale = from.scales[0] / to.scales[0];
+    task_.shift = static_cast<float>(to.zero_points[0]);
+    flips_ = from.is_signed != to.is_signed;
+    if (flips_) task_.shift += to.is_signed ? 128.0f : -128.0f;
+    if (problem.post_ops.empty()) return;
+    table_ = make_qint8_table(to, to, [&](float x) { return apply_unary_post_ops(problem, x); });
+    maps_ = true;
+  }
+
+  void run_rows(Context& context, std::int64_t plane, std::int64_t first,
+                std::int64_t last) const noexcept {
+    const std::int64_t row = window_.axes[2].output * task_.inner;
+    const std::int64_t rows = window_.axes[0].output * window_.axes[1].output;
+    const std::int64_t offset = (plane * rows + first) * row, count = (last - first) * row;
+    PoolRows task = task_;
     task.window = &window_;
-    task.input = context.input(0).as<float>() + plane * window_.input_elements();
-    task.output = context.output(0).as_mutable<float>() + plane * rows * width;
+    task.input = context.input(0).as<std::byte>() +
+                 plane * window_.input_elements() * task_.inner * element_bytes_;
+    std::byte* const output = context.output(0).as_mutable<std::byte>();
+    task.output = output + plane * rows * row * element_bytes_;
     task.first = first;
     task.last = last;
-    task.count_padding = count_padding_;
     function_(task);
-    post_ops_.apply(context.inputs(), task.output + first * width, (plane * rows + first) * width,
-                    (last - first) * width);
-  };
-  if (pieces > 1)
-    parallel_for(context.pool(), planes_ * pieces, [&](std::int64_t i) {
-      const std::int64_t first = i % pieces * grain;
-      run_rows(i / pieces, first, std::min(first + grain, rows));
+    std::byte* const results = output + offset * element_bytes_;
+    if (task_.type == DataType::float32 && !post_ops_.empty())
+      return post_ops_.apply(context.inputs(), reinterpret_cast<float*>(results), offset, count);
+    auto* bytes = reinterpret_cast<std::uint8_t*>(results);
+    if (flips_)
+      for (std::int64_t i = 0; i < count; ++i) bytes[i] ^= 0x80;
+    if (maps_) qint8_rows().map(table_, bytes, bytes, count);
+    padding_.for_each(offset, count, [&](std::int64_t i) {
+      std::fill_n(results + i * element_bytes_, element_bytes_, std::byte{0});
     });
-  else
-    parallel_for(context.pool(), (planes_ + together - 1) / together, [&](std::int64_t i) {
-      for (std::int64_t p = i * together; p < std::min((i + 1) * together, planes_); ++p)
-        run_rows(p, 0, rows);
-    });
+  }
+
+  Window window_;
+  void (*function_)(const PoolRows&) noexcept;
+  PostOpProgram post_ops_;
+  PoolRows task_;
+  std::int64_t planes_ = 0, element_bytes_ = 4;
+  ChannelPadding padding_;
+  bool maps_ = false, flips_ = false;  // qint8: a table, or another signedness, afterwards
+  Qint8Table table_{};
+};
+
+class DirectPool final : public Routine {
+ public:
+  DirectPool(const char* layer_type, const std::string& descriptor, PoolKind kind)
+      : Routine(layer_type, descriptor), kind_(kind) {}
+  int default_rank() const override { return 20; }
+  int version() const override { return 2; }
+
+  Applicability applicable(const Problem& problem) const override {
+    const DataType type = problem.inputs[0].type;
+    if (type == DataType::qint8) {
+      if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
+    } else if (!is_span_float(type)) {
+      return Applicability::no("input 0 is not float32, float16, bfloat16 or qint8");
+    }
+    if (problem.outputs[0].type != type)
+      return Applicability::no("input and output differ in type");
+    if (problem.outputs.size() > 1 && problem.outputs[1].present())
+      return Applicability::no("gives no indices");
+    return Applicability::yes();
+  }
+
+  bool supports_post_ops(const Problem& problem) const override {
+    return problem.outputs[0].type == DataType::qint8 || PostOpProgram::supports(problem).ok();
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    const Shape& x = problem.inputs[0].shape;
+    SN_ASSIGN_OR_RETURN(const Window window,
+                        make_window(problem.params, x, problem.params.integers("kernel")));
+    PostOpProgram post_ops;
+    if (problem.outputs[0].type != DataType::qint8) {
+      SN_ASSIGN_OR_RETURN(post_ops, PostOpProgram::create(problem));
+    }
+    return std::unique_ptr<Kernel>(
+        std::make_unique<DirectPoolKernel>(problem, kind_, window, std::move(post_ops)));
+  }
+
+ private:
+  PoolKind kind_;
+};
+
+}  // namespace
+
+Status register_direct_pool(Registry& registry, const char* layer_type, PoolKind kind) {
+  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
+                             "cpu:float16", "cpu:float16:nhwc", "cpu:qint8", "cpu:qint8:nhwc"})
+    SN_RETURN_IF_ERROR(registry.add(
+        std::make_unique<DirectPool>(layer_type, std::string(schema) + "/direct", kind)));
   return {};
 }
 

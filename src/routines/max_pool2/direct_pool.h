@@ -1,25 +1,16 @@
-// The kernel behind max_pool and avg_pool cpu/direct.
+// The kernel behind max_pool and avg_pool cpu/direct, in any layout and data type.
 #pragma once
 
 #include "core/post_ops.h"
-#include "core/routine.h"
+#include "core/qint8_rows.h"
+#include "core/registry.h"
 #include "routines/max_pool2/pool_rows.h"
 
 namespace softneuro {
 
-class DirectPoolKernel final : public Kernel {
- public:
-  // `function` is one of PoolFunctions; `planes` = N·C.
-  DirectPoolKernel(const Window& window, std::int64_t planes, bool count_padding,
-                   void (*function)(const PoolRows&) noexcept, PostOpProgram post_ops);
-  Status run(Context& context) const noexcept override;
+enum class PoolKind : std::uint8_t { max, mean };
 
- private:
-  Window window_;
-  std::int64_t planes_;
-  bool count_padding_;
-  void (*function_)(const PoolRows&) noexcept;
-  PostOpProgram post_ops_;
-};
+// Registers cpu/direct of a pool in all schemas in which it exists.
+Status register_direct_pool(Registry& registry, const char* layer_type, PoolKind kind);
 
 }  // namespace softneuro

@@ -1,17 +1,26 @@
-// The inner loops of pooling in float32, one variant per instruction set.
+// The inner loops of pooling, one variant per instruction set: any real data type, any layout.
 #pragma once
 
+#include "core/cpu.h"
 #include "core/window.h"
+#include "softneuro/types.h"
 
 namespace softneuro {
 
-// Output rows [first, last) of one plane, counted over the two outer spatial axes together.
+// Output rows [first, last) of one plane, counted over the two outer spatial axes together. At
+// each position `inner` elements lie side by side: 1 in the plain layout, all channels or a block
+// of them in the others.
 struct PoolRows {
-  const Window* window;
-  const float* input;  // one plane
-  float* output;       // the whole plane
-  std::int64_t first, last;
-  bool count_padding;  // mean only
+  const Window* window = nullptr;
+  const void* input = nullptr;  // one plane
+  void* output = nullptr;       // the whole plane
+  std::int64_t first = 0, last = 0;
+  std::int64_t inner = 1;
+  DataType type = DataType::float32;  // or float16, bfloat16, int8 and uint8 (for qint8)
+  // The mean alone: y = (Σ x − zero_point · addends) · scale / count + shift, where `count` may
+  // include the padding.
+  bool count_padding = false;
+  float zero_point = 0, scale = 1, shift = 0;
 };
 
 struct PoolFunctions {
@@ -20,5 +29,6 @@ struct PoolFunctions {
 };
 // The variant for this processor (current_isa()).
 const PoolFunctions& pool_functions() noexcept;
+const PoolFunctions& pool_functions(Isa isa) noexcept;
 
 }  // namespace softneuro

@@ -189,7 +189,9 @@ class DirectReduce final : public Routine {
     const auto axes = axes_of(problem);
     if (!axes.ok()) return Applicability::no(axes.status().message());
     if ((*axes & 2u) != 0) return Applicability::no("the channels are reduced");
-    if (problem.params.integer("keepdims") == 0)
+    // What is left of N and C alone has them in the same order.
+    const bool is_plain = problem.outputs[0].shape.rank() < 3 && block_of(descriptor().layout) == 1;
+    if (problem.params.integer("keepdims") == 0 && !is_plain)
       return Applicability::no("without keepdims the output has no such layout");
     if (problem.inputs[0].shape.rank() >= kMaxRank) return Applicability::no("too many dimensions");
     const bool is_logarithm = *op == ReduceOp::log_sum || *op == ReduceOp::log_sum_exp;
@@ -216,8 +218,9 @@ class DirectReduce final : public Routine {
 }  // namespace
 
 Status register_routine_reduce_cpu_direct(Registry& registry) {
-  for (const char* descriptor : {"cpu/direct", "cpu:float32:nhwc/direct",
-                                 "cpu:float32:nchw8c/direct", "cpu:float32:nchw16c/direct"})
+  for (const char* descriptor :
+       {"cpu/direct", "cpu:float32:nhwc/direct", "cpu:float32:nchw8c/direct",
+        "cpu:float32:nchw16c/direct", "cpu:float16/direct", "cpu:float16:nhwc/direct"})
     SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectReduce>(descriptor)));
   return {};
 }

@@ -1,11 +1,10 @@
-// reshape cpu/naive: the input's bytes, copied.
-#include "core/registry.h"
+// reshape cpu/naive: the input's bytes as they are.
 #include "routines/reshape/view_copy.h"
 
 namespace softneuro {
 
 Status register_routine_reshape_cpu_naive(Registry& registry) {
-  return registry.add(make_view_copy_routine("reshape"));
+  return register_naive_view(registry, "reshape");
 }
 
 }  // namespace softneuro

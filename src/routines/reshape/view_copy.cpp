@@ -1,5 +1,9 @@
 #include "routines/reshape/view_copy.h"
 
+#include <string>
+
+#include "adapt/void_adapt.h"
+#include "core/qint8_rows.h"
 #include "core/strided_copy.h"
 
 namespace softneuro {
@@ -16,10 +20,42 @@ class ViewCopyKernel final : public Kernel {
   }
 };
 
-class ViewCopyRoutine final : public Routine {
+class NaiveView final : public Routine {
  public:
-  explicit ViewCopyRoutine(std::string_view layer_type) : Routine(layer_type, "cpu/naive") {}
+  explicit NaiveView(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
   Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(std::make_unique<ViewCopyKernel>());
+  }
+};
+
+class DirectView final : public Routine {
+ public:
+  DirectView(const char* layer_type, const std::string& descriptor)
+      : Routine(layer_type, descriptor) {}
+  int default_rank() const override { return 10; }
+
+  Applicability applicable(const Problem& problem) const override {
+    const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
+    if (x.type != y.type) return Applicability::no("input and output differ in type");
+    if (x.type == DataType::qint8) {
+      if (!x.quantization || !y.quantization || !is_per_tensor(*x.quantization) ||
+          !is_same_quantization(*x.quantization, *y.quantization))
+        return Applicability::no("input and output differ in what their bytes mean");
+      if (!problem.post_ops.empty()) return Applicability::no("post-ops on qint8");
+    }
+    if (x.layout == y.layout && x.shape == y.shape) return Applicability::yes();
+    for (const TensorSpec* spec : {&x, &y})
+      if (!is_void_adapt(spec->shape, {spec->type, spec->layout}, {spec->type, Layout::plain},
+                         true))
+        return Applicability::no("the plain order of the elements is another one");
+    return Applicability::yes();
+  }
+  // So that applicable() sees those of qint8, and refuses them.
+  bool supports_post_ops(const Problem& problem) const override {
+    return problem.outputs[0].type == DataType::qint8;
+  }
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
     return std::unique_ptr<Kernel>(std::make_unique<ViewCopyKernel>());
@@ -28,8 +64,16 @@ class ViewCopyRoutine final : public Routine {
 
 }  // namespace
 
-std::unique_ptr<Routine> make_view_copy_routine(std::string_view layer_type) {
-  return std::make_unique<ViewCopyRoutine>(layer_type);
+Status register_naive_view(Registry& registry, const char* layer_type) {
+  return registry.add(std::make_unique<NaiveView>(layer_type));
+}
+
+Status register_direct_view(Registry& registry, const char* layer_type) {
+  for (const char* schema :
+       {"cpu:float16", "cpu:qint8", "cpu:float32:nhwc", "cpu:float16:nhwc", "cpu:qint8:nhwc"})
+    SN_RETURN_IF_ERROR(
+        registry.add(std::make_unique<DirectView>(layer_type, std::string(schema) + "/direct")));
+  return {};
 }
 
 }  // namespace softneuro

@@ -1,11 +1,12 @@
-// softmax cpu/direct: vectors along the axis where it is the last one, else across it. float16 and
-// bfloat16 are converted to float32 in the workspace.
+// softmax cpu/direct: vectors along the axis where it is the last one in memory, else across it.
+// float16 and bfloat16 are converted to float32 in the workspace.
 #include <algorithm>
 
 #include "core/float_span.h"
 #include "core/isa_variants.h"
 #include "core/parallel.h"
 #include "core/registry.h"
+#include "core/stored_order.h"
 #include "routines/softmax/rows.h"
 
 namespace softneuro {
@@ -74,7 +75,7 @@ class DirectSoftmaxKernel final : public Kernel {
 
 class DirectSoftmax final : public Routine {
  public:
-  DirectSoftmax() : Routine("softmax", "cpu/direct") {}
+  explicit DirectSoftmax(const char* descriptor) : Routine("softmax", descriptor) {}
   int default_rank() const override { return 20; }
   Applicability applicable(const Problem& problem) const override {
     if (!is_span_float(problem.inputs[0].type))
@@ -84,18 +85,22 @@ class DirectSoftmax final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& shape = problem.inputs[0].shape;
+    const Layout layout = problem.inputs[0].layout;
     SN_ASSIGN_OR_RETURN(const int axis,
                         normalize_axis(problem.params.integer("axis"), shape.rank()));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectSoftmaxKernel>(shape, axis, problem.params.integer("log") != 0,
-                                              problem.inputs[0].type != DataType::float32));
+    return std::unique_ptr<Kernel>(std::make_unique<DirectSoftmaxKernel>(
+        stored_shape(shape, layout), stored_axis(axis, shape.rank(), layout),
+        problem.params.integer("log") != 0, problem.inputs[0].type != DataType::float32));
   }
 };
 
 }  // namespace
 
 Status register_routine_softmax_cpu_direct(Registry& registry) {
-  return registry.add(std::make_unique<DirectSoftmax>());
+  for (const char* descriptor :
+       {"cpu/direct", "cpu:float32:nhwc/direct", "cpu:float16/direct", "cpu:float16:nhwc/direct"})
+    SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectSoftmax>(descriptor)));
+  return {};
 }
 
 }  // namespace softneuro

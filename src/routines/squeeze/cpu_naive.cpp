@@ -1,11 +1,10 @@
-// squeeze cpu/naive: the input's bytes, copied.
-#include "core/registry.h"
+// squeeze cpu/naive: the input's bytes as they are.
 #include "routines/reshape/view_copy.h"
 
 namespace softneuro {
 
 Status register_routine_squeeze_cpu_naive(Registry& registry) {
-  return registry.add(make_view_copy_routine("squeeze"));
+  return register_naive_view(registry, "squeeze");
 }
 
 }  // namespace softneuro

@@ -1,7 +1,6 @@
 // tile cpu/naive: each axis of the output is two, the repetition and the input's own.
-#include "core/element.h"
 #include "core/registry.h"
-#include "core/strided_copy.h"
+#include "routines/tile/move.h"
 
 namespace softneuro {
 namespace {
@@ -12,16 +11,7 @@ class NaiveTile final : public Routine {
   Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    const Shape& x = problem.inputs[0].shape;
-    const Shape source = strides_of(x);
-    const Shape target = strides_of(problem.outputs[0].shape);
-    const std::vector<std::int64_t> repeats = problem.integers(1);
-    StridedCopy copy;
-    for (int i = 0; i < x.rank(); ++i) {
-      copy.add_axis(repeats[static_cast<std::size_t>(i)], 0, target[i] * x[i]);
-      copy.add_axis(x[i], source[i], target[i]);
-    }
-    return make_copy_kernel(copy);
+    return make_tile_move(problem);
   }
 };
 

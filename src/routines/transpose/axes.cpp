@@ -1,20 +1,23 @@
 #include "routines/transpose/axes.h"
 
-#include "core/element.h"
 #include "core/layers/transpose.h"
+#include "core/stored_order.h"
 
 namespace softneuro {
 
 Result<StridedCopy> transpose_copy(const Problem& problem) {
   const Shape& x = problem.inputs[0].shape;
+  const TensorSpec& y = problem.outputs[0];
   SN_ASSIGN_OR_RETURN(const std::vector<int> order, transpose_order(problem.params, x.rank()));
-  const Shape source = strides_of(x);
-  const Shape target = strides_of(problem.outputs[0].shape);
-  StridedCopy copy;
+  const Shape source = layout_strides(x, problem.inputs[0].layout);
+  const Shape target = layout_strides(y.shape, y.layout);
+  std::vector<StridedCopy::Axis> axes;
   for (int i = 0; i < x.rank(); ++i) {
     const int axis = order[static_cast<std::size_t>(i)];
-    copy.add_axis(x[axis], source[axis], target[i]);
+    axes.push_back({x[axis], source[axis], target[i]});
   }
+  StridedCopy copy;
+  copy.add_axes(axes);
   return copy;
 }
 

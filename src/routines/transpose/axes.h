@@ -6,7 +6,8 @@
 
 namespace softneuro {
 
-// Walks the output in order. Precondition: the problem's shapes come from inference.
+// Walks the output in the order of its memory. Precondition: the problem's shapes come from
+// inference; plain or nhwc.
 Result<StridedCopy> transpose_copy(const Problem& problem);
 
 }  // namespace softneuro

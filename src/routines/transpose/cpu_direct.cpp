@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/moved_layer.h"
 #include "core/parallel.h"
-#include "core/registry.h"
+#include "core/tile_moves.h"
 #include "routines/transpose/axes.h"
 
 namespace softneuro {
@@ -22,55 +23,18 @@ struct Tile {
   std::int64_t target_stride;
 };
 
-template <std::size_t bytes>
-void transpose_scalar(const Tile& t, std::int64_t first_row, std::int64_t last_row,
-                      std::int64_t first_column, std::int64_t last_column) noexcept {
-  constexpr auto size = static_cast<std::int64_t>(bytes);
-  for (std::int64_t i = first_row; i < last_row; ++i)
-    for (std::int64_t j = first_column; j < last_column; ++j)
-      std::memcpy(t.target + (i * t.target_stride + j) * size,
-                  t.source + (j * t.source_stride + i) * size, bytes);
-}
-
-using Four = std::uint32_t __attribute__((vector_size(16)));
-
-// 4 × 4 elements of 4 bytes, through registers.
-void transpose_four(const Tile& t, std::int64_t i, std::int64_t j) noexcept {
-  Four v[4];
-  for (std::int64_t k = 0; k < 4; ++k)
-    std::memcpy(&v[k], t.source + ((j + k) * t.source_stride + i) * 4, sizeof(Four));
-  const Four low01 = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5);
-  const Four low23 = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
-  const Four high01 = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
-  const Four high23 = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
-  v[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
-  v[1] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
-  v[2] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
-  v[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
-  for (std::int64_t k = 0; k < 4; ++k)
-    std::memcpy(t.target + ((i + k) * t.target_stride + j) * 4, &v[k], sizeof(Four));
-}
-
-void transpose_words(const Tile& t, std::int64_t rows, std::int64_t columns) noexcept {
-  const std::int64_t even_rows = rows / 4 * 4, even_columns = columns / 4 * 4;
-  for (std::int64_t j = 0; j < even_columns; j += 4)
-    for (std::int64_t i = 0; i < even_rows; i += 4) transpose_four(t, i, j);
-  transpose_scalar<4>(t, even_rows, rows, 0, even_columns);
-  transpose_scalar<4>(t, 0, rows, even_columns, columns);
+void transpose_eight(const Tile& t, std::int64_t rows, std::int64_t columns) noexcept {
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j)
+      std::memcpy(t.target + (i * t.target_stride + j) * 8,
+                  t.source + (j * t.source_stride + i) * 8, 8);
 }
 
 void transpose_tile(const Tile& t, std::int64_t rows, std::int64_t columns,
                     std::size_t bytes) noexcept {
-  switch (bytes) {
-    case 1:
-      return transpose_scalar<1>(t, 0, rows, 0, columns);
-    case 2:
-      return transpose_scalar<2>(t, 0, rows, 0, columns);
-    case 4:
-      return transpose_words(t, rows, columns);
-    default:
-      return transpose_scalar<8>(t, 0, rows, 0, columns);
-  }
+  if (bytes == 8) return transpose_eight(t, rows, columns);
+  tile_moves().transpose(bytes,
+                         {t.source, t.target, t.source_stride, t.target_stride, columns, rows});
 }
 
 class DirectTransposeKernel final : public Kernel {
@@ -137,27 +101,20 @@ class DirectTransposeKernel final : public Kernel {
   std::size_t row_axis_;
 };
 
-class DirectTranspose final : public Routine {
- public:
-  DirectTranspose() : Routine("transpose", "cpu/direct") {}
-  int default_rank() const override { return 10; }
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const StridedCopy copy, transpose_copy(problem));
-    const auto axes = copy.axes();
-    if (!copy.empty())
-      for (std::size_t a = 0; a + 1 < axes.size(); ++a)
-        if (axes[a].source_stride == 1)
-          return std::unique_ptr<Kernel>(std::make_unique<DirectTransposeKernel>(copy, a));
-    return make_copy_kernel(copy);  // the last axis stays the last: runs
-  }
-};
+Result<std::unique_ptr<Kernel>> make_transpose_move(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const StridedCopy copy, transpose_copy(problem));
+  const auto axes = copy.axes();
+  if (!copy.empty())
+    for (std::size_t a = 0; a + 1 < axes.size(); ++a)
+      if (axes[a].source_stride == 1)
+        return std::unique_ptr<Kernel>(std::make_unique<DirectTransposeKernel>(copy, a));
+  return make_copy_kernel(copy);  // the last axis stays the last: runs
+}
 
 }  // namespace
 
 Status register_routine_transpose_cpu_direct(Registry& registry) {
-  return registry.add(std::make_unique<DirectTranspose>());
+  return register_moves(registry, "transpose", make_transpose_move, true, true);
 }
 
 }  // namespace softneuro

@@ -1,11 +1,13 @@
 // unary cpu/direct: vector functions over pieces that fit the first-level cache, post-ops
-// included. float16 and bfloat16 are computed in float32. Layouts do not matter, but for the
-// zeros that pad blocked channels.
+// included. float16 and bfloat16 are computed in float32, functions of qint8 are tables. Layouts do
+// not matter, but for the zeros that pad blocked channels.
 #include <algorithm>
+#include <string>
 
 #include "core/float_span.h"
 #include "core/parallel.h"
 #include "core/post_ops.h"
+#include "core/qint8_post_ops.h"
 #include "core/registry.h"
 #include "core/span_ops.h"
 
@@ -55,26 +57,54 @@ class DirectUnaryKernel final : public Kernel {
   ChannelPadding padding_;
 };
 
+class TableUnaryKernel final : public Kernel {
+ public:
+  TableUnaryKernel(const Problem& problem, UnaryOp op)
+      : bytes_(stored_elements(problem.outputs[0].shape, problem.outputs[0].layout)) {
+    const double alpha = problem.params.real("alpha"), beta = problem.params.real("beta");
+    table_ = make_qint8_table(
+        *problem.inputs[0].quantization, *problem.outputs[0].quantization, [&](float x) {
+          const double y = softneuro::apply(op, static_cast<double>(x), alpha, beta);
+          return apply_unary_post_ops(problem, static_cast<float>(y));
+        });
+  }
+  int in_place_input() const noexcept override { return 0; }
+  Status run(Context& context) const noexcept override {
+    map_bytes(context.pool(), table_, context.input(0).data, context.output(0).data, bytes_);
+    return {};
+  }
+
+ private:
+  std::int64_t bytes_;
+  Qint8Table table_;
+};
+
 class DirectUnary final : public Routine {
  public:
-  explicit DirectUnary(const char* descriptor) : Routine("unary", descriptor) {}
+  explicit DirectUnary(const std::string& descriptor) : Routine("unary", descriptor) {}
   int default_rank() const override { return 20; }
   Applicability applicable(const Problem& problem) const override {
     UnaryOp op;
     if (!parse(problem.params.text("op"), op) || !is_span_op(op))
       return Applicability::no("the function gives no real numbers");
+    if (problem.inputs[0].type == DataType::qint8) return check_qint8(problem);
+    if (problem.outputs[0].type != problem.inputs[0].type)
+      return Applicability::no("input and output differ in type");
     if (!is_span_float(problem.inputs[0].type))
       return Applicability::no("input 0 is not float32, float16 or bfloat16");
     return Applicability::yes();
   }
   bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_in_float32(problem).ok();
+    return problem.outputs[0].type == DataType::qint8 ||
+           PostOpProgram::supports_in_float32(problem).ok();
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     UnaryOp op;
     if (!parse(problem.params.text("op"), op))
       return invalid_model("there is no unary op '{}'", problem.params.text("op"));
+    if (problem.inputs[0].type == DataType::qint8)
+      return std::unique_ptr<Kernel>(std::make_unique<TableUnaryKernel>(problem, op));
     SN_ASSIGN_OR_RETURN(PostOpProgram program, PostOpProgram::create(problem));
     return std::unique_ptr<Kernel>(
         std::make_unique<DirectUnaryKernel>(problem, op, std::move(program)));
@@ -84,9 +114,10 @@ class DirectUnary final : public Routine {
 }  // namespace
 
 Status register_routine_unary_cpu_direct(Registry& registry) {
-  for (const char* descriptor : {"cpu/direct", "cpu:float32:nhwc/direct",
-                                 "cpu:float32:nchw8c/direct", "cpu:float32:nchw16c/direct"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectUnary>(descriptor)));
+  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
+                             "cpu:float16", "cpu:float16:nhwc", "cpu:qint8", "cpu:qint8:nhwc"})
+    SN_RETURN_IF_ERROR(
+        registry.add(std::make_unique<DirectUnary>(std::string(schema) + "/direct")));
   return {};
 }
 

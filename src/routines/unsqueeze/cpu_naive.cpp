@@ -1,11 +1,10 @@
-// unsqueeze cpu/naive: the input's bytes, copied.
-#include "core/registry.h"
+// unsqueeze cpu/naive: the input's bytes as they are.
 #include "routines/reshape/view_copy.h"
 
 namespace softneuro {
 
 Status register_routine_unsqueeze_cpu_naive(Registry& registry) {
-  return registry.add(make_view_copy_routine("unsqueeze"));
+  return register_naive_view(registry, "unsqueeze");
 }
 
 }  // namespace softneuro

@@ -1,4 +1,4 @@
-#include "adapt/tile_moves.h"
+#include "core/tile_moves.h"
 
 #include <cstring>
 #include <utility>
@@ -166,6 +166,15 @@ void transpose(std::size_t bytes, const TileMove& move) noexcept {
     transpose_matrix<std::uint32_t>(move);
 }
 
+// Short rows of any length: 16 bytes at a time, the last ones overlapping those before.
+void copy_odd_rows(const char* source, std::int64_t source_step, char* target,
+                   std::int64_t target_step, std::int64_t rows, std::int64_t width) noexcept {
+  for (std::int64_t i = 0; i < rows; ++i, source += source_step, target += target_step) {
+    for (std::int64_t k = 0; k + 16 < width; k += 16) std::memcpy(target + k, source + k, 16);
+    std::memcpy(target + width - 16, source + width - 16, 16);
+  }
+}
+
 template <std::size_t width>
 void copy_rows(const char* source, std::int64_t source_step, char* target, std::int64_t target_step,
                std::int64_t rows) noexcept {
@@ -188,6 +197,8 @@ void copy(std::size_t bytes, const TileMove& m) noexcept {
     case 64:
       return copy_rows<64>(source, from, target, to, m.rows);
     default:
+      if (m.columns * size > 16 && m.columns * size <= 512)
+        return copy_odd_rows(source, from, target, to, m.rows, m.columns * size);
       for (std::int64_t i = 0; i < m.rows; ++i)
         std::memcpy(target + i * to, source + i * from, static_cast<std::size_t>(m.columns * size));
   }

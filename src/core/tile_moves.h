@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/cpu.h"
+#include "softneuro/export.h"
 
 namespace softneuro {
 
@@ -24,7 +25,7 @@ struct TileMoves {
   // target[i · target_stride + j] = source[i · source_stride + j].
   void (*copy)(std::size_t bytes, const TileMove& move) noexcept;
 };
-const TileMoves& tile_moves() noexcept;
-const TileMoves& tile_moves(Isa isa) noexcept;
+SN_INTREE const TileMoves& tile_moves() noexcept;
+SN_INTREE const TileMoves& tile_moves(Isa isa) noexcept;
 
 }  // namespace softneuro

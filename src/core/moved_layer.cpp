@@ -1,0 +1,57 @@
+#include "core/moved_layer.h"
+
+#include <string>
+
+#include "core/qint8_post_ops.h"
+
+namespace softneuro {
+namespace {
+
+class MoveRoutine final : public Routine {
+ public:
+  MoveRoutine(const char* layer_type, const std::string& descriptor, MakeMove make)
+      : Routine(layer_type, descriptor), make_(make) {}
+  int default_rank() const override { return 10; }
+
+  Applicability applicable(const Problem& problem) const override {
+    const DataType type = problem.inputs[0].type;
+    for (const TensorSpec& output : problem.outputs)
+      if (output.present() && output.type != type)
+        return Applicability::no("input and output differ in type");
+    if (type == DataType::qint8)
+      if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
+    if (const auto kernel = make_(problem); !kernel.ok())
+      return Applicability::no(kernel.status().message());
+    return Applicability::yes();
+  }
+  bool supports_post_ops(const Problem& problem) const override {
+    return problem.outputs[0].type == DataType::qint8;
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, make_(problem));
+    if (problem.outputs[0].type != DataType::qint8) return kernel;
+    return make_requantized_move(std::move(kernel), problem);
+  }
+
+ private:
+  MakeMove make_;
+};
+
+}  // namespace
+
+Status register_moves(Registry& registry, const char* layer_type, MakeMove make, bool nhwc,
+                      bool plain_float32) {
+  const auto add = [&](const char* schema) {
+    return registry.add(
+        std::make_unique<MoveRoutine>(layer_type, std::string(schema) + "/direct", make));
+  };
+  if (plain_float32) SN_RETURN_IF_ERROR(add("cpu"));
+  for (const char* schema : {"cpu:float16", "cpu:qint8"}) SN_RETURN_IF_ERROR(add(schema));
+  if (!nhwc) return {};
+  for (const char* schema : {"cpu:float32:nhwc", "cpu:float16:nhwc", "cpu:qint8:nhwc"})
+    SN_RETURN_IF_ERROR(add(schema));
+  return {};
+}
+
+}  // namespace softneuro

@@ -1,0 +1,11 @@
+// depth_to_space cpu/direct: what cpu/naive does, in other data types and in nhwc.
+#include "core/moved_layer.h"
+#include "routines/depth_to_space/move.h"
+
+namespace softneuro {
+
+Status register_routine_depth_to_space_cpu_direct(Registry& registry) {
+  return register_moves(registry, "depth_to_space", make_depth_to_space_move, true);
+}
+
+}  // namespace softneuro

@@ -1,0 +1,11 @@
+// expand cpu/direct: what cpu/naive does, in other data types.
+#include "core/moved_layer.h"
+#include "routines/expand/move.h"
+
+namespace softneuro {
+
+Status register_routine_expand_cpu_direct(Registry& registry) {
+  return register_moves(registry, "expand", make_expand_move, false);
+}
+
+}  // namespace softneuro

@@ -1,0 +1,12 @@
+// The movement that expand is.
+#pragma once
+
+#include "core/problem.h"
+#include "core/routine.h"
+
+namespace softneuro {
+
+// Plain.
+Result<std::unique_ptr<Kernel>> make_expand_move(const Problem& problem);
+
+}  // namespace softneuro

@@ -1,0 +1,10 @@
+// identity cpu/direct: the input's bytes as they are, in other formats.
+#include "routines/reshape/view_copy.h"
+
+namespace softneuro {
+
+Status register_routine_identity_cpu_direct(Registry& registry) {
+  return register_direct_view(registry, "identity");
+}
+
+}  // namespace softneuro

@@ -1,0 +1,11 @@
+// pad cpu/direct: what cpu/naive does, in other data types and in nhwc.
+#include "core/moved_layer.h"
+#include "routines/pad/move.h"
+
+namespace softneuro {
+
+Status register_routine_pad_cpu_direct(Registry& registry) {
+  return register_moves(registry, "pad", make_pad_move, true);
+}
+
+}  // namespace softneuro

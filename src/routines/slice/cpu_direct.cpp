@@ -1,0 +1,11 @@
+// slice cpu/direct: what cpu/naive does, in other data types and in nhwc.
+#include "core/moved_layer.h"
+#include "routines/slice/move.h"
+
+namespace softneuro {
+
+Status register_routine_slice_cpu_direct(Registry& registry) {
+  return register_moves(registry, "slice", make_slice_move, true);
+}
+
+}  // namespace softneuro

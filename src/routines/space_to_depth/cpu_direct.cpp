@@ -1,0 +1,11 @@
+// space_to_depth cpu/direct: what cpu/naive does, in other data types and in nhwc.
+#include "core/moved_layer.h"
+#include "routines/space_to_depth/move.h"
+
+namespace softneuro {
+
+Status register_routine_space_to_depth_cpu_direct(Registry& registry) {
+  return register_moves(registry, "space_to_depth", make_space_to_depth_move, true);
+}
+
+}  // namespace softneuro

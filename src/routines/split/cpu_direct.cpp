@@ -1,0 +1,11 @@
+// split cpu/direct: what cpu/naive does, in other data types and in nhwc.
+#include "core/moved_layer.h"
+#include "routines/split/move.h"
+
+namespace softneuro {
+
+Status register_routine_split_cpu_direct(Registry& registry) {
+  return register_moves(registry, "split", make_split_move, true);
+}
+
+}  // namespace softneuro

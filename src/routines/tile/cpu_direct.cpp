@@ -1,0 +1,11 @@
+// tile cpu/direct: what cpu/naive does, in other data types and in nhwc.
+#include "core/moved_layer.h"
+#include "routines/tile/move.h"
+
+namespace softneuro {
+
+Status register_routine_tile_cpu_direct(Registry& registry) {
+  return register_moves(registry, "tile", make_tile_move, true);
+}
+
+}  // namespace softneuro

@@ -1,0 +1,23 @@
+#include "routines/tile/move.h"
+
+#include "core/stored_order.h"
+#include "core/strided_copy.h"
+
+namespace softneuro {
+
+Result<std::unique_ptr<Kernel>> make_tile_move(const Problem& problem) {
+  const Shape& x = problem.inputs[0].shape;
+  const Shape source = layout_strides(x, problem.inputs[0].layout);
+  const Shape target = layout_strides(problem.outputs[0].shape, problem.outputs[0].layout);
+  const std::vector<std::int64_t> repeats = problem.integers(1);
+  std::vector<StridedCopy::Axis> axes;
+  for (int i = 0; i < x.rank(); ++i) {
+    axes.push_back({repeats[static_cast<std::size_t>(i)], 0, target[i] * x[i]});
+    axes.push_back({x[i], source[i], target[i]});
+  }
+  StridedCopy copy;
+  copy.add_axes(axes);
+  return make_copy_kernel(copy);
+}
+
+}  // namespace softneuro
