@@ -104,4 +104,12 @@ std::unique_ptr<Kernel> make_requantized_move(std::unique_ptr<Kernel> base,
   return std::make_unique<RequantizedMove>(std::move(base), std::move(tables));
 }
 
+std::unique_ptr<Kernel> make_qint8_post_ops(std::unique_ptr<Kernel> base, const Problem& problem) {
+  if (problem.post_ops.empty()) return base;
+  const Quantization& q = *problem.outputs[0].quantization;
+  std::vector<Qint8Table> tables = {
+      make_qint8_table(q, q, [&](float x) { return apply_unary_post_ops(problem, x); })};
+  return std::make_unique<RequantizedMove>(std::move(base), std::move(tables));
+}
+
 }  // namespace softneuro

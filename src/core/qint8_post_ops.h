@@ -33,4 +33,8 @@ SN_INTREE void map_bytes(ThreadPool& pool, const Qint8Table& table, const void* 
 SN_INTREE std::unique_ptr<Kernel> make_requantized_move(std::unique_ptr<Kernel> base,
                                                         const Problem& problem);
 
+// The post-ops of a layer behind `base`, which gives output 0 without them. Same precondition.
+SN_INTREE std::unique_ptr<Kernel> make_qint8_post_ops(std::unique_ptr<Kernel> base,
+                                                      const Problem& problem);
+
 }  // namespace softneuro

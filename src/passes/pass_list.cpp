@@ -11,6 +11,7 @@ Status merge_duplicates(Graph& graph, PassContext& context);
 Status merge_reshapes(Graph& graph, PassContext& context);
 Status simplify_transposes(Graph& graph, PassContext& context);
 Status canonicalize_elementwise(Graph& graph, PassContext& context);
+Status fuse_channel_shuffle(Graph& graph, PassContext& context);
 Status fuse_softmax(Graph& graph, PassContext& context);
 Status fuse_layer_norm(Graph& graph, PassContext& context);
 Status fuse_rms_norm(Graph& graph, PassContext& context);
@@ -39,6 +40,8 @@ constexpr Pass kPasses[] = {
     {"remove_no_ops", 1, "remove identities, casts, reshapes, + 0… that change nothing",
      remove_no_ops},
     {"merge_duplicates", 1, "compute equal layers and keep equal constants once", merge_duplicates},
+    {"fuse_channel_shuffle", 1, "reshape, transpose, reshape: channel_shuffle",
+     fuse_channel_shuffle},
     {"merge_reshapes", 1, "make one reshape of several", merge_reshapes},
     {"simplify_transposes", 1, "make one transpose of several, a reshape where it moves nothing",
      simplify_transposes},

@@ -1,7 +1,8 @@
-// layer_norm, rms_norm cpu/direct: a row at a time, statistics in double, float32 tensors whose
-// scale and bias have one element per element of the row.
+// layer_norm, rms_norm cpu/direct: a row at a time, statistics in double; scale and bias have one
+// element per element of the row. float16 and bfloat16 through float32 in the workspace.
 #include <cmath>
 
+#include "core/float_span.h"
 #include "core/parallel.h"
 #include "core/post_ops.h"
 #include "core/registry.h"
@@ -23,29 +24,51 @@ class DirectLayerNormKernel final : public Kernel {
         centred_(centred),
         scale_(problem.has_input(kScale)),
         bias_(problem.has_input(kBias)),
-        post_ops_(std::move(post_ops)) {}
+        post_ops_(std::move(post_ops)) {
+    for (std::size_t i = kX; i < problem.own_inputs; ++i)
+      if (problem.has_input(i) && problem.inputs[i].type != DataType::float32)
+        converted_at_[i] = regions_.add(problem.inputs[i].shape.elements());
+  }
   // Without post-ops alone: those may want to read x.
   int in_place_input() const noexcept override { return post_ops_.empty() ? 0 : -1; }
+  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
 
   Status run(Context& context) const noexcept override {
+    const float* const x = in_float32(context, kX);
+    const float* const scale = scale_ ? in_float32(context, kScale) : nullptr;
+    const float* const bias = bias_ ? in_float32(context, kBias) : nullptr;
+    const TensorView& output = context.output(0);
+    const bool converts = output.type != DataType::float32;
+    // The converted input is ours to write to.
+    float* const y = converts ? const_cast<float*>(x) : output.as_mutable<float>();
     const std::int64_t grain = kTaskElements / (columns_ + 1) + 1;
     parallel_ranges(context.pool(), rows_, grain, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t row = first; row < last; ++row) run_row(context, row);
+      for (std::int64_t row = first; row < last; ++row)
+        run_row(context, row, x + row * columns_, scale, bias, y + row * columns_);
+      if (converts)
+        write_floats(output.data, output.type, first * columns_, (last - first) * columns_,
+                     y + first * columns_);
     });
     return {};
   }
 
  private:
-  void run_row(Context& context, std::int64_t row) const noexcept {
+  // Input `i` as float32: as it is, or converted into the workspace.
+  const float* in_float32(Context& context, std::size_t i) const noexcept {
+    const TensorView& input = context.input(i);
+    if (input.type == DataType::float32) return input.as<float>();
+    float* converted = reinterpret_cast<float*>(context.workspace()) + converted_at_[i];
+    load_floats(context.pool(), input.type, input.data, converted, input.elements());
+    return converted;
+  }
+
+  void run_row(Context& context, std::int64_t row, const float* x, const float* scale,
+               const float* bias, float* y) const noexcept {
     const RowNorm& functions = row_norm();
-    const float* const x = context.input(kX).as<float>() + row * columns_;
-    float* const y = context.output(0).as_mutable<float>() + row * columns_;
     const RowMoments moments = centred_ ? functions.moments(x, columns_)
                                         : RowMoments{0, functions.mean_square(x, columns_)};
     const double factor = 1 / std::sqrt(moments.variance + epsilon_);
-    functions.normalize(x, moments.mean, factor,
-                        scale_ ? context.input(kScale).as<float>() : nullptr,
-                        bias_ ? context.input(kBias).as<float>() : nullptr, y, columns_);
+    functions.normalize(x, moments.mean, factor, scale, bias, y, columns_);
     post_ops_.apply(context.inputs(), y, row * columns_, columns_);
     if (context.has_output(1))
       context.output(1).as_mutable<float>()[row] = static_cast<float>(moments.mean);
@@ -57,23 +80,30 @@ class DirectLayerNormKernel final : public Kernel {
   double epsilon_;
   bool centred_, scale_, bias_;
   PostOpProgram post_ops_;
+  FloatRegions regions_;  // of the workspace: inputs that are not float32
+  std::int64_t converted_at_[3] = {};
 };
 
 class DirectLayerNorm final : public Routine {
  public:
-  DirectLayerNorm(const char* layer_type, bool centred)
-      : Routine(layer_type, "cpu/direct"), centred_(centred) {}
+  DirectLayerNorm(const char* layer_type, const char* descriptor, bool centred)
+      : Routine(layer_type, descriptor), centred_(centred) {}
   int default_rank() const override { return 20; }
 
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[kX].type != DataType::float32) return Applicability::no("only float32");
+    for (const TensorSpec& output : problem.outputs)
+      if (output.present() && output.type != DataType::float32 && &output != &problem.outputs[0])
+        return Applicability::no("mean and factor are given in float32 alone");
+    const DataType type = problem.inputs[kX].type;
+    if (!is_span_float(type) || problem.outputs[0].type != type)
+      return Applicability::no("x and y are not both float32, float16 or bfloat16");
     const Shape& x = problem.inputs[kX].shape;
     const Result<int> axis = normalize_axis(problem.params.integer("axis"), x.rank());
     if (!axis.ok()) return Applicability::no(axis.status().message());
     for (std::size_t i = kScale; i < problem.own_inputs; ++i) {
       if (!problem.has_input(i)) continue;
-      if (problem.inputs[i].type != DataType::float32)
-        return Applicability::no("scale and bias must be float32");
+      if (!is_span_float(problem.inputs[i].type))
+        return Applicability::no("scale and bias must be float32, float16 or bfloat16");
       if (!covers_row(problem.inputs[i].shape, x, *axis))
         return Applicability::no("scale or bias is broadcast within the row, or differs by row");
     }
@@ -81,7 +111,7 @@ class DirectLayerNorm final : public Routine {
   }
 
   bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
+    return PostOpProgram::supports_in_float32(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
@@ -109,8 +139,13 @@ class DirectLayerNorm final : public Routine {
 }  // namespace
 
 Status register_routine_layer_norm_cpu_direct(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectLayerNorm>("layer_norm", true)));
-  return registry.add(std::make_unique<DirectLayerNorm>("rms_norm", false));
+  for (const char* descriptor : {"cpu/direct", "cpu:float16/direct"}) {
+    SN_RETURN_IF_ERROR(
+        registry.add(std::make_unique<DirectLayerNorm>("layer_norm", descriptor, true)));
+    SN_RETURN_IF_ERROR(
+        registry.add(std::make_unique<DirectLayerNorm>("rms_norm", descriptor, false)));
+  }
+  return {};
 }
 
 }  // namespace softneuro

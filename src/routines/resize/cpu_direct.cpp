@@ -1,13 +1,24 @@
-// resize cpu/direct: one or two adjacent axes of a float32 tensor. Per output row, the weighted sum
-// of input rows first (long vectors), then that of its columns.
+// resize cpu/direct: one or two axes that are adjacent in memory. Per output row, the weighted sum
+// of input rows first (long vectors), then that of its columns; where each output has one tap,
+// elements are copied. 16-bit types are computed in float32, and so are the bytes of qint8: weights
+// sum to 1.
 #include <algorithm>
 #include <cstring>
+#include <string>
 
+#include "core/float_span.h"
+#include "core/isa_variants.h"
 #include "core/parallel.h"
+#include "core/qint8_post_ops.h"
 #include "core/registry.h"
+#include "core/stored_order.h"
+#include "routines/resize/mix.h"
 #include "routines/resize/taps.h"
 
 namespace softneuro {
+
+SN_CHOOSE_VARIANT(ResizeMix, kResizeMix, resize_mix)
+
 namespace {
 
 constexpr std::int64_t kGrain = 8192;  // multiplications
@@ -54,140 +65,206 @@ Taps taps_of(const ResizeOptions& options, const ResizeAxis& axis, std::int64_t 
 
 class DirectResizeKernel final : public Kernel {
  public:
-  DirectResizeKernel(Taps rows, Taps columns, const Shape& split)
-      : rows_(std::move(rows)), columns_(std::move(columns)), x_(split) {
+  DirectResizeKernel(const Problem& problem, Taps rows, Taps columns, const Shape& split)
+      : rows_(std::move(rows)),
+        columns_(std::move(columns)),
+        x_(split),
+        type_(problem.inputs[0].type),
+        to_type_(type_) {
+    if (type_ == DataType::qint8) quantize(problem);
+    copies_ = rows_.per_output == 1 && columns_.per_output == 1;
     const std::int64_t work =
         (rows_.per_output * x_[2] + columns_.per_output * columns_.outputs()) * x_[3];
     const std::int64_t least = std::max<std::int64_t>(kGrain / std::max<std::int64_t>(work, 1), 1);
     pieces_ = std::clamp<std::int64_t>(x_[0] * rows_.outputs() / least, 1, kMaxPieces);
   }
 
-  // One input row per piece of the work.
+  bool copies() const noexcept { return copies_; }
+
+  // One input row in float32 per piece of the work.
   std::size_t workspace_bytes() const noexcept override {
-    return static_cast<std::size_t>(pieces_ * x_[2] * x_[3]) * sizeof(float);
+    return copies_ ? 0 : static_cast<std::size_t>(pieces_ * x_[2] * x_[3]) * sizeof(float);
   }
 
   Status run(Context& context) const noexcept override {
-    const auto* x = context.input(0).as<float>();
-    auto* y = context.output(0).as_mutable<float>();
+    const auto* x = context.input(0).as<std::byte>();
+    auto* y = context.output(0).as_mutable<std::byte>();
     auto* buffers = reinterpret_cast<float*>(context.workspace());
+    const auto bytes = static_cast<std::int64_t>(size_of(type_));
     const std::int64_t rows = rows_.outputs();
     const std::int64_t all_rows = x_[0] * rows;
-    const std::int64_t row_length = columns_.outputs() * x_[3];
+    const std::int64_t row_bytes = columns_.outputs() * x_[3] * bytes;
     parallel_for(context.pool(), pieces_, [&](std::int64_t piece) {
-      float* buffer = buffers + piece * x_[2] * x_[3];
+      float* buffer = copies_ ? nullptr : buffers + piece * x_[2] * x_[3];
       const std::int64_t begin = all_rows * piece / pieces_;
       for (std::int64_t r = begin; r < all_rows * (piece + 1) / pieces_; ++r) {
-        float* to = y + r * row_length;
+        std::byte* to = y + r * row_bytes;
         if (r > begin && r % rows > 0 && same_rows(r % rows)) {
-          std::memcpy(to, to - row_length, static_cast<std::size_t>(row_length) * sizeof(float));
+          std::memcpy(to, to - row_bytes, static_cast<std::size_t>(row_bytes));
           continue;
         }
-        const float* plane = x + r / rows * x_[1] * x_[2] * x_[3];
-        mix_columns(mixed_rows(plane, r % rows, buffer), to);
+        const std::byte* plane = x + r / rows * x_[1] * x_[2] * x_[3] * bytes;
+        if (copies_)
+          copy_columns(plane + rows_.offset[static_cast<std::size_t>(r % rows)] * bytes, to);
+        else
+          mix_columns(mixed_rows(plane, r % rows, buffer), to);
       }
     });
     return {};
   }
 
  private:
+  // The bytes are mixed as the numbers that they are: weights sum to 1, so that the zero point
+  // survives.
+  void quantize(const Problem& problem) {
+    const Quantization& from = *problem.inputs[0].quantization;
+    const Quantization& to = *problem.outputs[0].quantization;
+    type_ = from.is_signed ? DataType::int8 : DataType::uint8;
+    to_type_ = to.is_signed ? DataType::int8 : DataType::uint8;
+    scale_ = from.scales[0] / to.scales[0];
+    shift_ =
+        static_cast<float>(to.zero_points[0]) - static_cast<float>(from.zero_points[0]) * scale_;
+  }
+
   // Whether output row r reads what the one before it reads.
   bool same_rows(std::int64_t r) const noexcept {
     return rows_.per_output == 1 && rows_.offset[static_cast<std::size_t>(r)] ==
                                         rows_.offset[static_cast<std::size_t>(r - 1)];
   }
 
-  const float* mixed_rows(const float* plane, std::int64_t r, float* buffer) const noexcept {
+  const float* mixed_rows(const std::byte* plane, std::int64_t r, float* buffer) const noexcept {
     const std::int64_t n = rows_.per_output;
     const std::int64_t* offset = rows_.offset.data() + r * n;
+    if (n == 1 && type_ == DataType::float32)
+      return reinterpret_cast<const float*>(plane) + offset[0];
     const float* weight = rows_.weight.data() + r * n;
-    if (n == 1) return plane + offset[0];
-    const std::int64_t length = x_[2] * x_[3];
-    const float *a = plane + offset[0], *b = plane + offset[1];
-    for (std::int64_t i = 0; i < length; ++i) buffer[i] = weight[0] * a[i] + weight[1] * b[i];
-    for (std::int64_t k = 2; k < n; ++k) {
-      const float* next = plane + offset[k];
-      for (std::int64_t i = 0; i < length; ++i) buffer[i] += weight[k] * next[i];
-    }
+    resize_mix().mix(type_, {plane, offset, weight, n, x_[2] * x_[3], 1, 0}, DataType::float32,
+                     buffer);
     return buffer;
   }
 
-  void mix_columns(const float* row, float* to) const noexcept {
-    const std::int64_t inner = x_[3];
-    const std::int64_t n = columns_.per_output;
-    const std::int64_t* offset = columns_.offset.data();
-    const float* weight = columns_.weight.data();
-    for (std::int64_t c = 0; c < columns_.outputs(); ++c, offset += n, weight += n) {
-      if (n == 1) {
-        if (inner == 1)
-          to[c] = row[offset[0]];
-        else
-          std::memcpy(to + c * inner, row + offset[0],
-                      static_cast<std::size_t>(inner) * sizeof(float));
-      } else if (inner == 1) {
-        float sum = weight[0] * row[offset[0]] + weight[1] * row[offset[1]];
-        for (std::int64_t k = 2; k < n; ++k) sum += weight[k] * row[offset[k]];
-        to[c] = sum;
-      } else {
-        mix_vectors(row, offset, weight, to + c * inner);
-      }
-    }
+  void mix_columns(const float* row, std::byte* to) const noexcept {
+    const std::int64_t inner = x_[3], n = columns_.per_output;
+    WeightedRuns runs = {row,   columns_.offset.data(), columns_.weight.data(), n, inner, scale_,
+                         shift_};
+    if (inner == 1) return resize_mix().pick(runs, columns_.outputs(), to_type_, to);
+    const auto bytes = static_cast<std::int64_t>(size_of(type_));
+    for (std::int64_t c = 0; c < columns_.outputs(); ++c, runs.offsets += n, runs.weights += n)
+      resize_mix().mix(DataType::float32, runs, to_type_, to + c * inner * bytes);
   }
 
-  void mix_vectors(const float* row, const std::int64_t* offset, const float* weight,
-                   float* to) const noexcept {
-    const float *a = row + offset[0], *b = row + offset[1];
-    for (std::int64_t i = 0; i < x_[3]; ++i) to[i] = weight[0] * a[i] + weight[1] * b[i];
-    for (std::int64_t k = 2; k < columns_.per_output; ++k) {
-      const float* next = row + offset[k];
-      for (std::int64_t i = 0; i < x_[3]; ++i) to[i] += weight[k] * next[i];
+  void copy_columns(const std::byte* row, std::byte* to) const noexcept {
+    const std::size_t bytes = size_of(type_);
+    if (x_[3] > 1) {
+      const std::size_t run = bytes * static_cast<std::size_t>(x_[3]);
+      for (const std::int64_t offset : columns_.offset) {
+        std::memcpy(to, row + offset * static_cast<std::int64_t>(bytes), run);
+        to += run;
+      }
+    } else if (bytes == 1) {
+      copy_elements<std::uint8_t>(row, to);
+    } else if (bytes == 2) {
+      copy_elements<std::uint16_t>(row, to);
+    } else {
+      copy_elements<std::uint32_t>(row, to);
     }
+  }
+  template <class T>
+  void copy_elements(const std::byte* row, std::byte* to) const noexcept {
+    const T* from = reinterpret_cast<const T*>(row);
+    T* target = reinterpret_cast<T*>(to);
+    for (const std::int64_t offset : columns_.offset) *target++ = from[offset];
   }
 
   Taps rows_;
   Taps columns_;
-  Shape x_;  // [outer, rows, columns, inner]
+  Shape x_;                  // [outer, rows, columns, inner]
+  DataType type_, to_type_;  // int8 or uint8 for qint8
+  float scale_ = 1, shift_ = 0;
+  bool copies_ = false;
   std::int64_t pieces_ = 1;
 };
 
 class DirectResize final : public Routine {
  public:
-  DirectResize() : Routine("resize", "cpu/direct") {}
+  explicit DirectResize(const std::string& descriptor) : Routine("resize", descriptor) {}
   int default_rank() const override { return 10; }
+  int version() const override { return 2; }
 
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("not float32");
+    const DataType type = problem.inputs[0].type;
+    if (type == DataType::qint8) {
+      if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
+    } else if (!is_span_float(type)) {
+      return Applicability::no("input 0 is not float32, float16, bfloat16 or qint8");
+    }
+    if (problem.outputs[0].type != type)
+      return Applicability::no("input and output differ in type");
     if (problem.inputs[0].shape.rank() == 0) return Applicability::no("a scalar");
     if (problem.outputs[0].shape.elements() == 0) return Applicability::no("no elements");
     if (problem.params.text("coordinate_mode") == "tf_crop_and_resize")
       return Applicability::no("places outside the input are extrapolated");
-    const auto axes = resize_axes(problem);
+    const auto axes = stored_axes(problem);
     if (!axes.ok()) return Applicability::no(axes.status().message());
     const auto span = resized_span(*axes);
     return span.ok() ? Applicability::yes() : Applicability::no(span.status().message());
+  }
+  bool supports_post_ops(const Problem& problem) const override {
+    return problem.outputs[0].type == DataType::qint8;
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ResizeOptions options, resize_options(problem.params));
-    SN_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, resize_axes(problem));
+    SN_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, stored_axes(problem));
     SN_ASSIGN_OR_RETURN(const Span span, resized_span(axes));
-    const Shape& x = problem.inputs[0].shape;
+    const Shape x = stored_shape(problem.inputs[0].shape, problem.inputs[0].layout);
     const std::int64_t inner = x.elements(span.last + 1, x.rank());
     const bool two = span.first < span.last;
     const Shape split = {x.elements(0, span.first), two ? x[span.first] : 1, x[span.last], inner};
     const ResizeAxis one_row = {.input = Dim(1), .output = Dim(1), .length = 1};
     const ResizeAxis& rows = two ? axes[static_cast<std::size_t>(span.first)] : one_row;
     const ResizeAxis& columns = axes[static_cast<std::size_t>(span.last)];
-    return std::unique_ptr<Kernel>(std::make_unique<DirectResizeKernel>(
-        taps_of(options, rows, x[span.last] * inner), taps_of(options, columns, inner), split));
+    auto kernel =
+        std::make_unique<DirectResizeKernel>(problem, taps_of(options, rows, x[span.last] * inner),
+                                             taps_of(options, columns, inner), split);
+    if (problem.inputs[0].type != DataType::qint8)
+      return std::unique_ptr<Kernel>(std::move(kernel));
+    const bool copies = kernel->copies();
+    return copies ? make_requantized_move(std::move(kernel), problem)
+                  : make_qint8_post_ops(std::move(kernel), problem);
+  }
+
+ private:
+  // In the order of memory; a block's channels stay as they are.
+  static Result<std::vector<ResizeAxis>> stored_axes(const Problem& problem) {
+    SN_ASSIGN_OR_RETURN(std::vector<ResizeAxis> axes, resize_axes(problem));
+    const Layout layout = problem.inputs[0].layout;
+    const int rank = problem.inputs[0].shape.rank();
+    if (layout == Layout::plain) return axes;
+    std::vector<ResizeAxis> stored = axes;
+    for (int i = 0; i < rank; ++i)
+      stored[static_cast<std::size_t>(stored_axis(i, rank, layout))] =
+          axes[static_cast<std::size_t>(i)];
+    if (block_of(layout) == 1) return stored;
+    if (!axes[1].is_identity()) return unsupported("the channels are resized");
+    if (rank >= kMaxRank) return unsupported("too many dimensions");
+    const std::int64_t block = block_of(layout);
+    const std::int64_t blocks = (problem.inputs[0].shape[1] + block - 1) / block;
+    stored[1].input = stored[1].output = Dim(blocks);
+    stored.push_back({.input = Dim(block), .output = Dim(block), .length = double(block)});
+    return stored;
   }
 };
 
 }  // namespace
 
 Status register_routine_resize_cpu_direct(Registry& registry) {
-  return registry.add(std::make_unique<DirectResize>());
+  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
+                             "cpu:float16", "cpu:float16:nhwc", "cpu:qint8", "cpu:qint8:nhwc"})
+    SN_RETURN_IF_ERROR(
+        registry.add(std::make_unique<DirectResize>(std::string(schema) + "/direct")));
+  return {};
 }
 
 }  // namespace softneuro

@@ -1,0 +1,63 @@
+// channel_shuffle cpu/direct: whole planes in the plain layout, a small transpose at each position
+// in nhwc.
+#include <algorithm>
+
+#include "core/element.h"
+#include "core/moved_layer.h"
+#include "core/parallel.h"
+#include "core/strided_copy.h"
+#include "core/tile_moves.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kGrain = 8192;  // elements of a task, at least
+
+// nhwc, elements of up to four bytes.
+class PositionsKernel final : public Kernel {
+ public:
+  PositionsKernel(const Shape& x, std::int64_t groups)
+      : positions_(x[0] * x.elements(2, x.rank())), channels_(x[1]), groups_(groups) {}
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    const std::size_t bytes = size_of(x.type);
+    const std::int64_t step = channels_ * static_cast<std::int64_t>(bytes);
+    const std::int64_t members = channels_ / groups_;
+    const TileMoves& moves = tile_moves();
+    parallel_ranges(context.pool(), positions_, kGrain / std::max<std::int64_t>(channels_, 1),
+                    [&](std::int64_t first, std::int64_t last) {
+                      for (std::int64_t p = first; p < last; ++p)
+                        moves.transpose(bytes, {x.as<std::byte>() + p * step,
+                                                y.as_mutable<std::byte>() + p * step, members,
+                                                groups_, groups_, members});
+                    });
+    return {};
+  }
+
+ private:
+  std::int64_t positions_, channels_, groups_;
+};
+
+Result<std::unique_ptr<Kernel>> make_channel_shuffle(const Problem& problem) {
+  const Shape& x = problem.inputs[0].shape;
+  const std::int64_t groups = problem.params.integer("groups");
+  if (problem.inputs[0].layout == Layout::channels_last)
+    return std::unique_ptr<Kernel>(std::make_unique<PositionsKernel>(x, groups));
+  const std::int64_t members = x[1] / groups, inner = x.elements(2, x.rank());
+  StridedCopy copy;
+  copy.add_axis(x[0], x[1] * inner, x[1] * inner);
+  copy.add_axis(members, inner, groups * inner);
+  copy.add_axis(groups, members * inner, inner);
+  copy.add_axis(inner, 1, 1);
+  return make_copy_kernel(copy);
+}
+
+}  // namespace
+
+Status register_routine_channel_shuffle_cpu_direct(Registry& registry) {
+  return register_moves(registry, "channel_shuffle", make_channel_shuffle, true);
+}
+
+}  // namespace softneuro

@@ -1,0 +1,32 @@
+// The inner loops of resize cpu/direct: weighted sums of runs, per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "core/cpu.h"
+#include "softneuro/types.h"
+
+namespace softneuro {
+
+// `count` runs of `length` elements that begin `offsets` elements behind `data`, and their weights.
+struct WeightedRuns {
+  const void* data = nullptr;
+  const std::int64_t* offsets = nullptr;
+  const float* weights = nullptr;
+  std::int64_t count = 1;
+  std::int64_t length = 0;
+  float scale = 1, shift = 0;  // put to the sums
+};
+
+struct ResizeMix {
+  // to[i] = scale · Σ weight · run[i] + shift. Types: float32, float16, bfloat16, int8, uint8 (the
+  // bytes as numbers; rounded to nearest even, saturated).
+  void (*mix)(DataType from, const WeightedRuns& runs, DataType to_type, void* to) noexcept;
+  // The same for each of `outputs` elements whose runs have length 1: offsets and weights follow
+  // each other, `count` for each output. `data` is float32.
+  void (*pick)(const WeightedRuns& runs, std::int64_t outputs, DataType to_type, void* to) noexcept;
+};
+const ResizeMix& resize_mix() noexcept;
+const ResizeMix& resize_mix(Isa isa) noexcept;
+
+}  // namespace softneuro
