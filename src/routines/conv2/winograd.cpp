@@ -41,27 +41,40 @@ void transform(const WinogradMatrices& w, const Lanes (&g)[kMaxTile][kMaxTile],
       }
 }
 
+// Element k of the kernels from input channel c to a panel of outputs; zeros beyond the last.
+Lanes lanes_at(const WgWeights& weights, std::int64_t panel, std::int64_t c, int k) noexcept {
+  const std::int64_t kernel = weights.taps * weights.taps;
+  Lanes lanes{};
+  for (std::int64_t n = 0; n < std::min(kWgPanel, weights.out - panel * kWgPanel); ++n)
+    lanes.v[n] = weights.data[((panel * kWgPanel + n) * weights.in + c) * kernel + k];
+  return lanes;
+}
+
 }  // namespace
 
 void pack_wg_weights(const WgWeights& weights, float* to) noexcept {
   const WinogradMatrices w = winograd_matrices(weights.tile, weights.taps);
   const std::int64_t points = weights.tile * weights.tile;
   const std::int64_t panels = (weights.out + kWgPanel - 1) / kWgPanel;
-  const std::int64_t kernel = weights.taps * weights.taps;
   for (std::int64_t panel = 0; panel < panels; ++panel)
     for (std::int64_t c = 0; c < weights.in; ++c) {
-      Lanes g[kMaxTile][kMaxTile] = {};
+      Lanes g[kMaxTile][kMaxTile];
       Lanes u[kMaxTile][kMaxTile];
-      for (std::int64_t n = 0; n < std::min(kWgPanel, weights.out - panel * kWgPanel); ++n) {
-        const float* const from = weights.data + ((panel * kWgPanel + n) * weights.in + c) * kernel;
-        for (std::int64_t k = 0; k < kernel; ++k)
-          g[k / weights.taps][k % weights.taps].v[n] = from[k];
-      }
+      for (int k = 0; k < weights.taps * weights.taps; ++k)
+        g[k / weights.taps][k % weights.taps] = lanes_at(weights, panel, c, k);
       transform(w, g, u);
       for (std::int64_t p = 0; p < points; ++p)
         std::copy_n(u[p / weights.tile][p % weights.tile].v, kWgPanel,
                     to + ((p * panels + panel) * weights.in + c) * kWgPanel);
     }
+}
+
+void pack_wg_panels(const WgWeights& weights, float* to) noexcept {
+  const std::int64_t panels = (weights.out + kWgPanel - 1) / kWgPanel;
+  for (std::int64_t panel = 0; panel < panels; ++panel)
+    for (std::int64_t c = 0; c < weights.in; ++c)
+      for (int k = 0; k < weights.taps * weights.taps; ++k, to += kWgPanel)
+        std::copy_n(lanes_at(weights, panel, c, k).v, kWgPanel, to);
 }
 
 }  // namespace softneuro

@@ -27,6 +27,14 @@ struct WgEncode {
   std::int64_t point_stride, block_stride;
 };
 
+// One panel of weights: G g Gᵀ for `depth` input channels.
+struct WgExpand {
+  const float* from;  // per channel taps² rows of kWgPanel
+  std::int64_t depth;
+  float* to;  // per point `depth` rows of kWgPanel
+  std::int64_t point_stride;
+};
+
 // Products for one point: c[tile, n] = Σ v[tile, k] · u[k, n].
 struct WgMultiply {
   std::int64_t tiles, depth;
@@ -37,6 +45,7 @@ struct WgMultiply {
   std::int64_t output_blocks;  // columns / 16; an odd last one is half a panel
   float* c;
   std::int64_t c_block_stride;
+  bool accumulate;  // add to what c holds
 };
 
 // One tile of the output: y = clamp(inverse + bias + addend, low, high).
@@ -57,6 +66,7 @@ struct WgDecode {
 struct WgOps {
   // By tile size; `outputs` of a tile's row is tile + 1 − taps.
   void (*encode)(int tile, const WgEncode& task) noexcept;
+  void (*expand)(int tile, int taps, const WgExpand& task) noexcept;
   void (*multiply)(const WgMultiply& task) noexcept;
   void (*decode)(int tile, int outputs, const WgDecode& task) noexcept;
   std::int64_t tile_rows;  // tiles that multiply() takes at once: best in multiples of it
@@ -75,14 +85,18 @@ struct WgWeights {
   std::int64_t point_floats() const noexcept {
     return (out + kWgPanel - 1) / kWgPanel * kWgPanel * in;
   }
-  std::int64_t packed_floats() const noexcept { return tile * tile * point_floats(); }
 };
+// G g Gᵀ as multiply() reads it, point_floats() for each of tile² points: panels of kWgPanel
+// columns (outputs, padded with zeros) of `in` rows each. The same for every instruction set.
 void pack_wg_weights(const WgWeights& weights, float* to) noexcept;
+// The weights as they are, as expand() reads them: panels of `in` channels of taps² rows each;
+// taps² · point_floats().
+void pack_wg_panels(const WgWeights& weights, float* to) noexcept;
 
-// Whether encode and decode know the pair.
-constexpr bool has_wg(std::int64_t tile, std::int64_t outputs) noexcept {
-  return (tile == 4 && outputs == 2) || (tile == 6 && (outputs == 2 || outputs == 4)) ||
-         (tile == 8 && (outputs == 4 || outputs == 6));
+// Whether WgOps know the pair: kernels of 3x3 and 5x5.
+constexpr bool has_wg(std::int64_t tile, std::int64_t taps) noexcept {
+  return (taps == 3 && (tile == 4 || tile == 6 || tile == 8)) ||
+         (taps == 5 && (tile == 6 || tile == 8));
 }
 
 }  // namespace softneuro

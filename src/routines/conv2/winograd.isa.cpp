@@ -48,6 +48,41 @@ SN_INLINE void encode_line(const FloatV (&d)[8], FloatV (&o)[8]) {
   o[7] = (d[7] - d[1]) + 5.25f * (d[3] - d[5]);
 }
 
+// G g at ±point, scaled: even and odd powers apart.
+template <int Taps>
+SN_INLINE void weights_at(const FloatV (&g)[Taps], float point, float scale, FloatV& plus,
+                          FloatV& minus) {
+  const float square = point * point;
+  FloatV even = g[0] + square * g[2], odd = g[1];
+  if constexpr (Taps == 5) {
+    even += square * square * g[4];
+    odd += square * g[3];
+  }
+  plus = scale * even + scale * point * odd;
+  minus = scale * even - scale * point * odd;
+}
+template <int Taps>
+SN_INLINE void weights_line(const FloatV (&g)[Taps], FloatV (&o)[4]) {
+  o[0] = -g[0];
+  weights_at(g, 1.0f, 0.5f, o[1], o[2]);
+  o[3] = g[Taps - 1];
+}
+template <int Taps>
+SN_INLINE void weights_line(const FloatV (&g)[Taps], FloatV (&o)[6]) {
+  o[0] = 0.25f * g[0];
+  weights_at(g, 1.0f, -1.0f / 6, o[1], o[2]);
+  weights_at(g, 2.0f, 1.0f / 24, o[3], o[4]);
+  o[5] = g[Taps - 1];
+}
+template <int Taps>
+SN_INLINE void weights_line(const FloatV (&g)[Taps], FloatV (&o)[8]) {
+  o[0] = -g[0];
+  weights_at(g, 1.0f, -2.0f / 9, o[1], o[2]);
+  weights_at(g, 2.0f, 1.0f / 90, o[3], o[4]);
+  weights_at(g, 0.5f, 32.0f / 45, o[5], o[6]);
+  o[7] = g[Taps - 1];
+}
+
 // Aᵀ m: the sum of value · point^i over the points; the last output has the point at infinity, too.
 template <int Outputs>
 SN_INLINE void decode_line(const FloatV (&m)[4], FloatV (&o)[Outputs]) {
@@ -141,6 +176,42 @@ void encode(int tile, const WgEncode& task) noexcept {
     encode_tile<6>(task);
   else
     encode_tile<8>(task);
+}
+
+template <int T, int Taps>
+void expand_panel(const WgExpand& task) noexcept {
+  constexpr int kPanelParts = static_cast<int>(kWgPanel) / kLanes;
+  for (std::int64_t k = 0; k < task.depth; ++k)
+    for (int part = 0; part < kPanelParts; ++part) {
+      const float* const from = task.from + k * (Taps * Taps * kWgPanel) + part * kLanes;
+      float* const to = task.to + k * kWgPanel + part * kLanes;
+      FloatV half[T][Taps];  // columns are done
+#pragma GCC unroll 8
+      for (int j = 0; j < Taps; ++j) {
+        FloatV g[Taps], o[T];
+#pragma GCC unroll 8
+        for (int i = 0; i < Taps; ++i) g[i] = load(from + (i * Taps + j) * kWgPanel);
+        weights_line(g, o);
+#pragma GCC unroll 8
+        for (int i = 0; i < T; ++i) half[i][j] = o[i];
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < T; ++i) {
+        FloatV o[T];
+        weights_line(half[i], o);
+#pragma GCC unroll 8
+        for (int j = 0; j < T; ++j) store(to + (i * T + j) * task.point_stride, o[j]);
+      }
+    }
+}
+
+void expand(int tile, int taps, const WgExpand& task) noexcept {
+  if (tile == 4)
+    expand_panel<4, 3>(task);
+  else if (tile == 6)
+    taps == 3 ? expand_panel<6, 3>(task) : expand_panel<6, 5>(task);
+  else
+    taps == 3 ? expand_panel<8, 3>(task) : expand_panel<8, 5>(task);
 }
 
 // How results of one vector of channels are finished and where they go.
@@ -242,11 +313,21 @@ struct Product {
   const float* u;
   float* c;
   std::int64_t c_block_stride;
+  bool accumulate;
+
+  float* target(int row, int vector) const {
+    return c + vector * kLanes / kBlock * c_block_stride + vector * kLanes % kBlock + row * kBlock;
+  }
 };
 
 template <int Rows, int Vectors>
 void multiply_rows(const Product& p) noexcept {
   FloatV sums[Rows][Vectors] = {};
+  if (p.accumulate)
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
+      for (int j = 0; j < Vectors; ++j) sums[r][j] = load(p.target(r, j));
   const float* u = p.u;
   const auto step = [&](const float* v) {
     FloatV columns[Vectors];
@@ -269,9 +350,7 @@ void multiply_rows(const Product& p) noexcept {
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
-    for (int j = 0; j < Vectors; ++j)
-      store(p.c + j * kLanes / kBlock * p.c_block_stride + j * kLanes % kBlock + r * kBlock,
-            sums[r][j]);
+    for (int j = 0; j < Vectors; ++j) store(p.target(r, j), sums[r][j]);
 }
 
 using ProductFunction = void (*)(const Product&) noexcept;
@@ -319,6 +398,7 @@ void multiply(const WgMultiply& task) noexcept {
     product.u = task.u + n / kWgPanel * kWgPanel * task.depth + n % kWgPanel;
     product.c = task.c + n / kBlock * task.c_block_stride + n % kBlock;
     product.c_block_stride = task.c_block_stride;
+    product.accumulate = task.accumulate;
     if (columns - n >= kColumns)
       multiply_columns<kVectors>(task, product);
     else
@@ -329,6 +409,6 @@ void multiply(const WgMultiply& task) noexcept {
 }  // namespace
 
 extern const WgOps kWgOps;
-const WgOps kWgOps = {encode, multiply, decode, kRows};
+const WgOps kWgOps = {encode, expand, multiply, decode, kRows};
 
 }  // namespace softneuro::SN_ISA_NAMESPACE
