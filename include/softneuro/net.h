@@ -13,6 +13,7 @@
 
 #include "softneuro/session.h"
 #include "softneuro/thread_pool.h"
+#include "softneuro/tune.h"
 
 namespace softneuro {
 
@@ -76,6 +77,15 @@ class SN_API Net {
                                  const NetOptions& options = {}) noexcept;
   // Writes a .dnn file: to a temporary file beside it, synced, then renamed. All or nothing.
   Status save(const std::string& path) const noexcept;
+
+  // --- tuning ---------------------------------------------------------------------------------
+  // Measures which routine computes each layer fastest here, alone and inside the net, and keeps
+  // the fastest path for these shapes and threads; run() and plans made from now on use it, save()
+  // writes it. Takes seconds. Not while another thread tunes the same net; runs may go on, but
+  // disturb the measuring. Not in edge builds.
+  // Errors: invalid_argument (options, samples; qint8 without ranges), unsupported (strict, or an
+  // error limit that nothing meets), cancelled. The net is then as before.
+  Result<TuneReport> tune(const TuneOptions& options = {}) noexcept;
 
   // --- what it is -----------------------------------------------------------------------------
   std::span<const TensorInfo> inputs() const noexcept;

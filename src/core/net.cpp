@@ -110,13 +110,66 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
   }
   // Two threads may plan the same shapes at once; the second result is dropped.
   SN_ASSIGN_OR_RETURN(const auto wanted, with_outputs(graph, extra));
-  SN_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, build_plan(core, wanted, shapes));
+  bool exact = false;
+  const std::shared_ptr<const RoutinePath> path = path_for(shapes, exact);
+  std::shared_ptr<const Plan> plan;
+  if (path == nullptr) {
+    SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes));
+  } else {
+    std::vector<std::string> replaced;
+    SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes, *path, &replaced));
+    tell_fit(*path, exact, replaced);
+  }
   const std::lock_guard<std::mutex> lock(mutex);
   for (const Planned& planned : plans)
     if (planned.key == key) return planned.plan;
   plans.push_front({std::move(key), plan, {}});
   while (plans.size() > max_plans) plans.pop_back();
   return plan;
+}
+
+std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> shapes,
+                                                       bool& exact) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  const RoutinePath* best = nullptr;
+  int best_score = -1;
+  for (const RoutinePath& path : paths) {
+    bool same_shapes = path.shapes.size() == inputs.size();
+    for (std::size_t i = 0; same_shapes && i < inputs.size(); ++i) {
+      const auto found = path.shapes.find(inputs[i].name);
+      same_shapes = found != path.shapes.end() && found->second == shapes[i];
+    }
+    const bool same_machine = path.machine == machine_name();
+    const bool same_threads = path.threads == core->pool().concurrency();
+    const int score = 4 * same_machine + 2 * same_shapes + same_threads;
+    if (score <= best_score) continue;
+    best = &path;
+    best_score = score;
+  }
+  exact = best_score == 7;
+  return best == nullptr ? nullptr : std::make_shared<const RoutinePath>(*best);
+}
+
+void Net::Impl::tell_fit(const RoutinePath& path, bool exact,
+                         const std::vector<std::string>& replaced) const {
+  if (!exact)
+    core->log(LogLevel::info,
+              fmt::format("the nearest tuned path is for {} with {} threads; it serves here as far "
+                          "as it applies: tune for this machine, thread count and shape",
+                          path.machine, path.threads));
+  for (const std::string& line : replaced) core->log(LogLevel::warning, line);
+}
+
+void Net::Impl::keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_graph) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (graph != tuned_graph) paths.clear();  // paths speak of the graph that they were made for
+  std::erase_if(paths, [&](const RoutinePath& known) {
+    return known.machine == path.machine && known.threads == path.threads &&
+           known.shapes == path.shapes;
+  });
+  paths.push_back(std::move(path));
+  graph = std::move(tuned_graph);
+  plans.clear();
 }
 
 Result<Session> Net::Impl::take_session(const std::shared_ptr<const Plan>& plan) {
@@ -155,6 +208,7 @@ Result<Net> Net::from_graph(Graph graph, const NetOptions& options) noexcept {
     impl->inputs = describe(*impl->graph, impl->graph->inputs);
     impl->outputs = describe(*impl->graph, impl->graph->outputs);
     impl->max_plans = options.max_plans;
+    impl->options = options;
     return Net(std::move(impl));
   });
 }

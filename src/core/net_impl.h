@@ -9,6 +9,7 @@
 
 #include "core/graph.h"
 #include "core/net_core.h"
+#include "core/path.h"
 #include "softneuro/net.h"
 
 namespace softneuro {
@@ -26,14 +27,24 @@ struct Net::Impl {
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
   std::size_t max_plans = 8;
+  NetOptions options;  // as given; tuning makes pools of other sizes
 
-  std::mutex mutex;          // guards `plans` and what is in them; never held while planning
-  std::list<Planned> plans;  // most recently used first
+  std::mutex mutex;  // guards what follows; never held while planning
+  std::list<Planned> plans;        // most recently used first
+  std::vector<RoutinePath> paths;  // tuned ones, at most one per machine, threads and shapes
 
   // One shape per graph input, checked against what the model says of it.
   Result<std::vector<Shape>> resolve_shapes(const NamedShapes& shapes) const;
   Result<std::shared_ptr<const Plan>> plan_for(std::span<const Shape> shapes,
                                                std::span<const std::string> extra_outputs);
+  // The tuned path that fits best: this machine, these threads, these shapes, in that order; null
+  // if none is of this instruction set's kind at all. `exact`: it was made for all three.
+  std::shared_ptr<const RoutinePath> path_for(std::span<const Shape> shapes, bool& exact);
+  void tell_fit(const RoutinePath& path, bool exact,
+                const std::vector<std::string>& replaced) const;
+  Result<TuneReport> tune(const TuneOptions& options);
+  // Takes the place of a path for the same machine, threads and shapes; plans are made anew.
+  void keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_graph);
   // An idle session over `plan`, or a new one; give it back when done.
   Result<Session> take_session(const std::shared_ptr<const Plan>& plan);
   void give_back(const std::shared_ptr<const Plan>& plan, Session session);

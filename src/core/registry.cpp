@@ -9,20 +9,6 @@
 namespace softneuro {
 namespace {
 
-// Patterns a user allows: "cpu:float32" (any layout), "cpu" (any type), "cpu:float32:nchw16c".
-bool matches(const RoutineDescriptor& descriptor, std::string_view pattern) {
-  const auto next = [&]() -> std::string_view {
-    const std::size_t colon = pattern.find(':');
-    const std::string_view part = pattern.substr(0, colon);
-    pattern.remove_prefix(colon == std::string_view::npos ? pattern.size() : colon + 1);
-    return part;
-  };
-  if (next() != to_string(descriptor.platform)) return false;
-  if (pattern.empty()) return true;
-  if (next() != to_string(descriptor.type)) return false;
-  return pattern.empty() || next() == to_string(descriptor.layout);
-}
-
 // What every routine of a descriptor refuses alike, so that none has to ask. Adapt layers are there
 // to mix formats.
 Applicability formats_fit(const Routine& routine, const Problem& problem) {
@@ -123,7 +109,7 @@ Result<const Routine*> Registry::default_choice(const Problem& problem,
   const auto allowed = [&](const RoutineDescriptor& descriptor) {
     return schemas.empty() ||
            std::any_of(schemas.begin(), schemas.end(),
-                       [&](const std::string& pattern) { return matches(descriptor, pattern); });
+                       [&](const std::string& pattern) { return matches_schema(descriptor, pattern); });
   };
   std::string reasons;
   const Routine* best = nullptr;
@@ -136,7 +122,7 @@ Result<const Routine*> Registry::default_choice(const Problem& problem,
       continue;
     }
     const Routine*& place = allowed(candidate.routine->descriptor()) ? best : fallback;
-    if (&place == &fallback && !matches(candidate.routine->descriptor(), "cpu:float32")) continue;
+    if (&place == &fallback && !matches_schema(candidate.routine->descriptor(), "cpu:float32")) continue;
     if (place == nullptr || candidate.routine->default_rank() > place->default_rank())
       place = candidate.routine;
   }
@@ -144,6 +130,19 @@ Result<const Routine*> Registry::default_choice(const Problem& problem,
   if (fallback != nullptr) return fallback;
   return unsupported("layer '{}': no routine can compute {} ({})", problem.layer_name,
                      problem.str(), reasons.empty() ? "none is registered" : reasons);
+}
+
+bool matches_schema(const RoutineDescriptor& descriptor, std::string_view pattern) {
+  const auto next = [&]() -> std::string_view {
+    const std::size_t colon = pattern.find(':');
+    const std::string_view part = pattern.substr(0, colon);
+    pattern.remove_prefix(colon == std::string_view::npos ? pattern.size() : colon + 1);
+    return part;
+  };
+  if (next() != to_string(descriptor.platform)) return false;
+  if (pattern.empty()) return true;
+  if (next() != to_string(descriptor.type)) return false;
+  return pattern.empty() || next() == to_string(descriptor.layout);
 }
 
 Problem without_post_ops(const Problem& problem) {

@@ -45,6 +45,10 @@ class SN_INTREE Registry {
   std::vector<std::unique_ptr<const Routine>> routines_;  // sorted by (layer type, descriptor)
 };
 
+// Whether a schema is among those that a user's pattern allows: "cpu:float32" (any layout), "cpu"
+// (any data type), "cpu:float32:nchw16c".
+SN_INTREE bool matches_schema(const RoutineDescriptor& descriptor, std::string_view pattern);
+
 // Makes the kernel of `routine` for `problem`; where the routine does not take post-ops itself,
 // a tail that applies them in place is put behind it (the generic childnet "base + post-ops").
 SN_INTREE Result<std::unique_ptr<Kernel>> create_kernel(const Routine& routine,

@@ -1,0 +1,50 @@
+// What may compute each layer of a net: routine × formats × parameters (the paper's section IV).
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/path.h"
+
+namespace softneuro {
+
+struct Candidate {
+  const Routine* routine = nullptr;  // null: a view, which costs nothing
+  RoutineParams params;
+  FormatTuple formats;
+  std::string key;  // in the profile cache
+
+  // What was measured; microseconds. infinity: not yet.
+  double unit_us = std::numeric_limits<double>::infinity();  // alone
+  double net_us = 0;                                         // inside the net; 0: not yet
+  double error = 0;       // RMS of the difference from float32 over its RMS, on random inputs
+  bool wrong = false;     // results beyond the tolerance of its data type
+  bool hopeless = false;  // stopped early: unit_us is an estimate
+
+  std::string str() const;  // "cpu:float32:nhwc/wg tile_size=4"
+  Choice choice() const;
+};
+
+struct LayerCandidates {
+  LayerProblem layer;
+  std::size_t same_as = 0;  // first layer of the net with the same problem; its own index: itself
+  bool fallback = false;    // no routine of the allowed schemas: float32 ones serve
+  std::vector<Candidate> candidates;
+};
+
+struct CandidateRules {
+  std::vector<std::string> schemas;  // patterns
+  std::size_t max_params = 8;        // combinations of one routine's parameters
+};
+
+// The candidates of every layer of `problems`, in order. Those on cpu/naive are left out where
+// another routine offers the same formats. unsupported if a layer has none at all.
+Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
+                                                     const NetProblems& problems,
+                                                     const CandidateRules& rules);
+// Key of one measurement: problem, quantisation, descriptor, parameters, versions.
+std::string profile_key(const Problem& problem, const Routine& routine,
+                        const RoutineParams& params);
+
+}  // namespace softneuro

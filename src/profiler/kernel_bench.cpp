@@ -1,0 +1,139 @@
+#include "profiler/kernel_bench.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "core/element.h"
+#include "core/error.h"
+#include "core/registry.h"
+#include "profiler/timer.h"
+
+namespace softneuro {
+namespace {
+
+// SplitMix64.
+struct Random {
+  std::uint64_t state = 42;
+  double unit() {
+    std::uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+  }
+  // About normal: the sum of four uniform ones has the right centre and width.
+  double normal() { return (unit() + unit() + unit() + unit() - 2) * 1.7320508; }
+};
+
+Result<Tensor> random_tensor(const TensorSpec& spec, Random& random, Allocator& allocator) {
+  SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(spec.type, spec.shape, allocator));
+  if (tensor.bytes() > 0) std::memset(tensor.mutable_data(), 0, tensor.bytes());
+  if (!is_float(spec.type)) return tensor;
+  double low = -3, high = 3;
+  if (spec.quantization && spec.quantization->axis < 0) {
+    const Quantization& q = *spec.quantization;
+    const int smallest = q.is_signed ? -128 : 0;
+    low = q.scales[0] * (smallest - q.zero_points[0]);
+    high = q.scales[0] * (smallest + 255 - q.zero_points[0]);
+  }
+  // One period of numbers is enough: making millions would take longer than measuring.
+  constexpr std::int64_t kPeriod = 1 << 14;
+  const double centre = (low + high) / 2, width = (high - low) / 6;
+  const TensorView view = {spec.type, Layout::plain, spec.shape, tensor.mutable_data()};
+  const std::int64_t count = std::min(tensor.elements(), kPeriod);
+  for (std::int64_t i = 0; i < count; ++i)
+    store(view, i, std::fmin(std::fmax(centre + width * random.normal(), low), high));
+  const std::size_t period = static_cast<std::size_t>(count) * size_of(spec.type);
+  auto* const bytes = static_cast<std::byte*>(tensor.mutable_data());
+  for (std::size_t at = period; at < tensor.bytes(); at += period)
+    std::memcpy(bytes + at, bytes, std::min(period, tensor.bytes() - at));
+  return tensor;
+}
+
+}  // namespace
+
+Result<KernelBench> KernelBench::create(NetCore& core, const Routine& routine,
+                                        const Problem& problem, const RoutineParams& params,
+                                        std::vector<Tensor> inputs) {
+  KernelBench bench;
+  bench.core_ = &core;
+  const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
+  SN_ASSIGN_OR_RETURN(bench.packed_,
+                      routine.pack(composes ? without_post_ops(problem) : problem, params,
+                                   core.allocator()));
+  SN_ASSIGN_OR_RETURN(bench.kernel_, create_kernel(routine, problem, params, bench.packed_));
+  SN_ASSIGN_OR_RETURN(bench.state_, bench.kernel_->make_state());
+  bench.inputs_ = std::move(inputs);
+  for (const Tensor& input : bench.inputs_) bench.input_views_.push_back(view_of(input));
+  for (const TensorSpec& spec : problem.outputs) {
+    Tensor output;
+    if (spec.present()) {
+      SN_ASSIGN_OR_RETURN(output,
+                          Tensor::create(spec.type, spec.shape, core.allocator(), spec.layout));
+      if (output.bytes() > 0) std::memset(output.mutable_data(), 0, output.bytes());
+    }
+    bench.output_views_.push_back(view_of(output));
+    bench.outputs_.push_back(std::move(output));
+  }
+  if (const std::size_t bytes = bench.kernel_->workspace_bytes(); bytes > 0) {
+    SN_ASSIGN_OR_RETURN(bench.workspace_,
+                        Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)},
+                                       core.allocator()));
+  }
+  return bench;
+}
+
+Status KernelBench::run() noexcept {
+  Context context(input_views_, output_views_, static_cast<std::byte*>(workspace_.mutable_data()),
+                  core_->pool());
+  context.set_state(state_.get());
+  return kernel_->run(context);
+}
+
+double KernelBench::time_us(int runs) noexcept {
+  const std::int64_t begin = clock_ns();
+  for (int i = 0; i < runs; ++i)
+    if (!run().ok()) return -1;
+  return static_cast<double>(clock_ns() - begin) * 1e-3 / runs;
+}
+
+Result<Tensor> in_format(NetCore& core, const Tensor& tensor, const Format& to,
+                         const std::optional<Quantization>& quantization) {
+  if (tensor.data_type() == to.type && tensor.layout() == to.layout) return tensor;
+  Problem problem;
+  problem.type = core.registry().layer_types().find("adapt");
+  problem.layer_name = "adapt";
+  problem.own_inputs = 1;
+  TensorSpec spec;
+  spec.shape = tensor.shape();
+  spec.quantization = quantization;
+  spec.type = tensor.data_type();
+  spec.layout = tensor.layout();
+  problem.inputs = {spec};
+  spec.type = to.type;
+  spec.layout = to.layout;
+  problem.outputs = {spec};
+  SN_ASSIGN_OR_RETURN(const Routine* routine, core.registry().default_choice(problem));
+  SN_ASSIGN_OR_RETURN(KernelBench bench,
+                      KernelBench::create(core, *routine, problem, routine->default_params(problem),
+                                          {tensor}));
+  SN_RETURN_IF_ERROR(bench.run());
+  return bench.outputs()[0];
+}
+
+Result<std::vector<Tensor>> random_inputs(const Problem& problem, Allocator& allocator) {
+  Random random;
+  std::vector<Tensor> inputs;
+  for (const TensorSpec& spec : problem.inputs) {
+    if (!spec.present()) {
+      inputs.emplace_back();
+    } else if (!spec.value.empty()) {
+      inputs.push_back(spec.value);
+    } else {
+      SN_ASSIGN_OR_RETURN(Tensor tensor, random_tensor(spec, random, allocator));
+      inputs.push_back(std::move(tensor));
+    }
+  }
+  return inputs;
+}
+
+}  // namespace softneuro

@@ -1,0 +1,44 @@
+// One kernel with everything that it needs to run outside of a net.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/net_core.h"
+#include "core/routine.h"
+
+namespace softneuro {
+
+class KernelBench {
+ public:
+  // Packs the problem's constants, makes the kernel, gives it outputs and workspace. `inputs` are in
+  // the problem's formats (empty where left out) and are shared with the caller.
+  static Result<KernelBench> create(NetCore& core, const Routine& routine, const Problem& problem,
+                                    const RoutineParams& params, std::vector<Tensor> inputs);
+
+  Status run() noexcept;
+  const std::vector<Tensor>& outputs() const { return outputs_; }
+  // Of `runs` runs, each; negative if one fails.
+  double time_us(int runs) noexcept;
+
+ private:
+  NetCore* core_ = nullptr;
+  PackedWeights packed_;
+  std::unique_ptr<Kernel> kernel_;
+  std::unique_ptr<KernelState> state_;
+  std::vector<Tensor> inputs_, outputs_;
+  std::vector<TensorView> input_views_, output_views_;
+  Tensor workspace_;
+};
+
+// `tensor` in another format, by the default adapt routine. `quantization` says what 8-bit numbers
+// mean on either side; null where there are none.
+Result<Tensor> in_format(NetCore& core, const Tensor& tensor, const Format& to,
+                         const std::optional<Quantization>& quantization);
+
+// Inputs of a problem in the model's own formats: constants as they are, real numbers from a fixed
+// random sequence within the range of the tensor's quantisation (else normal), integers zero.
+Result<std::vector<Tensor>> random_inputs(const Problem& problem, Allocator& allocator);
+
+}  // namespace softneuro

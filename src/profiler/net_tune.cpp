@@ -1,0 +1,139 @@
+// Net::tune: what the caller gives → a TuneJob → a tuned path in the net.
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/net_impl.h"
+#include "profiler/kernel_bench.h"
+#include "profiler/tuner.h"
+#include "softneuro/net.h"
+
+namespace softneuro {
+namespace {
+
+using Sample = NamedTensors;
+
+// Every fifth sample is held back; of two or more, at least the last one.
+bool is_held_back(std::size_t index, std::size_t count) {
+  return count >= 5 ? index % 5 == 4 : count >= 2 && index + 1 == count;
+}
+
+Result<std::vector<Tensor>> in_order(const Graph& graph, const Sample& sample, std::size_t number,
+                                     const std::vector<Shape>& shapes) {
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const TensorDef& def = graph.tensor(graph.inputs[i]);
+    const auto found = sample.find(def.name);
+    if (found == sample.end())
+      return invalid_argument("calibration sample {} has no input '{}'", number, def.name);
+    if (found->second.data_type() != def.type || !(found->second.shape() == shapes[i]))
+      return invalid_argument(
+          "calibration sample {}: input '{}' is {} {}, but the net is tuned for {} {}", number,
+          def.name, to_string(found->second.data_type()), found->second.shape().str(),
+          to_string(def.type), shapes[i].str());
+    tensors.push_back(found->second);
+  }
+  return tensors;
+}
+
+bool names_qint8(const std::vector<std::string>& schemas) {
+  return std::any_of(schemas.begin(), schemas.end(), [](const std::string& pattern) {
+    return pattern.find(":qint8") != std::string::npos;
+  });
+}
+
+bool has_quantisation(const Graph& graph) {
+  for (TensorId id = 0; id < graph.tensor_count(); ++id)
+    if (graph.tensor(id).quantization && !graph.tensor(id).is_constant()) return true;
+  return false;
+}
+
+Status check_schemas(const std::vector<std::string>& schemas) {
+  if (schemas.empty()) return invalid_argument("no schema is allowed; \"cpu\" allows every one");
+  for (const std::string& pattern : schemas) {
+    auto parsed = RoutineDescriptor::parse(pattern + "/any");
+    if (!parsed.ok()) return Status(parsed.status()).with_context("schema pattern");
+  }
+  return {};
+}
+
+Result<std::vector<Tensor>> random_inputs_of(const Graph& graph, const std::vector<Shape>& shapes,
+                                             Allocator& allocator) {
+  Problem problem;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const TensorDef& def = graph.tensor(graph.inputs[i]);
+    TensorSpec spec;
+    spec.type = def.type;
+    spec.shape = shapes[i];
+    spec.quantization = def.quantization;
+    problem.inputs.push_back(std::move(spec));
+  }
+  return random_inputs(problem, allocator);
+}
+
+// What the net gives with default choices, in float32, for the samples held back.
+Status make_references(TuneJob& job) {
+  SN_ASSIGN_OR_RETURN(const auto plan, build_plan(job.core, job.graph, job.shapes));
+  SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
+  for (const std::vector<Tensor>& inputs : job.held_back) {
+    std::vector<Tensor> outputs(plan->outputs().size());
+    SN_RETURN_IF_ERROR(session.run(inputs, outputs));
+    for (Tensor& output : outputs) {
+      SN_ASSIGN_OR_RETURN(output, output.clone(job.core->allocator()));
+    }
+    job.references.push_back(std::move(outputs));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
+  SN_RETURN_IF_ERROR(check_schemas(options.schemas));
+  if (options.max_error < 0) return invalid_argument("max_error must not be negative");
+  if (options.max_error > 0 && options.calibration.size() < 2)
+    return invalid_argument(
+        "max_error needs at least two calibration samples: one of them is held back to measure it");
+  TuneJob job;
+  job.options = &options;
+  job.core = core;
+  if (options.threads != 0 && options.threads != core->pool().concurrency()) {
+    NetOptions other = this->options;
+    other.threads = options.threads;
+    other.thread_pool = nullptr;
+    SN_ASSIGN_OR_RETURN(job.core, NetCore::create(other));
+  }
+  NamedShapes wanted = options.shapes;
+  if (!options.calibration.empty())
+    for (const auto& [name, tensor] : options.calibration[0]) wanted.emplace(name, tensor.shape());
+  SN_ASSIGN_OR_RETURN(job.shapes, resolve_shapes(wanted));
+
+  std::vector<std::vector<Tensor>> samples;
+  for (std::size_t s = 0; s < options.calibration.size(); ++s) {
+    SN_ASSIGN_OR_RETURN(std::vector<Tensor> sample,
+                        in_order(*graph, options.calibration[s], s, job.shapes));
+    const bool held = is_held_back(s, options.calibration.size());
+    (held ? job.held_back : samples).push_back(std::move(sample));
+  }
+  job.graph = graph;
+  if (names_qint8(options.schemas) && samples.empty() && !has_quantisation(*graph))
+    return invalid_argument(
+        "qint8 needs to know the ranges of the tensors: give calibration samples, or import a "
+        "model that is quantised");
+  SN_RETURN_IF_ERROR(make_references(job));
+  if (!samples.empty()) {
+    job.inputs = samples[0];
+  } else {
+    SN_ASSIGN_OR_RETURN(job.inputs, random_inputs_of(*graph, job.shapes, core->allocator()));
+  }
+
+  Tuner tuner(job);
+  SN_ASSIGN_OR_RETURN(TuneResult result, tuner.run());
+  keep_path(std::move(result.path), job.graph);
+  return std::move(result.report);
+}
+
+Result<TuneReport> Net::tune(const TuneOptions& options) noexcept {
+  return guarded([&] { return impl_->tune(options); });
+}
+
+}  // namespace softneuro

@@ -1,0 +1,74 @@
+// The profile cache: what was measured on this machine, kept on disk between tunings.
+//
+// One text file per machine and thread count. A row is checksum, machine, key, numbers; each stands
+// alone: a row that is torn, tampered with, of another machine or another version is skipped, the
+// others serve. Rows are appended, whole ones in one write under a lock on the file, so several
+// processes may share it; of rows with the same key the last one holds. A folder that cannot be
+// written only costs the keeping.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "softneuro/status.h"
+
+namespace softneuro {
+
+struct Profile {
+  double time_us = 0;    // robust centre
+  double spread_us = 0;  // half the distance between the quartiles
+  double error = 0;      // RMS of the difference from float32, relative
+  bool wrong = false;    // the results were: never to be taken
+  bool hopeless = false; // stopped early: time_us is only known to be about right
+
+  bool operator==(const Profile&) const = default;
+};
+
+// Not thread safe; any number of objects, in any number of processes, may share a folder.
+class SN_INTREE ProfileCache {
+ public:
+  // Keeps nothing.
+  ProfileCache() = default;
+  ~ProfileCache();
+  ProfileCache(const ProfileCache&) = delete;
+  ProfileCache& operator=(const ProfileCache&) = delete;
+
+  // Reads what is there. `warn` hears, once, that nothing can be kept, and of rows that were
+  // skipped. An unreadable folder is an empty one.
+  void open(const std::string& folder, const std::string& machine, int threads,
+            std::function<void(std::string)> warn);
+  // Null if it was not measured.
+  const Profile* find(const std::string& key) const;
+  // Kept in memory at once, on disk by the next flush().
+  void put(const std::string& key, const Profile& profile);
+  // Appends what is new. Called by put() every few rows and by the destructor.
+  void flush();
+
+  std::size_t size() const { return rows_.size(); }
+  const std::string& path() const { return path_; }
+  const std::unordered_map<std::string, Profile>& rows() const { return rows_; }
+
+  // $XDG_CACHE_HOME/softneuro, else $HOME/.cache/softneuro, else empty.
+  static std::string default_folder();
+  static std::string file_name(const std::string& machine, int threads);
+
+ private:
+  void read(std::string_view text);
+  void compact();
+  std::string row_of(const std::string& key, const Profile& profile) const;
+
+  std::string path_;  // empty: nothing is kept
+  std::string machine_;
+  std::function<void(std::string)> warn_;
+  std::unordered_map<std::string, Profile> rows_;
+  std::string pending_;
+  std::size_t pending_rows_ = 0;
+  std::size_t read_rows_ = 0;
+  std::size_t skipped_ = 0;
+};
+
+}  // namespace softneuro

@@ -1,0 +1,43 @@
+// Timing as robust as a noisy machine allows: batches to a floor, low quartile, spread.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace softneuro {
+
+inline std::int64_t clock_ns() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Order statistics of one candidate's samples, in microseconds.
+class Samples {
+ public:
+  void add(double us) {
+    values_.insert(std::upper_bound(values_.begin(), values_.end(), us), us);
+    total_ += us;
+  }
+  std::size_t count() const { return values_.size(); }
+  double total() const { return total_; }
+  double minimum() const { return values_.empty() ? 0 : values_.front(); }
+  double quantile(double q) const {
+    if (values_.empty()) return 0;
+    const auto i = static_cast<std::size_t>(q * static_cast<double>(values_.size() - 1) + 0.5);
+    return values_[i];
+  }
+  double median() const { return quantile(0.5); }
+  // Neighbours' load only ever adds: the low quartile is nearer to the truth than the mean, and
+  // less a matter of luck than the minimum.
+  double centre() const { return quantile(0.25); }
+  double spread() const { return (quantile(0.75) - quantile(0.25)) / 2; }
+
+ private:
+  std::vector<double> values_;  // sorted
+  double total_ = 0;
+};
+
+}  // namespace softneuro

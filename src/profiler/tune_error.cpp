@@ -1,0 +1,125 @@
+// The error limit of tuning: measured on samples that calibration has not seen, repaired towards
+// float32 until it holds (design, section 4).
+#include <algorithm>
+#include <cmath>
+
+#include "core/element.h"
+#include "core/error.h"
+#include "profiler/tuner.h"
+
+namespace softneuro {
+namespace {
+
+constexpr int kRepairs = 8;
+
+struct OutputError {
+  double square = 0, difference = 0;
+};
+
+void add_error(const Tensor& reference, const Tensor& output, OutputError& sum) {
+  const TensorView r = view_of(reference), y = view_of(output);
+  for (std::int64_t i = 0; i < reference.elements(); ++i) {
+    const double expected = load(r, i), actual = load(y, i);
+    if (expected == actual || (std::isnan(expected) && std::isnan(actual))) {
+      sum.square += std::isfinite(expected) ? expected * expected : 0;
+      continue;
+    }
+    sum.square += expected * expected;
+    sum.difference += (actual - expected) * (actual - expected);
+  }
+}
+
+std::int64_t largest(const Tensor& tensor) {
+  const TensorView view = view_of(tensor);
+  std::int64_t best = 0;
+  for (std::int64_t i = 1; i < tensor.elements(); ++i)
+    if (load(view, i) > load(view, best)) best = i;
+  return best;
+}
+
+}  // namespace
+
+// RMS(out − ref) / RMS(ref) of the worst output over all samples held back; and how often the
+// largest element of output 0 stays where it was.
+Result<double> Tuner::measure_error(Finalist& finalist) {
+  finalist.error = 0;
+  finalist.agreement = 1;
+  if (job_.held_back.empty()) return 0.0;
+  SN_ASSIGN_OR_RETURN(const auto plan,
+                      build_plan(job_.core, job_.graph, job_.shapes, finalist.path, nullptr));
+  SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
+  std::vector<OutputError> errors(plan->outputs().size());
+  std::size_t agreed = 0;
+  for (std::size_t s = 0; s < job_.held_back.size(); ++s) {
+    std::vector<Tensor> outputs(errors.size());
+    SN_RETURN_IF_ERROR(session.run(job_.held_back[s], outputs));
+    for (std::size_t o = 0; o < outputs.size(); ++o)
+      if (is_float(outputs[o].data_type()) &&
+          outputs[o].shape() == job_.references[s][o].shape())
+        add_error(job_.references[s][o], outputs[o], errors[o]);
+    if (!outputs.empty() && outputs[0].shape() == job_.references[s][0].shape())
+      agreed += largest(outputs[0]) == largest(job_.references[s][0]);
+  }
+  for (const OutputError& e : errors) {
+    if (e.difference == 0) continue;
+    const double error = e.square > 0 ? std::sqrt(e.difference / e.square) : INFINITY;
+    finalist.error = std::isnan(error) ? INFINITY : std::max(finalist.error, error);
+  }
+  finalist.agreement = static_cast<double>(agreed) / static_cast<double>(job_.held_back.size());
+  return finalist.error;
+}
+
+// The fastest finalist whose measured error is within the limit; if there is none that is faster
+// than what repairing the fastest one gives, that.
+Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked) {
+  const double limit = options_.max_error;
+  if (limit <= 0) {
+    SN_RETURN_IF_ERROR(measure_error(ranked[0]).status());
+    return std::move(ranked[0]);
+  }
+  Finalist* fitting = nullptr;
+  for (Finalist& finalist : ranked) {
+    SN_ASSIGN_OR_RETURN(const double error, measure_error(finalist));
+    if (error > limit) continue;
+    fitting = &finalist;
+    break;
+  }
+  if (fitting == &ranked[0]) return std::move(ranked[0]);
+  Result<Finalist> repaired = repair(ranked[0].error, ranked[0]);
+  if (!repaired.ok() && repaired.status().code() == StatusCode::cancelled) return repaired.status();
+  if (fitting == nullptr && !repaired.ok())
+    return unsupported("no path keeps the error below {}: {}", limit, repaired.status().message());
+  if (!repaired.ok() || (fitting != nullptr && fitting->time_us <= repaired->time_us))
+    return std::move(*fitting);
+  return repaired;
+}
+
+// Solves again with less and less noise allowed until the measured error is within the limit. The
+// noise model is only a proxy: the measured ratio between error and noise corrects it each time.
+Result<Tuner::Finalist> Tuner::repair(double measured, const Finalist& worst) {
+  double noise = 0;
+  for (std::size_t l = 0; l < worst.selection.choice.size(); ++l) {
+    const Candidate& c =
+        layers_[l].candidates[static_cast<std::size_t>(worst.selection.choice[l])];
+    noise += rules().error(layers_[l], c);
+  }
+  for (int attempt = 0; attempt < kRepairs; ++attempt) {
+    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    SelectionRules limited = rules();
+    const double ratio = options_.max_error / std::max(measured, 1e-30);
+    noise *= std::min(0.8, 0.8 * ratio * ratio);
+    limited.max_error = attempt + 1 == kRepairs ? 0 : noise;  // at last: float32 alone
+    SN_ASSIGN_OR_RETURN(const Selections best,
+                        select_paths(*job_.graph, layers_, adapts_, limited));
+    std::vector<Finalist> one;
+    SN_RETURN_IF_ERROR(add_finalist(one, best.paths[0]).status());
+    SN_ASSIGN_OR_RETURN(measured, measure_error(one[0]));
+    if (measured > options_.max_error) continue;
+    one.emplace_back();
+    SN_RETURN_IF_ERROR(race(one));
+    return std::move(one[0]);
+  }
+  return unsupported("even float32 routines differ by {:.3g} from the reference", measured);
+}
+
+}  // namespace softneuro

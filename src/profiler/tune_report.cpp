@@ -1,0 +1,88 @@
+// What tuning tells: one row per layer and adapt, in order (the paper's Table III), and the sums.
+#include <algorithm>
+
+#include "core/error.h"
+#include "profiler/tuner.h"
+
+namespace softneuro {
+namespace {
+
+// What one run of the chosen plan spends per step; from the plan's own choices if it cannot run.
+std::vector<double> step_times(NetBench& bench, const TuneBudget& budget) {
+  std::vector<double> times;
+  const double us = bench.run().ok() ? 1 : 0;
+  if (us > 0)
+    if (const auto profile = bench.profile(9, budget); profile.ok())
+      for (const StepTime& step : profile->steps) times.push_back(step.time_us);
+  times.resize(bench.plan()->impl().steps.size());
+  return times;
+}
+
+}  // namespace
+
+Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
+  TuneResult result;
+  result.path = chosen.path;
+  result.path.machine = machine_name();
+  result.path.threads = job_.core->pool().concurrency();
+  result.path.schemas = options_.schemas;
+  result.path.time_us = chosen.time_us;
+  result.path.untuned_us = untuned_us;
+  result.path.error = chosen.error;
+  for (std::size_t i = 0; i < job_.shapes.size(); ++i)
+    result.path.shapes.emplace(job_.graph->tensor(job_.graph->inputs[i]).name, job_.shapes[i]);
+
+  SN_ASSIGN_OR_RETURN(const auto plan, build_plan(job_.core, job_.graph, job_.shapes, chosen.path,
+                                                  nullptr));
+  SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
+  const std::vector<double> times = step_times(bench, budget_);
+  std::unordered_map<LayerId, std::size_t> index;
+  for (std::size_t l = 0; l < layers_.size(); ++l) index[layers_[l].layer.layer->id] = l;
+
+  TuneReport& report = result.report;
+  const Plan::Impl& impl = plan->impl();
+  for (std::size_t s = 0; s < impl.steps.size(); ++s) {
+    const Step& step = impl.steps[s];
+    TunedLayer row;
+    row.layer = step.layer->name;
+    row.type = step.layer->type->name;
+    row.routine = step.routine_name;
+    row.params = step.params.str();
+    row.sources = step.layer->sources;
+    row.time_us = times[s];
+    const auto choice = impl.choices.find(step.layer->id);
+    if (choice != impl.choices.end()) {
+      row.formats = choice->second.formats.str();
+      row.unit_us = choice->second.time_us;
+    }
+    if (const auto found = index.find(step.layer->id); found != index.end()) {
+      const LayerCandidates& layer = layers_[found->second];
+      row.candidates = layer.candidates.size();
+      row.fallback = layer.fallback;
+      if (!chosen.selection.choice.empty())
+        row.unit_us =
+            layer.candidates[static_cast<std::size_t>(chosen.selection.choice[found->second])]
+                .unit_us;
+    }
+    if (step.routine != nullptr)
+      report.time_by_schema_us[row.type == "adapt" ? "adapt" : step.routine->descriptor().schema()] +=
+          row.time_us;
+    report.layers.push_back(std::move(row));
+  }
+  report.untuned_us = untuned_us;
+  report.tuned_us = chosen.time_us;
+  report.seconds = static_cast<double>(clock_ns() - begin_ns_) * 1e-9;
+  report.measured = units_.counts().measured + net_measured_;
+  report.from_cache = units_.counts().from_cache + net_from_cache_;
+  report.rejected = units_.counts().rejected;
+  report.gap = gap_;
+  report.error = chosen.error;
+  report.agreement = chosen.agreement;
+  report.complete = complete_;
+  report.machine = result.path.machine;
+  report.threads = result.path.threads;
+  report.warnings = warnings_;
+  return result;
+}
+
+}  // namespace softneuro

@@ -1,0 +1,367 @@
+#include "profiler/tuner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/checksum.h"
+#include "core/element.h"
+#include "core/error.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kPassUs = 80'000;    // whole-net runs of one pass last about this long
+constexpr std::int64_t kRaceUs = 1'200'000;  // finalists run for about this long, all together
+constexpr double kTie = 1.01;                // within this the solver's order holds
+
+int runs_for(double run_us, std::int64_t total_us, int least, int most) {
+  if (run_us <= 0) return most;
+  return static_cast<int>(
+      std::clamp(static_cast<double>(total_us) / run_us, static_cast<double>(least),
+                 static_cast<double>(most)));
+}
+
+std::vector<const TensorSpec*> specs_by_tensor(const Graph& graph,
+                                               const std::vector<LayerCandidates>& layers) {
+  std::vector<const TensorSpec*> specs(graph.tensor_count(), nullptr);
+  for (const LayerCandidates& entry : layers) {
+    const Layer& layer = *entry.layer.layer;
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i)
+      if (layer.inputs[i] != kNoTensor) specs[layer.inputs[i]] = &entry.layer.problem.inputs[i];
+    for (std::size_t o = 0; o < layer.outputs.size(); ++o)
+      if (layer.outputs[o] != kNoTensor) specs[layer.outputs[o]] = &entry.layer.problem.outputs[o];
+  }
+  return specs;
+}
+
+}  // namespace
+
+Tuner::Tuner(const TuneJob& job)
+    : job_(job),
+      options_(*job.options),
+      units_(*job.core, cache_, budget_, job.options->exhaustive),
+      adapts_([this](TensorId tensor, const Format& from, const Format& to) {
+        return measure_adapt(tensor, from, to);
+      }) {
+  begin_ns_ = clock_ns();
+  budget_.cancel = options_.cancel;
+  if (options_.time_limit.count() > 0)
+    budget_.end = std::chrono::steady_clock::now() + options_.time_limit;
+  units_.warn = [this](std::string message) { warn(std::move(message)); };
+}
+
+void Tuner::warn(std::string message) {
+  job_.core->log(LogLevel::warning, message);
+  warnings_.push_back(std::move(message));
+}
+
+void Tuner::tell(const char* stage, std::size_t done, std::size_t total, const std::string& layer,
+                 const std::string& candidate, double best_us) const {
+  if (!options_.progress) return;
+  TuneProgress progress;
+  progress.stage = stage;
+  progress.done = done;
+  progress.total = total;
+  progress.layer = layer.c_str();
+  progress.candidate = candidate.c_str();
+  progress.best_us = best_us;
+  if (options_.time_limit.count() > 0)
+    progress.seconds_left = std::max(
+        0.0, std::chrono::duration<double>(budget_.end - std::chrono::steady_clock::now()).count());
+  options_.progress(progress);
+}
+
+Result<AdaptChoice> Tuner::measure_adapt(TensorId tensor, const Format& from, const Format& to) {
+  AdaptChoice impossible;
+  impossible.time_us = dprs::kInfinity;
+  const TensorSpec* spec = specs_[tensor];
+  if (spec == nullptr || !is_real(from.type) || !is_real(to.type)) return impossible;
+  if ((from.type == DataType::qint8 || to.type == DataType::qint8) && !spec->quantization)
+    return impossible;
+  SN_ASSIGN_OR_RETURN(AdaptChoice choice, units_.profile_adapt(*spec, from, to));
+  const std::string key =
+      fmt::format("net|{:x}|adapt {}|{}|{}", graph_key_, tensor, from.str(), to.str());
+  if (const Profile* known = cache_.find(key); known != nullptr) choice.time_us = known->time_us;
+  return choice;
+}
+
+std::string Tuner::net_key(const LayerCandidates& layer, const Candidate& candidate) const {
+  return fmt::format("net|{:x}|{}|{}", graph_key_, layer.layer.layer->id, candidate.key);
+}
+
+std::string Tuner::path_key(const RoutinePath& path) const {
+  std::vector<std::string> rows;
+  for (const auto& [id, choice] : path.layers)
+    rows.push_back(fmt::format("{} {} {} {}", id, choice.routine, choice.params.str(),
+                               choice.formats.str()));
+  std::sort(rows.begin(), rows.end());
+  std::string text;
+  for (const std::string& row : rows) text += row + '\n';
+  for (const Shape& shape : job_.shapes) text += shape.str() + ';';
+  return fmt::format("path|{:x}|{:x}", graph_key_, checksum(text.data(), text.size()));
+}
+
+// --- candidates and unit profiles ---------------------------------------------------------------
+
+Status Tuner::find_candidates() {
+  graph_key_ = graph_key(*job_.graph);
+  if (options_.use_cache)
+    cache_.open(options_.cache.empty() ? ProfileCache::default_folder() : options_.cache,
+                machine_name(), job_.core->pool().concurrency(),
+                [this](std::string message) { warn(std::move(message)); });
+  SN_ASSIGN_OR_RETURN(problems_, problems_of(job_.core, job_.graph, job_.shapes));
+  CandidateRules rules;
+  rules.schemas = options_.schemas;
+  if (options_.exhaustive) rules.max_params = 64;
+  SN_ASSIGN_OR_RETURN(layers_, list_candidates(job_.core->registry(), problems_, rules));
+  specs_ = specs_by_tensor(*job_.graph, layers_);
+  std::string homeless;
+  for (const LayerCandidates& layer : layers_)
+    if (layer.fallback) homeless += (homeless.empty() ? "'" : ", '") + layer.layer.layer->name + "'";
+  if (options_.strict && !homeless.empty())
+    return unsupported("no routine of the allowed schemas for the layers {}", homeless);
+  return {};
+}
+
+Status Tuner::profile_units() {
+  std::size_t total = 0;
+  for (std::size_t l = 0; l < layers_.size(); ++l) total += layers_[l].same_as == l;
+  std::size_t done = 0;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    LayerCandidates& layer = layers_[l];
+    if (layer.same_as != l) {
+      for (std::size_t c = 0; c < layer.candidates.size(); ++c) {
+        const Candidate& first = layers_[layer.same_as].candidates[c];
+        Candidate& same = layer.candidates[c];
+        same.unit_us = first.unit_us;
+        same.error = first.error;
+        same.wrong = first.wrong;
+        same.hopeless = first.hopeless;
+      }
+      continue;
+    }
+    units_.on_candidate = [&](const Candidate& candidate, double best_us) {
+      tell("unit", done, total, layer.layer.layer->name, candidate.str(), best_us);
+    };
+    SN_RETURN_IF_ERROR(units_.profile(layer.layer.problem, layer.candidates));
+    // The time is up and nothing of this layer is known: it keeps its default choice.
+    const bool known = std::any_of(
+        layer.candidates.begin(), layer.candidates.end(),
+        [](const Candidate& c) { return std::isfinite(c.unit_us) && !c.wrong; });
+    if (!known) {
+      complete_ = false;
+      for (Candidate& candidate : layer.candidates)
+        if (!candidate.wrong) {
+          candidate.unit_us = 1;
+          break;
+        }
+    }
+    tell("unit", ++done, total, layer.layer.layer->name);
+  }
+  cache_.flush();
+  return {};
+}
+
+// --- the whole net ------------------------------------------------------------------------------
+
+SelectionRules Tuner::rules() const {
+  SelectionRules rules;
+  rules.error = [](const LayerCandidates&, const Candidate& candidate) {
+    // Additive noise power; float32 is the reference.
+    const bool exact = candidate.routine == nullptr ||
+                       candidate.routine->descriptor().type == DataType::float32;
+    return exact ? 0.0 : candidate.error * candidate.error;
+  };
+  return rules;
+}
+
+Status Tuner::recall_net_times() {
+  for (LayerCandidates& layer : layers_)
+    for (Candidate& candidate : layer.candidates) {
+      if (candidate.routine == nullptr) continue;
+      if (const Profile* known = cache_.find(net_key(layer, candidate)); known != nullptr) {
+        candidate.net_us = known->time_us;
+        ++net_from_cache_;
+      }
+    }
+  return {};
+}
+
+// Runs the path that looks best now and learns its layers' times inside the net. False: every one
+// of them was known already.
+Result<bool> Tuner::run_pass() {
+  SN_ASSIGN_OR_RETURN(const Selections best,
+                      select_paths(*job_.graph, layers_, adapts_, rules()));
+  gap_ = best.gap;
+  const Selection& selection = best.paths[0];
+  bool news = false;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const Candidate& c = layers_[l].candidates[static_cast<std::size_t>(selection.choice[l])];
+    news = news || (c.routine != nullptr && c.net_us <= 0);
+  }
+  if (!news) return false;
+  SN_ASSIGN_OR_RETURN(const RoutinePath path,
+                      make_path(*job_.graph, layers_, adapts_, selection));
+  SN_ASSIGN_OR_RETURN(const auto plan,
+                      build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
+  SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
+  SN_ASSIGN_OR_RETURN(const double first, bench.run());
+  SN_ASSIGN_OR_RETURN(const NetProfile profile,
+                      bench.profile(runs_for(first, kPassUs, 3, 40), budget_));
+  ++net_measured_;
+  std::unordered_map<LayerId, std::size_t> index;
+  for (std::size_t l = 0; l < layers_.size(); ++l) index[layers_[l].layer.layer->id] = l;
+  for (const StepTime& step : profile.steps) {
+    if (step.source != kNoTensor) {
+      adapts_.set_net_time(step.source, step.from, step.to, step.time_us);
+      cache_.put(fmt::format("net|{:x}|adapt {}|{}|{}", graph_key_, step.source, step.from.str(),
+                             step.to.str()),
+                 {.time_us = step.time_us});
+      continue;
+    }
+    const auto found = index.find(step.layer->id);
+    if (found == index.end()) continue;
+    LayerCandidates& layer = layers_[found->second];
+    Candidate& candidate =
+        layer.candidates[static_cast<std::size_t>(selection.choice[found->second])];
+    // Two passes that disagree: the lower one was disturbed less.
+    candidate.net_us =
+        candidate.net_us > 0 ? std::min(candidate.net_us, step.time_us) : step.time_us;
+    cache_.put(net_key(layer, candidate), {.time_us = candidate.net_us});
+  }
+  cache_.flush();
+  return true;
+}
+
+Status Tuner::run_passes() {
+  SN_RETURN_IF_ERROR(recall_net_times());
+  const int passes = std::max(1, options_.exhaustive ? 20 : options_.passes);
+  for (int pass = 0; pass < passes; ++pass) {
+    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    if (budget_.expired() && pass > 0) {
+      complete_ = false;
+      break;
+    }
+    tell("net", static_cast<std::size_t>(pass), static_cast<std::size_t>(passes));
+    SN_ASSIGN_OR_RETURN(const bool news, run_pass());
+    if (!news) break;
+  }
+  return {};
+}
+
+// --- finalists ----------------------------------------------------------------------------------
+
+Result<bool> Tuner::add_finalist(std::vector<Finalist>& finalists, const Selection& selection) {
+  for (const Finalist& known : finalists)
+    if (known.selection == selection) return false;
+  Finalist finalist;
+  finalist.selection = selection;
+  SN_ASSIGN_OR_RETURN(finalist.path, make_path(*job_.graph, layers_, adapts_, selection));
+  finalists.push_back(std::move(finalist));
+  return true;
+}
+
+// The best path of each data type alone: what a mixture has to beat, measured, not predicted.
+Status Tuner::add_single_type_finalists(std::vector<Finalist>& finalists) {
+  std::set<DataType> types;
+  for (const LayerCandidates& layer : layers_)
+    for (const Candidate& c : layer.candidates)
+      if (c.routine != nullptr) types.insert(c.routine->descriptor().type);
+  if (types.size() < 2) return {};
+  for (const DataType type : types) {
+    SelectionRules single = rules();
+    single.allowed = [type](const LayerCandidates& layer, const Candidate& candidate) {
+      if (candidate.routine == nullptr || candidate.routine->descriptor().type == type) return true;
+      const bool has_type = std::any_of(
+          layer.candidates.begin(), layer.candidates.end(), [&](const Candidate& c) {
+            return c.routine != nullptr && c.routine->descriptor().type == type && !c.wrong &&
+                   std::isfinite(c.unit_us);
+          });
+      return !has_type && candidate.routine->descriptor().type == DataType::float32;
+    };
+    const Result<Selections> best = select_paths(*job_.graph, layers_, adapts_, single);
+    if (!best.ok()) continue;  // a layer that this type cannot reach from its neighbours
+    SN_RETURN_IF_ERROR(add_finalist(finalists, best->paths[0]).status());
+  }
+  return {};
+}
+
+Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
+  std::vector<Finalist> finalists;
+  SelectionRules best_rules = rules();
+  best_rules.k = std::max(1, options_.exhaustive ? 20 : options_.finalists);
+  SN_ASSIGN_OR_RETURN(const Selections best,
+                      select_paths(*job_.graph, layers_, adapts_, best_rules));
+  gap_ = best.gap;
+  for (const Selection& selection : best.paths)
+    SN_RETURN_IF_ERROR(add_finalist(finalists, selection).status());
+  SN_RETURN_IF_ERROR(add_single_type_finalists(finalists));
+  finalists.emplace_back();  // default choices: what everything is compared with
+  return finalists;
+}
+
+// Runs the finalists in turns; fills in their times. The cache spares those that it knows, if it
+// knows all of them: times of different hours are not compared.
+Status Tuner::race(std::vector<Finalist>& finalists) {
+  bool known = true;
+  for (Finalist& finalist : finalists) {
+    const Profile* row = cache_.find(path_key(finalist.path));
+    known = known && row != nullptr;
+    if (row != nullptr) finalist.time_us = row->time_us;
+  }
+  if (known) {
+    net_from_cache_ += finalists.size();
+    return {};
+  }
+  std::vector<NetBench> benches;
+  std::vector<Samples> samples(finalists.size());
+  double sum = 0;
+  for (std::size_t f = 0; f < finalists.size(); ++f) {
+    tell("final", f, finalists.size());
+    SN_ASSIGN_OR_RETURN(const auto plan, build_plan(job_.core, job_.graph, job_.shapes,
+                                                    finalists[f].path, nullptr));
+    SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
+    SN_RETURN_IF_ERROR(bench.run().status());
+    SN_ASSIGN_OR_RETURN(const double us, bench.run());
+    sum += us;
+    benches.push_back(std::move(bench));
+  }
+  const int rounds = runs_for(sum, options_.exhaustive ? 4 * kRaceUs : kRaceUs, 5, 101);
+  for (int round = 0; round < rounds; ++round) {
+    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    for (std::size_t f = 0; f < benches.size(); ++f) {
+      SN_ASSIGN_OR_RETURN(const double us, benches[f].run());
+      samples[f].add(us);
+    }
+  }
+  for (std::size_t f = 0; f < finalists.size(); ++f) {
+    finalists[f].time_us = samples[f].centre();
+    cache_.put(path_key(finalists[f].path),
+               {.time_us = finalists[f].time_us, .spread_us = samples[f].spread()});
+    ++net_measured_;
+  }
+  cache_.flush();
+  return {};
+}
+
+Result<TuneResult> Tuner::run() {
+  SN_RETURN_IF_ERROR(find_candidates());
+  SN_RETURN_IF_ERROR(profile_units());
+  SN_RETURN_IF_ERROR(run_passes());
+  SN_ASSIGN_OR_RETURN(std::vector<Finalist> finalists, find_finalists());
+  SN_RETURN_IF_ERROR(race(finalists));
+  const double untuned_us = finalists.back().time_us;
+  // Stable: what the noise cannot tell apart stays in the solver's order, so that plans do not flap.
+  const double best =
+      std::min_element(finalists.begin(), finalists.end(), [](const Finalist& a, const Finalist& b) {
+        return a.time_us < b.time_us;
+      })->time_us;
+  std::stable_sort(finalists.begin(), finalists.end(), [&](const Finalist& a, const Finalist& b) {
+    return std::max(a.time_us, kTie * best) < std::max(b.time_us, kTie * best);
+  });
+  SN_ASSIGN_OR_RETURN(const Finalist chosen, within_error(std::move(finalists)));
+  return report(chosen, untuned_us);
+}
+
+}  // namespace softneuro

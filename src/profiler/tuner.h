@@ -1,0 +1,91 @@
+// The stages of tuning in order: candidates, unit profiles, passes through the whole net, finalists
+// (the paper's sections IV and V; design, sections 4 and 5).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/path.h"
+#include "profiler/net_profile.h"
+#include "profiler/selection.h"
+#include "profiler/unit_profile.h"
+#include "softneuro/tune.h"
+
+namespace softneuro {
+
+struct TuneResult {
+  RoutinePath path;
+  TuneReport report;
+};
+
+// What the tuner is given: a net's parts, with shapes resolved.
+struct TuneJob {
+  std::shared_ptr<NetCore> core;
+  std::shared_ptr<const Graph> graph;  // quantisation annotated, if there is any
+  std::vector<Shape> shapes;           // of the graph's inputs
+  std::vector<Tensor> inputs;          // a run's inputs: a sample, or random
+  // Samples that calibration has not seen, in the order of the graph's inputs, and what float32
+  // gives for them.
+  std::vector<std::vector<Tensor>> held_back;
+  std::vector<std::vector<Tensor>> references;
+  const TuneOptions* options = nullptr;
+};
+
+class Tuner {
+ public:
+  explicit Tuner(const TuneJob& job);
+  Result<TuneResult> run();
+
+ private:
+  // One path that is run end to end.
+  struct Finalist {
+    Selection selection;  // empty: default choices
+    RoutinePath path;
+    double time_us = 0;
+    double error = 0;
+    double agreement = 1;
+    std::size_t measured_runs = 0;
+  };
+
+  Status find_candidates();
+  Status profile_units();
+  Status recall_net_times();
+  Status run_passes();
+  Result<bool> run_pass();
+  Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);
+  Status add_single_type_finalists(std::vector<Finalist>& finalists);
+  Result<std::vector<Finalist>> find_finalists();
+  Status race(std::vector<Finalist>& finalists);
+  Result<double> measure_error(Finalist& finalist);
+  Result<Finalist> within_error(std::vector<Finalist> ranked);
+  Result<Finalist> repair(double measured, const Finalist& worst);
+  Result<TuneResult> report(const Finalist& chosen, double untuned_us);
+
+  SelectionRules rules() const;
+  Result<AdaptChoice> measure_adapt(TensorId tensor, const Format& from, const Format& to);
+  std::string net_key(const LayerCandidates& layer, const Candidate& candidate) const;
+  std::string path_key(const RoutinePath& path) const;
+  void tell(const char* stage, std::size_t done, std::size_t total, const std::string& layer = {},
+            const std::string& candidate = {}, double best_us = 0) const;
+  void warn(std::string message);
+
+  const TuneJob& job_;
+  const TuneOptions& options_;
+  TuneBudget budget_;
+  ProfileCache cache_;
+  UnitProfiler units_;
+  AdaptTimes adapts_;
+  NetProblems problems_;
+  std::vector<LayerCandidates> layers_;
+  std::vector<const TensorSpec*> specs_;  // per tensor of the graph: shape and quantisation
+  std::uint64_t graph_key_ = 0;
+  std::int64_t begin_ns_ = 0;
+  double gap_ = 0;
+  std::size_t net_measured_ = 0, net_from_cache_ = 0;
+  bool complete_ = true;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace softneuro

@@ -1,0 +1,305 @@
+#include "profiler/unit_profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/element.h"
+#include "core/error.h"
+#include "core/registry.h"
+#include "profiler/timer.h"
+
+namespace softneuro {
+namespace {
+
+constexpr double kFloorUs = 40;        // a batch lasts at least this long
+constexpr double kHopeless = 2.0;      // times the best: not worth a second look
+constexpr double kNearTie = 1.12;      // times the best: measured again, interleaved
+constexpr std::size_t kMostAlive = 5;  // kernels kept for that
+constexpr int kTieRounds = 6;
+
+// Largest relative RMS of a difference from float32 that arithmetic of this type explains.
+double tolerance_of(DataType type) {
+  switch (type) {
+    case DataType::float32:
+      return 1e-3;
+    case DataType::float16:
+      return 2e-2;
+    case DataType::bfloat16:
+      return 8e-2;
+    default:
+      return 0.3;  // 8 bits, on random inputs: only garbage is farther off
+  }
+}
+
+// RMS(actual − expected) / RMS(expected); 0 if both are zero. NaN where only one of them is NaN.
+double relative_rms(const Tensor& expected, const Tensor& actual) {
+  double square = 0, difference = 0;
+  const TensorView e = view_of(expected), a = view_of(actual);
+  const bool floats = e.type == DataType::float32 && a.type == DataType::float32;
+  const std::int64_t count = expected.elements();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double x = floats ? e.as<float>()[i] : load(e, i);
+    const double y = floats ? a.as<float>()[i] : load(a, i);
+    if (x == y || (std::isnan(x) && std::isnan(y))) {
+      square += std::isfinite(x) ? x * x : 0;
+      continue;
+    }
+    square += x * x;
+    difference += (x - y) * (x - y);
+  }
+  if (difference == 0) return 0;
+  return square > 0 ? std::sqrt(difference / square) : INFINITY;
+}
+
+int batch_of(double us) {
+  if (us <= 0) return 1000;
+  return static_cast<int>(std::clamp(std::ceil(kFloorUs / us), 1.0, 1000.0));
+}
+
+}  // namespace
+
+// A candidate whose kernel is kept, to be measured again beside its rivals.
+struct UnitProfiler::Alive {
+  Candidate* candidate;
+  KernelBench bench;
+  Samples samples;
+  int batch;
+};
+
+Status UnitProfiler::prepare_reference(const Problem& model) {
+  if (!inputs_.empty() || model.inputs.empty()) {
+    if (!reference_.empty()) return {};
+  }
+  SN_ASSIGN_OR_RETURN(inputs_, random_inputs(model, core_.allocator()));
+  const std::string float32 = "cpu:float32";
+  SN_ASSIGN_OR_RETURN(const Routine* routine,
+                      core_.registry().default_choice(model, {&float32, 1}));
+  SN_ASSIGN_OR_RETURN(KernelBench bench,
+                      KernelBench::create(core_, *routine, model, routine->default_params(model),
+                                          inputs_));
+  SN_RETURN_IF_ERROR(bench.run());
+  reference_ = bench.outputs();
+  return {};
+}
+
+bool UnitProfiler::from_cache(Candidate& candidate) {
+  const Profile* known = cache_.find(candidate.key);
+  if (known == nullptr) return false;
+  if (exhaustive_ && known->hopeless) return false;
+  candidate.unit_us = known->time_us;
+  candidate.wrong = known->wrong;
+  candidate.hopeless = known->hopeless;
+  candidate.error = known->error;
+  ++counts_.from_cache;
+  return true;
+}
+
+void UnitProfiler::keep(const Candidate& candidate, double spread_us) {
+  Profile profile;
+  profile.time_us = std::isfinite(candidate.unit_us) ? candidate.unit_us : 0;
+  profile.spread_us = spread_us;
+  profile.error = std::isfinite(candidate.error) ? candidate.error : 1e9;
+  profile.wrong = candidate.wrong;
+  profile.hopeless = candidate.hopeless;
+  cache_.put(candidate.key, profile);
+}
+
+Result<double> UnitProfiler::error_of(const Problem& model, const Candidate& candidate,
+                                      KernelBench& bench) {
+  double worst = 0;
+  for (std::size_t o = 0; o < reference_.size(); ++o) {
+    const Tensor& expected = reference_[o];
+    if (expected.empty() || expected.elements() == 0) continue;
+    SN_ASSIGN_OR_RETURN(const Tensor actual,
+                        in_format(core_, bench.outputs()[o],
+                                  {expected.data_type(), Layout::plain},
+                                  model.outputs[o].quantization));
+    if (is_real(expected.data_type())) {
+      const double error = relative_rms(expected, actual);
+      worst = std::isnan(error) ? INFINITY : std::max(worst, error);
+    } else if (expected.bytes() > 0 &&
+               std::memcmp(expected.data(), actual.data(), expected.bytes()) != 0) {
+      worst = INFINITY;
+    }
+  }
+  static_cast<void>(candidate);
+  return worst;
+}
+
+Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double best_us,
+                             std::vector<Alive>& alive) {
+  SN_RETURN_IF_ERROR(prepare_reference(model));
+  const Problem problem = with_formats(model, candidate.formats);
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].empty()) {
+      inputs.emplace_back();
+      continue;
+    }
+    SN_ASSIGN_OR_RETURN(Tensor input, in_format(core_, inputs_[i], candidate.formats.inputs[i],
+                                                model.inputs[i].quantization));
+    inputs.push_back(std::move(input));
+  }
+  SN_ASSIGN_OR_RETURN(KernelBench bench,
+                      KernelBench::create(core_, *candidate.routine, problem, candidate.params,
+                                          std::move(inputs)));
+  SN_RETURN_IF_ERROR(bench.run());
+  ++counts_.measured;
+  SN_ASSIGN_OR_RETURN(candidate.error, error_of(model, candidate, bench));
+  candidate.wrong = candidate.error > tolerance_of(candidate.routine->descriptor().type);
+  if (candidate.wrong) {
+    ++counts_.rejected;
+    if (warn)
+      warn(fmt::format("layer '{}': {} is dropped: its results differ from the reference by {:.2g} "
+                       "(RMS, relative)",
+                       model.layer_name, candidate.str(), candidate.error));
+    keep(candidate, 0);
+    return {};
+  }
+  Samples samples;
+  const double first = bench.time_us(1);
+  samples.add(first);
+  const int batch = batch_of(first);
+  const bool slow = !exhaustive_ && first > kHopeless * best_us;
+  const std::size_t wanted = exhaustive_ ? 15 : 7;
+  const double most_us = exhaustive_ ? 2e5 : 4e4;
+  if (slow) samples.add(bench.time_us(1));
+  candidate.hopeless = slow && samples.minimum() > 0.9 * kHopeless * best_us;
+  while (!candidate.hopeless && samples.count() < wanted &&
+         (samples.count() < 3 || samples.total() * batch < most_us))
+    samples.add(bench.time_us(batch));
+  candidate.unit_us = samples.centre();
+  if (candidate.hopeless || candidate.unit_us > kNearTie * best_us)
+    keep(candidate, samples.spread());
+  else
+    alive.push_back({&candidate, std::move(bench), samples, batch});
+  return {};
+}
+
+// Rivals within the noise of each other take turns, so that a disturbance hits all alike.
+void UnitProfiler::settle_ties(std::vector<Candidate>& candidates, std::vector<Alive>& alive) {
+  static_cast<void>(candidates);
+  double best = INFINITY;
+  for (const Alive& a : alive) best = std::min(best, a.candidate->unit_us);
+  std::sort(alive.begin(), alive.end(), [](const Alive& a, const Alive& b) {
+    return a.candidate->unit_us < b.candidate->unit_us;
+  });
+  std::vector<Alive*> rivals;
+  for (Alive& a : alive)
+    if (a.candidate->unit_us <= kNearTie * best && rivals.size() < kMostAlive) rivals.push_back(&a);
+  if (rivals.size() > 1)
+    for (int round = 0; round < kTieRounds; ++round)
+      for (Alive* a : rivals) a->samples.add(a->bench.time_us(a->batch));
+  for (Alive& a : alive) {
+    a.candidate->unit_us = a.samples.centre();
+    keep(*a.candidate, a.samples.spread());
+  }
+}
+
+Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candidates) {
+  inputs_.clear();
+  reference_.clear();
+  double best = INFINITY;
+  for (Candidate& candidate : candidates)
+    if (candidate.routine != nullptr && from_cache(candidate) && !candidate.wrong)
+      best = std::min(best, candidate.unit_us);
+  std::vector<Alive> alive;
+  for (Candidate& candidate : candidates) {
+    if (candidate.routine == nullptr || candidate.wrong || std::isfinite(candidate.unit_us))
+      continue;
+    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    if (budget_.expired()) break;
+    if (on_candidate) on_candidate(candidate, std::isfinite(best) ? best : 0);
+    if (Status status = measure(model, candidate, best, alive); !status.ok()) {
+      // A routine that cannot do what it promised is a candidate less, not the end of tuning.
+      candidate.wrong = true;
+      ++counts_.rejected;
+      if (warn)
+        warn(fmt::format("layer '{}': {} is dropped: {}", model.layer_name, candidate.str(),
+                         status.message()));
+      continue;
+    }
+    if (!candidate.wrong) best = std::min(best, candidate.unit_us);
+    if (alive.size() > kMostAlive) {  // packed weights can be large: the slowest goes
+      const auto slowest =
+          std::max_element(alive.begin(), alive.end(), [](const Alive& a, const Alive& b) {
+            return a.candidate->unit_us < b.candidate->unit_us;
+          });
+      keep(*slowest->candidate, slowest->samples.spread());
+      alive.erase(slowest);
+    }
+  }
+  settle_ties(candidates, alive);
+  inputs_.clear();
+  reference_.clear();
+  return {};
+}
+
+Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const Format& from,
+                                                const Format& to) {
+  Problem problem;
+  problem.type = core_.registry().layer_types().find("adapt");
+  problem.layer_name = "adapt";
+  problem.own_inputs = 1;
+  problem.threads = core_.pool().concurrency();
+  TensorSpec spec = tensor;
+  spec.constant = false;
+  spec.value = Tensor();
+  spec.type = from.type;
+  spec.layout = from.layout;
+  problem.inputs = {spec};
+  spec.type = to.type;
+  spec.layout = to.layout;
+  problem.outputs = {spec};
+
+  AdaptChoice best;
+  best.from = from;
+  best.to = to;
+  best.time_us = INFINITY;
+  std::string place;
+  Tensor input;
+  for (const Routine* routine : core_.registry().routines("adapt")) {
+    if (routine->descriptor().algorithm == "naive" && std::isfinite(best.time_us)) continue;
+    if (!core_.registry().check(*routine, problem).ok()) continue;
+    Candidate candidate;
+    candidate.routine = routine;
+    candidate.params = routine->default_params(problem);
+    candidate.key = profile_key(problem, *routine, candidate.params);
+    if (place.empty()) {
+      place = candidate.key;
+      if (const auto known = adapts_.find(place); known != adapts_.end()) return known->second;
+    }
+    if (!from_cache(candidate)) {
+      if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+      if (input.empty()) {
+        TensorSpec plain = tensor;
+        plain.constant = false;
+        plain.value = Tensor();
+        Problem source = problem;
+        source.inputs = {plain};
+        SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, random_inputs(source, core_.allocator()));
+        SN_ASSIGN_OR_RETURN(input, in_format(core_, inputs[0], from, tensor.quantization));
+      }
+      SN_ASSIGN_OR_RETURN(KernelBench bench, KernelBench::create(core_, *routine, problem,
+                                                                 candidate.params, {input}));
+      SN_RETURN_IF_ERROR(bench.run());
+      ++counts_.measured;
+      Samples samples;
+      const int batch = batch_of(bench.time_us(1));
+      while (samples.count() < 5 && (samples.count() < 2 || samples.total() * batch < 5e3))
+        samples.add(bench.time_us(batch));
+      candidate.unit_us = samples.centre();
+      keep(candidate, samples.spread());
+    }
+    if (candidate.unit_us < best.time_us) {
+      best.time_us = candidate.unit_us;
+      best.routine = routine->descriptor().str();
+      best.params = candidate.params;
+    }
+  }
+  if (!place.empty()) adapts_.emplace(place, best);
+  return best;
+}
+
+}  // namespace softneuro

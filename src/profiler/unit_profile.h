@@ -1,0 +1,71 @@
+// Unit profiling: each candidate alone, on real shapes, weights and threads (design, section 5).
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "profiler/candidates.h"
+#include "profiler/kernel_bench.h"
+#include "profiler/profile_cache.h"
+
+namespace softneuro {
+
+// What bounds a tuning, shared by its stages.
+struct TuneBudget {
+  std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
+  const std::atomic<bool>* cancel = nullptr;
+  bool expired() const { return std::chrono::steady_clock::now() >= end; }
+  bool cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
+};
+
+struct UnitCounts {
+  std::size_t measured = 0;
+  std::size_t from_cache = 0;
+  std::size_t rejected = 0;
+};
+
+class UnitProfiler {
+ public:
+  UnitProfiler(NetCore& core, ProfileCache& cache, const TuneBudget& budget, bool exhaustive)
+      : core_(core), cache_(cache), budget_(budget), exhaustive_(exhaustive) {}
+
+  // Hears of every candidate before it is measured.
+  std::function<void(const Candidate&, double best_us)> on_candidate;
+  std::function<void(std::string)> warn;
+
+  // Fills in unit_us, error, wrong and hopeless of all candidates, from the cache where it knows
+  // them. A candidate whose results differ from the reference (the default choice in the model's
+  // own formats) beyond the tolerance of its data type is marked wrong. cancelled if the budget
+  // says so; when its time is up, candidates that were not reached keep infinity.
+  Status profile(const Problem& model, std::vector<Candidate>& candidates);
+
+  // The fastest adapt between two formats of a tensor: routine, parameters, time. Kept per
+  // (shape, formats, quantisation).
+  Result<AdaptChoice> profile_adapt(const TensorSpec& tensor, const Format& from,
+                                    const Format& to);
+
+  const UnitCounts& counts() const { return counts_; }
+
+ private:
+  struct Alive;
+  Status measure(const Problem& model, Candidate& candidate, double best_us,
+                 std::vector<Alive>& alive);
+  Status prepare_reference(const Problem& model);
+  bool from_cache(Candidate& candidate);
+  Result<double> error_of(const Problem& model, const Candidate& candidate, KernelBench& bench);
+  void settle_ties(std::vector<Candidate>& candidates, std::vector<Alive>& alive);
+  void keep(const Candidate& candidate, double spread_us);
+
+  NetCore& core_;
+  ProfileCache& cache_;
+  const TuneBudget& budget_;
+  bool exhaustive_;
+  UnitCounts counts_;
+  std::map<std::string, AdaptChoice> adapts_;
+  std::vector<Tensor> inputs_;     // of the problem at hand, in the model's formats
+  std::vector<Tensor> reference_;  // its outputs; empty until they are needed
+};
+
+}  // namespace softneuro
