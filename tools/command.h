@@ -39,6 +39,7 @@ Command add_bench(CLI::App& app);
 Command add_compare(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_explain(CLI::App& app);
+Command add_tune(CLI::App& app);
 
 void add_net_option(CLI::App& command, NetArguments& arguments);
 void add_shape_option(CLI::App& command, NetArguments& arguments);

@@ -1,0 +1,170 @@
+// softneuro tune: measures the routines on this machine and saves the net with the fastest path.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "progress.h"
+#include "samples.h"
+#include "table.h"
+
+namespace softneuro::tool {
+namespace {
+
+struct TuneArguments : NetArguments {
+  std::string output;
+  std::vector<std::string> tune_schemas;
+  bool strict = false;
+  double time_limit = 0;
+  std::string calibration;
+  double max_error = 0;
+  std::string cache;
+  bool no_cache = false;
+  bool exhaustive = false;
+  bool keep_rounding = false;
+};
+
+// Ctrl-C ends tuning between two measurements; what was measured is kept.
+std::atomic<bool> interrupted = false;
+void on_interrupt(int) {
+  interrupted = true;
+}
+
+void print_report(const TuneReport& report) {
+  Table table({"layer", "type", "routine", "parameters", "formats", ">µs"});
+  for (const TunedLayer& row : report.layers)
+    table.add({row.layer, row.type, row.routine + (row.fallback ? " (fallback)" : ""), row.params,
+               row.formats, fmt::format("{:.1f}", row.time_us)});
+  fmt::print("{}\n", table.str());
+  for (const auto& [schema, us] : report.time_by_schema_us)
+    fmt::print("{:<24} {:>10.1f} µs\n", schema, us);
+  fmt::print("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {} threads, {}\n",
+             report.untuned_us * 1e-3, report.tuned_us * 1e-3,
+             report.tuned_us > 0 ? report.untuned_us / report.tuned_us : 0, report.threads,
+             report.machine);
+  fmt::print("tuned in {:.2f} s: {} measured, {} from the cache, {} dropped for wrong results{}\n",
+             report.seconds, report.measured, report.from_cache, report.rejected,
+             report.complete ? "" : "; the time limit came first");
+  if (report.gap > 0) fmt::print("the path is within {:.2f} % of the optimum\n", 100 * report.gap);
+  if (report.error > 0)
+    fmt::print("error {:.4g} (RMS, relative to float32), same answer on {:.1f} % of the samples\n",
+               report.error, 100 * report.agreement);
+  if (report.qint8_share > 0)
+    fmt::print("{:.1f} % of the multiply-accumulates in qint8\n", 100 * report.qint8_share);
+}
+
+nlohmann::json report_json(const TuneReport& report, const std::string& output) {
+  nlohmann::json layers = nlohmann::json::array();
+  for (const TunedLayer& row : report.layers)
+    layers.push_back({{"layer", row.layer},
+                      {"type", row.type},
+                      {"routine", row.routine},
+                      {"params", row.params},
+                      {"formats", row.formats},
+                      {"sources", row.sources},
+                      {"time_us", row.time_us},
+                      {"unit_us", row.unit_us},
+                      {"candidates", row.candidates},
+                      {"fallback", row.fallback}});
+  return {{"file", output},
+          {"untuned_ms", report.untuned_us * 1e-3},
+          {"tuned_ms", report.tuned_us * 1e-3},
+          {"seconds", report.seconds},
+          {"measured", report.measured},
+          {"from_cache", report.from_cache},
+          {"rejected", report.rejected},
+          {"gap", report.gap},
+          {"error", report.error},
+          {"agreement", report.agreement},
+          {"qint8_share", report.qint8_share},
+          {"complete", report.complete},
+          {"machine", report.machine},
+          {"threads", report.threads},
+          {"time_by_schema_us", report.time_by_schema_us},
+          {"warnings", report.warnings},
+          {"layers", std::move(layers)}};
+}
+
+int tune_net(const TuneArguments& arguments) {
+  auto net = open_net(arguments);
+  if (!net.ok()) return fail(net.status());
+  auto shapes = given_shapes(arguments);
+  if (!shapes.ok()) return wrong_usage(shapes.status().message());
+
+  TuneOptions options;
+  if (!arguments.tune_schemas.empty()) options.schemas = arguments.tune_schemas;
+  options.strict = arguments.strict;
+  options.shapes = *shapes;
+  options.max_error = arguments.max_error;
+  options.time_limit =
+      std::chrono::milliseconds(static_cast<std::int64_t>(arguments.time_limit * 1e3));
+  options.cache = arguments.cache;
+  options.use_cache = !arguments.no_cache;
+  options.exhaustive = arguments.exhaustive;
+  options.keep_model_rounding = arguments.keep_rounding;
+  if (!arguments.calibration.empty()) {
+    auto samples = read_samples(arguments.calibration, *net);
+    if (!samples.ok()) return fail(samples.status());
+    options.calibration = *std::move(samples);
+    for (const auto& [name, tensor] : options.calibration.front())
+      shapes->emplace(name, tensor.shape());
+  }
+  if (const std::string missing = missing_sizes(*net, *shapes); !missing.empty())
+    return wrong_usage(missing);
+
+  options.cancel = &interrupted;
+  std::signal(SIGINT, on_interrupt);
+  ProgressPrinter progress;
+  options.progress = std::ref(progress);
+  const Result<TuneReport> report = net->tune(options);
+  progress.finish();
+  if (!report.ok()) return fail(report.status());
+  for (const std::string& warning : report->warnings)
+    fmt::print(stderr, "softneuro: warning: {}\n", warning);
+  if (!arguments.output.empty())
+    if (Status status = net->save(arguments.output); !status.ok()) return fail(status);
+  if (arguments.json)
+    fmt::print("{}\n", report_json(*report, arguments.output).dump(2));
+  else
+    print_report(*report);
+  return kDone;
+}
+
+}  // namespace
+
+Command add_tune(CLI::App& app) {
+  auto arguments = std::make_shared<TuneArguments>();
+  CLI::App* command =
+      app.add_subcommand("tune", "find the fastest routines on this machine and save them");
+  add_net_option(*command, *arguments);
+  add_shape_option(*command, *arguments);
+  command->add_option("-o,--output", arguments->output, "the tuned .dnn file to write");
+  command
+      ->add_option("--schemas", arguments->tune_schemas,
+                   "allowed schemas: cpu:float32,cpu:float16,cpu:qint8, or cpu for all "
+                   "(default cpu:float32)")
+      ->delimiter(',');
+  command->add_flag("--strict", arguments->strict,
+                    "a layer without a routine in the schemas is an error");
+  command->add_option("--threads", arguments->threads, "threads to tune for (0: one per processor)")
+      ->check(CLI::Range(0, 1024));
+  command->add_option("--plugin", arguments->plugins, "a shared library with routines (repeatable)");
+  command->add_option("--time-limit", arguments->time_limit, "seconds; 0: none")
+      ->check(CLI::Range(0.0, 1e6));
+  command->add_option("--calibration", arguments->calibration,
+                      "folder of samples: input_J.npy or NAME.npy, or subfolders of these");
+  command->add_option("--max-error", arguments->max_error,
+                      "RMS(out - ref) / RMS(ref) against float32 on samples held back")
+      ->check(CLI::Range(0.0, 1e6));
+  command->add_option("--cache", arguments->cache,
+                      "folder of the profile cache (default ~/.cache/softneuro)");
+  command->add_flag("--no-cache", arguments->no_cache, "neither read nor write the profile cache");
+  command->add_flag("--exhaustive", arguments->exhaustive,
+                    "measure everything fully: to judge the quick way");
+  command->add_flag("--keep-rounding", arguments->keep_rounding,
+                    "8-bit models: float routines keep the model's rounding");
+  return {command, [arguments] { return tune_net(*arguments); }};
+}
+
+}  // namespace softneuro::tool
