@@ -107,6 +107,7 @@ Result<NamedTensors> read_inputs(const NetArguments& arguments) {
 
 std::string missing_sizes(const Net& net, const NamedShapes& shapes) {
   std::string message;
+  if (!net.tuned_paths().empty()) return message;  // a tuned net remembers its sizes
   for (const TensorInfo& input : net.inputs()) {
     if (input.shape.is_static() || shapes.count(input.name) > 0) continue;
     std::string symbols;

@@ -87,6 +87,10 @@ class SN_API Net {
   // error limit that nothing meets), cancelled. The net is then as before.
   Result<TuneReport> tune(const TuneOptions& options = {}) noexcept;
 
+  // The tuned paths that the net carries, one per machine, thread count and set of shapes. Where
+  // none fits exactly, the nearest serves as far as its choices apply, and the log says so.
+  std::vector<TunedPathInfo> tuned_paths() const;
+
   // --- what it is -----------------------------------------------------------------------------
   std::span<const TensorInfo> inputs() const noexcept;
   std::span<const TensorInfo> outputs() const noexcept;

@@ -97,4 +97,15 @@ struct TuneReport {
   std::vector<std::string> warnings;
 };
 
+// A path that a net carries (Net::tuned_paths).
+struct TunedPathInfo {
+  std::string machine;  // processor and instruction set
+  int threads = 1;
+  std::map<std::string, Shape, std::less<>> shapes;
+  std::vector<std::string> schemas;
+  double time_us = 0;
+  double untuned_us = 0;
+  double error = 0;
+};
+
 }  // namespace softneuro

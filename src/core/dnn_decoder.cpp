@@ -171,7 +171,7 @@ Status DnnDecoder::layer(const schema::Layer& source, int nesting, Layer& layer)
   SN_ASSIGN_OR_RETURN(layer.inputs, numbers(source.inputs()));
   SN_ASSIGN_OR_RETURN(layer.outputs, numbers(source.outputs()));
   layer.own_inputs = source.own_inputs();
-  SN_RETURN_IF_ERROR(params(source, layer.params));
+  SN_RETURN_IF_ERROR(params(source.params(), layer.params));
   SN_RETURN_IF_ERROR(layer.type->check_params(layer.params));
   SN_ASSIGN_OR_RETURN(layer.sources, texts(source.sources()));
 
@@ -191,10 +191,11 @@ Status DnnDecoder::layer(const schema::Layer& source, int nesting, Layer& layer)
   return {};
 }
 
-Status DnnDecoder::params(const schema::Layer& source, Params& params) {
-  SN_RETURN_IF_ERROR(count(source.params()));
-  if (source.params() == nullptr) return {};
-  for (const schema::Param* row : *source.params()) {
+Status DnnDecoder::params(
+    const flatbuffers::Vector<flatbuffers::Offset<schema::Param>>* source, Params& params) {
+  SN_RETURN_IF_ERROR(count(source));
+  if (source == nullptr) return {};
+  for (const schema::Param* row : *source) {
     SN_ASSIGN_OR_RETURN(const std::string name, text(row->name()));
     if (params.has(name)) return invalid_model("parameter '{}' is given twice", name);
     Result<ParamValue> value = param_value(*row);
@@ -247,6 +248,95 @@ Result<PostOp> DnnDecoder::post_op(const schema::PostOp& source) {
   }
   if (!known) return unsupported("this library does not know the post-op '{}'", name);
   return op;
+}
+
+// --- tuned paths --------------------------------------------------------------------------------
+
+Result<std::vector<RoutinePath>> DnnDecoder::paths(const schema::File& source,
+                                                   const Graph& graph) {
+  std::vector<RoutinePath> paths;
+  SN_RETURN_IF_ERROR(count(source.paths()));
+  if (source.paths() == nullptr) return paths;
+  for (const schema::TunedPath* row : *source.paths()) {
+    RoutinePath path;
+    SN_RETURN_IF_ERROR(this->path(*row, graph, path)
+                           .with_context(fmt::format("tuned path {}", paths.size())));
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+Status DnnDecoder::path(const schema::TunedPath& source, const Graph& graph, RoutinePath& path) {
+  SN_ASSIGN_OR_RETURN(path.machine, text(source.machine()));
+  path.threads = static_cast<int>(std::min(source.threads(), 1u << 20));
+  SN_ASSIGN_OR_RETURN(path.schemas, texts(source.schemas()));
+  path.time_us = source.time_us();
+  path.untuned_us = source.untuned_us();
+  path.error = source.error();
+  SN_RETURN_IF_ERROR(path_shapes(source, path));
+  std::unordered_map<LayerId, const Layer*> layers;
+  for (const Layer& layer : graph.layers()) layers.emplace(layer.id, &layer);
+  SN_RETURN_IF_ERROR(count(source.layers()));
+  for (const schema::TunedLayer* row : *source.layers()) {
+    const auto found = layers.find(row->layer());
+    if (found == layers.end()) return invalid_model("there is no layer {}", row->layer());
+    SN_ASSIGN_OR_RETURN(Choice choice, this->choice(*row, *found->second));
+    if (!path.layers.emplace(row->layer(), std::move(choice)).second)
+      return invalid_model("layer {} is chosen for twice", row->layer());
+  }
+  SN_RETURN_IF_ERROR(count(source.adapts()));
+  if (source.adapts() != nullptr)
+    for (const schema::TunedAdapt* row : *source.adapts()) {
+      SN_ASSIGN_OR_RETURN(AdaptChoice adapt, this->adapt(*row, graph));
+      path.adapts.push_back(std::move(adapt));
+    }
+  return {};
+}
+
+Status DnnDecoder::path_shapes(const schema::TunedPath& source, RoutinePath& path) {
+  SN_RETURN_IF_ERROR(count(source.shapes()));
+  for (const schema::InputShape* row : *source.shapes()) {
+    SN_ASSIGN_OR_RETURN(std::string name, text(row->name()));
+    SN_ASSIGN_OR_RETURN(const std::vector<std::int64_t> dims, numbers(row->dims()));
+    if (!Shape::fits(dims.size()))
+      return invalid_model("input '{}' has {} dimensions", name, dims.size());
+    Shape shape;
+    for (const std::int64_t dim : dims) {
+      if (dim < 0) return invalid_model("input '{}' has the dimension {}", name, dim);
+      shape.push_back(dim);
+    }
+    path.shapes.emplace(std::move(name), shape);
+  }
+  return {};
+}
+
+Result<Choice> DnnDecoder::choice(const schema::TunedLayer& source, const Layer& layer) {
+  Choice choice;
+  SN_ASSIGN_OR_RETURN(choice.routine, text(source.routine()));
+  SN_RETURN_IF_ERROR(params(source.params(), choice.params));
+  SN_ASSIGN_OR_RETURN(const std::string formats, text(source.formats()));
+  SN_ASSIGN_OR_RETURN(choice.formats, FormatTuple::parse(formats));
+  if (choice.formats.inputs.size() != layer.inputs.size() ||
+      choice.formats.outputs.size() != layer.outputs.size())
+    return invalid_model("layer '{}' has {} inputs and {} outputs, its formats are '{}'",
+                         layer.name, layer.inputs.size(), layer.outputs.size(), formats);
+  choice.time_us = source.time_us();
+  return choice;
+}
+
+Result<AdaptChoice> DnnDecoder::adapt(const schema::TunedAdapt& source, const Graph& graph) {
+  AdaptChoice adapt;
+  if (source.tensor() >= graph.tensor_count())
+    return invalid_model("there is no tensor {}", source.tensor());
+  adapt.tensor = source.tensor();
+  SN_ASSIGN_OR_RETURN(const std::string from, text(source.from()));
+  SN_ASSIGN_OR_RETURN(const std::string to, text(source.to()));
+  SN_ASSIGN_OR_RETURN(adapt.from, Format::parse(from));
+  SN_ASSIGN_OR_RETURN(adapt.to, Format::parse(to));
+  SN_ASSIGN_OR_RETURN(adapt.routine, text(source.routine()));
+  SN_RETURN_IF_ERROR(params(source.params(), adapt.params));
+  adapt.time_us = source.time_us();
+  return adapt;
 }
 
 }  // namespace softneuro

@@ -10,6 +10,7 @@
 
 #include "core/graph.h"
 #include "core/layer_type.h"
+#include "core/path.h"
 #include "schemas/softneuro_generated.h"
 
 namespace softneuro {
@@ -25,6 +26,9 @@ class DnnDecoder {
       : types_(types), segments_(segments), owner_(std::move(owner)), budget_(graph_bytes) {}
 
   Result<Graph> graph(const schema::Graph& source) { return graph(source, 0); }
+  // The tuned paths of `graph`, which comes from the same file. invalid_model where one speaks of
+  // layers or tensors that are not there, or says what cannot be read.
+  Result<std::vector<RoutinePath>> paths(const schema::File& source, const Graph& graph);
 
  private:
   using Texts = flatbuffers::Vector<flatbuffers::Offset<schema::Text>>;
@@ -44,9 +48,14 @@ class DnnDecoder {
   Result<Tensor> constant(std::uint32_t segment, DataType type, const DynamicShape& shape);
   Result<Quantization> quantization(const schema::Quantization& source);
   Status layer(const schema::Layer& source, int nesting, Layer& layer);
-  Status params(const schema::Layer& source, Params& params);
+  Status params(const flatbuffers::Vector<flatbuffers::Offset<schema::Param>>* source,
+                Params& params);
   Result<ParamValue> param_value(const schema::Param& source);
   Result<PostOp> post_op(const schema::PostOp& source);
+  Status path(const schema::TunedPath& source, const Graph& graph, RoutinePath& path);
+  Status path_shapes(const schema::TunedPath& source, RoutinePath& path);
+  Result<Choice> choice(const schema::TunedLayer& source, const Layer& layer);
+  Result<AdaptChoice> adapt(const schema::TunedAdapt& source, const Graph& graph);
 
   const LayerTypes& types_;
   std::span<const std::span<const std::byte>> segments_;

@@ -7,6 +7,7 @@
 
 #include "core/graph.h"
 #include "core/layer_type.h"
+#include "core/path.h"
 #include "softneuro/net.h"
 
 namespace softneuro {
@@ -14,10 +15,18 @@ namespace softneuro {
 // Writes `graph` to `path`, whole or not at all (see AtomicFile). Equal graphs give equal bytes.
 // Equal constants are stored once. Parameters at their default are left out, so that libraries that
 // do not know them yet can still read the file.
-SN_INTREE Status save_dnn(const Graph& graph, const std::string& path);
+// `paths` are tuned paths of this graph.
+SN_INTREE Status save_dnn(const Graph& graph, const std::string& path,
+                          std::span<const RoutinePath> paths = {});
 // The same bytes in memory (data type uint8, one dimension).
 SN_INTREE Result<Tensor> serialize_dnn(const Graph& graph,
-                                       Allocator& allocator = default_allocator());
+                                       Allocator& allocator = default_allocator(),
+                                       std::span<const RoutinePath> paths = {});
+
+struct DnnContents {
+  Graph graph;
+  std::vector<RoutinePath> paths;  // as far as they make sense; whether they apply is a plan's matter
+};
 
 // Reads a file. Constants share the mapping of the file, which lives as long as any of them does;
 // where mapping is impossible, the file is read into memory of `allocator`. The result has passed
@@ -28,6 +37,10 @@ SN_INTREE Result<Tensor> serialize_dnn(const Graph& graph,
 // missing or do not match their checksum; incompatible if a newer SoftNeuro wrote it; unsupported
 // if a layer type is not in `types`; invalid_model if the contents contradict themselves;
 // out_of_memory.
+SN_INTREE Result<DnnContents> load_dnn_contents(const std::string& path, const LayerTypes& types,
+                                                Verify verify = Verify::full,
+                                                Allocator& allocator = default_allocator());
+// The graph alone.
 SN_INTREE Result<Graph> load_dnn(const std::string& path, const LayerTypes& types,
                                  Verify verify = Verify::full,
                                  Allocator& allocator = default_allocator());
@@ -38,6 +51,10 @@ SN_INTREE Result<Graph> load_dnn_memory(const void* data, std::size_t bytes,
                                         std::shared_ptr<const void> owner, const LayerTypes& types,
                                         Verify verify = Verify::full,
                                         Allocator& allocator = default_allocator());
+
+SN_INTREE Result<DnnContents> load_dnn_contents_memory(
+    const void* data, std::size_t bytes, std::shared_ptr<const void> owner, const LayerTypes& types,
+    Verify verify = Verify::full, Allocator& allocator = default_allocator());
 
 // Whether the bytes begin like a .dnn file; says nothing about the rest.
 SN_INTREE bool looks_like_dnn(const void* data, std::size_t bytes) noexcept;

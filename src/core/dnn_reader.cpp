@@ -119,7 +119,7 @@ Result<std::vector<std::span<const std::byte>>> read_segments(std::span<const st
 // Precondition: file is aligned to kDnnAlignment. `shared`: somebody else may write to the file
 // while it is read, so that what was verified must be a copy; weights are mere numbers and may
 // change without harm.
-Result<Graph> decode(std::span<const std::byte> file, std::shared_ptr<const void> owner,
+Result<DnnContents> decode(std::span<const std::byte> file, std::shared_ptr<const void> owner,
                      const LayerTypes& types, Verify verify, bool shared, Allocator& allocator) {
   SN_ASSIGN_OR_RETURN(const DnnHeader header, read_header(file));
   auto graph = file.subspan(static_cast<std::size_t>(header.graph_offset),
@@ -135,8 +135,10 @@ Result<Graph> decode(std::span<const std::byte> file, std::shared_ptr<const void
   SN_ASSIGN_OR_RETURN(const schema::File* const root, read_root(graph, header));
   SN_ASSIGN_OR_RETURN(const auto segments, read_segments(file, header, *root, verify));
   DnnDecoder decoder(types, segments, std::move(owner), header.graph_bytes);
-  SN_ASSIGN_OR_RETURN(Graph result, decoder.graph(*root->graph()));
-  SN_RETURN_IF_ERROR(result.verify(types));
+  DnnContents result;
+  SN_ASSIGN_OR_RETURN(result.graph, decoder.graph(*root->graph()));
+  SN_RETURN_IF_ERROR(result.graph.verify(types));
+  SN_ASSIGN_OR_RETURN(result.paths, decoder.paths(*root, result.graph));
   return result;
 }
 
@@ -146,21 +148,22 @@ bool looks_like_dnn(const void* data, std::size_t bytes) noexcept {
   return bytes >= sizeof(kDnnMagic) && std::memcmp(data, kDnnMagic, sizeof(kDnnMagic)) == 0;
 }
 
-Result<Graph> load_dnn(const std::string& path, const LayerTypes& types, Verify verify,
-                       Allocator& allocator) {
-  return guarded([&]() -> Result<Graph> {
+Result<DnnContents> load_dnn_contents(const std::string& path, const LayerTypes& types,
+                                      Verify verify, Allocator& allocator) {
+  return guarded([&]() -> Result<DnnContents> {
     SN_ASSIGN_OR_RETURN(FileBytes file, map_file(path, allocator));
-    Result<Graph> graph =
+    Result<DnnContents> contents =
         decode(file.bytes, std::move(file.owner), types, verify, file.mapped, allocator);
-    if (!graph.ok()) return Status(graph.status()).with_context(path);
-    return graph;
+    if (!contents.ok()) return Status(contents.status()).with_context(path);
+    return contents;
   });
 }
 
-Result<Graph> load_dnn_memory(const void* data, std::size_t bytes,
-                              std::shared_ptr<const void> owner, const LayerTypes& types,
-                              Verify verify, Allocator& allocator) {
-  return guarded([&]() -> Result<Graph> {
+Result<DnnContents> load_dnn_contents_memory(const void* data, std::size_t bytes,
+                                             std::shared_ptr<const void> owner,
+                                             const LayerTypes& types, Verify verify,
+                                             Allocator& allocator) {
+  return guarded([&]() -> Result<DnnContents> {
     if (data == nullptr && bytes > 0) return invalid_argument("no memory to load a net from");
     std::span<const std::byte> file(static_cast<const std::byte*>(data), bytes);
     const bool aligned = reinterpret_cast<std::uintptr_t>(data) % kTensorAlignment == 0;
@@ -174,6 +177,20 @@ Result<Graph> load_dnn_memory(const void* data, std::size_t bytes,
     }
     return decode(file, std::move(owner), types, verify, false, allocator);
   });
+}
+
+Result<Graph> load_dnn(const std::string& path, const LayerTypes& types, Verify verify,
+                       Allocator& allocator) {
+  SN_ASSIGN_OR_RETURN(DnnContents contents, load_dnn_contents(path, types, verify, allocator));
+  return std::move(contents.graph);
+}
+
+Result<Graph> load_dnn_memory(const void* data, std::size_t bytes,
+                              std::shared_ptr<const void> owner, const LayerTypes& types,
+                              Verify verify, Allocator& allocator) {
+  SN_ASSIGN_OR_RETURN(DnnContents contents, load_dnn_contents_memory(data, bytes, std::move(owner),
+                                                                     types, verify, allocator));
+  return std::move(contents.graph);
 }
 
 }  // namespace softneuro

@@ -1,6 +1,7 @@
 // Graph → .dnn: collects the constants, encodes the graph, then writes header, graph and segments.
 #include <flatbuffers/flatbuffers.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <span>
@@ -106,15 +107,25 @@ class Encoder {
                                passes, graph.next_layer_id());
   }
 
+  Result<VectorOffset<Offset<schema::TunedPath>>> paths(std::span<const RoutinePath> paths) {
+    std::vector<Offset<schema::TunedPath>> rows;
+    for (const RoutinePath& path : paths) {
+      SN_ASSIGN_OR_RETURN(const auto row, this->path(path));
+      rows.push_back(row);
+    }
+    return rows.empty() ? VectorOffset<Offset<schema::TunedPath>>() : builder_.CreateVector(rows);
+  }
+
   // Closes the buffer and gives its bytes, which live as long as this object.
-  Result<std::span<const std::byte>> finish(Offset<schema::Graph> graph) {
+  Result<std::span<const std::byte>> finish(Offset<schema::Graph> graph,
+                                            VectorOffset<Offset<schema::TunedPath>> paths) {
     SN_RETURN_IF_ERROR(room(32 * segments_.list().size()));
     std::vector<Offset<schema::Segment>> rows;
     for (const SegmentBytes& segment : segments_.list())
       rows.push_back(
           schema::CreateSegment(builder_, segment.offset, segment.bytes.size(), segment.checksum));
     const auto rows_offset = builder_.CreateVector(rows);
-    builder_.Finish(schema::CreateFile(builder_, graph, rows_offset), schema::FileIdentifier());
+    builder_.Finish(schema::CreateFile(builder_, graph, rows_offset, paths), schema::FileIdentifier());
     return std::as_bytes(std::span(builder_.GetBufferPointer(), builder_.GetSize()));
   }
 
@@ -271,6 +282,65 @@ class Encoder {
                                params_offset, post_ops_offset, sources, subgraphs_offset);
   }
 
+  // --- tuned paths ------------------------------------------------------------------------------
+
+  using ParamsOffset = VectorOffset<Offset<schema::Param>>;
+
+  Result<ParamsOffset> params(const Params& params) {
+    std::vector<Offset<schema::Param>> rows;
+    for (const Params::Entry& entry : params.entries()) {
+      SN_ASSIGN_OR_RETURN(const auto row, param(entry));
+      rows.push_back(row);
+    }
+    return rows.empty() ? ParamsOffset() : builder_.CreateVector(rows);
+  }
+
+  Result<Offset<schema::TunedPath>> path(const RoutinePath& path) {
+    // In the order of ids: equal nets give equal bytes.
+    std::vector<LayerId> ids;
+    for (const auto& [id, choice] : path.layers) ids.push_back(id);
+    std::sort(ids.begin(), ids.end());
+    std::vector<Offset<schema::TunedLayer>> layers;
+    for (const LayerId id : ids) {
+      const Choice& choice = path.layers.at(id);
+      const std::string formats = choice.formats.str();
+      SN_RETURN_IF_ERROR(room(choice.routine.size() + formats.size() + 64));
+      const auto routine = builder_.CreateString(choice.routine);
+      SN_ASSIGN_OR_RETURN(const auto params, this->params(choice.params));
+      const auto formats_offset = builder_.CreateString(formats);
+      layers.push_back(schema::CreateTunedLayer(builder_, id, routine, params, formats_offset,
+                                                choice.time_us));
+    }
+    std::vector<Offset<schema::TunedAdapt>> adapts;
+    for (const AdaptChoice& adapt : path.adapts) {
+      SN_RETURN_IF_ERROR(room(adapt.routine.size() + 128));
+      const auto from = builder_.CreateString(adapt.from.str());
+      const auto to = builder_.CreateString(adapt.to.str());
+      const auto routine = builder_.CreateString(adapt.routine);
+      SN_ASSIGN_OR_RETURN(const auto params, this->params(adapt.params));
+      adapts.push_back(schema::CreateTunedAdapt(builder_, adapt.tensor, from, to, routine, params,
+                                                adapt.time_us));
+    }
+    std::vector<Offset<schema::InputShape>> shapes;
+    for (const auto& [name, shape] : path.shapes) {
+      SN_RETURN_IF_ERROR(room(name.size() + 128));
+      const auto name_offset = builder_.CreateString(name);
+      std::vector<std::int64_t> dims;
+      for (int axis = 0; axis < shape.rank(); ++axis) dims.push_back(shape[axis]);
+      const auto dims_offset = builder_.CreateVector(dims);
+      shapes.push_back(schema::CreateInputShape(builder_, name_offset, dims_offset));
+    }
+    SN_RETURN_IF_ERROR(room(path.machine.size() + 8 * (layers.size() + adapts.size())));
+    const auto machine = builder_.CreateString(path.machine);
+    const auto shapes_offset = builder_.CreateVector(shapes);
+    SN_ASSIGN_OR_RETURN(const auto schemas, strings(path.schemas));
+    const auto layers_offset = builder_.CreateVector(layers);
+    const auto adapts_offset = builder_.CreateVector(adapts);
+    return schema::CreateTunedPath(builder_, machine, static_cast<std::uint32_t>(path.threads),
+                                   shapes_offset, schemas, layers_offset, adapts_offset,
+                                   path.time_us, path.untuned_us, path.error);
+  }
+
   flatbuffers::FlatBufferBuilder builder_;
   Segments& segments_;
 };
@@ -308,9 +378,10 @@ class MemorySink final : public Sink {
 // A file ready to be written: everything but the bytes of the constants, which it refers to.
 class Image {
  public:
-  Status build(const Graph& graph) {
+  Status build(const Graph& graph, std::span<const RoutinePath> tuned) {
     SN_ASSIGN_OR_RETURN(const auto root, encoder_.graph(graph, 0));
-    SN_ASSIGN_OR_RETURN(graph_, encoder_.finish(root));
+    SN_ASSIGN_OR_RETURN(const auto paths, encoder_.paths(tuned));
+    SN_ASSIGN_OR_RETURN(graph_, encoder_.finish(root, paths));
     const std::uint64_t padding = dnn_padding(graph_.size());
     std::memcpy(header_.magic, kDnnMagic, sizeof(kDnnMagic));
     header_.format = kDnnFormat;
@@ -350,10 +421,11 @@ class Image {
 
 }  // namespace
 
-Status save_dnn(const Graph& graph, const std::string& path) {
+Status save_dnn(const Graph& graph, const std::string& path,
+                std::span<const RoutinePath> paths) {
   return guarded([&]() -> Status {
     Image image;
-    SN_RETURN_IF_ERROR(image.build(graph).with_context(path));
+    SN_RETURN_IF_ERROR(image.build(graph, paths).with_context(path));
     SN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
     FileSink sink(file);
     SN_RETURN_IF_ERROR(image.write(sink));
@@ -361,10 +433,11 @@ Status save_dnn(const Graph& graph, const std::string& path) {
   });
 }
 
-Result<Tensor> serialize_dnn(const Graph& graph, Allocator& allocator) {
+Result<Tensor> serialize_dnn(const Graph& graph, Allocator& allocator,
+                             std::span<const RoutinePath> paths) {
   return guarded([&]() -> Result<Tensor> {
     Image image;
-    SN_RETURN_IF_ERROR(image.build(graph));
+    SN_RETURN_IF_ERROR(image.build(graph, paths));
     const auto bytes = static_cast<std::int64_t>(image.bytes());
     SN_ASSIGN_OR_RETURN(Tensor memory, Tensor::create(DataType::uint8, Shape{bytes}, allocator));
     MemorySink sink({static_cast<std::byte*>(memory.mutable_data()), memory.bytes()});

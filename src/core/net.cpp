@@ -75,6 +75,11 @@ const char* version() noexcept {
 
 // --- Net::Impl ---------------------------------------------------------------------------------
 
+NamedShapes Net::Impl::tuned_shapes() const {
+  const std::lock_guard<std::mutex> lock(mutex);
+  return paths.empty() ? NamedShapes() : paths.front().shapes;
+}
+
 Result<std::vector<Shape>> Net::Impl::resolve_shapes(const NamedShapes& shapes) const {
   for (const auto& [name, shape] : shapes)
     if (std::none_of(inputs.begin(), inputs.end(),
@@ -83,8 +88,16 @@ Result<std::vector<Shape>> Net::Impl::resolve_shapes(const NamedShapes& shapes) 
                         names_of(inputs));
   std::vector<Shape> resolved;
   std::map<std::string, std::int64_t> symbols;
+  const NamedShapes tuned = tuned_shapes();
   for (const TensorInfo& info : inputs) {
-    const auto given = shapes.find(info.name);
+    auto given = shapes.find(info.name);
+    // A tuned net remembers the sizes that nobody gives.
+    if (given == shapes.end() && !info.shape.is_static())
+      if (const auto known = tuned.find(info.name); known != tuned.end()) {
+        SN_RETURN_IF_ERROR(check_shape(info, known->second, symbols));
+        resolved.push_back(known->second);
+        continue;
+      }
     if (given == shapes.end() && !info.shape.is_static())
       return invalid_argument("input '{}' has the shape {}: say which sizes to use", info.name,
                               info.shape.str());
@@ -216,9 +229,11 @@ Result<Net> Net::from_graph(Graph graph, const NetOptions& options) noexcept {
 Result<Net> Net::load(const std::string& path, const NetOptions& options) noexcept {
   return guarded([&]() -> Result<Net> {
     Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
-    SN_ASSIGN_OR_RETURN(Graph graph,
-                        load_dnn(path, builtin_layer_types(), options.verify, allocator));
-    return from_graph(std::move(graph), options);
+    SN_ASSIGN_OR_RETURN(DnnContents contents, load_dnn_contents(path, builtin_layer_types(),
+                                                                options.verify, allocator));
+    SN_ASSIGN_OR_RETURN(Net net, from_graph(std::move(contents.graph), options));
+    net.impl_->paths = std::move(contents.paths);
+    return net;
   });
 }
 
@@ -226,14 +241,35 @@ Result<Net> Net::load_memory(const void* data, std::size_t bytes,
                              const NetOptions& options) noexcept {
   return guarded([&]() -> Result<Net> {
     Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
-    SN_ASSIGN_OR_RETURN(Graph graph, load_dnn_memory(data, bytes, nullptr, builtin_layer_types(),
-                                                     options.verify, allocator));
-    return from_graph(std::move(graph), options);
+    SN_ASSIGN_OR_RETURN(DnnContents contents,
+                        load_dnn_contents_memory(data, bytes, nullptr, builtin_layer_types(),
+                                                 options.verify, allocator));
+    SN_ASSIGN_OR_RETURN(Net net, from_graph(std::move(contents.graph), options));
+    net.impl_->paths = std::move(contents.paths);
+    return net;
   });
 }
 
 Status Net::save(const std::string& path) const noexcept {
-  return guarded([&] { return save_dnn(*impl_->graph, path); });
+  return guarded([&] {
+    std::vector<RoutinePath> paths;
+    std::shared_ptr<const Graph> graph;
+    {
+      const std::lock_guard<std::mutex> lock(impl_->mutex);
+      paths = impl_->paths;
+      graph = impl_->graph;
+    }
+    return save_dnn(*graph, path, paths);
+  });
+}
+
+std::vector<TunedPathInfo> Net::tuned_paths() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  std::vector<TunedPathInfo> infos;
+  for (const RoutinePath& path : impl_->paths)
+    infos.push_back({path.machine, path.threads, path.shapes, path.schemas, path.time_us,
+                     path.untuned_us, path.error});
+  return infos;
 }
 
 // --- asking ------------------------------------------------------------------------------------

@@ -29,10 +29,12 @@ struct Net::Impl {
   std::size_t max_plans = 8;
   NetOptions options;  // as given; tuning makes pools of other sizes
 
-  std::mutex mutex;  // guards what follows; never held while planning
+  mutable std::mutex mutex;  // guards what follows; never held while planning
   std::list<Planned> plans;        // most recently used first
   std::vector<RoutinePath> paths;  // tuned ones, at most one per machine, threads and shapes
 
+  // Shapes that the net was tuned for; empty if it was not.
+  NamedShapes tuned_shapes() const;
   // One shape per graph input, checked against what the model says of it.
   Result<std::vector<Shape>> resolve_shapes(const NamedShapes& shapes) const;
   Result<std::shared_ptr<const Plan>> plan_for(std::span<const Shape> shapes,
