@@ -1,0 +1,173 @@
+#include "core/gemm/tile_sweep.h"
+
+#include <algorithm>
+
+#include "core/parallel.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
+  return (count + size - 1) / size;
+}
+
+}  // namespace
+
+// What a task needs at run time.
+struct TileSweep::Task {
+  std::span<const TensorView> inputs;
+  float* c;  // the whole output
+  const SweepOperands& operands;
+  const TilePostOps& ops;
+  std::int64_t matrix = 0;
+  SweepOperands::Matrix operand = {};
+};
+
+TileSweep::TileSweep(const SweepShape& shape, const SweepLimits& limits, const TileKernels& kernels)
+    : shape_(shape), kernels_(&kernels) {
+  vectors_ = pieces(stored_columns(), kernels.lanes);
+  unit_vectors_ = std::min<std::int64_t>(kernels.max_vectors, kTilePanel / kernels.lanes);
+  units_ = pieces(vectors_, unit_vectors_);
+  groups_ = std::max<std::int64_t>(pieces(units_, kernels.max_vectors / unit_vectors_), 1);
+  choose_pieces(limits);
+  choose_blocks(limits);
+}
+
+// Rows or columns? Every task reads its rows of A and its columns of B: what is larger is cut.
+void TileSweep::choose_pieces(const SweepLimits& limits) {
+  const std::int64_t depth = std::max<std::int64_t>(shape_.depth(), 1);
+  const std::int64_t b_bytes = depth * shape_.columns * 4;
+  const std::int64_t operations = shape_.rows * shape_.columns * depth;
+  const std::int64_t wanted =
+      std::clamp<std::int64_t>(pieces(operations, limits.task_operations), 1, 512);
+  const std::int64_t most_rows = std::max<std::int64_t>(shape_.rows / kernels_->max_rows[0], 1);
+  group_pieces_ = 1;
+  if (b_bytes > limits.cache_bytes)
+    group_pieces_ = std::min({groups_, wanted, pieces(b_bytes, limits.cache_bytes)});
+  row_pieces_ = std::min(most_rows, pieces(wanted, group_pieces_));
+  group_pieces_ = std::min(groups_, pieces(wanted, row_pieces_));
+}
+
+void TileSweep::choose_blocks(const SweepLimits& limits) {
+  const std::int64_t length = std::max<std::int64_t>(shape_.length, 1);
+  const std::int64_t group_bytes = kernels_->max_vectors * kernels_->lanes * 4;
+  const std::int64_t deepest = std::max<std::int64_t>(limits.cache_bytes / group_bytes, 64);
+  block_groups_ = std::max<std::int64_t>(deepest / std::max<std::int64_t>(shape_.depth(), 1), 1);
+  block_segments_ = std::min(kSweepSegments, shape_.segments);
+  segment_parts_ = 1;
+  if (shape_.depth() > deepest) {
+    block_segments_ = std::clamp<std::int64_t>(deepest / length, 1, block_segments_);
+    segment_parts_ = pieces(length, deepest);
+  }
+  depth_blocks_ = pieces(shape_.segments, block_segments_) * segment_parts_;
+}
+
+TileSweep::DepthBlock TileSweep::depth_block(std::int64_t index) const noexcept {
+  const std::int64_t segment = index / segment_parts_ * block_segments_;
+  const std::int64_t part = index % segment_parts_;
+  const std::int64_t begin = shape_.length * part / segment_parts_;
+  const std::int64_t end = shape_.length * (part + 1) / segment_parts_;
+  return {segment, std::min(block_segments_, shape_.segments - segment), begin, end - begin};
+}
+
+int TileSweep::widest_group(std::int64_t first, std::int64_t last) const noexcept {
+  std::int64_t widest = 1;
+  for (std::int64_t g = first; g < last; ++g)
+    widest = std::max(widest, vectors_before(g + 1) - vectors_before(g));
+  return static_cast<int>(widest);
+}
+
+std::int64_t TileSweep::column_offset(std::int64_t column) const noexcept {
+  if (shape_.c_block == 0) return column;
+  return column / shape_.c_block * shape_.c_block_stride + column % shape_.c_block;
+}
+
+std::int64_t TileSweep::stored_columns() const noexcept {
+  if (shape_.c_block == 0) return shape_.columns;
+  return pieces(shape_.columns, shape_.c_block) * shape_.c_block;
+}
+
+void TileSweep::run(Context& context, const SweepOperands& operands,
+                    const TilePostOps& ops) const noexcept {
+  if (shape_.rows <= 0 || shape_.columns <= 0) return;
+  const Task task{context.inputs(), context.output(0).as_mutable<float>(), operands, ops};
+  parallel_for(context.pool(), tasks(), [&](std::int64_t i) { run_task(task, i); });
+}
+
+void TileSweep::run_task(const Task& shared, std::int64_t index) const noexcept {
+  Task task = shared;
+  const std::int64_t group_piece = index % group_pieces_;
+  const std::int64_t row_piece = index / group_pieces_ % row_pieces_;
+  task.matrix = index / group_pieces_ / row_pieces_;
+  task.operand = task.operands.matrix(task.matrix);
+  const std::int64_t row = shape_.rows * row_piece / row_pieces_;
+  const std::int64_t rows = shape_.rows * (row_piece + 1) / row_pieces_ - row;
+  const std::int64_t last = groups_ * (group_piece + 1) / group_pieces_;
+  for (std::int64_t g = groups_ * group_piece / group_pieces_; g < last; g += block_groups_) {
+    const std::int64_t end = std::min(g + block_groups_, last);
+    const std::int64_t tiles = pieces(rows, kernels_->max_rows[widest_group(g, end) - 1]);
+    for (std::int64_t block = 0; block < depth_blocks_; ++block)
+      for (std::int64_t i = 0; i < tiles; ++i) {
+        const std::int64_t from = rows * i / tiles, to = rows * (i + 1) / tiles;
+        run_rows(task, row + from, static_cast<int>(to - from), block, g, end);
+      }
+  }
+}
+
+void TileSweep::run_rows(const Task& task, std::int64_t row, int rows, std::int64_t block,
+                         std::int64_t first_group, std::int64_t last_group) const noexcept {
+  const float* pointers[kTileMaxRows * kSweepSegments];
+  float scratch[kSweepScratchFloats];
+  const DepthBlock depth = depth_block(block);
+  task.operands.point({task.matrix, row, rows, depth.segment, depth.segments}, pointers, scratch);
+  const bool first = block == 0, last = block == depth_blocks_ - 1;
+  const std::int64_t first_depth = depth.segment * shape_.length + depth.offset;
+  Tile tile;
+  tile.a = pointers;
+  tile.segments = depth.segments;
+  tile.offset = depth.offset;
+  tile.length = depth.length;
+  tile.b_panel_stride = shape_.depth() * kTilePanel;
+  tile.c_row_stride = shape_.c_row_stride;
+  if (last) task.ops.set_clamp(tile);
+  const int lanes = kernels_->lanes;
+  for (std::int64_t g = first_group; g < last_group; ++g) {
+    const std::int64_t column = vectors_before(g) * lanes;
+    const std::int64_t end = vectors_before(g + 1) * lanes;
+    const auto vectors = static_cast<std::size_t>((end - column) / lanes);
+    const std::int64_t offset =
+        task.operand.c_offset + row * shape_.c_row_stride + column_offset(column);
+    tile.b = task.operand.b + column / kTilePanel * tile.b_panel_stride + first_depth * kTilePanel +
+             column % kTilePanel;
+    tile.c = task.c + offset;
+    for (std::size_t v = 0; v < vectors; ++v)
+      tile.c_offsets[v] =
+          column_offset(column + static_cast<std::int64_t>(v) * lanes) - column_offset(column);
+    tile.last_lanes = std::min<std::int64_t>(stored_columns() - end + lanes, lanes);
+    tile.bias = first && task.operand.bias != nullptr ? task.operand.bias + column : nullptr;
+    tile.addend = first ? task.ops.addend(task.inputs, offset) : tile.c;
+    kernels_->multiply[vectors - 1][rows - 1](tile);
+  }
+  if (last && !task.ops.rest().empty()) finish(task, row, rows, first_group, last_group);
+}
+
+// The other post-ops, on what is still in the cache.
+void TileSweep::finish(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
+                       std::int64_t last_group) const noexcept {
+  const std::int64_t column = vectors_before(first_group) * kernels_->lanes;
+  const std::int64_t end = std::min(vectors_before(last_group) * kernels_->lanes, stored_columns());
+  const std::int64_t begin = task.operand.c_offset + row * shape_.c_row_stride;
+  const auto apply = [&](std::int64_t offset, std::int64_t count) {
+    task.ops.rest().apply(task.inputs, task.c + offset, offset, count);
+  };
+  if (shape_.c_block == 0) {
+    const std::int64_t count = end - column;
+    if (count == shape_.c_row_stride) return apply(begin, rows * count);
+    for (int r = 0; r < rows; ++r) apply(begin + r * shape_.c_row_stride + column, count);
+  } else {
+    for (std::int64_t j = column; j < end; j += shape_.c_block)
+      apply(begin + column_offset(j), rows * shape_.c_block);
+  }
+}
+
+}  // namespace softneuro

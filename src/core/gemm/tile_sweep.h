@@ -1,0 +1,104 @@
+// C[rows, columns] = A · B for one or several independent products, cut into tasks and, within a
+// task, blocked for the cache: what dense and convolution routines have in common. Where the rows
+// of A lie is the caller's matter (SweepOperands).
+#pragma once
+
+#include <cstdint>
+
+#include "core/gemm/tile_post_ops.h"
+
+namespace softneuro {
+
+// Sizes of the products. All of them are alike.
+struct SweepShape {
+  std::int64_t matrices = 1;
+  std::int64_t rows = 0, columns = 0;
+  // A row of A is that many runs of `length` floats.
+  std::int64_t segments = 1, length = 0;
+  // C's element (r, j) lies r·c_row_stride + j / c_block · c_block_stride + j % c_block floats
+  // behind the matrix's first. c_block = 0: columns lie side by side.
+  std::int64_t c_row_stride = 0;
+  std::int64_t c_block = 0, c_block_stride = 0;
+
+  std::int64_t depth() const noexcept { return segments * length; }
+};
+
+// How the work is cut; the values that a profiler may try.
+struct SweepLimits {
+  std::int64_t cache_bytes = 512 * 1024;       // of B that a task works on at a time
+  std::int64_t task_operations = 1024 * 1024;  // multiply-adds of a task, about
+};
+
+// Rows of A for one block of the sum.
+struct SweepRows {
+  std::int64_t matrix = 0, row = 0;
+  int rows = 0;
+  std::int64_t segment = 0, segments = 0;
+};
+
+inline constexpr std::int64_t kSweepSegments = 64;         // the most in SweepRows
+inline constexpr std::int64_t kSweepScratchFloats = 8192;  // for point()
+
+class SweepOperands {
+ public:
+  struct Matrix {
+    const float* b = nullptr;  // packed: panel after panel, depth · kTilePanel floats each
+    const float* bias = nullptr;
+    std::int64_t c_offset = 0;  // of its first element in the output
+  };
+  virtual Matrix matrix(std::int64_t index) const noexcept = 0;
+  // pointers[s·rows + r]: `length` floats of row `row + r`, segment `segment + s`. `scratch` may be
+  // used until the next call.
+  virtual void point(const SweepRows& rows, const float** pointers,
+                     float* scratch) const noexcept = 0;
+
+ protected:
+  ~SweepOperands() = default;
+};
+
+// Immutable. How the work is cut depends on shape, limits and instruction set only.
+class TileSweep {
+ public:
+  TileSweep() = default;
+  TileSweep(const SweepShape& shape, const SweepLimits& limits, const TileKernels& kernels);
+
+  void run(Context& context, const SweepOperands& operands, const TilePostOps& ops) const noexcept;
+  std::int64_t tasks() const noexcept { return shape_.matrices * row_pieces_ * group_pieces_; }
+
+ private:
+  struct Task;
+  // A part of the sum: of some segments, or of one.
+  struct DepthBlock {
+    std::int64_t segment, segments, offset, length;
+  };
+
+  // A group is what lies side by side in one tile: whole panels, or within one. Vectors that come
+  // before group g.
+  std::int64_t vectors_before(std::int64_t group) const noexcept {
+    return group == groups_ ? vectors_ : units_ * group / groups_ * unit_vectors_;
+  }
+  int widest_group(std::int64_t first, std::int64_t last) const noexcept;
+  std::int64_t column_offset(std::int64_t column) const noexcept;
+  // Columns that are written: blocks are written whole.
+  std::int64_t stored_columns() const noexcept;
+  DepthBlock depth_block(std::int64_t index) const noexcept;
+  void choose_pieces(const SweepLimits& limits);
+  void choose_blocks(const SweepLimits& limits);
+
+  void run_task(const Task& task, std::int64_t index) const noexcept;
+  void run_rows(const Task& task, std::int64_t row, int rows, std::int64_t block,
+                std::int64_t first_group, std::int64_t last_group) const noexcept;
+  void finish(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
+              std::int64_t last_group) const noexcept;
+
+  SweepShape shape_;
+  const TileKernels* kernels_ = nullptr;
+  std::int64_t vectors_ = 0, groups_ = 0;
+  std::int64_t units_ = 0, unit_vectors_ = 1;       // groups are made of whole units
+  std::int64_t row_pieces_ = 0, group_pieces_ = 0;  // tasks of one matrix
+  std::int64_t block_groups_ = 0;                   // groups that go together
+  // The sum is cut into blocks of block_segments_, or each segment into segment_parts_.
+  std::int64_t depth_blocks_ = 0, block_segments_ = 0, segment_parts_ = 0;
+};
+
+}  // namespace softneuro

@@ -1,0 +1,242 @@
+#include "routines/conv2/direct_conv.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/float_span.h"
+#include "core/gemm/gemm.h"
+
+namespace softneuro {
+namespace {
+
+enum Input : std::size_t { kX, kWeights, kBias };
+
+constexpr std::int64_t kDefaultCache = 512;  // KiB
+constexpr std::int64_t kDefaultTaskOps = 1 << 20;
+
+// The kernels whose vectors fit into the layout's blocks.
+const TileKernels& kernels_for(Layout layout) {
+  const TileKernels& best = tile_kernels();
+  const std::int64_t block = block_of(layout);
+  if (block == 1 || best.lanes <= block) return best;
+  return tile_kernels(Isa::avx2);  // 16 lanes: a block of 8
+}
+
+ConvGeometry weights_geometry(const Problem& problem) {
+  const Shape& w = problem.inputs[kWeights].shape;
+  ConvGeometry g;
+  g.group = problem.params.integer("group", 1);
+  g.in = w[1];
+  g.out = w[0] / g.group;
+  return g;
+}
+
+// Input channels as they are stored: of a blocked layout, whole blocks.
+std::int64_t stored_channels(std::int64_t channels, Layout layout) {
+  const std::int64_t block = block_of(layout);
+  return (channels + block - 1) / block * block;
+}
+
+// The weights of one group: [out, in, taps] → panels, where a column's sum runs over taps, then
+// channels.
+void pack_group(const float* weights, std::int64_t out, std::int64_t in, std::int64_t taps,
+                std::int64_t stored_in, float* to) noexcept {
+  for (std::int64_t first = 0; first < out; first += kTilePanel)
+    for (std::int64_t t = 0; t < taps; ++t)
+      for (std::int64_t c = 0; c < stored_in; ++c, to += kTilePanel)
+        for (std::int64_t j = 0; j < kTilePanel; ++j)
+          to[j] = c < in && first + j < out ? weights[((first + j) * in + c) * taps + t] : 0.0f;
+}
+
+class DirectConvOperands final : public SweepOperands {
+ public:
+  DirectConvOperands(const ConvRows& rows, std::int64_t groups) : rows_(rows), groups_(groups) {}
+
+  Matrix matrix(std::int64_t index) const noexcept override {
+    const std::int64_t image = index / groups_, group = index % groups_;
+    return {b + group * b_stride, bias == nullptr ? nullptr : bias + group * bias_stride,
+            image * c_image + group * c_group};
+  }
+  void point(const SweepRows& rows, const float** pointers,
+             float* scratch) const noexcept override {
+    const std::int64_t image = rows.matrix / groups_, group = rows.matrix % groups_;
+    rows_.point(rows, x + image * x_image + group * x_group, zeros, pointers, scratch);
+  }
+
+  const float* x = nullptr;
+  const float* zeros = nullptr;
+  const float* b = nullptr;
+  const float* bias = nullptr;
+  std::int64_t b_stride = 0, bias_stride = 0;  // from group to group
+  std::int64_t x_image = 0, x_group = 0, c_image = 0, c_group = 0;
+
+ private:
+  const ConvRows& rows_;
+  std::int64_t groups_;
+};
+
+class DirectConvKernel final : public Kernel {
+ public:
+  DirectConvKernel(const ConvGeometry& geometry, Layout layout, const SweepLimits& limits,
+                   const PackedWeights& packed, TileBias bias, TilePostOps post_ops)
+      : g_(geometry),
+        layout_(layout),
+        rows_(geometry, layout),
+        sweep_(shape(), limits, kernels_for(layout)),
+        packed_(packed.bytes),
+        bias_(std::move(bias)),
+        post_ops_(std::move(post_ops)) {
+    if (rows_.needs_zeros()) zeros_at_ = regions_.add(rows_.length());
+    bias_at_ = regions_.add(bias_.workspace_floats());
+  }
+
+  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
+
+  Status run(Context& context) const noexcept override {
+    float* const workspace = reinterpret_cast<float*>(context.workspace());
+    const std::int64_t inputs = g_.window.input_elements();
+    const std::int64_t outputs = g_.window.output_elements();
+    const bool blocked = block_of(layout_) > 1;
+    DirectConvOperands operands(rows_, g_.group);
+    operands.x = context.input(kX).as<float>();
+    operands.b = static_cast<const float*>(packed_.data());
+    operands.b_stride = packed_b_floats(rows_.segments() * rows_.length(), g_.out);
+    operands.bias = bias_.prepare(context, workspace + bias_at_);
+    operands.bias_stride = bias_.stride();
+    operands.x_image = stored_channels(g_.channels_in(), layout_) * inputs;
+    operands.c_image = stored_channels(g_.channels_out(), layout_) * outputs;
+    operands.x_group = blocked ? g_.in * inputs : g_.in;
+    operands.c_group = blocked ? g_.out * outputs : g_.out;
+    if (rows_.needs_zeros()) {
+      std::fill_n(workspace + zeros_at_, rows_.length(), 0.0f);
+      operands.zeros = workspace + zeros_at_;
+    }
+    sweep_.run(context, operands, post_ops_);
+    return {};
+  }
+
+ private:
+  SweepShape shape() const {
+    const std::int64_t outputs = g_.window.output_elements();
+    const std::int64_t block = block_of(layout_);
+    SweepShape shape;
+    shape.matrices = g_.batch * g_.group;
+    shape.rows = outputs;
+    shape.columns = g_.out;
+    shape.segments = rows_.segments();
+    shape.length = rows_.length();
+    shape.c_row_stride = block == 1 ? g_.channels_out() : block;
+    shape.c_block = block == 1 ? 0 : block;
+    shape.c_block_stride = outputs * block;
+    return shape;
+  }
+
+  ConvGeometry g_;
+  Layout layout_;
+  ConvRows rows_;
+  TileSweep sweep_;
+  Tensor packed_;
+  TileBias bias_;
+  TilePostOps post_ops_;
+  FloatRegions regions_;
+  std::int64_t zeros_at_ = 0, bias_at_ = 0;
+};
+
+class DirectConv final : public Routine {
+ public:
+  DirectConv(std::string_view layer_type, Layout layout)
+      : Routine(layer_type, fmt::format("cpu:float32:{}/direct", to_string(layout))),
+        layout_(layout) {}
+  int default_rank() const override { return 30; }
+
+  Applicability applicable(const Problem& problem) const override {
+    const TensorSpec& weights = problem.inputs[kWeights];
+    if (problem.inputs[kX].type != DataType::float32) return Applicability::no("only float32");
+    if (!weights.constant || weights.value.empty())
+      return Applicability::no("the weights are not constant");
+    if (!is_span_float(weights.type))
+      return Applicability::no(fmt::format("weights of {}", to_string(weights.type)));
+    if (problem.has_input(kBias) && !is_float32_or_constant(problem.inputs[kBias]))
+      return Applicability::no("a bias that is neither float32 nor constant");
+    const ConvGeometry g = weights_geometry(problem);
+    const std::int64_t block = block_of(layout_);
+    if (g.group > 1 && (g.in % block != 0 || g.out % block != 0))
+      return Applicability::no(fmt::format("groups of {} and {} channels are no whole blocks of {}",
+                                           g.in, g.out, block));
+    return Applicability::yes();
+  }
+
+  bool supports_post_ops(const Problem& problem) const override {
+    return PostOpProgram::supports(problem).ok();
+  }
+
+  RoutineParams default_params(const Problem&) const override {
+    RoutineParams params;
+    params.set("cache", kDefaultCache);
+    params.set("task_ops", kDefaultTaskOps);
+    return params;
+  }
+
+  // Values that would cut the problem alike are left out.
+  ParamSpace param_space(const Problem& problem) const override {
+    const Shape& w = problem.inputs[kWeights].shape;
+    const std::int64_t group_bytes = w.elements() / problem.params.integer("group", 1) * 4;
+    ParamAxis cache{"cache", {kDefaultCache}};
+    if (group_bytes > 128 * 1024)
+      cache.values = {std::int64_t{128}, std::int64_t{256}, kDefaultCache};
+    ParamAxis task{"task_ops", {kDefaultTaskOps}};
+    if (problem.outputs[0].shape.elements() * w.elements(1, w.rank()) > 2 * kDefaultTaskOps)
+      task.values = {kDefaultTaskOps, 8 * kDefaultTaskOps};
+    ParamSpace space;
+    space.axes = {std::move(cache), std::move(task)};
+    return space;
+  }
+
+  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
+                             Allocator& allocator) const override {
+    const TensorSpec& weights = problem.inputs[kWeights];
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, allocator));
+    const ConvGeometry g = weights_geometry(problem);
+    const std::int64_t taps = weights.shape.elements(2, weights.shape.rank());
+    const std::int64_t stored_in = stored_channels(g.in, layout_);
+    const std::int64_t group_floats = packed_b_floats(stored_in * taps, g.out);
+    const Shape bytes{g.group * group_floats * 4};
+    PackedWeights packed;
+    SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, bytes, allocator));
+    const auto* const from = static_cast<const float*>(floats.data());
+    auto* const to = static_cast<float*>(packed.bytes.mutable_data());
+    for (std::int64_t i = 0; i < g.group; ++i)
+      pack_group(from + i * g.out * g.in * taps, g.out, g.in, taps, stored_in,
+                 to + i * group_floats);
+    return packed;
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+    SN_ASSIGN_OR_RETURN(TileBias bias,
+                        TileBias::create(problem, kBias, geometry.group, geometry.out));
+    SN_ASSIGN_OR_RETURN(TilePostOps post_ops, TilePostOps::create(problem));
+    SweepLimits limits;
+    limits.cache_bytes = params.integer("cache", kDefaultCache) * 1024;
+    limits.task_operations = params.integer("task_ops", kDefaultTaskOps);
+    return std::unique_ptr<Kernel>(std::make_unique<DirectConvKernel>(
+        geometry, layout_, limits, packed, std::move(bias), std::move(post_ops)));
+  }
+
+ private:
+  static bool is_float32_or_constant(const TensorSpec& spec) {
+    return spec.type == DataType::float32 ||
+           (is_span_float(spec.type) && spec.constant && !spec.value.empty());
+  }
+
+  Layout layout_;
+};
+
+}  // namespace
+
+std::unique_ptr<Routine> make_direct_conv(std::string_view layer_type, Layout layout) {
+  return std::make_unique<DirectConv>(layer_type, layout);
+}
+
+}  // namespace softneuro

@@ -1,0 +1,57 @@
+// Convolution as a product of what each output pixel sees with the weights, without im2col: the
+// tiles' rows are pointers into the input. Serves cpu/direct of every layout.
+#pragma once
+
+#include <vector>
+
+#include "core/gemm/tile_sweep.h"
+#include "routines/conv2/geometry.h"
+
+namespace softneuro {
+
+// One run of A's rows: a position of the kernel, all of its channels that lie side by side.
+struct ConvSegment {
+  std::int64_t z = 0, y = 0, x = 0;  // from the window's first element, in input elements
+  std::int64_t offset = 0;           // the same in floats, and to the channels' block
+};
+
+// How a convolution's input is read; made once per kernel.
+class ConvRows {
+ public:
+  ConvRows() = default;
+  // `layout`: channels_last, nchw8c or nchw16c. In the blocked ones, groups must be whole blocks.
+  ConvRows(const ConvGeometry& geometry, Layout layout);
+
+  std::int64_t segments() const noexcept { return static_cast<std::int64_t>(segments_.size()); }
+  std::int64_t length() const noexcept { return length_; }
+  bool needs_zeros() const noexcept { return padded_; }
+  // What SweepOperands::point asks for. x: the image's and group's first element; zeros: length()
+  // floats, if needs_zeros().
+  void point(const SweepRows& rows, const float* x, const float* zeros, const float** pointers,
+             float* scratch) const noexcept;
+
+ private:
+  struct Origin {
+    std::int64_t z, y, x;
+    std::int64_t offset;
+  };
+  Origin origin(std::int64_t row) const noexcept;
+  bool is_inside(const Origin& at) const noexcept;
+  const float* border_pointer(const ConvSegment& segment, const Origin& at, const float* x,
+                              const float* zeros, float*& scratch) const noexcept;
+
+  Window window_;
+  std::int64_t pixel_ = 0;  // floats from one input element of a row to the next
+  std::int64_t length_ = 0;
+  bool merged_ = false;  // a segment is a whole row of the kernel
+  bool padded_ = false;
+  std::vector<ConvSegment> segments_;
+};
+
+// The routine cpu:float32:<layout>/direct of conv1, conv2 or conv3, in channels_last, nchw8c or
+// nchw16c: tiles of output pixels by output channels, summed in registers over the kernel's
+// positions and the input channels; 1x1 is a plain matrix product. Its parameters are the cache
+// that the weights of a task should fit into (KiB), and the multiply-adds of a task.
+std::unique_ptr<Routine> make_direct_conv(std::string_view layer_type, Layout layout);
+
+}  // namespace softneuro
