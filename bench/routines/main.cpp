@@ -4,8 +4,8 @@
 //   softneuro_routine_bench [--threads N] [--seconds S] [--routines TEXT] [--json] [--best]
 //                           [--net NAME]… [SHAPE]…
 //
-// SHAPE as in bench/routines/shapes.h; --routines keeps descriptors that contain TEXT; --best prints one
-// line per routine, that of its best parameters.
+// SHAPE as in bench/routines/shapes.h; --routines keeps descriptors that contain TEXT; --best
+// prints one line per routine, that of its best parameters.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,6 +77,8 @@ Result<Candidate> make_candidate(const Routine& routine, const Problem& problem,
   for (const TensorSpec& spec : problem.outputs) {
     SN_ASSIGN_OR_RETURN(c.outputs.emplace_back(), view_of_spec(spec, c.tensors));
   }
+  if (const int shared = c.kernel->in_place_input(); shared >= 0)  // as a plan would
+    c.inputs[static_cast<std::size_t>(shared)].data = c.outputs[0].data;
   const Shape bytes{static_cast<std::int64_t>(c.kernel->workspace_bytes())};
   SN_ASSIGN_OR_RETURN(c.workspace, Tensor::create(DataType::uint8, bytes));
   return c;
@@ -126,7 +128,8 @@ double microseconds_of(Candidate& c, ThreadPool& pool, int times) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count() / times;
 }
 
-// Rounds in which each candidate has its turn, until the time is over.
+// Rounds in which each candidate has its turn, until the time is over. In a turn the first run
+// fills the cache and is not counted.
 void measure(std::vector<Candidate>& candidates, ThreadPool& pool, double seconds) {
   constexpr double kTurn = 300;  // µs: well above the clock's noise
   constexpr std::size_t kLeastRounds = 7;
@@ -139,9 +142,10 @@ void measure(std::vector<Candidate>& candidates, ThreadPool& pool, double second
   double spent = 0;
   for (std::size_t round = 0; round < kLeastRounds || spent < seconds * 1e6; ++round)
     for (std::size_t i = 0; i < candidates.size(); ++i) {
+      microseconds_of(candidates[i], pool, 1);
       const double each = microseconds_of(candidates[i], pool, times[i]);
       candidates[i].microseconds.push_back(each);
-      spent += each * times[i];
+      spent += each * (times[i] + 1);
     }
   for (Candidate& c : candidates) std::sort(c.microseconds.begin(), c.microseconds.end());
 }

@@ -66,7 +66,16 @@ void add_tile_edges(ProblemSet& set) {
     exact_conv2(set, 5, 8, size, size, 3).param("pads", {1, 1, 1, 1});
   for (const std::int64_t in : {1, 2, 15, 16, 17, 33})
     exact_conv2(set, in, 18, 6, 5, 3).param("pads", {1, 1, 1, 1});
+  for (const std::int64_t out : {33, 47, 64, 65, 80, 97, 112, 130})
+    exact_conv2(set, 5, out, 3, 5, 1);
+  for (const std::int64_t in : {3, 7, 16})  // a row of the kernel at once, or each position
+    for (const std::int64_t stride : {1, 2})
+      exact_conv2(set, in, 20, 12, 11, 7)
+          .param("strides", {stride, stride})
+          .param("pads", {3, 3, 3, 3});
   // Deeper than one block of the sum.
+  exact_conv2(set, 1500, 70, 3, 5, 1);
+  exact_conv2(set, 300, 65, 4, 4, 3).param("pads", {1, 1, 1, 1});
   exact_conv2(set, 67, 9, 5, 5, 3);
   exact_conv2(set, 259, 20, 3, 3, 1);
   conv2(set, 64, 64, 14, 14, 3).param("pads", {1, 1, 1, 1});
@@ -127,6 +136,28 @@ void add_depthwise(ProblemSet& set) {
   for (const std::int64_t kernel : {1, 2, 5, 7})
     exact_conv2(set, 7, 7, 11, 12, kernel, 7)
         .param("pads", {kernel / 2, kernel / 2, kernel / 2, kernel / 2});
+  // Whole vectors of channels, with and without a rest.
+  for (const std::int64_t channels : {16, 17, 24, 40, 63, 72})
+    for (const std::int64_t kernel : {3, 5, 7, 4})
+      for (const std::int64_t stride : {1, 2})
+        exact_conv2(set, channels, channels, 7, kernel == 3 ? 17 : 11, kernel, channels)
+            .param("strides", {stride, stride})
+            .param("pads", {kernel / 2, kernel / 2, kernel / 2, kernel / 2});
+  exact_conv2(set, 20, 20, 9, 12, 3, 20).param("dilations", {2, 3}).param("pads", {2, 3, 2, 3});
+  exact_conv2(set, 130, 130, 5, 6, 3, 130).param("pads", {1, 0, 2, 1});
+  conv2(set, 24, 24, 9, 7, 3, 24, 2)
+      .constant({24})
+      .param("pads", {1, 1, 1, 1})
+      .post_op(BinaryOp::add, {2, 24, 9, 7})
+      .post_op(UnaryOp::silu, 1);
+  conv2(set, 70, 70, 9, 7, 5, 70).param("pads", {2, 2, 2, 2}).post_op(UnaryOp::relu);
+  set.add("conv1")
+      .input({2, 18, 31}, integers())
+      .constant({18, 1, 3}, integers())
+      .constant({18}, integers())
+      .param("group", 18)
+      .param("pads", {1, 1})
+      .exact();
   exact_conv2(set, 4, 12, 9, 9, 3, 4).param("pads", {0, 1, 2, 3});  // three kernels per channel
   exact_conv2(set, 3, 3, 12, 11, 3, 3).param("dilations", {2, 3}).param("pads", {2, 3, 2, 3});
   exact_conv2(set, 3, 3, 12, 40, 3, 3).param("strides", {3, 3});
@@ -152,6 +183,13 @@ void add_post_ops(ProblemSet& set) {
   base().post_op(BinaryOp::sub, {1}, true).post_op(BinaryOp::max, {5});
   conv2(set, 9, 9, 6, 5, 1, 9, 2).post_op(BinaryOp::add, y).post_op(UnaryOp::relu);
   conv2(set, 4, 9, 6, 5, 3, 1, 2).param("pads", {1, 1, 1, 1}).post_op(BinaryOp::add, {9, 1, 1});
+  conv2(set, 16, 9, 6, 5, 1, 1, 2).constant({9}).post_op(BinaryOp::add, y);
+  conv2(set, 16, 9, 6, 5, 1, 1, 2).post_op(BinaryOp::add, y).post_op(UnaryOp::clip, 1, 6);
+  conv2(set, 16, 9, 6, 5, 1, 1, 2)
+      .post_op(BinaryOp::add, y)
+      .post_op(BinaryOp::add, y)
+      .post_op(UnaryOp::hard_swish, 1.0f / 6, 0.5f);
+  conv2(set, 32, 48, 6, 5, 3, 2).param("pads", {1, 1, 1, 1}).post_op(UnaryOp::silu, 1);
   conv2(set, 6, 9, 6, 5, 1, 3, 2).post_op(BinaryOp::add, y).post_op(UnaryOp::leaky_relu, 0.1f);
 }
 

@@ -16,18 +16,31 @@ bool adds_like_output(const Problem& problem, const PostOp& op) {
          operand.shape == output.shape;
 }
 
+// Whether another input could be the same tensor as input `index`, or a view of it.
+bool may_be_another(const Problem& problem, std::uint32_t index) {
+  const TensorSpec& spec = problem.inputs[index];
+  for (std::uint32_t i = 0; i < problem.inputs.size(); ++i) {
+    const TensorSpec& other = problem.inputs[i];
+    if (i != index && !other.constant && other.present() &&
+        other.shape.elements() == spec.shape.elements())
+      return true;
+  }
+  return spec.constant;
+}
+
 bool is_clamp(const PostOp& op) {
   return op.kind == PostOp::Kind::unary && (op.unary == UnaryOp::relu || op.unary == UnaryOp::clip);
 }
 
 }  // namespace
 
-Result<TilePostOps> TilePostOps::create(const Problem& problem) {
+Result<TilePostOps> TilePostOps::create(const Problem& problem, bool takes_addend) {
   TilePostOps ops;
   Problem rest = problem;
   auto& left = rest.post_ops;
-  if (!left.empty() && adds_like_output(problem, left.front())) {
+  if (takes_addend && !left.empty() && adds_like_output(problem, left.front())) {
     ops.addend_ = static_cast<int>(left.front().input);
+    ops.in_place_ = !may_be_another(problem, left.front().input);
     left.erase(left.begin());
   }
   if (!left.empty() && is_clamp(left.front())) {

@@ -12,24 +12,27 @@ namespace softneuro {
 class TilePostOps {
  public:
   TilePostOps() = default;
+  // takes_addend = false: for kernels that have no place for it.
   // Precondition: PostOpProgram::supports(problem).
-  static Result<TilePostOps> create(const Problem& problem);
+  static Result<TilePostOps> create(const Problem& problem, bool takes_addend = true);
 
   // For the tile that begins at element `offset` of the output's memory: where the addition comes
   // from (null: there is none).
   const float* addend(std::span<const TensorView> inputs, std::int64_t offset) const noexcept {
     return addend_ < 0 ? nullptr : inputs[static_cast<std::size_t>(addend_)].as<float>() + offset;
   }
-  void set_clamp(Tile& tile) const noexcept {
-    tile.clamp = clamp_;
-    tile.low = low_;
-    tile.high = high_;
-  }
+  // The addition's input if the output may take its memory: every element is read before it is
+  // written, and no other input can be the same tensor. −1: none.
+  int in_place_input() const noexcept { return in_place_ ? addend_ : -1; }
+  bool clamps() const noexcept { return clamp_; }
+  float low() const noexcept { return low_; }
+  float high() const noexcept { return high_; }
   // What is left to do on memory.
   const PostOpProgram& rest() const noexcept { return rest_; }
 
  private:
   int addend_ = -1;  // input
+  bool in_place_ = false;
   bool clamp_ = false;
   float low_ = 0, high_ = 0;
   PostOpProgram rest_;

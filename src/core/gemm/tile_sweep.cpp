@@ -129,7 +129,9 @@ void TileSweep::run_rows(const Task& task, std::int64_t row, int rows, std::int6
   tile.length = depth.length;
   tile.b_panel_stride = shape_.depth() * kTilePanel;
   tile.c_row_stride = shape_.c_row_stride;
-  if (last) task.ops.set_clamp(tile);
+  tile.clamp = last && task.ops.clamps();
+  tile.low = task.ops.low();
+  tile.high = task.ops.high();
   const int lanes = kernels_->lanes;
   for (std::int64_t g = first_group; g < last_group; ++g) {
     const std::int64_t column = vectors_before(g) * lanes;

@@ -91,6 +91,7 @@ class DirectConvKernel final : public Kernel {
   }
 
   std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
+  int in_place_input() const noexcept override { return post_ops_.in_place_input(); }
 
   Status run(Context& context) const noexcept override {
     float* const workspace = reinterpret_cast<float*>(context.workspace());

@@ -36,6 +36,7 @@ class ConvRows {
     std::int64_t offset;
   };
   Origin origin(std::int64_t row) const noexcept;
+  void advance(Origin& at) const noexcept;
   bool is_inside(const Origin& at) const noexcept;
   const float* border_pointer(const ConvSegment& segment, const Origin& at, const float* x,
                               const float* zeros, float*& scratch) const noexcept;
@@ -45,6 +46,7 @@ class ConvRows {
   std::int64_t length_ = 0;
   bool merged_ = false;  // a segment is a whole row of the kernel
   bool padded_ = false;
+  bool contiguous_ = false;  // output pixels see input pixels one by one
   std::vector<ConvSegment> segments_;
 };
 

@@ -33,6 +33,7 @@ ConvRows::ConvRows(const ConvGeometry& g, Layout layout) : window_(g.window) {
   pixel_ = block == 1 ? g.channels_in() : block;
   length_ = merged_ ? ax.kernel * g.in : block == 1 ? g.in : block;
   padded_ = is_padded(az) || is_padded(ay) || is_padded(ax);
+  contiguous_ = window_.is_pointwise();
   const std::int64_t plane = window_.input_elements() * block;
   for (std::int64_t kz = 0; kz < az.kernel; ++kz)
     for (std::int64_t ky = 0; ky < ay.kernel; ++ky)
@@ -80,13 +81,35 @@ const float* ConvRows::border_pointer(const ConvSegment& segment, const Origin& 
   return patch;
 }
 
+// The next output pixel of the row, or the first of the next row.
+void ConvRows::advance(Origin& at) const noexcept {
+  const auto& [az, ay, ax] = window_.axes;
+  at.x += ax.stride;
+  at.offset += ax.stride * pixel_;
+  if (at.x < ax.output * ax.stride - ax.pad_begin) return;
+  at.x = -ax.pad_begin;
+  at.y += ay.stride;
+  if (at.y >= ay.output * ay.stride - ay.pad_begin) {
+    at.y = -ay.pad_begin;
+    at.z += az.stride;
+  }
+  at.offset = ((at.z * ay.input + at.y) * ax.input + at.x) * pixel_;
+}
+
 void ConvRows::point(const SweepRows& rows, const float* x, const float* zeros,
                      const float** pointers, float* scratch) const noexcept {
   const ConvSegment* const segments = segments_.data() + rows.segment;
-  for (int r = 0; r < rows.rows; ++r) {
-    const Origin at = origin(rows.row + r);
+  if (contiguous_) {
+    for (std::int64_t s = 0; s < rows.segments; ++s) {
+      const float* from = x + rows.row * pixel_ + segments[s].offset;
+      for (int r = 0; r < rows.rows; ++r, from += pixel_) *pointers++ = from;
+    }
+    return;
+  }
+  Origin at = origin(rows.row);
+  for (int r = 0; r < rows.rows; ++r, advance(at)) {
     const float** to = pointers + r;
-    if (is_inside(at)) {
+    if (!padded_ || is_inside(at)) {
       const float* const from = x + at.offset;
       for (std::int64_t s = 0; s < rows.segments; ++s, to += rows.rows)
         *to = from + segments[s].offset;
