@@ -48,8 +48,8 @@ Result<std::vector<NamedTensors>> read_samples(const std::string& folder, const 
   for (const auto& entry : fs::directory_iterator(folder, error))
     if (entry.is_directory(error)) folders.push_back(entry.path());
   if (error)
-    return Status(StatusCode::not_found, fmt::format("calibration folder '{}': {}", folder,
-                                                     error.message()));
+    return Status(StatusCode::not_found,
+                  fmt::format("calibration folder '{}': {}", folder, error.message()));
   std::sort(folders.begin(), folders.end());
   if (folders.empty()) folders.emplace_back(folder);
   std::vector<NamedTensors> samples;

@@ -149,13 +149,15 @@ Command add_tune(CLI::App& app) {
                     "a layer without a routine in the schemas is an error");
   command->add_option("--threads", arguments->threads, "threads to tune for (0: one per processor)")
       ->check(CLI::Range(0, 1024));
-  command->add_option("--plugin", arguments->plugins, "a shared library with routines (repeatable)");
+  command->add_option("--plugin", arguments->plugins,
+                      "a shared library with routines (repeatable)");
   command->add_option("--time-limit", arguments->time_limit, "seconds; 0: none")
       ->check(CLI::Range(0.0, 1e6));
   command->add_option("--calibration", arguments->calibration,
                       "folder of samples: input_J.npy or NAME.npy, or subfolders of these");
-  command->add_option("--max-error", arguments->max_error,
-                      "RMS(out - ref) / RMS(ref) against float32 on samples held back")
+  command
+      ->add_option("--max-error", arguments->max_error,
+                   "RMS(out - ref) / RMS(ref) against float32 on samples held back")
       ->check(CLI::Range(0.0, 1e6));
   command->add_option("--cache", arguments->cache,
                       "folder of the profile cache (default ~/.cache/softneuro)");

@@ -19,8 +19,8 @@ namespace softneuro {
 
 // What the progress callback hears, from the tuning thread, a few times per layer.
 struct TuneProgress {
-  const char* stage = "";      // "calibrate", "unit", "adapt", "net", "final"
-  std::size_t done = 0;        // of this stage
+  const char* stage = "";  // "calibrate", "unit", "adapt", "net", "final"
+  std::size_t done = 0;    // of this stage
   std::size_t total = 0;
   const char* layer = "";      // what is being measured; may be ""
   const char* candidate = "";  // its routine and parameters; may be ""
@@ -80,17 +80,17 @@ struct TunedLayer {
 
 struct TuneReport {
   std::vector<TunedLayer> layers;
-  double untuned_us = 0;  // median of a run with default choices, measured beside the tuned one
-  double tuned_us = 0;    // median of a run on the chosen path
-  double seconds = 0;     // of tuning
-  std::size_t measured = 0;   // measurements made
-  std::size_t from_cache = 0; // measurements that the cache spared
-  std::size_t rejected = 0;   // candidates dropped for wrong results
-  double gap = 0;             // of the path that the solver gave; 0: proven optimal
-  double error = 0;           // on the samples held back; 0: not measured
-  double agreement = 1;       // share of those samples whose largest output is at the same place
-  double qint8_share = 0;     // share of multiply-accumulates done in qint8
-  bool complete = true;       // false: the time limit came first
+  double untuned_us = 0;     // median of a run with default choices, measured beside the tuned one
+  double tuned_us = 0;       // median of a run on the chosen path
+  double seconds = 0;        // of tuning
+  std::size_t measured = 0;  // measurements made
+  std::size_t from_cache = 0;  // measurements that the cache spared
+  std::size_t rejected = 0;    // candidates dropped for wrong results
+  double gap = 0;              // of the path that the solver gave; 0: proven optimal
+  double error = 0;            // on the samples held back; 0: not measured
+  double agreement = 1;        // share of those samples whose largest output is at the same place
+  double qint8_share = 0;      // share of multiply-accumulates done in qint8
+  bool complete = true;        // false: the time limit came first
   std::string machine;
   int threads = 1;
   std::map<std::string, double> time_by_schema_us;

@@ -191,8 +191,8 @@ Status DnnDecoder::layer(const schema::Layer& source, int nesting, Layer& layer)
   return {};
 }
 
-Status DnnDecoder::params(
-    const flatbuffers::Vector<flatbuffers::Offset<schema::Param>>* source, Params& params) {
+Status DnnDecoder::params(const flatbuffers::Vector<flatbuffers::Offset<schema::Param>>* source,
+                          Params& params) {
   SN_RETURN_IF_ERROR(count(source));
   if (source == nullptr) return {};
   for (const schema::Param* row : *source) {
@@ -252,15 +252,14 @@ Result<PostOp> DnnDecoder::post_op(const schema::PostOp& source) {
 
 // --- tuned paths --------------------------------------------------------------------------------
 
-Result<std::vector<RoutinePath>> DnnDecoder::paths(const schema::File& source,
-                                                   const Graph& graph) {
+Result<std::vector<RoutinePath>> DnnDecoder::paths(const schema::File& source, const Graph& graph) {
   std::vector<RoutinePath> paths;
   SN_RETURN_IF_ERROR(count(source.paths()));
   if (source.paths() == nullptr) return paths;
   for (const schema::TunedPath* row : *source.paths()) {
     RoutinePath path;
-    SN_RETURN_IF_ERROR(this->path(*row, graph, path)
-                           .with_context(fmt::format("tuned path {}", paths.size())));
+    SN_RETURN_IF_ERROR(
+        this->path(*row, graph, path).with_context(fmt::format("tuned path {}", paths.size())));
     paths.push_back(std::move(path));
   }
   return paths;

@@ -25,7 +25,8 @@ SN_INTREE Result<Tensor> serialize_dnn(const Graph& graph,
 
 struct DnnContents {
   Graph graph;
-  std::vector<RoutinePath> paths;  // as far as they make sense; whether they apply is a plan's matter
+  std::vector<RoutinePath>
+      paths;  // as far as they make sense; whether they apply is a plan's matter
 };
 
 // Reads a file. Constants share the mapping of the file, which lives as long as any of them does;
@@ -52,9 +53,11 @@ SN_INTREE Result<Graph> load_dnn_memory(const void* data, std::size_t bytes,
                                         Verify verify = Verify::full,
                                         Allocator& allocator = default_allocator());
 
-SN_INTREE Result<DnnContents> load_dnn_contents_memory(
-    const void* data, std::size_t bytes, std::shared_ptr<const void> owner, const LayerTypes& types,
-    Verify verify = Verify::full, Allocator& allocator = default_allocator());
+SN_INTREE Result<DnnContents> load_dnn_contents_memory(const void* data, std::size_t bytes,
+                                                       std::shared_ptr<const void> owner,
+                                                       const LayerTypes& types,
+                                                       Verify verify = Verify::full,
+                                                       Allocator& allocator = default_allocator());
 
 // Whether the bytes begin like a .dnn file; says nothing about the rest.
 SN_INTREE bool looks_like_dnn(const void* data, std::size_t bytes) noexcept;

@@ -120,7 +120,8 @@ Result<std::vector<std::span<const std::byte>>> read_segments(std::span<const st
 // while it is read, so that what was verified must be a copy; weights are mere numbers and may
 // change without harm.
 Result<DnnContents> decode(std::span<const std::byte> file, std::shared_ptr<const void> owner,
-                     const LayerTypes& types, Verify verify, bool shared, Allocator& allocator) {
+                           const LayerTypes& types, Verify verify, bool shared,
+                           Allocator& allocator) {
   SN_ASSIGN_OR_RETURN(const DnnHeader header, read_header(file));
   auto graph = file.subspan(static_cast<std::size_t>(header.graph_offset),
                             static_cast<std::size_t>(header.segments_offset - header.graph_offset));

@@ -125,7 +125,8 @@ class Encoder {
       rows.push_back(
           schema::CreateSegment(builder_, segment.offset, segment.bytes.size(), segment.checksum));
     const auto rows_offset = builder_.CreateVector(rows);
-    builder_.Finish(schema::CreateFile(builder_, graph, rows_offset, paths), schema::FileIdentifier());
+    builder_.Finish(schema::CreateFile(builder_, graph, rows_offset, paths),
+                    schema::FileIdentifier());
     return std::as_bytes(std::span(builder_.GetBufferPointer(), builder_.GetSize()));
   }
 
@@ -308,8 +309,8 @@ class Encoder {
       const auto routine = builder_.CreateString(choice.routine);
       SN_ASSIGN_OR_RETURN(const auto params, this->params(choice.params));
       const auto formats_offset = builder_.CreateString(formats);
-      layers.push_back(schema::CreateTunedLayer(builder_, id, routine, params, formats_offset,
-                                                choice.time_us));
+      layers.push_back(
+          schema::CreateTunedLayer(builder_, id, routine, params, formats_offset, choice.time_us));
     }
     std::vector<Offset<schema::TunedAdapt>> adapts;
     for (const AdaptChoice& adapt : path.adapts) {
@@ -421,8 +422,7 @@ class Image {
 
 }  // namespace
 
-Status save_dnn(const Graph& graph, const std::string& path,
-                std::span<const RoutinePath> paths) {
+Status save_dnn(const Graph& graph, const std::string& path, std::span<const RoutinePath> paths) {
   return guarded([&]() -> Status {
     Image image;
     SN_RETURN_IF_ERROR(image.build(graph, paths).with_context(path));

@@ -141,8 +141,7 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
   return plan;
 }
 
-std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> shapes,
-                                                       bool& exact) {
+std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> shapes, bool& exact) {
   const std::lock_guard<std::mutex> lock(mutex);
   const RoutinePath* best = nullptr;
   int best_score = -1;
@@ -229,8 +228,8 @@ Result<Net> Net::from_graph(Graph graph, const NetOptions& options) noexcept {
 Result<Net> Net::load(const std::string& path, const NetOptions& options) noexcept {
   return guarded([&]() -> Result<Net> {
     Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
-    SN_ASSIGN_OR_RETURN(DnnContents contents, load_dnn_contents(path, builtin_layer_types(),
-                                                                options.verify, allocator));
+    SN_ASSIGN_OR_RETURN(DnnContents contents,
+                        load_dnn_contents(path, builtin_layer_types(), options.verify, allocator));
     SN_ASSIGN_OR_RETURN(Net net, from_graph(std::move(contents.graph), options));
     net.impl_->paths = std::move(contents.paths);
     return net;

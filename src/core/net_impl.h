@@ -29,7 +29,7 @@ struct Net::Impl {
   std::size_t max_plans = 8;
   NetOptions options;  // as given; tuning makes pools of other sizes
 
-  mutable std::mutex mutex;  // guards what follows; never held while planning
+  mutable std::mutex mutex;        // guards what follows; never held while planning
   std::list<Planned> plans;        // most recently used first
   std::vector<RoutinePath> paths;  // tuned ones, at most one per machine, threads and shapes
 

@@ -2,6 +2,7 @@
 // here (shape arithmetic); what depends on data becomes a dynamic step.
 #include <cstdint>
 
+#include "adapt/void_adapt.h"
 #include "core/error.h"
 #include "core/evaluate.h"
 #include "core/plan_impl.h"
@@ -191,7 +192,7 @@ class PlanBuilder {
     step.layer = &layer;
     step.inputs = layer.inputs;
     step.outputs = layer.outputs;
-    step.view = layer.type->is_view;
+    step.view = layer.type->is_view || is_void(layer, problem);
     for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
       if (layer.outputs[i] == kNoTensor) continue;
       Slot& slot = plan_->slots[layer.outputs[i]];
@@ -214,6 +215,15 @@ class PlanBuilder {
     }
     plan_->steps.push_back(std::move(step));
     return {};
+  }
+
+  // An adapt that changes no byte.
+  static bool is_void(const Layer& layer, const Problem& problem) {
+    if (layer.type->name != "adapt") return false;
+    const TensorSpec& from = problem.inputs[0];
+    const TensorSpec& to = problem.outputs[0];
+    // Both sides are the same tensor of the model, with one quantisation.
+    return is_void_adapt(from.shape, {from.type, from.layout}, {to.type, to.layout}, true);
   }
 
   const Choice* choice_of(const Layer& layer) const {

@@ -108,8 +108,9 @@ Result<const Routine*> Registry::default_choice(const Problem& problem,
                                                 std::span<const std::string> schemas) const {
   const auto allowed = [&](const RoutineDescriptor& descriptor) {
     return schemas.empty() ||
-           std::any_of(schemas.begin(), schemas.end(),
-                       [&](const std::string& pattern) { return matches_schema(descriptor, pattern); });
+           std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
+             return matches_schema(descriptor, pattern);
+           });
   };
   std::string reasons;
   const Routine* best = nullptr;
@@ -122,7 +123,8 @@ Result<const Routine*> Registry::default_choice(const Problem& problem,
       continue;
     }
     const Routine*& place = allowed(candidate.routine->descriptor()) ? best : fallback;
-    if (&place == &fallback && !matches_schema(candidate.routine->descriptor(), "cpu:float32")) continue;
+    if (&place == &fallback && !matches_schema(candidate.routine->descriptor(), "cpu:float32"))
+      continue;
     if (place == nullptr || candidate.routine->default_rank() > place->default_rank())
       place = candidate.routine;
   }

@@ -50,9 +50,8 @@ std::vector<Candidate> view_candidates(const Problem& problem,
     if (type == x.type) continue;
     if (type == DataType::qint8 && !same_quantization(x, problem.outputs[0])) continue;
     const RoutineDescriptor schema{Device::cpu, type, Layout::plain, "view"};
-    if (std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
-          return matches_schema(schema, pattern);
-        }))
+    if (std::any_of(schemas.begin(), schemas.end(),
+                    [&](const std::string& pattern) { return matches_schema(schema, pattern); }))
       add(type);
   }
   return candidates;

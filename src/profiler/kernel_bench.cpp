@@ -57,9 +57,8 @@ Result<KernelBench> KernelBench::create(NetCore& core, const Routine& routine,
   KernelBench bench;
   bench.core_ = &core;
   const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
-  SN_ASSIGN_OR_RETURN(bench.packed_,
-                      routine.pack(composes ? without_post_ops(problem) : problem, params,
-                                   core.allocator()));
+  SN_ASSIGN_OR_RETURN(bench.packed_, routine.pack(composes ? without_post_ops(problem) : problem,
+                                                  params, core.allocator()));
   SN_ASSIGN_OR_RETURN(bench.kernel_, create_kernel(routine, problem, params, bench.packed_));
   SN_ASSIGN_OR_RETURN(bench.state_, bench.kernel_->make_state());
   bench.inputs_ = std::move(inputs);
@@ -75,9 +74,9 @@ Result<KernelBench> KernelBench::create(NetCore& core, const Routine& routine,
     bench.outputs_.push_back(std::move(output));
   }
   if (const std::size_t bytes = bench.kernel_->workspace_bytes(); bytes > 0) {
-    SN_ASSIGN_OR_RETURN(bench.workspace_,
-                        Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)},
-                                       core.allocator()));
+    SN_ASSIGN_OR_RETURN(
+        bench.workspace_,
+        Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, core.allocator()));
   }
   return bench;
 }
@@ -113,9 +112,9 @@ Result<Tensor> in_format(NetCore& core, const Tensor& tensor, const Format& to,
   spec.layout = to.layout;
   problem.outputs = {spec};
   SN_ASSIGN_OR_RETURN(const Routine* routine, core.registry().default_choice(problem));
-  SN_ASSIGN_OR_RETURN(KernelBench bench,
-                      KernelBench::create(core, *routine, problem, routine->default_params(problem),
-                                          {tensor}));
+  SN_ASSIGN_OR_RETURN(
+      KernelBench bench,
+      KernelBench::create(core, *routine, problem, routine->default_params(problem), {tensor}));
   SN_RETURN_IF_ERROR(bench.run());
   return bench.outputs()[0];
 }

@@ -12,8 +12,8 @@ namespace softneuro {
 
 class KernelBench {
  public:
-  // Packs the problem's constants, makes the kernel, gives it outputs and workspace. `inputs` are in
-  // the problem's formats (empty where left out) and are shared with the caller.
+  // Packs the problem's constants, makes the kernel, gives it outputs and workspace. `inputs` are
+  // in the problem's formats (empty where left out) and are shared with the caller.
   static Result<KernelBench> create(NetCore& core, const Routine& routine, const Problem& problem,
                                     const RoutineParams& params, std::vector<Tensor> inputs);
 

@@ -9,9 +9,9 @@
 namespace softneuro {
 
 struct StepTime {
-  const Layer* layer = nullptr;    // of the plan's graph
-  TensorId source = kNoTensor;     // adapts: the tensor of the original graph
-  Format from, to;                 // adapts: formats
+  const Layer* layer = nullptr;  // of the plan's graph
+  TensorId source = kNoTensor;   // adapts: the tensor of the original graph
+  Format from, to;               // adapts: formats
   double time_us = 0;
 };
 struct NetProfile {

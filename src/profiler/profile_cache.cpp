@@ -61,8 +61,8 @@ std::string read_all(int descriptor) {
   std::string text(static_cast<std::size_t>(info.st_size), '\0');
   std::size_t got = 0;
   while (got < text.size()) {
-    const ssize_t n = ::pread(descriptor, text.data() + got, text.size() - got,
-                              static_cast<off_t>(got));
+    const ssize_t n =
+        ::pread(descriptor, text.data() + got, text.size() - got, static_cast<off_t>(got));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
     got += static_cast<std::size_t>(n);
@@ -73,7 +73,8 @@ std::string read_all(int descriptor) {
 
 // The descriptor's file is the one that the path leads to.
 bool is_still(int descriptor, const std::string& path) {
-  struct stat open_file {}, named {};
+  struct stat open_file {
+  }, named{};
   return ::fstat(descriptor, &open_file) == 0 && ::stat(path.c_str(), &named) == 0 &&
          open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
 }
@@ -106,9 +107,9 @@ std::string hex(std::uint64_t value) {
 
 ProfileCache::~ProfileCache() {
   static_cast<void>(guarded([&]() -> Status {
-    flush();
-    return {};
-  }).ok());
+                      flush();
+                      return {};
+                    }).ok());
 }
 
 std::string ProfileCache::default_folder() {
@@ -158,7 +159,8 @@ void ProfileCache::read(std::string_view text) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (row.empty()) continue;
     const std::string_view sum = take_field(row);
-    const bool intact = end != std::string_view::npos && sum == hex(checksum(row.data(), row.size()));
+    const bool intact =
+        end != std::string_view::npos && sum == hex(checksum(row.data(), row.size()));
     const std::string_view version = take_field(row);
     const std::string_view machine = take_field(row);
     const std::string_view key = take_field(row);
@@ -179,9 +181,9 @@ void ProfileCache::read(std::string_view text) {
 }
 
 std::string ProfileCache::row_of(const std::string& key, const Profile& profile) const {
-  const std::string rest =
-      fmt::format("{}\t{}\t{}\t{:.4f}\t{:.4f}\t{:.6g}\t{}{}-", kVersion, machine_, key,
-                  profile.time_us, profile.spread_us, profile.error, profile.wrong ? "w" : "", profile.hopeless ? "h" : "");
+  const std::string rest = fmt::format(
+      "{}\t{}\t{}\t{:.4f}\t{:.4f}\t{:.6g}\t{}{}-", kVersion, machine_, key, profile.time_us,
+      profile.spread_us, profile.error, profile.wrong ? "w" : "", profile.hopeless ? "h" : "");
   return hex(checksum(rest.data(), rest.size())) + '\t' + rest + '\n';
 }
 

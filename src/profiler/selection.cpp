@@ -123,7 +123,8 @@ class Mapper {
   Status add_layer(const Layer& layer, int l) {
     const LayerCandidates& entry = layers_[static_cast<std::size_t>(l)];
     dprs::Layer row;
-    for (const TensorId id : layer.inputs) row.inputs.push_back(is_variable(id) ? static_cast<int>(id) : -1);
+    for (const TensorId id : layer.inputs)
+      row.inputs.push_back(is_variable(id) ? static_cast<int>(id) : -1);
     for (const TensorId id : layer.outputs) {
       row.outputs.push_back(id == kNoTensor ? -1 : static_cast<int>(id));
       if (id == kNoTensor) continue;
@@ -236,8 +237,8 @@ Result<RoutinePath> make_path(const Graph& graph, const std::vector<LayerCandida
     const auto found = index.find(layer.id);
     const Candidate* candidate = nullptr;
     if (found != index.end())
-      candidate = &layers[found->second].candidates[static_cast<std::size_t>(
-          selection.choice[found->second])];
+      candidate = &layers[found->second]
+                       .candidates[static_cast<std::size_t>(selection.choice[found->second])];
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
       const TensorId id = layer.inputs[i];
       if (id == kNoTensor || graph.tensor(id).is_constant()) continue;

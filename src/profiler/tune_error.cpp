@@ -54,8 +54,7 @@ Result<double> Tuner::measure_error(Finalist& finalist) {
     std::vector<Tensor> outputs(errors.size());
     SN_RETURN_IF_ERROR(session.run(job_.held_back[s], outputs));
     for (std::size_t o = 0; o < outputs.size(); ++o)
-      if (is_float(outputs[o].data_type()) &&
-          outputs[o].shape() == job_.references[s][o].shape())
+      if (is_float(outputs[o].data_type()) && outputs[o].shape() == job_.references[s][o].shape())
         add_error(job_.references[s][o], outputs[o], errors[o]);
     if (!outputs.empty() && outputs[0].shape() == job_.references[s][0].shape())
       agreed += largest(outputs[0]) == largest(job_.references[s][0]);
@@ -99,8 +98,7 @@ Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked) {
 Result<Tuner::Finalist> Tuner::repair(double measured, const Finalist& worst) {
   double noise = 0;
   for (std::size_t l = 0; l < worst.selection.choice.size(); ++l) {
-    const Candidate& c =
-        layers_[l].candidates[static_cast<std::size_t>(worst.selection.choice[l])];
+    const Candidate& c = layers_[l].candidates[static_cast<std::size_t>(worst.selection.choice[l])];
     noise += rules().error(layers_[l], c);
   }
   for (int attempt = 0; attempt < kRepairs; ++attempt) {

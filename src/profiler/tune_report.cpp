@@ -32,8 +32,8 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   for (std::size_t i = 0; i < job_.shapes.size(); ++i)
     result.path.shapes.emplace(job_.graph->tensor(job_.graph->inputs[i]).name, job_.shapes[i]);
 
-  SN_ASSIGN_OR_RETURN(const auto plan, build_plan(job_.core, job_.graph, job_.shapes, chosen.path,
-                                                  nullptr));
+  SN_ASSIGN_OR_RETURN(const auto plan,
+                      build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
   SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
   const std::vector<double> times = step_times(bench, budget_);
   std::unordered_map<LayerId, std::size_t> index;
@@ -65,7 +65,8 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
                 .unit_us;
     }
     if (step.routine != nullptr)
-      report.time_by_schema_us[row.type == "adapt" ? "adapt" : step.routine->descriptor().schema()] +=
+      report
+          .time_by_schema_us[row.type == "adapt" ? "adapt" : step.routine->descriptor().schema()] +=
           row.time_us;
     report.layers.push_back(std::move(row));
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "adapt/void_adapt.h"
 #include "core/checksum.h"
 #include "core/element.h"
 #include "core/error.h"
@@ -11,15 +12,14 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kPassUs = 80'000;    // whole-net runs of one pass last about this long
+constexpr std::int64_t kPassUs = 80'000;     // whole-net runs of one pass last about this long
 constexpr std::int64_t kRaceUs = 1'200'000;  // finalists run for about this long, all together
 constexpr double kTie = 1.01;                // within this the solver's order holds
 
 int runs_for(double run_us, std::int64_t total_us, int least, int most) {
   if (run_us <= 0) return most;
-  return static_cast<int>(
-      std::clamp(static_cast<double>(total_us) / run_us, static_cast<double>(least),
-                 static_cast<double>(most)));
+  return static_cast<int>(std::clamp(static_cast<double>(total_us) / run_us,
+                                     static_cast<double>(least), static_cast<double>(most)));
 }
 
 std::vector<const TensorSpec*> specs_by_tensor(const Graph& graph,
@@ -79,6 +79,7 @@ Result<AdaptChoice> Tuner::measure_adapt(TensorId tensor, const Format& from, co
   if (spec == nullptr || !is_real(from.type) || !is_real(to.type)) return impossible;
   if ((from.type == DataType::qint8 || to.type == DataType::qint8) && !spec->quantization)
     return impossible;
+  if (is_void_adapt(spec->shape, from, to, true)) return AdaptChoice{};
   SN_ASSIGN_OR_RETURN(AdaptChoice choice, units_.profile_adapt(*spec, from, to));
   const std::string key =
       fmt::format("net|{:x}|adapt {}|{}|{}", graph_key_, tensor, from.str(), to.str());
@@ -93,8 +94,8 @@ std::string Tuner::net_key(const LayerCandidates& layer, const Candidate& candid
 std::string Tuner::path_key(const RoutinePath& path) const {
   std::vector<std::string> rows;
   for (const auto& [id, choice] : path.layers)
-    rows.push_back(fmt::format("{} {} {} {}", id, choice.routine, choice.params.str(),
-                               choice.formats.str()));
+    rows.push_back(
+        fmt::format("{} {} {} {}", id, choice.routine, choice.params.str(), choice.formats.str()));
   std::sort(rows.begin(), rows.end());
   std::string text;
   for (const std::string& row : rows) text += row + '\n';
@@ -118,7 +119,8 @@ Status Tuner::find_candidates() {
   specs_ = specs_by_tensor(*job_.graph, layers_);
   std::string homeless;
   for (const LayerCandidates& layer : layers_)
-    if (layer.fallback) homeless += (homeless.empty() ? "'" : ", '") + layer.layer.layer->name + "'";
+    if (layer.fallback)
+      homeless += (homeless.empty() ? "'" : ", '") + layer.layer.layer->name + "'";
   if (options_.strict && !homeless.empty())
     return unsupported("no routine of the allowed schemas for the layers {}", homeless);
   return {};
@@ -146,9 +148,9 @@ Status Tuner::profile_units() {
     };
     SN_RETURN_IF_ERROR(units_.profile(layer.layer.problem, layer.candidates));
     // The time is up and nothing of this layer is known: it keeps its default choice.
-    const bool known = std::any_of(
-        layer.candidates.begin(), layer.candidates.end(),
-        [](const Candidate& c) { return std::isfinite(c.unit_us) && !c.wrong; });
+    const bool known =
+        std::any_of(layer.candidates.begin(), layer.candidates.end(),
+                    [](const Candidate& c) { return std::isfinite(c.unit_us) && !c.wrong; });
     if (!known) {
       complete_ = false;
       for (Candidate& candidate : layer.candidates)
@@ -169,8 +171,8 @@ SelectionRules Tuner::rules() const {
   SelectionRules rules;
   rules.error = [](const LayerCandidates&, const Candidate& candidate) {
     // Additive noise power; float32 is the reference.
-    const bool exact = candidate.routine == nullptr ||
-                       candidate.routine->descriptor().type == DataType::float32;
+    const bool exact =
+        candidate.routine == nullptr || candidate.routine->descriptor().type == DataType::float32;
     return exact ? 0.0 : candidate.error * candidate.error;
   };
   return rules;
@@ -191,8 +193,7 @@ Status Tuner::recall_net_times() {
 // Runs the path that looks best now and learns its layers' times inside the net. False: every one
 // of them was known already.
 Result<bool> Tuner::run_pass() {
-  SN_ASSIGN_OR_RETURN(const Selections best,
-                      select_paths(*job_.graph, layers_, adapts_, rules()));
+  SN_ASSIGN_OR_RETURN(const Selections best, select_paths(*job_.graph, layers_, adapts_, rules()));
   gap_ = best.gap;
   const Selection& selection = best.paths[0];
   bool news = false;
@@ -201,8 +202,7 @@ Result<bool> Tuner::run_pass() {
     news = news || (c.routine != nullptr && c.net_us <= 0);
   }
   if (!news) return false;
-  SN_ASSIGN_OR_RETURN(const RoutinePath path,
-                      make_path(*job_.graph, layers_, adapts_, selection));
+  SN_ASSIGN_OR_RETURN(const RoutinePath path, make_path(*job_.graph, layers_, adapts_, selection));
   SN_ASSIGN_OR_RETURN(const auto plan,
                       build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
   SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
@@ -273,8 +273,8 @@ Status Tuner::add_single_type_finalists(std::vector<Finalist>& finalists) {
     SelectionRules single = rules();
     single.allowed = [type](const LayerCandidates& layer, const Candidate& candidate) {
       if (candidate.routine == nullptr || candidate.routine->descriptor().type == type) return true;
-      const bool has_type = std::any_of(
-          layer.candidates.begin(), layer.candidates.end(), [&](const Candidate& c) {
+      const bool has_type =
+          std::any_of(layer.candidates.begin(), layer.candidates.end(), [&](const Candidate& c) {
             return c.routine != nullptr && c.routine->descriptor().type == type && !c.wrong &&
                    std::isfinite(c.unit_us);
           });
@@ -319,8 +319,8 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
   double sum = 0;
   for (std::size_t f = 0; f < finalists.size(); ++f) {
     tell("final", f, finalists.size());
-    SN_ASSIGN_OR_RETURN(const auto plan, build_plan(job_.core, job_.graph, job_.shapes,
-                                                    finalists[f].path, nullptr));
+    SN_ASSIGN_OR_RETURN(const auto plan,
+                        build_plan(job_.core, job_.graph, job_.shapes, finalists[f].path, nullptr));
     SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
     SN_RETURN_IF_ERROR(bench.run().status());
     SN_ASSIGN_OR_RETURN(const double us, bench.run());
@@ -352,11 +352,12 @@ Result<TuneResult> Tuner::run() {
   SN_ASSIGN_OR_RETURN(std::vector<Finalist> finalists, find_finalists());
   SN_RETURN_IF_ERROR(race(finalists));
   const double untuned_us = finalists.back().time_us;
-  // Stable: what the noise cannot tell apart stays in the solver's order, so that plans do not flap.
+  // Stable: what the noise cannot tell apart stays in the solver's order, so that plans do not
+  // flap.
   const double best =
-      std::min_element(finalists.begin(), finalists.end(), [](const Finalist& a, const Finalist& b) {
-        return a.time_us < b.time_us;
-      })->time_us;
+      std::min_element(finalists.begin(), finalists.end(),
+                       [](const Finalist& a, const Finalist& b) { return a.time_us < b.time_us; })
+          ->time_us;
   std::stable_sort(finalists.begin(), finalists.end(), [&](const Finalist& a, const Finalist& b) {
     return std::max(a.time_us, kTie * best) < std::max(b.time_us, kTie * best);
   });

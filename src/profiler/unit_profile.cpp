@@ -75,9 +75,9 @@ Status UnitProfiler::prepare_reference(const Problem& model) {
   const std::string float32 = "cpu:float32";
   SN_ASSIGN_OR_RETURN(const Routine* routine,
                       core_.registry().default_choice(model, {&float32, 1}));
-  SN_ASSIGN_OR_RETURN(KernelBench bench,
-                      KernelBench::create(core_, *routine, model, routine->default_params(model),
-                                          inputs_));
+  SN_ASSIGN_OR_RETURN(
+      KernelBench bench,
+      KernelBench::create(core_, *routine, model, routine->default_params(model), inputs_));
   SN_RETURN_IF_ERROR(bench.run());
   reference_ = bench.outputs();
   return {};
@@ -112,8 +112,7 @@ Result<double> UnitProfiler::error_of(const Problem& model, const Candidate& can
     const Tensor& expected = reference_[o];
     if (expected.empty() || expected.elements() == 0) continue;
     SN_ASSIGN_OR_RETURN(const Tensor actual,
-                        in_format(core_, bench.outputs()[o],
-                                  {expected.data_type(), Layout::plain},
+                        in_format(core_, bench.outputs()[o], {expected.data_type(), Layout::plain},
                                   model.outputs[o].quantization));
     if (is_real(expected.data_type())) {
       const double error = relative_rms(expected, actual);
@@ -141,9 +140,8 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
                                                 model.inputs[i].quantization));
     inputs.push_back(std::move(input));
   }
-  SN_ASSIGN_OR_RETURN(KernelBench bench,
-                      KernelBench::create(core_, *candidate.routine, problem, candidate.params,
-                                          std::move(inputs)));
+  SN_ASSIGN_OR_RETURN(KernelBench bench, KernelBench::create(core_, *candidate.routine, problem,
+                                                             candidate.params, std::move(inputs)));
   SN_RETURN_IF_ERROR(bench.run());
   ++counts_.measured;
   SN_ASSIGN_OR_RETURN(candidate.error, error_of(model, candidate, bench));
@@ -151,9 +149,10 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
   if (candidate.wrong) {
     ++counts_.rejected;
     if (warn)
-      warn(fmt::format("layer '{}': {} is dropped: its results differ from the reference by {:.2g} "
-                       "(RMS, relative)",
-                       model.layer_name, candidate.str(), candidate.error));
+      warn(
+          fmt::format("layer '{}': {} is dropped: its results differ from the reference by {:.2g} "
+                      "(RMS, relative)",
+                      model.layer_name, candidate.str(), candidate.error));
     keep(candidate, 0);
     return {};
   }
@@ -281,8 +280,8 @@ Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const 
         SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, random_inputs(source, core_.allocator()));
         SN_ASSIGN_OR_RETURN(input, in_format(core_, inputs[0], from, tensor.quantization));
       }
-      SN_ASSIGN_OR_RETURN(KernelBench bench, KernelBench::create(core_, *routine, problem,
-                                                                 candidate.params, {input}));
+      SN_ASSIGN_OR_RETURN(KernelBench bench,
+                          KernelBench::create(core_, *routine, problem, candidate.params, {input}));
       SN_RETURN_IF_ERROR(bench.run());
       ++counts_.measured;
       Samples samples;

@@ -43,8 +43,7 @@ class UnitProfiler {
 
   // The fastest adapt between two formats of a tensor: routine, parameters, time. Kept per
   // (shape, formats, quantisation).
-  Result<AdaptChoice> profile_adapt(const TensorSpec& tensor, const Format& from,
-                                    const Format& to);
+  Result<AdaptChoice> profile_adapt(const TensorSpec& tensor, const Format& from, const Format& to);
 
   const UnitCounts& counts() const { return counts_; }
 

@@ -1,0 +1,145 @@
+// Plans on given paths: any path computes what the net means; what does not apply is replaced.
+#include "core/path.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "adapt/insert_adapts.h"
+#include "core/net_impl.h"
+#include "profiler/candidates.h"
+#include "small_net.h"
+
+using namespace softneuro;
+using namespace softneuro::test;
+
+namespace {
+
+struct Fixture {
+  std::shared_ptr<NetCore> core;
+  std::shared_ptr<const Graph> graph;
+  std::vector<Shape> shapes;
+  std::vector<LayerCandidates> layers;
+
+  explicit Fixture(const std::vector<std::string>& schemas) {
+    Graph made = small_graph();
+    REQUIRE(made.verify(builtin_layer_types()).ok());
+    REQUIRE(made.sort().ok());
+    REQUIRE(made.infer_shapes().ok());
+    graph = std::make_shared<const Graph>(std::move(made));
+    NetOptions options;
+    options.threads = 2;
+    core = NetCore::create(options).value();
+    shapes = {Shape{1, 3, 12, 12}};
+    const NetProblems problems = problems_of(core, graph, shapes).value();
+    layers = list_candidates(core->registry(), problems, {schemas, 4}).value();
+  }
+
+  std::vector<Tensor> run(const RoutinePath& path) const {
+    std::vector<std::string> replaced;
+    const auto plan = build_plan(core, graph, shapes, path, &replaced);
+    INFO(plan.status().message());
+    REQUIRE(plan.ok());
+    CHECK(replaced.empty());
+    Session session = Session::create(*plan).value();
+    const std::vector<Tensor> inputs = {random_image(1)};
+    std::vector<Tensor> outputs(2);
+    const Status status = session.run(inputs, outputs);
+    INFO(status.message());
+    REQUIRE(status.ok());
+    for (Tensor& output : outputs) output = output.clone().value();
+    return outputs;
+  }
+};
+
+double relative_error(const Tensor& expected, const Tensor& actual) {
+  REQUIRE(expected.shape() == actual.shape());
+  double square = 0, difference = 0;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    const double e = expected.values<float>()[static_cast<std::size_t>(i)];
+    const double a = actual.values<float>()[static_cast<std::size_t>(i)];
+    square += e * e;
+    difference += (a - e) * (a - e);
+  }
+  return std::sqrt(difference / square);
+}
+
+}  // namespace
+
+TEST_CASE("path: whatever routines and formats are mixed, the net computes the same") {
+  const Fixture fixture({"cpu:float32", "cpu:float16"});
+  const std::vector<Tensor> expected = fixture.run({});
+  std::mt19937 random(3);
+  std::size_t adapted = 0;
+  for (int round = 0; round < 60; ++round) {
+    RoutinePath path;
+    std::string text;
+    for (const LayerCandidates& layer : fixture.layers) {
+      const Candidate& c = layer.candidates[random() % layer.candidates.size()];
+      path.layers.emplace(layer.layer.layer->id, c.choice());
+      text += layer.layer.layer->name + ": " + c.str() + ' ' + c.formats.str() + '\n';
+    }
+    INFO(text);
+    adapted += insert_adapts(*fixture.graph, path).value().graph->layers().size() -
+               fixture.graph->layers().size();
+    const std::vector<Tensor> outputs = fixture.run(path);
+    CHECK(relative_error(expected[0], outputs[0]) < 5e-3);
+    CHECK(relative_error(expected[1], outputs[1]) < 5e-3);
+  }
+  CHECK(adapted > 60);  // or the test would say nothing about adapts
+}
+
+TEST_CASE("path: an adapt is shared by consumers that want the same, and comes in one step") {
+  const Fixture fixture({"cpu:float32"});
+  RoutinePath path;
+  const auto choose = [&](const std::string& name, Layout layout) {
+    for (const LayerCandidates& layer : fixture.layers) {
+      if (layer.layer.layer->name != name) continue;
+      for (const Candidate& c : layer.candidates)
+        if (c.formats.inputs[0].layout == layout) {
+          path.layers.emplace(layer.layer.layer->id, c.choice());
+          return;
+        }
+    }
+    FAIL(name << " has no candidate in that layout");
+  };
+  choose("left", Layout::channels_last);
+  choose("deep", Layout::channels_last);
+  const AdaptedGraph adapted = insert_adapts(*fixture.graph, path).value();
+  std::size_t adapts = 0;
+  for (const Layer& layer : adapted.graph->layers()) adapts += layer.type->name == "adapt";
+  // stem → nhwc for left; left → plain for sum; pool → nhwc for deep; deep → plain for skip.
+  CHECK(adapts == 4);
+  for (std::size_t o = 0; o < adapted.graph->outputs.size(); ++o)
+    CHECK(adapted.graph->tensor(adapted.graph->outputs[o]).name ==
+          fixture.graph->tensor(fixture.graph->outputs[o]).name);
+  CHECK(adapted.graph->verify(builtin_layer_types()).ok());
+}
+
+TEST_CASE("path: a choice that does not apply here is replaced and told") {
+  const Fixture fixture({"cpu:float32"});
+  RoutinePath path;
+  for (const LayerCandidates& layer : fixture.layers) {
+    Choice choice = layer.candidates[0].choice();
+    if (layer.layer.layer->name == "left") choice.routine = "cpu:float32:nhwc/of_another_library";
+    if (layer.layer.layer->name == "right") choice.params.set("no_such_parameter", std::int64_t{3});
+    if (layer.layer.layer->name == "pool") choice.formats.inputs[0].type = DataType::float64;
+    path.layers.emplace(layer.layer.layer->id, std::move(choice));
+  }
+  path.layers.emplace(LayerId{4711}, Choice{});
+  std::vector<std::string> replaced;
+  const auto plan = build_plan(fixture.core, fixture.graph, fixture.shapes, path, &replaced);
+  INFO(plan.status().message());
+  REQUIRE(plan.ok());
+  CHECK(replaced.size() == 3);
+}
+
+TEST_CASE("path: formats and tuples are read back as written") {
+  for (const char* text : {"float32", "float16:nhwc", "qint8:nchw16c", "int64", "-"})
+    CHECK(Format::parse(text).value().str() == text);
+  for (const char* text : {"", "float31", "float32:", "float32:nhwcc", "nhwc"})
+    CHECK_FALSE(Format::parse(text).ok());
+  const FormatTuple tuple = FormatTuple::parse("float32:nhwc,-,int64 -> qint8:nhwc").value();
+  CHECK(tuple.inputs.size() == 3);
+  CHECK(tuple.str() == "float32:nhwc,-,int64 -> qint8:nhwc");
+  CHECK_FALSE(FormatTuple::parse("float32").ok());
+}

@@ -1,0 +1,210 @@
+// Net::tune from end to end on a small net: results, reports, files, limits, cancelling.
+#include "softneuro/tune.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "small_net.h"
+#include "support/temporary_folder.h"
+
+using namespace softneuro;
+using namespace softneuro::test;
+
+namespace {
+
+Net small_net(int threads = 1) {
+  NetOptions options;
+  options.threads = threads;
+  return Net::from_graph(small_graph(), options).value();
+}
+
+TuneOptions quick(const TemporaryFolder& folder) {
+  TuneOptions options;
+  options.cache = folder.path().string();
+  return options;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+double difference(const NamedTensors& a, const NamedTensors& b) {
+  double worst = 0;
+  for (const auto& [name, x] : a) {
+    const Tensor& y = b.at(name);
+    for (std::size_t i = 0; i < x.values<float>().size(); ++i)
+      worst = std::max(worst,
+                       std::fabs(static_cast<double>(x.values<float>()[i] - y.values<float>()[i])));
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("tune: the tuned net computes the same, and says what runs where") {
+  const TemporaryFolder folder;
+  Net net = small_net();
+  const NamedTensors before = net.run({{"image", random_image(5)}}).value();
+  const auto report = net.tune(quick(folder));
+  INFO(report.status().message());
+  REQUIRE(report.ok());
+  CHECK(difference(before, net.run({{"image", random_image(5)}}).value()) < 1e-3);
+  CHECK(report->measured > 20);
+  CHECK(report->complete);
+  CHECK(report->gap == 0);
+  CHECK(report->tuned_us > 0);
+  CHECK(report->untuned_us > 0);
+  CHECK(report->layers.size() >= 5);
+  for (const TunedLayer& row : report->layers) {
+    CHECK_FALSE(row.routine.empty());
+    CHECK_FALSE(row.fallback);
+  }
+  REQUIRE(net.tuned_paths().size() == 1);
+  CHECK(net.tuned_paths()[0].shapes.at("image") == Shape{1, 3, 12, 12});
+  CHECK(net.tuned_paths()[0].threads == 1);
+}
+
+TEST_CASE("tune: a second time everything comes from the cache, and the plan stays") {
+  const TemporaryFolder folder;
+  Net first = small_net(), second = small_net();
+  const TuneReport cold = first.tune(quick(folder)).value();
+  const TuneReport warm = second.tune(quick(folder)).value();
+  CHECK(cold.measured > 0);
+  CHECK(warm.measured == 0);
+  CHECK(warm.from_cache > 0);
+  CHECK(first.plan().value()->describe() == second.plan().value()->describe());
+}
+
+TEST_CASE("tune: a saved net carries the path, and loads to the same plan") {
+  const TemporaryFolder folder;
+  Net net = small_net();
+  REQUIRE(net.tune(quick(folder)).ok());
+  const std::string file = folder.file("tuned.dnn");
+  REQUIRE(net.save(file).ok());
+  NetOptions options;
+  options.threads = 1;
+  const Net loaded = Net::load(file, options).value();
+  REQUIRE(loaded.tuned_paths().size() == 1);
+  CHECK(loaded.tuned_paths()[0].time_us == net.tuned_paths()[0].time_us);
+  CHECK(loaded.plan().value()->describe() == net.plan().value()->describe());
+  const NamedTensors a = net.run({{"image", random_image(2)}}).value();
+  CHECK(difference(a, loaded.run({{"image", random_image(2)}}).value()) == 0);
+  // Saved again it is the same file: nothing of the path is lost on the way.
+  REQUIRE(loaded.save(folder.file("again.dnn")).ok());
+  CHECK(read_file(file) == read_file(folder.file("again.dnn")));
+}
+
+TEST_CASE("tune: paths for several thread counts live in one net; the fitting one is taken") {
+  const TemporaryFolder folder;
+  Net net = small_net(1);
+  TuneOptions options = quick(folder);
+  REQUIRE(net.tune(options).ok());
+  options.threads = 2;
+  REQUIRE(net.tune(options).ok());
+  CHECK(net.tuned_paths().size() == 2);
+  REQUIRE(net.tune(options).ok());
+  CHECK(net.tuned_paths().size() == 2);
+  const std::string file = folder.file("tuned.dnn");
+  REQUIRE(net.save(file).ok());
+  std::vector<std::string> told;
+  NetOptions three;
+  three.threads = 3;
+  three.log = [&](LogLevel, std::string_view text) { told.emplace_back(text); };
+  const Net loaded = Net::load(file, three).value();
+  REQUIRE(loaded.prepare().ok());
+  REQUIRE(told.size() >= 1);
+  CHECK(told.back().find("nearest tuned path") != std::string::npos);
+}
+
+TEST_CASE("tune: qint8 without ranges, max_error without samples, wrong schemas are errors") {
+  const TemporaryFolder folder;
+  Net net = small_net();
+  TuneOptions options = quick(folder);
+  options.schemas = {"cpu:float32", "cpu:qint8"};
+  CHECK(net.tune(options).status().code() == StatusCode::invalid_argument);
+  CHECK(net.tune(options).status().message().find("calibration") != std::string::npos);
+  options = quick(folder);
+  options.max_error = 0.01;
+  CHECK(net.tune(options).status().code() == StatusCode::invalid_argument);
+  options = quick(folder);
+  options.schemas = {"gpu:float32"};
+  CHECK(net.tune(options).status().code() == StatusCode::invalid_argument);
+  options.schemas = {};
+  CHECK(net.tune(options).status().code() == StatusCode::invalid_argument);
+  options = quick(folder);
+  options.calibration = {{{"picture", random_image(1)}}};
+  CHECK(net.tune(options).status().message().find("'image'") != std::string::npos);
+  CHECK(net.tuned_paths().empty());
+}
+
+TEST_CASE("tune: cancelled between two measurements, the net is as before and the cache helps") {
+  const TemporaryFolder folder;
+  Net net = small_net();
+  std::atomic<bool> cancel = false;
+  TuneOptions options = quick(folder);
+  options.cancel = &cancel;
+  std::size_t heard = 0;
+  options.progress = [&](const TuneProgress&) { cancel = ++heard >= 12; };
+  const auto stopped = net.tune(options);
+  CHECK(stopped.status().code() == StatusCode::cancelled);
+  CHECK(net.tuned_paths().empty());
+  options.cancel = nullptr;
+  options.progress = nullptr;
+  const TuneReport resumed = net.tune(options).value();
+  CHECK(resumed.from_cache > 5);
+  TemporaryFolder empty;
+  Net other = small_net();
+  CHECK(resumed.measured < other.tune(quick(empty)).value().measured);
+}
+
+TEST_CASE("tune: no time at all still gives a valid plan") {
+  const TemporaryFolder folder;
+  Net net = small_net();
+  TuneOptions options = quick(folder);
+  options.time_limit = std::chrono::milliseconds(1);
+  const auto report = net.tune(options);
+  INFO(report.status().message());
+  REQUIRE(report.ok());
+  CHECK_FALSE(report->complete);
+  CHECK(net.run({{"image", random_image(5)}}).ok());
+}
+
+TEST_CASE("tune: strict refuses layers without a routine in the schemas, by name") {
+  const TemporaryFolder folder;
+  Net net = small_net();
+  TuneOptions options = quick(folder);
+  options.schemas = {"cpu:bfloat16"};
+  options.strict = true;
+  const auto report = net.tune(options);
+  CHECK(report.status().code() == StatusCode::unsupported);
+  CHECK(report.status().message().find("'left'") != std::string::npos);
+  options.strict = false;
+  std::size_t fallbacks = 0;
+  for (const TunedLayer& row : net.tune(options).value().layers) fallbacks += row.fallback;
+  CHECK(fallbacks >= 5);
+}
+
+TEST_CASE("tune: float16 is taken only if allowed, and the error limit binds it") {
+  const TemporaryFolder folder;
+  Net net = small_net();
+  TuneOptions options = quick(folder);
+  options.schemas = {"cpu:float32", "cpu:float16"};
+  for (std::uint32_t s = 0; s < 10; ++s)
+    options.calibration.push_back({{"image", random_image(s)}});
+  options.max_error = 1e-7;  // tighter than half precision can be
+  const auto report = net.tune(options);
+  INFO(report.status().message());
+  if (report.ok()) {
+    CHECK(report->error <= 1e-7);
+  } else {
+    CHECK(report.status().message().find("error") != std::string::npos);
+  }
+  options.max_error = 0.01;
+  const TuneReport loose = net.tune(options).value();
+  CHECK(loose.error <= 0.01);
+}
