@@ -1,14 +1,9 @@
 // softneuro bench: how long one run takes, and which layers take it.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "command.h"
-#include "core/plan_impl.h"
-#include "random_inputs.h"
-#include "table.h"
+#include "profile_report.h"
 
 namespace softneuro::tool {
 namespace {
@@ -16,124 +11,60 @@ namespace {
 struct BenchArguments : NetArguments {
   double seconds = 3;
   bool profile = false;
+  ProfileFiles files;
+
+  bool wants_layers() const { return profile || !files.csv.empty() || !files.chrome.empty(); }
 };
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+double mebibytes(std::size_t bytes) {
+  return static_cast<double>(bytes) / 1048576;
 }
 
-struct Measured {
-  std::vector<double> run_ms;
-  std::vector<std::vector<double>> step_us;  // per step; empty without --profile
-  std::vector<StepTrace> steps;
-};
-
-Status measure(Session& session, std::span<const Tensor> inputs, const BenchArguments& arguments,
-               Measured& measured) {
-  using Clock = std::chrono::steady_clock;
-  std::vector<Tensor> outputs(session.plan().outputs().size());
-  for (int warm_up = 0; warm_up < 2; ++warm_up)
-    if (Status status = session.run(inputs, outputs); !status.ok()) return status;
-  RunOptions options;
-  if (arguments.profile)
-    options.trace = [&](const StepTrace& trace) {
-      if (measured.step_us.size() <= trace.index) {
-        measured.step_us.emplace_back();
-        measured.steps.push_back(trace);
-      }
-      measured.step_us[trace.index].push_back(static_cast<double>(trace.end_ns - trace.begin_ns) *
-                                              1e-3);
-    };
-  const auto end = Clock::now() + std::chrono::duration<double>(arguments.seconds);
-  do {
-    const auto begin = Clock::now();
-    if (Status status = session.run(inputs, outputs, options); !status.ok()) return status;
-    measured.run_ms.push_back(
-        std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
-  } while (Clock::now() < end);
-  return {};
-}
-
-std::string output_of(const Plan& plan, std::size_t s) {
-  const Step& step = plan.impl().steps[s];
-  if (step.dynamic || step.outputs.empty() || step.outputs[0] == kNoTensor) return "?";
-  return plan.impl().slots[step.outputs[0]].shape.str();
-}
-
-void print_profile(const Plan& plan, const Measured& measured, double total_us) {
-  Table table({"layer", "type", "routine", "output", ">median µs", ">%"});
-  for (std::size_t s = 0; s < measured.steps.size(); ++s) {
-    const double us = median(measured.step_us[s]);
-    table.add({measured.steps[s].layer, measured.steps[s].layer_type, measured.steps[s].routine,
-               output_of(plan, s), fmt::format("{:.1f}", us),
-               fmt::format("{:.1f}", 100 * us / total_us)});
+void print_json(const PreparedRun& run, const RunTimes& times, const Profile* profile) {
+  const MemoryReport memory = run.net.memory_report();
+  nlohmann::json report = {
+      {"median_ms", times.median_ms()}, {"min_ms", times.min_ms()},
+      {"runs", times.ms.size()},        {"arena_bytes", run.plan->arena_bytes()},
+      {"weight_bytes", memory.weights}, {"packed_weight_bytes", memory.packed_weights}};
+  if (profile != nullptr) {
+    report["layers"] = profile_json(*profile);
+    report["layers_sum_ms"] = profile->sum_us * 1e-3;
   }
-  fmt::print("{}", table.str());
+  fmt::print("{}\n", report.dump(2));
 }
 
-nlohmann::json profile_json(const Plan& plan, const Measured& measured) {
-  nlohmann::json rows = nlohmann::json::array();
-  for (std::size_t s = 0; s < measured.steps.size(); ++s)
-    rows.push_back({{"layer", measured.steps[s].layer},
-                    {"type", measured.steps[s].layer_type},
-                    {"routine", measured.steps[s].routine},
-                    {"output", output_of(plan, s)},
-                    {"sources", plan.impl().steps[s].layer->sources},
-                    {"median_us", median(measured.step_us[s])}});
-  return rows;
-}
-
-int bench_net(const BenchArguments& arguments) {
-  auto net = open_net(arguments);
-  if (!net.ok()) return fail(net.status());
-  auto shapes = given_shapes(arguments);
-  if (!shapes.ok()) return wrong_usage(shapes.status().message());
-  auto inputs = read_inputs(arguments);
-  if (!inputs.ok()) return fail(inputs.status());
-  for (const auto& [name, tensor] : *inputs) (*shapes)[name] = tensor.shape();
-  if (const std::string missing = missing_sizes(*net, *shapes); !missing.empty())
-    return wrong_usage(missing);
-  auto plan = net->plan(*shapes);
-  if (!plan.ok()) return fail(plan.status());
-  std::vector<Tensor> ordered;
-  for (const TensorInfo& info : (*plan)->inputs()) {
-    if (const auto given = inputs->find(info.name); given != inputs->end()) {
-      ordered.push_back(given->second);
-      continue;
-    }
-    auto random = random_input(info.type, info.shape.to_shape(), ordered.size());
-    if (!random.ok()) return fail(random.status());
-    ordered.push_back(*std::move(random));
-  }
-  auto session = Session::create(*plan);
-  if (!session.ok()) return fail(session.status());
-  Measured measured;
-  if (Status status = measure(*session, ordered, arguments, measured); !status.ok())
-    return fail(status);
-
-  const double median_ms = median(measured.run_ms);
-  const double min_ms = *std::min_element(measured.run_ms.begin(), measured.run_ms.end());
-  const MemoryReport memory = net->memory_report();
-  if (arguments.json) {
-    nlohmann::json report = {
-        {"median_ms", median_ms},         {"min_ms", min_ms},
-        {"runs", measured.run_ms.size()}, {"arena_bytes", (*plan)->arena_bytes()},
-        {"weight_bytes", memory.weights}, {"packed_weight_bytes", memory.packed_weights}};
-    if (arguments.profile) report["layers"] = profile_json(**plan, measured);
-    fmt::print("{}\n", report.dump(2));
-    return kDone;
-  }
-  if (arguments.profile) print_profile(**plan, measured, median_ms * 1e3);
+void print_text(const PreparedRun& run, const RunTimes& times, const Profile* profile) {
+  if (profile != nullptr) fmt::print("{}", profile_table(*profile));
+  const MemoryReport memory = run.net.memory_report();
   fmt::print(
       "median {:.3f} ms, min {:.3f} ms, {} runs; arena {:.1f} MiB, weights {:.1f} MiB, "
       "packed {:.1f} MiB\n",
-      median_ms, min_ms, measured.run_ms.size(),
-      static_cast<double>((*plan)->arena_bytes()) / 1048576,
-      static_cast<double>(memory.weights) / 1048576,
-      static_cast<double>(memory.packed_weights) / 1048576);
+      times.median_ms(), times.min_ms(), times.ms.size(), mebibytes(run.plan->arena_bytes()),
+      mebibytes(memory.weights), mebibytes(memory.packed_weights));
+}
+
+int bench_net(const BenchArguments& arguments) {
+  std::optional<PreparedRun> run;
+  if (const int status = prepare_run(arguments, run); status != kDone) return status;
+  Profile profile;
+  RunTimes times;
+  if (arguments.wants_layers()) {
+    auto profiled = profile_layers(*run, arguments.seconds);
+    if (!profiled.ok()) return fail(profiled.status());
+    profile = *std::move(profiled);
+    times = profile.untraced;
+    if (Status status = write_profile_files(profile, arguments.path, arguments.files); !status.ok())
+      return fail(status);
+  } else {
+    auto measured = measure_runs(*run, arguments.seconds);
+    if (!measured.ok()) return fail(measured.status());
+    times = *std::move(measured);
+  }
+  const Profile* shown = arguments.profile ? &profile : nullptr;
+  if (arguments.json)
+    print_json(*run, times, shown);
+  else
+    print_text(*run, times, shown);
   return kDone;
 }
 
@@ -149,6 +80,7 @@ Command add_bench(CLI::App& app) {
   command->add_option("--seconds", arguments->seconds, "how long to measure (default 3)")
       ->check(CLI::Range(0.0, 86400.0));
   command->add_flag("--profile", arguments->profile, "time per layer as well");
+  add_profile_files(*command, arguments->files);
   return {command, [arguments] { return bench_net(*arguments); }};
 }
 

@@ -36,6 +36,7 @@ struct Command {
 Command add_import(CLI::App& app);
 Command add_run(CLI::App& app);
 Command add_bench(CLI::App& app);
+Command add_profile(CLI::App& app);
 Command add_compare(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_explain(CLI::App& app);

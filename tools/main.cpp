@@ -8,8 +8,9 @@ int main(int argc, char** argv) {
   CLI::App app("SoftNeuro: neural networks, tuned to the machine they run on");
   app.set_version_flag("--version", std::string("softneuro ") + softneuro::version());
   app.require_subcommand(1);
-  const Command commands[] = {add_import(app),  add_run(app),     add_bench(app), add_compare(app),
-                              add_inspect(app), add_explain(app), add_tune(app)};
+  const Command commands[] = {add_import(app),  add_tune(app),    add_run(app),
+                              add_bench(app),   add_profile(app), add_compare(app),
+                              add_inspect(app), add_explain(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

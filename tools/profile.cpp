@@ -1,0 +1,51 @@
+// softneuro profile: where the time of a net goes, layer by layer.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "profile_report.h"
+
+namespace softneuro::tool {
+namespace {
+
+struct ProfileArguments : NetArguments {
+  double seconds = 3;
+  ProfileFiles files;
+};
+
+int profile_net(const ProfileArguments& arguments) {
+  std::optional<PreparedRun> run;
+  if (const int status = prepare_run(arguments, run); status != kDone) return status;
+  const auto profile = profile_layers(*run, arguments.seconds);
+  if (!profile.ok()) return fail(profile.status());
+  if (Status status = write_profile_files(*profile, arguments.path, arguments.files); !status.ok())
+    return fail(status);
+  if (arguments.json)
+    fmt::print("{}\n", nlohmann::json{{"layers", profile_json(*profile)},
+                                      {"layers_sum_ms", profile->sum_us * 1e-3},
+                                      {"median_ms", profile->untraced.median_ms()},
+                                      {"min_ms", profile->untraced.min_ms()},
+                                      {"traced_median_ms", profile->traced.median_ms()},
+                                      {"runs", profile->untraced.ms.size()}}
+                           .dump(2));
+  else
+    fmt::print("{}", profile_table(*profile));
+  return kDone;
+}
+
+}  // namespace
+
+Command add_profile(CLI::App& app) {
+  auto arguments = std::make_shared<ProfileArguments>();
+  CLI::App* command = app.add_subcommand("profile", "measure the time per layer");
+  add_net_option(*command, *arguments);
+  add_shape_option(*command, *arguments);
+  add_input_option(*command, *arguments);
+  add_routine_options(*command, *arguments);
+  command->add_option("--seconds", arguments->seconds, "how long to measure (default 3)")
+      ->check(CLI::Range(0.0, 86400.0));
+  add_profile_files(*command, arguments->files);
+  return {command, [arguments] { return profile_net(*arguments); }};
+}
+
+}  // namespace softneuro::tool
