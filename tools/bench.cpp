@@ -13,7 +13,7 @@ struct BenchArguments : NetArguments {
   bool profile = false;
   ProfileFiles files;
 
-  bool wants_layers() const { return profile || !files.csv.empty() || !files.chrome.empty(); }
+  bool wants_layers() const { return profile || files.any(); }
 };
 
 double mebibytes(std::size_t bytes) {
@@ -53,7 +53,8 @@ int bench_net(const BenchArguments& arguments) {
     if (!profiled.ok()) return fail(profiled.status());
     profile = *std::move(profiled);
     times = profile.untraced;
-    if (Status status = write_profile_files(profile, arguments.path, arguments.files); !status.ok())
+    if (Status status = write_profile_files(profile, *run, arguments.path, arguments.files);
+        !status.ok())
       return fail(status);
   } else {
     auto measured = measure_runs(*run, arguments.seconds);

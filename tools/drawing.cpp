@@ -6,11 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "core/layer_type.h"
+#include "core/routine.h"
 
 extern char** environ;
 
@@ -49,41 +52,161 @@ const char* colour_of(const std::string& type) {
   return "#eeeeee";
 }
 
-std::string label_of(const Graph& graph, const Layer& layer) {
-  std::string label = layer.type->name;
-  if (layer.params.has("op")) label += std::string(" ") + std::string(layer.params.text("op"));
-  for (const PostOp& op : layer.post_ops) label += " + " + op.str();
-  label += '\n' + layer.name;
+// Hue by data type, depth by layout: what differs most to a reader differs most to the eye.
+const char* colour_of(const RoutineDescriptor& routine) {
+  const int depth = routine.layout == Layout::plain           ? 0
+                    : routine.layout == Layout::channels_last ? 1
+                                                              : 2;
+  switch (routine.type) {
+    case DataType::float32: {
+      constexpr const char* kBlues[] = {"#deebf7", "#9ecae1", "#6baed6"};
+      return kBlues[depth];
+    }
+    case DataType::float16: {
+      constexpr const char* kOranges[] = {"#feedde", "#fdbe85", "#fd8d3c"};
+      return kOranges[depth];
+    }
+    case DataType::bfloat16: {
+      constexpr const char* kPurples[] = {"#f2f0f7", "#cbc9e2", "#9e9ac8"};
+      return kPurples[depth];
+    }
+    case DataType::qint8: {
+      constexpr const char* kGreens[] = {"#e5f5e0", "#a1d99b", "#74c476"};
+      return kGreens[depth];
+    }
+    default:
+      return "#eeeeee";
+  }
+}
+
+constexpr const char* kAdaptColour = "#fff3b0";
+
+bool is_adapt(const Layer& layer) {
+  return layer.type->name == "adapt";
+}
+
+std::string time_of(double us) {
+  return us >= 1000 ? fmt::format("{:.2f} ms", us * 1e-3) : fmt::format("{:.1f} µs", us);
+}
+
+std::string weights_of(const Graph& graph, const Layer& layer) {
   std::size_t weights = 0;
   for (const TensorId id : layer.inputs)
     if (id != kNoTensor && graph.tensor(id).is_constant())
       weights += graph.tensor(id).constant.bytes();
-  if (weights > 0)
-    label += fmt::format("\n{:.1f} kB of weights", static_cast<double>(weights) * 1e-3);
+  return weights > 0 ? fmt::format("\n{:.1f} kB of weights", static_cast<double>(weights) * 1e-3)
+                     : "";
+}
+
+std::string label_of(const Graph& graph, const Layer& layer, const LayerNote* note) {
+  std::string label = layer.type->name;
+  if (layer.params.has("op")) label += std::string(" ") + std::string(layer.params.text("op"));
+  for (const PostOp& op : layer.post_ops) label += " + " + op.str();
+  if (note == nullptr || !is_adapt(layer)) label += '\n' + layer.name + weights_of(graph, layer);
+  if (note == nullptr) return label;
+  label += '\n' + note->routine;
+  if (!note->params.empty()) label += " (" + note->params + ')';
+  if (!note->description.empty()) label += '\n' + note->description;
+  if (note->us > 0) label += '\n' + time_of(note->us);
   return label;
+}
+
+// The attributes of a layer's box. `slowest`: the longest time of any layer.
+std::string look_of(const Layer& layer, const LayerNote* note, const DrawingNotes& notes,
+                    double slowest) {
+  if (notes.empty()) return fmt::format("fillcolor=\"{}\"", colour_of(layer.type->name));
+  if (note == nullptr) return "fillcolor=\"#ffffff\" color=\"#aaaaaa\" fontcolor=\"#888888\"";
+  if (is_adapt(layer))
+    return fmt::format("fillcolor=\"{}\" style=\"filled,dashed\" fontsize=8 margin=\"0.06,0.02\"",
+                       kAdaptColour);
+  const auto routine = RoutineDescriptor::parse(note->routine);
+  const double weight = slowest > 0 ? note->us / slowest : 0;
+  return fmt::format("fillcolor=\"{}\" penwidth={:.1f}",
+                     routine.ok() ? colour_of(*routine) : "#eeeeee", 1 + 4 * weight);
+}
+
+// Layers and time by schema, as a table in a node of its own.
+std::string legend(const Graph& graph, const DrawingNotes& notes) {
+  struct Row {
+    const char* colour = kAdaptColour;
+    std::size_t layers = 0;
+    double us = 0;
+  };
+  std::map<std::string, Row> rows;
+  for (const Layer& layer : graph.layers()) {
+    const auto note = notes.layers.find(layer.id);
+    if (note == notes.layers.end()) continue;
+    const auto routine = RoutineDescriptor::parse(note->second.routine);
+    Row& row = rows[is_adapt(layer) ? "adapt" : routine.ok() ? routine->schema() : "other"];
+    if (!is_adapt(layer)) row.colour = routine.ok() ? colour_of(*routine) : "#eeeeee";
+    ++row.layers;
+    row.us += note->second.us;
+  }
+  if (rows.empty()) return "";
+  std::string table = "<table border=\"0\" cellborder=\"1\" cellspacing=\"0\" cellpadding=\"4\">";
+  for (const auto& [schema, row] : rows)
+    table += fmt::format(
+        "<tr><td align=\"left\" bgcolor=\"{}\">{}</td><td align=\"right\">{} layers</td>"
+        "<td align=\"right\">{}</td></tr>",
+        row.colour, schema, row.layers, row.us > 0 ? time_of(row.us) : "");
+  return "  legend [shape=plain style=\"\" label=<" + table + "</table>>];\n";
+}
+
+double longest(const DrawingNotes& notes) {
+  double us = 0;
+  for (const auto& [layer, note] : notes.layers) us = std::max(us, note.us);
+  return us;
 }
 
 }  // namespace
 
-std::string to_dot(const Graph& graph) {
+DrawingNotes notes_of(const Plan::Impl& plan) {
+  DrawingNotes notes;
+  for (const Step& step : plan.steps) {
+    LayerNote note;
+    note.routine = step.routine_name;
+    note.params = step.params.str();
+    if (const auto choice = plan.choices.find(step.layer->id); choice != plan.choices.end())
+      note.us = choice->second.time_us;
+    notes.layers.emplace(step.layer->id, std::move(note));
+  }
+  for (TensorId id = 0; id < plan.slots.size(); ++id) {
+    const Slot& slot = plan.slots[id];
+    if (slot.home == Home::none) continue;
+    const std::string shape = slot.home == Home::dynamic ? "?" : slot.shape.str();
+    notes.tensors[id] = shape + '\n' + slot.format.str();
+  }
+  return notes;
+}
+
+std::string to_dot(const Graph& graph, const DrawingNotes& notes) {
   std::string dot =
       "digraph net {\n  node [shape=box style=\"filled,rounded\" fontname=\"Helvetica\" "
       "fontsize=10];\n  edge [fontname=\"Helvetica\" fontsize=9];\n";
+  if (!notes.title.empty())
+    dot += fmt::format("  labelloc=t; fontname=\"Helvetica\"; label={};\n", quoted(notes.title));
+  dot += legend(graph, notes);
+  const double slowest = longest(notes);
   const std::vector<std::int32_t> producers = graph.producers();
   const auto edge_from = [&](TensorId id) {
     return producers[id] >= 0 ? fmt::format("l{}", producers[id]) : fmt::format("t{}", id);
+  };
+  const auto tensor_label = [&](TensorId id) {
+    const auto noted = notes.tensors.find(id);
+    return noted == notes.tensors.end() ? graph.tensor(id).shape.str() : noted->second;
   };
   for (const TensorId id : graph.inputs)
     dot += fmt::format("  t{} [label={} shape=ellipse fillcolor=\"#ffffff\"];\n", id,
                        quoted(graph.tensor(id).name + '\n' + graph.tensor(id).shape.str()));
   for (std::size_t i = 0; i < graph.layers().size(); ++i) {
     const Layer& layer = graph.layers()[i];
-    dot += fmt::format("  l{} [label={} fillcolor=\"{}\"];\n", i, quoted(label_of(graph, layer)),
-                       colour_of(layer.type->name));
+    const auto found = notes.layers.find(layer.id);
+    const LayerNote* note = found == notes.layers.end() ? nullptr : &found->second;
+    dot += fmt::format("  l{} [label={} {}];\n", i, quoted(label_of(graph, layer, note)),
+                       look_of(layer, note, notes, slowest));
     for (const TensorId id : layer.inputs) {
       if (id == kNoTensor || graph.tensor(id).is_constant()) continue;
-      dot += fmt::format("  {} -> l{} [label={}];\n", edge_from(id), i,
-                         quoted(graph.tensor(id).shape.str()));
+      dot += fmt::format("  {} -> l{} [label={}];\n", edge_from(id), i, quoted(tensor_label(id)));
     }
   }
   for (std::size_t o = 0; o < graph.outputs.size(); ++o) {

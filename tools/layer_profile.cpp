@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
+#include <span>
 
 #include "core/format.h"
 #include "core/plan_impl.h"
@@ -26,15 +26,38 @@ std::int64_t now_ns() {
       .count();
 }
 
+// Nodes of the model; of layers that none stands for (adapt layers), those of the layer before.
+std::vector<std::string> sources_of(const Graph& graph, const Layer& layer) {
+  if (!layer.sources.empty() || layer.inputs.empty() || layer.inputs[0] == kNoTensor)
+    return layer.sources;
+  const std::int32_t before = graph.producers()[layer.inputs[0]];
+  if (before < 0) return {graph.tensor(layer.inputs[0]).name};
+  return graph.layers()[static_cast<std::size_t>(before)].sources;
+}
+
+// The format that all real tensors share which are not constant; else all of them.
+std::string short_formats(const Problem& problem) {
+  std::string common;
+  for (const auto* specs : {&problem.inputs, &problem.outputs})
+    for (const TensorSpec& spec : *specs) {
+      if (!spec.present() || spec.constant || !is_real(spec.type)) continue;
+      const std::string format = Format{spec.type, spec.layout}.str();
+      if (!common.empty() && common != format) return formats_of(problem).str();
+      common = format;
+    }
+  return common.empty() ? formats_of(problem).str() : common;
+}
+
 ProfileRow row_of(const Plan::Impl& plan, const Step& step) {
   ProfileRow row;
   row.layer = step.layer->name;
   row.type = step.layer->type->name;
   row.routine = step.routine_name;
-  row.sources = step.layer->sources;
+  row.params = step.params.str();
+  row.sources = sources_of(*plan.graph, *step.layer);
   row.output = "?";
   if (const auto problem = problem_of(plan, *step.layer); problem.ok() && !step.dynamic) {
-    row.formats = formats_of(*problem).str();
+    row.formats = short_formats(*problem);
     row.has_cost = true;
     row.cost = layer_cost(*problem);
     if (!problem->outputs.empty()) row.output = problem->outputs[0].shape.str();
@@ -88,7 +111,7 @@ void fill_timeline(Profile& profile, const TracedRun& run) {
 }  // namespace
 
 double Profile::agreement() const {
-  const double whole_us = untraced.median_ms() * 1e3;
+  const double whole_us = untraced.quiet_ms() * 1e3;
   return whole_us > 0 ? sum_us / whole_us : 0;
 }
 

@@ -15,7 +15,7 @@ struct ProfileRow {
   std::string type;     // layer type: "conv2"
   std::string routine;  // descriptor; the layer's own choice at run time where shapes are dynamic
   std::string params;   // of the routine: "tile_size=4"; empty if it has none
-  std::string formats;  // "float32:nhwc,float32 -> float32:nhwc"
+  std::string formats;  // "float32:nhwc"; "float32 -> qint8:nhwc" where tensors differ
   std::string output;   // shape of output 0: "1x64x56x56"; "?" where it depends on data
   std::vector<std::string> sources;  // nodes of the imported model that the layer stands for
   double us = 0;                     // mean over the quiet runs, see Profile
@@ -45,7 +45,7 @@ struct Profile {
   std::int64_t run_ns = 0;      // how long that run took in all
 
   double share(const ProfileRow& row) const { return sum_us > 0 ? row.us / sum_us : 0; }
-  // sum_us over the median of the untraced runs; 1: they agree.
+  // sum_us over the same mean of the untraced runs; 1: they agree.
   double agreement() const;
 };
 

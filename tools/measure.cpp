@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
+#include <span>
 
 #include "random_inputs.h"
 
@@ -54,6 +56,15 @@ double median(std::vector<double> values) {
 
 double RunTimes::min_ms() const {
   return ms.empty() ? 0 : *std::min_element(ms.begin(), ms.end());
+}
+
+double RunTimes::quiet_ms() const {
+  if (ms.empty()) return 0;
+  std::vector<double> sorted = ms;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t skipped = sorted.size() / 4;
+  const auto middle = std::span(sorted).subspan(skipped, sorted.size() - 2 * skipped);
+  return std::accumulate(middle.begin(), middle.end(), 0.0) / static_cast<double>(middle.size());
 }
 
 Result<RunTimes> measure_runs(PreparedRun& run, double seconds) {

@@ -27,6 +27,8 @@ struct RunTimes {
   std::vector<double> ms;  // one per run, in order
   double median_ms() const { return median(ms); }
   double min_ms() const;
+  // Mean of the middle half by length: unlike medians, such means of parts and wholes add up.
+  double quiet_ms() const;
 };
 
 // Runs twice unmeasured, then for `seconds`, at least once.

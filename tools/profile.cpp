@@ -18,7 +18,8 @@ int profile_net(const ProfileArguments& arguments) {
   if (const int status = prepare_run(arguments, run); status != kDone) return status;
   const auto profile = profile_layers(*run, arguments.seconds);
   if (!profile.ok()) return fail(profile.status());
-  if (Status status = write_profile_files(*profile, arguments.path, arguments.files); !status.ok())
+  if (Status status = write_profile_files(*profile, *run, arguments.path, arguments.files);
+      !status.ok())
     return fail(status);
   if (arguments.json)
     fmt::print("{}\n", nlohmann::json{{"layers", profile_json(*profile)},

@@ -79,6 +79,20 @@ std::string field(const std::string& text) {
   return out + '"';
 }
 
+// Routines and measured times for a drawing of the plan's graph.
+DrawingNotes profile_notes(const Profile& profile, const Plan::Impl& plan, const std::string& net) {
+  DrawingNotes notes = notes_of(plan);
+  notes.title = fmt::format("{}: {:.3f} ms", net, profile.untraced.median_ms());
+  for (std::size_t s = 0; s < profile.rows.size(); ++s) {
+    const ProfileRow& row = profile.rows[s];
+    LayerNote& note = notes.layers[plan.steps[s].layer->id];
+    note.us = row.us;
+    if (row.has_cost && row.cost.macs > 0)
+      note.description = fmt::format("{:.1f} GFLOP/s", row.gflops());
+  }
+  return notes;
+}
+
 nlohmann::json row_json(const Profile& profile, std::size_t step) {
   const ProfileRow& row = profile.rows[step];
   nlohmann::json out = {{"step", step},
@@ -109,7 +123,7 @@ std::string profile_table(const Profile& profile) {
       "{}\n{}\nsum of {} steps {:.3f} ms, whole runs {:.3f} ms (median, without clocks): {:.1f} "
       "%\n",
       layer_table(profile), routine_table(profile), profile.rows.size(), profile.sum_us * 1e-3,
-      profile.untraced.median_ms(), 100 * profile.agreement());
+      profile.untraced.quiet_ms(), 100 * profile.agreement());
 }
 
 std::string profile_csv(const Profile& profile) {
@@ -165,15 +179,20 @@ void add_profile_files(CLI::App& command, ProfileFiles& files) {
   command.add_option("--csv", files.csv, "write the time per layer as CSV");
   command.add_option("--chrome", files.chrome,
                      "write one run as a trace for chrome://tracing or Perfetto");
+  command.add_option("--svg", files.svg, "draw the net with routines and times (needs Graphviz)");
 }
 
-Status write_profile_files(const Profile& profile, const std::string& net,
+Status write_profile_files(const Profile& profile, const PreparedRun& run, const std::string& net,
                            const ProfileFiles& files) {
   if (!files.csv.empty())
     if (Status status = write_text(profile_csv(profile), files.csv); !status.ok()) return status;
-  if (!files.chrome.empty())
-    return write_text(chrome_trace(profile, net).dump(1) + '\n', files.chrome);
-  return {};
+  if (!files.chrome.empty()) {
+    const std::string trace = chrome_trace(profile, net).dump(1) + '\n';
+    if (Status status = write_text(trace, files.chrome); !status.ok()) return status;
+  }
+  if (files.svg.empty()) return {};
+  return write_svg(to_dot(*run.plan->impl().graph, profile_notes(profile, run.plan->impl(), net)),
+                   files.svg);
 }
 
 }  // namespace softneuro::tool

@@ -12,10 +12,13 @@ namespace softneuro::tool {
 struct ProfileFiles {
   std::string csv;
   std::string chrome;
+  std::string svg;
+
+  bool any() const { return !csv.empty() || !chrome.empty() || !svg.empty(); }
 };
 void add_profile_files(CLI::App& command, ProfileFiles& files);
 // Writes those that are asked for.
-Status write_profile_files(const Profile& profile, const std::string& net,
+Status write_profile_files(const Profile& profile, const PreparedRun& run, const std::string& net,
                            const ProfileFiles& files);
 
 // One line per step, the sums per routine, and how the rows' sum agrees with whole runs.
