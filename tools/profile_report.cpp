@@ -120,8 +120,7 @@ nlohmann::json row_json(const Profile& profile, std::size_t step) {
 
 std::string profile_table(const Profile& profile) {
   return fmt::format(
-      "{}\n{}\nsum of {} steps {:.3f} ms, whole runs {:.3f} ms (median, without clocks): {:.1f} "
-      "%\n",
+      "{}\n{}\nsum of {} steps {:.3f} ms, whole runs without clocks {:.3f} ms: {:.1f} %\n",
       layer_table(profile), routine_table(profile), profile.rows.size(), profile.sum_us * 1e-3,
       profile.untraced.quiet_ms(), 100 * profile.agreement());
 }

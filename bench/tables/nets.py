@@ -23,11 +23,12 @@ from networks import NETWORKS  # noqa: E402
 TABLE_NETS = ["vgg16", "resnet50", "mobilenet_v2", "mobilenet_v3_large"]
 ALL_NETS = [name for name in NETWORKS if name != "unet"]
 
-# What may be tuned, by column: patterns of schemas, and whether samples are needed.
+# What is tuned, by column: patterns of schemas, and whether samples are needed. Layers that have no
+# routine in a schema (a softmax in qint8) take one in float32.
 TUNINGS = {
     "float32": ("cpu:float32", False),
-    "float16": ("cpu:float16,cpu:float32", False),
-    "qint8": ("cpu:qint8,cpu:float32", True),
+    "float16": ("cpu:float16", False),
+    "qint8": ("cpu:qint8", True),
     "hybrid": ("cpu:float32,cpu:float16,cpu:qint8", True),
 }
 CALIBRATION_SAMPLES = 16
@@ -92,15 +93,14 @@ def run_tool(folders: Folders, *arguments: str) -> dict:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-        raise RuntimeError(f"{arguments[0]}: {lines[-1]}")
+        raise RuntimeError(f"softneuro {arguments[0]}: {lines[-1]}")
     return json.loads(done.stdout) if done.stdout.strip() else {}
 
 
 def can_tune(folders: Folders) -> bool:
-    done = subprocess.run(
-        [str(folders.tool), "tune", "--help"], capture_output=True, text=True, check=False
-    )
-    return done.returncode == 0
+    """Whether this build's tool has the subcommand."""
+    done = subprocess.run([str(folders.tool), "--help"], capture_output=True, text=True, check=True)
+    return any(line.split()[:1] == ["tune"] for line in done.stdout.splitlines())
 
 
 @dataclasses.dataclass

@@ -14,6 +14,13 @@ from rounds import geometric_mean
 
 OURS = "SoftNeuro"
 
+HEAD = """# Performance
+
+Measured by `bench/tables` with the networks of `bench/generator`; its README says how. All
+contestants of a row took turns in one process, so ratios carry over to other machines of the kind
+better than milliseconds do. Tables are written by the program and can be made again with it.
+"""
+
 
 def table(titles: list[str], rows: list[list[str]]) -> str:
     lines = ["| " + " | ".join(titles) + " |", "| --- " * len(titles) + "|"]
@@ -48,6 +55,15 @@ def failures(results: dict[str, dict]) -> str:
     return "\n" + "\n".join(lines) + "\n" if lines else ""
 
 
+def conditions(machine: dict, rounds: int) -> str:
+    """What was measured with and on."""
+    versions = ", ".join(f"{name} {version}" for name, version in machine["engines"].items())
+    return (
+        f"{machine['processors']} processors: {machine['processor']} ({machine['features']}). "
+        f"{rounds} rounds. Engines: {OURS} {machine['softneuro']}, {versions}.\n"
+    )
+
+
 def table_i(results: dict[str, dict], columns: list[str], threads: int) -> str:
     """Schemas side by side."""
     titles = ["net", *columns, "hybrid / best single", "untuned / hybrid"]
@@ -71,7 +87,7 @@ def table_i(results: dict[str, dict], columns: list[str], threads: int) -> str:
     )
 
 
-def table_ii(results: dict[str, dict], peers: list[str], threads: int) -> str:
+def table_ii(results: dict[str, dict], peers: list[str], threads: int, tuned: bool) -> str:
     """Engines side by side."""
     titles = ["net", OURS, *peers, *[f"{peer} / {OURS}" for peer in peers], "largest difference"]
     rows = []
@@ -99,8 +115,9 @@ def table_ii(results: dict[str, dict], peers: list[str], threads: int) -> str:
         )
     return (
         f"Median / minimum ms at {threads} thread{'s' if threads > 1 else ''}; ratios above 1: "
-        f"{OURS} is faster. The largest difference of {OURS}'s output from ONNX Runtime's is a "
-        "share of the output's range.\n\n" + text + failures(results)
+        f"{OURS} is faster. {OURS} is {'tuned with --schemas cpu:float32' if tuned else 'not tuned'}"
+        f"; the largest difference of its output from ONNX Runtime's is a share of the output's "
+        "range.\n\n" + text + failures(results)
     )
 
 
@@ -123,7 +140,7 @@ def table_iii(net: str, rows: list[dict], threads: int) -> str:
 
 def table_iv(tunings: dict[str, dict[str, dict]], threads: int) -> str:
     """Seconds of tuning, the start of the program and the import included."""
-    columns = list(next(iter(tunings.values()), {}))
+    columns = list(dict.fromkeys(column for made in tunings.values() for column in made))
     rows = []
     for net, made in tunings.items():
         cells = [
@@ -141,7 +158,7 @@ def table_iv(tunings: dict[str, dict[str, dict]], threads: int) -> str:
 def put(document: pathlib.Path, name: str, title: str, text: str) -> None:
     """Writes a section `name`; `title` is its heading when it is new."""
     begin, end = f"<!-- bench/tables: {name} -->", f"<!-- end of {name} -->"
-    old = document.read_text() if document.exists() else "# Performance\n"
+    old = document.read_text() if document.exists() else HEAD
     section = f"{begin}\n{text.rstrip()}\n{end}"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if pattern.search(old):

@@ -26,6 +26,7 @@ import engines
 import nets
 import report
 import rounds
+import softneuro_c
 
 # Beyond this share of the output's range a float32 engine computes something else.
 LARGEST_DIFFERENCE = 1e-3
@@ -159,12 +160,30 @@ class Bench:
         self.folders = nets.Folders(arguments.build, arguments.models, arguments.work)
         self.can_tune = nets.can_tune(self.folders)
         self.results: dict[str, Any] = {"machine": machine(), "rounds": arguments.rounds}
+        self.results["machine"]["softneuro"] = rounds.in_own_process(
+            library_version, self.folders.library
+        )
         if not self.can_tune:
             say("this build's tool has no `tune`: SoftNeuro is measured untuned")
+        self.put(
+            "conditions",
+            "Conditions",
+            report.conditions(self.results["machine"], arguments.rounds),
+        )
 
     def tuned(self, net: str, column: str, threads: int) -> nets.Tuned:
         say(f"{net}: tuning {column}, {threads} threads")
         return nets.tuned(self.folders, net, column, threads, self.arguments.tune_again)
+
+    def best_file(self, net: str, column: str, threads: int) -> pathlib.Path:
+        """Tuned if that can be had, else the model; what went wrong is listed."""
+        if self.can_tune:
+            try:
+                return self.tuned(net, column, threads).path
+            except RuntimeError as error:
+                say(f"{net}: measured untuned: {error}")
+                self.results.setdefault("untuned", []).append(f"{net}, {column}: {error}")
+        return self.folders.model(net)
 
     def in_rounds(self, work: Callable[..., dict], *arguments: Any) -> dict:
         try:
@@ -198,7 +217,7 @@ class Bench:
             results = every.setdefault(str(threads), {})
             for net in self.chosen(nets.ALL_NETS):
                 model = self.folders.model(net)
-                file = self.tuned(net, "float32", threads).path if self.can_tune else model
+                file = self.best_file(net, "float32", threads)
                 say(f"{net}: measuring {', '.join(peers)}, {threads} threads")
                 results[net] = self.in_rounds(
                     measure_engines, model, file, threads, self.arguments.rounds, peers
@@ -206,14 +225,12 @@ class Bench:
                 self.put(
                     f"table II, {threads}",
                     f"Table II: engines, float32, {threads} thread{'s' if threads > 1 else ''}",
-                    report.table_ii(results, peers, threads),
+                    report.table_ii(results, peers, threads, self.can_tune),
                 )
 
     def table_3(self) -> None:
         net, threads = self.arguments.table3_net, max(self.arguments.threads)
-        file = self.folders.model(net)
-        if self.can_tune:
-            file = self.tuned(net, "hybrid", threads).path
+        file = self.best_file(net, "hybrid", threads)
         rows = nets.run_tool(self.folders, "profile", str(file), "--threads", str(threads))[
             "layers"
         ]
@@ -227,12 +244,17 @@ class Bench:
         results = self.results.setdefault("tuning", {})
         for net in self.chosen(nets.TABLE_NETS):
             for column in ("float32", "hybrid"):
-                made = self.tuned(net, column, threads)
+                try:
+                    made = self.tuned(net, column, threads)
+                except RuntimeError as error:
+                    say(f"{net}: {error}")
+                    continue
                 results.setdefault(net, {})[column] = {
                     "cold_seconds": made.cold_seconds,
                     "warm_seconds": made.warm_seconds,
                 }
-        self.put("table IV", "Table IV: tuning", report.table_iv(results, threads))
+        if results:
+            self.put("table IV", "Table IV: tuning", report.table_iv(results, threads))
 
     def chosen(self, names: list[str]) -> list[str]:
         wanted = self.arguments.nets
@@ -246,15 +268,21 @@ class Bench:
             self.arguments.json.write_text(json.dumps(self.results, indent=1) + "\n")
 
 
+def library_version(library: pathlib.Path) -> str:
+    return softneuro_c.Library(library).version()
+
+
 def machine() -> dict[str, Any]:
-    model = platform.processor()
     info = pathlib.Path("/proc/cpuinfo")
+    fields: dict[str, str] = {}
     for line in info.read_text().splitlines() if info.exists() else []:
-        if line.startswith("model name"):
-            model = line.split(":", 1)[1].strip()
-            break
+        name, _, value = line.partition(":")
+        fields.setdefault(name.strip(), value.strip())
+    flags = set(fields.get("flags", "").split())
+    known = ["avx2", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_int8"]
     return {
-        "processor": model,
+        "processor": fields.get("model name", platform.processor()),
+        "features": ", ".join(flag for flag in known if flag in flags),
         "processors": len(os.sched_getaffinity(0)),
         "engines": engines.installed_peers(),
     }
