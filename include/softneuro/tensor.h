@@ -20,6 +20,9 @@ struct Quantization {
   int axis = -1;                          // −1: per tensor, else per index of this axis
   std::vector<float> scales;              // one, or shape[axis] many; each > 0
   std::vector<std::int32_t> zero_points;  // as many as scales
+  // What calibration found: the mean of the real numbers per channel (axis 1; the last axis where
+  // a dense layer reads the tensor), for the bias correction of layers with weights. May be empty.
+  std::vector<float> channel_means;
 };
 
 // The data type that maps from a C++ type; undefined for others.

@@ -155,6 +155,7 @@ Result<Quantization> DnnDecoder::quantization(const schema::Quantization& source
   result.axis = source.axis();
   SN_ASSIGN_OR_RETURN(result.scales, numbers(source.scales()));
   SN_ASSIGN_OR_RETURN(result.zero_points, numbers(source.zero_points()));
+  SN_ASSIGN_OR_RETURN(result.channel_means, numbers(source.channel_means()));
   return result;
 }
 

@@ -199,10 +199,13 @@ class Encoder {
   }
 
   Result<Offset<schema::Quantization>> quantization(const Quantization& q) {
-    SN_RETURN_IF_ERROR(room(4 * (q.scales.size() + q.zero_points.size())));
+    SN_RETURN_IF_ERROR(
+        room(4 * (q.scales.size() + q.zero_points.size() + q.channel_means.size())));
     const auto scales = builder_.CreateVector(q.scales);
     const auto zero_points = builder_.CreateVector(q.zero_points);
-    return schema::CreateQuantization(builder_, q.is_signed, q.axis, scales, zero_points);
+    VectorOffset<float> means;
+    if (!q.channel_means.empty()) means = builder_.CreateVector(q.channel_means);
+    return schema::CreateQuantization(builder_, q.is_signed, q.axis, scales, zero_points, means);
   }
 
   Result<Offset<schema::Param>> param(const Params::Entry& entry) {

@@ -124,6 +124,8 @@ Status Verifier::check_quantization(const TensorDef& def) const {
   for (const float scale : q.scales)
     if (!std::isfinite(scale) || !(scale > 0))
       return invalid_model("quantisation scale {} is not a positive number", scale);
+  for (const float mean : q.channel_means)
+    if (!std::isfinite(mean)) return invalid_model("channel mean {} is not a finite number", mean);
   const std::int32_t low = q.is_signed ? -128 : 0, high = q.is_signed ? 127 : 255;
   for (const std::int32_t zero_point : q.zero_points)
     if (zero_point < low || zero_point > high)

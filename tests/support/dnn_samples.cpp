@@ -82,6 +82,7 @@ class Generator {
       q.is_signed = maybe();
       q.scales = {0.5f};
       q.zero_points = {below(100)};
+      for (int i = below(4); i > 0; --i) q.channel_means.push_back(static_cast<float>(number()));
       def.quantization = std::move(q);
     }
     return def;

@@ -25,7 +25,7 @@ bool same(const Tensor& a, const Tensor& b) {
 bool same(const std::optional<Quantization>& a, const std::optional<Quantization>& b) {
   if (!a || !b) return a.has_value() == b.has_value();
   return a->is_signed == b->is_signed && a->axis == b->axis && a->scales == b->scales &&
-         a->zero_points == b->zero_points;
+         a->zero_points == b->zero_points && a->channel_means == b->channel_means;
 }
 
 std::string difference(const TensorDef& a, const TensorDef& b) {
