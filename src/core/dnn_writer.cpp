@@ -199,8 +199,7 @@ class Encoder {
   }
 
   Result<Offset<schema::Quantization>> quantization(const Quantization& q) {
-    SN_RETURN_IF_ERROR(
-        room(4 * (q.scales.size() + q.zero_points.size() + q.channel_means.size())));
+    SN_RETURN_IF_ERROR(room(4 * (q.scales.size() + q.zero_points.size() + q.channel_means.size())));
     const auto scales = builder_.CreateVector(q.scales);
     const auto zero_points = builder_.CreateVector(q.zero_points);
     VectorOffset<float> means;

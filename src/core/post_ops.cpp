@@ -7,12 +7,13 @@
 #include "core/error.h"
 #include "core/float_span.h"
 #include "core/pad_channels.h"
+#include "core/quantize_rows.h"
 #include "core/span_ops.h"
 
 namespace softneuro {
 namespace {
 
-// Elements of a 16-bit operand that are converted at a time.
+// Elements of an 8 or 16 bit operand that are converted at a time.
 constexpr std::int64_t kConverted = 512;
 
 // Applies one post-op to one number, in double or in int64.
@@ -46,6 +47,9 @@ Applicability PostOpProgram::supports(const Problem& problem, bool (*takes)(Data
                                to_string(operand.type));
     if (operand.layout != output.layout && !(operand.layout == Layout::plain && operand.constant))
       return Applicability::no("the operand of post-op " + op.str() + " has another layout");
+    if (operand.layout != Layout::plain && operand.shape.rank() != output.shape.rank())
+      return Applicability::no("the operand of post-op " + op.str() + " is " +
+                               to_string(operand.layout) + " of another rank");
   }
   return Applicability::yes();
 }
@@ -55,6 +59,19 @@ Applicability PostOpProgram::supports(const Problem& problem) {
 }
 Applicability PostOpProgram::supports_in_float32(const Problem& problem) {
   return supports(problem, is_span_float);
+}
+
+Applicability PostOpProgram::supports_quantized(const Problem& problem) {
+  for (const PostOp& op : problem.post_ops) {
+    if (op.kind == PostOp::Kind::unary) continue;
+    const TensorSpec& operand = problem.inputs[op.input];
+    if (operand.type == DataType::qint8 &&
+        (!operand.quantization || operand.quantization->axis >= 0 || operand.constant))
+      return Applicability::no("the operand of post-op " + op.str() +
+                               " has no quantisation per tensor");
+  }
+  return supports(problem,
+                  [](DataType type) { return type == DataType::qint8 || is_span_float(type); });
 }
 
 Result<PostOpProgram::Step> PostOpProgram::make_step(const Problem& problem, const PostOp& op) {
@@ -71,6 +88,13 @@ Result<PostOpProgram::Step> PostOpProgram::make_step(const Problem& problem, con
   if (shift < 0)
     return unsupported("post-op {}: an operand of shape {} does not broadcast to {}", op.str(),
                        operand.shape.str(), output.str());
+  if (operand.type == DataType::qint8) {
+    if (!operand.quantization || operand.quantization->axis >= 0)
+      return unsupported("post-op {}: input {} has no quantisation per tensor", op.str(), op.input);
+    step.scale = operand.quantization->scales[0];
+    step.zero_point = operand.quantization->zero_points[0];
+    step.is_signed = operand.quantization->is_signed;
+  }
   BroadcastWalk::Operand walked{operand.shape, operand.layout};
   if (operand.layout == Layout::plain && layout != Layout::plain) {
     if (!operand.constant || operand.value.empty())
@@ -93,6 +117,18 @@ Result<PostOpProgram> PostOpProgram::create(const Problem& problem) {
   }
   program.padding_ = ChannelPadding(problem.outputs[0].shape, problem.outputs[0].layout);
   return program;
+}
+
+const float* PostOpProgram::read_operand(const Step& step, const TensorView& operand,
+                                         std::int64_t offset, std::int64_t count,
+                                         float* buffer) noexcept {
+  if (operand.type != DataType::qint8)
+    return read_floats(step.padded.empty() ? operand.data : step.padded.data(), operand.type,
+                       offset, count, buffer);
+  const ScaledRow row{&step.scale, &step.zero_point, false, count};
+  quantize_rows().dequantize(step.is_signed ? DataType::int8 : DataType::uint8,
+                             operand.as<std::uint8_t>() + offset, buffer, row);
+  return buffer;
 }
 
 void PostOpProgram::apply_binary(const Step& step, std::span<const TensorView> inputs, float* data,
@@ -122,8 +158,8 @@ void PostOpProgram::apply_binary(const Step& step, std::span<const TensorView> i
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t c = 0; c < columns; c += width) {
         const std::int64_t piece = std::min(width, columns - c), at = r * columns + c;
-        const float* x = read_floats(operand, type, walk.at(0, first + at),
-                                     walk.is_row_constant(0) ? 1 : piece, buffer);
+        const float* x = read_operand(step, inputs[step.op.input], walk.at(0, first + at),
+                                      walk.is_row_constant(0) ? 1 : piece, buffer);
         combine(y + at, x, 1, piece);
       }
   });

@@ -22,6 +22,9 @@ class SN_INTREE PostOpProgram {
   // The same where output 0 and operands may also be float16 or bfloat16: the routine has float32
   // tiles, to which apply() is put before they are rounded.
   static Applicability supports_in_float32(const Problem& problem);
+  // The same for routines of qint8 schemas: output 0 is qint8 or float32, operands are qint8 per
+  // tensor (dequantised on the way) or one of the above.
+  static Applicability supports_quantized(const Problem& problem);
   // For any data types; apply() may be used if one of the above says so. out_of_memory, or
   // unsupported where operands have a layout that is neither the output's nor that of a plain
   // constant.
@@ -46,10 +49,16 @@ class SN_INTREE PostOpProgram {
     PostOp op;
     BroadcastWalk walk;  // of the operand
     Tensor padded;       // stands for a constant operand whose channels had to be padded
+    // Of a qint8 operand.
+    float scale = 0;
+    std::int32_t zero_point = 0;
+    bool is_signed = false;
   };
 
   static Applicability supports(const Problem& problem, bool (*takes)(DataType));
   static Result<Step> make_step(const Problem& problem, const PostOp& op);
+  static const float* read_operand(const Step& step, const TensorView& operand, std::int64_t offset,
+                                   std::int64_t count, float* buffer) noexcept;
   void apply_binary(const Step& step, std::span<const TensorView> inputs, float* data,
                     std::int64_t offset, std::int64_t count) const noexcept;
 

@@ -43,11 +43,21 @@ Applicability formats_fit(const Routine& routine, const Problem& problem) {
   return Applicability::yes();
 }
 
+// The generic tail works on numbers as they lie in memory, which the bytes of qint8 are not.
+bool tail_fits(const Problem& problem) {
+  if (problem.outputs[0].type == DataType::qint8) return false;
+  return std::none_of(problem.post_ops.begin(), problem.post_ops.end(), [&](const PostOp& op) {
+    return op.kind == PostOp::Kind::binary && problem.inputs[op.input].type == DataType::qint8;
+  });
+}
+
 Applicability applicability(const Routine& routine, const Problem& problem) {
   if (problem.type->name != "adapt")
     if (Applicability formats = formats_fit(routine, problem); !formats) return formats;
   if (problem.post_ops.empty() || routine.supports_post_ops(problem))
     return routine.applicable(problem);
+  if (!tail_fits(problem))
+    return Applicability::no("the routine cannot apply these post-ops to quantised tensors itself");
   return routine.applicable(without_post_ops(problem));
 }
 

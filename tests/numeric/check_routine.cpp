@@ -10,13 +10,21 @@
 #include "core/element.h"
 
 namespace softneuro::test {
-namespace {
 
-ThreadPool& pool_of(int threads) {
+ThreadPool& test_pool(int threads) {
   static const auto one = create_thread_pool(1).value();
   static const auto two = create_thread_pool(2).value();
   return threads == 1 ? *one : *two;
 }
+
+bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
+    return x.bytes() == y.bytes() && x.shape() == y.shape() &&
+           (x.bytes() == 0 || std::memcmp(x.data(), y.data(), x.bytes()) == 0);
+  });
+}
+
+namespace {
 
 bool transforms_data(const Routine& routine) {
   const std::string& algorithm = routine.descriptor().algorithm;
@@ -71,13 +79,6 @@ void check_expectations(const Case& description, const std::vector<Tensor>& outp
   }
 }
 
-bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
-    return x.bytes() == y.bytes() && x.shape() == y.shape() &&
-           (x.bytes() == 0 || std::memcmp(x.data(), y.data(), x.bytes()) == 0);
-  });
-}
-
 void check_run(const Case& description, const Routine& routine, const RunResult& run,
                const std::vector<Tensor>* expected) {
   INFO(run.status.message());
@@ -116,13 +117,13 @@ std::vector<Tensor> as_reference(const std::vector<Tensor>& outputs,
 void check_params(const Case& description, const Routine& routine, const PreparedCase& prepared,
                   const RoutineParams& params, const std::vector<Tensor>* expected) {
   INFO("parameters: " << params.str());
-  RunResult first = run_routine(routine, prepared, pool_of(1), params);
+  RunResult first = run_routine(routine, prepared, test_pool(1), params);
   const std::vector<Tensor> bits = first.outputs;
   if (expected != nullptr) first.outputs = as_reference(first.outputs, *expected);
   check_run(description, routine, first, expected);
   if (!first.status.ok()) return;
 
-  const RunResult second = run_routine(routine, prepared, pool_of(2), params);
+  const RunResult second = run_routine(routine, prepared, test_pool(2), params);
   {
     INFO("two threads");
     check_run(description, routine, second, nullptr);
@@ -130,7 +131,7 @@ void check_params(const Case& description, const Routine& routine, const Prepare
   }
   bool ran_in_place = false;
   const RunResult in_place =
-      run_routine(routine, prepared, pool_of(1), params, true, &ran_in_place);
+      run_routine(routine, prepared, test_pool(1), params, true, &ran_in_place);
   if (ran_in_place) {
     INFO("in place");
     check_run(description, routine, in_place, nullptr);
@@ -171,7 +172,7 @@ void check_case(const Registry& registry, const Case& description) {
   const Routine* naive = builtin_registry().find(description.layer_type, "cpu/naive");
   REQUIRE(naive != nullptr);
   check_routine(description, *naive, prepared, nullptr);
-  const RunResult reference = run_routine(*naive, prepared, pool_of(1), {});
+  const RunResult reference = run_routine(*naive, prepared, test_pool(1), {});
   if (reference.status.ok()) {
     check_expectations(description, reference.outputs);
     if (description.expected.empty() && !reference.outputs.empty())
@@ -189,10 +190,12 @@ void check_case(const Registry& registry, const Case& description) {
     const bool same_type = routine->descriptor().type == DataType::float32;
     const std::optional<PreparedCase> rounded =
         same_type ? std::nullopt : in_format(prepared, routine->descriptor().type, Layout::plain);
-    const RunResult expected = rounded ? run_routine(*naive, *rounded, pool_of(1), {}) : reference;
+    const RunResult expected =
+        rounded ? run_routine(*naive, *rounded, test_pool(1), {}) : reference;
     check_routine(description, *routine, *adapted,
                   expected.status.ok() ? &expected.outputs : nullptr);
   }
+  if (reference.status.ok()) check_quantized(registry, description, prepared, reference.outputs);
 }
 
 }  // namespace

@@ -39,6 +39,24 @@ RunResult run_routine(const Routine& routine, const PreparedCase& prepared, Thre
 std::string difference(const Tensor& expected, const Tensor& actual, Tolerance tolerance,
                        bool bound_by_norm = false);
 
+// Pools of one and of two threads, made once.
+ThreadPool& test_pool(int threads);
+bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b);
+
+// Catch2 assertions: every qint8 routine of the case's layer type in every tuple of
+// Routine::formats() that it takes. The quantisations come from the ranges of the case's inputs and
+// of `reference`, what cpu/naive gave: each tensor its own, all alike, and signed ones. Outputs are
+// compared
+// - with cpu:qint8/naive of the layer type, if there is one that takes the problem: at most one
+//   step off, and at most one element in a hundred (float32 outputs: the usual tolerance);
+// - with cpu/naive on the dequantised inputs: every element within one step of the output (plus the
+//   case's tolerance); where the routine rounds constant weights, the RMS of the error within 2 %
+//   of the output's RMS plus one step, for outputs of at least 24 elements.
+// Cases that hold no float32 tensors, or numbers that are not finite, are left out. Gives the
+// number of comparisons.
+int check_quantized(const Registry& registry, const Case& description, const PreparedCase& prepared,
+                    const std::vector<Tensor>& reference);
+
 // All built-in routines, made once.
 const Registry& builtin_registry();
 

@@ -5,8 +5,8 @@
 
 #include "core/element.h"
 #include "core/parallel.h"
+#include "core/quantize_rows.h"
 #include "core/registry.h"
-#include "routines/quantize/rows.h"
 
 namespace softneuro {
 namespace {

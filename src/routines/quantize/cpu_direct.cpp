@@ -1,12 +1,8 @@
 // quantize cpu/direct: float32 to 8 or 16 bit integers, per tensor or per axis.
-#include "core/isa_variants.h"
 #include "core/registry.h"
 #include "routines/quantize/scaled_rows.h"
 
 namespace softneuro {
-
-SN_CHOOSE_VARIANT(QuantizeRows, kQuantizeRows, quantize_rows)
-
 namespace {
 
 class DirectQuantizeKernel final : public Kernel {

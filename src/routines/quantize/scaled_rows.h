@@ -6,9 +6,9 @@
 
 #include "core/element.h"
 #include "core/parallel.h"
+#include "core/quantize_rows.h"
 #include "core/routine.h"
 #include "core/scale_index.h"
-#include "routines/quantize/rows.h"
 
 namespace softneuro {
 

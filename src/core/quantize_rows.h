@@ -1,4 +1,4 @@
-// The inner loops of quantize and dequantize cpu/direct, per instruction set.
+// Quantising and dequantising rows of numbers, per instruction set.
 #pragma once
 
 #include <cstdint>

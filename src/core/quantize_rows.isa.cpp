@@ -1,4 +1,4 @@
-#include "routines/quantize/rows.h"
+#include "core/quantize_rows.h"
 
 #include "core/vector.h"
 

@@ -1,0 +1,9 @@
+#include "core/quantize_rows.h"
+
+#include "core/isa_variants.h"
+
+namespace softneuro {
+
+SN_CHOOSE_VARIANT(QuantizeRows, kQuantizeRows, quantize_rows)
+
+}  // namespace softneuro

@@ -1,0 +1,318 @@
+#include "quantization/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include "core/error.h"
+#include "core/float_span.h"
+#include "core/format.h"
+#include "quantization/histogram.h"
+#include "quantization/sharing.h"
+#include "quantization/tensor_roles.h"
+
+namespace softneuro {
+namespace {
+
+// The sums of a tensor's channels, for their means.
+struct ChannelSums {
+  std::vector<double> sums;
+  double count = 0;  // values per channel
+
+  // `tensor` is plain and float32; nothing if it has another number of channels than before.
+  void add(const Tensor& tensor, int axis) {
+    const Shape& shape = tensor.shape();
+    const std::int64_t channels = shape[axis];
+    if (channels == 0 || (!sums.empty() && static_cast<std::int64_t>(sums.size()) != channels))
+      return;
+    sums.resize(static_cast<std::size_t>(channels));
+    const std::int64_t outer = shape.elements(0, axis);
+    const std::int64_t inner = shape.elements(axis + 1, shape.rank());
+    const float* x = tensor.values<float>().data();
+    for (std::int64_t o = 0; o < outer; ++o)
+      for (double& sum : sums)
+        for (std::int64_t i = 0; i < inner; ++i) sum += static_cast<double>(*x++);
+    count += static_cast<double>(outer * inner);
+  }
+  std::vector<float> means() const {
+    std::vector<float> means;
+    for (const double sum : sums) means.push_back(static_cast<float>(sum / count));
+    return means;
+  }
+};
+
+// What is remembered of one input of the net over all samples.
+struct InputHistory {
+  std::vector<double> magnitudes;  // largest |x|, per sample
+  std::size_t constants = 0;       // samples whose elements are all alike
+};
+
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, names.size()); ++i)
+    text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
+  return text;
+}
+
+class Calibrator {
+ public:
+  Calibrator(const Net& net, const CalibrationOptions& options)
+      : net_(net),
+        graph_(net.graph()),
+        options_(options),
+        histograms_(graph_.tensor_count()),
+        sums_(graph_.tensor_count()),
+        axes_(channel_axes(graph_)) {
+    std::vector<bool> made(graph_.tensor_count(), false);
+    for (const Layer& layer : graph_.layers())
+      for (const TensorId id : layer.outputs)
+        if (id != kNoTensor) made[id] = true;
+    for (TensorId id = 0; id < graph_.tensor_count(); ++id)
+      if (made[id] && is_real(graph_.tensor(id).type) && !graph_.is_output(id))
+        inner_.push_back(id);
+    histories_.resize(graph_.inputs.size());
+  }
+
+  Status add(std::size_t index, const NamedTensors& sample) {
+    Status status = check_inputs(sample);
+    if (status.ok()) status = run(sample);
+    if (!status.ok())
+      return std::move(status).with_context(fmt::format("calibration sample {}", index));
+    ++samples_;
+    return {};
+  }
+
+  CalibrationResult finish() {
+    CalibrationResult result;
+    result.samples = samples_;
+    const auto chosen = choose_quantizations(graph_, histograms_, options_);
+    for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
+      if (!chosen[id]) continue;
+      Quantization q = *chosen[id];
+      if (!sums_[id].sums.empty()) q.channel_means = sums_[id].means();
+      result.quantizations.emplace(graph_.tensor(id).name, std::move(q));
+    }
+    warn_of_samples(result.warnings);
+    warn_of_tensors(result.warnings);
+    return result;
+  }
+
+ private:
+  Status check_inputs(const NamedTensors& sample) {
+    std::size_t hash = 0;
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const TensorDef& def = graph_.tensor(graph_.inputs[i]);
+      const auto given = sample.find(def.name);
+      if (given == sample.end())
+        return invalid_argument("input '{}' ({} {}) is missing", def.name, to_string(def.type),
+                                def.shape.str());
+      const Tensor& tensor = given->second;
+      if (tensor.data_type() != def.type)
+        return invalid_argument("input '{}' is {}, the net takes {}", def.name,
+                                to_string(tensor.data_type()), to_string(def.type));
+      hash = 31 * hash + std::hash<std::string_view>{}(
+                             {static_cast<const char*>(tensor.data()), tensor.bytes()});
+      if (!is_real(def.type)) continue;
+      SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(tensor, default_allocator()));
+      Histogram histogram;
+      histogram.add(floats.values<float>());
+      if (histogram.not_finite() > 0)
+        return invalid_argument("input '{}' holds {} values that are NaN or infinite", def.name,
+                                histogram.not_finite());
+      histories_[i].magnitudes.push_back(std::max(-histogram.low(), histogram.high()));
+      histories_[i].constants += histogram.is_constant() && floats.elements() > 1;
+    }
+    distinct_.insert(hash);
+    return {};
+  }
+
+  Status run(const NamedTensors& sample) {
+    NamedShapes shapes;
+    for (const auto& [name, tensor] : sample) shapes.emplace(name, tensor.shape());
+    if (shapes != shapes_) {
+      SN_RETURN_IF_ERROR(plan(shapes));
+      shapes_ = shapes;
+    }
+    std::vector<Tensor> inputs;
+    for (const TensorId id : graph_.inputs) {
+      inputs.push_back(sample.find(graph_.tensor(id).name)->second);
+      SN_RETURN_IF_ERROR(see(id, inputs.back()));
+    }
+    for (std::size_t part = 0; part < sessions_.size(); ++part) {
+      std::vector<Tensor> outputs(sessions_[part].plan().outputs().size());
+      SN_RETURN_IF_ERROR(sessions_[part].run(inputs, outputs));
+      for (std::size_t o = 0; o < outputs.size(); ++o) {
+        const bool own = o < graph_.outputs.size();
+        if (own && part > 0) continue;  // seen already
+        SN_RETURN_IF_ERROR(
+            see(own ? graph_.outputs[o] : parts_[part][o - graph_.outputs.size()], outputs[o]));
+      }
+    }
+    return {};
+  }
+
+  // Sessions that give all inner tensors, some at a time if they are many.
+  Status plan(const NamedShapes& shapes) {
+    sessions_.clear();
+    parts_.assign(1, {});
+    Graph sized = graph_;
+    for (const TensorId id : sized.inputs) {
+      const auto given = shapes.find(sized.tensor(id).name);
+      if (given != shapes.end()) sized.tensor(id).shape = given->second;
+    }
+    SN_RETURN_IF_ERROR(net_.plan(shapes).status());  // says what is wrong with the shapes
+    SN_RETURN_IF_ERROR(sized.infer_shapes());
+    std::size_t bytes = 0;
+    for (const TensorId id : inner_) {
+      const DynamicShape& shape = sized.tensor(id).shape;
+      const std::size_t own =
+          shape.is_static() ? static_cast<std::size_t>(shape.to_shape().elements()) * 4 : 0;
+      if (bytes + own > options_.max_bytes && !parts_.back().empty()) {
+        parts_.emplace_back();
+        bytes = 0;
+      }
+      bytes += own;
+      parts_.back().push_back(id);
+    }
+    for (const std::vector<TensorId>& part : parts_) {
+      std::vector<std::string> names;
+      for (const TensorId id : part) names.push_back(graph_.tensor(id).name);
+      SN_ASSIGN_OR_RETURN(const auto planned, net_.plan(shapes, names));
+      SN_ASSIGN_OR_RETURN(Session session, Session::create(planned));
+      sessions_.push_back(std::move(session));
+    }
+    return {};
+  }
+
+  Status see(TensorId id, const Tensor& tensor) {
+    if (!is_real(tensor.data_type()) || graph_.tensor(id).is_constant()) return {};
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(tensor, default_allocator()));
+    histograms_[id].add(floats.values<float>());
+    const int axis = axes_[id];
+    if (options_.bias_correction && axis >= 0 && axis < floats.shape().rank() &&
+        histograms_[id].not_finite() == 0)
+      sums_[id].add(floats, axis);
+    return {};
+  }
+
+  void warn_of_samples(std::vector<std::string>& warnings) const {
+    if (samples_ == 1)
+      warnings.push_back("only one sample was given: the ranges it shows may not hold for others");
+    if (samples_ > 1 && distinct_.size() == 1)
+      warnings.push_back(fmt::format("all {} samples are the same", samples_));
+    else if (distinct_.size() * 2 <= samples_)
+      warnings.push_back(
+          fmt::format("only {} of {} samples are different", distinct_.size(), samples_));
+    for (std::size_t i = 0; i < histories_.size(); ++i) {
+      const InputHistory& history = histories_[i];
+      const std::string& name = graph_.tensor(graph_.inputs[i]).name;
+      if (history.constants > 0)
+        warnings.push_back(fmt::format(
+            "input '{}' is constant (one value everywhere) in {} of {} samples: nothing can be "
+            "learnt from those",
+            name, history.constants, samples_));
+      if (std::string text = uneven(history.magnitudes); !text.empty())
+        warnings.push_back(fmt::format("input '{}': {}", name, text));
+    }
+  }
+
+  // Largest magnitudes that lie far apart: as of samples that were scaled in different ways.
+  static std::string uneven(const std::vector<double>& magnitudes) {
+    constexpr double kMost = 16;
+    if (magnitudes.size() < 2) return {};
+    std::vector<double> sorted = magnitudes;
+    std::sort(sorted.begin(), sorted.end());
+    const double least = *std::find_if(sorted.begin(), sorted.end() - 1,
+                                       [](double magnitude) { return magnitude > 0; });
+    if (!(sorted.back() > kMost * least)) return {};
+    const auto sample = std::max_element(magnitudes.begin(), magnitudes.end()) - magnitudes.begin();
+    return fmt::format(
+        "the ranges of the samples differ wildly, from {:.3g} to {:.3g} (sample {}): were all "
+        "scaled alike?",
+        least, sorted.back(), sample);
+  }
+
+  void warn_of_tensors(std::vector<std::string>& warnings) const {
+    std::vector<std::string> not_finite, constant;
+    std::size_t seen = 0;
+    for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
+      const Histogram& histogram = histograms_[id];
+      if (histogram.not_finite() > 0) not_finite.push_back(graph_.tensor(id).name);
+      if (histogram.count() < 2) continue;
+      ++seen;
+      if (histogram.is_constant()) constant.push_back(graph_.tensor(id).name);
+    }
+    if (!not_finite.empty())
+      warnings.push_back(fmt::format(
+          "NaN or infinities in {}: these tensors stay in floating point", list_of(not_finite)));
+    if (constant.size() * 4 > seen)
+      warnings.push_back(
+          fmt::format("{} of {} tensors hold one value only, whatever the sample ({}): the samples "
+                      "do not look like what the net was made for",
+                      constant.size(), seen, list_of(constant)));
+  }
+
+  const Net& net_;
+  const Graph& graph_;
+  const CalibrationOptions& options_;
+  std::vector<TensorId> inner_;  // watched besides inputs and outputs
+  std::vector<Histogram> histograms_;
+  std::vector<ChannelSums> sums_;
+  std::vector<int> axes_;
+  std::vector<InputHistory> histories_;  // per input
+  std::set<std::size_t> distinct_;       // hashes of samples
+  std::size_t samples_ = 0;
+  NamedShapes shapes_;  // for which the sessions are
+  std::vector<std::vector<TensorId>> parts_;
+  std::vector<Session> sessions_;
+};
+
+Status check_options(const CalibrationOptions& options) {
+  if (options.range == CalibrationOptions::Range::percentile &&
+      !(options.percentile > 50 && options.percentile <= 100))
+    return invalid_argument("calibration: percentile is {}, must lie in (50, 100]",
+                            options.percentile);
+  return {};
+}
+
+}  // namespace
+
+CalibrationSamples samples_of(const std::vector<NamedTensors>& samples) {
+  return [&samples](std::size_t i) -> std::optional<NamedTensors> {
+    if (i >= samples.size()) return std::nullopt;
+    return samples[i];
+  };
+}
+
+Result<CalibrationResult> calibrate(const Net& net, const CalibrationSamples& samples,
+                                    const CalibrationOptions& options) {
+  SN_RETURN_IF_ERROR(check_options(options));
+  Calibrator calibrator(net, options);
+  std::size_t count = 0;
+  while (std::optional<NamedTensors> sample = samples(count))
+    SN_RETURN_IF_ERROR(calibrator.add(count++, *sample));
+  if (count == 0) return invalid_argument("calibration: no sample was given");
+  return calibrator.finish();
+}
+
+Status annotate(Graph& graph, const CalibrationResult& result) {
+  for (const auto& [name, quantization] : result.quantizations) {
+    const TensorId id = graph.find_tensor(name);
+    if (id == kNoTensor)
+      return invalid_argument(
+          "the calibration knows a tensor '{}', the graph does not: it is of "
+          "another net",
+          name);
+    std::optional<Quantization>& own = graph.tensor(id).quantization;
+    if (!own)
+      own = quantization;
+    else if (own->channel_means.empty())
+      own->channel_means = quantization.channel_means;
+  }
+  return {};
+}
+
+}  // namespace softneuro

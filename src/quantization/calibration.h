@@ -1,0 +1,55 @@
+// Post-training calibration: runs a net in floating point over samples, watches its tensors, and
+// gives each a quantisation (uint8, asymmetric, per tensor; 0 is exactly one of the levels).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+#include "softneuro/net.h"
+
+namespace softneuro {
+
+struct CalibrationOptions {
+  // min_max: all that was seen. percentile: without the most extreme values on either side. mse:
+  // the range with the least mean squared error of the 256 levels, saturation included.
+  enum class Range { min_max, percentile, mse };
+  Range range = Range::mse;
+  double percentile = 99.99;  // in (50, 100]; of the values of one tensor over all samples
+  // Keep the means of the channels that layers with weights read (Quantization::channel_means).
+  bool bias_correction = true;
+  // Inner tensors that one run keeps, in bytes; where the net has more, each sample runs several
+  // times, for some of its tensors at a time.
+  std::size_t max_bytes = std::size_t{512} << 20;
+};
+
+// Sample i of 0, 1, …: one tensor per input of the net, by name. Nothing: there are no more.
+using CalibrationSamples = std::function<std::optional<NamedTensors>(std::size_t)>;
+// `samples` must outlive the callback.
+CalibrationSamples samples_of(const std::vector<NamedTensors>& samples);
+
+struct CalibrationResult {
+  // By tensor name: real tensors that are no constants. Tensors in which NaN or infinities turned
+  // up, or which no sample filled, have none, and stay in floating point.
+  std::map<std::string, Quantization, std::less<>> quantizations;
+  // What looks wrong with the samples, one sentence each: constant or repeated samples, ranges that
+  // differ wildly between samples, tensors that are not finite, or never change. To be shown.
+  std::vector<std::string> warnings;
+  std::size_t samples = 0;
+};
+
+// Runs `net` as it is planned by default (in floating point) over all samples. invalid_argument,
+// naming the sample, where there is no sample, one lacks an input, has another shape or data type
+// than the net takes, or holds NaN or infinities.
+Result<CalibrationResult> calibrate(const Net& net, const CalibrationSamples& samples,
+                                    const CalibrationOptions& options = {});
+
+// Writes the quantisations into the graph's tensors of those names. A quantisation that the model
+// brought along stays, and only gets the means of its channels. invalid_argument if a tensor is
+// missing: the result belongs to another graph.
+Status annotate(Graph& graph, const CalibrationResult& result);
+
+}  // namespace softneuro

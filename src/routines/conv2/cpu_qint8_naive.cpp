@@ -1,0 +1,122 @@
+// conv1, conv2, conv3 cpu:qint8/naive and cpu:qint8:nhwc/naive: the specification of quantised
+// convolution, in integers; quantization/weights.h says what is computed.
+#include "adapt/element_place.h"
+#include "core/post_ops.h"
+#include "core/registry.h"
+#include "quantization/requantize.h"
+#include "quantization/weights.h"
+#include "routines/conv2/geometry.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveQuantizedConvKernel final : public Kernel {
+ public:
+  NaiveQuantizedConvKernel(const Problem& problem, const ConvGeometry& geometry,
+                           QuantizedWeights weights, PostOpProgram post_ops)
+      : g_(geometry),
+        weights_(std::move(weights)),
+        post_ops_(std::move(post_ops)),
+        x_(tensor_scale(problem.inputs[0])) {
+    if (problem.outputs[0].type == DataType::qint8)
+      requantize_ = Requantize(tensor_scale(problem.outputs[0]));
+  }
+
+  std::size_t workspace_bytes() const noexcept override {
+    return static_cast<std::size_t>(g_.batch * g_.channels_out() * g_.window.output_elements()) *
+           sizeof(float);
+  }
+
+  Status run(Context& context) const noexcept override {
+    const TensorView& out = context.output(0);
+    const auto& [az, ay, ax] = g_.window.axes;
+    auto* results = reinterpret_cast<float*>(context.workspace());
+    std::int64_t index = 0;
+    for (std::int64_t n = 0; n < g_.batch; ++n)
+      for (std::int64_t m = 0; m < g_.channels_out(); ++m)
+        for (std::int64_t z = 0; z < az.output; ++z)
+          for (std::int64_t y = 0; y < ay.output; ++y)
+            for (std::int64_t x = 0; x < ax.output; ++x) {
+              const auto i = static_cast<std::size_t>(m);
+              const auto sum = static_cast<float>(window_sum(context.input(0), n, m, z, y, x));
+              results[element_place(index++, out.shape, out.layout)] =
+                  std::fma(sum, x_.scale * weights_.scales[i], weights_.bias[i]);
+            }
+    post_ops_.apply(context.inputs(), results, 0, index);
+    for (std::int64_t i = 0; i < index; ++i) {
+      if (out.type == DataType::qint8)
+        out.as_mutable<std::uint8_t>()[i] = requantize_(results[i]);
+      else
+        out.as_mutable<float>()[i] = results[i];
+    }
+    return {};
+  }
+
+ private:
+  // Σ (x − zero point) · w over the group's channels and the kernel; outside of x is the zero
+  // point, which adds nothing.
+  std::int32_t window_sum(const TensorView& in, std::int64_t n, std::int64_t m, std::int64_t z,
+                          std::int64_t y, std::int64_t x) const noexcept {
+    const auto& [az, ay, ax] = g_.window.axes;
+    std::int32_t sum = 0;
+    std::int64_t weight = m * g_.depth();
+    for (std::int64_t c = 0; c < g_.in; ++c)
+      for (std::int64_t kz = 0; kz < az.kernel; ++kz)
+        for (std::int64_t ky = 0; ky < ay.kernel; ++ky)
+          for (std::int64_t kx = 0; kx < ax.kernel; ++kx, ++weight) {
+            const std::int64_t iz = z * az.stride + kz * az.dilation - az.pad_begin;
+            const std::int64_t iy = y * ay.stride + ky * ay.dilation - ay.pad_begin;
+            const std::int64_t ix = x * ax.stride + kx * ax.dilation - ax.pad_begin;
+            if (iz < 0 || iz >= az.input || iy < 0 || iy >= ay.input || ix < 0 || ix >= ax.input)
+              continue;
+            const std::int64_t channel = n * g_.channels_in() + m / g_.out * g_.in + c;
+            const std::int64_t at = element_place(
+                ((channel * az.input + iz) * ay.input + iy) * ax.input + ix, in.shape, in.layout);
+            const std::int32_t q =
+                x_.is_signed ? in.as<std::int8_t>()[at] : in.as<std::uint8_t>()[at];
+            sum += (q - x_.zero_point) * weights_.values[static_cast<std::size_t>(weight)];
+          }
+    return sum;
+  }
+
+  ConvGeometry g_;
+  QuantizedWeights weights_;
+  PostOpProgram post_ops_;
+  TensorScale x_;
+  Requantize requantize_;
+};
+
+class NaiveQuantizedConv final : public Routine {
+ public:
+  using Routine::Routine;
+
+  std::vector<FormatTuple> formats(const Problem& problem) const override {
+    return quantized_formats(problem, descriptor().layout);
+  }
+  Applicability applicable(const Problem& problem) const override {
+    return takes_quantized_weights(problem);
+  }
+  bool supports_post_ops(const Problem& problem) const override {
+    return PostOpProgram::supports_quantized(problem).ok();
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+    SN_ASSIGN_OR_RETURN(QuantizedWeights weights, quantize_weights(problem));
+    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveQuantizedConvKernel>(
+        problem, geometry, std::move(weights), std::move(post_ops)));
+  }
+};
+
+}  // namespace
+
+Status register_routine_conv2_cpu_qint8_naive(Registry& registry) {
+  for (const char* type : {"conv1", "conv2", "conv3"})
+    for (const char* descriptor : {"cpu:qint8/naive", "cpu:qint8:nhwc/naive"})
+      SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveQuantizedConv>(type, descriptor)));
+  return {};
+}
+
+}  // namespace softneuro

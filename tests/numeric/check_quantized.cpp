@@ -1,0 +1,328 @@
+// The comparison of qint8 routines with their integer specification and with cpu/naive.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "adapt/element_place.h"
+#include "core/element.h"
+#include "numeric/check_routine.h"
+
+namespace softneuro::test {
+namespace {
+
+// How the tensors of a case are quantised.
+enum class Scales {
+  own,      // unsigned, each tensor by its own range
+  shared,   // unsigned, all alike: what layers that only move elements want; not with weights
+  as_model  // signed, each by its own range
+};
+const char* name_of(Scales scales) {
+  return scales == Scales::own ? "own" : scales == Scales::shared ? "shared" : "signed";
+}
+
+struct Range {
+  double low = 0, high = 0;  // 0 is always within
+  void include(const Range& other) {
+    low = std::min(low, other.low);
+    high = std::max(high, other.high);
+  }
+};
+
+// Nothing if an element is not finite, or so large that a step is no float.
+std::optional<Range> range_of(const Tensor& tensor) {
+  Range range;
+  for (const float value : tensor.values<float>()) {
+    if (!(std::fabs(value) < 1e30f)) return std::nullopt;
+    range.include({value, value});
+  }
+  return range;
+}
+
+Quantization quantization_of(const Range& range, bool is_signed) {
+  Quantization q;
+  q.is_signed = is_signed;
+  const double step = (range.high - range.low) / 255;
+  q.scales = {step > 1e-30 ? static_cast<float>(step) : 1.0f};
+  const auto zero = static_cast<std::int32_t>(std::nearbyint(-range.low / q.scales[0]));
+  q.zero_points = {std::clamp(zero, 0, 255) - (is_signed ? 128 : 0)};
+  return q;
+}
+
+bool is_quantizable(const TensorSpec& spec) {
+  return spec.type == DataType::float32 && !spec.constant && spec.value.empty();
+}
+
+bool has_real_weights(const Problem& problem) {
+  return problem.own_inputs >= 2 && problem.inputs[1].constant &&
+         is_float(problem.inputs[1].type) && problem.inputs[1].shape.rank() >= 2;
+}
+
+double dequantized(const Quantization& q, std::uint8_t byte) {
+  const int value = q.is_signed ? static_cast<std::int8_t>(byte) : byte;
+  return static_cast<double>(q.scales[0]) * (value - q.zero_points[0]);
+}
+
+std::uint8_t quantized(const Quantization& q, float value) {
+  const double low = q.is_signed ? -128 : 0;
+  const double rounded =
+      std::nearbyint(static_cast<double>(value / q.scales[0])) + q.zero_points[0];
+  return static_cast<std::uint8_t>(static_cast<int>(std::clamp(rounded, low, low + 255)) & 255);
+}
+
+// A float32 tensor in the format of `spec`.
+Tensor to_format(const Tensor& tensor, const TensorSpec& spec) {
+  if (spec.type != DataType::qint8) return convert_format(tensor, spec.type, spec.layout).value();
+  Tensor to = Tensor::create(spec.type, spec.shape, default_allocator(), spec.layout).value();
+  std::memset(to.mutable_data(), 0, to.bytes());
+  auto* bytes = static_cast<std::uint8_t*>(to.mutable_data());
+  const std::span<const float> values = tensor.values<float>();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    bytes[element_place(static_cast<std::int64_t>(i), spec.shape, spec.layout)] =
+        quantized(*spec.quantization, values[i]);
+  return to;
+}
+
+// The real numbers that a tensor stands for, as a plain float32 tensor.
+Tensor to_real(const Tensor& tensor, const TensorSpec& spec) {
+  if (tensor.data_type() != DataType::qint8)
+    return convert_format(tensor, DataType::float32, Layout::plain).value();
+  Tensor to = Tensor::create(DataType::float32, tensor.shape()).value();
+  const auto* bytes = static_cast<const std::uint8_t*>(tensor.data());
+  const std::span<float> values = to.mutable_values<float>();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(dequantized(
+        *spec.quantization,
+        bytes[element_place(static_cast<std::int64_t>(i), tensor.shape(), tensor.layout())]));
+  return to;
+}
+
+// The case with its inputs in the formats of `problem`; those that are not real stay.
+PreparedCase with_inputs(const PreparedCase& prepared, Problem problem) {
+  PreparedCase result;
+  for (std::size_t i = 0; i < problem.inputs.size(); ++i) {
+    const TensorSpec& spec = problem.inputs[i];
+    const bool changes = is_quantizable(prepared.problem.inputs[i]);
+    result.inputs.push_back(changes ? to_format(prepared.inputs[i], spec) : prepared.inputs[i]);
+  }
+  result.problem = std::move(problem);
+  return result;
+}
+
+// The case in float32 with the numbers that the quantised inputs stand for.
+PreparedCase dequantized_case(const PreparedCase& quantized, const PreparedCase& prepared) {
+  PreparedCase result = prepared;
+  for (std::size_t i = 0; i < result.inputs.size(); ++i) {
+    const TensorSpec& spec = quantized.problem.inputs[i];
+    if (spec.type == DataType::qint8) result.inputs[i] = to_real(quantized.inputs[i], spec);
+  }
+  return result;
+}
+
+// The ranges of the quantisable tensors; nothing if one holds numbers that do not fit.
+std::optional<std::vector<Range>> ranges_of(const std::vector<TensorSpec>& specs,
+                                            const std::vector<Tensor>& tensors) {
+  std::vector<Range> ranges(specs.size());
+  for (std::size_t i = 0; i < specs.size() && i < tensors.size(); ++i) {
+    if (!is_quantizable(specs[i])) continue;
+    const std::optional<Range> range = range_of(tensors[i]);
+    if (!range) return std::nullopt;
+    ranges[i] = *range;
+  }
+  return ranges;
+}
+
+void set_quantization(std::vector<TensorSpec>& specs, const std::vector<Range>& ranges,
+                      Scales scales) {
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if (is_quantizable(specs[i]))
+      specs[i].quantization = quantization_of(ranges[i], scales == Scales::as_model);
+}
+
+RunResult run_naive(const PreparedCase& prepared) {
+  const Routine* naive = builtin_registry().find(prepared.problem.type->name, "cpu/naive");
+  return run_routine(*naive, prepared, test_pool(1), {});
+}
+
+// The problem with a quantisation for every real tensor that is no constant. Nothing if the case
+// is none for 8 bits: other data types, numbers that are not finite.
+std::optional<Problem> with_quantization(const PreparedCase& prepared,
+                                         const std::vector<Tensor>& reference, Scales scales) {
+  Problem problem = prepared.problem;
+  if (std::none_of(problem.inputs.begin(), problem.inputs.end(), is_quantizable) ||
+      (scales == Scales::shared && has_real_weights(problem)))
+    return std::nullopt;
+  auto inputs = ranges_of(problem.inputs, prepared.inputs);
+  auto outputs = ranges_of(problem.outputs, reference);
+  if (!inputs || !outputs) return std::nullopt;
+  if (scales == Scales::shared) {
+    Range all;
+    for (const Range& range : *inputs) all.include(range);
+    for (const Range& range : *outputs) all.include(range);
+    all.include({1.02 * all.low, 1.02 * all.high});  // rounded inputs may give a little more
+    std::fill(inputs->begin(), inputs->end(), all);
+    std::fill(outputs->begin(), outputs->end(), all);
+  }
+  set_quantization(problem.inputs, *inputs, scales);
+  Problem rounded = problem;
+  for (TensorSpec& spec : rounded.inputs)
+    if (is_quantizable(spec)) spec.type = DataType::qint8;
+  const RunResult real = run_naive(dequantized_case(with_inputs(prepared, rounded), prepared));
+  const auto found = real.status.ok() ? ranges_of(problem.outputs, real.outputs)
+                                      : std::optional<std::vector<Range>>();
+  if (!found) return std::nullopt;
+  if (scales != Scales::shared) {
+    outputs = found;
+  } else {  // functions that make more of rounded inputs do not stay within a shared range
+    for (std::size_t i = 0; i < found->size(); ++i)
+      if ((*found)[i].low < (*outputs)[i].low || (*found)[i].high > (*outputs)[i].high)
+        return std::nullopt;
+  }
+  set_quantization(problem.outputs, *outputs, scales);
+  return problem;
+}
+
+// Against the integer specification: at most one step, and that for few elements.
+std::string steps_apart(const Tensor& expected, const Tensor& actual, const TensorSpec& spec) {
+  if (expected.data_type() != DataType::qint8)
+    return difference(to_real(expected, spec), to_real(actual, spec),
+                      default_tolerance(DataType::float32));
+  const Tensor e = to_real(expected, spec), a = to_real(actual, spec);
+  const double step = static_cast<double>(spec.quantization->scales[0]);
+  std::int64_t different = 0;
+  for (std::size_t i = 0; i < e.values<float>().size(); ++i) {
+    const double steps = std::round((e.values<float>()[i] - a.values<float>()[i]) / step);
+    if (std::fabs(steps) > 1) return fmt::format("element {} is {} steps off", i, steps);
+    different += steps != 0;
+  }
+  const std::int64_t most = 1 + e.elements() / 100;
+  if (different <= most) return {};
+  return fmt::format("{} of {} elements differ by a step", different, e.elements());
+}
+
+// Against cpu/naive on the dequantised inputs. Layers whose weights a routine rounds to 8 bits are
+// bound in the mean (2 % of the output, and the output's own rounding), if the output is not too
+// small for a mean, since a single sum may cancel out; others element by element.
+std::string too_far(const Case& description, const Problem& problem, const Tensor& expected,
+                    const Tensor& actual, const TensorSpec& spec) {
+  const Tensor a = to_real(actual, spec);
+  const bool rounded = actual.data_type() == DataType::qint8;
+  const double step = rounded ? static_cast<double>(spec.quantization->scales[0]) : 0;
+  if (!has_real_weights(problem)) {
+    Tolerance tolerance = description.allowed.value_or(default_tolerance(DataType::float32));
+    tolerance.absolute += step;
+    return difference(expected, a, tolerance);
+  }
+  constexpr std::int64_t kLeast = 24;
+  if (a.elements() < kLeast) return {};
+  double error = 0, size = 0;
+  const auto count = static_cast<double>(a.elements());
+  for (std::size_t i = 0; i < a.values<float>().size(); ++i) {
+    const double e = expected.values<float>()[i];
+    error += (a.values<float>()[i] - e) * (a.values<float>()[i] - e);
+    size += e * e;
+  }
+  error = std::sqrt(error / count);
+  size = std::sqrt(size / count);
+  if (error <= 0.02 * size + step + 1e-6) return {};
+  return fmt::format("RMS of the error is {}, of the expected output {}, a step is {}", error, size,
+                     step);
+}
+
+// cpu:qint8/naive for a problem in any layout, or null.
+const Routine* specification(const Registry& registry, const Problem& plain) {
+  const Routine* naive = registry.find(plain.type->name, "cpu:qint8/naive");
+  if (naive == nullptr) return nullptr;
+  for (const Registry::Candidate& candidate : registry.explain(plain))
+    if (candidate.routine == naive && candidate.applicability.ok()) return naive;
+  return nullptr;
+}
+
+Problem in_plain_layout(Problem problem) {
+  for (TensorSpec& spec : problem.inputs) spec.layout = Layout::plain;
+  for (TensorSpec& spec : problem.outputs) spec.layout = Layout::plain;
+  return problem;
+}
+
+void check_outputs(const Case& description, const PreparedCase& quantized, const RunResult& run,
+                   const RunResult& exact, const RunResult& real) {
+  INFO(run.status.message());
+  CHECK(run.defect == "");
+  REQUIRE(run.status.ok());
+  for (std::size_t i = 0; i < run.outputs.size(); ++i) {
+    INFO("output " << i);
+    const TensorSpec& spec = quantized.problem.outputs[i];
+    if (run.outputs[i].empty() || !(is_float(spec.type) || spec.type == DataType::qint8)) continue;
+    if (i < exact.outputs.size()) {
+      INFO("against cpu:qint8/naive");
+      CHECK(steps_apart(exact.outputs[i], run.outputs[i], spec) == "");
+    }
+    INFO("against cpu/naive on the dequantised inputs");
+    if (i < real.outputs.size())
+      CHECK(too_far(description, quantized.problem, real.outputs[i], run.outputs[i], spec) == "");
+  }
+}
+
+void check_tuple(const Case& description, const Registry& registry, const Routine& routine,
+                 const PreparedCase& prepared, const Problem& problem) {
+  INFO("routine: " << routine.descriptor().str() << " of " << routine.layer_type() << ", "
+                   << formats_of(problem).str());
+  const PreparedCase quantized = with_inputs(prepared, problem);
+  const RunResult real = run_naive(dequantized_case(quantized, prepared));
+  RunResult exact;
+  const Problem plain = in_plain_layout(problem);
+  if (const Routine* integers = specification(registry, plain))
+    exact = run_routine(*integers, with_inputs(prepared, plain), test_pool(1), {});
+
+  constexpr std::size_t kMostParams = 12;
+  const RoutineParams usual = routine.default_params(problem);
+  std::vector<RoutineParams> all = routine.param_space(problem).list(kMostParams);
+  if (std::find(all.begin(), all.end(), usual) == all.end()) all.insert(all.begin(), usual);
+  for (const RoutineParams& params : all) {
+    INFO("parameters: " << params.str());
+    const RunResult run = run_routine(routine, quantized, test_pool(1), params);
+    check_outputs(description, quantized, run, exact, real);
+    const RunResult two = run_routine(routine, quantized, test_pool(2), params);
+    {
+      INFO("two threads");
+      CHECK(two.defect == "");
+      CHECK(same_bits(run.outputs, two.outputs));
+    }
+    bool ran_in_place = false;
+    const RunResult in_place =
+        run_routine(routine, quantized, test_pool(1), params, true, &ran_in_place);
+    if (!ran_in_place) continue;
+    INFO("in place");
+    CHECK(in_place.defect == "");
+    CHECK(same_bits(run.outputs, in_place.outputs));
+  }
+}
+
+}  // namespace
+
+int check_quantized(const Registry& registry, const Case& description, const PreparedCase& prepared,
+                    const std::vector<Tensor>& reference) {
+  if (description.failure) return 0;
+  int checked = 0;
+  for (const Scales scales : {Scales::own, Scales::shared, Scales::as_model}) {
+    const std::optional<Problem> problem = with_quantization(prepared, reference, scales);
+    if (!problem) continue;
+    INFO("quantisation: " << name_of(scales));
+    for (const Routine* routine : registry.routines(description.layer_type)) {
+      if (routine->descriptor().type != DataType::qint8) continue;
+      for (const FormatTuple& formats : routine->formats(*problem)) {
+        const Problem asked = with_formats(*problem, formats);
+        for (const Registry::Candidate& candidate : registry.explain(asked))
+          if (candidate.routine == routine && candidate.applicability.ok()) {
+            check_tuple(description, registry, *routine, prepared, asked);
+            ++checked;
+          }
+      }
+    }
+  }
+  return checked;
+}
+
+}  // namespace softneuro::test
