@@ -20,10 +20,11 @@ struct Tile {
   const float* const* a = nullptr;  // a pointer for each segment and row
   std::int64_t segments = 0;
   std::int64_t offset = 0, length = 0;  // what is read behind each pointer
-  // Packed panels, at the first row of the sum and the first column of the tile: row after row,
-  // kTilePanel floats each; the next panel lies panel_stride floats further on.
-  const float* b = nullptr;
-  std::int64_t b_panel_stride = 0;
+  // Panels, at the first row of the sum and the first column of the tile; strides in elements
+  // (float32, or float16 for multiply_half). Packed (pack_b in gemm.h), a panel's rows follow each
+  // other; a row-major B of whole panels can be read where it lies.
+  const void* b = nullptr;
+  std::int64_t b_row_stride = kTilePanel, b_panel_stride = 0;
   float* c = nullptr;
   std::int64_t c_row_stride = 0;
   std::int64_t c_offsets[kTileMaxVectors] = {};  // where each vector of a row lies
@@ -40,8 +41,9 @@ struct TileKernels {
   int max_vectors = 0;  // side by side in a tile
   // The most rows of a tile that is `vectors` wide: max_rows[vectors − 1].
   int max_rows[kTileMaxVectors] = {};
-  // multiply[vectors − 1][rows − 1]. In which order an element is summed does not depend on them.
+  // multiply[vectors − 1][rows − 1]: B in float32. In which order an element is summed does not depend on them.
   TileFunction multiply[kTileMaxVectors][kTileMaxRows] = {};
+  TileFunction multiply_half[kTileMaxVectors][kTileMaxRows] = {};  // B in float16
 };
 
 // The variant for this processor (current_isa()), or for a lower instruction set.

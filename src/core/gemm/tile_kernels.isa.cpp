@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/vector.h"
+#include "softneuro/types.h"
 
 #if defined(SOFTNEURO_EDGE) && defined(__GNUC__) && !defined(__clang__)
 // The edge build optimises for size; here that would leave the tiles in memory.
@@ -32,6 +33,21 @@ SN_INLINE void store_lanes(float* to, FloatV value, std::int64_t lanes) {
     store(to, value);
   else
     store_first(to, value, lanes);
+}
+
+SN_INLINE FloatV load_weights(const float* from) {
+  return load(from);
+}
+SN_INLINE FloatV load_weights(const Half* from) {
+#if defined(__AVX512F__)
+  return (FloatV)_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+#elif defined(__AVX2__)
+  return (FloatV)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+#else
+  FloatV v;
+  for (int i = 0; i < kLanes; ++i) v[i] = to_float(from[i]);
+  return v;
+#endif
 }
 
 template <int Rows, int Vectors>
@@ -71,22 +87,22 @@ SN_INLINE void end_sums(const Tile& t, FloatV (&sums)[Rows][Vectors]) {
     }
 }
 
-template <int Rows, int Vectors>
+template <int Rows, int Vectors, class Weight>
 void multiply(const Tile& t) noexcept {
   FloatV sums[Rows][Vectors];
   begin_sums<Rows, Vectors>(t, sums);
   const float* const* pointers = t.a;
-  const float* b = t.b;
-  const std::int64_t panel = t.b_panel_stride, length = t.length;
+  const auto* b = static_cast<const Weight*>(t.b);
+  const std::int64_t panel = t.b_panel_stride, step = t.b_row_stride, length = t.length;
   for (std::int64_t s = 0; s < t.segments; ++s, pointers += Rows) {
     const float* a[Rows];
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) a[r] = pointers[r] + t.offset;
-    for (std::int64_t k = 0; k < length; ++k, b += kTilePanel) {
+    for (std::int64_t k = 0; k < length; ++k, b += step) {
       FloatV row[Vectors];
 #pragma GCC unroll 4
       for (int v = 0; v < Vectors; ++v)
-        row[v] = load(b + v / kPanelVectors * panel + v % kPanelVectors * kLanes);
+        row[v] = load_weights(b + v / kPanelVectors * panel + v % kPanelVectors * kLanes);
 #pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) {
         const FloatV x = splat(a[r][k]);
@@ -101,7 +117,8 @@ void multiply(const Tile& t) noexcept {
 template <int Vectors, int... Rows>
 constexpr void add_rows(TileKernels& kernels, std::integer_sequence<int, Rows...>) {
   kernels.max_rows[Vectors - 1] = sizeof...(Rows);
-  ((kernels.multiply[Vectors - 1][Rows] = multiply<Rows + 1, Vectors>), ...);
+  ((kernels.multiply[Vectors - 1][Rows] = multiply<Rows + 1, Vectors, float>), ...);
+  ((kernels.multiply_half[Vectors - 1][Rows] = multiply<Rows + 1, Vectors, Half>), ...);
 }
 
 template <int... Index>

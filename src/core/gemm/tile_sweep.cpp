@@ -7,6 +7,8 @@
 namespace softneuro {
 namespace {
 
+constexpr std::int64_t kRowsOfLargeB = 96;
+
 constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
@@ -25,6 +27,7 @@ struct TileSweep::Task {
 
 TileSweep::TileSweep(const SweepShape& shape, const SweepLimits& limits, const TileKernels& kernels)
     : shape_(shape), kernels_(&kernels) {
+  if (shape_.b_panel_stride == 0) shape_.b_panel_stride = shape_.depth() * kTilePanel;
   vectors_ = pieces(stored_columns(), kernels.lanes);
   unit_vectors_ = std::min<std::int64_t>(kernels.max_vectors, kTilePanel / kernels.lanes);
   units_ = pieces(vectors_, unit_vectors_);
@@ -40,11 +43,12 @@ void TileSweep::choose_pieces(const SweepLimits& limits) {
   const std::int64_t operations = shape_.rows * shape_.columns * depth;
   const std::int64_t wanted =
       std::clamp<std::int64_t>(pieces(operations, limits.task_operations), 1, 512);
-  const std::int64_t most_rows = std::max<std::int64_t>(shape_.rows / kernels_->max_rows[0], 1);
-  group_pieces_ = 1;
-  if (b_bytes > limits.cache_bytes)
-    group_pieces_ = std::min({groups_, wanted, pieces(b_bytes, limits.cache_bytes)});
-  row_pieces_ = std::min(most_rows, pieces(wanted, group_pieces_));
+  // A task that reads much of B does so for many rows.
+  const bool large = b_bytes > limits.cache_bytes;
+  const std::int64_t least_rows = large ? kRowsOfLargeB : kernels_->max_rows[0];
+  const std::int64_t most_pieces = std::max<std::int64_t>(shape_.rows / least_rows, 1);
+  group_pieces_ = large ? std::min(groups_, wanted) : 1;
+  row_pieces_ = std::min(most_pieces, pieces(wanted, group_pieces_));
   group_pieces_ = std::min(groups_, pieces(wanted, row_pieces_));
 }
 
@@ -87,11 +91,11 @@ std::int64_t TileSweep::stored_columns() const noexcept {
   return pieces(shape_.columns, shape_.c_block) * shape_.c_block;
 }
 
-void TileSweep::run(Context& context, const SweepOperands& operands,
-                    const TilePostOps& ops) const noexcept {
+void TileSweep::run(ThreadPool& pool, std::span<const TensorView> inputs, float* c,
+                    const SweepOperands& operands, const TilePostOps& ops) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
-  const Task task{context.inputs(), context.output(0).as_mutable<float>(), operands, ops};
-  parallel_for(context.pool(), tasks(), [&](std::int64_t i) { run_task(task, i); });
+  const Task task{inputs, c, operands, ops};
+  parallel_for(pool, tasks(), [&](std::int64_t i) { run_task(task, i); });
 }
 
 void TileSweep::run_task(const Task& shared, std::int64_t index) const noexcept {
@@ -127,20 +131,24 @@ void TileSweep::run_rows(const Task& task, std::int64_t row, int rows, std::int6
   tile.segments = depth.segments;
   tile.offset = depth.offset;
   tile.length = depth.length;
-  tile.b_panel_stride = shape_.depth() * kTilePanel;
+  tile.b_row_stride = shape_.b_row_stride;
+  tile.b_panel_stride = shape_.b_panel_stride;
   tile.c_row_stride = shape_.c_row_stride;
   tile.clamp = last && task.ops.clamps();
   tile.low = task.ops.low();
   tile.high = task.ops.high();
   const int lanes = kernels_->lanes;
+  const std::int64_t weight_bytes = shape_.half_weights ? 2 : 4;
+  const auto& functions = shape_.half_weights ? kernels_->multiply_half : kernels_->multiply;
   for (std::int64_t g = first_group; g < last_group; ++g) {
     const std::int64_t column = vectors_before(g) * lanes;
     const std::int64_t end = vectors_before(g + 1) * lanes;
     const auto vectors = static_cast<std::size_t>((end - column) / lanes);
     const std::int64_t offset =
         task.operand.c_offset + row * shape_.c_row_stride + column_offset(column);
-    tile.b = task.operand.b + column / kTilePanel * tile.b_panel_stride + first_depth * kTilePanel +
-             column % kTilePanel;
+    const std::int64_t b_offset = column / kTilePanel * tile.b_panel_stride +
+                                  first_depth * tile.b_row_stride + column % kTilePanel;
+    tile.b = static_cast<const std::byte*>(task.operand.b) + b_offset * weight_bytes;
     tile.c = task.c + offset;
     for (std::size_t v = 0; v < vectors; ++v)
       tile.c_offsets[v] =
@@ -148,7 +156,7 @@ void TileSweep::run_rows(const Task& task, std::int64_t row, int rows, std::int6
     tile.last_lanes = std::min<std::int64_t>(stored_columns() - end + lanes, lanes);
     tile.bias = first && task.operand.bias != nullptr ? task.operand.bias + column : nullptr;
     tile.addend = first ? task.ops.addend(task.inputs, offset) : tile.c;
-    kernels_->multiply[vectors - 1][rows - 1](tile);
+    functions[vectors - 1][rows - 1](tile);
   }
   if (last && !task.ops.rest().empty()) finish(task, row, rows, first_group, last_group);
 }

@@ -19,6 +19,9 @@ struct SweepShape {
   // behind the matrix's first. c_block = 0: columns lie side by side.
   std::int64_t c_row_stride = 0;
   std::int64_t c_block = 0, c_block_stride = 0;
+  bool half_weights = false;  // B is packed in float16
+  // Of B, as in Tile; a panel stride of 0: packed.
+  std::int64_t b_row_stride = kTilePanel, b_panel_stride = 0;
 
   std::int64_t depth() const noexcept { return segments * length; }
 };
@@ -42,7 +45,7 @@ inline constexpr std::int64_t kSweepScratchFloats = 8192;  // for point()
 class SweepOperands {
  public:
   struct Matrix {
-    const float* b = nullptr;  // packed: panel after panel, depth · kTilePanel floats each
+    const void* b = nullptr;  // packed: panel after panel, depth · kTilePanel elements each
     const float* bias = nullptr;
     std::int64_t c_offset = 0;  // of its first element in the output
   };
@@ -62,7 +65,9 @@ class TileSweep {
   TileSweep() = default;
   TileSweep(const SweepShape& shape, const SweepLimits& limits, const TileKernels& kernels);
 
-  void run(Context& context, const SweepOperands& operands, const TilePostOps& ops) const noexcept;
+  // c: memory of the layer's whole output in float32; inputs: those of the layer, for post-ops.
+  void run(ThreadPool& pool, std::span<const TensorView> inputs, float* c,
+           const SweepOperands& operands, const TilePostOps& ops) const noexcept;
   std::int64_t tasks() const noexcept { return shape_.matrices * row_pieces_ * group_pieces_; }
 
  private:

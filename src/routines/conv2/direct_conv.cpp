@@ -112,7 +112,8 @@ class DirectConvKernel final : public Kernel {
       std::fill_n(workspace + zeros_at_, rows_.length(), 0.0f);
       operands.zeros = workspace + zeros_at_;
     }
-    sweep_.run(context, operands, post_ops_);
+    sweep_.run(context.pool(), context.inputs(), context.output(0).as_mutable<float>(), operands,
+               post_ops_);
     return {};
   }
 

@@ -1,0 +1,214 @@
+#include "routines/dense/tiled_dense.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/float_span.h"
+#include "core/gemm/gemm.h"
+#include "core/gemm/tile_sweep.h"
+
+namespace softneuro {
+namespace {
+
+enum Input : std::size_t { kX, kWeights, kBias };
+
+constexpr std::int64_t kDefaultCache = 512;  // KiB
+constexpr std::int64_t kDefaultTaskOps = 1 << 20;
+
+struct DenseSizes {
+  std::int64_t rows = 0, depth = 0, columns = 0;
+  bool transposed = false;  // weights are [columns, depth]
+};
+
+DenseSizes sizes_of(const Problem& problem) {
+  const Shape& x = problem.inputs[kX].shape;
+  const Shape& w = problem.inputs[kWeights].shape;
+  DenseSizes sizes;
+  sizes.transposed = problem.params.integer("transpose_weights") != 0;
+  sizes.rows = x.elements(0, x.rank() - 1);
+  sizes.depth = w[sizes.transposed ? 1 : 0];
+  sizes.columns = w[sizes.transposed ? 0 : 1];
+  return sizes;
+}
+
+class DenseOperands final : public SweepOperands {
+ public:
+  DenseOperands(const float* x, std::int64_t depth, const Matrix& matrix)
+      : x_(x), depth_(depth), matrix_(matrix) {}
+  Matrix matrix(std::int64_t) const noexcept override { return matrix_; }
+  void point(const SweepRows& rows, const float** pointers, float*) const noexcept override {
+    for (int r = 0; r < rows.rows; ++r) pointers[r] = x_ + (rows.row + r) * depth_;
+  }
+
+ private:
+  const float* x_;
+  std::int64_t depth_;
+  Matrix matrix_;
+};
+
+class TiledDenseKernel final : public Kernel {
+ public:
+  TiledDenseKernel(const DenseSizes& sizes, DataType type, const SweepLimits& limits,
+                   const PackedWeights& packed, TileBias bias, TilePostOps post_ops)
+      : s_(sizes),
+        type_(type),
+        sweep_(shape(), limits, tile_kernels()),
+        packed_(packed.bytes),
+        bias_(std::move(bias)),
+        post_ops_(std::move(post_ops)) {
+    bias_at_ = regions_.add(bias_.workspace_floats());
+    if (type_ == DataType::float32) return;
+    x_at_ = regions_.add(s_.rows * s_.depth);
+    y_at_ = regions_.add(s_.rows * s_.columns);
+  }
+
+  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
+  int in_place_input() const noexcept override { return post_ops_.in_place_input(); }
+
+  Status run(Context& context) const noexcept override {
+    float* const workspace = reinterpret_cast<float*>(context.workspace());
+    const bool convert = type_ != DataType::float32;
+    const float* x = context.input(kX).as<float>();
+    float* y = context.output(0).as_mutable<float>();
+    if (convert) {
+      load_floats(context.pool(), type_, context.input(kX).data, workspace + x_at_,
+                  s_.rows * s_.depth);
+      x = workspace + x_at_;
+      y = workspace + y_at_;
+    }
+    const SweepOperands::Matrix weights{packed_.data(),
+                                        bias_.prepare(context, workspace + bias_at_), 0};
+    sweep_.run(context.pool(), context.inputs(), y, DenseOperands(x, s_.depth, weights),
+               post_ops_);
+    if (convert) store(context, y);
+    return {};
+  }
+
+ private:
+  SweepShape shape() const {
+    SweepShape shape;
+    shape.rows = s_.rows;
+    shape.columns = s_.columns;
+    shape.length = s_.depth;
+    shape.c_row_stride = s_.columns;
+    shape.half_weights = type_ != DataType::float32;
+    return shape;
+  }
+
+  void store(Context& context, const float* y) const noexcept {
+    constexpr std::int64_t kGrain = 16 * 1024;
+    auto* const to = context.output(0).as_mutable<std::uint16_t>();
+    parallel_ranges(context.pool(), s_.rows * s_.columns, kGrain,
+                    [&](std::int64_t first, std::int64_t last) {
+                      float_spans().store(type_, y + first, to + first, last - first);
+                    });
+  }
+
+  DenseSizes s_;
+  DataType type_;  // of x and y
+  TileSweep sweep_;
+  Tensor packed_;
+  TileBias bias_;
+  TilePostOps post_ops_;
+  FloatRegions regions_;
+  std::int64_t bias_at_ = 0, x_at_ = 0, y_at_ = 0;
+};
+
+class TiledDense final : public Routine {
+ public:
+  explicit TiledDense(DataType type)
+      : Routine("dense", type == DataType::float32 ? "cpu/tiled" : "cpu:float16/tiled"),
+        type_(type) {}
+  int default_rank() const override { return type_ == DataType::float32 ? 30 : 5; }
+
+  Applicability applicable(const Problem& problem) const override {
+    const TensorSpec& weights = problem.inputs[kWeights];
+    if (problem.inputs[kX].type != type_)
+      return Applicability::no(fmt::format("only {}", to_string(type_)));
+    if (!weights.constant || weights.value.empty())
+      return Applicability::no("the weights are not constant");
+    if (!is_span_float(weights.type))
+      return Applicability::no(fmt::format("weights of {}", to_string(weights.type)));
+    if (problem.has_input(kBias)) {
+      const TensorSpec& bias = problem.inputs[kBias];
+      const bool constant = is_span_float(bias.type) && bias.constant && !bias.value.empty();
+      if (bias.type != DataType::float32 && !constant)
+        return Applicability::no("a bias that is neither float32 nor constant");
+    }
+    return Applicability::yes();
+  }
+
+  bool supports_post_ops(const Problem& problem) const override {
+    return PostOpProgram::supports_in_float32(problem).ok();
+  }
+
+  RoutineParams default_params(const Problem&) const override {
+    RoutineParams params;
+    params.set("cache", kDefaultCache);
+    params.set("task_ops", kDefaultTaskOps);
+    return params;
+  }
+
+  ParamSpace param_space(const Problem& problem) const override {
+    const DenseSizes sizes = sizes_of(problem);
+    const std::int64_t weights = sizes.depth * sizes.columns;
+    ParamAxis cache{"cache", {kDefaultCache}};
+    if (sizes.rows > 1 && weights * 4 > 128 * 1024)
+      cache.values = {std::int64_t{128}, std::int64_t{256}, kDefaultCache};
+    ParamAxis task{"task_ops", {kDefaultTaskOps}};
+    if (sizes.rows * weights > 2 * kDefaultTaskOps)
+      task.values = {kDefaultTaskOps, 8 * kDefaultTaskOps};
+    ParamSpace space;
+    space.axes = {std::move(cache), std::move(task)};
+    return space;
+  }
+
+  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
+                             Allocator& allocator) const override {
+    SN_ASSIGN_OR_RETURN(const Tensor floats,
+                        as_float32(problem.inputs[kWeights].value, allocator));
+    const DenseSizes s = sizes_of(problem);
+    const std::int64_t panel = s.depth * kTilePanel;
+    const std::int64_t panels = gemm_panels(s.columns, kTilePanel);
+    const std::int64_t element = type_ == DataType::float32 ? 4 : 2;
+    const Shape bytes{panels * panel * element};
+    PackedWeights packed;
+    SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, bytes, allocator));
+    SN_ASSIGN_OR_RETURN(Tensor one, Tensor::create(DataType::float32, Shape{panel}, allocator));
+    const auto* const from = static_cast<const float*>(floats.data());
+    auto* const buffer = static_cast<float*>(one.mutable_data());
+    auto* to = static_cast<std::byte*>(packed.bytes.mutable_data());
+    for (std::int64_t p = 0; p < panels; ++p, to += panel * element) {
+      const std::int64_t column = p * kTilePanel;
+      const MatrixView view = s.transposed ? MatrixView{from + column * s.depth, 1, s.depth}
+                                           : MatrixView{from + column, s.columns, 1};
+      pack_b(view, s.depth, std::min(kTilePanel, s.columns - column), buffer);
+      float_spans().store(type_, buffer, to, panel);
+    }
+    return packed;
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const override {
+    const DenseSizes sizes = sizes_of(problem);
+    SN_ASSIGN_OR_RETURN(TileBias bias, TileBias::create(problem, kBias, 1, sizes.columns));
+    SN_ASSIGN_OR_RETURN(TilePostOps post_ops,
+                        TilePostOps::create(problem, type_ == DataType::float32));
+    SweepLimits limits;
+    limits.cache_bytes = params.integer("cache", kDefaultCache) * 1024;
+    limits.task_operations = params.integer("task_ops", kDefaultTaskOps);
+    return std::unique_ptr<Kernel>(std::make_unique<TiledDenseKernel>(
+        sizes, type_, limits, packed, std::move(bias), std::move(post_ops)));
+  }
+
+ private:
+  DataType type_;  // of x and y, and of the packed weights
+};
+
+}  // namespace
+
+std::unique_ptr<Routine> make_tiled_dense(DataType type) {
+  return std::make_unique<TiledDense>(type);
+}
+
+}  // namespace softneuro
