@@ -41,7 +41,8 @@ struct TileKernels {
   int max_vectors = 0;  // side by side in a tile
   // The most rows of a tile that is `vectors` wide: max_rows[vectors − 1].
   int max_rows[kTileMaxVectors] = {};
-  // multiply[vectors − 1][rows − 1]: B in float32. In which order an element is summed does not depend on them.
+  // multiply[vectors − 1][rows − 1]: B in float32. In which order an element is summed does not
+  // depend on them.
   TileFunction multiply[kTileMaxVectors][kTileMaxRows] = {};
   TileFunction multiply_half[kTileMaxVectors][kTileMaxRows] = {};  // B in float16
 };

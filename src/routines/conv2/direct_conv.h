@@ -31,13 +31,16 @@ class ConvRows {
              float* scratch) const noexcept;
 
  private:
+  // Where the window of an output pixel begins.
   struct Origin {
-    std::int64_t z, y, x;
-    std::int64_t offset;
+    std::int64_t column = 0;  // of the output
+    std::int64_t z = 0, y = 0, x = 0;
+    std::int64_t offset = 0;  // of that input element, in floats
   };
   Origin origin(std::int64_t row) const noexcept;
-  void advance(Origin& at) const noexcept;
-  bool is_inside(const Origin& at) const noexcept;
+  void place(Origin& at) const noexcept;
+  void advance(Origin& at, std::int64_t count) const noexcept;
+  std::int64_t pixels_inside(const Origin& at) const noexcept;
   const float* border_pointer(const ConvSegment& segment, const Origin& at, const float* x,
                               const float* zeros, float*& scratch) const noexcept;
 
@@ -46,7 +49,8 @@ class ConvRows {
   std::int64_t length_ = 0;
   bool merged_ = false;  // a segment is a whole row of the kernel
   bool padded_ = false;
-  bool contiguous_ = false;  // output pixels see input pixels one by one
+  std::int64_t inside_end_ = 0;  // first output column whose window sticks out at the right
+  bool contiguous_ = false;      // output pixels see input pixels one by one
   std::vector<ConvSegment> segments_;
 };
 

@@ -34,6 +34,8 @@ ConvRows::ConvRows(const ConvGeometry& g, Layout layout) : window_(g.window) {
   length_ = merged_ ? ax.kernel * g.in : block == 1 ? g.in : block;
   padded_ = is_padded(az) || is_padded(ay) || is_padded(ax);
   contiguous_ = window_.is_pointwise();
+  const std::int64_t room = ax.input + ax.pad_begin - ax.extent();
+  inside_end_ = room < 0 ? 0 : std::min(room / ax.stride + 1, ax.output);
   const std::int64_t plane = window_.input_elements() * block;
   for (std::int64_t kz = 0; kz < az.kernel; ++kz)
     for (std::int64_t ky = 0; ky < ay.kernel; ++ky)
@@ -48,17 +50,40 @@ ConvRows::ConvRows(const ConvGeometry& g, Layout layout) : window_(g.window) {
 ConvRows::Origin ConvRows::origin(std::int64_t row) const noexcept {
   const auto& [az, ay, ax] = window_.axes;
   Origin at;
-  at.x = row % ax.output * ax.stride - ax.pad_begin;
+  at.column = row % ax.output;
   at.y = row / ax.output % ay.output * ay.stride - ay.pad_begin;
   at.z = row / ax.output / ay.output * az.stride - az.pad_begin;
-  at.offset = ((at.z * ay.input + at.y) * ax.input + at.x) * pixel_;
+  place(at);
   return at;
 }
 
-bool ConvRows::is_inside(const Origin& at) const noexcept {
+void ConvRows::place(Origin& at) const noexcept {
   const auto& [az, ay, ax] = window_.axes;
-  return at.z >= 0 && at.z + az.extent() <= az.input && at.y >= 0 &&
-         at.y + ay.extent() <= ay.input && at.x >= 0 && at.x + ax.extent() <= ax.input;
+  at.x = at.column * ax.stride - ax.pad_begin;
+  at.offset = ((at.z * ay.input + at.y) * ax.input + at.x) * pixel_;
+}
+
+// `count` output pixels further on, in the same row or at the beginning of the next.
+void ConvRows::advance(Origin& at, std::int64_t count) const noexcept {
+  const auto& [az, ay, ax] = window_.axes;
+  at.column += count;
+  if (at.column == ax.output) {
+    at.column = 0;
+    at.y += ay.stride;
+    if (at.y >= ay.output * ay.stride - ay.pad_begin) {
+      at.y = -ay.pad_begin;
+      at.z += az.stride;
+    }
+  }
+  place(at);
+}
+
+// How many output pixels from `at` on, in the same row, have their window in the input.
+std::int64_t ConvRows::pixels_inside(const Origin& at) const noexcept {
+  const auto& [az, ay, ax] = window_.axes;
+  const bool inside = at.z >= 0 && at.z + az.extent() <= az.input && at.y >= 0 &&
+                      at.y + ay.extent() <= ay.input && at.x >= 0;
+  return inside ? inside_end_ - at.column : 0;
 }
 
 // A segment of a window that sticks out of the input.
@@ -81,21 +106,6 @@ const float* ConvRows::border_pointer(const ConvSegment& segment, const Origin& 
   return patch;
 }
 
-// The next output pixel of the row, or the first of the next row.
-void ConvRows::advance(Origin& at) const noexcept {
-  const auto& [az, ay, ax] = window_.axes;
-  at.x += ax.stride;
-  at.offset += ax.stride * pixel_;
-  if (at.x < ax.output * ax.stride - ax.pad_begin) return;
-  at.x = -ax.pad_begin;
-  at.y += ay.stride;
-  if (at.y >= ay.output * ay.stride - ay.pad_begin) {
-    at.y = -ay.pad_begin;
-    at.z += az.stride;
-  }
-  at.offset = ((at.z * ay.input + at.y) * ax.input + at.x) * pixel_;
-}
-
 void ConvRows::point(const SweepRows& rows, const float* x, const float* zeros,
                      const float** pointers, float* scratch) const noexcept {
   const ConvSegment* const segments = segments_.data() + rows.segment;
@@ -107,16 +117,18 @@ void ConvRows::point(const SweepRows& rows, const float* x, const float* zeros,
     return;
   }
   Origin at = origin(rows.row);
-  for (int r = 0; r < rows.rows; ++r, advance(at)) {
-    const float** to = pointers + r;
-    if (!padded_ || is_inside(at)) {
-      const float* const from = x + at.offset;
-      for (std::int64_t s = 0; s < rows.segments; ++s, to += rows.rows)
-        *to = from + segments[s].offset;
-    } else {
-      for (std::int64_t s = 0; s < rows.segments; ++s, to += rows.rows)
-        *to = border_pointer(segments[s], at, x, zeros, scratch);
+  const std::int64_t step = window_.axes[2].stride * pixel_;
+  for (std::int64_t r = 0; r < rows.rows;) {
+    const std::int64_t run = std::min(pixels_inside(at), rows.rows - r);
+    for (std::int64_t s = 0; s < rows.segments; ++s) {
+      const float** const to = pointers + s * rows.rows + r;
+      const float* from = x + at.offset + segments[s].offset;
+      for (std::int64_t i = 0; i < run; ++i, from += step) to[i] = from;
+      if (run <= 0) *to = border_pointer(segments[s], at, x, zeros, scratch);
     }
+    const std::int64_t done = std::max<std::int64_t>(run, 1);
+    advance(at, done);
+    r += done;
   }
 }
 

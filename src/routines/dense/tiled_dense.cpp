@@ -78,8 +78,7 @@ class TiledDenseKernel final : public Kernel {
     }
     const SweepOperands::Matrix weights{packed_.data(),
                                         bias_.prepare(context, workspace + bias_at_), 0};
-    sweep_.run(context.pool(), context.inputs(), y, DenseOperands(x, s_.depth, weights),
-               post_ops_);
+    sweep_.run(context.pool(), context.inputs(), y, DenseOperands(x, s_.depth, weights), post_ops_);
     if (convert) store(context, y);
     return {};
   }
@@ -165,8 +164,7 @@ class TiledDense final : public Routine {
 
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
-    SN_ASSIGN_OR_RETURN(const Tensor floats,
-                        as_float32(problem.inputs[kWeights].value, allocator));
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[kWeights].value, allocator));
     const DenseSizes s = sizes_of(problem);
     const std::int64_t panel = s.depth * kTilePanel;
     const std::int64_t panels = gemm_panels(s.columns, kTilePanel);
