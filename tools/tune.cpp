@@ -23,6 +23,7 @@ struct TuneArguments : NetArguments {
   bool no_cache = false;
   bool exhaustive = false;
   bool keep_rounding = false;
+  bool packed = false;
 };
 
 // Ctrl-C ends tuning between two measurements; what was measured is kept.
@@ -123,7 +124,7 @@ int tune_net(const TuneArguments& arguments) {
   for (const std::string& warning : report->warnings)
     fmt::print(stderr, "softneuro: warning: {}\n", warning);
   if (!arguments.output.empty())
-    if (Status status = net->save(arguments.output); !status.ok()) return fail(status);
+    if (Status status = net->save(arguments.output, {.packed_weights = arguments.packed}); !status.ok()) return fail(status);
   if (arguments.json)
     fmt::print("{}\n", report_json(*report, arguments.output).dump(2));
   else
@@ -164,6 +165,8 @@ Command add_tune(CLI::App& app) {
   command->add_flag("--no-cache", arguments->no_cache, "neither read nor write the profile cache");
   command->add_flag("--exhaustive", arguments->exhaustive,
                     "measure everything fully: to judge the quick way");
+  command->add_flag("--packed", arguments->packed,
+                    "also save the weights in the kernels' order: larger file, quicker loading");
   command->add_flag("--keep-rounding", arguments->keep_rounding,
                     "8-bit models: float routines keep the model's rounding");
   return {command, [arguments] { return tune_net(*arguments); }};

@@ -57,6 +57,12 @@ struct ImportOptions : NetOptions {
   NamedShapes shapes;
 };
 
+struct SaveOptions {
+  // Also write the weights in the order that the kernels of this machine's tuned paths want: loading
+  // then packs nothing and copies nothing. The file grows by about the size of the weights.
+  bool packed_weights = false;
+};
+
 using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 
 // A handle: copies share one net. Thread safe: all const members may be called at once.
@@ -76,7 +82,7 @@ class SN_API Net {
   static Result<Net> load_memory(const void* data, std::size_t bytes,
                                  const NetOptions& options = {}) noexcept;
   // Writes a .dnn file: to a temporary file beside it, synced, then renamed. All or nothing.
-  Status save(const std::string& path) const noexcept;
+  Status save(const std::string& path, const SaveOptions& options = {}) const noexcept;
 
   // --- tuning ---------------------------------------------------------------------------------
   // Measures which routine computes each layer fastest here, alone and inside the net, and keeps

@@ -266,6 +266,23 @@ Result<std::vector<RoutinePath>> DnnDecoder::paths(const schema::File& source, c
   return paths;
 }
 
+Result<PackedByKey> DnnDecoder::packed(const schema::File& source) {
+  PackedByKey packed;
+  SN_RETURN_IF_ERROR(count(source.packed()));
+  if (source.packed() == nullptr) return packed;
+  for (const schema::PackedWeights* row : *source.packed()) {
+    SN_ASSIGN_OR_RETURN(std::string key, text(row->key()));
+    if (row->segment() >= segments_.size())
+      return invalid_model("segment {} of {} holds packed weights", row->segment(),
+                           segments_.size());
+    const DynamicShape shape(
+        Shape{static_cast<std::int64_t>(segments_[row->segment()].size())});
+    SN_ASSIGN_OR_RETURN(Tensor bytes, constant(row->segment(), DataType::uint8, shape));
+    packed.emplace(std::move(key), std::move(bytes));
+  }
+  return packed;
+}
+
 Status DnnDecoder::path(const schema::TunedPath& source, const Graph& graph, RoutinePath& path) {
   SN_ASSIGN_OR_RETURN(path.machine, text(source.machine()));
   path.threads = static_cast<int>(std::min(source.threads(), 1u << 20));

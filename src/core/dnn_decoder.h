@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/graph.h"
+#include "core/dnn_file.h"
 #include "core/layer_type.h"
 #include "core/path.h"
 #include "schemas/softneuro_generated.h"
@@ -29,6 +30,8 @@ class DnnDecoder {
   // The tuned paths of `graph`, which comes from the same file. invalid_model where one speaks of
   // layers or tensors that are not there, or says what cannot be read.
   Result<std::vector<RoutinePath>> paths(const schema::File& source, const Graph& graph);
+  // The packed weights: bytes whose meaning only their key's owner knows.
+  Result<PackedByKey> packed(const schema::File& source);
 
  private:
   using Texts = flatbuffers::Vector<flatbuffers::Offset<schema::Text>>;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -12,12 +13,16 @@
 
 namespace softneuro {
 
+// Packed weights by NetCore's key.
+using PackedByKey = std::map<std::string, Tensor, std::less<>>;
+
 // Writes `graph` to `path`, whole or not at all (see AtomicFile). Equal graphs give equal bytes.
 // Equal constants are stored once. Parameters at their default are left out, so that libraries that
 // do not know them yet can still read the file.
-// `paths` are tuned paths of this graph.
+// `paths` are tuned paths of this graph, `packed` weights as kernels want them (NetCore::packed).
 SN_INTREE Status save_dnn(const Graph& graph, const std::string& path,
-                          std::span<const RoutinePath> paths = {});
+                          std::span<const RoutinePath> paths = {},
+                          const PackedByKey& packed = {});
 // The same bytes in memory (data type uint8, one dimension).
 SN_INTREE Result<Tensor> serialize_dnn(const Graph& graph,
                                        Allocator& allocator = default_allocator(),
@@ -25,8 +30,9 @@ SN_INTREE Result<Tensor> serialize_dnn(const Graph& graph,
 
 struct DnnContents {
   Graph graph;
-  std::vector<RoutinePath>
-      paths;  // as far as they make sense; whether they apply is a plan's matter
+  // As far as they make sense; whether they apply is a plan's matter.
+  std::vector<RoutinePath> paths;
+  PackedByKey packed;  // mere bytes: whoever uses one checks that its size is right
 };
 
 // Reads a file. Constants share the mapping of the file, which lives as long as any of them does;

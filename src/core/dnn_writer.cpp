@@ -116,16 +116,28 @@ class Encoder {
     return rows.empty() ? VectorOffset<Offset<schema::TunedPath>>() : builder_.CreateVector(rows);
   }
 
+  Result<VectorOffset<Offset<schema::PackedWeights>>> packed(const PackedByKey& packed) {
+    std::vector<Offset<schema::PackedWeights>> rows;
+    for (const auto& [key, bytes] : packed) {
+      SN_RETURN_IF_ERROR(room(key.size() + 32));
+      const auto key_offset = builder_.CreateString(key);
+      rows.push_back(schema::CreatePackedWeights(builder_, key_offset, segments_.add(bytes)));
+    }
+    return rows.empty() ? VectorOffset<Offset<schema::PackedWeights>>()
+                        : builder_.CreateVector(rows);
+  }
+
   // Closes the buffer and gives its bytes, which live as long as this object.
   Result<std::span<const std::byte>> finish(Offset<schema::Graph> graph,
-                                            VectorOffset<Offset<schema::TunedPath>> paths) {
+                                            VectorOffset<Offset<schema::TunedPath>> paths,
+                                            VectorOffset<Offset<schema::PackedWeights>> packed) {
     SN_RETURN_IF_ERROR(room(32 * segments_.list().size()));
     std::vector<Offset<schema::Segment>> rows;
     for (const SegmentBytes& segment : segments_.list())
       rows.push_back(
           schema::CreateSegment(builder_, segment.offset, segment.bytes.size(), segment.checksum));
     const auto rows_offset = builder_.CreateVector(rows);
-    builder_.Finish(schema::CreateFile(builder_, graph, rows_offset, paths),
+    builder_.Finish(schema::CreateFile(builder_, graph, rows_offset, paths, packed),
                     schema::FileIdentifier());
     return std::as_bytes(std::span(builder_.GetBufferPointer(), builder_.GetSize()));
   }
@@ -381,10 +393,12 @@ class MemorySink final : public Sink {
 // A file ready to be written: everything but the bytes of the constants, which it refers to.
 class Image {
  public:
-  Status build(const Graph& graph, std::span<const RoutinePath> tuned) {
+  Status build(const Graph& graph, std::span<const RoutinePath> tuned,
+               const PackedByKey& packed_weights = {}) {
     SN_ASSIGN_OR_RETURN(const auto root, encoder_.graph(graph, 0));
     SN_ASSIGN_OR_RETURN(const auto paths, encoder_.paths(tuned));
-    SN_ASSIGN_OR_RETURN(graph_, encoder_.finish(root, paths));
+    SN_ASSIGN_OR_RETURN(const auto packed, encoder_.packed(packed_weights));
+    SN_ASSIGN_OR_RETURN(graph_, encoder_.finish(root, paths, packed));
     const std::uint64_t padding = dnn_padding(graph_.size());
     std::memcpy(header_.magic, kDnnMagic, sizeof(kDnnMagic));
     header_.format = kDnnFormat;
@@ -424,10 +438,11 @@ class Image {
 
 }  // namespace
 
-Status save_dnn(const Graph& graph, const std::string& path, std::span<const RoutinePath> paths) {
+Status save_dnn(const Graph& graph, const std::string& path, std::span<const RoutinePath> paths,
+                const PackedByKey& packed) {
   return guarded([&]() -> Status {
     Image image;
-    SN_RETURN_IF_ERROR(image.build(graph, paths).with_context(path));
+    SN_RETURN_IF_ERROR(image.build(graph, paths, packed).with_context(path));
     SN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
     FileSink sink(file);
     SN_RETURN_IF_ERROR(image.write(sink));

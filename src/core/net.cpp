@@ -182,6 +182,7 @@ void Net::Impl::keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_g
   paths.push_back(std::move(path));
   graph = std::move(tuned_graph);
   plans.clear();
+  core->forget_packed();  // of candidates that were only tried
 }
 
 Result<Session> Net::Impl::take_session(const std::shared_ptr<const Plan>& plan) {
@@ -220,7 +221,7 @@ Result<Net> Net::from_graph(Graph graph, const NetOptions& options) noexcept {
     impl->inputs = describe(*impl->graph, impl->graph->inputs);
     impl->outputs = describe(*impl->graph, impl->graph->outputs);
     impl->max_plans = options.max_plans;
-    impl->options = options;
+    impl->net_options = options;
     return Net(std::move(impl));
   });
 }
@@ -232,6 +233,7 @@ Result<Net> Net::load(const std::string& path, const NetOptions& options) noexce
                         load_dnn_contents(path, builtin_layer_types(), options.verify, allocator));
     SN_ASSIGN_OR_RETURN(Net net, from_graph(std::move(contents.graph), options));
     net.impl_->paths = std::move(contents.paths);
+    net.impl_->core->offer_packed(std::move(contents.packed));
     return net;
   });
 }
@@ -245,12 +247,42 @@ Result<Net> Net::load_memory(const void* data, std::size_t bytes,
                                                  options.verify, allocator));
     SN_ASSIGN_OR_RETURN(Net net, from_graph(std::move(contents.graph), options));
     net.impl_->paths = std::move(contents.paths);
+    net.impl_->core->offer_packed(std::move(contents.packed));
     return net;
   });
 }
 
-Status Net::save(const std::string& path) const noexcept {
-  return guarded([&] {
+// What the kernels of this machine's tuned paths have packed.
+Result<PackedByKey> Net::Impl::packed_for_saving(std::span<const RoutinePath> tuned) {
+  PackedByKey packed;
+  for (const RoutinePath& path : tuned) {
+    if (path.machine != machine_name()) continue;
+    SN_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, resolve_shapes(path.shapes));
+    SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core, graph, shapes, path, nullptr));
+    const Plan::Impl& impl = plan->impl();
+    for (const Step& step : impl.steps) {
+      if (step.routine == nullptr) continue;
+      bool own = false;
+      for (const TensorId id : step.inputs)
+        own = own || (id != kNoTensor && impl.graph->tensor(id).is_constant());
+      if (!own) continue;
+      SN_ASSIGN_OR_RETURN(const Problem problem, problem_of(impl, *step.layer));
+      const bool composes =
+          !problem.post_ops.empty() && !step.routine->supports_post_ops(problem);
+      SN_ASSIGN_OR_RETURN(const PackedWeights weights,
+                          core->packed(*step.layer, *step.routine, problem, step.params, true));
+      if (weights.bytes.empty()) continue;
+      packed.emplace(NetCore::packed_key(*step.layer, *step.routine,
+                                         composes ? without_post_ops(problem) : problem,
+                                         step.params),
+                     weights.bytes);
+    }
+  }
+  return packed;
+}
+
+Status Net::save(const std::string& path, const SaveOptions& options) const noexcept {
+  return guarded([&]() -> Status {
     std::vector<RoutinePath> paths;
     std::shared_ptr<const Graph> graph;
     {
@@ -258,7 +290,11 @@ Status Net::save(const std::string& path) const noexcept {
       paths = impl_->paths;
       graph = impl_->graph;
     }
-    return save_dnn(*graph, path, paths);
+    PackedByKey packed;
+    if (options.packed_weights) {
+      SN_ASSIGN_OR_RETURN(packed, impl_->packed_for_saving(paths));
+    }
+    return save_dnn(*graph, path, paths, packed);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "core/net_core.h"
 
 #include "core/checksum.h"
+#include "core/cpu.h"
 #include "core/error.h"
 #include "core/plugin_loader.h"
 
@@ -51,22 +52,82 @@ std::string quantization_key(const Problem& problem) {
 
 }  // namespace
 
+namespace {
+
+// Without the post-ops where they are put behind the kernel: what pack() gets to see.
+Problem seen_by_pack(const Routine& routine, const Problem& problem) {
+  const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
+  return composes ? without_post_ops(problem) : problem;
+}
+
+// Refuses, and remembers how much was asked for.
+class ProbingAllocator final : public Allocator {
+ public:
+  void* allocate(std::size_t bytes, std::size_t) noexcept override {
+    if (asked_ == 0) asked_ = bytes;
+    return nullptr;
+  }
+  void deallocate(void*, std::size_t) noexcept override {}
+  std::size_t asked() const { return asked_; }
+
+ private:
+  std::size_t asked_ = 0;
+};
+
+// Bytes that pack() makes, learned without packing: what it packs into is the first memory that it
+// asks for. That is known of the built-in routines of these layer types where the weights are
+// float32; 0 for all others, whose packings are never taken from a file.
+std::size_t size_of_packing(const Routine& routine, const Problem& problem,
+                            const RoutineParams& params) {
+  const std::string& type = routine.layer_type();
+  if (!routine.library().empty() || (type != "conv2" && type != "dense" && type != "matmul"))
+    return 0;
+  for (const TensorSpec& spec : problem.inputs)
+    if (spec.constant && spec.type != DataType::float32) return 0;
+  ProbingAllocator probe;
+  static_cast<void>(routine.pack(problem, params, probe).ok());
+  return probe.asked();
+}
+
+}  // namespace
+
+std::string NetCore::packed_key(const Layer& layer, const Routine& routine, const Problem& problem,
+                                const RoutineParams& params) {
+  return fmt::format("{}|{}|{}|{}|v{}|{}|{}{}", layer.id, routine.descriptor().str(), params.str(),
+                     routine.pack_key(problem, params), routine.version(), routine.library(),
+                     to_string(current_isa()), quantization_key(problem));
+}
+
 Result<PackedWeights> NetCore::packed(const Layer& layer, const Routine& routine,
                                       const Problem& problem, const RoutineParams& params,
                                       bool shareable) {
-  const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
-  const Problem base = composes ? without_post_ops(problem) : Problem{};
-  const Problem& seen = composes ? base : problem;
+  const Problem seen = seen_by_pack(routine, problem);
   if (!shareable) return routine.pack(seen, params, *allocator_);
 
-  const std::string key =
-      fmt::format("{}|{}|{}|{}{}", layer.id, routine.descriptor().str(), params.str(),
-                  routine.pack_key(seen, params), quantization_key(seen));
+  const std::string key = packed_key(layer, routine, seen, params);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = packed_.find(key); found != packed_.end()) return found->second;
-  SN_ASSIGN_OR_RETURN(PackedWeights packed, routine.pack(seen, params, *allocator_));
+  PackedWeights packed;
+  const auto offered = offered_.find(key);
+  if (offered != offered_.end() && offered->second.bytes() > 0 &&
+      offered->second.bytes() == size_of_packing(routine, seen, params)) {
+    packed.bytes = offered->second;
+  } else {
+    SN_ASSIGN_OR_RETURN(packed, routine.pack(seen, params, *allocator_));
+  }
   packed_.emplace(key, packed);
   return packed;
+}
+
+void NetCore::offer_packed(std::map<std::string, Tensor, std::less<>> packed) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  offered_ = std::move(packed);
+}
+
+void NetCore::forget_packed() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  packed_.clear();
+  offered_.clear();
 }
 
 std::size_t NetCore::packed_bytes() const {

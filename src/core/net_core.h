@@ -30,6 +30,14 @@ class NetCore {
   Result<PackedWeights> packed(const Layer& layer, const Routine& routine, const Problem& problem,
                                const RoutineParams& params, bool shareable);
   std::size_t packed_bytes() const;
+  // Packings that a file brought along, by packed_key(). One is taken only where its size is what
+  // pack() would make.
+  void offer_packed(std::map<std::string, Tensor, std::less<>> packed);
+  // Kernels keep what they use; plans made from now on pack again.
+  void forget_packed();
+  // Layer, routine, parameters, versions, instruction set: equal keys, equal bytes.
+  static std::string packed_key(const Layer& layer, const Routine& routine, const Problem& problem,
+                                const RoutineParams& params);
 
  private:
   explicit NetCore(Registry registry) : registry_(std::move(registry)) {}
@@ -46,6 +54,7 @@ class NetCore {
   std::vector<std::string> schemas_;
   mutable std::mutex mutex_;
   std::map<std::string, PackedWeights> packed_;
+  std::map<std::string, Tensor, std::less<>> offered_;
 };
 
 }  // namespace softneuro

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/dnn_file.h"
 #include "core/graph.h"
 #include "core/net_core.h"
 #include "core/path.h"
@@ -27,7 +28,7 @@ struct Net::Impl {
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
   std::size_t max_plans = 8;
-  NetOptions options;  // as given; tuning makes pools of other sizes
+  NetOptions net_options;  // tuning makes pools of other sizes
 
   mutable std::mutex mutex;        // guards what follows; never held while planning
   std::list<Planned> plans;        // most recently used first
@@ -42,6 +43,7 @@ struct Net::Impl {
   // The tuned path that fits best: this machine, these threads, these shapes, in that order; null
   // if none is of this instruction set's kind at all. `exact`: it was made for all three.
   std::shared_ptr<const RoutinePath> path_for(std::span<const Shape> shapes, bool& exact);
+  Result<PackedByKey> packed_for_saving(std::span<const RoutinePath> tuned);
   void tell_fit(const RoutinePath& path, bool exact,
                 const std::vector<std::string>& replaced) const;
   Result<TuneReport> tune(const TuneOptions& options);

@@ -97,7 +97,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   job.options = &options;
   job.core = core;
   if (options.threads != 0 && options.threads != core->pool().concurrency()) {
-    NetOptions other = this->options;
+    NetOptions other = net_options;
     other.threads = options.threads;
     other.thread_pool = nullptr;
     SN_ASSIGN_OR_RETURN(job.core, NetCore::create(other));

@@ -33,6 +33,18 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
+// What was asked for in all.
+struct CountingAllocator final : Allocator {
+  std::size_t bytes = 0;
+  void* allocate(std::size_t size, std::size_t alignment) noexcept override {
+    bytes += size;
+    return default_allocator().allocate(size, alignment);
+  }
+  void deallocate(void* pointer, std::size_t size) noexcept override {
+    default_allocator().deallocate(pointer, size);
+  }
+};
+
 double difference(const NamedTensors& a, const NamedTensors& b) {
   double worst = 0;
   for (const auto& [name, x] : a) {
@@ -97,6 +109,28 @@ TEST_CASE("tune: a saved net carries the path, and loads to the same plan") {
   // Saved again it is the same file: nothing of the path is lost on the way.
   REQUIRE(loaded.save(folder.file("again.dnn")).ok());
   CHECK(read_file(file) == read_file(folder.file("again.dnn")));
+}
+
+TEST_CASE("tune: packed weights in the file give the same plan and bits, without packing") {
+  const TemporaryFolder folder;
+  Net net = small_net();
+  REQUIRE(net.tune(quick(folder)).ok());
+  REQUIRE(net.save(folder.file("plain.dnn")).ok());
+  REQUIRE(net.save(folder.file("packed.dnn"), {.packed_weights = true}).ok());
+  CHECK(read_file(folder.file("packed.dnn")).size() > read_file(folder.file("plain.dnn")).size());
+  CountingAllocator plain_memory, packed_memory;
+  NetOptions options;
+  options.threads = 1;
+  options.allocator = &plain_memory;
+  const Net plain = Net::load(folder.file("plain.dnn"), options).value();
+  options.allocator = &packed_memory;
+  const Net packed = Net::load(folder.file("packed.dnn"), options).value();
+  REQUIRE(plain.prepare().ok());
+  REQUIRE(packed.prepare().ok());
+  CHECK(packed_memory.bytes < plain_memory.bytes);
+  CHECK(plain.plan().value()->describe() == packed.plan().value()->describe());
+  const NamedTensors a = plain.run({{"image", random_image(2)}}).value();
+  CHECK(difference(a, packed.run({{"image", random_image(2)}}).value()) == 0);
 }
 
 TEST_CASE("tune: paths for several thread counts live in one net; the fitting one is taken") {
