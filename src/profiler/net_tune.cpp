@@ -5,6 +5,7 @@
 #include "core/net_impl.h"
 #include "profiler/kernel_bench.h"
 #include "profiler/tuner.h"
+#include "quantization/calibration.h"
 #include "softneuro/net.h"
 
 namespace softneuro {
@@ -70,6 +71,30 @@ Result<std::vector<Tensor>> random_inputs_of(const Graph& graph, const std::vect
   return random_inputs(problem, allocator);
 }
 
+// Whether a pattern lets 8-bit routines in: "cpu:qint8…", or "cpu", which allows every type.
+bool allows_qint8(const std::vector<std::string>& schemas) {
+  const RoutineDescriptor plain{Device::cpu, DataType::qint8, Layout::plain, "any"};
+  const RoutineDescriptor nhwc{Device::cpu, DataType::qint8, Layout::channels_last, "any"};
+  return std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
+    return matches_schema(plain, pattern) || matches_schema(nhwc, pattern);
+  });
+}
+
+// The graph with a quantisation on every tensor that the samples reached. Runs an untuned net, so
+// that calibration does not depend on what was tuned before.
+Result<std::shared_ptr<const Graph>> calibrated(const Graph& graph, const NetOptions& net_options,
+                                                const std::vector<NamedTensors>& samples,
+                                                std::vector<std::string>& warnings) {
+  NetOptions options = net_options;
+  options.schemas = {"cpu:float32"};
+  SN_ASSIGN_OR_RETURN(const Net net, Net::from_graph(graph, options));
+  SN_ASSIGN_OR_RETURN(const CalibrationResult result, calibrate(net, samples_of(samples)));
+  auto annotated = std::make_shared<Graph>(graph);
+  SN_RETURN_IF_ERROR(annotate(*annotated, result));
+  warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
+  return std::shared_ptr<const Graph>(std::move(annotated));
+}
+
 // What the net gives with default choices, in float32, for the samples held back.
 Status make_references(TuneJob& job) {
   SN_ASSIGN_OR_RETURN(const auto plan, build_plan(job.core, job.graph, job.shapes));
@@ -108,11 +133,13 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   SN_ASSIGN_OR_RETURN(job.shapes, resolve_shapes(wanted));
 
   std::vector<std::vector<Tensor>> samples;
+  std::vector<NamedTensors> calibration;
   for (std::size_t s = 0; s < options.calibration.size(); ++s) {
     SN_ASSIGN_OR_RETURN(std::vector<Tensor> sample,
                         in_order(*graph, options.calibration[s], s, job.shapes));
     const bool held = is_held_back(s, options.calibration.size());
     (held ? job.held_back : samples).push_back(std::move(sample));
+    if (!held) calibration.push_back(options.calibration[s]);
   }
   job.graph = graph;
   if (names_qint8(options.schemas) && samples.empty() && !has_quantisation(*graph))
@@ -126,8 +153,15 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     SN_ASSIGN_OR_RETURN(job.inputs, random_inputs_of(*graph, job.shapes, core->allocator()));
   }
 
+  std::vector<std::string> warnings;
+  if (!calibration.empty() && allows_qint8(options.schemas)) {
+    if (options.progress) options.progress({.stage = "calibrate", .total = calibration.size()});
+    SN_ASSIGN_OR_RETURN(job.graph, calibrated(*graph, net_options, calibration, warnings));
+  }
+
   Tuner tuner(job);
   SN_ASSIGN_OR_RETURN(TuneResult result, tuner.run());
+  result.report.warnings.insert(result.report.warnings.begin(), warnings.begin(), warnings.end());
   keep_path(std::move(result.path), job.graph);
   return std::move(result.report);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/layer_cost.h"
 #include "profiler/tuner.h"
 
 namespace softneuro {
@@ -40,6 +41,7 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   for (std::size_t l = 0; l < layers_.size(); ++l) index[layers_[l].layer.layer->id] = l;
 
   TuneReport& report = result.report;
+  double macs = 0, qint8_macs = 0;
   const Plan::Impl& impl = plan->impl();
   for (std::size_t s = 0; s < impl.steps.size(); ++s) {
     const Step& step = impl.steps[s];
@@ -58,6 +60,10 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
     if (const auto found = index.find(step.layer->id); found != index.end()) {
       const LayerCandidates& layer = layers_[found->second];
       row.candidates = layer.candidates.size();
+      const double layer_macs = layer_cost(layer.layer.problem).macs;
+      macs += layer_macs;
+      if (step.routine != nullptr && step.routine->descriptor().type == DataType::qint8)
+        qint8_macs += layer_macs;
       row.fallback = layer.fallback;
       if (!chosen.selection.choice.empty())
         row.unit_us =
@@ -70,6 +76,7 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
           row.time_us;
     report.layers.push_back(std::move(row));
   }
+  report.qint8_share = macs > 0 ? qint8_macs / macs : 0;
   report.untuned_us = untuned_us;
   report.tuned_us = chosen.time_us;
   report.seconds = static_cast<double>(clock_ns() - begin_ns_) * 1e-9;
