@@ -1,6 +1,7 @@
 #include "dprs/topologies.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace softneuro::dprs {
 namespace {
@@ -17,7 +18,7 @@ class Builder {
     problem_.tensors.back().fixed_format = 0;
     return tensor;
   }
-  int layer(const std::vector<int>& inputs, double scale = 100) {
+  int layer(const std::vector<int>& inputs, double scale = 100, bool may_mix = true) {
     Layer layer;
     layer.inputs = inputs;
     layer.outputs = {add_tensor()};
@@ -27,7 +28,8 @@ class Builder {
         if (in != out && unit() >= richness_.crossing) continue;
         layer.candidates.push_back({std::vector<int>(inputs.size(), in), {out}, time(scale)});
       }
-    if (richness_.mixed > 0 && inputs.size() > 1 && inputs.size() <= 3) add_mixed(layer, scale);
+    if (may_mix && richness_.mixed > 0 && inputs.size() > 1 && inputs.size() <= 3)
+      add_mixed(layer, scale);
     problem_.layers.push_back(std::move(layer));
     return problem_.layers.back().outputs[0];
   }
@@ -38,7 +40,8 @@ class Builder {
     return x;
   }
   int add(int a, int b) { return layer({a, b}, 10); }
-  int concat(const std::vector<int>& inputs) { return layer(inputs, 10); }
+  // All inputs in one format, as copies into one tensor need it.
+  int concat(const std::vector<int>& inputs) { return layer(inputs, 10, false); }
   Problem finish(int output) {
     problem_.tensors[static_cast<std::size_t>(output)].wanted = {0};
     return std::move(problem_);
@@ -219,8 +222,7 @@ Problem make_topology(const std::string& name, const Richness& richness, std::ui
   if (name == "unet") return unet(net);
   if (name == "unetpp") return unetpp(net);
   if (name == "chain1000") return chain(net, 1000);
-  if (name == "window10") return random_window(net, 300, 10);
-  if (name == "window20") return random_window(net, 300, 20);
+  if (name.rfind("window", 0) == 0) return random_window(net, 300, std::atoi(name.c_str() + 6));
   return {};
 }
 

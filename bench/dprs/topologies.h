@@ -25,8 +25,8 @@ struct Topology {
   Problem problem;
 };
 
-// resnet50, inception_v3, vit_b_16, bert_base, densenet121, unet, unetpp, chain1000, window10,
-// window20; an empty problem for another name.
+// resnet50, inception_v3, vit_b_16, bert_base, densenet121, unet, unetpp, chain1000, and windowN
+// for any N: 300 layers that each read one to three of the last N tensors. Empty for another name.
 Problem make_topology(const std::string& name, const Richness& richness, std::uint64_t seed);
 std::vector<std::string> topology_names();
 

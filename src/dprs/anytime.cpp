@@ -5,10 +5,12 @@
 // left is eliminated as soon as it fits, else split at the most doubtful layer, the dual kept warm.
 #include <algorithm>
 #include <memory>
-#include <queue>
+#include <optional>
+#include <utility>
 
 #include "dprs/dual.h"
 #include "dprs/engine.h"
+#include "dprs/relax.h"
 
 namespace softneuro::dprs {
 namespace {
@@ -17,11 +19,20 @@ std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
 
-constexpr double kWindowWork = 1e6;  // per window of the local search
+constexpr double kWindowWork = 3e5;  // per window of the local search
+constexpr double kWideWork = 3e7;    // per window once small ones find nothing
 constexpr double kLeafWork = 2e7;    // per elimination of what a node has left
-constexpr int kRootSweeps = 400;
+constexpr double kDualCells = 1e6;   // of the dual's tables
+constexpr int kRootSweeps = 200;
+constexpr double kStepWork = 4e7;   // per step of the decomposition
+constexpr double kSteps = 25;       // steps that the time should suffice for
+constexpr double kFirstPace = 0.5;  // of its Polyak steps: it starts from prices that are good
+constexpr int kStalledSteps = 40;
 constexpr int kNodeSweeps = 12;
-constexpr std::size_t kMostNodes = 256;  // open at a time: each holds a dual
+// Nodes open at a time, each of which holds a dual: as many as the table limit has room for, within
+// these.
+constexpr double kFewestNodes = 64;
+constexpr double kMostNodes = 4096;
 constexpr double kRounding = 1e-9;
 
 // A part of the search space: the dual with the values that are out, and which those are.
@@ -40,7 +51,7 @@ class Anytime {
 
   Outcome run() {
     make_finite();
-    model_ = build_model(net_, weights_, {2, Encoding::Hub::sets, true, 1});
+    make_model();
     if (!(model_.constant < kInfinity)) {
       Outcome outcome;
       outcome.lower_bound = kInfinity;
@@ -78,6 +89,25 @@ class Anytime {
       if (adapt.empty()) adapt.assign(at(formats * formats), kInfinity);
       for (Cost& cost : adapt) cost = std::min(cost, big_);
     }
+  }
+
+  // Hubs over sets give the better bound, as long as sweeps over their tables are quick.
+  void make_model() {
+    Encoding encoding = {2, Encoding::Hub::sets, true, 1, true};
+    double cells = 1;
+    const Model scopes = build_model(net_, weights_, encoding);
+    for (const Factor& factor : scopes.factors) {
+      double table = 1;
+      for (const int variable : factor.scope) table *= scopes.variables[at(variable)].size;
+      cells += table;
+    }
+    if (cells > kDualCells) encoding = {1, Encoding::Hub::bits, true, 1, true};
+    encoding.scopes_only = false;
+    model_ = build_model(net_, weights_, encoding);
+    cells = 1;
+    for (const Factor& factor : model_.factors) cells += static_cast<double>(factor.table.size());
+    most_nodes_ =
+        static_cast<std::size_t>(std::clamp(budget_.cells / cells, kFewestNodes, kMostNodes));
   }
 
   void offer(const std::vector<int>& choice) {
@@ -123,17 +153,23 @@ class Anytime {
   enum class Window { better, same, too_large };
 
   // The layers [first, last) optimised exactly, all others as in the best path.
-  Window improve(std::size_t first, std::size_t last) {
+  Window improve(std::size_t first, std::size_t last, double work) {
     for (std::size_t l = first; l < last; ++l) pinned_.time[l] = weights_.time[l];
     const Model model = build_model(net_, pinned_, {2, Encoding::Hub::bits, true, 1});
-    const Order order = find_order(model, OrderRule::min_weight, kWindowWork);
+    const Order order = find_order(model, OrderRule::min_weight, work);
     Window result = Window::too_large;
-    if (order.complete) {
+    if (order.complete && order.cells <= budget_.cells) {
       Elimination elimination(model, order);
-      elimination.run(Deadline::max());
-      const Cost before = cost_;
-      offer(model.choice(elimination.best_values()));
-      result = cost_ < before ? Window::better : Window::same;
+      result = Window::same;
+      if (elimination.run(deadline_)) {
+        const std::vector<int> before = best_;
+        offer(model.choice(elimination.best_values()));
+        for (std::size_t l = first; l < last; ++l)
+          if (best_[l] != before[l]) {
+            changed_[l] = ++clock_;
+            result = Window::better;
+          }
+      }
     }
     for (std::size_t l = first; l < last; ++l) pin(l);
     return result;
@@ -144,23 +180,49 @@ class Anytime {
     times[at(best_[layer])] = weights_.time[layer][at(best_[layer])];
   }
 
-  void polish() {
-    pinned_ = weights_;
+  // All windows of a size, those again near which something changed since, until nothing does.
+  // True: some window was small enough.
+  bool polish(std::size_t size, double work) {
     const std::size_t layers = best_.size();
-    for (std::size_t l = 0; l < layers; ++l) pin(l);
-    std::size_t size = std::min<std::size_t>(layers, 12);
+    const std::size_t step = (size + 1) / 2;
+    std::vector<std::size_t> done((layers + step - 1) / step, 0);
+    bool fits = false;
     for (bool better = true; better;) {
       better = false;
-      for (std::size_t first = 0; first < layers; first += (size + 1) / 2) {
-        if (passed(deadline_)) return;
-        const Window result = improve(first, std::min(first + size, layers));
+      for (std::size_t w = 0; w < done.size(); ++w) {
+        if (passed(deadline_)) return fits;
+        const std::size_t first = w * step;
+        const std::size_t last = std::min(first + size, layers);
+        const std::size_t near = first > size ? first - size : 0;
+        const std::size_t newest = *std::max_element(
+            changed_.begin() + static_cast<std::ptrdiff_t>(near),
+            changed_.begin() + static_cast<std::ptrdiff_t>(std::min(last + size, layers)));
+        if (done[w] > newest) continue;
+        const Window result = improve(first, last, work);
+        done[w] = clock_ + 1;
+        fits = fits || result != Window::too_large;
         better = better || result == Window::better;
-        if (result == Window::too_large && size > 1) {
-          size = size / 2;
-          better = true;
-        }
       }
     }
+    return fits;
+  }
+  void polish() {
+    if (best_.empty()) return;
+    pinned_ = weights_;
+    for (std::size_t l = 0; l < best_.size(); ++l) pin(l);
+    changed_.assign(best_.size(), ++clock_);
+    polish(std::min<std::size_t>(best_.size(), 8), kWindowWork);
+  }
+  // Windows that grow as long as they fit, for a share of the time that is left.
+  void polish_widely(double share) {
+    polish();
+    const auto now = std::chrono::steady_clock::now();
+    const Deadline end =
+        std::exchange(deadline_, now + std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                           share * std::chrono::duration<double>(deadline_ - now)));
+    for (std::size_t size = 16; size / 2 < best_.size() && !passed(deadline_); size += size / 2)
+      if (!polish(std::min(size, best_.size()), std::min(kWideWork, budget_.work))) break;
+    deadline_ = end;
   }
 
   // --- the dual, and branch and bound ---------------------------------------------------------
@@ -170,7 +232,9 @@ class Anytime {
     for (const Variable& variable : model_.variables) allowed.emplace_back(at(variable.size), 1);
     open(std::make_unique<Node>(Dual(model_, big_), std::move(allowed), bound_));
     root();
-    while (!open_.empty() && !passed(deadline_) && !closes(open_.front()->bound)) {
+    if (!closes(open_.front()->bound)) decompose(*open_.front());
+    while (!open_.empty() && !passed(deadline_) && !closes(open_.front()->bound) &&
+           !closes(bound_)) {
       std::unique_ptr<Node> node = take();
       ++nodes_;
       if (nodes_ > 1) sweep(*node, kNodeSweeps);
@@ -179,6 +243,34 @@ class Anytime {
     Cost least = open_.empty() ? cost_ : open_.front()->bound;
     least = std::min(least, unfinished_);
     bound_ = std::max(bound_, std::min(least, cost_));
+  }
+
+  // A relaxation with the largest tables that leave time for some dozens of steps; its minimisers
+  // are starts for the local search, its minimum is a better bound than the dual's.
+  void decompose(Node& root) {
+    drop_values(root);
+    if (closes(root.bound)) return;
+    const Model model = root.dual.reparametrised();
+    const Order order = find_order(model, OrderRule::min_weight, kInfinity);
+    const double work = std::min(kStepWork, budget_.work / kSteps);
+    std::optional<Relaxation> relaxation = relax(model, order, budget_.cells, work);
+    if (!relaxation) return;
+    double pace = kFirstPace;
+    int stalled = 0;
+    Step step;
+    while (stalled < kStalledSteps && !closes(bound_) &&
+           price_step(*relaxation, cost_, pace, deadline_, step)) {
+      ++steps_;
+      const Cost before = bound_;
+      bound_ = std::max(bound_, step.bound);
+      if (bound_ > before + 1e-6 * before)
+        stalled = 0;
+      else if (++stalled % 4 == 0)
+        pace *= 0.7;
+      const std::vector<int> choice = model_.choice(step.values);
+      if (steps_ % 16 == 1 || step.all_agree) polish_near(choice);
+      if (step.all_agree) break;
+    }
   }
 
   static bool later(const std::unique_ptr<Node>& a, const std::unique_ptr<Node>& b) {
@@ -195,17 +287,19 @@ class Anytime {
     return node;
   }
 
-  // Sweeps until the bound hardly rises; decodes on the way.
+  // Sweeps until the bound hardly rises; decodes now and then.
   void root() {
     Node& node = *open_.front();
     Cost before = 0;
-    for (int i = 0; i < kRootSweeps && !closes(node.bound); i += 10) {
+    for (int i = 10; i <= kRootSweeps && !closes(node.bound); i += 10) {
       sweep(node, 10);
       if (passed(deadline_)) return;
-      polish_near(model_.choice(node.dual.decode()));
-      if (node.bound - before < 1e-5 * node.bound && i > 20) return;
+      if (i == 20 || i == 80) polish_near(model_.choice(node.dual.decode()));
+      if (node.bound - before < 1e-4 * node.bound) break;
       before = node.bound;
     }
+    polish_near(model_.choice(node.dual.decode()));
+    polish_widely(0.25);
   }
 
   void sweep(Node& node, int times) {
@@ -238,7 +332,8 @@ class Anytime {
     drop_values(*node);
     if (closes(node->bound) || eliminate(*node)) return;
     const auto [variable, value] = most_doubtful(*node);
-    if (variable == -1 || open_.size() >= kMostNodes) {  // cannot be split further: its bound stays
+    if (variable == -1 ||
+        open_.size() >= most_nodes_) {  // cannot be split further: its bound stays
       unfinished_ = std::min(unfinished_, node->bound);
       return;
     }
@@ -345,7 +440,8 @@ class Anytime {
       outcome.lower_bound = kInfinity;
     }
     outcome.note = "past the table limit: bounded with " + std::to_string(sweeps_) +
-                   " sweeps of the dual in " + std::to_string(nodes_) + " nodes";
+                   " sweeps of the dual, " + std::to_string(steps_) + " of a decomposition, " +
+                   std::to_string(nodes_) + " nodes";
     return outcome;
   }
 
@@ -361,8 +457,12 @@ class Anytime {
   Cost bound_ = 0;
   Cost unfinished_ = kInfinity;  // the least bound of the nodes given up
   std::vector<std::unique_ptr<Node>> open_;
+  std::size_t most_nodes_ = 0;
   std::size_t nodes_ = 0;
   std::size_t sweeps_ = 0;
+  std::size_t steps_ = 0;
+  std::vector<std::size_t> changed_;  // per layer, when its candidate last changed
+  std::size_t clock_ = 0;
 };
 
 }  // namespace

@@ -9,6 +9,20 @@ std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
 
+// The least of a row; in lanes, which the compiler may not make of a single minimum by itself.
+Cost least_of(const Cost* row, std::size_t count) {
+  constexpr std::size_t kLanes = 8;
+  Cost lanes[kLanes];
+  std::fill(lanes, lanes + kLanes, kInfinity);
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      lanes[lane] = std::min(lanes[lane], row[i + lane]);
+  Cost result = *std::min_element(lanes, lanes + kLanes);
+  for (; i < count; ++i) result = std::min(result, row[i]);
+  return result;
+}
+
 }  // namespace
 
 Dual::Dual(const Model& model, Cost big)
@@ -65,19 +79,29 @@ std::vector<int> Dual::find_sweep() {
 std::vector<Cost>& Dual::min_marginal(const Place& place, int size) const {
   const std::vector<Cost>& costs = tables_[at(place.factor)].costs;
   scratch_.assign(at(size), kInfinity);
+  if (place.stride == 1) {  // the values lie side by side
+    for (std::size_t outer = 0; outer < costs.size(); outer += at(size))
+      for (std::size_t value = 0; value < at(size); ++value)
+        scratch_[value] = std::min(scratch_[value], costs[outer + value]);
+    return scratch_;
+  }
   const std::size_t block = place.stride * at(size);
   for (std::size_t outer = 0; outer < costs.size(); outer += block)
     for (std::size_t value = 0; value < at(size); ++value) {
       const Cost* row = costs.data() + outer + value * place.stride;
-      Cost least = scratch_[value];
-      for (std::size_t i = 0; i < place.stride; ++i) least = std::min(least, row[i]);
-      scratch_[value] = least;
+      scratch_[value] = std::min(scratch_[value], least_of(row, place.stride));
     }
   return scratch_;
 }
 
 void Dual::add(const Place& place, int size, const std::vector<Cost>& costs, double weight) {
   std::vector<Cost>& table = tables_[at(place.factor)].costs;
+  if (place.stride == 1) {
+    for (std::size_t outer = 0; outer < table.size(); outer += at(size))
+      for (std::size_t value = 0; value < at(size); ++value)
+        table[outer + value] += weight * costs[value];
+    return;
+  }
   const std::size_t block = place.stride * at(size);
   for (std::size_t outer = 0; outer < table.size(); outer += block)
     for (std::size_t value = 0; value < at(size); ++value) {
@@ -120,6 +144,16 @@ Cost Dual::bound() const {
   for (const Table& table : tables_)
     sum += *std::min_element(table.costs.begin(), table.costs.end());
   return sum;
+}
+
+Model Dual::reparametrised() const {
+  Model model;
+  model.variables = model_.variables;
+  model.constant = constant_;
+  for (std::size_t v = 0; v < unary_.size(); ++v)
+    model.factors.push_back({{static_cast<int>(v)}, unary_[v]});
+  for (const Table& table : tables_) model.factors.push_back({table.factor->scope, table.costs});
+  return model;
 }
 
 std::vector<int> Dual::decode() const {

@@ -18,6 +18,9 @@ class Dual {
   void iterate();  // once forward, once backward
   Cost bound() const;
 
+  // The model with its costs as they lie now: every assignment costs the same.
+  Model reparametrised() const;
+
   // The variables' values one after the other, each the best given those before it.
   std::vector<int> decode() const;
 

@@ -11,6 +11,8 @@ std::size_t at(int index) {
 
 // Cells of a message that are computed together: enough to amortise the walk over the others.
 constexpr std::size_t kBlockCells = 256;
+// Blocks between two looks at the clock.
+constexpr std::size_t kBlocksPerLook = 1024;
 
 // A function of the bucket as seen from a block of the message's last dimensions.
 struct BlockSource {
@@ -87,11 +89,10 @@ int Elimination::parent(int variable) const {
 
 bool Elimination::run(Deadline deadline) {
   for (const int variable : sequence_) {
-    if (passed(deadline)) return false;
     for (const int child : buckets_[at(variable)].children)
       add_function(variable, buckets_[at(child)].context, buckets_[at(child)].message.data(),
                    child);
-    fill_message(variable);
+    if (!fill_message(variable, deadline)) return false;
   }
   return true;
 }
@@ -148,7 +149,7 @@ void add_row(const BlockSource& source, const Cost* table, std::size_t cells, Co
 
 }  // namespace
 
-void Elimination::fill_message(int variable) {
+bool Elimination::fill_message(int variable, Deadline deadline) {
   Bucket& bucket = buckets_[at(variable)];
   std::vector<std::size_t> sizes;
   std::size_t cells = 1;
@@ -163,6 +164,7 @@ void Elimination::fill_message(int variable) {
   std::vector<std::size_t> counter(blocking.outer, 0);
   std::vector<Cost> row(blocking.cells);
   for (std::size_t block = 0; block < cells; block += blocking.cells) {
+    if ((block / blocking.cells) % kBlocksPerLook == 0 && passed(deadline)) return false;
     Cost* const best = bucket.message.data() + block;
     for (std::size_t v = 0; v < values; ++v) {
       std::fill(row.begin(), row.end(), 0);
@@ -183,6 +185,7 @@ void Elimination::fill_message(int variable) {
       counter[d] = 0;
     }
   }
+  return true;
 }
 
 Cost Elimination::minimum() const {

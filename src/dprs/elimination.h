@@ -53,7 +53,7 @@ class Elimination {
  private:
   void link(int variable);
   void add_function(int variable, const std::vector<int>& scope, const Cost* table, int child);
-  void fill_message(int variable);
+  bool fill_message(int variable, Deadline deadline);
 
   const Model& model_;
   std::vector<int> sequence_;

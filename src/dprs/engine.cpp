@@ -37,11 +37,14 @@ Plan make_plan(const Net& net, const Weights& weights, int ranks, const Budget& 
   };
   Plan best;
   double most_work = budget.work;
+  // Without tensors that several layers read, encodings do not differ, and no table is large.
+  const bool is_only = std::all_of(net.uses.begin(), net.uses.end(),
+                                   [](const TensorUse& use) { return use.consumers.size() < 2; });
   for (const Trial& trial : trials) {
     Encoding encoding = trial.encoding;
     encoding.ranks = ranks;
-    encoding.scopes_only = true;
-    const Model scopes = build_model(net, weights, encoding);
+    encoding.scopes_only = !is_only;
+    Model scopes = build_model(net, weights, encoding);
     encoding.scopes_only = false;
     if (best.model.layers.empty()) best.model.constant = scopes.constant;
     for (const OrderRule rule : {OrderRule::min_weight, OrderRule::min_fill}) {
@@ -52,7 +55,11 @@ Plan make_plan(const Net& net, const Weights& weights, int ranks, const Budget& 
       best.order = std::move(order);
       best.encoding = encoding;
     }
-    if (scopes.most_consumers < 2) break;  // encodings do not differ
+    if (is_only) {
+      best.model = std::move(scopes);
+      return best;
+    }
+    if (scopes.most_consumers < 2) break;
     if (best.order.complete && best.order.work < trial.good_enough) break;
   }
   if (best.order.complete) best.model = build_model(net, weights, best.encoding);

@@ -89,6 +89,7 @@ class BestFirst::Pass {
   }
   std::vector<std::size_t> sizes(const std::vector<int>& grid) const {
     std::vector<std::size_t> result;
+    result.reserve(grid.size());
     for (const int hub : grid) result.push_back(at(model_.variables[at(hub)].size));
     return result;
   }

@@ -41,11 +41,15 @@ class LimitedSolver {
     if (first.best.empty()) return no_path(first);
     describe(first, solution_);
     lambda_ = 0;
-    if (!proven() && limits_.max_error < kInfinity) {
+    if ((found_.empty() || !proven()) && limits_.max_error < kInfinity) {
       if (Status status = find_multiplier(first); !status.ok()) return status;
-      if (lambda_ > 0 && !proven()) rank(weighted(lambda_), lambda_, kLastRanking);
+      if (!proven()) rank(weighted(lambda_), lambda_, kLastRanking);
     }
-    if (found_.empty() && limits_.max_memory != 0) price_memory();
+    if (found_.empty() && limits_.max_memory != 0) {
+      price_memory();
+      if (found_.empty()) shrink();
+      if (found_.empty() && !exhausted_) rank(weighted(lambda_), lambda_, kLastRanking);
+    }
     if (found_.empty()) return nothing_within();
     improve();
     return finish();
@@ -71,7 +75,10 @@ class LimitedSolver {
   // Keeps the k cheapest paths within the limits.
   Path consider(const std::vector<int>& choice) {
     Path path = price(net_.problem, net_.uses, choice);
-    if (error_fits(path)) least_memory_ = std::min(least_memory_, path.memory);
+    if (error_fits(path) && path.cost < kInfinity && path.memory < least_memory_) {
+      least_memory_ = path.memory;
+      smallest_ = choice;
+    }
     if (!fits(path)) return path;
     for (const Path& known : found_)
       if (known.choice == choice) return path;
@@ -94,11 +101,16 @@ class LimitedSolver {
     int seen = 0;
     bool stopped = false;
     const double discount = lambda > 0 ? lambda * limits_.max_error : 0;
-    const Outcome outcome = engine_.run(
+    // Time is left for the prices where the ranking shows no path that fits.
+    const auto now = std::chrono::steady_clock::now();
+    const Deadline patience = now + (engine_.deadline() - now) / 3;
+    Outcome outcome = engine_.run(
         weights, std::numeric_limits<int>::max(), [&](Cost cost, const std::vector<int>& choice) {
           last_ranked_ = cost - discount;
-          consider(choice);
-          stopped = ++seen >= most ||
+          // Far from the limit on the error there is nothing to be found without a multiplier.
+          const bool hopeless = !error_fits(consider(choice)) && most == kFirstRanking;
+          stopped = ++seen >= most || (hopeless && seen == 1) ||
+                    (found_.empty() && passed(patience)) ||
                     (found_.size() == at(limits_.k) && found_.back().cost <= cost - discount);
           return !stopped;
         });
@@ -210,6 +222,22 @@ class LimitedSolver {
     }
   }
 
+  // From the smallest path seen, one layer's candidate at a time, while the peak falls.
+  void shrink() {
+    for (bool smaller = !smallest_.empty(); smaller && found_.empty();) {
+      smaller = false;
+      for (std::size_t l = 0; l < plain_.time.size(); ++l)
+        for (std::size_t c = 0; c < plain_.time[l].size(); ++c) {
+          if (passed(engine_.deadline()) || !found_.empty()) return;
+          std::vector<int> choice = smallest_;
+          if (std::exchange(choice[l], static_cast<int>(c)) == static_cast<int>(c)) continue;
+          const std::size_t before = least_memory_;
+          consider(choice);
+          smaller = smaller || least_memory_ < before;
+        }
+    }
+  }
+
   // One layer's candidate at a time, while that is cheaper and within the limits.
   void improve() {
     if (proven()) return;
@@ -257,6 +285,7 @@ class LimitedSolver {
   bool exhausted_ = false;   // all paths were looked at
   double lambda_ = 0;
   std::size_t least_memory_ = std::numeric_limits<std::size_t>::max();
+  std::vector<int> smallest_;  // the choice with that peak, within the error limit
   Solution solution_;
   Cost last_ranked_ = 0;  // the ranking's bound when it last stopped
 };

@@ -9,6 +9,9 @@
 namespace softneuro::dprs {
 namespace {
 
+// One part in so many of the time is left for what is between two looks at the clock.
+constexpr int kReserve = 25;
+
 Status check(const Limits& limits) {
   auto invalid = [](const char* what) {
     return Status(StatusCode::invalid_argument, std::string("dprs: ") + what);
@@ -38,7 +41,7 @@ Result<Solution> solve_checked(const Problem& problem, const Limits& limits) {
   if (Status status = validate(problem); !status.ok()) return status;
   if (Status status = check(limits); !status.ok()) return status;
   const Net net(problem);
-  Engine engine(net, limits, start + limits.time);
+  Engine engine(net, limits, start + limits.time - limits.time / kReserve);
   const bool limited = limits.max_error < kInfinity || limits.max_memory != 0;
   Result<Solution> solution =
       limited ? solve_limited(net, engine, limits) : solve_unlimited(net, engine, limits);
