@@ -21,6 +21,11 @@ if(TARGET softneuro_cli)
   install(TARGETS softneuro_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+get_property(_plugins GLOBAL PROPERTY SOFTNEURO_LIBRARY_PLUGINS)
+if(_plugins)
+  install(TARGETS ${_plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/softneuro/plugins)
+endif()
+
 install(TARGETS ${_libraries} EXPORT softneuro
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -4,6 +4,10 @@ option(BUILD_SHARED_LIBS "Build libsoftneuro as a shared library" ON)
 option(SOFTNEURO_EDGE
        "Smallest runtime: static, no importer, no plugin loader, no tuner, no exceptions" OFF)
 option(SOFTNEURO_CUDA "Build the CUDA routines where the toolkit is found" OFF)
+# Library plugins, loaded at run time from softneuro/plugins beside libsoftneuro. AUTO: where the
+# library is found; ON: an error where it is not; OFF: never.
+set(SOFTNEURO_ONEDNN AUTO CACHE STRING "Build the oneDNN plugin: AUTO, ON or OFF")
+set_property(CACHE SOFTNEURO_ONEDNN PROPERTY STRINGS AUTO ON OFF)
 
 option(SOFTNEURO_IMPORT "Build the model importers (needs protobuf)" ON)
 option(SOFTNEURO_TOOLS "Build the softneuro command" ${PROJECT_IS_TOP_LEVEL})
@@ -37,4 +41,5 @@ if(SOFTNEURO_EDGE)
   set(SOFTNEURO_TESTS OFF)
   set(SOFTNEURO_BENCH OFF)
   set(SOFTNEURO_CUDA OFF)
+  set(SOFTNEURO_ONEDNN OFF)
 endif()

@@ -41,8 +41,8 @@ struct NetOptions {
   LogCallback log;
   Verify verify = Verify::full;
   // Shared libraries with routines (plugin.h), by path, loaded in order; one that fails fails the
-  // net. Nothing else is ever loaded. They stay loaded while the net, a plan or a session of it
-  // lives. An empty list: the colon-separated SOFTNEURO_PLUGINS of the environment, if it is set.
+  // net. Before them, softneuro's own in softneuro/plugins beside libsoftneuro, unless "none" is in
+  // the list. An empty list: the colon-separated SOFTNEURO_PLUGINS of the environment, if set.
   std::vector<std::string> plugins;
   // Schemas that routines may have ("cpu", "cpu:float32"); empty: all.
   std::vector<std::string> schemas;

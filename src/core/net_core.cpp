@@ -1,8 +1,11 @@
 #include "core/net_core.h"
 
+#include <algorithm>
+
 #include "core/checksum.h"
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/plugin_folder.h"
 #include "core/plugin_loader.h"
 
 namespace softneuro {
@@ -23,10 +26,21 @@ Result<std::shared_ptr<NetCore>> NetCore::create(const NetOptions& options) {
   return core;
 }
 
+void NetCore::add_found_plugins() {
+  for (const FoundPlugin& found : found_plugins()) {
+    std::string reason = found.reason;
+    if (found.plugin != nullptr) reason = found.plugin->add(registry_).message();
+    if (!reason.empty())
+      log(LogLevel::info, fmt::format("plugin '{}' is not used: {}", found.path, reason));
+  }
+}
+
 Status NetCore::load_plugins(const NetOptions& options) {
   const std::vector<std::string> paths =
       options.plugins.empty() ? plugins_of_environment() : options.plugins;
+  if (std::find(paths.begin(), paths.end(), kNoFoundPlugins) == paths.end()) add_found_plugins();
   for (const std::string& path : paths) {
+    if (path == kNoFoundPlugins) continue;
     SN_RETURN_IF_ERROR(load_plugin(path, registry_, libraries_.emplace_back()));
     log(LogLevel::info, fmt::format("plugin '{}' is loaded", path));
   }

@@ -41,7 +41,9 @@ class NetCore {
 
  private:
   explicit NetCore(Registry registry) : registry_(std::move(registry)) {}
-  // Those of the options, else those of the environment.
+  // Those beside the library; one that cannot be used is a line in the log.
+  void add_found_plugins();
+  // Then those of the options, else those of the environment.
   Status load_plugins(const NetOptions& options);
 
   // Declared first, destroyed last: routines of plugins live in these libraries.

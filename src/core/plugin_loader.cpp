@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "core/descriptor.h"
+#include "core/plugin_folder.h"
 #include "core/plugin_routine.h"
 #endif
 
@@ -57,6 +58,11 @@ constexpr std::size_t kPluginSize = offsetof(sn_plugin, routines) + sizeof(sn_pl
 // A count beyond it is no count: the table is something else.
 constexpr std::uint32_t kMostRoutines = 1u << 16;
 
+// What the plugins of this source tree are built on may not be unloaded (an OpenMP runtime, say).
+bool may_be_closed(void* library) {
+  return dlsym(library, kIntreePluginSymbol) == nullptr;
+}
+
 Result<std::shared_ptr<void>> open_library(const std::string& path) {
   // dlopen would look for a bare name in the system's folders; only the file that is named counts.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
@@ -71,7 +77,9 @@ Result<std::shared_ptr<void>> open_library(const std::string& path) {
     if (reason.starts_with(file + ": ")) reason.remove_prefix(file.size() + 2);
     return invalid_argument("plugin '{}' cannot be loaded: {}", path, reason);
   }
-  return std::shared_ptr<void>(handle, [](void* library) { dlclose(library); });
+  return std::shared_ptr<void>(handle, [](void* library) {
+    if (may_be_closed(library)) dlclose(library);
+  });
 }
 
 Status check_table(const sn_plugin* table, const std::string& path, const PluginMessage& message) {
@@ -114,6 +122,14 @@ Status check_place(const Routine& routine, const Registry& registry,
   return {};
 }
 
+Status add_intree_plugin(const IntreePlugin& plugin, const std::string& path, Registry& registry) {
+  if (const std::string mismatch = intree_tag_mismatch(plugin); !mismatch.empty())
+    return make_error(StatusCode::incompatible, "plugin '{}': {}", path, mismatch);
+  if (Status status = plugin.add(registry); !status.ok())
+    return std::move(status).with_context(fmt::format("plugin '{}'", path));
+  return {};
+}
+
 }  // namespace
 
 Status add_plugin(PluginEntryFunction entry, const std::string& path, std::shared_ptr<void> library,
@@ -140,6 +156,12 @@ Status add_plugin(PluginEntryFunction entry, const std::string& path, std::share
 
 Status load_plugin(const std::string& path, Registry& registry, std::shared_ptr<void>& library) {
   SN_ASSIGN_OR_RETURN(std::shared_ptr<void> opened, open_library(path));
+  if (const void* symbol = dlsym(opened.get(), kIntreePluginSymbol); symbol != nullptr) {
+    SN_RETURN_IF_ERROR(
+        add_intree_plugin(*static_cast<const IntreePlugin*>(symbol), path, registry));
+    library = std::move(opened);
+    return {};
+  }
   const auto entry = reinterpret_cast<PluginEntryFunction>(dlsym(opened.get(), "sn_plugin_entry"));
   if (entry == nullptr)
     return invalid_argument(

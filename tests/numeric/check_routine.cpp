@@ -26,17 +26,19 @@ bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 
 namespace {
 
-bool transforms_data(const Routine& routine) {
+bool transforms_data(const Routine& routine, const RoutineParams& params) {
   const std::string& algorithm = routine.descriptor().algorithm;
-  return algorithm.rfind("wg", 0) == 0 || algorithm.find("wino") != std::string::npos;
+  return algorithm.rfind("wg", 0) == 0 || algorithm.find("wino") != std::string::npos ||
+         params.text("impl").find("wino") != std::string_view::npos;
 }
 
 // Relative to the largest magnitude, for tiles up to 6x6.
 constexpr Tolerance kTransformTolerance = {1e-5, 1e-4};
 
-Tolerance tolerance_of(const Case& description, const Routine& routine, DataType type) {
+Tolerance tolerance_of(const Case& description, const Routine& routine, DataType type,
+                       bool transforms) {
   if (!is_float(type)) return description.allowed.value_or(Tolerance{});
-  if (transforms_data(routine)) return kTransformTolerance;
+  if (transforms) return kTransformTolerance;
   if (description.allowed) return *description.allowed;
   if (description.exact_sums && routine.descriptor().type == DataType::float32) return {};
   // The arithmetic may be coarser than the tensors.
@@ -79,8 +81,27 @@ void check_expectations(const Case& description, const std::vector<Tensor>& outp
   }
 }
 
+// What every writer of a blocked layout owes to the readers.
+bool padding_is_zero(const Tensor& tensor) {
+  const std::int64_t block = block_of(tensor.layout());
+  if (tensor.empty() || block == 1 || tensor.shape().rank() < 3) return true;
+  const std::int64_t channels = tensor.shape()[1];
+  const std::int64_t pixels = tensor.shape().elements(2, tensor.shape().rank());
+  const std::int64_t blocks = (channels + block - 1) / block;
+  const auto* const bytes = static_cast<const unsigned char*>(tensor.data());
+  const auto size = static_cast<std::int64_t>(size_of(tensor.data_type()));
+  for (std::int64_t image = 0; image < tensor.shape()[0]; ++image)
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
+      const std::int64_t last = ((image * blocks + blocks - 1) * pixels + pixel) * block;
+      for (std::int64_t i = (last + block - (blocks * block - channels)) * size;
+           i < (last + block) * size; ++i)
+        if (bytes[i] != 0) return false;
+    }
+  return true;
+}
+
 void check_run(const Case& description, const Routine& routine, const RunResult& run,
-               const std::vector<Tensor>* expected) {
+               const std::vector<Tensor>* expected, bool transforms = false) {
   INFO(run.status.message());
   CHECK(run.defect == "");
   if (description.failure) {
@@ -94,8 +115,9 @@ void check_run(const Case& description, const Routine& routine, const RunResult&
     INFO("output " << i);
     auto actual = run.outputs[i];
     if (actual.empty() && (*expected)[i].empty()) continue;
-    const Tolerance tolerance = tolerance_of(description, routine, (*expected)[i].data_type());
-    CHECK(difference((*expected)[i], actual, tolerance, transforms_data(routine)) == "");
+    const Tolerance tolerance =
+        tolerance_of(description, routine, (*expected)[i].data_type(), transforms);
+    CHECK(difference((*expected)[i], actual, tolerance, transforms) == "");
   }
 }
 
@@ -119,8 +141,9 @@ void check_params(const Case& description, const Routine& routine, const Prepare
   INFO("parameters: " << params.str());
   RunResult first = run_routine(routine, prepared, test_pool(1), params);
   const std::vector<Tensor> bits = first.outputs;
+  for (const Tensor& output : bits) CHECK(padding_is_zero(output));
   if (expected != nullptr) first.outputs = as_reference(first.outputs, *expected);
-  check_run(description, routine, first, expected);
+  check_run(description, routine, first, expected, transforms_data(routine, params));
   if (!first.status.ok()) return;
 
   const RunResult second = run_routine(routine, prepared, test_pool(2), params);
@@ -140,8 +163,8 @@ void check_params(const Case& description, const Routine& routine, const Prepare
 }
 
 // With the parameters that are taken where nothing is tuned, and with what the profiler may try.
-void check_routine(const Case& description, const Routine& routine, const PreparedCase& prepared,
-                   const std::vector<Tensor>* expected) {
+void check_all_params(const Case& description, const Routine& routine, const PreparedCase& prepared,
+                      const std::vector<Tensor>* expected) {
   constexpr std::size_t kMostParams = 12;
   INFO("routine: " << routine.descriptor().str() << " of " << routine.layer_type());
   const RoutineParams usual = routine.default_params(prepared.problem);
@@ -150,6 +173,17 @@ void check_routine(const Case& description, const Routine& routine, const Prepar
   if (!space.axes.empty()) CHECK(space.contains(usual));
   for (const RoutineParams& params : space.list(kMostParams))
     if (!(params == usual)) check_params(description, routine, prepared, params, expected);
+}
+
+void check_routine(const Case& description, const Routine& routine, const PreparedCase& prepared,
+                   const std::vector<Tensor>* expected) {
+  check_all_params(description, routine, prepared, expected);
+  if (routine.library().empty()) return;
+  // Libraries cut the work when the kernel is made.
+  INFO("made for three threads");
+  PreparedCase threaded = prepared;
+  threaded.problem.threads = 3;
+  check_all_params(description, routine, threaded, expected);
 }
 
 // The case as a routine of that descriptor takes it: itself, or in the descriptor's format.
@@ -213,7 +247,7 @@ void check_problems(const Registry& registry, void (*add)(ProblemSet&)) {
 }
 
 void check_problems(void (*add)(ProblemSet&)) {
-  check_problems(builtin_registry(), add);
+  check_problems(all_routines(), add);
 }
 
 }  // namespace softneuro::test

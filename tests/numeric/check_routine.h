@@ -60,8 +60,11 @@ int check_quantized(const Registry& registry, const Case& description, const Pre
 // All built-in routines, made once.
 const Registry& builtin_registry();
 
+// Those, and the routines of library plugins that are linked in.
+const Registry& all_routines();
+
 // Catch2 assertions: each problem, each routine that applies, against cpu/naive of the built-in
-// registry. `registry` may hold routines of plugins.
+// registry. Without a registry: all_routines().
 void check_problems(void (*add)(ProblemSet&));
 void check_problems(const Registry& registry, void (*add)(ProblemSet&));
 

@@ -201,6 +201,39 @@ TEST_CASE("SOFTNEURO_PLUGINS names plugins for nets that name none") {
   CHECK_THAT(plan_of(*none), !Contains("example"));
 }
 
+TEST_CASE("the library's own plugins are found beside it, unless they are not wanted") {
+  const char* const own = std::getenv("SOFTNEURO_TEST_OWN_PLUGIN");
+  if (own == nullptr) {
+    WARN("no library plugin is built");
+    return;
+  }
+  const auto has_it = [](const Net& net) {
+    return net.registry().find("conv2", "cpu:float32:nhwc/onednn") != nullptr;
+  };
+  const Graph graph = DenseNet(2, 3, 4, "relu").graph;
+  const auto found = Net::from_graph(graph, {});
+  const auto named_too = Net::from_graph(graph, with_plugins({own}));
+  const auto beside_others = Net::from_graph(graph, with_plugins({example()}));
+  const auto unwanted = Net::from_graph(graph, with_plugins({"none"}));
+  const auto named_alone = Net::from_graph(graph, with_plugins({"none", own}));
+  REQUIRE(setenv("SOFTNEURO_PLUGINS", ("none:" + example()).c_str(), 1) == 0);
+  const auto by_environment = Net::from_graph(graph, {});
+  REQUIRE(unsetenv("SOFTNEURO_PLUGINS") == 0);
+  for (const auto* net :
+       {&found, &named_too, &beside_others, &unwanted, &named_alone, &by_environment}) {
+    INFO(net->status().message());
+    REQUIRE(net->ok());
+  }
+  CHECK(has_it(*found));
+  CHECK(has_it(*named_too));
+  CHECK(has_it(*beside_others));
+  CHECK_FALSE(has_it(*unwanted));
+  CHECK(has_it(*named_alone));
+  CHECK_FALSE(has_it(*by_environment));
+  // A plan that was not tuned is the same with and without them.
+  CHECK(plan_of(*found) == plan_of(*unwanted));
+}
+
 TEST_CASE("a plan and its sessions keep a plugin loaded when the net is gone") {
   std::shared_ptr<const Plan> plan;
   {
@@ -222,6 +255,11 @@ TEST_CASE("what is no plugin for this library is refused with a message") {
     CHECK(status.message() == "plugin '" + plugin("misfits/wrong_abi") +
                                   "' speaks plugin ABI 7, this library speaks 1: rebuild it "
                                   "against this SoftNeuro");
+  }
+  SECTION("a library plugin of another build") {
+    const Status status = load_error(plugin("misfits/wrong_tag"));
+    CHECK(status.code() == StatusCode::incompatible);
+    CHECK_THAT(status.message(), Contains("0.0.9-0123456789abcdef") && Contains("same build"));
   }
   SECTION("a shared library without the entry") {
     const Status status = load_error(plugin("misfits/no_entry"));

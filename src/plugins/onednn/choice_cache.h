@@ -1,0 +1,37 @@
+// What was found out about problems, kept for the process: asking the library takes a while, and
+// the same problem is asked about many times while a net is tuned.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace softneuro::onednn {
+
+template <class Value>
+class ChoiceCache {
+ public:
+  using Entry = std::shared_ptr<const Value>;
+
+  // The value of `key`; `make` is called where there is none yet.
+  template <class Make>
+  Entry get(const std::string& key, Make&& make) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (const auto found = entries_.find(key); found != entries_.end()) return found->second;
+    }
+    Entry entry = std::make_shared<const Value>(make());
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (entries_.size() >= kMostEntries) entries_.clear();
+    return entries_.emplace(key, std::move(entry)).first->second;
+  }
+
+ private:
+  static constexpr std::size_t kMostEntries = 4096;
+
+  std::mutex mutex_;
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace softneuro::onednn

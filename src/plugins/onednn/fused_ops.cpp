@@ -1,0 +1,248 @@
+#include "plugins/onednn/fused_ops.h"
+
+#include <cmath>
+
+namespace softneuro::onednn {
+namespace {
+
+using dnnl::algorithm;
+using Extent = FusedStep::Extent;
+
+// The steps of an activation whose numbers mean the same in any unit are marked below.
+std::optional<std::vector<FusedStep>> activation(const PostOp& op) {
+  const auto step = [](algorithm kind, float alpha = 0, float beta = 0) {
+    FusedStep made;
+    made.algorithm = kind;
+    made.alpha = alpha;
+    made.beta = beta;
+    return made;
+  };
+  const auto one = [&](algorithm kind, float alpha = 0, float beta = 0) {
+    return std::vector<FusedStep>{step(kind, alpha, beta)};
+  };
+  switch (op.unary) {
+    case UnaryOp::relu:
+      return one(algorithm::eltwise_relu);
+    case UnaryOp::leaky_relu:
+      return one(algorithm::eltwise_relu, op.alpha);
+    case UnaryOp::elu:
+      return one(algorithm::eltwise_elu, op.alpha);
+    case UnaryOp::sigmoid:
+      return one(algorithm::eltwise_logistic);
+    case UnaryOp::tanh:
+      return one(algorithm::eltwise_tanh);
+    case UnaryOp::softplus:
+      return one(algorithm::eltwise_soft_relu);
+    case UnaryOp::silu:
+      return one(algorithm::eltwise_swish, op.alpha);
+    case UnaryOp::gelu:
+      return one(algorithm::eltwise_gelu_erf);
+    case UnaryOp::gelu_tanh:
+      return one(algorithm::eltwise_gelu_tanh);
+    case UnaryOp::mish:
+      return one(algorithm::eltwise_mish);
+    case UnaryOp::hard_sigmoid:
+      return std::vector<FusedStep>{step(algorithm::eltwise_linear, op.alpha, op.beta),
+                                    step(algorithm::eltwise_clip, 0, 1)};
+    case UnaryOp::hard_swish:  // the library's has the usual numbers built in
+      if (std::fabs(op.alpha - 1.0f / 6) > 1e-7f || op.beta != 0.5f) return std::nullopt;
+      return one(algorithm::eltwise_hardswish);
+    case UnaryOp::clip:
+      return one(algorithm::eltwise_clip, op.alpha, op.beta);
+    case UnaryOp::abs:
+      return one(algorithm::eltwise_abs);
+    case UnaryOp::square:
+      return one(algorithm::eltwise_square);
+    case UnaryOp::linear:
+      return one(algorithm::eltwise_linear, op.alpha, op.beta);
+    default:
+      return std::nullopt;
+  }
+}
+
+Extent extent_of(const Shape& operand, const Shape& output) {
+  if (operand.elements() == 1) return Extent::scalar;
+  if (operand == output) return Extent::whole;
+  const int shift = output.rank() - operand.rank();
+  const int channel = output.rank() > 2 ? 1 : output.rank() - 1;
+  if (channel - shift < 0) return Extent::none;
+  for (int i = 0; i < operand.rank(); ++i)
+    if (operand[i] != (i + shift == channel ? output[channel] : 1)) return Extent::none;
+  return Extent::channel;
+}
+
+std::optional<FusedStep> operand_step(const Problem& problem, const PostOp& op) {
+  const TensorSpec& operand = problem.inputs[op.input];
+  const TensorSpec& output = problem.outputs[0];
+  FusedStep step;
+  switch (op.binary) {
+    case BinaryOp::add:
+      step.algorithm = algorithm::binary_add;
+      break;
+    case BinaryOp::mul:
+      step.algorithm = algorithm::binary_mul;
+      break;
+    case BinaryOp::sub:
+      step.algorithm = algorithm::binary_sub;
+      break;
+    case BinaryOp::div:
+      step.algorithm = algorithm::binary_div;
+      break;
+    default:
+      return std::nullopt;
+  }
+  const bool commutes = op.binary == BinaryOp::add || op.binary == BinaryOp::mul;
+  if (op.swapped && !commutes) return std::nullopt;
+  step.input = op.input;
+  step.type = element_type(operand);
+  step.extent = extent_of(operand.shape, output.shape);
+  if (step.extent == Extent::none) return std::nullopt;
+  if (step.extent == Extent::whole && operand.layout != output.layout) return std::nullopt;
+  return step;
+}
+
+// Follows real = unit · r + shift, where r is what the primitive has in hand.
+class QuantizedChain {
+ public:
+  explicit QuantizedChain(const Problem& problem) : problem_(problem) {}
+
+  std::optional<FusedOps> build() {
+    ops_.unit = unit_ = first_unit();
+    for (const PostOp& op : problem_.post_ops)
+      if (!(op.kind == PostOp::Kind::unary ? add_unary(op) : add_binary(op))) return std::nullopt;
+    const TensorSpec& output = problem_.outputs[0];
+    if (output.type == DataType::qint8) {
+      const float scale = output.quantization->scales[0];
+      become(scale, -scale * static_cast<float>(output.quantization->zero_points[0]));
+    } else {
+      become(1, 0);
+    }
+    ops_.taken = problem_.post_ops.size();
+    return std::move(ops_);
+  }
+
+ private:
+  static bool is_homogeneous(const PostOp& op) {
+    return op.kind == PostOp::Kind::unary &&
+           (op.unary == UnaryOp::relu || op.unary == UnaryOp::leaky_relu ||
+            op.unary == UnaryOp::clip || op.unary == UnaryOp::abs);
+  }
+
+  // The unit that is wanted first, so that the primitive's own scale can give it.
+  float first_unit() const {
+    for (const PostOp& op : problem_.post_ops) {
+      if (is_homogeneous(op)) continue;
+      if (op.kind == PostOp::Kind::unary) return 1;
+      const TensorSpec& operand = problem_.inputs[op.input];
+      return operand.type == DataType::qint8 ? operand.quantization->scales[0] : 1;
+    }
+    const TensorSpec& output = problem_.outputs[0];
+    return output.type == DataType::qint8 ? output.quantization->scales[0] : 1;
+  }
+
+  void become(float unit, float shift) {
+    if (unit == unit_ && shift == shift_) return;
+    FusedStep step;
+    step.algorithm = algorithm::eltwise_linear;
+    step.alpha = unit_ / unit;
+    step.beta = (shift_ - shift) / unit;
+    ops_.steps.push_back(step);
+    unit_ = unit;
+    shift_ = shift;
+  }
+
+  bool add_unary(const PostOp& op) {
+    auto steps = activation(op);
+    if (!steps) return false;
+    if (is_homogeneous(op)) {
+      become(unit_, 0);
+      if (op.unary == UnaryOp::clip) {
+        (*steps)[0].alpha /= unit_;
+        (*steps)[0].beta /= unit_;
+      }
+    } else {
+      become(1, 0);
+    }
+    ops_.steps.insert(ops_.steps.end(), steps->begin(), steps->end());
+    return true;
+  }
+
+  bool add_binary(const PostOp& op) {
+    const auto step = operand_step(problem_, op);
+    if (!step) return false;
+    const TensorSpec& operand = problem_.inputs[op.input];
+    float scale = 1, zero = 0;
+    if (operand.type == DataType::qint8) {
+      if (operand.quantization->scales.size() != 1) return false;
+      scale = operand.quantization->scales[0];
+      zero = static_cast<float>(operand.quantization->zero_points[0]);
+    } else if (operand.type != DataType::float32) {
+      return false;
+    }
+    if (op.binary == BinaryOp::add) {
+      become(scale, shift_);
+      ops_.steps.push_back(*step);
+      shift_ -= scale * zero;
+      return true;
+    }
+    if (op.binary != BinaryOp::mul || zero != 0) return false;
+    become(unit_, 0);
+    ops_.steps.push_back(*step);
+    unit_ *= scale;
+    return true;
+  }
+
+  const Problem& problem_;
+  FusedOps ops_;
+  float unit_ = 1, shift_ = 0;
+};
+
+}  // namespace
+
+FusedOps fuse_float32(const Problem& problem, std::size_t most) {
+  FusedOps ops;
+  if (problem.outputs[0].type != DataType::float32) return ops;
+  for (const PostOp& op : problem.post_ops) {
+    if (ops.taken == most) break;
+    if (op.kind == PostOp::Kind::unary) {
+      const auto steps = activation(op);
+      if (!steps) break;
+      ops.steps.insert(ops.steps.end(), steps->begin(), steps->end());
+    } else {
+      const auto step = operand_step(problem, op);
+      if (!step || problem.inputs[op.input].type != DataType::float32) break;
+      ops.steps.push_back(*step);
+    }
+    ++ops.taken;
+  }
+  return ops;
+}
+
+std::optional<FusedOps> fuse_quantized(const Problem& problem) {
+  return QuantizedChain(problem).build();
+}
+
+dnnl::memory::desc desc_of(const dnnl::memory::dims& dims, dnnl::memory::data_type type,
+                           Layout layout) {
+  using tag = dnnl::memory::format_tag;
+  const std::size_t rank = dims.size();
+  if (layout == Layout::plain) {
+    constexpr tag kPlain[] = {tag::undef, tag::a,     tag::ab,    tag::abc,
+                              tag::abcd,  tag::abcde, tag::abcdef};
+    return {dims, type, kPlain[rank]};
+  }
+  constexpr tag kLast[] = {tag::nwc, tag::nhwc, tag::ndhwc};
+  constexpr tag kBlocked8[] = {tag::nCw8c, tag::nChw8c, tag::nCdhw8c};
+  constexpr tag kBlocked16[] = {tag::nCw16c, tag::nChw16c, tag::nCdhw16c};
+  const auto& tags = layout == Layout::channels_last ? kLast
+                     : layout == Layout::nchw8c      ? kBlocked8
+                                                     : kBlocked16;
+  return {dims, type, tags[rank - 3]};
+}
+
+dnnl::memory::data_type element_type(const TensorSpec& spec) {
+  if (spec.type != DataType::qint8) return dnnl::memory::data_type::f32;
+  return spec.quantization->is_signed ? dnnl::memory::data_type::s8 : dnnl::memory::data_type::u8;
+}
+
+}  // namespace softneuro::onednn

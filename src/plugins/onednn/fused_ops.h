@@ -1,0 +1,43 @@
+// Post-ops of a problem in oneDNN's terms.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/problem.h"
+#include "plugins/onednn/library.h"
+
+namespace softneuro::onednn {
+
+// One post-op of a primitive.
+struct FusedStep {
+  enum class Extent { none, scalar, channel, whole };  // none: element-wise, no operand
+
+  dnnl::algorithm algorithm = dnnl::algorithm::undef;
+  float alpha = 0, beta = 0;     // element-wise
+  Extent extent = Extent::none;  // what the operand has of output 0: one value, one per channel…
+  std::size_t input = 0;         // the operand
+  dnnl::memory::data_type type = dnnl::memory::data_type::undef;  // the operand's
+};
+
+struct FusedOps {
+  std::vector<FusedStep> steps;
+  std::size_t taken = 0;  // post-ops of the problem that the steps stand for, from the first on
+  float unit = 1;         // what the primitive is to divide its sums by before the steps
+};
+
+// As many of the first `most` post-ops as the library knows on float32, where output 0 and the
+// operands are float32. fmin and fmax rules are the library's: relu and clip of NaN may be 0.
+FusedOps fuse_float32(const Problem& problem, std::size_t most);
+// All of them, and what comes before output 0 is stored: a primitive whose sums are real numbers
+// divided by `unit` gives output 0 as qint8 (its quantisation is the problem's) or float32.
+// Nothing where the library cannot do all of it.
+std::optional<FusedOps> fuse_quantized(const Problem& problem);
+
+// The format of a tensor, or of a part of one, of that shape. `dims`: logical order, as the shape.
+dnnl::memory::desc desc_of(const dnnl::memory::dims& dims, dnnl::memory::data_type type,
+                           Layout layout);
+// float32 → f32, qint8 → u8 or s8 as the quantisation says.
+dnnl::memory::data_type element_type(const TensorSpec& spec);
+
+}  // namespace softneuro::onednn

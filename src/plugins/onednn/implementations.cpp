@@ -1,0 +1,71 @@
+#include "plugins/onednn/implementations.h"
+
+#include <algorithm>
+
+namespace softneuro::onednn {
+namespace {
+
+struct IteratorDeleter {
+  void operator()(dnnl_primitive_desc_iterator_t iterator) const {
+    dnnl_primitive_desc_iterator_destroy(iterator);
+  }
+};
+using Iterator =
+    std::unique_ptr<std::remove_pointer_t<dnnl_primitive_desc_iterator_t>, IteratorDeleter>;
+
+// visit(name, descriptor) → whether to go on.
+template <class F>
+void for_each_implementation(const_dnnl_op_desc_t op_desc, const dnnl::primitive_attr& attributes,
+                             F&& visit) {
+  const OneThread one;
+  dnnl_primitive_desc_iterator_t made = nullptr;
+  if (dnnl_primitive_desc_iterator_create(&made, op_desc, attributes.get(), engine().get(),
+                                          nullptr) != dnnl_success)
+    return;
+  const Iterator iterator(made);
+  do {
+    dnnl::primitive_desc_base desc;
+    desc.reset(dnnl_primitive_desc_iterator_fetch(made));
+    if (!desc) return;
+    const std::string name = implementation_name(desc.impl_info_str());
+    if (!is_reference(name) && !visit(name, desc)) return;
+  } while (dnnl_primitive_desc_iterator_next(made) == dnnl_success);
+}
+
+}  // namespace
+
+std::string implementation_name(std::string_view info) {
+  if (info.starts_with("x64:")) info.remove_prefix(4);
+  return std::string(info.substr(0, info.find(':')));
+}
+
+bool is_reference(std::string_view name) {
+  return name.starts_with("ref") || name.starts_with("simple");
+}
+
+std::vector<std::string> implementation_names(const_dnnl_op_desc_t op_desc,
+                                              const dnnl::primitive_attr& attributes) {
+  std::vector<std::string> names;
+  for_each_implementation(op_desc, attributes,
+                          [&](const std::string& name, const dnnl::primitive_desc_base&) {
+                            if (std::find(names.begin(), names.end(), name) == names.end())
+                              names.push_back(name);
+                            return true;
+                          });
+  return names;
+}
+
+std::optional<dnnl::primitive_desc_base> find_implementation(const_dnnl_op_desc_t op_desc,
+                                                             const dnnl::primitive_attr& attributes,
+                                                             std::string_view name) {
+  std::optional<dnnl::primitive_desc_base> found;
+  for_each_implementation(op_desc, attributes,
+                          [&](const std::string& seen, const dnnl::primitive_desc_base& desc) {
+                            if (seen != name) return true;
+                            found = desc;
+                            return false;
+                          });
+  return found;
+}
+
+}  // namespace softneuro::onednn

@@ -1,0 +1,30 @@
+// oneDNN's implementations of one operation, by the names that the routine parameter `impl` takes.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/onednn/library.h"
+
+namespace softneuro::onednn {
+
+// "brgconv:avx512_core" → "brgconv", "x64:gemm:jit" → "gemm": the kind of code, whatever the
+// instruction set, so that choices mean something on other machines.
+std::string implementation_name(std::string_view info);
+// Whether that is the library's slow reference code, which is never offered.
+bool is_reference(std::string_view name);
+
+// Names of all implementations of the operation, the best instruction set of each standing for the
+// rest, in the library's order of preference; empty if it has none but reference code.
+// `op_desc` is a dnnl_*_desc_t; it must outlive the call only.
+std::vector<std::string> implementation_names(const_dnnl_op_desc_t op_desc,
+                                              const dnnl::primitive_attr& attributes);
+// The first implementation of that name.
+std::optional<dnnl::primitive_desc_base> find_implementation(const_dnnl_op_desc_t op_desc,
+                                                             const dnnl::primitive_attr& attributes,
+                                                             std::string_view name);
+
+}  // namespace softneuro::onednn

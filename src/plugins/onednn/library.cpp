@@ -1,0 +1,94 @@
+#include "plugins/onednn/library.h"
+
+#include <dlfcn.h>
+#include <oneapi/dnnl/dnnl_debug.h>
+
+#include <cstdlib>
+
+#include "core/cpu.h"
+#include "core/error.h"
+
+namespace softneuro::onednn {
+namespace {
+
+// Of the OpenMP runtime that oneDNN itself is bound to, whichever that is (this library's scope is
+// the same). Looked up, so that nothing here has to be linked with one.
+struct OpenMp {
+  int (*get_max_threads)() = nullptr;
+  void (*set_num_threads)(int) = nullptr;
+};
+
+const OpenMp& open_mp() noexcept {
+  static const OpenMp functions = [] {
+    OpenMp found;
+    found.get_max_threads = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+    found.set_num_threads =
+        reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+    return found;
+  }();
+  return functions;
+}
+
+// The library has a mask of its own, which can be set until it is first used.
+void mask_instruction_sets() {
+  const char* const mask = std::getenv("SOFTNEURO_MAX_ISA");
+  if (mask == nullptr || current_isa() == Isa::avx512) return;
+  (void)dnnl_set_max_cpu_isa(current_isa() == Isa::avx2 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_sse41);
+}
+
+Status prepare() {
+  const dnnl_version_t* const version = dnnl_version();
+  if (version->major != 2 || version->minor < 6)
+    return unsupported("oneDNN {}.{}.{} is loaded, 2.6 or a later 2.x is needed", version->major,
+                       version->minor, version->patch);
+  const bool is_omp = version->cpu_runtime == DNNL_RUNTIME_OMP;
+  if (!is_omp && version->cpu_runtime != DNNL_RUNTIME_SEQ)
+    return unsupported(
+        "this oneDNN takes its threads from a runtime that is neither OpenMP nor "
+        "none ({}): their number could not be kept",
+        version->cpu_runtime);
+  if (is_omp && (open_mp().get_max_threads == nullptr || open_mp().set_num_threads == nullptr))
+    return unsupported("this oneDNN uses OpenMP, whose runtime was not found");
+  mask_instruction_sets();
+  return guarded([]() -> Status {
+    (void)engine();
+    return {};
+  });
+}
+
+}  // namespace
+
+Status prepare_library() {
+  static const Status status = prepare();
+  return status;
+}
+
+std::string library_name() {
+  const dnnl_version_t* const version = dnnl_version();
+  return fmt::format("onednn {}.{}.{}", version->major, version->minor, version->patch);
+}
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+OneThread::OneThread() noexcept : before_(1) {
+  const OpenMp& functions = open_mp();
+  if (functions.set_num_threads == nullptr) return;
+  before_ = functions.get_max_threads();
+  if (before_ != 1) functions.set_num_threads(1);
+}
+
+OneThread::~OneThread() {
+  if (before_ != 1) open_mp().set_num_threads(before_);
+}
+
+Status status_of(dnnl_status_t status, const char* what) {
+  if (status == dnnl_success) return {};
+  const StatusCode code =
+      status == dnnl_out_of_memory ? StatusCode::out_of_memory : StatusCode::internal;
+  return make_error(code, "oneDNN: {} failed ({})", what, dnnl_status2str(status));
+}
+
+}  // namespace softneuro::onednn

@@ -1,0 +1,38 @@
+// oneDNN as this process uses it: one CPU engine, no threads of its own, no newer instructions than
+// SOFTNEURO_MAX_ISA allows. See docs/threads.md.
+#pragma once
+
+#include <dnnl.hpp>
+#include <string>
+
+#include "softneuro/status.h"
+
+namespace softneuro::onednn {
+
+// Once per process, before anything else of the library is used. unsupported if the library found
+// is too old, or takes threads in a way that cannot be kept from it.
+Status prepare_library();
+
+// "onednn 2.6.3": of the library that is loaded.
+std::string library_name();
+
+// The CPU. Precondition: prepare_library() is ok.
+const dnnl::engine& engine();
+
+// While one lives, what oneDNN makes or runs on this thread stays on this thread: it asks OpenMP
+// for the size of a team, which is one. The thread's own setting comes back afterwards.
+class OneThread {
+ public:
+  OneThread() noexcept;
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+// ok, out_of_memory or internal, the message naming `what` was tried.
+Status status_of(dnnl_status_t status, const char* what);
+
+}  // namespace softneuro::onednn

@@ -1,0 +1,147 @@
+#include "plugins/onednn/piece_kernel.h"
+
+#include <atomic>
+
+#include "core/error.h"
+#include "core/parallel.h"
+
+namespace softneuro::onednn {
+namespace {
+
+constexpr std::size_t kScratchpadAlignment = 128;  // two cache lines: pieces run side by side
+
+// Only of the output does the library look at more than the address: it keeps the padding of
+// blocked layouts zero. Other tensors are bytes to it, so that nothing is ever written to them.
+dnnl::memory::desc seen_desc(const Argument& argument) {
+  if (argument.from == Argument::From::output) return argument.desc;
+  return {{static_cast<dnnl::memory::dim>(argument.desc.get_size())},
+          dnnl::memory::data_type::u8,
+          dnnl::memory::format_tag::a};
+}
+
+// Memory objects bind addresses: each session has its own.
+class PieceState final : public KernelState {
+ public:
+  struct Bound {
+    dnnl::stream stream;
+    std::vector<dnnl::memory> memory;
+    std::vector<const void*> address;
+    std::vector<dnnl_exec_arg_t> arguments;
+  };
+
+  explicit PieceState(const std::vector<Piece>& pieces) {
+    for (const Piece& piece : pieces) {
+      Bound& bound = pieces_.emplace_back();
+      bound.stream = dnnl::stream(engine());
+      for (const Argument& argument : piece.arguments) {
+        bound.memory.push_back(
+            dnnl::memory(seen_desc(argument), engine(), static_cast<void*>(DNNL_MEMORY_NONE)));
+        bound.address.push_back(nullptr);
+        bound.arguments.push_back({argument.id, bound.memory.back().get()});
+      }
+    }
+  }
+
+  Bound& piece(std::size_t i) noexcept { return pieces_[i]; }
+
+ private:
+  std::vector<Bound> pieces_;
+};
+
+class PieceKernel final : public Kernel {
+ public:
+  explicit PieceKernel(PieceWork work) : work_(std::move(work)) {}
+
+  std::size_t workspace_bytes() const noexcept override { return work_.workspace_bytes; }
+
+  Result<std::unique_ptr<KernelState>> make_state() const override {
+    return guarded([&]() -> Result<std::unique_ptr<KernelState>> {
+      return std::unique_ptr<KernelState>(std::make_unique<PieceState>(work_.pieces));
+    });
+  }
+
+  Status run(Context& context) const noexcept override {
+    auto* const state = static_cast<PieceState*>(context.state());
+    if (state == nullptr) return internal_error("oneDNN: run() without the kernel's state");
+    std::atomic<int> failure{dnnl_success};
+    parallel_for(
+        context.pool(), static_cast<std::int64_t>(work_.pieces.size()), [&](std::int64_t i) {
+          const auto index = static_cast<std::size_t>(i);
+          const dnnl_status_t status = run_piece(context, work_.pieces[index], state->piece(index));
+          if (status != dnnl_success) failure = status;
+        });
+    if (failure != dnnl_success)
+      return status_of(static_cast<dnnl_status_t>(failure.load()), "running a primitive");
+    return {};
+  }
+
+ private:
+  const void* base_of(const Context& context, const Argument& argument) const noexcept {
+    switch (argument.from) {
+      case Argument::From::input:
+        return context.input(argument.index).data;
+      case Argument::From::output:
+        return context.output(argument.index).data;
+      case Argument::From::workspace:
+        return context.workspace();
+      case Argument::From::constant:
+        return work_.constants[argument.index].data();
+    }
+    return nullptr;
+  }
+
+  dnnl_status_t run_piece(Context& context, const Piece& piece,
+                          PieceState::Bound& bound) const noexcept {
+    const OneThread one;
+    // The library takes a few small nodes from the heap for each execution.
+    try {
+      for (std::size_t a = 0; a < piece.arguments.size(); ++a) {
+        const Argument& argument = piece.arguments[a];
+        const void* const address =
+            static_cast<const std::byte*>(base_of(context, argument)) + argument.offset;
+        if (address == bound.address[a]) continue;
+        const dnnl_status_t status =
+            dnnl_memory_set_data_handle(bound.arguments[a].memory, const_cast<void*>(address));
+        if (status != dnnl_success) return status;
+        bound.address[a] = address;
+      }
+      const dnnl_status_t status =
+          dnnl_primitive_execute(piece.primitive.get(), bound.stream.get(),
+                                 static_cast<int>(bound.arguments.size()), bound.arguments.data());
+      if (status != dnnl_success) return status;
+    } catch (...) {
+      return dnnl_out_of_memory;
+    }
+    if (!work_.tail.empty())
+      work_.tail.apply(context.inputs(), context.output(0).as_mutable<float>() + piece.first,
+                       piece.first, piece.count);
+    return dnnl_success;
+  }
+
+  PieceWork work_;
+};
+
+}  // namespace
+
+void PieceWork::add_scratchpad(Piece& piece, const dnnl::primitive_desc_base& desc) {
+  const dnnl::memory::desc scratchpad = desc.query_md(dnnl::query::scratchpad_md);
+  const std::size_t size = scratchpad.get_size();
+  if (size == 0) return;
+  piece.arguments.push_back(
+      {DNNL_ARG_SCRATCHPAD, Argument::From::workspace, 0, workspace_bytes, scratchpad});
+  workspace_bytes +=
+      (size + kScratchpadAlignment - 1) / kScratchpadAlignment * kScratchpadAlignment;
+}
+
+std::unique_ptr<Kernel> make_piece_kernel(PieceWork work) {
+  return std::make_unique<PieceKernel>(std::move(work));
+}
+
+dnnl::primitive_attr attributes_of(const dnnl::post_ops& post_ops) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  attributes.set_post_ops(post_ops);
+  return attributes;
+}
+
+}  // namespace softneuro::onednn

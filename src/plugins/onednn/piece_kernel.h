@@ -1,0 +1,49 @@
+// A kernel that runs primitives of oneDNN, each on the thread that takes it.
+#pragma once
+
+#include <vector>
+
+#include "core/post_ops.h"
+#include "core/routine.h"
+#include "plugins/onednn/library.h"
+
+namespace softneuro::onednn {
+
+// One memory argument of a primitive: where its bytes are when the kernel runs.
+struct Argument {
+  enum class From { input, output, workspace, constant };
+
+  int id = 0;  // DNNL_ARG_…
+  From from = From::input;
+  std::size_t index = 0;   // of the input, the output, or the kernel's constant
+  std::size_t offset = 0;  // bytes from its begin
+  dnnl::memory::desc desc;
+};
+
+// A part of the work, cut when the kernel is made: one primitive on its part of the tensors.
+struct Piece {
+  dnnl::primitive primitive;
+  std::vector<Argument> arguments;
+  // The elements of output 0, in the order of memory, that the piece writes: post-ops that the
+  // primitive does not do itself are applied to them. count = 0: none.
+  std::int64_t first = 0, count = 0;
+};
+
+// What a kernel is made of. Give each piece its scratchpad with add_scratchpad().
+struct PieceWork {
+  std::vector<Piece> pieces;
+  std::vector<Tensor> constants;  // kept, and what Argument::From::constant means
+  PostOpProgram tail;             // what is left of the post-ops
+  std::size_t workspace_bytes = 0;
+
+  // Books workspace for what `desc` says that its primitive needs besides its operands.
+  void add_scratchpad(Piece& piece, const dnnl::primitive_desc_base& desc);
+};
+
+// Precondition: every piece has its primitive and all of its arguments.
+std::unique_ptr<Kernel> make_piece_kernel(PieceWork work);
+
+// What every primitive of this plugin is made with: the kernel's own workspace for scratchpad.
+dnnl::primitive_attr attributes_of(const dnnl::post_ops& post_ops);
+
+}  // namespace softneuro::onednn

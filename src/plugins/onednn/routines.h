@@ -1,0 +1,14 @@
+// The routines over oneDNN: one function per file of routines.
+#pragma once
+
+#include "core/registry.h"
+
+namespace softneuro::onednn {
+
+Status register_conv2_float32(Registry& registry);
+
+// All of them; nothing if they are there already. unsupported if the library that was found at run
+// time cannot be used: then nothing is added.
+Status add_routines(Registry& registry);
+
+}  // namespace softneuro::onednn

@@ -1,0 +1,124 @@
+// The cap on threads holds for the routines of library plugins: docs/threads.md.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "numeric/check_routine.h"
+
+namespace softneuro::test {
+namespace {
+
+int threads_of_process() {
+  int count = 0;
+  DIR* const tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return -1;
+  while (const dirent* entry = readdir(tasks)) count += entry->d_name[0] != '.';
+  closedir(tasks);
+  return count;
+}
+
+std::int64_t processor_microseconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec +
+         usage.ru_stime.tv_usec;
+}
+
+template <class F>
+F open_mp(const char* name) {
+  return reinterpret_cast<F>(dlsym(RTLD_DEFAULT, name));
+}
+
+// The largest number of threads while it lives, its own left out.
+class ThreadWatch {
+ public:
+  ThreadWatch() : watcher_([this] { watch(); }) {}
+  ~ThreadWatch() { stop(); }
+  int stop() {
+    done_ = true;
+    if (watcher_.joinable()) watcher_.join();
+    return most_ - 1;
+  }
+
+ private:
+  void watch() {
+    while (!done_) {
+      most_ = std::max(most_, threads_of_process());
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  }
+  int most_ = 0;
+  std::atomic<bool> done_{false};
+  std::thread watcher_;
+};
+
+// Layers that are worth cutting, one for each layer type that plugins have routines for.
+void add_layers(ProblemSet& set) {
+  set.add("conv2")
+      .input({1, 64, 28, 28})
+      .constant({64, 64, 3, 3}, normal(0.04))
+      .constant({64})
+      .param("pads", {1, 1, 1, 1});
+}
+
+}  // namespace
+
+TEST_CASE("eight sessions of library routines keep to the threads of their net", "[plugin]") {
+  constexpr int kSessions = 8, kCap = 2;
+  const auto set_team = open_mp<void (*)(int)>("omp_set_num_threads");
+  const auto team = open_mp<int (*)()>("omp_get_max_threads");
+  ProblemSet set;
+  add_layers(set);
+  std::vector<std::pair<const Routine*, PreparedCase>> work;
+  for (const Case& description : set.cases()) {
+    const PreparedCase prepared =
+        prepare(all_routines().layer_types(), description, test_seed()).value();
+    for (const Routine* routine : all_routines().routines(description.layer_type)) {
+      const RoutineDescriptor& descriptor = routine->descriptor();
+      if (routine->library().empty() || descriptor.type != DataType::float32) continue;
+      auto adapted = in_format(prepared, descriptor.type, descriptor.layout);
+      REQUIRE(adapted);
+      adapted->problem.threads = kCap;
+      work.emplace_back(routine, std::move(*adapted));
+    }
+  }
+  if (work.empty()) {
+    WARN("no library plugin is built: nothing to watch");
+    return;
+  }
+
+  const auto pool = create_thread_pool(kCap).value();
+  const int before = threads_of_process();
+  ThreadWatch watch;
+  std::atomic<int> failures{0}, lost_settings{0};
+  std::vector<std::thread> sessions;
+  for (int i = 0; i < kSessions; ++i)
+    sessions.emplace_back([&] {
+      // Where nothing held it back, a team of this size would be made.
+      if (set_team != nullptr) set_team(4);
+      for (int repeat = 0; repeat < 3; ++repeat)
+        for (const auto& [routine, prepared] : work) {
+          const RunResult run =
+              run_routine(*routine, prepared, *pool, routine->default_params(prepared.problem));
+          failures += !run.status.ok() || !run.defect.empty();
+        }
+      if (team != nullptr) lost_settings += team() != 4;
+    });
+  for (std::thread& session : sessions) session.join();
+  CHECK(watch.stop() <= before + kSessions);
+  CHECK(failures == 0);
+  CHECK(lost_settings == 0);
+  CHECK(threads_of_process() <= before);
+
+  const std::int64_t used = processor_microseconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  CHECK(processor_microseconds() - used < 20000);
+}
+
+}  // namespace softneuro::test
