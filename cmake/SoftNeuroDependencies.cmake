@@ -62,6 +62,25 @@ if(SOFTNEURO_ONEDNN)
   endif()
 endif()
 
+# Without a CMake or pkg-config file. Its header includes pthreadpool's.
+set(SOFTNEURO_XNNPACK_FOUND OFF)
+if(SOFTNEURO_XNNPACK)
+  find_path(SOFTNEURO_XNNPACK_INCLUDE xnnpack.h)
+  find_path(SOFTNEURO_PTHREADPOOL_INCLUDE pthreadpool.h)
+  find_library(SOFTNEURO_XNNPACK_LIBRARY XNNPACK)
+  mark_as_advanced(SOFTNEURO_XNNPACK_INCLUDE SOFTNEURO_PTHREADPOOL_INCLUDE
+                   SOFTNEURO_XNNPACK_LIBRARY)
+  if(SOFTNEURO_XNNPACK_INCLUDE AND SOFTNEURO_PTHREADPOOL_INCLUDE AND SOFTNEURO_XNNPACK_LIBRARY)
+    set(SOFTNEURO_XNNPACK_FOUND ON)
+    message(STATUS "softneuro: XNNPACK in ${SOFTNEURO_XNNPACK_LIBRARY}")
+  elseif(SOFTNEURO_XNNPACK STREQUAL "AUTO")
+    message(STATUS "softneuro: XNNPACK or pthreadpool not found: no xnnpack routines")
+  else()
+    message(FATAL_ERROR "SOFTNEURO_XNNPACK is ${SOFTNEURO_XNNPACK}, but XNNPACK or pthreadpool was "
+                        "not found")
+  endif()
+endif()
+
 set(SOFTNEURO_CUDA_FOUND OFF)
 if(SOFTNEURO_CUDA)
   find_package(CUDAToolkit)

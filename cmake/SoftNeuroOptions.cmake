@@ -7,7 +7,8 @@ option(SOFTNEURO_CUDA "Build the CUDA routines where the toolkit is found" OFF)
 # Library plugins, loaded at run time from softneuro/plugins beside libsoftneuro. AUTO: where the
 # library is found; ON: an error where it is not; OFF: never.
 set(SOFTNEURO_ONEDNN AUTO CACHE STRING "Build the oneDNN plugin: AUTO, ON or OFF")
-set_property(CACHE SOFTNEURO_ONEDNN PROPERTY STRINGS AUTO ON OFF)
+set(SOFTNEURO_XNNPACK AUTO CACHE STRING "Build the XNNPACK plugin: AUTO, ON or OFF")
+set_property(CACHE SOFTNEURO_ONEDNN SOFTNEURO_XNNPACK PROPERTY STRINGS AUTO ON OFF)
 
 option(SOFTNEURO_IMPORT "Build the model importers (needs protobuf)" ON)
 option(SOFTNEURO_TOOLS "Build the softneuro command" ${PROJECT_IS_TOP_LEVEL})
@@ -42,4 +43,5 @@ if(SOFTNEURO_EDGE)
   set(SOFTNEURO_BENCH OFF)
   set(SOFTNEURO_CUDA OFF)
   set(SOFTNEURO_ONEDNN OFF)
+  set(SOFTNEURO_XNNPACK OFF)
 endif()

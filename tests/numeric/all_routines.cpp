@@ -5,6 +5,9 @@
 #if defined(SOFTNEURO_HAS_ONEDNN_PLUGIN)
 #include "plugins/onednn/routines.h"
 #endif
+#if defined(SOFTNEURO_HAS_XNNPACK_PLUGIN)
+#include "plugins/xnnpack/routines.h"
+#endif
 
 namespace softneuro::test {
 namespace {
@@ -14,6 +17,10 @@ Registry make_all_routines() {
 #if defined(SOFTNEURO_HAS_ONEDNN_PLUGIN)
   if (const Status status = onednn::add_routines(registry); !status.ok())
     WARN("the oneDNN plugin: " << status.message());
+#endif
+#if defined(SOFTNEURO_HAS_XNNPACK_PLUGIN)
+  if (const Status status = xnnpack::add_routines(registry); !status.ok())
+    WARN("the XNNPACK plugin: " << status.message());
 #endif
   return registry;
 }

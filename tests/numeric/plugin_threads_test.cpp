@@ -65,6 +65,7 @@ void add_layers(ProblemSet& set) {
       .constant({64, 64, 3, 3}, normal(0.04))
       .constant({64})
       .param("pads", {1, 1, 1, 1});
+  set.add("dense").input({32, 256}).constant({256, 256}, normal(0.06)).constant({256});
 }
 
 }  // namespace

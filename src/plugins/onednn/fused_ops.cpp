@@ -60,18 +60,17 @@ std::optional<std::vector<FusedStep>> activation(const PostOp& op) {
   }
 }
 
-Extent extent_of(const Shape& operand, const Shape& output) {
+Extent extent_of(const Shape& operand, const Shape& output, int channel) {
   if (operand.elements() == 1) return Extent::scalar;
   if (operand == output) return Extent::whole;
   const int shift = output.rank() - operand.rank();
-  const int channel = output.rank() > 2 ? 1 : output.rank() - 1;
   if (channel - shift < 0) return Extent::none;
   for (int i = 0; i < operand.rank(); ++i)
     if (operand[i] != (i + shift == channel ? output[channel] : 1)) return Extent::none;
   return Extent::channel;
 }
 
-std::optional<FusedStep> operand_step(const Problem& problem, const PostOp& op) {
+std::optional<FusedStep> operand_step(const Problem& problem, const PostOp& op, int channel) {
   const TensorSpec& operand = problem.inputs[op.input];
   const TensorSpec& output = problem.outputs[0];
   FusedStep step;
@@ -95,7 +94,7 @@ std::optional<FusedStep> operand_step(const Problem& problem, const PostOp& op) 
   if (op.swapped && !commutes) return std::nullopt;
   step.input = op.input;
   step.type = element_type(operand);
-  step.extent = extent_of(operand.shape, output.shape);
+  step.extent = extent_of(operand.shape, output.shape, channel);
   if (step.extent == Extent::none) return std::nullopt;
   if (step.extent == Extent::whole && operand.layout != output.layout) return std::nullopt;
   return step;
@@ -104,7 +103,8 @@ std::optional<FusedStep> operand_step(const Problem& problem, const PostOp& op) 
 // Follows real = unit · r + shift, where r is what the primitive has in hand.
 class QuantizedChain {
  public:
-  explicit QuantizedChain(const Problem& problem) : problem_(problem) {}
+  QuantizedChain(const Problem& problem, int channel_axis)
+      : problem_(problem), channel_axis_(channel_axis) {}
 
   std::optional<FusedOps> build() {
     ops_.unit = unit_ = first_unit();
@@ -168,7 +168,7 @@ class QuantizedChain {
   }
 
   bool add_binary(const PostOp& op) {
-    const auto step = operand_step(problem_, op);
+    const auto step = operand_step(problem_, op, channel_axis_);
     if (!step) return false;
     const TensorSpec& operand = problem_.inputs[op.input];
     float scale = 1, zero = 0;
@@ -193,13 +193,14 @@ class QuantizedChain {
   }
 
   const Problem& problem_;
+  int channel_axis_;
   FusedOps ops_;
   float unit_ = 1, shift_ = 0;
 };
 
 }  // namespace
 
-FusedOps fuse_float32(const Problem& problem, std::size_t most) {
+FusedOps fuse_float32(const Problem& problem, int channel_axis, std::size_t most) {
   FusedOps ops;
   if (problem.outputs[0].type != DataType::float32) return ops;
   for (const PostOp& op : problem.post_ops) {
@@ -209,7 +210,7 @@ FusedOps fuse_float32(const Problem& problem, std::size_t most) {
       if (!steps) break;
       ops.steps.insert(ops.steps.end(), steps->begin(), steps->end());
     } else {
-      const auto step = operand_step(problem, op);
+      const auto step = operand_step(problem, op, channel_axis);
       if (!step || problem.inputs[op.input].type != DataType::float32) break;
       ops.steps.push_back(*step);
     }
@@ -218,8 +219,8 @@ FusedOps fuse_float32(const Problem& problem, std::size_t most) {
   return ops;
 }
 
-std::optional<FusedOps> fuse_quantized(const Problem& problem) {
-  return QuantizedChain(problem).build();
+std::optional<FusedOps> fuse_quantized(const Problem& problem, int channel_axis) {
+  return QuantizedChain(problem, channel_axis).build();
 }
 
 dnnl::memory::desc desc_of(const dnnl::memory::dims& dims, dnnl::memory::data_type type,

@@ -73,6 +73,12 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
+bool multiplies_bytes_exactly() {
+  const int isa = dnnl_get_effective_cpu_isa();
+  return isa == dnnl_cpu_isa_avx2_vnni ||
+         (isa & dnnl_cpu_isa_avx512_core_vnni) == dnnl_cpu_isa_avx512_core_vnni;
+}
+
 OneThread::OneThread() noexcept : before_(1) {
   const OpenMp& functions = open_mp();
   if (functions.set_num_threads == nullptr) return;

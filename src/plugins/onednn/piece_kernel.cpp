@@ -112,10 +112,17 @@ class PieceKernel final : public Kernel {
     } catch (...) {
       return dnnl_out_of_memory;
     }
-    if (!work_.tail.empty())
-      work_.tail.apply(context.inputs(), context.output(0).as_mutable<float>() + piece.first,
-                       piece.first, piece.count);
+    apply_tail(context, piece);
     return dnnl_success;
+  }
+
+  void apply_tail(Context& context, const Piece& piece) const noexcept {
+    if (work_.tail.empty()) return;
+    float* const y = context.output(0).as_mutable<float>();
+    for (std::int64_t r = 0; r < piece.repeats; ++r) {
+      const std::int64_t at = piece.first + r * piece.stride;
+      work_.tail.apply(context.inputs(), y + at, at, piece.count);
+    }
   }
 
   PieceWork work_;

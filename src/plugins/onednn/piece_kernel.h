@@ -24,9 +24,10 @@ struct Argument {
 struct Piece {
   dnnl::primitive primitive;
   std::vector<Argument> arguments;
-  // The elements of output 0, in the order of memory, that the piece writes: post-ops that the
-  // primitive does not do itself are applied to them. count = 0: none.
-  std::int64_t first = 0, count = 0;
+  // The elements of output 0, in the order of memory, that the piece writes: `count` from `first`
+  // on, and as many each `stride` further, `repeats` times. Post-ops that the primitive does not do
+  // itself are applied to them.
+  std::int64_t first = 0, count = 0, repeats = 1, stride = 0;
 };
 
 // What a kernel is made of. Give each piece its scratchpad with add_scratchpad().

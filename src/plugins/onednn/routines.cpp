@@ -8,7 +8,9 @@ namespace softneuro::onednn {
 Status add_routines(Registry& registry) {
   if (registry.find("conv2", "cpu:float32:nhwc/onednn") != nullptr) return {};
   SN_RETURN_IF_ERROR(prepare_library());
-  return register_conv2_float32(registry);
+  SN_RETURN_IF_ERROR(register_conv2_float32(registry));
+  SN_RETURN_IF_ERROR(register_dense_float32(registry));
+  return register_matmul_float32(registry);
 }
 
 }  // namespace softneuro::onednn

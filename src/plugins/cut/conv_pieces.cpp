@@ -1,10 +1,10 @@
-#include "plugins/onednn/conv_pieces.h"
+#include "plugins/cut/conv_pieces.h"
 
 #include <algorithm>
 
 #include "core/error.h"
 
-namespace softneuro::onednn {
+namespace softneuro {
 namespace {
 
 std::int64_t blocks(std::int64_t count, std::int64_t size) {
@@ -168,4 +168,4 @@ std::vector<ConvPiece> cut_conv(const ConvShape& shape, std::int64_t split) {
   return pieces;
 }
 
-}  // namespace softneuro::onednn
+}  // namespace softneuro

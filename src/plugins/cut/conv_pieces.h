@@ -6,7 +6,7 @@
 #include "core/problem.h"
 #include "core/window.h"
 
-namespace softneuro::onednn {
+namespace softneuro {
 
 struct ConvShape {
   WindowAxis rows, columns;
@@ -34,4 +34,4 @@ struct ConvPiece {
 // output channels (blocked layouts).
 std::vector<ConvPiece> cut_conv(const ConvShape& shape, std::int64_t split);
 
-}  // namespace softneuro::onednn
+}  // namespace softneuro

@@ -1,0 +1,84 @@
+#include "core/error.h"
+#include "plugins/cut/conv_pieces.h"
+#include "plugins/onednn/weighted_layer.h"
+
+namespace softneuro::onednn {
+namespace {
+
+using dnnl::memory;
+
+memory::dims weight_dims(const ConvShape& shape) {
+  if (shape.group == 1) return {shape.out, shape.in, shape.rows.kernel, shape.columns.kernel};
+  return {shape.group, shape.out / shape.group, shape.in / shape.group, shape.rows.kernel,
+          shape.columns.kernel};
+}
+
+class Conv2Layer final : public WeightedLayer {
+ public:
+  const char* layer_type() const override { return "conv2"; }
+  std::int64_t outputs(const Problem& problem) const override {
+    return problem.inputs[kWeights].shape[0];
+  }
+  int channel_axis(const Problem&) const override { return 1; }
+  bool has_winograd() const override { return true; }
+
+  bool has_padding(const Problem& problem) const override {
+    const auto shape = conv_shape(problem);
+    const auto padded = [](const WindowAxis& axis) {
+      return axis.pad_begin > 0 || axis.pad_end > 0;
+    };
+    return !shape.ok() || padded(shape->rows) || padded(shape->columns);
+  }
+
+  Result<std::vector<WeightedPart>> parts(const Problem& problem, const WeightedTask& task,
+                                          std::int64_t split, bool winograd) const override {
+    SN_ASSIGN_OR_RETURN(const ConvShape shape, conv_shape(problem));
+    std::vector<WeightedPart> parts;
+    for (const ConvPiece& piece : cut_conv(shape, split)) {
+      auto part = make_part(task, piece, winograd);
+      if (!part) return std::vector<WeightedPart>{};
+      parts.push_back(std::move(*part));
+    }
+    return parts;
+  }
+
+ private:
+  static std::optional<WeightedPart> make_part(const WeightedTask& task, const ConvPiece& piece,
+                                               bool winograd) {
+    const ConvShape& shape = piece.shape;
+    const WindowAxis &h = shape.rows, &w = shape.columns;
+    WeightedPart part;
+    part.x = desc_of({shape.batch, shape.in, h.input, w.input}, task.x, shape.layout);
+    part.y = desc_of({shape.batch, shape.out, h.output, w.output}, task.y, shape.layout);
+    part.weights = desc_of(weight_dims(shape), task.weights, Layout::plain);
+    part.x_at = piece.x_at;
+    part.y_at = piece.y_at;
+    part.first_out = piece.first_out;
+    part.outs = shape.out;
+    part.weights_at = piece.first_out * (shape.in / shape.group) * h.kernel * w.kernel;
+    part.count = piece.y_count;
+    const auto algorithm =
+        winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
+    const memory::desc any(weight_dims(shape), task.weights, memory::format_tag::any);
+    const memory::desc bias =
+        task.bias ? desc_of({shape.out}, memory::data_type::f32, Layout::plain) : memory::desc();
+    try {
+      part.operation = dnnl::convolution_forward::desc(
+          dnnl::prop_kind::forward_inference, algorithm, part.x, any, bias, part.y,
+          {h.stride, w.stride}, {h.dilation - 1, w.dilation - 1}, {h.pad_begin, w.pad_begin},
+          {h.pad_end, w.pad_end});
+    } catch (const dnnl::error&) {
+      return std::nullopt;
+    }
+    return part;
+  }
+};
+
+}  // namespace
+
+const WeightedLayer& conv2_layer() {
+  static const Conv2Layer layer;
+  return layer;
+}
+
+}  // namespace softneuro::onednn

@@ -1,0 +1,12 @@
+// dense cpu/onednn.
+#include "core/registry.h"
+#include "plugins/onednn/routines.h"
+#include "plugins/onednn/weighted_float32.h"
+
+namespace softneuro::onednn {
+
+Status register_dense_float32(Registry& registry) {
+  return registry.add(make_float32_routine(dense_layer(), "cpu/onednn"));
+}
+
+}  // namespace softneuro::onednn

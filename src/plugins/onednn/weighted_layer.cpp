@@ -1,0 +1,133 @@
+#include "plugins/onednn/weighted_layer.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "plugins/onednn/implementations.h"
+#include "plugins/onednn/piece_kernel.h"
+
+namespace softneuro::onednn {
+namespace {
+
+using dnnl::memory;
+
+constexpr int kPerOutputChannel = 1 << 1;  // mask of scales
+
+// The library's "gemm" gives wrong results with operands in some of these (seen in 2.6.3: add of a
+// tensor like y, with groups or several images).
+bool is_trusted(std::string_view impl, const FusedOps& ops) {
+  return impl != "gemm" ||
+         std::all_of(ops.steps.begin(), ops.steps.end(),
+                     [](const FusedStep& step) { return step.extent == FusedStep::Extent::none; });
+}
+
+bool exists(const WeightedTask& task, std::span<const WeightedPart> parts, const FusedOps& ops,
+            std::string_view impl) {
+  return std::all_of(parts.begin(), parts.end(), [&](const WeightedPart& part) {
+    return find_implementation(part.op_desc(), part_attributes(task, part, ops), impl).has_value();
+  });
+}
+
+}  // namespace
+
+WeightedLayer::~WeightedLayer() = default;
+
+const_dnnl_op_desc_t WeightedPart::op_desc() const {
+  if (const auto* conv = std::get_if<dnnl::convolution_forward::desc>(&operation))
+    return &conv->data;
+  if (const auto* product = std::get_if<dnnl::matmul::desc>(&operation)) return &product->data;
+  return nullptr;
+}
+
+memory::desc operand_desc(const FusedStep& step, const WeightedPart& part) {
+  memory::dims dims(part.y.dims().size(), 1);
+  if (step.extent == FusedStep::Extent::whole) {
+    memory::desc like_y = part.y;
+    like_y.data.data_type = static_cast<dnnl_data_type_t>(step.type);
+    return like_y;
+  }
+  if (step.extent == FusedStep::Extent::channel)
+    dims[static_cast<std::size_t>(part.channel)] = part.outs;
+  return desc_of(dims, step.type, Layout::plain);
+}
+
+dnnl::primitive_attr part_attributes(const WeightedTask& task, const WeightedPart& part,
+                                     const FusedOps& ops) {
+  dnnl::post_ops chain;
+  for (const FusedStep& step : ops.steps) {
+    if (step.extent == FusedStep::Extent::none)
+      chain.append_eltwise(1, step.algorithm, step.alpha, step.beta);
+    else
+      chain.append_binary(step.algorithm, operand_desc(step, part));
+  }
+  dnnl::primitive_attr made = attributes_of(chain);
+  if (!task.scales.empty()) {
+    const auto first = task.scales.begin() + part.first_out;
+    std::vector<float> scales(first, first + part.outs);
+    for (float& scale : scales) scale /= ops.unit;
+    made.set_output_scales(kPerOutputChannel, scales);
+  }
+  if (task.x_zero_point != 0) made.set_zero_points(DNNL_ARG_SRC, 0, {task.x_zero_point});
+  return made;
+}
+
+std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const Problem& problem,
+                                             const WeightedTask& task,
+                                             std::span<const FusedOps> ways) {
+  std::vector<WeightedChoice> choices;
+  for (const bool winograd : {false, true}) {
+    if (winograd && !layer.has_winograd()) break;
+    const auto whole = layer.parts(problem, task, 1, winograd);
+    const auto cut = layer.parts(problem, task, problem.threads, winograd);
+    if (!whole.ok() || whole->empty()) continue;
+    const bool is_cut = cut.ok() && cut->size() > 1;
+    for (const FusedOps& ops : ways)
+      for (const std::string& impl : implementation_names(
+               whole->front().op_desc(), part_attributes(task, whole->front(), ops))) {
+        const bool known =
+            std::any_of(choices.begin(), choices.end(),
+                        [&](const WeightedChoice& choice) { return choice.impl == impl; });
+        if (known || !is_trusted(impl, ops)) continue;
+        if (is_cut && exists(task, *cut, ops, impl))
+          choices.push_back({impl, problem.threads, ops.taken});
+        choices.push_back({impl, 1, ops.taken});
+      }
+  }
+  return choices;
+}
+
+ParamSpace choice_space(const std::vector<WeightedChoice>& choices) {
+  ParamAxis impl{"impl", {}}, split{"split", {}};
+  const auto add = [](ParamAxis& axis, const ParamValue& value) {
+    if (std::find(axis.values.begin(), axis.values.end(), value) == axis.values.end())
+      axis.values.push_back(value);
+  };
+  for (const WeightedChoice& choice : choices) {
+    add(impl, choice.impl);
+    add(split, choice.split);
+  }
+  ParamSpace space;
+  space.axes = {std::move(impl), std::move(split)};
+  space.allows = [choices](const Params& params) {
+    return find_choice(choices, params) != nullptr;
+  };
+  return space;
+}
+
+RoutineParams choice_params(const WeightedChoice& choice) {
+  RoutineParams params;
+  params.set("impl", choice.impl);
+  params.set("split", choice.split);
+  return params;
+}
+
+const WeightedChoice* find_choice(const std::vector<WeightedChoice>& choices,
+                                  const RoutineParams& params) {
+  const auto found =
+      std::find_if(choices.begin(), choices.end(), [&](const WeightedChoice& choice) {
+        return params.text("impl") == choice.impl && params.integer("split", 1) == choice.split;
+      });
+  return found == choices.end() ? nullptr : &*found;
+}
+
+}  // namespace softneuro::onednn

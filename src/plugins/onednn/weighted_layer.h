@@ -1,0 +1,96 @@
+// Layers with weights as oneDNN is asked for them, whatever the data types.
+#pragma once
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "core/routine.h"
+#include "plugins/onednn/fused_ops.h"
+
+namespace softneuro::onednn {
+
+// Data types and numbers of one problem.
+struct WeightedTask {
+  dnnl::memory::data_type x = dnnl::memory::data_type::f32;
+  dnnl::memory::data_type weights = dnnl::memory::data_type::f32;
+  dnnl::memory::data_type y = dnnl::memory::data_type::f32;
+  bool bias = false;          // float32
+  std::vector<float> scales;  // what sums are multiplied by, per output channel; empty: 1
+  std::int32_t x_zero_point = 0;
+};
+
+// A part of the work: an operation of its own on parts of the tensors.
+struct WeightedPart {
+  using Operation =
+      std::variant<std::monostate, dnnl::convolution_forward::desc, dnnl::matmul::desc>;
+
+  Operation operation;                   // packed weights' format is left open
+  dnnl::memory::desc x, y;               // y: see `channel`
+  dnnl::memory::desc weights;            // as the model, or quantize_weights(), has them
+  std::int64_t x_at = 0, y_at = 0;       // where they begin, in elements
+  std::int64_t weights_at = 0;           // in elements of those
+  int channel = 1;                       // the dimension of y that output channels are
+  std::int64_t first_out = 0, outs = 0;  // output channels
+  // The elements of output 0 that are written, in the order of memory: `count` from y_at on, and
+  // as many each `stride` further, `repeats` times.
+  std::int64_t count = 0, repeats = 1, stride = 0;
+
+  const_dnnl_op_desc_t op_desc() const;
+};
+
+// One layer type.
+class WeightedLayer {
+ public:
+  enum Input : std::size_t { kX, kWeights, kBias };
+
+  virtual ~WeightedLayer();
+  virtual const char* layer_type() const = 0;
+  // Output channels (conv) or columns (dense), and the axis of the output that they are.
+  virtual std::int64_t outputs(const Problem& problem) const = 0;
+  virtual int channel_axis(const Problem& problem) const = 0;
+  // Whether sums take in elements of x that are not there.
+  virtual bool has_padding(const Problem& problem) const = 0;
+  // Whether weights are constants that are reordered beforehand; else they are read as they are.
+  virtual bool packs_weights() const { return true; }
+  // Whether `winograd` makes a difference.
+  virtual bool has_winograd() const { return false; }
+  // About `split` parts of about the same work; fewer where it cannot be cut so often. Empty if
+  // the library refuses the operation right away.
+  virtual Result<std::vector<WeightedPart>> parts(const Problem& problem, const WeightedTask& task,
+                                                  std::int64_t split, bool winograd) const = 0;
+};
+
+// Where the library's own code for a layer's problem is: a point of a routine's parameter space.
+struct WeightedChoice {
+  std::string impl;
+  std::int64_t split = 1;
+  std::size_t fused = 0;  // post-ops that the library does itself
+
+  bool is_winograd() const { return impl.find("wino") != std::string::npos; }
+};
+
+// `ways`: what to fuse, best first. All that the library has, each implementation with the first
+// of `ways` for which it exists, cut for `problem.threads` and whole. May throw dnnl::error.
+std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const Problem& problem,
+                                             const WeightedTask& task,
+                                             std::span<const FusedOps> ways);
+// `impl` and `split`; what is in `choices` is all that is allowed.
+ParamSpace choice_space(const std::vector<WeightedChoice>& choices);
+RoutineParams choice_params(const WeightedChoice& choice);
+// Null if params name none of `choices`.
+const WeightedChoice* find_choice(const std::vector<WeightedChoice>& choices,
+                                  const RoutineParams& params);
+
+// What is fused before y is stored, and the numbers of `task`, for one part.
+dnnl::primitive_attr part_attributes(const WeightedTask& task, const WeightedPart& part,
+                                     const FusedOps& ops);
+// The operand of a fused step as the part sees it.
+dnnl::memory::desc operand_desc(const FusedStep& step, const WeightedPart& part);
+
+// conv2 in nhwc and in the blocked layouts; dense; matmul, whose input 1 stands for weights.
+const WeightedLayer& conv2_layer();
+const WeightedLayer& dense_layer();
+const WeightedLayer& matmul_layer();
+
+}  // namespace softneuro::onednn

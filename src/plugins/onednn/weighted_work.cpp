@@ -1,0 +1,137 @@
+#include "plugins/onednn/weighted_work.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/checksum.h"
+#include "core/error.h"
+#include "plugins/onednn/implementations.h"
+
+namespace softneuro::onednn {
+namespace {
+
+using dnnl::memory;
+
+constexpr std::size_t kWeightsAlignment = 64;
+enum Constant : std::size_t { kPacked, kBias };
+
+std::size_t bytes_of(std::int64_t elements, memory::data_type type) {
+  return static_cast<std::size_t>(elements) * memory::data_type_size(type);
+}
+
+Argument operand(const FusedStep& step, int position, const WeightedPart& part) {
+  Argument made;
+  made.id = DNNL_ARG_ATTR_MULTIPLE_POST_OP(position) | DNNL_ARG_SRC_1;
+  made.from = Argument::From::input;
+  made.index = step.input;
+  made.desc = operand_desc(step, part);
+  if (step.extent == FusedStep::Extent::whole) made.offset = bytes_of(part.y_at, step.type);
+  if (step.extent == FusedStep::Extent::channel) made.offset = bytes_of(part.first_out, step.type);
+  return made;
+}
+
+}  // namespace
+
+Result<WeightedWork> WeightedWork::make(const WeightedLayer& layer, const Problem& problem,
+                                        const WeightedTask& task, const WeightedChoice& choice,
+                                        const FusedOps& ops) {
+  return guarded([&]() -> Result<WeightedWork> {
+    SN_ASSIGN_OR_RETURN(const std::vector<WeightedPart> cut,
+                        layer.parts(problem, task, choice.split, choice.is_winograd()));
+    WeightedWork work;
+    work.task_ = task;
+    work.packs_ = layer.packs_weights();
+    for (const WeightedPart& part : cut) {
+      const auto desc =
+          find_implementation(part.op_desc(), part_attributes(task, part, ops), choice.impl);
+      if (!desc)
+        return unsupported("oneDNN has no implementation '{}' of this problem here", choice.impl);
+      Part made{part, *desc, desc->query_md(dnnl::query::weights_md, 0), work.packed_bytes_};
+      const auto same =
+          std::find_if(work.parts_.begin(), work.parts_.end(), [&](const Part& other) {
+            return other.part.weights_at == part.weights_at && other.weights == made.weights;
+          });
+      if (same != work.parts_.end())
+        made.weights_at = same->weights_at;
+      else if (work.packs_)
+        work.packed_bytes_ += (made.weights.get_size() + kWeightsAlignment - 1) /
+                              kWeightsAlignment * kWeightsAlignment;
+      work.parts_.push_back(std::move(made));
+    }
+    return work;
+  });
+}
+
+std::string WeightedWork::pack_key() const {
+  std::string key;
+  for (const Part& part : parts_)
+    key += fmt::format("{}:{}:{:x};", part.part.weights_at, part.weights_at,
+                       checksum(&part.weights.data, sizeof part.weights.data));
+  return key;
+}
+
+Status WeightedWork::pack(const void* weights, std::byte* packed) const {
+  return guarded([&]() -> Status {
+    const OneThread one;
+    dnnl::stream stream(engine());
+    if (packed_bytes_ > 0) std::memset(packed, 0, packed_bytes_);
+    std::size_t done = 0;
+    for (const Part& part : parts_) {
+      if (part.weights_at < done) continue;  // another part's, too
+      done = part.weights_at + 1;
+      const auto* const from =
+          static_cast<const std::byte*>(weights) + bytes_of(part.part.weights_at, task_.weights);
+      memory source(part.part.weights, engine(), const_cast<std::byte*>(from));
+      memory target(part.weights, engine(), packed + part.weights_at);
+      dnnl::reorder(source, target).execute(stream, source, target);
+    }
+    stream.wait();
+    return {};
+  });
+}
+
+Piece WeightedWork::piece_of(const Part& made, const FusedOps& ops, std::size_t bias_at) const {
+  using From = Argument::From;
+  const WeightedPart& part = made.part;
+  Piece piece;
+  piece.primitive = dnnl::primitive(made.desc.get());
+  piece.first = part.y_at;
+  piece.count = part.count;
+  piece.repeats = part.repeats;
+  piece.stride = part.stride;
+  piece.arguments = {
+      {DNNL_ARG_SRC, From::input, WeightedLayer::kX, bytes_of(part.x_at, task_.x), part.x},
+      {DNNL_ARG_DST, From::output, 0, bytes_of(part.y_at, task_.y), part.y}};
+  if (packs_)
+    piece.arguments.push_back(
+        {DNNL_ARG_WEIGHTS, From::constant, kPacked, made.weights_at, made.weights});
+  else
+    piece.arguments.push_back({DNNL_ARG_WEIGHTS, From::input, WeightedLayer::kWeights,
+                               bytes_of(part.weights_at, task_.weights), part.weights});
+  if (task_.bias)
+    piece.arguments.push_back({DNNL_ARG_BIAS, From::constant, kBias,
+                               bias_at + bytes_of(part.first_out, memory::data_type::f32),
+                               desc_of({part.outs}, memory::data_type::f32, Layout::plain)});
+  for (std::size_t i = 0; i < ops.steps.size(); ++i)
+    if (ops.steps[i].extent != FusedStep::Extent::none)
+      piece.arguments.push_back(operand(ops.steps[i], static_cast<int>(i), part));
+  return piece;
+}
+
+Result<std::unique_ptr<Kernel>> WeightedWork::kernel(Constants constants, const FusedOps& ops,
+                                                     PostOpProgram tail) const {
+  return guarded([&]() -> Result<std::unique_ptr<Kernel>> {
+    const OneThread one;
+    PieceWork work;
+    work.constants = {constants.packed, constants.bias};
+    work.tail = std::move(tail);
+    for (const Part& part : parts_) {
+      Piece piece = piece_of(part, ops, constants.bias_at);
+      work.add_scratchpad(piece, part.desc);
+      work.pieces.push_back(std::move(piece));
+    }
+    return make_piece_kernel(std::move(work));
+  });
+}
+
+}  // namespace softneuro::onednn

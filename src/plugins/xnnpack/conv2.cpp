@@ -1,0 +1,134 @@
+// conv2 cpu:float32:nhwc/xnnpack: XNNPACK's convolutions, depthwise ones among them, one thread per
+// piece of the work; `split` says in how many. Each session keeps weights of its own, because
+// operators of this library bind addresses.
+#include "core/error.h"
+#include "core/registry.h"
+#include "plugins/cut/conv_pieces.h"
+#include "plugins/xnnpack/operator_kernel.h"
+#include "plugins/xnnpack/routines.h"
+
+namespace softneuro::xnnpack {
+namespace {
+
+enum Input : std::size_t { kX, kWeights, kBias };
+
+std::uint32_t u32(std::int64_t value) {
+  return static_cast<std::uint32_t>(value);
+}
+std::size_t size(std::int64_t value) {
+  return static_cast<std::size_t>(value);
+}
+
+OperatorPiece piece_of(const ConvPiece& piece, const float* weights, const float* bias,
+                       OutputLimits limits) {
+  OperatorPiece made;
+  made.create = [=](xnn_operator_t* op) {
+    const ConvShape& shape = piece.shape;
+    const WindowAxis &h = shape.rows, &w = shape.columns;
+    return xnn_create_convolution2d_nhwc_f32(
+        u32(h.pad_begin), u32(w.pad_end), u32(h.pad_end), u32(w.pad_begin), u32(h.kernel),
+        u32(w.kernel), u32(h.stride), u32(w.stride), u32(h.dilation), u32(w.dilation),
+        u32(shape.group), size(shape.in / shape.group), size(shape.out / shape.group),
+        size(shape.in), size(shape.out), weights, bias, limits.low, limits.high, 0, op);
+  };
+  made.setup = [=](xnn_operator_t op, const float* x, float* y) {
+    const ConvShape& shape = piece.shape;
+    return xnn_setup_convolution2d_nhwc_f32(op, size(shape.batch), size(shape.rows.input),
+                                            size(shape.columns.input), x, y, nullptr);
+  };
+  made.x_at = piece.x_at;
+  made.y_at = piece.y_at;
+  made.y_count = piece.y_count;
+  return made;
+}
+
+class Conv2 final : public Routine {
+ public:
+  Conv2() : Routine("conv2", "cpu:float32:nhwc/xnnpack") {}
+
+  std::string library() const override { return library_name(); }
+
+  Applicability applicable(const Problem& problem) const override {
+    for (std::size_t i = kX; i <= kBias; ++i) {
+      if (!problem.has_input(i)) continue;
+      const TensorSpec& spec = problem.inputs[i];
+      if (spec.type != DataType::float32) return Applicability::no("only float32");
+      if (i != kX && (!spec.constant || spec.value.empty()))
+        return Applicability::no("weights or bias are not constant");
+    }
+    if (problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
+      return Applicability::no("there is nothing to compute");
+    const auto shape = conv_shape(problem);
+    if (!shape.ok()) return Applicability::no(shape.status().message());
+    const auto swallows = [](const WindowAxis& axis) {
+      return axis.pad_begin >= axis.extent() || axis.pad_end >= axis.extent();
+    };
+    if (swallows(shape->rows) || swallows(shape->columns))
+      return Applicability::no("whole windows lie in the padding");
+    return Applicability::yes();
+  }
+
+  bool supports_post_ops(const Problem& problem) const override {
+    return PostOpProgram::supports(problem).ok();
+  }
+
+  RoutineParams default_params(const Problem& problem) const override {
+    RoutineParams params;
+    params.set("split", std::int64_t{problem.threads});
+    return params;
+  }
+  ParamSpace param_space(const Problem& problem) const override {
+    ParamAxis split{"split", {std::int64_t{problem.threads}}};
+    if (problem.threads > 1) split.values.push_back(std::int64_t{1});
+    ParamSpace space;
+    space.axes = {std::move(split)};
+    return space;
+  }
+
+  // [M, C/group, K…] → [M, K…, C/group].
+  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
+                             Allocator& allocator) const override {
+    const Shape& w = problem.inputs[kWeights].shape;
+    PackedWeights packed;
+    const std::int64_t bytes = w.elements() * static_cast<std::int64_t>(sizeof(float));
+    SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, Shape{bytes}, allocator));
+    const auto* from = static_cast<const float*>(problem.inputs[kWeights].value.data());
+    auto* to = static_cast<float*>(packed.bytes.mutable_data());
+    const std::int64_t channels = w[1], positions = w.elements(2, w.rank());
+    for (std::int64_t m = 0; m < w[0]; ++m)
+      for (std::int64_t k = 0; k < positions; ++k)
+        for (std::int64_t c = 0; c < channels; ++c)
+          *to++ = from[(m * channels + c) * positions + k];
+    return packed;
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const override {
+    const Shape& w = problem.inputs[kWeights].shape;
+    if (packed.bytes.bytes() != size(w.elements()) * sizeof(float))
+      return invalid_argument("packed weights have {} bytes, {} are wanted", packed.bytes.bytes(),
+                              size(w.elements()) * sizeof(float));
+    SN_ASSIGN_OR_RETURN(const ConvShape shape, conv_shape(problem));
+    Problem rest = problem;
+    const OutputLimits limits = take_limits(rest);
+    OperatorWork work;
+    SN_ASSIGN_OR_RETURN(work.tail, tail_of(rest));
+    work.constants = {packed.bytes,
+                      problem.has_input(kBias) ? problem.inputs[kBias].value : Tensor()};
+    const auto* const weights = static_cast<const float*>(work.constants[0].data());
+    const auto* const bias = static_cast<const float*>(work.constants[1].data());
+    for (const ConvPiece& piece : cut_conv(shape, params.integer("split", 1))) {
+      work.pieces.push_back(piece_of(piece, weights, bias, limits));
+      work.library_bytes += packed.bytes.bytes();
+    }
+    return make_operator_kernel(std::move(work));
+  }
+};
+
+}  // namespace
+
+Status register_conv2(Registry& registry) {
+  return registry.add(std::make_unique<Conv2>());
+}
+
+}  // namespace softneuro::xnnpack

@@ -1,0 +1,106 @@
+// dense cpu/xnnpack: XNNPACK's product, cut by rows of x where there are enough of them; `split`
+// says in how many pieces. Each session keeps weights of its own.
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/registry.h"
+#include "plugins/xnnpack/operator_kernel.h"
+#include "plugins/xnnpack/routines.h"
+
+namespace softneuro::xnnpack {
+namespace {
+
+enum Input : std::size_t { kX, kWeights, kBias };
+
+struct DenseShape {
+  std::size_t rows, depth, columns;
+  bool transposed;  // weights are [N, K], as the library has them
+};
+
+DenseShape dense_shape(const Problem& problem) {
+  const Shape& x = problem.inputs[kX].shape;
+  const Shape& w = problem.inputs[kWeights].shape;
+  const bool transposed = problem.params.integer("transpose_weights") != 0;
+  return {static_cast<std::size_t>(x.elements(0, x.rank() - 1)),
+          static_cast<std::size_t>(w[transposed ? 1 : 0]),
+          static_cast<std::size_t>(w[transposed ? 0 : 1]), transposed};
+}
+
+class Dense final : public Routine {
+ public:
+  Dense() : Routine("dense", "cpu/xnnpack") {}
+
+  std::string library() const override { return library_name(); }
+
+  Applicability applicable(const Problem& problem) const override {
+    for (std::size_t i = kX; i <= kBias; ++i) {
+      if (!problem.has_input(i)) continue;
+      const TensorSpec& spec = problem.inputs[i];
+      if (spec.type != DataType::float32) return Applicability::no("only float32");
+      if (i != kX && (!spec.constant || spec.value.empty()))
+        return Applicability::no("weights or bias are not constant");
+    }
+    if (problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
+      return Applicability::no("there is nothing to compute");
+    return Applicability::yes();
+  }
+
+  bool supports_post_ops(const Problem& problem) const override {
+    return PostOpProgram::supports(problem).ok();
+  }
+
+  RoutineParams default_params(const Problem& problem) const override {
+    RoutineParams params;
+    params.set("split", std::int64_t{problem.threads});
+    return params;
+  }
+  ParamSpace param_space(const Problem& problem) const override {
+    ParamAxis split{"split", {std::int64_t{problem.threads}}};
+    if (problem.threads > 1) split.values.push_back(std::int64_t{1});
+    ParamSpace space;
+    space.axes = {std::move(split)};
+    return space;
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights&) const override {
+    const DenseShape shape = dense_shape(problem);
+    Problem rest = problem;
+    const OutputLimits limits = take_limits(rest);
+    OperatorWork work;
+    SN_ASSIGN_OR_RETURN(work.tail, tail_of(rest));
+    work.constants = {problem.inputs[kWeights].value,
+                      problem.has_input(kBias) ? problem.inputs[kBias].value : Tensor()};
+    const auto* const weights = static_cast<const float*>(work.constants[0].data());
+    const auto* const bias = static_cast<const float*>(work.constants[1].data());
+    const std::size_t count = std::clamp<std::size_t>(
+        static_cast<std::size_t>(std::max<std::int64_t>(params.integer("split", 1), 1)), 1,
+        shape.rows);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t first = shape.rows * i / count, rows = shape.rows * (i + 1) / count - first;
+      OperatorPiece piece;
+      piece.create = [=](xnn_operator_t* op) {
+        return xnn_create_fully_connected_nc_f32(
+            shape.depth, shape.columns, shape.depth, shape.columns, weights, bias, limits.low,
+            limits.high, shape.transposed ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS, op);
+      };
+      piece.setup = [=](xnn_operator_t op, const float* x, float* y) {
+        return xnn_setup_fully_connected_nc_f32(op, rows, x, y, nullptr);
+      };
+      piece.x_at = static_cast<std::int64_t>(first * shape.depth);
+      piece.y_at = static_cast<std::int64_t>(first * shape.columns);
+      piece.y_count = static_cast<std::int64_t>(rows * shape.columns);
+      work.pieces.push_back(std::move(piece));
+      work.library_bytes += shape.depth * shape.columns * sizeof(float);
+    }
+    return make_operator_kernel(std::move(work));
+  }
+};
+
+}  // namespace
+
+Status register_dense(Registry& registry) {
+  return registry.add(std::make_unique<Dense>());
+}
+
+}  // namespace softneuro::xnnpack

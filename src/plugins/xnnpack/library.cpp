@@ -1,0 +1,42 @@
+#include "plugins/xnnpack/library.h"
+
+#include <cstdlib>
+
+#include "core/cpu.h"
+#include "core/error.h"
+
+namespace softneuro::xnnpack {
+namespace {
+
+Status prepare() {
+  if (std::getenv("SOFTNEURO_MAX_ISA") != nullptr && current_isa() != Isa::avx512)
+    return unsupported("XNNPACK cannot be kept from newer instructions, as SOFTNEURO_MAX_ISA asks");
+  return status_of(xnn_initialize(nullptr), "initialising");
+}
+
+}  // namespace
+
+Status prepare_library() {
+  static const Status status = prepare();
+  return status;
+}
+
+const char* library_name() {
+  return "xnnpack 2022";
+}
+
+Status status_of(xnn_status status, const char* what) {
+  switch (status) {
+    case xnn_status_success:
+      return {};
+    case xnn_status_out_of_memory:
+      return make_error(StatusCode::out_of_memory, "XNNPACK: {}: out of memory", what);
+    case xnn_status_unsupported_parameter:
+    case xnn_status_unsupported_hardware:
+      return unsupported("XNNPACK: {}: not supported ({})", what, static_cast<int>(status));
+    default:
+      return internal_error("XNNPACK: {} failed ({})", what, static_cast<int>(status));
+  }
+}
+
+}  // namespace softneuro::xnnpack

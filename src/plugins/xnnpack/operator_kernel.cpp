@@ -1,0 +1,107 @@
+#include "plugins/xnnpack/operator_kernel.h"
+
+#include <atomic>
+
+#include "core/error.h"
+#include "core/parallel.h"
+
+namespace softneuro::xnnpack {
+namespace {
+
+struct OperatorDeleter {
+  void operator()(xnn_operator_t op) const { (void)xnn_delete_operator(op); }
+};
+using Operator = std::unique_ptr<std::remove_pointer_t<xnn_operator_t>, OperatorDeleter>;
+
+class OperatorState final : public KernelState {
+ public:
+  struct Bound {
+    Operator op;
+    const float* x = nullptr;
+    float* y = nullptr;
+  };
+  std::vector<Bound> pieces;
+};
+
+class OperatorKernel final : public Kernel {
+ public:
+  explicit OperatorKernel(OperatorWork work) : work_(std::move(work)) {}
+
+  std::size_t library_bytes() const noexcept override { return work_.library_bytes; }
+
+  Result<std::unique_ptr<KernelState>> make_state() const override {
+    auto state = std::make_unique<OperatorState>();
+    for (const OperatorPiece& piece : work_.pieces) {
+      xnn_operator_t op = nullptr;
+      SN_RETURN_IF_ERROR(status_of(piece.create(&op), "making an operator"));
+      state->pieces.emplace_back().op = Operator(op);
+      // Addresses that are only computed with: the tables are allocated here, not when running.
+      static float somewhere[1];
+      SN_RETURN_IF_ERROR(
+          status_of(piece.setup(op, somewhere, somewhere), "setting up an operator"));
+    }
+    return std::unique_ptr<KernelState>(std::move(state));
+  }
+
+  Status run(Context& context) const noexcept override {
+    auto* const state = static_cast<OperatorState*>(context.state());
+    if (state == nullptr) return internal_error("XNNPACK: run() without the kernel's state");
+    std::atomic<int> failure{xnn_status_success};
+    parallel_for(
+        context.pool(), static_cast<std::int64_t>(work_.pieces.size()), [&](std::int64_t i) {
+          const auto index = static_cast<std::size_t>(i);
+          const xnn_status status = run_piece(context, work_.pieces[index], state->pieces[index]);
+          if (status != xnn_status_success) failure = status;
+        });
+    return status_of(static_cast<xnn_status>(failure.load()), "running an operator");
+  }
+
+ private:
+  xnn_status run_piece(Context& context, const OperatorPiece& piece,
+                       OperatorState::Bound& bound) const noexcept {
+    const float* const x = context.input(0).as<float>() + piece.x_at;
+    float* const y = context.output(0).as_mutable<float>() + piece.y_at;
+    if (x != bound.x || y != bound.y) {
+      const xnn_status status = piece.setup(bound.op.get(), x, y);
+      if (status != xnn_status_success) return status;
+      bound.x = x;
+      bound.y = y;
+    }
+    const xnn_status status = xnn_run_operator(bound.op.get(), nullptr);
+    if (status == xnn_status_success && !work_.tail.empty())
+      work_.tail.apply(context.inputs(), y, piece.y_at, piece.y_count);
+    return status;
+  }
+
+  OperatorWork work_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> make_operator_kernel(OperatorWork work) {
+  auto kernel = std::make_unique<OperatorKernel>(std::move(work));
+  // What cannot be made is an error now, not when a session comes.
+  SN_ASSIGN_OR_RETURN(const auto state, kernel->make_state());
+  return std::unique_ptr<Kernel>(std::move(kernel));
+}
+
+OutputLimits take_limits(Problem& problem) {
+  OutputLimits limits;
+  if (problem.post_ops.empty() || problem.post_ops[0].kind != PostOp::Kind::unary) return limits;
+  const PostOp& op = problem.post_ops[0];
+  if (op.unary == UnaryOp::relu)
+    limits.low = 0;
+  else if (op.unary == UnaryOp::clip && op.alpha < op.beta)
+    limits = {op.alpha, op.beta};
+  else
+    return limits;
+  problem.post_ops.erase(problem.post_ops.begin());
+  return limits;
+}
+
+Result<PostOpProgram> tail_of(const Problem& problem) {
+  if (problem.post_ops.empty()) return PostOpProgram();
+  return PostOpProgram::create(problem);
+}
+
+}  // namespace softneuro::xnnpack

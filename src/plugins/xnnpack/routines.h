@@ -1,0 +1,16 @@
+// The routines over XNNPACK: one function per file of routines.
+#pragma once
+
+#include "core/registry.h"
+
+namespace softneuro::xnnpack {
+
+Status register_conv2(Registry& registry);
+Status register_dense(Registry& registry);
+Status register_pool2(Registry& registry);
+
+// All of them; nothing if they are there already. unsupported if the library cannot be used here:
+// then nothing is added.
+Status add_routines(Registry& registry);
+
+}  // namespace softneuro::xnnpack
