@@ -29,17 +29,17 @@ struct QuantizedWeights {
 
 // Whether x is qint8 per tensor, weights and bias are real constants, and output 0 is float32 or
 // qint8 per tensor. For conv1/2/3 and dense.
-Applicability takes_quantized_weights(const Problem& problem);
+SN_INTREE Applicability takes_quantized_weights(const Problem& problem);
 
 // The formats for which a qint8 routine with weights may be asked: x (and operands of post-ops that
 // have a quantisation) in qint8 and `layout`, the output in qint8 if it has a quantisation, or in
 // float32. Nothing if x has no quantisation.
-std::vector<FormatTuple> quantized_formats(const Problem& problem, Layout layout);
+SN_INTREE std::vector<FormatTuple> quantized_formats(const Problem& problem, Layout layout);
 
 // Per output channel, symmetric: the largest magnitude becomes 127. Where the weights carry a
 // quantisation of their own (an imported model's), exactly the model's integers, less their zero
 // point. Precondition: takes_quantized_weights(problem). unsupported if a weight is not finite.
-Result<QuantizedWeights> quantize_weights(const Problem& problem);
+SN_INTREE Result<QuantizedWeights> quantize_weights(const Problem& problem);
 
 // The quantisation of a qint8 tensor with one scale, as kernels want it.
 struct TensorScale {
@@ -51,6 +51,6 @@ struct TensorScale {
   std::int32_t high() const noexcept { return is_signed ? 127 : 255; }
 };
 // Precondition: spec.type is qint8 and it has one scale.
-TensorScale tensor_scale(const TensorSpec& spec);
+SN_INTREE TensorScale tensor_scale(const TensorSpec& spec);
 
 }  // namespace softneuro

@@ -10,7 +10,8 @@ Status add_routines(Registry& registry) {
   SN_RETURN_IF_ERROR(prepare_library());
   SN_RETURN_IF_ERROR(register_conv2_float32(registry));
   SN_RETURN_IF_ERROR(register_dense_float32(registry));
-  return register_matmul_float32(registry);
+  SN_RETURN_IF_ERROR(register_matmul_float32(registry));
+  return register_qint8(registry);
 }
 
 }  // namespace softneuro::onednn

@@ -8,6 +8,7 @@ namespace softneuro::onednn {
 Status register_conv2_float32(Registry& registry);
 Status register_dense_float32(Registry& registry);
 Status register_matmul_float32(Registry& registry);
+Status register_qint8(Registry& registry);
 
 // All of them; nothing if they are there already. unsupported if the library that was found at run
 // time cannot be used: then nothing is added.

@@ -1,0 +1,177 @@
+#include "plugins/onednn/weighted_qint8.h"
+
+#include "core/error.h"
+#include "plugins/onednn/choice_cache.h"
+#include "plugins/onednn/weighted_work.h"
+#include "quantization/weights.h"
+
+namespace softneuro::onednn {
+namespace {
+
+enum Input : std::size_t { kX, kWeights, kBias };
+
+using Choices = std::vector<WeightedChoice>;
+
+// The packed bytes: weights as the implementation wants them, then bias and scale per channel.
+struct PackedPlace {
+  std::size_t bias, scales, bytes;
+};
+PackedPlace place_of(const WeightedWork& work, std::int64_t channels) {
+  const std::size_t numbers = static_cast<std::size_t>(channels) * sizeof(float);
+  const std::size_t bias = work.packed_bytes();
+  return {bias, bias + numbers, bias + 2 * numbers};
+}
+
+// Bias and scales for oneDNN: both in front of the sum's own factor.
+void fill_numbers(const Problem& problem, const QuantizedWeights& weights, bool zero_point_in_bias,
+                  float* bias, float* scales) {
+  const TensorScale x = tensor_scale(problem.inputs[kX]);
+  for (std::int64_t m = 0; m < weights.outputs; ++m) {
+    const auto i = static_cast<std::size_t>(m);
+    std::int64_t sum = 0;
+    for (std::int64_t k = 0; zero_point_in_bias && k < weights.depth; ++k)
+      sum += weights.values[static_cast<std::size_t>(m * weights.depth + k)];
+    scales[m] = x.scale * weights.scales[i];
+    bias[m] = static_cast<float>(static_cast<double>(weights.bias[i]) / scales[m] -
+                                 static_cast<double>(sum * x.zero_point));
+  }
+}
+
+class QuantizedRoutine final : public Routine {
+ public:
+  QuantizedRoutine(const WeightedLayer& layer, const char* descriptor)
+      : Routine(layer.layer_type(), descriptor), layer_(layer) {}
+
+  std::string library() const override { return library_name(); }
+
+  std::vector<FormatTuple> formats(const Problem& problem) const override {
+    return quantized_formats(problem, descriptor().layout);
+  }
+
+  Applicability applicable(const Problem& problem) const override {
+    if (Applicability weights = takes_quantized_weights(problem); !weights) return weights;
+    if (!multiplies_bytes_exactly())
+      return Applicability::no("sums of 8-bit products saturate without VNNI instructions");
+    if (problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
+      return Applicability::no("there is nothing to compute");
+    if (!fuse(problem)) return Applicability::no("the library lacks one of the post-ops");
+    return choices_of(problem)->empty()
+               ? Applicability::no("the library has only reference code for it")
+               : Applicability::yes();
+  }
+
+  // The output is rounded when the library is done: there is no room for a tail.
+  bool supports_post_ops(const Problem&) const override { return true; }
+
+  RoutineParams default_params(const Problem& problem) const override {
+    const auto choices = choices_of(problem);
+    return choices->empty() ? RoutineParams{} : choice_params(choices->front());
+  }
+  ParamSpace param_space(const Problem& problem) const override {
+    return choice_space(*choices_of(problem));
+  }
+
+  std::string pack_key(const Problem& problem, const RoutineParams& params) const override {
+    const auto work = work_of(problem, params, {});
+    return work.ok() ? work->pack_key() : std::string();
+  }
+  Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
+                             Allocator& allocator) const override {
+    SN_ASSIGN_OR_RETURN(const WeightedWork work, work_of(problem, params, {}));
+    SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem));
+    const PackedPlace place = place_of(work, layer_.outputs(problem));
+    PackedWeights packed;
+    SN_ASSIGN_OR_RETURN(
+        packed.bytes,
+        Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(place.bytes)}, allocator));
+    auto* const bytes = static_cast<std::byte*>(packed.bytes.mutable_data());
+    SN_RETURN_IF_ERROR(work.pack(weights.values.data(), bytes));
+    fill_numbers(problem, weights, !layer_.has_padding(problem),
+                 reinterpret_cast<float*>(bytes + place.bias),
+                 reinterpret_cast<float*>(bytes + place.scales));
+    return packed;
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(const WeightedWork asked, work_of(problem, params, {}));
+    const std::int64_t channels = layer_.outputs(problem);
+    const PackedPlace place = place_of(asked, channels);
+    if (packed.bytes.bytes() != place.bytes)
+      return invalid_argument("packed weights have {} bytes, {} are wanted", packed.bytes.bytes(),
+                              place.bytes);
+    const auto* const scales = reinterpret_cast<const float*>(
+        static_cast<const std::byte*>(packed.bytes.data()) + place.scales);
+    SN_ASSIGN_OR_RETURN(const WeightedWork work,
+                        work_of(problem, params, {scales, scales + channels}));
+    WeightedWork::Constants constants;
+    constants.packed = packed.bytes;
+    constants.bias = packed.bytes;
+    constants.bias_at = place.bias;
+    return work.kernel(std::move(constants), *fuse(problem), {});
+  }
+
+ private:
+  std::optional<FusedOps> fuse(const Problem& problem) const {
+    return fuse_quantized(problem, layer_.channel_axis(problem));
+  }
+
+  // `scales`: empty where only formats and implementations are asked for, which the numbers do not
+  // change.
+  WeightedTask task_of(const Problem& problem, std::vector<float> scales) const {
+    constexpr float kAnyScale = 0.5f;
+    WeightedTask task;
+    task.x = element_type(problem.inputs[kX]);
+    task.weights = dnnl::memory::data_type::s8;
+    task.y = element_type(problem.outputs[0]);
+    task.bias = true;
+    task.scales = std::move(scales);
+    if (task.scales.empty())
+      task.scales.assign(static_cast<std::size_t>(layer_.outputs(problem)), kAnyScale);
+    // Without padding the bias takes care of it, and every implementation will do.
+    if (layer_.has_padding(problem))
+      task.x_zero_point = tensor_scale(problem.inputs[kX]).zero_point;
+    return task;
+  }
+
+  // Empty if there is none, or if the library fails.
+  ChoiceCache<Choices>::Entry choices_of(const Problem& problem) const {
+    static ChoiceCache<Choices> cache;
+    // What the string does not tell, but the library's answer depends on.
+    const auto ops = fuse(problem);
+    std::string key = fmt::format("{} {} {}", problem.threads, ops ? ops->steps.size() : 0,
+                                  tensor_scale(problem.inputs[kX]).zero_point != 0);
+    const auto add_sign = [&](const TensorSpec& spec) {
+      if (spec.type == DataType::qint8) key += spec.quantization->is_signed ? 's' : 'u';
+    };
+    for (const TensorSpec& spec : problem.inputs) add_sign(spec);
+    for (const TensorSpec& spec : problem.outputs) add_sign(spec);
+    return cache.get(key + problem.str(), [&] {
+      const Result<Choices> found = guarded([&]() -> Result<Choices> {
+        if (!ops) return Choices{};
+        return weighted_choices(layer_, problem, task_of(problem, {}), {&*ops, 1});
+      });
+      return found.ok() ? *found : Choices{};
+    });
+  }
+
+  Result<WeightedWork> work_of(const Problem& problem, const RoutineParams& params,
+                               std::vector<float> scales) const {
+    const auto choices = choices_of(problem);
+    const WeightedChoice* const choice = find_choice(*choices, params);
+    const auto ops = fuse(problem);
+    if (choice == nullptr || !ops)
+      return invalid_argument("oneDNN: no implementation for parameters {}", params.str());
+    return WeightedWork::make(layer_, problem, task_of(problem, std::move(scales)), *choice, *ops);
+  }
+
+  const WeightedLayer& layer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Routine> make_qint8_routine(const WeightedLayer& layer, const char* descriptor) {
+  return std::make_unique<QuantizedRoutine>(layer, descriptor);
+}
+
+}  // namespace softneuro::onednn
