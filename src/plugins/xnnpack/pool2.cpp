@@ -1,4 +1,5 @@
-// max_pool2 and avg_pool2 cpu:float32:nhwc/xnnpack, cut by images.
+// avg_pool2 cpu:float32:nhwc/xnnpack, cut by images. (The library's largest element of a window may
+// lose a NaN, so it is not used.)
 #include <algorithm>
 
 #include "core/error.h"
@@ -10,8 +11,6 @@
 namespace softneuro::xnnpack {
 namespace {
 
-enum class Kind { max, avg };
-
 Result<Window> window_of(const Problem& problem) {
   return make_window(problem.params, problem.inputs[0].shape, problem.params.integers("kernel"));
 }
@@ -22,18 +21,14 @@ std::int64_t pad_end(const WindowAxis& axis) {
       (axis.output - 1) * axis.stride + axis.extent() - axis.input - axis.pad_begin, 0);
 }
 
-class Pool2 final : public Routine {
+class AvgPool2 final : public Routine {
  public:
-  explicit Pool2(Kind kind)
-      : Routine(kind == Kind::max ? "max_pool2" : "avg_pool2", "cpu:float32:nhwc/xnnpack"),
-        kind_(kind) {}
+  AvgPool2() : Routine("avg_pool2", "cpu:float32:nhwc/xnnpack") {}
 
   std::string library() const override { return library_name(); }
 
   Applicability applicable(const Problem& problem) const override {
     if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
-    if (problem.outputs.size() > 1 && problem.outputs[1].present())
-      return Applicability::no("no indices");
     if (problem.inputs[0].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
       return Applicability::no("there is nothing to compute");
     const auto window = window_of(problem);
@@ -42,7 +37,6 @@ class Pool2 final : public Routine {
     for (const WindowAxis& axis : {window->axes[1], window->axes[2]}) {
       if (pad_end(axis) >= axis.extent() || axis.pad_begin >= axis.extent())
         return Applicability::no("whole windows lie in the padding");
-      if (kind_ == Kind::max) continue;
       if (axis.dilation != 1) return Applicability::no("no dilations");
       const bool counts = problem.params.integer("count_include_pad") != 0;
       if (counts && (axis.pad_begin > 0 || pad_end(axis) > 0))
@@ -92,35 +86,25 @@ class Pool2 final : public Routine {
     const WindowAxis h = window.axes[1], w = window.axes[2];
     const auto u32 = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
     const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
-    const bool max = kind_ == Kind::max;
     OperatorPiece piece;
     piece.create = [=](xnn_operator_t* op) {
       const std::size_t c = size(channels);
-      if (max)
-        return xnn_create_max_pooling2d_nhwc_f32(
-            u32(h.pad_begin), u32(pad_end(w)), u32(pad_end(h)), u32(w.pad_begin), u32(h.kernel),
-            u32(w.kernel), u32(h.stride), u32(w.stride), u32(h.dilation), u32(w.dilation), c, c, c,
-            limits.low, limits.high, 0, op);
       return xnn_create_average_pooling2d_nhwc_f32(
           u32(h.pad_begin), u32(pad_end(w)), u32(pad_end(h)), u32(w.pad_begin), u32(h.kernel),
           u32(w.kernel), u32(h.stride), u32(w.stride), c, c, c, limits.low, limits.high, 0, op);
     };
     piece.setup = [=](xnn_operator_t op, const float* x, float* y) {
-      const auto setup =
-          max ? xnn_setup_max_pooling2d_nhwc_f32 : xnn_setup_average_pooling2d_nhwc_f32;
-      return setup(op, size(images), size(h.input), size(w.input), x, y, nullptr);
+      return xnn_setup_average_pooling2d_nhwc_f32(op, size(images), size(h.input), size(w.input), x,
+                                                  y, nullptr);
     };
     return piece;
   }
-
-  Kind kind_;
 };
 
 }  // namespace
 
 Status register_pool2(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<Pool2>(Kind::max)));
-  return registry.add(std::make_unique<Pool2>(Kind::avg));
+  return registry.add(std::make_unique<AvgPool2>());
 }
 
 }  // namespace softneuro::xnnpack
