@@ -1,6 +1,6 @@
-// Imports the bundled trained model, tunes it for this machine in float32 and with float16 and 8-bit
-// routines, names the shape in a picture, and measures accuracy and time over the bundled test
-// images before and after. `scripts/demo` runs it.
+// Imports the bundled trained model, tunes it for this machine in float32 and with float16 and
+// 8-bit routines, names the shape in a picture, and measures accuracy and time over the bundled
+// test images before and after. `scripts/demo` runs it.
 //
 //   softneuro_demo MODEL_FOLDER [PICTURE.png]
 #include <png.h>
@@ -127,8 +127,7 @@ double measure(const char* name, const sn::Net& net, TestSet& set) {
             .count());
     right += best(values) == set.labels[i];
   }
-  const auto middle =
-      microseconds.begin() + static_cast<std::ptrdiff_t>(microseconds.size() / 2);
+  const auto middle = microseconds.begin() + static_cast<std::ptrdiff_t>(microseconds.size() / 2);
   std::nth_element(microseconds.begin(), middle, microseconds.end());
   std::printf("%-28s %3zu of %zu right (%.2f %%), %6.1f µs an image (median)\n", name, right,
               set.pictures.size(),
@@ -162,10 +161,11 @@ void run(const std::string& folder, const std::string& picture_path) {
   const double tuned = measure("tuned, float32", net, set);
   const sn::TuneReport in_hybrid = net.tune(hybrid(set)).value();
   const double mixed = measure("tuned, float32/float16/qint8", net, set);
-  std::printf("speed-up %.2fx and %.2fx; tuning took %.2f s and %.2f s; %.0f %% of the work in "
-              "qint8\n\n",
-              untuned / tuned, untuned / mixed, in_float32.seconds, in_hybrid.seconds,
-              100 * in_hybrid.qint8_share);
+  std::printf(
+      "speed-up %.2fx and %.2fx; tuning took %.2f s and %.2f s; %.0f %% of the work in "
+      "qint8\n\n",
+      untuned / tuned, untuned / mixed, in_float32.seconds, in_hybrid.seconds,
+      100 * in_hybrid.qint8_share);
 
   sn::Session session = sn::Session::create(net.plan({{"image", kImage}}).value()).value();
   sn::Tensor probabilities;

@@ -58,8 +58,8 @@ struct ImportOptions : NetOptions {
 };
 
 struct SaveOptions {
-  // Also write the weights in the order that the kernels of this machine's tuned paths want: loading
-  // then packs nothing and copies nothing. The file grows by about the size of the weights.
+  // Also write the weights in the order that the kernels of this machine's tuned paths want:
+  // loading then packs nothing and copies nothing. The file grows by about the size of the weights.
   bool packed_weights = false;
 };
 

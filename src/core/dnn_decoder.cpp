@@ -275,8 +275,7 @@ Result<PackedByKey> DnnDecoder::packed(const schema::File& source) {
     if (row->segment() >= segments_.size())
       return invalid_model("segment {} of {} holds packed weights", row->segment(),
                            segments_.size());
-    const DynamicShape shape(
-        Shape{static_cast<std::int64_t>(segments_[row->segment()].size())});
+    const DynamicShape shape(Shape{static_cast<std::int64_t>(segments_[row->segment()].size())});
     SN_ASSIGN_OR_RETURN(Tensor bytes, constant(row->segment(), DataType::uint8, shape));
     packed.emplace(std::move(key), std::move(bytes));
   }

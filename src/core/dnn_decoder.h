@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
 #include "core/dnn_file.h"
+#include "core/graph.h"
 #include "core/layer_type.h"
 #include "core/path.h"
 #include "schemas/softneuro_generated.h"

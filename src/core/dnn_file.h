@@ -21,8 +21,7 @@ using PackedByKey = std::map<std::string, Tensor, std::less<>>;
 // do not know them yet can still read the file.
 // `paths` are tuned paths of this graph, `packed` weights as kernels want them (NetCore::packed).
 SN_INTREE Status save_dnn(const Graph& graph, const std::string& path,
-                          std::span<const RoutinePath> paths = {},
-                          const PackedByKey& packed = {});
+                          std::span<const RoutinePath> paths = {}, const PackedByKey& packed = {});
 // The same bytes in memory (data type uint8, one dimension).
 SN_INTREE Result<Tensor> serialize_dnn(const Graph& graph,
                                        Allocator& allocator = default_allocator(),

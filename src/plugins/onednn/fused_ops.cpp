@@ -152,6 +152,8 @@ class QuantizedChain {
   }
 
   bool add_unary(const PostOp& op) {
+    // Accepted in descriptors, but some primitives then fail to be made (2.6.3, grouped ones).
+    if (op.unary == UnaryOp::silu) return false;
     auto steps = activation(op);
     if (!steps) return false;
     if (is_homogeneous(op)) {
