@@ -199,13 +199,16 @@ void add_many_tiles(ProblemSet& set) {
   for (const std::int64_t kernel : {3, 5}) {
     const std::vector<std::int64_t> pads(4, kernel / 2);
     const auto base = [&](std::int64_t in, std::int64_t out) -> Case& {
-      return conv2(set, in, out, 21, 34, kernel, 1, 2).constant({out}).param("pads", pads);
+      return conv2(set, in, out, 13, 18, kernel, 1, 2).constant({out}).param("pads", pads);
     };
-    base(35, 81);
-    base(16, 70).post_op(UnaryOp::relu);
-    base(8, 161).post_op(BinaryOp::add, {2, 161, 21, 34}).post_op(UnaryOp::clip, -0.5f, 1);
-    base(8, 161).post_op(BinaryOp::mul, {161, 1, 1}).post_op(UnaryOp::relu);
-    base(17, 33).post_op(UnaryOp::relu).post_op(BinaryOp::add, {2, 33, 21, 34});
+    const auto like_output = [](std::int64_t out) { return Shape{2, out, 13, 18}; };
+    base(19, 49);
+    base(16, 48).post_op(UnaryOp::relu);
+    base(32, 32).post_op(BinaryOp::add, like_output(32)).post_op(UnaryOp::relu);
+    base(8, 97).post_op(BinaryOp::add, like_output(97)).post_op(UnaryOp::clip, -0.5f, 1);
+    base(8, 97).post_op(BinaryOp::mul, {97, 1, 1}).post_op(UnaryOp::relu);
+    base(17, 33).post_op(UnaryOp::relu).post_op(BinaryOp::add, like_output(33));
+    conv2(set, 128, 144, 6, 7, kernel).constant({144}).param("pads", pads).post_op(UnaryOp::relu);
     base(17, 33).post_op(UnaryOp::clip, 0.5f, 2);  // what pads a block must still be zero
   }
 }

@@ -14,6 +14,7 @@
 //              as large as the weights: where those do not fit a cache, transforming is faster than
 //              reading, and memory is saved.
 #include <algorithm>
+#include <iterator>
 
 #include "core/float_span.h"
 #include "core/post_ops.h"
@@ -28,7 +29,7 @@ namespace {
 enum Input : std::size_t { kX, kWeights, kBias };
 
 constexpr std::int64_t kTileSizes[] = {4, 6, 8};
-constexpr std::int64_t kBlockSizes[] = {14, 28, 42, 56, 112, 224, 448};
+constexpr std::int64_t kBlockSizes[] = {14, 28, 56, 112};
 constexpr const char* kApart = "apart";
 constexpr const char* kTogether = "together";
 constexpr const char* kPanels = "panels";
@@ -38,8 +39,87 @@ constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
 }
 
 // Floats of transformed input that a private block may take, so that they stay in a level-2 cache
-// of 1 MiB beside the weights that stream by.
-constexpr std::int64_t kPrivateFloats = 72 * 1024;
+// of 1 MiB beside the weights that stream by: by default, and at all.
+constexpr std::int64_t kPrivateFloats = 72 * 1024, kMostPrivateFloats = 2 * kPrivateFloats;
+// Weights of fewer kernels are in the cache anyway, transformed or not.
+constexpr std::int64_t kPanelWeights = 128 * 128;
+// Maps of up to this size are small: tiles of 4 save less there, but stick out less, than of 8.
+constexpr std::int64_t kSmallMap = 16;
+
+// Which parameters may pay for one problem: few enough to be measured one by one.
+class Cut {
+ public:
+  explicit Cut(const Problem& problem)
+      : taps_(problem.inputs[kWeights].shape[2]),
+        in_(problem.inputs[kWeights].shape[1]),
+        out_(problem.inputs[kWeights].shape[0]),
+        y_(problem.outputs[0].shape) {}
+
+  std::int64_t tiles(std::int64_t tile) const {
+    const std::int64_t m = tile + 1 - taps_;
+    return y_[0] * pieces(y_[2], m) * pieces(y_[3], m);
+  }
+  bool may_pay(std::int64_t tile) const {
+    if (!has_wg(tile, taps_)) return false;
+    const bool small = std::max(y_[2], y_[3]) <= kSmallMap;
+    return taps_ != 3 || tile == 6 || (tile == 4) == small;
+  }
+  bool may_pay(const Params& params) const {
+    const std::int64_t tile = params.integer("tile_size"), block = params.integer("block");
+    if (!may_pay(tile)) return false;
+    // Of the blocks that hold all tiles, the smallest says it all.
+    if (block != kSmallest && tiles(tile) <= smaller(block)) return false;
+    const bool all = tiles(tile) <= block;
+    if (params.text("work") == kApart)
+      return block == kSmallest || (block == kApartMost && fits(tile, block, kMostPrivateFloats));
+    if (params.text("work") == kTogether)
+      return (block == kSmallest && tile == 6) || block == kTogetherMost ||
+             (all && block < kTogetherMost);
+    return (all || block == kLargest) && in_ * out_ >= kPanelWeights;
+  }
+
+  // Blocks as large as the cache holds; where that would be too few tiles for the weights that have
+  // to be read for each block, work is shared.
+  RoutineParams default_params(std::int64_t tile) const {
+    const char* work = kApart;
+    std::int64_t block = kSmallest;
+    if (fits(tile, kSmallest, kPrivateFloats)) {
+      if (tiles(tile) > kSmallest && fits(tile, kApartMost, kPrivateFloats)) block = kApartMost;
+    } else {
+      work = in_ * out_ >= kPanelWeights ? kPanels : kTogether;
+      const std::int64_t most = work == kPanels ? kLargest : kTogetherMost;
+      while (block < most && block < tiles(tile)) block = larger(block);
+    }
+    RoutineParams params;
+    params.set("tile_size", tile);
+    params.set("block", block);
+    params.set("work", std::string(work));
+    return params;
+  }
+
+ private:
+  static constexpr std::int64_t kSmallest = kBlockSizes[0], kApartMost = kBlockSizes[1],
+                                kTogetherMost = kBlockSizes[2],
+                                kLargest = kBlockSizes[std::size(kBlockSizes) - 1];
+
+  bool fits(std::int64_t tile, std::int64_t block, std::int64_t floats) const {
+    return tile * tile * pieces(in_, kWgBlock) * kWgBlock * block <= floats;
+  }
+  static std::int64_t smaller(std::int64_t block) {
+    std::int64_t found = 0;
+    for (const std::int64_t size : kBlockSizes)
+      if (size < block) found = size;
+    return found;
+  }
+  static std::int64_t larger(std::int64_t block) {
+    for (const std::int64_t size : kBlockSizes)
+      if (size > block) return size;
+    return block;
+  }
+
+  std::int64_t taps_, in_, out_;
+  Shape y_;
+};
 
 class WgConv final : public Routine {
  public:
@@ -71,41 +151,28 @@ class WgConv final : public Routine {
   }
 
   RoutineParams default_params(const Problem& problem) const override {
-    const std::int64_t kernel = problem.inputs[kWeights].shape[2];
-    const Shape& y = problem.outputs[0].shape;
+    const Cut cut(problem);
     // Larger tiles save more products, unless they stick out too far.
     std::int64_t best = 0;
     double least = 0;
     for (const std::int64_t tile : kTileSizes) {
-      if (!has_wg(tile, kernel)) continue;
-      const std::int64_t m = tile + 1 - kernel;
-      const auto cost = static_cast<double>(pieces(y[2], m) * pieces(y[3], m) * tile * tile);
-      if (best == 0 || cost < 0.8 * least) {
-        best = tile;
-        least = cost;
-      }
+      const double cost = static_cast<double>(cut.tiles(tile) * tile * tile);
+      if (!cut.may_pay(tile) || (best != 0 && cost >= 0.8 * least)) continue;
+      best = tile;
+      least = cost;
     }
-    return with_block(problem, best);
+    return cut.default_params(best);
   }
 
   ParamSpace param_space(const Problem& problem) const override {
-    const std::int64_t kernel = problem.inputs[kWeights].shape[2];
     ParamSpace space;
     ParamAxis tile_size{"tile_size", {}}, block{"block", {}};
-    for (const std::int64_t tile : kTileSizes)
-      if (has_wg(tile, kernel)) tile_size.values.emplace_back(tile);
+    for (const std::int64_t tile : kTileSizes) tile_size.values.emplace_back(tile);
     for (const std::int64_t size : kBlockSizes) block.values.emplace_back(size);
     space.axes = {std::move(tile_size),
                   std::move(block),
                   {"work", {std::string(kApart), std::string(kTogether), std::string(kPanels)}}};
-    const Shape y = problem.outputs[0].shape;
-    // Of the blocks that hold all tiles, the smallest says it all.
-    space.allows = [y, kernel](const Params& params) {
-      const std::int64_t m = params.integer("tile_size") + 1 - kernel;
-      const std::int64_t tiles = y[0] * pieces(y[2], m) * pieces(y[3], m);
-      const std::int64_t size = params.integer("block");
-      return size == kBlockSizes[0] || tiles > smaller_block(size);
-    };
+    space.allows = [cut = Cut(problem)](const Params& params) { return cut.may_pay(params); };
     return space;
   }
 
@@ -155,33 +222,6 @@ class WgConv final : public Routine {
   static bool is_known(const TensorSpec& spec) { return spec.constant && !spec.value.empty(); }
   static bool takes(const TensorSpec& spec) {
     return spec.type == DataType::float32 || (spec.constant && is_span_float(spec.type));
-  }
-  // The block size before `size`; 0 for the smallest.
-  static std::int64_t smaller_block(std::int64_t size) {
-    std::int64_t smaller = 0;
-    for (const std::int64_t other : kBlockSizes)
-      if (other < size) smaller = other;
-    return smaller;
-  }
-
-  // Blocks as large as the cache holds; panels, where that would be too few tiles for the weights
-  // that have to be read for each block.
-  static RoutineParams with_block(const Problem& problem, std::int64_t tile) {
-    const Shape& w = problem.inputs[kWeights].shape;
-    const Shape& y = problem.outputs[0].shape;
-    const std::int64_t m = tile + 1 - w[2];
-    const std::int64_t tiles = y[0] * pieces(y[2], m) * pieces(y[3], m);
-    const std::int64_t per_tile = tile * tile * pieces(w[1], kWgBlock) * kWgBlock;
-    const std::int64_t fit = kPrivateFloats / std::max<std::int64_t>(per_tile, 1);
-    const bool apart = fit >= kBlockSizes[0];
-    std::int64_t block = kBlockSizes[0];
-    for (const std::int64_t size : kBlockSizes)
-      if ((!apart || size <= fit) && tiles > smaller_block(size)) block = size;
-    RoutineParams params;
-    params.set("tile_size", tile);
-    params.set("block", block);
-    params.set("work", std::string(apart ? kApart : kPanels));
-    return params;
   }
 };
 

@@ -52,6 +52,25 @@ Lanes lanes_at(const WgWeights& weights, std::int64_t panel, std::int64_t c, int
 
 }  // namespace
 
+void find_wg_pixels(const WgImage& image, int tile, std::int64_t top, std::int64_t left,
+                    const float** pixels) noexcept {
+  for (std::int64_t i = 0; i < tile; ++i, pixels += tile) {
+    const std::int64_t row = top + i;
+    const bool inside = row >= 0 && row < image.height;
+    if (inside && left >= 0 && left + tile <= image.width) {
+      const float* pixel = image.data + (row * image.width + left) * image.pixel_stride;
+      for (int j = 0; j < tile; ++j, pixel += image.pixel_stride) pixels[j] = pixel;
+      continue;
+    }
+    for (std::int64_t j = 0; j < tile; ++j) {
+      const std::int64_t column = left + j;
+      pixels[j] = inside && column >= 0 && column < image.width
+                      ? image.data + (row * image.width + column) * image.pixel_stride
+                      : image.zeros;
+    }
+  }
+}
+
 void pack_wg_weights(const WgWeights& weights, float* to) noexcept {
   const WinogradMatrices w = winograd_matrices(weights.tile, weights.taps);
   const std::int64_t points = weights.tile * weights.tile;

@@ -16,6 +16,16 @@ namespace softneuro {
 inline constexpr std::int64_t kWgBlock = 16;  // channels
 inline constexpr std::int64_t kWgPanel = 32;  // columns of packed weights that lie together
 
+// One image, and what stands for the pixels outside of it.
+struct WgImage {
+  const float* data;
+  std::int64_t height, width, pixel_stride;
+  const float* zeros;  // as many as the channels that are read of a pixel
+};
+// Where the tile×tile pixels from (top, left) on begin.
+void find_wg_pixels(const WgImage& image, int tile, std::int64_t top, std::int64_t left,
+                    const float** pixels) noexcept;
+
 // One tile of the input, `blocks` blocks of its channels.
 struct WgEncode {
   // Channel 0 of each of the t×t pixels; outside of the image a pixel of zeros.

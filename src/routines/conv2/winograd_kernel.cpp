@@ -340,30 +340,13 @@ class WgKernel final : public Kernel {
     // Zeros stand for one block only where blocks lie far from each other.
     const std::int64_t step = blocked_ ? 1 : in_.blocks;
     for (std::int64_t b = 0; b < in_.blocks; b += step) {
-      find_pixels(image + b * in_.block_stride, place, pixels);
+      find_wg_pixels(
+          {image + b * in_.block_stride, y_.input, x_.input, in_.pixel_stride, zeros_.data()},
+          t_.tile, place.row - y_.pad_begin, place.column - x_.pad_begin, pixels);
       task.blocks = step;
       task.last_channels = b + step == in_.blocks ? in_.last : kWgBlock;
       task.to = block.v + b * v_.block_stride + t * kWgBlock;
       ops_.encode(t_.tile, task);
-    }
-  }
-
-  void find_pixels(const float* image, const Place& place, const float** pixels) const noexcept {
-    const std::int64_t top = place.row - y_.pad_begin, left = place.column - x_.pad_begin;
-    for (std::int64_t i = 0; i < t_.tile; ++i, pixels += t_.tile) {
-      const std::int64_t row = top + i;
-      const bool inside = row >= 0 && row < y_.input;
-      if (inside && left >= 0 && left + t_.tile <= x_.input) {
-        const float* pixel = image + (row * x_.input + left) * in_.pixel_stride;
-        for (int j = 0; j < t_.tile; ++j, pixel += in_.pixel_stride) pixels[j] = pixel;
-        continue;
-      }
-      for (std::int64_t j = 0; j < t_.tile; ++j) {
-        const std::int64_t column = left + j;
-        pixels[j] = inside && column >= 0 && column < x_.input
-                        ? image + (row * x_.input + column) * in_.pixel_stride
-                        : zeros_.data();
-      }
     }
   }
 

@@ -1,0 +1,194 @@
+// The steps of Winograd convolution as layers: wgenc → wgconv → wgdec, with the weights from
+// wgweights. See core/winograd.h for the matrices.
+#include "core/winograd.h"
+
+#include "core/layer_type.h"
+#include "core/type_sets.h"
+
+namespace softneuro {
+namespace {
+
+std::vector<ParamSpec> tile_params() {
+  return {
+      {"tile_size", ParamKind::integer, std::int64_t{6}, "inputs per side of a tile: 4, 6, 8"},
+      {"taps", ParamKind::integer, std::int64_t{3},
+       "rows and columns of the kernel: 2 … tile_size − 1"},
+  };
+}
+
+Status check_tile(const InferContext& context) {
+  const std::int64_t tile = context.params().integer("tile_size");
+  const std::int64_t taps = context.params().integer("taps");
+  if (!has_winograd(tile, taps))
+    return invalid_model("there is no Winograd transform of tile_size={} for taps={}", tile, taps);
+  return {};
+}
+
+// Tiles that cover `outputs` elements of one axis.
+std::int64_t tiles_of(std::int64_t outputs, std::int64_t tile, std::int64_t taps) {
+  const std::int64_t m = tile + 1 - taps;
+  return outputs / m + (outputs % m != 0 ? 1 : 0);
+}
+
+Status infer_wgenc(InferContext& context) {
+  SN_RETURN_IF_ERROR(check_tile(context));
+  SN_RETURN_IF_ERROR(context.expect_type(0, kFloatTypes));
+  SN_RETURN_IF_ERROR(context.expect_rank(0, 4));
+  const std::int64_t tile = context.params().integer("tile_size");
+  const std::int64_t taps = context.params().integer("taps");
+  const auto pads = context.params().integers("pads");
+  if (pads.size() != 4) return invalid_model("pads has {} elements, expected 4", pads.size());
+  DynamicShape v(std::vector<Dim>(4));
+  v[2] = Dim(tile * tile);
+  const DynamicShape& x = context.shape(0);
+  if (x.ranked()) {
+    v[0] = x[0];
+    v[1] = x[1];
+    std::int64_t tiles = 1;
+    for (const int axis : {0, 1}) {
+      const auto i = static_cast<std::size_t>(axis);
+      if (pads[i] < 0 || pads[i + 2] < 0 || pads[i] > INT32_MAX || pads[i + 2] > INT32_MAX)
+        return invalid_model("pads of axis {} are {} and {}, must be at least 0", axis, pads[i],
+                             pads[i + 2]);
+      const Dim size = x[axis + 2];
+      if (!size.known() || tiles < 0) {
+        tiles = -1;
+        continue;
+      }
+      const std::int64_t outputs = size.value + pads[i] + pads[i + 2] - taps + 1;
+      if (outputs < 1)
+        return invalid_model("axis {} of input 0 ({}) is too small for {} taps", axis + 2, x.str(),
+                             taps);
+      tiles *= tiles_of(outputs, tile, taps);
+    }
+    if (tiles >= 0) v[3] = Dim(tiles);
+  }
+  context.set_output(0, context.type(0), std::move(v));
+  return {};
+}
+
+Status infer_wgweights(InferContext& context) {
+  SN_RETURN_IF_ERROR(check_tile(context));
+  SN_RETURN_IF_ERROR(context.expect_type(0, kFloatTypes));
+  SN_RETURN_IF_ERROR(context.expect_rank(0, 4));
+  const std::int64_t tile = context.params().integer("tile_size");
+  const std::int64_t taps = context.params().integer("taps");
+  DynamicShape u(std::vector<Dim>(3));
+  u[0] = Dim(tile * tile);
+  if (const DynamicShape& w = context.shape(0); w.ranked()) {
+    for (const int axis : {2, 3})
+      if (w[axis].known() && w[axis].value != taps)
+        return invalid_model("axis {} of the weights ({}) should have {} elements", axis, w.str(),
+                             taps);
+    u[1] = w[0];
+    u[2] = w[1];
+  }
+  context.set_output(0, context.type(0), std::move(u));
+  return {};
+}
+
+Status infer_wgconv(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(0, kFloatTypes));
+  SN_RETURN_IF_ERROR(context.expect_same_type(1, 0));
+  SN_RETURN_IF_ERROR(context.expect_rank(0, 4));
+  SN_RETURN_IF_ERROR(context.expect_rank(1, 3));
+  DynamicShape y(std::vector<Dim>(4));
+  const DynamicShape &v = context.shape(0), &u = context.shape(1);
+  if (v.ranked()) y = v;
+  if (u.ranked()) y[1] = u[1];
+  if (!u.ranked() && v.ranked()) y[1] = Dim();
+  if (u.ranked() && v.ranked()) {
+    if (u[0].known() && v[2].known() && u[0].value != v[2].value)
+      return invalid_model("input 0 ({}) has {} points, the weights ({}) {}", v.str(), v[2].value,
+                           u.str(), u[0].value);
+    if (u[2].known() && v[1].known() && u[2].value != v[1].value)
+      return invalid_model("input 0 ({}) has {} channels, the weights ({}) {}", v.str(), v[1].value,
+                           u.str(), u[2].value);
+  }
+  context.set_output(0, context.type(0), std::move(y));
+  return {};
+}
+
+Status infer_wgdec(InferContext& context) {
+  SN_RETURN_IF_ERROR(check_tile(context));
+  SN_RETURN_IF_ERROR(context.expect_type(0, kFloatTypes));
+  SN_RETURN_IF_ERROR(context.expect_rank(0, 4));
+  const std::int64_t tile = context.params().integer("tile_size");
+  const std::int64_t taps = context.params().integer("taps");
+  const std::int64_t height = context.params().integer("height");
+  const std::int64_t width = context.params().integer("width");
+  if (height < 1 || width < 1 || height > INT32_MAX || width > INT32_MAX)
+    return invalid_model("an output of {} x {} elements", height, width);
+  DynamicShape y(std::vector<Dim>(4));
+  if (const DynamicShape& m = context.shape(0); m.ranked()) {
+    const std::int64_t tiles = tiles_of(height, tile, taps) * tiles_of(width, tile, taps);
+    if ((m[2].known() && m[2].value != tile * tile) || (m[3].known() && m[3].value != tiles))
+      return invalid_model("input 0 ({}) should have {} points and {} tiles", m.str(), tile * tile,
+                           tiles);
+    y[0] = m[0];
+    y[1] = m[1];
+  }
+  if (context.has_input(1)) {
+    SN_RETURN_IF_ERROR(context.expect_rank(1, 1));
+    SN_RETURN_IF_ERROR(context.expect_same_type(1, 0));
+    if (const DynamicShape& bias = context.shape(1);
+        bias.ranked() && bias[0].known() && y[1].known() && bias[0].value != y[1].value)
+      return invalid_model("the bias has {} elements, input 0 {} channels", bias[0].value,
+                           y[1].value);
+  }
+  y[2] = Dim(height);
+  y[3] = Dim(width);
+  context.set_output(0, context.type(0), std::move(y));
+  return {};
+}
+
+}  // namespace
+
+Status register_layer_winograd(LayerTypes& types) {
+  LayerType enc;
+  enc.name = "wgenc";
+  enc.doc =
+      "Tiles of an image, transformed for Winograd convolution: Bᵀ d B for each tile_size² tile d, "
+      "which overlaps its neighbours by taps − 1; outside of x is zero. Input 0: x[N,C,H,W]. "
+      "Output: v[N,C,P,T] with P = tile_size² points and T tiles, row by row.";
+  enc.params = tile_params();
+  enc.params.push_back({"pads", ParamKind::integers, std::vector<std::int64_t>{0, 0, 0, 0},
+                        "zeros around x: top, left, bottom, right, >= 0"});
+  enc.infer = infer_wgenc;
+  SN_RETURN_IF_ERROR(types.add(std::move(enc)));
+
+  LayerType weights;
+  weights.name = "wgweights";
+  weights.doc =
+      "Weights of a convolution, transformed for Winograd convolution: G g Gᵀ of each kernel g. "
+      "Input 0: w[M,C,taps,taps]. Output: u[P,M,C] with P = tile_size² points.";
+  weights.params = tile_params();
+  weights.infer = infer_wgweights;
+  SN_RETURN_IF_ERROR(types.add(std::move(weights)));
+
+  LayerType conv;
+  conv.name = "wgconv";
+  conv.doc =
+      "The products of Winograd convolution: y[n,m,p,t] = Σ u[p,m,c] · v[n,c,p,t] over the "
+      "channels "
+      "c. Inputs: v[N,C,P,T], u[P,M,C]. Output: y[N,M,P,T].";
+  conv.min_inputs = conv.max_inputs = 2;
+  conv.infer = infer_wgconv;
+  SN_RETURN_IF_ERROR(types.add(std::move(conv)));
+
+  LayerType dec;
+  dec.name = "wgdec";
+  dec.doc =
+      "Back from Winograd's domain: Aᵀ m A + bias of each tile m, of which tile_size + 1 − taps "
+      "rows and columns are outputs; what sticks out of the image is dropped. Inputs: m[N,M,P,T], "
+      "bias[M] (optional). Output: y[N,M,height,width].";
+  dec.min_inputs = 1;
+  dec.max_inputs = 2;
+  dec.params = tile_params();
+  dec.params.push_back({"height", ParamKind::integer, std::int64_t{1}, "rows of y", true});
+  dec.params.push_back({"width", ParamKind::integer, std::int64_t{1}, "columns of y", true});
+  dec.infer = infer_wgdec;
+  return types.add(std::move(dec));
+}
+
+}  // namespace softneuro

@@ -1,0 +1,45 @@
+// wgconv cpu/naive: the specification. Sums in double.
+#include "core/element.h"
+#include "core/registry.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveWgconvKernel final : public Kernel {
+ public:
+  Status run(Context& context) const noexcept override {
+    const TensorView &v = context.input(0), &u = context.input(1);
+    const Shape& y = context.output(0).shape;
+    const std::int64_t channels = v.shape[1];
+    std::int64_t index = 0;
+    for (std::int64_t n = 0; n < y[0]; ++n)
+      for (std::int64_t m = 0; m < y[1]; ++m)
+        for (std::int64_t p = 0; p < y[2]; ++p)
+          for (std::int64_t t = 0; t < y[3]; ++t) {
+            double sum = 0;
+            for (std::int64_t c = 0; c < channels; ++c)
+              sum += load(u, (p * y[1] + m) * channels + c) *
+                     load(v, ((n * channels + c) * y[2] + p) * y[3] + t);
+            store(context.output(0), index++, sum);
+          }
+    return {};
+  }
+};
+
+class NaiveWgconv final : public Routine {
+ public:
+  NaiveWgconv() : Routine("wgconv", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveWgconvKernel>());
+  }
+};
+
+}  // namespace
+
+Status register_routine_wgconv_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveWgconv>());
+}
+
+}  // namespace softneuro

@@ -1,0 +1,119 @@
+// wgdec cpu:float32:nhwc/direct: the transforms of conv2's Winograd kernel, 16 channels at a time.
+// Post-ops follow while a tile is in the cache.
+//
+// Routine parameter: tiles, those that one task transforms.
+#include <algorithm>
+#include <limits>
+
+#include "core/parallel.h"
+#include "core/post_ops.h"
+#include "core/registry.h"
+#include "routines/conv2/winograd.h"
+
+namespace softneuro {
+namespace {
+
+class DirectWgdecKernel final : public Kernel {
+ public:
+  DirectWgdecKernel(const Problem& problem, std::int64_t group, PostOpProgram post_ops)
+      : tile_(static_cast<int>(problem.params.integer("tile_size"))),
+        outputs_(tile_ + 1 - static_cast<int>(problem.params.integer("taps"))),
+        m_(problem.inputs[0].shape),
+        y_(problem.outputs[0].shape),
+        group_(group),
+        across_((y_[3] + outputs_ - 1) / outputs_),
+        bias_(problem.has_input(1)),
+        post_ops_(std::move(post_ops)) {}
+
+  Status run(Context& context) const noexcept override {
+    const std::int64_t groups = (m_[3] + group_ - 1) / group_;
+    parallel_for(context.pool(), m_[0] * groups, [&](std::int64_t i) {
+      const std::int64_t first = i % groups * group_;
+      for (std::int64_t t = first; t < std::min(first + group_, m_[3]); ++t)
+        decode(context, i / groups, t);
+    });
+    return {};
+  }
+
+ private:
+  void decode(Context& context, std::int64_t n, std::int64_t t) const noexcept {
+    const std::int64_t channels = y_[1];
+    const std::int64_t row = t / across_ * outputs_, column = t % across_ * outputs_;
+    const std::int64_t at = ((n * y_[2] + row) * y_[3] + column) * channels;
+    WgDecode task;
+    task.from = context.input(0).as<float>() + (n * m_[2] * m_[3] + t) * channels;
+    task.point_stride = m_[3] * channels;
+    task.block_stride = kWgBlock;
+    task.blocks = channels / kWgBlock;
+    task.last_channels = kWgBlock;
+    task.pad_last = false;
+    task.bias = bias_ ? context.input(1).as<float>() : nullptr;
+    task.y = context.output(0).as_mutable<float>() + at;
+    task.row_stride = y_[3] * channels;
+    task.pixel_stride = channels;
+    task.y_block_stride = kWgBlock;
+    task.rows = std::min<std::int64_t>(outputs_, y_[2] - row);
+    task.columns = std::min<std::int64_t>(outputs_, y_[3] - column);
+    task.addend = nullptr;
+    task.low = -std::numeric_limits<float>::infinity();
+    task.high = std::numeric_limits<float>::infinity();
+    ops_.decode(tile_, outputs_, task);
+    for (std::int64_t i = 0; i < task.rows; ++i)
+      post_ops_.apply(context.inputs(), task.y + i * task.row_stride, at + i * task.row_stride,
+                      task.columns * channels);
+  }
+
+  int tile_, outputs_;
+  Shape m_, y_;
+  std::int64_t group_, across_;
+  bool bias_;
+  PostOpProgram post_ops_;
+  const WgOps& ops_ = wg_ops();
+};
+
+class DirectWgdec final : public Routine {
+ public:
+  DirectWgdec() : Routine("wgdec", "cpu:float32:nhwc/direct") {}
+  int default_rank() const override { return 20; }
+
+  Applicability applicable(const Problem& problem) const override {
+    if (problem.inputs[0].type != DataType::float32 ||
+        (problem.has_input(1) && problem.inputs[1].type != DataType::float32))
+      return Applicability::no("only float32");
+    if (problem.inputs[0].shape[1] % kWgBlock != 0)
+      return Applicability::no("only multiples of 16 channels");
+    if (!has_wg(problem.params.integer("tile_size"), problem.params.integer("taps")))
+      return Applicability::no("only kernels of 3x3 and 5x5");
+    return Applicability::yes();
+  }
+
+  bool supports_post_ops(const Problem& problem) const override {
+    return PostOpProgram::supports(problem).ok();
+  }
+
+  RoutineParams default_params(const Problem&) const override {
+    RoutineParams params;
+    params.set("tiles", std::int64_t{4});
+    return params;
+  }
+  ParamSpace param_space(const Problem&) const override {
+    ParamSpace space;
+    space.axes = {{"tiles", {std::int64_t{1}, std::int64_t{4}, std::int64_t{16}}}};
+    return space;
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<DirectWgdecKernel>(problem, params.integer("tiles"), std::move(post_ops)));
+  }
+};
+
+}  // namespace
+
+Status register_routine_wgdec_cpu_direct(Registry& registry) {
+  return registry.add(std::make_unique<DirectWgdec>());
+}
+
+}  // namespace softneuro

@@ -1,0 +1,64 @@
+// wgdec cpu/naive: the specification. Aᵀ m A + bias in double.
+#include "core/element.h"
+#include "core/registry.h"
+#include "core/winograd.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveWgdecKernel final : public Kernel {
+ public:
+  explicit NaiveWgdecKernel(const WinogradMatrices& matrices) : w_(matrices) {}
+
+  Status run(Context& context) const noexcept override {
+    const Shape& y = context.output(0).shape;
+    std::int64_t index = 0;
+    for (std::int64_t plane = 0; plane < y[0] * y[1]; ++plane) {
+      const double bias = context.has_input(1) ? load(context.input(1), plane % y[1]) : 0.0;
+      for (std::int64_t row = 0; row < y[2]; ++row)
+        for (std::int64_t column = 0; column < y[3]; ++column)
+          store(context.output(0), index++,
+                element(context.input(0), plane, row, column, y[3]) + bias);
+    }
+    return {};
+  }
+
+ private:
+  double element(const TensorView& m, std::int64_t plane, std::int64_t row, std::int64_t column,
+                 std::int64_t width) const noexcept {
+    const std::int64_t across = (width + w_.outputs - 1) / w_.outputs;
+    const std::int64_t t = row / w_.outputs * across + column / w_.outputs;
+    const auto& a = w_.output[static_cast<std::size_t>(row % w_.outputs)];
+    const auto& b = w_.output[static_cast<std::size_t>(column % w_.outputs)];
+    double sum = 0;
+    for (std::size_t p = 0; p < static_cast<std::size_t>(w_.tile * w_.tile); ++p) {
+      const auto tile = static_cast<std::size_t>(w_.tile);
+      const double factor = a[p / tile] * b[p % tile];
+      const auto at = (plane * m.shape[2] + static_cast<std::int64_t>(p)) * m.shape[3] + t;
+      if (factor != 0) sum += factor * load(m, at);
+    }
+    return sum;
+  }
+
+  WinogradMatrices w_;
+};
+
+class NaiveWgdec final : public Routine {
+ public:
+  NaiveWgdec() : Routine("wgdec", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveWgdecKernel>(
+        winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
+                          static_cast<int>(problem.params.integer("taps")))));
+  }
+};
+
+}  // namespace
+
+Status register_routine_wgdec_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveWgdec>());
+}
+
+}  // namespace softneuro

@@ -1,0 +1,105 @@
+// wgenc cpu:float32:nhwc/direct: the transforms of conv2's Winograd kernel, 16 channels at a time.
+//
+// Routine parameter: tiles, those that one task transforms.
+#include <algorithm>
+#include <vector>
+
+#include "core/parallel.h"
+#include "core/registry.h"
+#include "core/winograd.h"
+#include "routines/conv2/winograd.h"
+
+namespace softneuro {
+namespace {
+
+class DirectWgencKernel final : public Kernel {
+ public:
+  DirectWgencKernel(const Problem& problem, std::int64_t group)
+      : tile_(static_cast<int>(problem.params.integer("tile_size"))),
+        x_(problem.inputs[0].shape),
+        v_(problem.outputs[0].shape),
+        group_(group),
+        zeros_(static_cast<std::size_t>(x_[1])) {
+    const auto pads = problem.params.integers("pads");
+    const std::int64_t taps = problem.params.integer("taps");
+    top_ = pads[0];
+    left_ = pads[1];
+    outputs_ = tile_ + 1 - taps;
+    across_ = (x_[3] + pads[1] + pads[3] - taps + outputs_) / outputs_;
+  }
+
+  Status run(Context& context) const noexcept override {
+    const std::int64_t groups = (v_[3] + group_ - 1) / group_;
+    parallel_for(context.pool(), v_[0] * groups, [&](std::int64_t i) {
+      const std::int64_t first = i % groups * group_;
+      for (std::int64_t t = first; t < std::min(first + group_, v_[3]); ++t)
+        encode(context, i / groups, t);
+    });
+    return {};
+  }
+
+ private:
+  void encode(Context& context, std::int64_t n, std::int64_t t) const noexcept {
+    const std::int64_t channels = x_[1];
+    const float* pixels[kMaxWinogradTile * kMaxWinogradTile];
+    find_wg_pixels({context.input(0).as<float>() + n * x_[2] * x_[3] * channels, x_[2], x_[3],
+                    channels, zeros_.data()},
+                   tile_, t / across_ * outputs_ - top_, t % across_ * outputs_ - left_, pixels);
+    WgEncode task;
+    task.pixels = pixels;
+    task.input_block_stride = kWgBlock;
+    task.blocks = channels / kWgBlock;
+    task.last_channels = kWgBlock;
+    task.to = context.output(0).as_mutable<float>() + (n * v_[2] * v_[3] + t) * channels;
+    task.point_stride = v_[3] * channels;
+    task.block_stride = kWgBlock;
+    ops_.encode(tile_, task);
+  }
+
+  int tile_;
+  Shape x_, v_;
+  std::int64_t group_;
+  std::vector<float> zeros_;  // a pixel outside of the image
+  std::int64_t top_ = 0, left_ = 0, outputs_ = 1, across_ = 1;
+  const WgOps& ops_ = wg_ops();
+};
+
+class DirectWgenc final : public Routine {
+ public:
+  DirectWgenc() : Routine("wgenc", "cpu:float32:nhwc/direct") {}
+  int default_rank() const override { return 20; }
+
+  Applicability applicable(const Problem& problem) const override {
+    if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
+    if (problem.inputs[0].shape[1] % kWgBlock != 0)
+      return Applicability::no("only multiples of 16 channels");
+    if (!has_wg(problem.params.integer("tile_size"), problem.params.integer("taps")))
+      return Applicability::no("only kernels of 3x3 and 5x5");
+    return Applicability::yes();
+  }
+
+  RoutineParams default_params(const Problem&) const override {
+    RoutineParams params;
+    params.set("tiles", std::int64_t{4});
+    return params;
+  }
+  ParamSpace param_space(const Problem&) const override {
+    ParamSpace space;
+    space.axes = {{"tiles", {std::int64_t{1}, std::int64_t{4}, std::int64_t{16}}}};
+    return space;
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(
+        std::make_unique<DirectWgencKernel>(problem, params.integer("tiles")));
+  }
+};
+
+}  // namespace
+
+Status register_routine_wgenc_cpu_direct(Registry& registry) {
+  return registry.add(std::make_unique<DirectWgenc>());
+}
+
+}  // namespace softneuro

@@ -1,0 +1,56 @@
+// wgweights cpu/naive: the specification. G g Gᵀ in double.
+#include "core/element.h"
+#include "core/registry.h"
+#include "core/winograd.h"
+
+namespace softneuro {
+namespace {
+
+class NaiveWgweightsKernel final : public Kernel {
+ public:
+  explicit NaiveWgweightsKernel(const WinogradMatrices& matrices) : w_(matrices) {}
+
+  Status run(Context& context) const noexcept override {
+    const Shape& u = context.output(0).shape;
+    const std::int64_t kernels = u[1] * u[2];
+    for (std::int64_t p = 0; p < u[0]; ++p)
+      for (std::int64_t k = 0; k < kernels; ++k)
+        store(context.output(0), p * kernels + k,
+              element(context.input(0), static_cast<std::size_t>(p / w_.tile),
+                      static_cast<std::size_t>(p % w_.tile), k * w_.taps * w_.taps));
+    return {};
+  }
+
+ private:
+  // `at`: where the kernel begins.
+  double element(const TensorView& g, std::size_t row, std::size_t column,
+                 std::int64_t at) const noexcept {
+    double sum = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(w_.taps); ++i)
+      for (std::size_t j = 0; j < static_cast<std::size_t>(w_.taps); ++j, ++at)
+        sum += w_.weights[row][i] * w_.weights[column][j] * load(g, at);
+    return sum;
+  }
+
+  WinogradMatrices w_;
+};
+
+class NaiveWgweights final : public Routine {
+ public:
+  NaiveWgweights() : Routine("wgweights", "cpu/naive") {}
+  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return std::unique_ptr<Kernel>(std::make_unique<NaiveWgweightsKernel>(
+        winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
+                          static_cast<int>(problem.params.integer("taps")))));
+  }
+};
+
+}  // namespace
+
+Status register_routine_wgweights_cpu_naive(Registry& registry) {
+  return registry.add(std::make_unique<NaiveWgweights>());
+}
+
+}  // namespace softneuro

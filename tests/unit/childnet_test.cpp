@@ -1,0 +1,262 @@
+// Childnets: what is inside, how it is named, what is packed, and nets within nets.
+#include "core/childnet.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "core/childnet_kernel.h"
+#include "core/childnet_text.h"
+#include "core/evaluate.h"
+#include "support/one_layer.h"
+#include "support/tensor_difference.h"
+
+namespace softneuro {
+namespace {
+
+using test::params;
+
+// conv2 as a net of nothing but itself: so that a childnet can stand in a childnet.
+class Wrapped final : public ChildnetRoutine {
+ public:
+  Wrapped() : ChildnetRoutine("conv2", "cpu:float32:nhwc/wrapped") {}
+
+ protected:
+  Applicability fits(const Problem&) const override { return Applicability::yes(); }
+  Status build(const Problem& problem, const RoutineParams&, Graph& graph,
+               const std::vector<TensorId>& inputs) const override {
+    TensorDef def;
+    def.name = "y";
+    graph.outputs = {graph.add_tensor(std::move(def))};
+    graph.add_layer(*problem.type, "conv", inputs, graph.outputs, problem.params);
+    return {};
+  }
+  bool carries_post_ops() const override { return true; }
+};
+
+const Registry& registry() {
+  static const Registry built_in = make_builtin_registry().value();
+  return built_in;
+}
+
+Tensor filled(const Shape& shape, Layout layout = Layout::plain) {
+  Tensor tensor = Tensor::create(DataType::float32, shape, default_allocator(), layout).value();
+  int i = 0;
+  for (float& value : tensor.mutable_values<float>())
+    value = static_cast<float>((i++ * 37) % 23 - 11) / 8;
+  return tensor;
+}
+
+// A 3x3 convolution of 16 channels to 32 on 9x10, in nhwc, with bias, an add and a relu behind it.
+struct Convolution {
+  Problem problem;
+  std::vector<Tensor> inputs;
+
+  Convolution() {
+    Layer layer;
+    layer.type = registry().layer_types().find("conv2");
+    layer.name = "tested";
+    layer.own_inputs = 3;
+    layer.outputs = {0};
+    layer.params = params({{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+    PostOp add, relu;
+    add.kind = PostOp::Kind::binary;
+    add.input = 3;
+    layer.post_ops = {add, relu};
+    inputs = {filled({1, 16, 9, 10}, Layout::channels_last), filled({32, 16, 3, 3}), filled({32}),
+              filled({1, 32, 9, 10}, Layout::channels_last)};
+    std::vector<TensorSpec> specs;
+    for (const Tensor& input : inputs) {
+      TensorSpec spec;
+      spec.type = DataType::float32;
+      spec.shape = input.shape();
+      spec.layout = input.layout();
+      spec.constant = &input == &inputs[1] || &input == &inputs[2];
+      if (spec.constant) spec.value = input;
+      specs.push_back(std::move(spec));
+    }
+    problem = make_problem(layer, std::move(specs)).value();
+    problem.outputs[0].layout = Layout::channels_last;
+  }
+
+  // Runs twice on poisoned memory, each with a state of its own; both must give the same.
+  std::vector<float> run(const Routine& routine, const RoutineParams& chosen) const {
+    const PackedWeights packed = routine.pack(problem, chosen, default_allocator()).value();
+    const auto kernel = create_kernel(routine, problem, chosen, packed).value();
+    const auto pool = create_thread_pool(2).value();
+    std::vector<TensorView> views;
+    for (const Tensor& input : inputs) views.push_back(view_of(input));
+    std::vector<float> results[2];
+    for (std::vector<float>& result : results) {
+      Tensor y = Tensor::create(DataType::float32, problem.outputs[0].shape, default_allocator(),
+                                Layout::channels_last)
+                     .value();
+      Tensor workspace =
+          Tensor::create(DataType::uint8,
+                         Shape{static_cast<std::int64_t>(kernel->workspace_bytes()) + 1})
+              .value();
+      std::memset(y.mutable_data(), 0xff, y.bytes());
+      std::memset(workspace.mutable_data(), 0xff, workspace.bytes());
+      std::vector<TensorView> outputs = {view_of(y)};
+      Context context(views, outputs, static_cast<std::byte*>(workspace.mutable_data()), *pool);
+      const auto state = kernel->make_state().value();
+      context.set_state(state.get());
+      REQUIRE(kernel->run(context).ok());
+      result.assign(y.values<float>().begin(), y.values<float>().end());
+    }
+    CHECK(results[0] == results[1]);
+    return results[0];
+  }
+};
+
+const ChildnetRoutine& winograd() {
+  const Routine* routine = registry().find("conv2", "cpu:float32:nhwc/wgnet");
+  REQUIRE(routine != nullptr);
+  REQUIRE(childnet_of(*routine) != nullptr);
+  return *childnet_of(*routine);
+}
+
+void check_close(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  float largest = 0, difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(a[i]));
+    difference = std::max(difference, std::abs(a[i] - b[i]));
+  }
+  CHECK(largest > 1);  // of a result of zeros this would say nothing
+  CHECK(difference <= 1e-4f * largest);
+}
+
+}  // namespace
+
+TEST_CASE("childnet: its layers, with what depends on constants alone folded away") {
+  const Convolution c;
+  const RoutineParams usual = winograd().default_params(c.problem);
+  const ChildnetOutline outline = winograd().outline(c.problem, usual).value();
+  REQUIRE(outline.folded.size() == 1);
+  CHECK(outline.graph.layers()[outline.folded[0]].type->name == "wgweights");
+  REQUIRE(outline.layers.size() == 3);
+  const char* const types[] = {"wgenc", "wgconv", "wgdec"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(outline.layers[i].problem.type->name == types[i]);
+    REQUIRE(outline.layers[i].routine != nullptr);
+    CHECK(outline.layers[i].problem.outputs[0].layout == Layout::channels_last);
+  }
+  // Post-ops have joined the last layer, with their operand as an input from outside.
+  const Problem& last = outline.layers[2].problem;
+  REQUIRE(last.post_ops.size() == 2);
+  CHECK(outline.ports[outline.graph.layers().back().inputs[last.post_ops[0].input]] == 3);
+  // Weights that are known later cannot be folded, and nothing transforms them in this layout.
+  Convolution variable;
+  variable.problem.inputs[1].constant = false;
+  variable.problem.inputs[1].value = Tensor();
+  const Applicability refusal = winograd().applicable(variable.problem);
+  CHECK_FALSE(refusal.ok());
+  CHECK(refusal.reason().find("wgweights") != std::string::npos);
+}
+
+TEST_CASE("childnet: what is chosen inside is named by a text that reads back") {
+  const Convolution c;
+  RoutineParams chosen = winograd().default_params(c.problem);
+  chosen.set("inner", std::string("{wgconv=cpu:float32:nhwc/gemm{rows=24};wgdec="
+                                  "cpu:float32:nhwc/direct{tiles=16}}"));
+  const ChildnetOutline outline = winograd().outline(c.problem, chosen).value();
+  CHECK(outline.layers[1].params.integer("rows") == 24);
+  CHECK(outline.layers[2].params.integer("tiles") == 16);
+  chosen.set("inner", ChildnetRoutine::inner_text(outline));
+  const ChildnetOutline again = winograd().outline(c.problem, chosen).value();
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(again.layers[i].routine == outline.layers[i].routine);
+    CHECK(again.layers[i].params == outline.layers[i].params);
+  }
+}
+
+TEST_CASE("childnet: a malformed choice is refused, and says what is wrong") {
+  const Convolution c;
+  const char* const wrong[] = {"wgconv=cpu/gemm",
+                               "{wgconv}",
+                               "{=cpu/gemm}",
+                               "{wgconv=}",
+                               "{wgconv=cpu:float32:nhwc/gemm{rows=24}",
+                               "{wgconv=cpu:float32:nhwc/gemm}}",
+                               "{wgconv=cpu:float32:nhwc/gemm{rows=23}}",
+                               "{wgconv=cpu:float32:nhwc/gemm{columns=24}}",
+                               "{wgconv=cpu:float32:nhwc/gemm{rows=24}x}",
+                               "{wgconv=cpu/gemm}",
+                               "{wgconv=cpu/none}",
+                               "{wgweights=cpu/naive}",
+                               "{nobody=cpu/naive}",
+                               "{wgconv=cpu/naive{{{{{{{{{{}}}}}}}}}}}"};
+  for (const char* const text : wrong) {
+    INFO(text);
+    RoutineParams chosen = winograd().default_params(c.problem);
+    chosen.set("inner", std::string(text));
+    const auto outline = winograd().outline(c.problem, chosen);
+    CHECK(outline.status().code() == StatusCode::invalid_argument);
+    CHECK_FALSE(outline.status().message().empty());
+    CHECK_FALSE(winograd().pack(c.problem, chosen, default_allocator()).ok());
+  }
+}
+
+TEST_CASE("childnet: a net in a net gives what the net gives") {
+  const Convolution c;
+  const RoutineParams usual = winograd().default_params(c.problem);
+  const std::vector<float> expected = c.run(winograd(), usual);
+  const Wrapped wrapped;
+  RoutineParams chosen = wrapped.default_params(c.problem);
+  CHECK(chosen.text("inner").empty());
+  check_close(expected, c.run(wrapped, chosen));  // by the best routine for conv2 itself
+  chosen.set("inner",
+             std::string("{conv=cpu:float32:nhwc/wgnet{inner={wgconv=cpu:float32:nhwc/gemm{rows="
+                         "384}},tile_size=6}}"));
+  const ChildnetOutline outline = wrapped.outline(c.problem, chosen).value();
+  REQUIRE(outline.layers.size() == 1);
+  CHECK(outline.layers[0].routine->descriptor().str() == "cpu:float32:nhwc/wgnet");
+  CHECK(outline.layers[0].params.text("inner") == "{wgconv=cpu:float32:nhwc/gemm{rows=384}}");
+  CHECK(c.run(wrapped, chosen) == expected);
+}
+
+TEST_CASE("childnet: tensors inside share one workspace") {
+  const Convolution c;
+  const RoutineParams usual = winograd().default_params(c.problem);
+  const ChildnetOutline outline = winograd().outline(c.problem, usual).value();
+  const PackedWeights packed = winograd().pack(c.problem, usual, default_allocator()).value();
+  const auto kernel = winograd().create(c.problem, usual, packed).value();
+  const auto bytes = [&](std::size_t layer) {
+    return static_cast<std::size_t>(outline.layers[layer].problem.outputs[0].shape.elements()) * 4;
+  };
+  // v and the products at once, and the packed copy of v that wgconv makes; never the output.
+  CHECK(kernel->workspace_bytes() >= bytes(0) + bytes(1));
+  CHECK(kernel->workspace_bytes() <= 3 * bytes(0) + bytes(1));
+}
+
+TEST_CASE("childnet: packed bytes that were cut or made up are refused") {
+  const Tensor first = test::tensor<std::uint8_t>({3}, {1, 2, 3});
+  const Tensor segments[] = {first, Tensor(), first};
+  const PackedWeights packed = join_segments(segments, default_allocator()).value();
+  const std::vector<Tensor> again = split_segments(packed).value();
+  REQUIRE(again.size() == 3);
+  CHECK(again[1].empty());
+  CHECK(again[2].bytes() == 3);
+  CHECK(std::memcmp(again[2].data(), first.data(), 3) == 0);
+
+  for (const std::int64_t size : {0, 4, 8, 24, 64, 128}) {
+    INFO("cut to " << size);
+    PackedWeights cut;
+    cut.bytes = Tensor::borrow_const(DataType::uint8, Shape{size}, packed.bytes.data(),
+                                     static_cast<std::size_t>(size))
+                    .value();
+    CHECK_FALSE(split_segments(cut).ok());
+  }
+  PackedWeights made_up;
+  made_up.bytes = packed.bytes.clone().value();
+  for (const std::size_t word : {0u, 1u, 3u}) {
+    INFO("word " << word);
+    PackedWeights wrong;
+    wrong.bytes = packed.bytes.clone().value();
+    const std::uint64_t huge = UINT64_MAX - 70;
+    std::memcpy(static_cast<std::byte*>(wrong.bytes.mutable_data()) + word * 8, &huge, 8);
+    CHECK_FALSE(split_segments(wrong).ok());
+  }
+}
+
+}  // namespace softneuro
