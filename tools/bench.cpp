@@ -20,7 +20,7 @@ double mebibytes(std::size_t bytes) {
   return static_cast<double>(bytes) / 1048576;
 }
 
-void print_json(const PreparedRun& run, const RunTimes& times, const Profile* profile) {
+void print_json(const PreparedRun& run, const RunTimes& times, const NetProfile* profile) {
   const MemoryReport memory = run.net.memory_report();
   nlohmann::json report = {
       {"median_ms", times.median_ms()}, {"min_ms", times.min_ms()},
@@ -33,7 +33,7 @@ void print_json(const PreparedRun& run, const RunTimes& times, const Profile* pr
   fmt::print("{}\n", report.dump(2));
 }
 
-void print_text(const PreparedRun& run, const RunTimes& times, const Profile* profile) {
+void print_text(const PreparedRun& run, const RunTimes& times, const NetProfile* profile) {
   if (profile != nullptr) fmt::print("{}", profile_table(*profile));
   const MemoryReport memory = run.net.memory_report();
   fmt::print(
@@ -46,7 +46,7 @@ void print_text(const PreparedRun& run, const RunTimes& times, const Profile* pr
 int bench_net(const BenchArguments& arguments) {
   std::optional<PreparedRun> run;
   if (const int status = prepare_run(arguments, run); status != kDone) return status;
-  Profile profile;
+  NetProfile profile;
   RunTimes times;
   if (arguments.wants_layers()) {
     auto profiled = profile_layers(*run, arguments.seconds);
@@ -61,7 +61,7 @@ int bench_net(const BenchArguments& arguments) {
     if (!measured.ok()) return fail(measured.status());
     times = *std::move(measured);
   }
-  const Profile* shown = arguments.profile ? &profile : nullptr;
+  const NetProfile* shown = arguments.profile ? &profile : nullptr;
   if (arguments.json)
     print_json(*run, times, shown);
   else

@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "core/layer_type.h"
+#include "core/plan_impl.h"
 #include "drawing.h"
 #include "passes/pass.h"
 #include "table.h"
@@ -41,6 +42,39 @@ std::string post_ops(const Layer& layer) {
 nlohmann::json tensor_json(const Graph& graph, TensorId id) {
   const TensorDef& def = graph.tensor(id);
   return {{"name", def.name}, {"type", to_string(def.type)}, {"shape", def.shape.str()}};
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
+  return text;
+}
+
+nlohmann::json path_json(const TunedPathInfo& path) {
+  nlohmann::json shapes = nlohmann::json::object();
+  for (const auto& [input, shape] : path.shapes) shapes[input] = shape.dims();
+  return {{"machine", path.machine},
+          {"threads", path.threads},
+          {"schemas", path.schemas},
+          {"shapes", shapes},
+          {"tuned_ms", path.time_us * 1e-3},
+          {"untuned_ms", path.untuned_us * 1e-3},
+          {"error", path.error}};
+}
+
+void print_paths(const std::vector<TunedPathInfo>& paths) {
+  if (paths.empty()) return;
+  Table table({"tuned for", ">threads", "schemas", "shapes", ">untuned ms", ">tuned ms", ">error"});
+  for (const TunedPathInfo& path : paths) {
+    std::string shapes;
+    for (const auto& [input, shape] : path.shapes)
+      shapes += (shapes.empty() ? "" : " ") + input + '=' + shape.str();
+    table.add({path.machine, std::to_string(path.threads), joined(path.schemas), shapes,
+               fmt::format("{:.3f}", path.untuned_us * 1e-3),
+               fmt::format("{:.3f}", path.time_us * 1e-3),
+               path.error > 0 ? fmt::format("{:.2e}", path.error) : ""});
+  }
+  fmt::print("\n{}", table.str());
 }
 
 nlohmann::json to_json(const Graph& graph) {
@@ -84,20 +118,53 @@ void print_graph(const Graph& graph) {
              static_cast<double>(total) * 1e-6);
 }
 
+// "net.dnn: 1.234 ms at 2 threads, cpu:float32,cpu:qint8, AMD EPYC, avx512", of each path.
+std::string title_of(const std::string& file, const std::vector<TunedPathInfo>& paths) {
+  std::string title = file;
+  for (const TunedPathInfo& path : paths)
+    title +=
+        fmt::format("{}{:.3f} ms at {} threads, {}, {}", title.size() == file.size() ? ": " : "; ",
+                    path.time_us * 1e-3, path.threads, joined(path.schemas), path.machine);
+  return title;
+}
+
+// The layers; of a tuned net the plan that runs here, with its routines, times and adapt layers.
+Result<std::string> draw(const Net& net, const InspectArguments& arguments) {
+  const std::vector<TunedPathInfo> paths = net.tuned_paths();
+  if (paths.empty()) return to_dot(net.graph());
+  auto shapes = given_shapes(arguments);
+  if (!shapes.ok()) return shapes.status();
+  const auto plan = net.plan(*shapes);
+  if (!plan.ok()) return plan.status();
+  DrawingNotes notes = notes_of((*plan)->impl());
+  notes.title = title_of(arguments.path, paths);
+  return to_dot(*(*plan)->impl().graph, notes);
+}
+
 int inspect_net(const InspectArguments& arguments) {
   auto net = open_net(arguments);
   if (!net.ok()) return fail(net.status());
   const Graph& graph = net->graph();
-  if (!arguments.dot.empty())
-    if (Status status = write_text(to_dot(graph), arguments.dot); !status.ok()) return fail(status);
-  if (!arguments.svg.empty())
-    if (Status status = write_svg(to_dot(graph), arguments.svg); !status.ok()) return fail(status);
-  if (arguments.json)
-    fmt::print("{}\n", to_json(graph).dump(2));
-  else if (arguments.dot.empty() && arguments.svg.empty())
+  if (!arguments.dot.empty() || !arguments.svg.empty()) {
+    const auto dot = draw(*net, arguments);
+    if (!dot.ok()) return fail(dot.status());
+    if (!arguments.dot.empty())
+      if (Status status = write_text(*dot, arguments.dot); !status.ok()) return fail(status);
+    if (!arguments.svg.empty())
+      if (Status status = write_svg(*dot, arguments.svg); !status.ok()) return fail(status);
+  }
+  const std::vector<TunedPathInfo> paths = net->tuned_paths();
+  if (arguments.json) {
+    nlohmann::json report = to_json(graph);
+    report["tuned_paths"] = nlohmann::json::array();
+    for (const TunedPathInfo& path : paths) report["tuned_paths"].push_back(path_json(path));
+    fmt::print("{}\n", report.dump(2));
+  } else if (arguments.dot.empty() && arguments.svg.empty()) {
     print_graph(graph);
-  else
+    print_paths(paths);
+  } else {
     fmt::print("{}\n", arguments.svg.empty() ? arguments.dot : arguments.svg);
+  }
   return kDone;
 }
 
@@ -116,6 +183,8 @@ Command add_inspect(CLI::App& app) {
   auto passes = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("inspect", "show what is in a net");
   add_net_option(*command, *arguments);
+  add_shape_option(*command, *arguments);
+  add_routine_options(*command, *arguments);
   command->get_option("NET")->required(false);
   command->add_option("--svg", arguments->svg, "draw the net as SVG (needs Graphviz)");
   command->add_option("--dot", arguments->dot, "write the net in the DOT language");

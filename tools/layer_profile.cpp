@@ -102,7 +102,7 @@ void fill_times(ProfileRow& row, std::size_t s, std::span<const TracedRun> runs,
   row.us /= static_cast<double>(quiet.size());
 }
 
-void fill_timeline(Profile& profile, const TracedRun& run) {
+void fill_timeline(NetProfile& profile, const TracedRun& run) {
   profile.run_ns = run.total_ns();
   for (const StepSpan& span : run.spans)
     profile.spans.push_back({span.begin_ns - run.begin_ns, span.end_ns - run.begin_ns});
@@ -110,17 +110,17 @@ void fill_timeline(Profile& profile, const TracedRun& run) {
 
 }  // namespace
 
-double Profile::agreement() const {
+double NetProfile::agreement() const {
   const double whole_us = untraced.quiet_ms() * 1e3;
   return whole_us > 0 ? sum_us / whole_us : 0;
 }
 
-Result<Profile> profile_layers(PreparedRun& run, double seconds) {
+Result<NetProfile> profile_layers(PreparedRun& run, double seconds) {
   std::vector<Tensor> outputs(run.plan->outputs().size());
   for (int warm_up = 0; warm_up < 2; ++warm_up)
     if (Status status = run.session.run(run.inputs, outputs); !status.ok()) return status;
 
-  Profile profile;
+  NetProfile profile;
   std::vector<TracedRun> runs;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   do {

@@ -18,7 +18,7 @@ struct ProfileRow {
   std::string formats;  // "float32:nhwc"; "float32 -> qint8:nhwc" where tensors differ
   std::string output;   // shape of output 0: "1x64x56x56"; "?" where it depends on data
   std::vector<std::string> sources;  // nodes of the imported model that the layer stands for
-  double us = 0;                     // mean over the quiet runs, see Profile
+  double us = 0;                     // mean over the quiet runs, see NetProfile
   double median_us = 0;              // over all runs
   double min_us = 0;
   bool has_cost = false;  // not where shapes depend on data
@@ -36,7 +36,7 @@ struct StepSpan {
 // Runs with and without clocks between the steps take turns. Of the runs with clocks the middle
 // half by total time counts as quiet; a row's `us` is its mean over those, so that rows add up to
 // the time of whole runs, which medians of rows do not.
-struct Profile {
+struct NetProfile {
   std::vector<ProfileRow> rows;
   double sum_us = 0;            // of the rows
   RunTimes untraced;            // whole runs without clocks: what sum_us should agree with
@@ -50,6 +50,6 @@ struct Profile {
 };
 
 // Measures for `seconds`, at least three pairs of runs.
-Result<Profile> profile_layers(PreparedRun& run, double seconds);
+Result<NetProfile> profile_layers(PreparedRun& run, double seconds);
 
 }  // namespace softneuro::tool

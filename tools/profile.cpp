@@ -1,8 +1,9 @@
-// softneuro profile: where the time of a net goes, layer by layer.
+// softneuro profile: where the time of a net goes, layer by layer; and what tuning has measured.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
+#include "cached_profiles.h"
 #include "profile_report.h"
 
 namespace softneuro::tool {
@@ -11,6 +12,8 @@ namespace {
 struct ProfileArguments : NetArguments {
   double seconds = 3;
   ProfileFiles files;
+  bool cached = false;
+  std::string cache;
 };
 
 int profile_net(const ProfileArguments& arguments) {
@@ -38,15 +41,25 @@ int profile_net(const ProfileArguments& arguments) {
 
 Command add_profile(CLI::App& app) {
   auto arguments = std::make_shared<ProfileArguments>();
-  CLI::App* command = app.add_subcommand("profile", "measure the time per layer");
+  CLI::App* command =
+      app.add_subcommand("profile", "measure the time per layer, or list what tuning has measured");
   add_net_option(*command, *arguments);
+  command->get_option("NET")->required(false);
   add_shape_option(*command, *arguments);
   add_input_option(*command, *arguments);
   add_routine_options(*command, *arguments);
   command->add_option("--seconds", arguments->seconds, "how long to measure (default 3)")
       ->check(CLI::Range(0.0, 86400.0));
   add_profile_files(*command, arguments->files);
-  return {command, [arguments] { return profile_net(*arguments); }};
+  command->add_flag("--cached", arguments->cached,
+                    "list the profile cache of this machine and --threads instead");
+  command->add_option("--cache", arguments->cache, "its folder, if not the usual one");
+  return {command, [arguments] {
+            if (arguments->cached)
+              return list_cached_profiles(arguments->cache, arguments->threads, arguments->json);
+            if (arguments->path.empty()) return wrong_usage("NET is required");
+            return profile_net(*arguments);
+          }};
 }
 
 }  // namespace softneuro::tool

@@ -29,7 +29,7 @@ std::string joined(const std::vector<std::string>& parts, const char* between) {
   return text;
 }
 
-std::string layer_table(const Profile& profile) {
+std::string layer_table(const NetProfile& profile) {
   Table table({"layer", "type", "routine", "formats", "output", "source nodes", ">µs", ">%",
                ">MMAC", ">GFLOP/s", ">GB/s"});
   for (const ProfileRow& row : profile.rows) {
@@ -45,7 +45,7 @@ std::string layer_table(const Profile& profile) {
 }
 
 // The same by layer type and routine, the most expensive first.
-std::string routine_table(const Profile& profile) {
+std::string routine_table(const NetProfile& profile) {
   struct Sum {
     std::size_t layers = 0;
     double us = 0, macs = 0;
@@ -80,7 +80,8 @@ std::string field(const std::string& text) {
 }
 
 // Routines and measured times for a drawing of the plan's graph.
-DrawingNotes profile_notes(const Profile& profile, const Plan::Impl& plan, const std::string& net) {
+DrawingNotes profile_notes(const NetProfile& profile, const Plan::Impl& plan,
+                           const std::string& net) {
   DrawingNotes notes = notes_of(plan);
   notes.title = fmt::format("{}: {:.3f} ms", net, profile.untraced.median_ms());
   for (std::size_t s = 0; s < profile.rows.size(); ++s) {
@@ -93,7 +94,7 @@ DrawingNotes profile_notes(const Profile& profile, const Plan::Impl& plan, const
   return notes;
 }
 
-nlohmann::json row_json(const Profile& profile, std::size_t step) {
+nlohmann::json row_json(const NetProfile& profile, std::size_t step) {
   const ProfileRow& row = profile.rows[step];
   nlohmann::json out = {{"step", step},
                         {"layer", row.layer},
@@ -118,14 +119,14 @@ nlohmann::json row_json(const Profile& profile, std::size_t step) {
 
 }  // namespace
 
-std::string profile_table(const Profile& profile) {
+std::string profile_table(const NetProfile& profile) {
   return fmt::format(
       "{}\n{}\nsum of {} steps {:.3f} ms, whole runs without clocks {:.3f} ms: {:.1f} %\n",
       layer_table(profile), routine_table(profile), profile.rows.size(), profile.sum_us * 1e-3,
       profile.untraced.quiet_ms(), 100 * profile.agreement());
 }
 
-std::string profile_csv(const Profile& profile) {
+std::string profile_csv(const NetProfile& profile) {
   std::string text =
       "step,layer,type,routine,params,formats,output,sources,us,share,median_us,min_us,macs,bytes,"
       "gflops,gb_per_s\r\n";
@@ -147,13 +148,13 @@ std::string profile_csv(const Profile& profile) {
   return text;
 }
 
-nlohmann::json profile_json(const Profile& profile) {
+nlohmann::json profile_json(const NetProfile& profile) {
   nlohmann::json rows = nlohmann::json::array();
   for (std::size_t s = 0; s < profile.rows.size(); ++s) rows.push_back(row_json(profile, s));
   return rows;
 }
 
-nlohmann::json chrome_trace(const Profile& profile, const std::string& net) {
+nlohmann::json chrome_trace(const NetProfile& profile, const std::string& net) {
   const auto event = [](const std::string& name, const std::string& category, std::int64_t begin_ns,
                         std::int64_t end_ns, nlohmann::json details) {
     return nlohmann::json{{"name", name},
@@ -181,8 +182,8 @@ void add_profile_files(CLI::App& command, ProfileFiles& files) {
   command.add_option("--svg", files.svg, "draw the net with routines and times (needs Graphviz)");
 }
 
-Status write_profile_files(const Profile& profile, const PreparedRun& run, const std::string& net,
-                           const ProfileFiles& files) {
+Status write_profile_files(const NetProfile& profile, const PreparedRun& run,
+                           const std::string& net, const ProfileFiles& files) {
   if (!files.csv.empty())
     if (Status status = write_text(profile_csv(profile), files.csv); !status.ok()) return status;
   if (!files.chrome.empty()) {

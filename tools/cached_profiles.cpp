@@ -1,0 +1,55 @@
+#include "cached_profiles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "command.h"
+#include "core/path.h"
+#include "profiler/profile_cache.h"
+#include "table.h"
+
+namespace softneuro::tool {
+namespace {
+
+const char* remark_of(const Profile& row) {
+  return row.wrong ? "wrong results" : row.hopeless ? "stopped early" : "";
+}
+
+// Problem, descriptor, parameters and versions, as the tuner strings them together; rows of whole
+// nets begin with "net" (a candidate inside a net) or "path" (a net end to end).
+nlohmann::json to_json(const std::string& key, const Profile& row) {
+  return {{"key", key},         {"us", row.time_us},  {"spread_us", row.spread_us},
+          {"error", row.error}, {"wrong", row.wrong}, {"stopped_early", row.hopeless}};
+}
+
+}  // namespace
+
+int list_cached_profiles(const std::string& folder, int threads, bool json) {
+  if (threads == 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  ProfileCache cache;
+  cache.open(folder.empty() ? ProfileCache::default_folder() : folder, machine_name(), threads,
+             [](const std::string& warning) { fmt::print(stderr, "softneuro: {}\n", warning); });
+  const std::map<std::string, Profile> rows(cache.rows().begin(), cache.rows().end());
+  if (json) {
+    nlohmann::json report = {{"file", cache.path()},
+                             {"machine", machine_name()},
+                             {"threads", threads},
+                             {"rows", nlohmann::json::array()}};
+    for (const auto& [key, row] : rows) report["rows"].push_back(to_json(key, row));
+    fmt::print("{}\n", report.dump(2));
+    return kDone;
+  }
+  Table table({">µs", ">±", ">error", "remark", "what"});
+  for (const auto& [key, row] : rows)
+    table.add({fmt::format("{:.2f}", row.time_us), fmt::format("{:.2f}", row.spread_us),
+               row.error > 0 ? fmt::format("{:.1e}", row.error) : "", remark_of(row), key});
+  fmt::print("{}\n{} rows for {}, {} threads, in {}\n", table.str(), rows.size(), machine_name(),
+             threads, cache.path());
+  return kDone;
+}
+
+}  // namespace softneuro::tool
