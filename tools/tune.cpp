@@ -124,7 +124,9 @@ int tune_net(const TuneArguments& arguments) {
   for (const std::string& warning : report->warnings)
     fmt::print(stderr, "softneuro: warning: {}\n", warning);
   if (!arguments.output.empty())
-    if (Status status = net->save(arguments.output, {.packed_weights = arguments.packed}); !status.ok()) return fail(status);
+    if (Status status = net->save(arguments.output, {.packed_weights = arguments.packed});
+        !status.ok())
+      return fail(status);
   if (arguments.json)
     fmt::print("{}\n", report_json(*report, arguments.output).dump(2));
   else
