@@ -12,20 +12,36 @@ namespace {
 
 void load_half(const std::uint16_t* from, float* to, std::int64_t count) noexcept {
   std::int64_t i = 0;
+#ifdef __AVX512F__
+  for (; i + 16 <= count; i += 16)
+    _mm512_storeu_ps(
+        to + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i))));
+#endif
 #ifdef __F16C__
   for (; i + 8 <= count; i += 8)
     _mm256_storeu_ps(to + i,
                      _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+#endif
+#ifdef __F16C__
+  for (; i < count; ++i) to[i] = _cvtsh_ss(from[i]);
 #endif
   for (; i < count; ++i) to[i] = to_float(Half{from[i]});
 }
 
 void store_half(const float* from, std::uint16_t* to, std::int64_t count) noexcept {
   std::int64_t i = 0;
+#ifdef __AVX512F__
+  for (; i + 16 <= count; i += 16)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i),
+                        _mm512_cvtps_ph(_mm512_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
 #ifdef __F16C__
   for (; i + 8 <= count; i += 8)
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
                      _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+#ifdef __F16C__
+  for (; i < count; ++i) to[i] = _cvtss_sh(from[i], _MM_FROUND_TO_NEAREST_INT);
 #endif
   for (; i < count; ++i) to[i] = to_half(from[i]).bits;
 }

@@ -9,9 +9,20 @@ namespace {
 
 class MoveRoutine final : public Routine {
  public:
-  MoveRoutine(const char* layer_type, const std::string& descriptor, MakeMove make)
-      : Routine(layer_type, descriptor), make_(make) {}
+  MoveRoutine(const char* layer_type, const std::string& descriptor, MakeMove make, bool mixed)
+      : Routine(layer_type, descriptor), make_(make), mixed_(mixed) {}
   int default_rank() const override { return 10; }
+
+  std::vector<FormatTuple> formats(const Problem& problem) const override {
+    std::vector<FormatTuple> tuples = Routine::formats(problem);
+    if (!mixed_ || descriptor().layout == Layout::plain || tuples.empty()) return tuples;
+    const FormatTuple uniform = tuples[0];
+    tuples.push_back(uniform);
+    tuples.back().inputs[0].layout = Layout::plain;
+    tuples.push_back(uniform);
+    tuples.back().outputs[0].layout = Layout::plain;
+    return tuples;
+  }
 
   Applicability applicable(const Problem& problem) const override {
     const DataType type = problem.inputs[0].type;
@@ -36,19 +47,20 @@ class MoveRoutine final : public Routine {
 
  private:
   MakeMove make_;
+  bool mixed_;
 };
 
 }  // namespace
 
-Status register_moves(Registry& registry, const char* layer_type, MakeMove make, bool nhwc,
-                      bool plain_float32) {
+Status register_moves(Registry& registry, const char* layer_type, MakeMove make,
+                      const MoveSchemas& schemas) {
   const auto add = [&](const char* schema) {
-    return registry.add(
-        std::make_unique<MoveRoutine>(layer_type, std::string(schema) + "/direct", make));
+    return registry.add(std::make_unique<MoveRoutine>(layer_type, std::string(schema) + "/direct",
+                                                      make, schemas.mixed));
   };
-  if (plain_float32) SN_RETURN_IF_ERROR(add("cpu"));
+  if (schemas.plain_float32) SN_RETURN_IF_ERROR(add("cpu"));
   for (const char* schema : {"cpu:float16", "cpu:qint8"}) SN_RETURN_IF_ERROR(add(schema));
-  if (!nhwc) return {};
+  if (!schemas.nhwc) return {};
   for (const char* schema : {"cpu:float32:nhwc", "cpu:float16:nhwc", "cpu:qint8:nhwc"})
     SN_RETURN_IF_ERROR(add(schema));
   return {};

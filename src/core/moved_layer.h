@@ -10,11 +10,16 @@ namespace softneuro {
 // the problem; `unsupported` where it knows no way in those layouts.
 using MakeMove = Result<std::unique_ptr<Kernel>> (*)(const Problem& problem);
 
-// Registers `layer_type` cpu/direct in the schemas float16 and qint8 (plain) and, if `nhwc`,
-// float32, float16 and qint8 with that layout. qint8 outputs whose quantisation differs from the
-// input's are requantised, and take post-ops of one number. `plain_float32`: the same as
-// cpu/direct, with the rank 10.
-Status register_moves(Registry& registry, const char* layer_type, MakeMove make, bool nhwc,
-                      bool plain_float32 = false);
+struct MoveSchemas {
+  bool nhwc = false;           // besides the plain layout
+  bool plain_float32 = false;  // also as cpu/direct
+  bool mixed = false;          // one of input and output may be plain while the other is nhwc
+};
+
+// Registers `layer_type` cpu/direct in float16 and qint8, and where else `schemas` says. qint8
+// outputs whose quantisation differs from the input's are requantised, and take post-ops of one
+// number. The rank is 10.
+Status register_moves(Registry& registry, const char* layer_type, MakeMove make,
+                      const MoveSchemas& schemas);
 
 }  // namespace softneuro

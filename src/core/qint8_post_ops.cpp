@@ -43,6 +43,13 @@ Applicability supports_qint8_post_ops(const Problem& problem) {
   return Applicability::yes();
 }
 
+Applicability supports_qint8_bounds(const Problem& problem) {
+  for (const PostOp& op : problem.post_ops)
+    if (op.kind != PostOp::Kind::unary || (op.unary != UnaryOp::relu && op.unary != UnaryOp::clip))
+      return Applicability::no("post-op " + op.str() + " may want numbers that the output has not");
+  return Applicability::yes();
+}
+
 float apply_unary_post_ops(const Problem& problem, float value) noexcept {
   for (const PostOp& op : problem.post_ops)
     value = static_cast<float>(apply(op.unary, static_cast<double>(value),

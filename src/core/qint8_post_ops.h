@@ -33,7 +33,11 @@ SN_INTREE void map_bytes(ThreadPool& pool, const Qint8Table& table, const void* 
 SN_INTREE std::unique_ptr<Kernel> make_requantized_move(std::unique_ptr<Kernel> base,
                                                         const Problem& problem);
 
-// The post-ops of a layer behind `base`, which gives output 0 without them. Same precondition.
+// Whether all post-ops only bound their operand. Then it may be rounded to the output's own
+// quantisation before them: what saturates would have been cut off anyway.
+SN_INTREE Applicability supports_qint8_bounds(const Problem& problem);
+// The post-ops of a layer behind `base`, which gives output 0 without them. Precondition: they pass
+// supports_qint8_bounds.
 SN_INTREE std::unique_ptr<Kernel> make_qint8_post_ops(std::unique_ptr<Kernel> base,
                                                       const Problem& problem);
 

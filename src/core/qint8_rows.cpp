@@ -11,4 +11,32 @@ bool is_same_quantization(const Quantization& a, const Quantization& b) noexcept
          (a.axis == b.axis || (is_per_tensor(a) && is_per_tensor(b)));
 }
 
+Qint8Form Qint8Form::sum(const Quantization& a, const Quantization& b, const Quantization& y,
+                         float sign_of_b) noexcept {
+  Qint8Form form;
+  form.a = a.scales[0] / y.scales[0];
+  form.b = sign_of_b * b.scales[0] / y.scales[0];
+  form.c = static_cast<float>(y.zero_points[0]) - (form.a * static_cast<float>(a.zero_points[0]) +
+                                                   form.b * static_cast<float>(b.zero_points[0]));
+  form.a_is_signed = a.is_signed;
+  form.b_is_signed = b.is_signed;
+  form.y_is_signed = y.is_signed;
+  return form;
+}
+
+Qint8Form Qint8Form::product(const Quantization& a, const Quantization& b,
+                             const Quantization& y) noexcept {
+  const auto zero_a = static_cast<float>(a.zero_points[0]);
+  const auto zero_b = static_cast<float>(b.zero_points[0]);
+  Qint8Form form;
+  form.ab = a.scales[0] * b.scales[0] / y.scales[0];
+  form.a = -form.ab * zero_b;
+  form.b = -form.ab * zero_a;
+  form.c = form.ab * zero_a * zero_b + static_cast<float>(y.zero_points[0]);
+  form.a_is_signed = a.is_signed;
+  form.b_is_signed = b.is_signed;
+  form.y_is_signed = y.is_signed;
+  return form;
+}
+
 }  // namespace softneuro

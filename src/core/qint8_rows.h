@@ -18,6 +18,19 @@ struct Qint8Scale {
   bool per_element = false;
 };
 
+// The bytes of sums and products of two operands: y = saturate(round(a·A + b·B + ab·A·B + c)),
+// where A and B are the operands' bytes as numbers. Zero points and scales are in the coefficients.
+struct Qint8Form {
+  float a = 0, b = 0, ab = 0, c = 0;
+  bool a_is_signed = false, b_is_signed = false, y_is_signed = false;
+
+  // Per tensor, all of them.
+  static Qint8Form sum(const Quantization& a, const Quantization& b, const Quantization& y,
+                       float sign_of_b) noexcept;
+  static Qint8Form product(const Quantization& a, const Quantization& b,
+                           const Quantization& y) noexcept;
+};
+
 // y[i] = table[x[i]]: any function of one quantised element.
 using Qint8Table = std::array<std::uint8_t, 256>;
 
@@ -29,6 +42,9 @@ struct Qint8Rows {
   // y may be x.
   void (*map)(const Qint8Table& table, const std::uint8_t* x, std::uint8_t* y,
               std::int64_t count) noexcept;
+  // An operand's step is 1, or 0 where one element stands for all. y may be a or b.
+  void (*combine)(const Qint8Form& form, const void* a, std::int64_t a_step, const void* b,
+                  std::int64_t b_step, void* y, std::int64_t count) noexcept;
 };
 
 // The variant for this processor (current_isa()), or for a lower instruction set.

@@ -1,24 +1,14 @@
 #include "core/qint8_rows.h"
 
-#include "core/vector.h"
+#include "core/vector_element.h"
 
 namespace softneuro::SN_ISA_NAMESPACE {
 namespace {
-
-template <class T>
-using Narrow __attribute__((vector_size(sizeof(T) * kLanes))) = T;
 
 SN_INLINE IntV load_int(const std::int32_t* p) {
   IntV v;
   __builtin_memcpy(&v, p, sizeof v);
   return v;
-}
-
-template <class T>
-SN_INLINE FloatV widen(const T* x) {
-  Narrow<T> q;
-  __builtin_memcpy(&q, x, sizeof q);
-  return __builtin_convertvector(__builtin_convertvector(q, IntV), FloatV);
 }
 
 template <class T, bool per_element>
@@ -31,7 +21,7 @@ void dequantize_loop(const T* x, float* y, std::int64_t count, const Qint8Scale&
       scale = load(s.scales + i);
       zero_point = __builtin_convertvector(load_int(s.zero_points + i), FloatV);
     }
-    store(y + i, (widen(x + i) - zero_point) * scale);  // the difference is exact
+    store(y + i, (load_element(x + i) - zero_point) * scale);  // the difference is exact
   }
   for (; i < count; ++i) {
     const std::int64_t k = per_element ? i : 0;
@@ -51,12 +41,12 @@ void dequantize(const void* x, float* y, std::int64_t count, const Qint8Scale& s
 }
 
 // `low`: the least number of the type, less the zero point.
-SN_INLINE Narrow<std::uint8_t> quantized(FloatV x, FloatV scale, FloatV zero_point, FloatV low) {
+SN_INLINE NarrowV<std::uint8_t> quantized(FloatV x, FloatV scale, FloatV zero_point, FloatV low) {
   const FloatV v = round(x / scale);
   const FloatV limited = min(max(v, low), low + 255.0f);
   const FloatV number = select(is_nan(v), FloatV{}, limited) + zero_point;
   const IntV bits = __builtin_convertvector(number, IntV) & splat(std::int32_t{255});
-  return __builtin_convertvector(bits, Narrow<std::uint8_t>);
+  return __builtin_convertvector(bits, NarrowV<std::uint8_t>);
 }
 
 template <bool per_element>
@@ -71,7 +61,7 @@ void quantize_loop(const float* x, std::uint8_t* y, std::int64_t count,
       scale = load(s.scales + i);
       zero_point = __builtin_convertvector(load_int(s.zero_points + i), FloatV);
     }
-    const Narrow<std::uint8_t> q = quantized(load(x + i), scale, zero_point, least - zero_point);
+    const NarrowV<std::uint8_t> q = quantized(load(x + i), scale, zero_point, least - zero_point);
     __builtin_memcpy(y + i, &q, sizeof q);
   }
   for (; i < count; ++i) {  // the same vector code for each of the rest
@@ -121,9 +111,54 @@ void map(const Qint8Table& table, const std::uint8_t* x, std::uint8_t* y,
   map_by_one(table, x, y, count);
 }
 
+template <class A, class B, class Y>
+void combine_rows(const Qint8Form& f, const A* a, std::int64_t a_step, const B* b,
+                  std::int64_t b_step, Y* y, std::int64_t count) noexcept {
+  const FloatV one_a = splat(static_cast<float>(*a)), one_b = splat(static_cast<float>(*b));
+  for (std::int64_t i = 0; i < count; i += kLanes) {
+    const std::int64_t lanes = count - i;
+    FloatV va = one_a, vb = one_b;
+    if (lanes >= kLanes) {
+      if (a_step != 0) va = load_element(a + i);
+      if (b_step != 0) vb = load_element(b + i);
+    } else {
+      if (a_step != 0) va = load_elements(a + i, lanes);
+      if (b_step != 0) vb = load_elements(b + i, lanes);
+    }
+    // (a + ab·B)·A + (b·B + c)
+    const FloatV v = (vb * f.ab + f.a) * va + (vb * f.b + f.c);
+    if (lanes >= kLanes)
+      store_element(y + i, v);
+    else
+      store_elements(y + i, v, lanes);
+  }
+}
+
+// Calls g with `data` as the numbers that its bytes are.
+template <class G>
+SN_INLINE void with_sign(bool is_signed, const void* data, G&& g) {
+  if (is_signed)
+    g(static_cast<const std::int8_t*>(data));
+  else
+    g(static_cast<const std::uint8_t*>(data));
+}
+
+void combine(const Qint8Form& f, const void* a, std::int64_t a_step, const void* b,
+             std::int64_t b_step, void* y, std::int64_t count) noexcept {
+  if (count <= 0) return;
+  with_sign(f.a_is_signed, a, [&](auto* pa) {
+    with_sign(f.b_is_signed, b, [&](auto* pb) {
+      if (f.y_is_signed)
+        combine_rows(f, pa, a_step, pb, b_step, static_cast<std::int8_t*>(y), count);
+      else
+        combine_rows(f, pa, a_step, pb, b_step, static_cast<std::uint8_t*>(y), count);
+    });
+  });
+}
+
 }  // namespace
 
 extern const Qint8Rows kQint8Rows;
-const Qint8Rows kQint8Rows = {dequantize, quantize, map};
+const Qint8Rows kQint8Rows = {dequantize, quantize, map, combine};
 
 }  // namespace softneuro::SN_ISA_NAMESPACE

@@ -10,9 +10,11 @@ namespace softneuro {
 namespace {
 
 // What every routine of a descriptor refuses alike, so that none has to ask. Adapt layers are there
-// to mix formats.
+// to mix formats; transposes may change the layout, since what they do to the order of memory is
+// often nothing then.
 Applicability formats_fit(const Routine& routine, const Problem& problem) {
   const RoutineDescriptor& descriptor = routine.descriptor();
+  const bool mixes_layouts = problem.type->name == "transpose";
   bool laid_out = false;
   bool typed = false;
   const auto check = [&](const TensorSpec& spec, const char* what, std::size_t i) -> std::string {
@@ -20,7 +22,7 @@ Applicability formats_fit(const Routine& routine, const Problem& problem) {
     if (spec.layout != Layout::plain && spec.layout != descriptor.layout)
       return fmt::format("{} {} is {}, the routine's layout is {}", what, i, to_string(spec.layout),
                          to_string(descriptor.layout));
-    if (spec.layout == Layout::plain && descriptor.layout != Layout::plain &&
+    if (spec.layout == Layout::plain && descriptor.layout != Layout::plain && !mixes_layouts &&
         spec.shape.rank() >= 3 && is_real(spec.type))
       return fmt::format("{} {} is plain, the routine's layout is {}", what, i,
                          to_string(descriptor.layout));

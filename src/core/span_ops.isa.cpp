@@ -129,7 +129,7 @@ SN_INLINE FloatV combine(FloatV a, FloatV b) {
 
 // One row; an operand that is constant along it is loaded once.
 template <BinaryOp op, bool a_constant, bool b_constant>
-void binary_row(const float* a, const float* b, float* y, std::int64_t count) noexcept {
+SN_INLINE void binary_row(const float* a, const float* b, float* y, std::int64_t count) {
   FloatV va = a_constant ? splat(*a) : FloatV{};
   FloatV vb = b_constant ? splat(*b) : FloatV{};
   std::int64_t i = 0;
@@ -144,19 +144,20 @@ void binary_row(const float* a, const float* b, float* y, std::int64_t count) no
   store_first(y + i, combine<op>(va, vb), count - i);
 }
 
-using Row = void (*)(const float*, const float*, float*, std::int64_t) noexcept;
-
-void by_rows(const BinarySpan& s, Row row) noexcept {
+// Rows may be as short as a block of channels.
+template <BinaryOp op, bool a_constant, bool b_constant>
+void binary_rows(const BinarySpan& s) noexcept {
   for (std::int64_t r = 0; r < s.rows; ++r)
-    row(s.a + r * s.a_row_stride, s.b + r * s.b_row_stride, s.y + r * s.columns, s.columns);
+    binary_row<op, a_constant, b_constant>(s.a + r * s.a_row_stride, s.b + r * s.b_row_stride,
+                                           s.y + r * s.columns, s.columns);
 }
 
 template <BinaryOp op>
 void binary_loop(const BinarySpan& s) noexcept {
   if (s.a_is_row_constant)
-    by_rows(s, s.b_is_row_constant ? binary_row<op, true, true> : binary_row<op, true, false>);
+    s.b_is_row_constant ? binary_rows<op, true, true>(s) : binary_rows<op, true, false>(s);
   else
-    by_rows(s, s.b_is_row_constant ? binary_row<op, false, true> : binary_row<op, false, false>);
+    s.b_is_row_constant ? binary_rows<op, false, true>(s) : binary_rows<op, false, false>(s);
 }
 
 void binary_by_one(BinaryOp op, const BinarySpan& s) noexcept {

@@ -188,11 +188,27 @@ void copy_bytes(const void* source, void* target, std::int64_t bytes, ThreadPool
   });
 }
 
+namespace {
+
+template <class T>
+void fill_run(const void* value, std::byte* target, std::int64_t count) noexcept {
+  T element;
+  std::memcpy(&element, value, sizeof element);
+  std::fill_n(reinterpret_cast<T*>(target), count, element);
+}
+
+}  // namespace
+
 void fill_elements(const void* value, void* target, std::int64_t count, std::size_t element_bytes,
                    ThreadPool& pool) noexcept {
-  StridedCopy copy;
-  copy.add_axis(count, 0, 1);
-  copy.run(value, target, element_bytes, pool);
+  const auto bytes = static_cast<std::int64_t>(element_bytes);
+  parallel_ranges(pool, count, kGrainBytes / bytes, [&](std::int64_t first, std::int64_t last) {
+    std::byte* to = static_cast<std::byte*>(target) + first * bytes;
+    if (bytes == 1) return fill_run<std::uint8_t>(value, to, last - first);
+    if (bytes == 2) return fill_run<std::uint16_t>(value, to, last - first);
+    if (bytes == 4) return fill_run<std::uint32_t>(value, to, last - first);
+    fill_run<std::uint64_t>(value, to, last - first);
+  });
 }
 
 }  // namespace softneuro

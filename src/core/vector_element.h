@@ -31,17 +31,26 @@ SN_INLINE FloatV load_element(const BFloat16* p) {
   __builtin_memcpy(&bits, p, sizeof bits);
   return (FloatV)(__builtin_convertvector(bits, UnsignedV) << 16);
 }
+// (The compilers' own conversion of a narrow vector goes step by step.)
 template <class T>
-SN_INLINE FloatV load_byte_elements(const T* p) {
+SN_INLINE IntV load_bytes(const T* p) {
+#if defined(__AVX512F__)
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return (IntV)(static_cast<T>(-1) < 0 ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes));
+#elif defined(__AVX2__)
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return (IntV)(static_cast<T>(-1) < 0 ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes));
+#else
   NarrowV<T> bytes;
   __builtin_memcpy(&bytes, p, sizeof bytes);
-  return __builtin_convertvector(__builtin_convertvector(bytes, IntV), FloatV);
+  return __builtin_convertvector(bytes, IntV);
+#endif
 }
 SN_INLINE FloatV load_element(const std::uint8_t* p) {
-  return load_byte_elements(p);
+  return __builtin_convertvector(load_bytes(p), FloatV);
 }
 SN_INLINE FloatV load_element(const std::int8_t* p) {
-  return load_byte_elements(p);
+  return __builtin_convertvector(load_bytes(p), FloatV);
 }
 
 // Rounded to nearest even; whole numbers saturate, and NaN becomes 0.

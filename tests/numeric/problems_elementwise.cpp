@@ -54,6 +54,10 @@ void add_clip(ProblemSet& set) {
       .input({}, explicit_values({1}))
       .expect({1, 1, 1, 1, 1});
   set.add("clip")
+      .input({2, 5, 3, 4})
+      .constant({}, explicit_values({-0.5}))
+      .constant({}, explicit_values({0.7}));
+  set.add("clip")
       .of(DataType::int64)
       .input({3}, explicit_values({-0x1p62, 5, 0x1p62}))
       .input({}, explicit_values({-0x1p61}))

@@ -88,6 +88,8 @@ void add_rearrangements(ProblemSet& set) {
   }
   set.add("channel_shuffle").input({1, 116, 28, 28}).param("groups", 2);
   set.add("reshape").input({2, 40, 1, 1}).value({2, 40});
+  set.add("squeeze").input({2, 40, 1, 1}).value({2, 3});
+  set.add("unsqueeze").input({2, 40}).value({2, 3});
   set.add("identity").input({2, 5, 6, 7});
   set.add("flatten").input({2, 40, 1, 1}).param("axis", 1);
 }

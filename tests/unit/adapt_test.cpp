@@ -266,6 +266,13 @@ TEST_CASE("tables and scales give the same bytes with every instruction set") {
       qint8_rows(isa).map(table, bytes.data(), mapped.data(), count);
       qint8_rows(isa).quantize(numbers.data(), quantized.data(), count, scale_of(q));
       qint8_rows(isa).dequantize(bytes.data(), real.data(), count, scale_of(q));
+      const Quantization p{true, -1, {0.05f}, {-7}};
+      std::vector<std::uint8_t> sums(bytes.size(), 1), products(bytes.size(), 1);
+      const Quantization wide{false, -1, {0.08f}, {118}};
+      qint8_rows(isa).combine(Qint8Form::sum(q, p, wide, -1), bytes.data(), 1, bytes.data(), 1,
+                              sums.data(), count);
+      qint8_rows(isa).combine(Qint8Form::product(q, p, wide), bytes.data() + 9, 0, bytes.data(), 1,
+                              products.data(), count);
       for (std::size_t i = 0; i < bytes.size(); ++i) {
         const bool written = i < static_cast<std::size_t>(count);
         INFO(static_cast<int>(isa) << ": " << i << " of " << count);
@@ -275,6 +282,18 @@ TEST_CASE("tables and scales give the same bytes with every instruction set") {
         const double expected =
             std::isnan(numbers[i]) ? 120 : std::fmin(std::fmax(rounded, 0), 255);
         REQUIRE(static_cast<double>(quantized[i]) == (written ? expected : 1));
+        const auto meant = [](const Quantization& m, std::uint8_t byte) {
+          const int number = m.is_signed ? static_cast<std::int8_t>(byte) : byte;
+          return static_cast<double>(m.scales[0]) * (number - m.zero_points[0]);
+        };
+        const auto steps_off = [&](double value, std::uint8_t byte) {
+          const double steps = std::fmin(std::fmax(value / 0.08 + 118, 0), 255);
+          return std::fabs(steps - byte);
+        };
+        if (!written) REQUIRE((sums[i] == 1 && products[i] == 1));
+        if (!written) continue;
+        REQUIRE(steps_off(meant(q, bytes[i]) - meant(p, bytes[i]), sums[i]) < 0.501);
+        REQUIRE(steps_off(meant(q, bytes[9]) * meant(p, bytes[i]), products[i]) < 0.501);
       }
     }
   }

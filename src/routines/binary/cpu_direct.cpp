@@ -1,6 +1,7 @@
 // binary cpu/direct: vector functions over rows and constants (core/broadcast_walk.h), post-ops
 // included, in any layout. float16, bfloat16 and qint8 are computed in float32.
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "core/float_span.h"
@@ -161,6 +162,71 @@ class DirectBinaryKernel final : public Kernel {
   ChannelPadding padding_;
 };
 
+// Sums and products of two qint8 tensors in one pass over the bytes.
+class Qint8BinaryKernel final : public Kernel {
+ public:
+  Qint8BinaryKernel(const Problem& problem, const Qint8Form& form, const BroadcastWalk& walk)
+      : form_(form),
+        walk_(walk),
+        elements_(stored_elements(problem.outputs[0].shape, problem.outputs[0].layout)),
+        in_place_(in_place_of(problem)) {
+    const Quantization& q = *problem.outputs[0].quantization;
+    table_ = make_qint8_table(q, q, [&](float x) { return apply_unary_post_ops(problem, x); });
+    maps_ = !is_identity(table_);
+  }
+  int in_place_input() const noexcept override { return in_place_; }
+
+  Status run(Context& context) const noexcept override {
+    constexpr std::int64_t kBytes = 4 * kPiece;
+    const std::int64_t pieces = (elements_ + kBytes - 1) / kBytes;
+    parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
+      const std::int64_t offset = piece * kBytes;
+      run_piece(context, offset, std::min(kBytes, elements_ - offset));
+    });
+    return {};
+  }
+
+ private:
+  void run_piece(Context& context, std::int64_t offset, std::int64_t count) const noexcept {
+    const auto* a = context.input(0).as<std::byte>();
+    const auto* b = context.input(1).as<std::byte>();
+    auto* y = context.output(0).as_mutable<std::uint8_t>();
+    const std::int64_t a_step = walk_.is_row_constant(0) ? 0 : 1;
+    const std::int64_t b_step = walk_.is_row_constant(1) ? 0 : 1;
+    walk_.for_blocks(offset, count,
+                     [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
+                       const std::byte* row_a = a + walk_.at(0, first);
+                       const std::byte* row_b = b + walk_.at(1, first);
+                       for (std::int64_t r = 0; r < rows; ++r)
+                         qint8_rows().combine(form_, row_a + r * walk_.row_stride(0), a_step,
+                                              row_b + r * walk_.row_stride(1), b_step,
+                                              y + first + r * columns, columns);
+                     });
+    if (maps_) qint8_rows().map(table_, y + offset, y + offset, count);
+  }
+
+  Qint8Form form_;
+  BroadcastWalk walk_;
+  std::int64_t elements_;
+  int in_place_;
+  Qint8Table table_;
+  bool maps_;
+};
+
+// Nothing if there is no such form, or a post-op needs more than the bytes of its result.
+std::optional<Qint8Form> form_of(const Problem& problem, BinaryOp op) {
+  const TensorSpec &a = problem.inputs[0], &b = problem.inputs[1], &y = problem.outputs[0];
+  for (const TensorSpec* spec : {&a, &b, &y})
+    if (spec->type != DataType::qint8) return std::nullopt;
+  if (!supports_qint8_bounds(problem)) return std::nullopt;
+  if (op == BinaryOp::add || op == BinaryOp::sub)
+    return Qint8Form::sum(*a.quantization, *b.quantization, *y.quantization,
+                          op == BinaryOp::add ? 1.0f : -1.0f);
+  if (op == BinaryOp::mul)
+    return Qint8Form::product(*a.quantization, *b.quantization, *y.quantization);
+  return std::nullopt;
+}
+
 class DirectBinary final : public Routine {
  public:
   explicit DirectBinary(const std::string& descriptor) : Routine("binary", descriptor) {}
@@ -201,6 +267,8 @@ class DirectBinary final : public Routine {
       return invalid_model("there is no binary op '{}'", problem.params.text("op"));
     Tensor padded[2];
     SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, make_walk(problem, padded));
+    if (const auto form = form_of(problem, op))
+      return std::unique_ptr<Kernel>(std::make_unique<Qint8BinaryKernel>(problem, *form, walk));
     PostOpProgram program;
     if (problem.outputs[0].type != DataType::qint8) {
       SN_ASSIGN_OR_RETURN(program, PostOpProgram::create(problem));

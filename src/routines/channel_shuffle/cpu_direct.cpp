@@ -57,7 +57,7 @@ Result<std::unique_ptr<Kernel>> make_channel_shuffle(const Problem& problem) {
 }  // namespace
 
 Status register_routine_channel_shuffle_cpu_direct(Registry& registry) {
-  return register_moves(registry, "channel_shuffle", make_channel_shuffle, true);
+  return register_moves(registry, "channel_shuffle", make_channel_shuffle, {.nhwc = true});
 }
 
 }  // namespace softneuro

@@ -19,6 +19,7 @@ class DirectPoolKernel final : public Kernel {
   DirectPoolKernel(const Problem& problem, PoolKind kind, const Window& window,
                    PostOpProgram post_ops)
       : window_(window),
+        shares_(window, problem.params.integer("count_include_pad") != 0),
         function_(kind == PoolKind::max ? pool_functions().max : pool_functions().mean),
         post_ops_(std::move(post_ops)) {
     const TensorSpec& x = problem.inputs[0];
@@ -28,7 +29,6 @@ class DirectPoolKernel final : public Kernel {
     if (x.layout == Layout::channels_last) task_.inner = x.shape[1];
     if (block > 1) task_.inner = block;
     planes_ = x.shape[0] * (x.layout == Layout::channels_last ? 1 : blocks);
-    task_.count_padding = problem.params.integer("count_include_pad") != 0;
     task_.type = x.type;
     element_bytes_ = static_cast<std::int64_t>(size_of(x.type));
     padding_ = ChannelPadding(y.shape, y.layout);
@@ -62,7 +62,7 @@ class DirectPoolKernel final : public Kernel {
       maps_ = !is_identity(table_);
       return;
     }
-    // Without post-ops the mean is given in the output's own numbers; else in the input's finest.
+    // Given in the output's own numbers, from where post-ops can only bound it.
     task_.zero_point = static_cast<float>(from.zero_points[0]);
     task_.scale = from.scales[0] / to.scales[0];
     task_.shift = static_cast<float>(to.zero_points[0]);
@@ -80,6 +80,7 @@ class DirectPoolKernel final : public Kernel {
     const std::int64_t offset = (plane * rows + first) * row, count = (last - first) * row;
     PoolRows task = task_;
     task.window = &window_;
+    task.shares = &shares_;
     task.input = context.input(0).as<std::byte>() +
                  plane * window_.input_elements() * task_.inner * element_bytes_;
     std::byte* const output = context.output(0).as_mutable<std::byte>();
@@ -100,6 +101,7 @@ class DirectPoolKernel final : public Kernel {
   }
 
   Window window_;
+  PoolShares shares_;
   void (*function_)(const PoolRows&) noexcept;
   PostOpProgram post_ops_;
   PoolRows task_;
@@ -117,17 +119,9 @@ class DirectPool final : public Routine {
   int version() const override { return 2; }
 
   Applicability applicable(const Problem& problem) const override {
-    const DataType type = problem.inputs[0].type;
-    if (type == DataType::qint8) {
-      if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
-    } else if (!is_span_float(type)) {
-      return Applicability::no("input 0 is not float32, float16, bfloat16 or qint8");
-    }
-    if (problem.outputs[0].type != type)
-      return Applicability::no("input and output differ in type");
     if (problem.outputs.size() > 1 && problem.outputs[1].present())
       return Applicability::no("gives no indices");
-    return Applicability::yes();
+    return check_pool(problem, kind_);
   }
 
   bool supports_post_ops(const Problem& problem) const override {
@@ -139,12 +133,7 @@ class DirectPool final : public Routine {
     const Shape& x = problem.inputs[0].shape;
     SN_ASSIGN_OR_RETURN(const Window window,
                         make_window(problem.params, x, problem.params.integers("kernel")));
-    PostOpProgram post_ops;
-    if (problem.outputs[0].type != DataType::qint8) {
-      SN_ASSIGN_OR_RETURN(post_ops, PostOpProgram::create(problem));
-    }
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectPoolKernel>(problem, kind_, window, std::move(post_ops)));
+    return make_pool(problem, kind_, window);
   }
 
  private:
@@ -152,6 +141,29 @@ class DirectPool final : public Routine {
 };
 
 }  // namespace
+
+Applicability check_pool(const Problem& problem, PoolKind kind) {
+  const DataType type = problem.inputs[0].type;
+  if (type == DataType::qint8) {
+    if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
+    if (kind == PoolKind::mean)
+      if (Applicability bounds = supports_qint8_bounds(problem); !bounds) return bounds;
+  } else if (!is_span_float(type)) {
+    return Applicability::no("input 0 is not float32, float16, bfloat16 or qint8");
+  }
+  if (problem.outputs[0].type != type) return Applicability::no("input and output differ in type");
+  return Applicability::yes();
+}
+
+Result<std::unique_ptr<Kernel>> make_pool(const Problem& problem, PoolKind kind,
+                                          const Window& window) {
+  PostOpProgram post_ops;
+  if (problem.outputs[0].type != DataType::qint8) {
+    SN_ASSIGN_OR_RETURN(post_ops, PostOpProgram::create(problem));
+  }
+  return std::unique_ptr<Kernel>(
+      std::make_unique<DirectPoolKernel>(problem, kind, window, std::move(post_ops)));
+}
 
 Status register_direct_pool(Registry& registry, const char* layer_type, PoolKind kind) {
   for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",

@@ -10,6 +10,13 @@ namespace softneuro {
 
 enum class PoolKind : std::uint8_t { max, mean };
 
+// Whether the kernel exists for the problem's data types and post-ops.
+Applicability check_pool(const Problem& problem, PoolKind kind);
+// The kernel that pools input 0 by `window` into output 0, post-ops included (of float32 and
+// qint8). Output 0 may be plain where input 0 is nhwc and one position is left.
+Result<std::unique_ptr<Kernel>> make_pool(const Problem& problem, PoolKind kind,
+                                          const Window& window);
+
 // Registers cpu/direct of a pool in all schemas in which it exists.
 Status register_direct_pool(Registry& registry, const char* layer_type, PoolKind kind);
 

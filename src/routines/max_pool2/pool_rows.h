@@ -1,11 +1,23 @@
 // The inner loops of pooling, one variant per instruction set: any real data type, any layout.
 #pragma once
 
+#include <array>
+#include <vector>
+
 #include "core/cpu.h"
 #include "core/window.h"
 #include "softneuro/types.h"
 
 namespace softneuro {
+
+// How many elements of the input an output is the mean of, and by how many their sum is divided:
+// products over the three axes of what stands here for each output index. Padding, where it counts,
+// is in the latter alone. Vectors are longer than needed, so that whole ones can be read.
+struct PoolShares {
+  std::array<std::vector<float>, kMaxSpatialAxes> addends, counts;
+
+  PoolShares(const Window& window, bool count_padding);
+};
 
 // Output rows [first, last) of one plane, counted over the two outer spatial axes together. At
 // each position `inner` elements lie side by side: 1 in the plain layout, all channels or a block
@@ -19,7 +31,7 @@ struct PoolRows {
   DataType type = DataType::float32;  // or float16, bfloat16, int8 and uint8 (for qint8)
   // The mean alone: y = (Σ x − zero_point · addends) · scale / count + shift, where `count` may
   // include the padding.
-  bool count_padding = false;
+  const PoolShares* shares = nullptr;
   float zero_point = 0, scale = 1, shift = 0;
 };
 

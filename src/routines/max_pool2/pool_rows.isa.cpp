@@ -37,20 +37,26 @@ Range kernel_range(const WindowAxis& axis, std::int64_t o) noexcept {
   return {first, std::max(first, last)};
 }
 
-// The same in the input with its padding: a window in ceil_mode may reach beyond that.
-Range padded_range(const WindowAxis& axis, std::int64_t o) noexcept {
-  const std::int64_t room = axis.input + axis.pad_end - 1 - (o * axis.stride - axis.pad_begin);
-  return {0, room < 0 ? 0 : std::min(steps(axis, room) + 1, axis.kernel)};
-}
-
-std::int64_t counted(const WindowAxis& axis, std::int64_t o, bool count_padding) noexcept {
-  return (count_padding ? padded_range(axis, o) : kernel_range(axis, o)).count();
-}
-
 // Input index of kernel position `k` at output `o`.
 std::int64_t place(const WindowAxis& axis, std::int64_t o, std::int64_t k) noexcept {
   return o * axis.stride + k * axis.dilation - axis.pad_begin;
 }
+
+// An output row and where it is on the two outer axes; divisions are slow.
+struct RowPlace {
+  std::int64_t number, z, y;
+
+  explicit RowPlace(const PoolRows& task) noexcept
+      : number(task.first),
+        z(task.first / task.window->axes[1].output),
+        y(task.first % task.window->axes[1].output) {}
+  void next(const PoolRows& task) noexcept {
+    ++number;
+    if (++y < task.window->axes[1].output) return;
+    y = 0;
+    ++z;
+  }
+};
 
 struct Max {
   SN_INLINE static FloatV start() { return splat(-__builtin_inff()); }
@@ -64,17 +70,17 @@ struct Sum {
   SN_INLINE static FloatV combine(FloatV sum, FloatV x) { return sum + x; }
 };
 
-// How many elements one output is the mean of, and which of those lie in the input.
+// How many elements one output is the mean of, and which of those lie in the input: products over
+// the axes.
 struct Share {
-  std::int64_t addends = 0, count = 0;
+  float addends = 1, count = 1;
 };
-
-Share share_of(const PoolRows& task, std::int64_t oz, std::int64_t oy, std::int64_t ox) noexcept {
-  const auto& [az, ay, ax] = task.window->axes;
-  const auto product = [&](bool padding) {
-    return counted(az, oz, padding) * counted(ay, oy, padding) * counted(ax, ox, padding);
-  };
-  return {product(false), product(task.count_padding)};
+SN_INLINE Share operator*(Share a, Share b) {
+  return {a.addends * b.addends, a.count * b.count};
+}
+SN_INLINE Share share_of(const PoolRows& task, std::size_t axis, std::int64_t o) {
+  const auto at = static_cast<std::size_t>(o);
+  return {task.shares->addends[axis][at], task.shares->counts[axis][at]};
 }
 
 // The mean as sum · factor + shift. Exact division where there is no scale.
@@ -83,72 +89,168 @@ SN_INLINE FloatV mean_of(FloatV sum, const PoolRows& task, FloatV addends, Float
   return select(count == 0.0f, splat(task.shift), mean);
 }
 
+// Shares are asked for by the mean alone.
+template <class Op>
+SN_INLINE Share share_of_row(const PoolRows& task, std::int64_t oz, std::int64_t oy) {
+  if constexpr (std::is_same_v<Op, Sum>) return share_of(task, 0, oz) * share_of(task, 1, oy);
+  return {};
+}
+template <class Op>
+SN_INLINE Share share_in_row(const PoolRows& task, Share row, std::int64_t ox) {
+  if constexpr (std::is_same_v<Op, Sum>) return row * share_of(task, 2, ox);
+  return {};
+}
+
 // --- channels side by side
 // ------------------------------------------------------------------------
 
-// `vectors` vectors of the channels at `input` (of the whole plane) for one output.
-template <class Op, class T, int vectors>
-SN_INLINE void combine_channels(const PoolRows& task, const T* input, std::int64_t oz,
-                                std::int64_t oy, std::int64_t ox, const Range (&ranges)[3],
-                                std::int64_t lanes, FloatV (&result)[vectors]) {
+// The elements of a window that lie in the input, as offsets from where the first of them is for
+// one output: all outputs of a row whose windows lie within the width have the same.
+constexpr std::int64_t kMaxTaps = 64;
+struct Taps {
+  std::int64_t count = 0;  // 0: too many to list
+  std::int64_t offsets[kMaxTaps];
+};
+
+Taps list_taps(const PoolRows& task, const Range& z, const Range& y) noexcept {
   const auto& [az, ay, ax] = task.window->axes;
-  for (int v = 0; v < vectors; ++v) result[v] = Op::start();
-  for (std::int64_t kz = ranges[0].first; kz < ranges[0].last; ++kz)
-    for (std::int64_t ky = ranges[1].first; ky < ranges[1].last; ++ky) {
-      const T* row =
-          input + (place(az, oz, kz) * ay.input + place(ay, oy, ky)) * ax.input * task.inner;
-      for (std::int64_t kx = ranges[2].first; kx < ranges[2].last; ++kx) {
-        const T* p = row + place(ax, ox, kx) * task.inner;
-        if constexpr (vectors == 1) {
-          const FloatV x = lanes < kLanes ? load_elements(p, lanes) : load_element(p);
-          result[0] = Op::combine(result[0], x);
-        } else {
-          for (int v = 0; v < vectors; ++v)
-            result[v] = Op::combine(result[v], load_element(p + v * kLanes));
-        }
-      }
-    }
+  Taps taps;
+  if (z.count() * y.count() * ax.kernel > kMaxTaps) return taps;
+  for (std::int64_t kz = 0; kz < z.count(); ++kz)
+    for (std::int64_t ky = 0; ky < y.count(); ++ky)
+      for (std::int64_t kx = 0; kx < ax.kernel; ++kx)
+        taps.offsets[taps.count++] =
+            ((kz * az.dilation * ay.input + ky * ay.dilation) * ax.input + kx * ax.dilation) *
+            task.inner;
+  return taps;
 }
 
+// `vectors` vectors that are `step` elements apart, of one position or of neighbouring ones.
 template <class Op, class T, int vectors>
-SN_INLINE void pool_channels(const PoolRows& task, std::int64_t channel, std::int64_t oz,
-                             std::int64_t oy, std::int64_t ox, const Range (&ranges)[3],
-                             const Share& share, T* to, std::int64_t lanes = kLanes) {
-  FloatV result[vectors];
-  combine_channels<Op, T, vectors>(task, static_cast<const T*>(task.input) + channel, oz, oy, ox,
-                                   ranges, lanes, result);
-  for (int v = 0; v < vectors; ++v) {
-    if constexpr (std::is_same_v<Op, Sum>)
-      result[v] = mean_of(result[v], task, splat(static_cast<float>(share.addends)),
-                          splat(static_cast<float>(share.count)));
-    if (lanes < kLanes)
-      store_elements(to + channel, result[v], lanes);
-    else
-      store_element(to + channel + v * kLanes, result[v]);
+SN_INLINE void combine_taps(const T* input, const Taps& taps, std::int64_t step,
+                            FloatV (&result)[vectors]) {
+  for (int v = 0; v < vectors; ++v) result[v] = Op::start();
+  for (std::int64_t t = 0; t < taps.count; ++t)
+    for (int v = 0; v < vectors; ++v)
+      result[v] = Op::combine(result[v], load_element(input + taps.offsets[t] + v * step));
+}
+
+// The same for one vector of `lanes` elements, whatever the window. The sum of a row first: the
+// error of large windows grows with their sides, not their area.
+template <class Op, class T>
+FloatV combine_window(const PoolRows& task, const T* input, std::int64_t oz, std::int64_t oy,
+                      std::int64_t ox, std::int64_t lanes) noexcept {
+  const auto& [az, ay, ax] = task.window->axes;
+  const Range z = kernel_range(az, oz), y = kernel_range(ay, oy), x = kernel_range(ax, ox);
+  FloatV result = Op::start();
+  for (std::int64_t kz = z.first; kz < z.last; ++kz)
+    for (std::int64_t ky = y.first; ky < y.last; ++ky) {
+      const T* row =
+          input + (place(az, oz, kz) * ay.input + place(ay, oy, ky)) * ax.input * task.inner;
+      FloatV part = Op::start();
+      for (std::int64_t kx = x.first; kx < x.last; ++kx) {
+        const T* p = row + place(ax, ox, kx) * task.inner;
+        part = Op::combine(part, lanes < kLanes ? load_elements(p, lanes) : load_element(p));
+      }
+      result = Op::combine(result, part);
+    }
+  return result;
+}
+
+template <class Op>
+SN_INLINE FloatV finished(FloatV result, const PoolRows& task, const Share& share) {
+  if constexpr (std::is_same_v<Op, Sum>)
+    return mean_of(result, task, splat(share.addends), splat(share.count));
+  else
+    return result;
+}
+
+// All channels of one output, the general way.
+template <class Op, class T>
+void pool_position(const PoolRows& task, std::int64_t row, std::int64_t ox,
+                   const Share& share) noexcept {
+  const auto& [az, ay, ax] = task.window->axes;
+  const std::int64_t oz = row / ay.output, oy = row % ay.output;
+  T* to = static_cast<T*>(task.output) + (row * ax.output + ox) * task.inner;
+  for (std::int64_t c = 0; c < task.inner; c += kLanes) {
+    const std::int64_t lanes = std::min<std::int64_t>(kLanes, task.inner - c);
+    const FloatV result = finished<Op>(
+        combine_window<Op>(task, static_cast<const T*>(task.input) + c, oz, oy, ox, lanes), task,
+        share);
+    lanes < kLanes ? store_elements(to + c, result, lanes) : store_element(to + c, result);
   }
+}
+
+// `vectors` vectors from `input` on, `from_step` apart, to `to`, `to_step` apart.
+template <class Op, class T, int vectors>
+SN_INLINE void pool_vectors(const PoolRows& task, const T* input, const Taps& taps,
+                            std::int64_t from_step, T* to, std::int64_t to_step,
+                            const Share& share) {
+  FloatV result[vectors];
+  combine_taps<Op, T, vectors>(input, taps, from_step, result);
+  for (int v = 0; v < vectors; ++v)
+    store_element(to + v * to_step, finished<Op>(result[v], task, share));
+}
+
+// The outputs [first, last) of a row, whose windows lie within the input's width; inner >= kLanes.
+// `input`: the window's first element at output 0.
+template <class Op, class T>
+void pool_within(const PoolRows& task, const T* input, const Taps& taps, T* to, std::int64_t first,
+                 std::int64_t last, const Share& share) noexcept {
+  const std::int64_t from_step = task.window->axes[2].stride * task.inner;
+  std::int64_t ox = first;
+  if (task.inner == kLanes)  // a block of channels: several positions at a time
+    for (; ox + 4 <= last; ox += 4)
+      pool_vectors<Op, T, 4>(task, input + ox * from_step, taps, from_step, to + ox * kLanes,
+                             kLanes, share);
+  for (; ox < last; ++ox) {
+    const T* from = input + ox * from_step;
+    T* target = to + ox * task.inner;
+    std::int64_t c = 0;
+    for (; c + 4 * kLanes <= task.inner; c += 4 * kLanes)
+      pool_vectors<Op, T, 4>(task, from + c, taps, kLanes, target + c, kLanes, share);
+    for (; c + kLanes <= task.inner; c += kLanes)
+      pool_vectors<Op, T, 1>(task, from + c, taps, kLanes, target + c, kLanes, share);
+    if (c < task.inner) {  // the last whole vector, some of it once more
+      c = task.inner - kLanes;
+      pool_vectors<Op, T, 1>(task, from + c, taps, kLanes, target + c, kLanes, share);
+    }
+  }
+}
+
+// Outputs whose windows lie within the input along an axis.
+Range whole_outputs(const WindowAxis& axis) noexcept {
+  const std::int64_t first =
+      std::min((axis.pad_begin + axis.stride - 1) / axis.stride, axis.output);
+  const std::int64_t room = axis.input + axis.pad_begin - axis.extent();
+  const std::int64_t last = room < 0 ? 0 : std::min(room / axis.stride + 1, axis.output);
+  return {first, std::max(first, last)};
 }
 
 template <class Op, class T>
 void pool_positions(const PoolRows& task) noexcept {
   const auto& [az, ay, ax] = task.window->axes;
+  const Range whole = whole_outputs(ax);
   for (std::int64_t row = task.first; row < task.last; ++row) {
     const std::int64_t oz = row / ay.output, oy = row % ay.output;
-    Range ranges[3] = {kernel_range(az, oz), kernel_range(ay, oy), {}};
-    for (std::int64_t ox = 0; ox < ax.output; ++ox) {
-      ranges[2] = kernel_range(ax, ox);
-      const Share share = std::is_same_v<Op, Sum> ? share_of(task, oz, oy, ox) : Share{};
-      T* to = static_cast<T*>(task.output) + (row * ax.output + ox) * task.inner;
-      std::int64_t c = 0;
-      for (; c + 4 * kLanes <= task.inner; c += 4 * kLanes)
-        pool_channels<Op, T, 4>(task, c, oz, oy, ox, ranges, share, to);
-      for (; c + kLanes <= task.inner; c += kLanes)
-        pool_channels<Op, T, 1>(task, c, oz, oy, ox, ranges, share, to);
-      if (c == task.inner) continue;
-      if (task.inner >= kLanes)  // the last whole vector, some of it once more
-        pool_channels<Op, T, 1>(task, task.inner - kLanes, oz, oy, ox, ranges, share, to);
-      else
-        pool_channels<Op, T, 1>(task, c, oz, oy, ox, ranges, share, to, task.inner - c);
+    const Range z = kernel_range(az, oz), y = kernel_range(ay, oy);
+    const Share outer = share_of_row<Op>(task, oz, oy);
+    const Taps taps = list_taps(task, z, y);
+    const bool listed = taps.count > 0 && task.inner >= kLanes && whole.count() > 0;
+    const Range within = listed ? whole : Range{0, 0};
+    const auto one_by_one = [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t ox = first; ox < last; ++ox)
+        pool_position<Op, T>(task, row, ox, share_in_row<Op>(task, outer, ox));
+    };
+    one_by_one(0, within.first);
+    if (within.count() > 0) {
+      const std::int64_t at =
+          (place(az, oz, z.first) * ay.input + place(ay, oy, y.first)) * ax.input - ax.pad_begin;
+      pool_within<Op, T>(task, static_cast<const T*>(task.input) + at * task.inner, taps,
+                         static_cast<T*>(task.output) + row * ax.output * task.inner, within.first,
+                         within.last, outer * share_of(task, 2, within.first));
     }
+    one_by_one(within.last, ax.output);
   }
 }
 
@@ -185,7 +287,13 @@ void max_bytes(const PoolRows& task) noexcept {
 // --- positions side by side
 // -----------------------------------------------------------------------
 
-constexpr std::int64_t kBuffer = 2048;  // elements of a combined row, with its padding
+constexpr std::int64_t kBuffer = 2048;  // elements of combined rows, with their padding
+constexpr std::int64_t kRows = 8;       // rows at a time, at most
+
+// The stride of a single output does not matter.
+std::int64_t stride_of(const WindowAxis& axis) noexcept {
+  return axis.output == 1 ? 1 : axis.stride;
+}
 
 // The window's rows for the columns [first, first + count) of the input, into `buffer`.
 template <class Op, class T>
@@ -231,44 +339,23 @@ SN_INLINE FloatV load_strided(const float* p, std::int64_t stride) {
   return v;
 }
 
-// The stride of a single output does not matter.
-std::int64_t stride_of(const WindowAxis& axis) noexcept {
-  return axis.output == 1 ? 1 : axis.stride;
-}
-
 // Outputs [first, last) of one row from a buffer whose element 0 belongs to the first one.
 template <class Op, class T>
-void combine_columns(const PoolRows& task, const float* buffer, std::int64_t row,
+void combine_columns(const PoolRows& task, const float* buffer, const RowPlace& row,
                      std::int64_t first, std::int64_t last) noexcept {
-  const auto& [az, ay, ax] = task.window->axes;
-  const std::int64_t oz = row / ay.output, oy = row % ay.output;
-  T* to = static_cast<T*>(task.output) + row * ax.output;
-  const auto outer = [&](bool padding) {
-    return static_cast<float>(counted(az, oz, padding) * counted(ay, oy, padding));
-  };
-  const float addends = outer(false), count = outer(task.count_padding);
+  const WindowAxis& ax = task.window->axes[2];
   const std::int64_t stride = stride_of(ax);
-  // Outputs whose windows lie within the input: the others' shares are counted one by one.
-  const std::int64_t whole_first = (ax.pad_begin + ax.stride - 1) / ax.stride;
-  const std::int64_t whole_last = ax.input + ax.pad_begin < ax.extent()
-                                      ? 0
-                                      : (ax.input + ax.pad_begin - ax.extent()) / ax.stride + 1;
+  T* to = static_cast<T*>(task.output) + row.number * ax.output;
+  const Share outer = share_of_row<Op>(task, row.z, row.y);
   for (std::int64_t o = first; o < last; o += kLanes) {
     const float* p = buffer + (o - first) * stride;
     FloatV result = Op::start();
     for (std::int64_t k = 0; k < ax.kernel; ++k)
       result = Op::combine(result, load_strided(p + k * ax.dilation, stride));
+    if constexpr (std::is_same_v<Op, Sum>)
+      result = mean_of(result, task, load(task.shares->addends[2].data() + o) * outer.addends,
+                       load(task.shares->counts[2].data() + o) * outer.count);
     const std::int64_t lanes = std::min<std::int64_t>(kLanes, last - o);
-    if constexpr (std::is_same_v<Op, Sum>) {
-      FloatV own = splat(addends * static_cast<float>(ax.kernel));
-      FloatV all = splat(count * static_cast<float>(ax.kernel));
-      if (o < whole_first || o + lanes > whole_last)
-        for (std::int64_t i = 0; i < lanes; ++i) {
-          own[i] = addends * static_cast<float>(counted(ax, o + i, false));
-          all[i] = count * static_cast<float>(counted(ax, o + i, task.count_padding));
-        }
-      result = mean_of(result, task, own, all);
-    }
     if (lanes < kLanes)
       store_elements(to + o, result, lanes);
     else
@@ -278,49 +365,45 @@ void combine_columns(const PoolRows& task, const float* buffer, std::int64_t row
 
 // One output at a time, for windows that are wider than the buffer.
 template <class Op, class T>
-void pool_one(const PoolRows& task, std::int64_t row, std::int64_t ox) noexcept {
+void pool_one_by_one(const PoolRows& task) noexcept {
   const auto& [az, ay, ax] = task.window->axes;
-  const std::int64_t oz = row / ay.output, oy = row % ay.output;
-  const Range ranges[3] = {kernel_range(az, oz), kernel_range(ay, oy), kernel_range(ax, ox)};
-  FloatV result[1];
-  combine_channels<Op, T, 1>(task, static_cast<const T*>(task.input), oz, oy, ox, ranges, 1,
-                             result);
-  if constexpr (std::is_same_v<Op, Sum>) {
-    const Share share = share_of(task, oz, oy, ox);
-    result[0] = mean_of(result[0], task, splat(static_cast<float>(share.addends)),
-                        splat(static_cast<float>(share.count)));
+  for (std::int64_t row = task.first; row < task.last; ++row) {
+    const Share outer = share_of_row<Op>(task, row / ay.output, row % ay.output);
+    for (std::int64_t ox = 0; ox < ax.output; ++ox)
+      pool_position<Op, T>(task, row, ox, share_in_row<Op>(task, outer, ox));
   }
-  store_elements(static_cast<T*>(task.output) + row * ax.output + ox, result[0], 1);
 }
 
 template <class Op, class T>
 void pool_lines(const PoolRows& task) noexcept {
   const WindowAxis& ax = task.window->axes[2];
   const std::int64_t extent = ax.extent(), stride = stride_of(ax);
-  const std::int64_t room = kBuffer - 2 * kLanes * stride;  // the last vector may reach beyond
-  if (extent > room) {
-    for (std::int64_t row = task.first; row < task.last; ++row)
-      for (std::int64_t ox = 0; ox < ax.output; ++ox) pool_one<Op, T>(task, row, ox);
-    return;
-  }
+  const std::int64_t beyond = 2 * kLanes * stride;  // the last vector may reach so far
+  const std::int64_t room = kBuffer - beyond;
+  if (extent > room) return pool_one_by_one<Op, T>(task);
   const std::int64_t outputs = std::min((room - extent) / stride + 1, ax.output);
+  const std::int64_t used =
+      std::min(((outputs - 1) * stride + extent + beyond + kLanes - 1) / kLanes * kLanes, kBuffer);
+  // Several rows at a time: what was just stored is not loaded at once, across two vectors.
+  const std::int64_t together = std::min(kBuffer / used, kRows);
   alignas(64) float buffer[kBuffer];
-  for (int i = 0; i < kBuffer; i += kLanes) store(buffer + i, Op::start());
-  for (std::int64_t row = task.first; row < task.last; ++row)
-    for (std::int64_t o = 0; o < ax.output; o += outputs) {
-      const std::int64_t last = std::min(o + outputs, ax.output);
-      // The input's columns that these outputs see, and where they begin in the buffer.
-      const std::int64_t begin = o * ax.stride - ax.pad_begin;
-      const std::int64_t end = (last - 1) * ax.stride - ax.pad_begin + extent;
-      const std::int64_t from = std::max<std::int64_t>(begin, 0), to = std::min(end, ax.input);
-      if (outputs < ax.output)
-        for (int i = 0; i < kBuffer; i += kLanes) store(buffer + i, Op::start());
-      const std::int64_t oy_axis = task.window->axes[1].output;
-      if (to > from)
-        combine_rows<Op, T>(task, row / oy_axis, row % oy_axis, from, to - from,
-                            buffer + (from - begin));
-      combine_columns<Op, T>(task, buffer, row, o, last);
+  for (std::int64_t o = 0; o < ax.output; o += outputs) {
+    const std::int64_t last = std::min(o + outputs, ax.output);
+    for (std::int64_t i = 0; i < used * together; i += kLanes) store(buffer + i, Op::start());
+    // The input's columns that these outputs see, and where they begin in the buffer.
+    const std::int64_t begin = o * ax.stride - ax.pad_begin;
+    const std::int64_t end = (last - 1) * ax.stride - ax.pad_begin + extent;
+    const std::int64_t from = std::max<std::int64_t>(begin, 0), to = std::min(end, ax.input);
+    RowPlace combined(task);
+    for (RowPlace row(task); row.number < task.last;) {
+      const std::int64_t rows = std::min(together, task.last - row.number);
+      for (std::int64_t r = 0; r < rows && to > from; ++r, combined.next(task))
+        combine_rows<Op, T>(task, combined.z, combined.y, from, to - from,
+                            buffer + r * used + (from - begin));
+      for (std::int64_t r = 0; r < rows; ++r, row.next(task))
+        combine_columns<Op, T>(task, buffer + r * used, row, o, last);
     }
+  }
 }
 
 // --- by type and layout

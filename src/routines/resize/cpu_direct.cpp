@@ -4,6 +4,7 @@
 // sum to 1.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "core/float_span.h"
@@ -72,6 +73,7 @@ class DirectResizeKernel final : public Kernel {
         type_(problem.inputs[0].type),
         to_type_(type_) {
     if (type_ == DataType::qint8) quantize(problem);
+    if (x_[3] == 1) list_picks();
     copies_ = rows_.per_output == 1 && columns_.per_output == 1;
     const std::int64_t work =
         (rows_.per_output * x_[2] + columns_.per_output * columns_.outputs()) * x_[3];
@@ -126,6 +128,17 @@ class DirectResizeKernel final : public Kernel {
         static_cast<float>(to.zero_points[0]) - static_cast<float>(from.zero_points[0]) * scale_;
   }
 
+  // The columns' taps as the inner loop reads them, one output after the other for each tap.
+  void list_picks() {
+    const auto outputs = static_cast<std::size_t>(columns_.outputs());
+    const auto n = static_cast<std::size_t>(columns_.per_output);
+    for (std::size_t k = 0; k < n; ++k)
+      for (std::size_t i = 0; i < outputs; ++i) {
+        pick_offsets_.push_back(static_cast<std::int32_t>(columns_.offset[i * n + k]));
+        pick_weights_.push_back(columns_.weight[i * n + k]);
+      }
+  }
+
   // Whether output row r reads what the one before it reads.
   bool same_rows(std::int64_t r) const noexcept {
     return rows_.per_output == 1 && rows_.offset[static_cast<std::size_t>(r)] ==
@@ -147,7 +160,10 @@ class DirectResizeKernel final : public Kernel {
     const std::int64_t inner = x_[3], n = columns_.per_output;
     WeightedRuns runs = {row,   columns_.offset.data(), columns_.weight.data(), n, inner, scale_,
                          shift_};
-    if (inner == 1) return resize_mix().pick(runs, columns_.outputs(), to_type_, to);
+    if (inner == 1)
+      return resize_mix().pick(
+          {row, pick_offsets_.data(), pick_weights_.data(), n, columns_.outputs(), scale_, shift_},
+          to_type_, to);
     const auto bytes = static_cast<std::int64_t>(size_of(type_));
     for (std::int64_t c = 0; c < columns_.outputs(); ++c, runs.offsets += n, runs.weights += n)
       resize_mix().mix(DataType::float32, runs, to_type_, to + c * inner * bytes);
@@ -178,6 +194,8 @@ class DirectResizeKernel final : public Kernel {
 
   Taps rows_;
   Taps columns_;
+  std::vector<std::int32_t> pick_offsets_;
+  std::vector<float> pick_weights_;
   Shape x_;                  // [outer, rows, columns, inner]
   DataType type_, to_type_;  // int8 or uint8 for qint8
   float scale_ = 1, shift_ = 0;
@@ -195,6 +213,8 @@ class DirectResize final : public Routine {
     const DataType type = problem.inputs[0].type;
     if (type == DataType::qint8) {
       if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
+      if (problem.params.text("mode") != "nearest")
+        if (Applicability bounds = supports_qint8_bounds(problem); !bounds) return bounds;
     } else if (!is_span_float(type)) {
       return Applicability::no("input 0 is not float32, float16, bfloat16 or qint8");
     }
@@ -204,6 +224,8 @@ class DirectResize final : public Routine {
     if (problem.outputs[0].shape.elements() == 0) return Applicability::no("no elements");
     if (problem.params.text("coordinate_mode") == "tf_crop_and_resize")
       return Applicability::no("places outside the input are extrapolated");
+    if (problem.inputs[0].shape.elements() > std::numeric_limits<std::int32_t>::max())
+      return Applicability::no("more elements than an int32 counts");
     const auto axes = stored_axes(problem);
     if (!axes.ok()) return Applicability::no(axes.status().message());
     const auto span = resized_span(*axes);

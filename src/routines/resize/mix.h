@@ -18,13 +18,22 @@ struct WeightedRuns {
   float scale = 1, shift = 0;  // put to the sums
 };
 
+// The taps of a row of outputs, each a single element: tap k of output i is at k · outputs + i.
+struct PickedTaps {
+  const float* data = nullptr;
+  const std::int32_t* offsets = nullptr;
+  const float* weights = nullptr;
+  std::int64_t count = 1;  // for each output
+  std::int64_t outputs = 0;
+  float scale = 1, shift = 0;  // put to the sums
+};
+
 struct ResizeMix {
   // to[i] = scale · Σ weight · run[i] + shift. Types: float32, float16, bfloat16, int8, uint8 (the
   // bytes as numbers; rounded to nearest even, saturated).
   void (*mix)(DataType from, const WeightedRuns& runs, DataType to_type, void* to) noexcept;
-  // The same for each of `outputs` elements whose runs have length 1: offsets and weights follow
-  // each other, `count` for each output. `data` is float32.
-  void (*pick)(const WeightedRuns& runs, std::int64_t outputs, DataType to_type, void* to) noexcept;
+  // to[i] = scale · Σ weight · element + shift.
+  void (*pick)(const PickedTaps& taps, DataType to_type, void* to) noexcept;
 };
 const ResizeMix& resize_mix() noexcept;
 const ResizeMix& resize_mix(Isa isa) noexcept;

@@ -25,22 +25,33 @@ SN_INLINE void with_type(DataType type, F&& f) {
   }
 }
 
+// `vectors` vectors from element `at` on; the last of them may be short.
+template <class T, class R, int vectors>
+SN_INLINE void mix_vectors(const WeightedRuns& runs, R* to, std::int64_t at,
+                           std::int64_t lanes = kLanes) {
+  const T* data = static_cast<const T*>(runs.data) + at;
+  FloatV sum[vectors] = {};
+  for (std::int64_t k = 0; k < runs.count; ++k) {
+    const T* p = data + runs.offsets[k];
+    const FloatV weight = splat(runs.weights[k]);
+    for (int v = 0; v < vectors; ++v)
+      sum[v] += (lanes < kLanes ? load_elements(p, lanes) : load_element(p + v * kLanes)) * weight;
+  }
+  for (int v = 0; v < vectors; ++v) {
+    sum[v] = sum[v] * runs.scale + runs.shift;
+    if (lanes < kLanes)
+      store_elements(to + at, sum[v], lanes);
+    else
+      store_element(to + at + v * kLanes, sum[v]);
+  }
+}
+
 template <class T, class R>
 void mix_runs(const WeightedRuns& runs, R* to) noexcept {
-  const T* data = static_cast<const T*>(runs.data);
-  for (std::int64_t i = 0; i < runs.length; i += kLanes) {
-    const std::int64_t lanes = std::min<std::int64_t>(kLanes, runs.length - i);
-    FloatV sum = {};
-    for (std::int64_t k = 0; k < runs.count; ++k) {
-      const T* p = data + runs.offsets[k] + i;
-      sum += (lanes < kLanes ? load_elements(p, lanes) : load_element(p)) * runs.weights[k];
-    }
-    sum = sum * runs.scale + runs.shift;
-    if (lanes < kLanes)
-      store_elements(to + i, sum, lanes);
-    else
-      store_element(to + i, sum);
-  }
+  std::int64_t i = 0;
+  for (; i + 4 * kLanes <= runs.length; i += 4 * kLanes) mix_vectors<T, R, 4>(runs, to, i);
+  for (; i + kLanes <= runs.length; i += kLanes) mix_vectors<T, R, 1>(runs, to, i);
+  if (i < runs.length) mix_vectors<T, R, 1>(runs, to, i, runs.length - i);
 }
 
 void mix(DataType from, const WeightedRuns& runs, DataType to_type, void* to) noexcept {
@@ -53,26 +64,37 @@ void mix(DataType from, const WeightedRuns& runs, DataType to_type, void* to) no
   });
 }
 
-void pick(const WeightedRuns& runs, std::int64_t outputs, DataType to_type, void* to) noexcept {
+// data[offsets[i]] for the first `lanes` offsets; the other lanes are zero.
+SN_INLINE FloatV gather(const float* data, const std::int32_t* offsets, std::int64_t lanes) {
+#if defined(__AVX512F__)
+  const auto mask = static_cast<__mmask16>((1u << lanes) - 1u);
+  const __m512i index = _mm512_maskz_loadu_epi32(mask, offsets);
+  return (FloatV)_mm512_mask_i32gather_ps(_mm512_setzero_ps(), mask, index, data, 4);
+#else
+  FloatV v = {};
+  for (std::int64_t i = 0; i < lanes; ++i) v[i] = data[offsets[i]];
+  return v;
+#endif
+}
+
+void pick(const PickedTaps& taps, DataType to_type, void* to) noexcept {
   with_type(to_type, [&](auto* y) {
     using R = std::remove_pointer_t<decltype(y)>;
-    const float* data = static_cast<const float*>(runs.data);
-    const std::int64_t n = runs.count;
-    for (std::int64_t i = 0; i < outputs; i += kLanes) {
-      const std::int64_t lanes = std::min<std::int64_t>(kLanes, outputs - i);
+    R* target = static_cast<R*>(to);
+    for (std::int64_t i = 0; i < taps.outputs; i += kLanes) {
+      const std::int64_t lanes = std::min<std::int64_t>(kLanes, taps.outputs - i);
       FloatV sum = {};
-      for (std::int64_t lane = 0; lane < lanes; ++lane) {
-        const std::int64_t first = (i + lane) * n;
-        float one = 0;
-        for (std::int64_t k = first; k < first + n; ++k)
-          one += data[runs.offsets[k]] * runs.weights[k];
-        sum[lane] = one;
+      for (std::int64_t k = 0; k < taps.count; ++k) {
+        const std::int64_t at = k * taps.outputs + i;
+        const FloatV weight =
+            lanes < kLanes ? load_first(taps.weights + at, lanes) : load(taps.weights + at);
+        sum += gather(taps.data, taps.offsets + at, lanes) * weight;
       }
-      sum = sum * runs.scale + runs.shift;
+      sum = sum * taps.scale + taps.shift;
       if (lanes < kLanes)
-        store_elements(static_cast<R*>(to) + i, sum, lanes);
+        store_elements(target + i, sum, lanes);
       else
-        store_element(static_cast<R*>(to) + i, sum);
+        store_element(target + i, sum);
     }
   });
 }

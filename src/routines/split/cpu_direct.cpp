@@ -5,7 +5,7 @@
 namespace softneuro {
 
 Status register_routine_split_cpu_direct(Registry& registry) {
-  return register_moves(registry, "split", make_split_move, true);
+  return register_moves(registry, "split", make_split_move, {.nhwc = true});
 }
 
 }  // namespace softneuro

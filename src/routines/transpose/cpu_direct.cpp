@@ -11,8 +11,8 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kTileRows = 16;
-constexpr std::int64_t kTileColumns = 512;
+constexpr std::int64_t kTileRows = 128;
+constexpr std::int64_t kTileColumns = 64;
 constexpr std::int64_t kGrain = 8192;  // elements
 
 // target[i · target_stride + j] = source[j · source_stride + i], counted in elements.
@@ -101,9 +101,23 @@ class DirectTransposeKernel final : public Kernel {
   std::size_t row_axis_;
 };
 
+// The order of memory stays, as from nhwc to a plain [N, H, W, C].
+class UnmovedKernel final : public Kernel {
+ public:
+  int in_place_input() const noexcept override { return 0; }
+  Status run(Context& context) const noexcept override {
+    const TensorView& x = context.input(0);
+    const auto bytes = static_cast<std::int64_t>(size_of(x.type)) * x.elements();
+    copy_bytes(x.data, context.output(0).data, bytes, context.pool());
+    return {};
+  }
+};
+
 Result<std::unique_ptr<Kernel>> make_transpose_move(const Problem& problem) {
   SN_ASSIGN_OR_RETURN(const StridedCopy copy, transpose_copy(problem));
   const auto axes = copy.axes();
+  if (axes.empty() || (axes.size() == 1 && axes[0].source_stride == 1))
+    return std::unique_ptr<Kernel>(std::make_unique<UnmovedKernel>());
   if (!copy.empty())
     for (std::size_t a = 0; a + 1 < axes.size(); ++a)
       if (axes[a].source_stride == 1)
@@ -114,7 +128,8 @@ Result<std::unique_ptr<Kernel>> make_transpose_move(const Problem& problem) {
 }  // namespace
 
 Status register_routine_transpose_cpu_direct(Registry& registry) {
-  return register_moves(registry, "transpose", make_transpose_move, true, true);
+  return register_moves(registry, "transpose", make_transpose_move,
+                        {.nhwc = true, .plain_float32 = true, .mixed = true});
 }
 
 }  // namespace softneuro

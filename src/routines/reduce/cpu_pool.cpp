@@ -1,0 +1,63 @@
+// reduce cpu/pool: the mean or the largest over all spatial axes of x[N,C,S…], seen as a pool whose
+// window is the whole plane. float32, float16, bfloat16 and qint8, in any layout.
+#include <string>
+
+#include "core/reduction.h"
+#include "routines/max_pool2/direct_pool.h"
+
+namespace softneuro {
+namespace {
+
+Window whole_plane(const Shape& x) {
+  Window window;
+  const auto axes = static_cast<std::size_t>(x.rank() - 2);
+  for (std::size_t i = 0; i < axes; ++i) {
+    WindowAxis& axis = window.axes[kMaxSpatialAxes - axes + i];
+    axis.input = axis.kernel = x[static_cast<int>(i) + 2];
+  }
+  return window;
+}
+
+class PoolReduce final : public Routine {
+ public:
+  explicit PoolReduce(const std::string& descriptor) : Routine("reduce", descriptor) {}
+  int default_rank() const override { return 15; }
+
+  Applicability applicable(const Problem& problem) const override {
+    const auto op = parse_reduce_op(problem.params);
+    if (!op.ok()) return Applicability::no(op.status().message());
+    if (*op != ReduceOp::mean && *op != ReduceOp::max)
+      return Applicability::no("neither the mean nor the largest");
+    const Shape& x = problem.inputs[0].shape;
+    if (x.rank() < 3 || x.rank() > 2 + kMaxSpatialAxes)
+      return Applicability::no("not one to three spatial axes");
+    if (x.elements() == 0) return Applicability::no("no elements");
+    const auto axes = reduced_axes(problem.integers(1), x.rank(),
+                                   problem.params.integer("noop_with_empty_axes") != 0);
+    if (!axes.ok()) return Applicability::no(axes.status().message());
+    if (*axes != (1u << x.rank()) - 4) return Applicability::no("not all spatial axes alone");
+    if (block_of(descriptor().layout) > 1 && problem.outputs[0].layout != descriptor().layout)
+      return Applicability::no("without keepdims the output has no such layout");
+    return check_pool(problem, *op == ReduceOp::mean ? PoolKind::mean : PoolKind::max);
+  }
+  bool supports_post_ops(const Problem& problem) const override {
+    return problem.outputs[0].type == DataType::qint8 || PostOpProgram::supports(problem).ok();
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
+    return make_pool(problem, op == ReduceOp::mean ? PoolKind::mean : PoolKind::max,
+                     whole_plane(problem.inputs[0].shape));
+  }
+};
+
+}  // namespace
+
+Status register_routine_reduce_cpu_pool(Registry& registry) {
+  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
+                             "cpu:float16", "cpu:float16:nhwc", "cpu:qint8", "cpu:qint8:nhwc"})
+    SN_RETURN_IF_ERROR(registry.add(std::make_unique<PoolReduce>(std::string(schema) + "/pool")));
+  return {};
+}
+
+}  // namespace softneuro
