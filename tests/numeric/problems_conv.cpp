@@ -114,6 +114,18 @@ void add_parameters(ProblemSet& set) {
   for (const std::int64_t group : {2, 3, 6})
     exact_conv2(set, 12, 18, 7, 7, 3, group).param("pads", {1, 1, 1, 1});
   conv2(set, 24, 36, 9, 9, 1, 4);
+  for (const std::int64_t width : {2, 4, 8, 16})  // channels of a group
+    for (const std::int64_t groups : {8, 13})
+      for (const std::int64_t stride : {1, 2})
+        for (const std::int64_t kernel : {3, 2})
+          exact_conv2(set, width * groups, width * groups, 6, 19, kernel, groups)
+              .param("strides", {stride, stride})
+              .param("pads", {1, 1, 0, 1});
+  exact_conv2(set, 24, 24, 8, 9, 3, 3).param("dilations", {2, 3}).param("pads", {2, 3, 2, 3});
+  conv2(set, 32, 32, 7, 9, 3, 4, 2)
+      .constant({32})
+      .param("pads", {1, 1, 1, 1})
+      .post_op(UnaryOp::relu);
   // Batches.
   conv2(set, 5, 9, 8, 6, 3, 1, 3).param("pads", {1, 1, 1, 1});
   conv2(set, 6, 6, 8, 6, 3, 6, 2).param("pads", {1, 1, 1, 1});

@@ -1,0 +1,189 @@
+#include "routines/conv2/narrow_groups.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/error.h"
+#include "core/float_span.h"
+#include "core/gemm/tile_post_ops.h"
+#include "routines/conv2/geometry.h"
+
+namespace softneuro {
+namespace {
+
+enum Input : std::size_t { kX, kWeights, kBias };
+
+constexpr std::int64_t kDefaultTaskOps = 1 << 18;
+
+// From [channel][member of its group][position of the kernel] to panels. The last panel may overlap
+// the one before.
+void pack_panels(const float* from, std::int64_t channels, std::int64_t group, std::int64_t taps,
+                 float* to) noexcept {
+  for (std::int64_t p = 0; p < group_panels(channels); ++p)
+    for (std::int64_t t = 0; t < taps; ++t)
+      for (std::int64_t m = 0; m < group; ++m)
+        for (std::int64_t lane = 0; lane < kGroupPanel; ++lane)
+          *to++ = from[((panel_channel(p, channels) + lane) * group + m) * taps + t];
+}
+
+class NarrowGroupKernel final : public Kernel {
+ public:
+  NarrowGroupKernel(const ConvGeometry& geometry, const RoutineParams& params, PackedWeights packed,
+                    TilePostOps post_ops)
+      : g_(geometry), packed_(std::move(packed.bytes)), post_ops_(std::move(post_ops)) {
+    const std::int64_t panels = group_panels(g_.channels_in());
+    const std::int64_t channels = params.integer("channels", 0);
+    together_ = channels == 0 ? panels : group_panels(channels);
+    const std::int64_t row_ops = g_.window.axes[2].output * g_.channels_in() * g_.depth();
+    rows_ = std::max<std::int64_t>(
+        params.integer("task_ops", kDefaultTaskOps) / std::max<std::int64_t>(row_ops, 1), 1);
+    zeros_at_ = regions_.add(g_.channels_in());
+    if (g_.bias) bias_at_ = regions_.add(panels * kGroupPanel);
+  }
+
+  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
+
+  Status run(Context& context) const noexcept override {
+    float* const workspace = reinterpret_cast<float*>(context.workspace());
+    std::fill_n(workspace + zeros_at_, g_.channels_in(), 0.0f);
+    if (g_.bias)
+      pack_panels(context.input(kBias).as<float>(), g_.channels_in(), 1, 1, workspace + bias_at_);
+    const std::int64_t height = g_.window.axes[1].output;
+    const std::int64_t pieces = (height + rows_ - 1) / rows_;
+    parallel_for(context.pool(), g_.batch * pieces, [&](std::int64_t i) {
+      const std::int64_t first = height * (i % pieces) / pieces;
+      run_rows(context, i / pieces, first, height * (i % pieces + 1) / pieces);
+    });
+    return {};
+  }
+
+ private:
+  void run_rows(Context& context, std::int64_t image, std::int64_t first,
+                std::int64_t last) const noexcept {
+    const float* const workspace = reinterpret_cast<const float*>(context.workspace());
+    const std::int64_t channels = g_.channels_in();
+    const std::int64_t row_floats = g_.window.axes[2].output * channels;
+    const std::int64_t offset = (image * g_.window.axes[1].output + first) * row_floats;
+    float* const output = context.output(0).as_mutable<float>() + offset;
+    GroupConvRow task;
+    task.y = g_.window.axes[1];
+    task.x = g_.window.axes[2];
+    task.channels = channels;
+    task.group = g_.in;
+    task.input = context.input(kX).as<float>() + image * g_.window.input_elements() * channels;
+    task.zeros = workspace + zeros_at_;
+    task.weights = static_cast<const float*>(packed_.data());
+    task.bias = g_.bias ? workspace + bias_at_ : nullptr;
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    task.low = post_ops_.clamps() ? post_ops_.low() : -kInfinity;
+    task.high = post_ops_.clamps() ? post_ops_.high() : kInfinity;
+    const std::int64_t panels = group_panels(channels);
+    for (std::int64_t p = 0; p < panels; p += together_) {
+      task.first_panel = p;
+      task.last_panel = std::min(p + together_, panels);
+      for (task.row = first; task.row < last; ++task.row) {
+        task.output = output + (task.row - first) * row_floats;
+        ops_->row(task);
+      }
+    }
+    if (!post_ops_.rest().empty())
+      post_ops_.rest().apply(context.inputs(), output, offset, (last - first) * row_floats);
+  }
+
+  ConvGeometry g_;
+  Tensor packed_;
+  TilePostOps post_ops_;
+  const GroupConvOps* ops_ = &group_conv_ops();
+  std::int64_t together_ = 1;  // panels
+  std::int64_t rows_ = 1;      // of a task
+  FloatRegions regions_;
+  std::int64_t zeros_at_ = 0, bias_at_ = 0;
+};
+
+class NarrowGroupConv final : public Routine {
+ public:
+  NarrowGroupConv(std::string_view layer_type, bool depthwise)
+      : Routine(layer_type, depthwise ? "cpu:float32:nhwc/depthwise" : "cpu:float32:nhwc/grouped"),
+        depthwise_(depthwise) {}
+  int default_rank() const override { return 40; }
+
+  Applicability applicable(const Problem& problem) const override {
+    const TensorSpec& weights = problem.inputs[kWeights];
+    if (problem.inputs[kX].type != DataType::float32) return Applicability::no("only float32");
+    if (!weights.constant || weights.value.empty())
+      return Applicability::no("the weights are not constant");
+    if (!is_span_float(weights.type))
+      return Applicability::no(fmt::format("weights of {}", to_string(weights.type)));
+    if (problem.has_input(kBias) && problem.inputs[kBias].type != DataType::float32)
+      return Applicability::no("a bias that is not float32");
+    const std::int64_t group = weights.shape[1];  // channels
+    if (weights.shape[0] != problem.params.integer("group", 1) * group)
+      return Applicability::no("groups with more outputs than inputs, or fewer");
+    if (depthwise_ != (group == 1))
+      return Applicability::no(depthwise_ ? "more than one channel per group"
+                                          : "depthwise: one channel per group");
+    if (kGroupPanel % group != 0)
+      return Applicability::no(fmt::format("groups of {} channels, not of 2, 4, 8 or 16", group));
+    if (weights.shape[0] < kGroupPanel)
+      return Applicability::no(fmt::format("fewer than {} channels", kGroupPanel));
+    const Result<ConvGeometry> geometry = conv_geometry(problem);
+    if (!geometry.ok()) return Applicability::no(geometry.status().message());
+    if (!group_tables_fit(geometry->window.axes[1], geometry->window.axes[2]))
+      return Applicability::no("the kernel is too large");
+    return Applicability::yes();
+  }
+
+  bool supports_post_ops(const Problem& problem) const override {
+    return PostOpProgram::supports(problem).ok();
+  }
+
+  RoutineParams default_params(const Problem&) const override {
+    RoutineParams params;
+    params.set("channels", std::int64_t{0});
+    params.set("task_ops", kDefaultTaskOps);
+    return params;
+  }
+
+  ParamSpace param_space(const Problem& problem) const override {
+    ParamAxis channels{"channels", {std::int64_t{0}}};
+    for (const std::int64_t block : {64, 128})
+      if (block < problem.outputs[0].shape[1]) channels.values.emplace_back(block);
+    ParamSpace space;
+    space.axes = {std::move(channels), {"task_ops", {kDefaultTaskOps, 4 * kDefaultTaskOps}}};
+    return space;
+  }
+
+  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
+                             Allocator& allocator) const override {
+    const TensorSpec& weights = problem.inputs[kWeights];
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, allocator));
+    const std::int64_t channels = weights.shape[0];
+    const std::int64_t taps = weights.shape.elements(2, weights.shape.rank());
+    const std::int64_t group = weights.shape[1];
+    const Shape bytes{group_panels(channels) * kGroupPanel * group * taps * 4};
+    PackedWeights packed;
+    SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, bytes, allocator));
+    pack_panels(static_cast<const float*>(floats.data()), channels, group, taps,
+                static_cast<float*>(packed.bytes.mutable_data()));
+    return packed;
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+    SN_ASSIGN_OR_RETURN(TilePostOps post_ops, TilePostOps::create(problem, false));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<NarrowGroupKernel>(geometry, params, packed, std::move(post_ops)));
+  }
+
+ private:
+  bool depthwise_;
+};
+
+}  // namespace
+
+std::unique_ptr<Routine> make_narrow_group_conv(std::string_view layer_type, bool depthwise) {
+  return std::make_unique<NarrowGroupConv>(layer_type, depthwise);
+}
+
+}  // namespace softneuro

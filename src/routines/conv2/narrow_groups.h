@@ -1,0 +1,62 @@
+// Convolution in nhwc whose groups are at most a panel of channels wide, depthwise among them:
+// vectors are channels, and a few output columns are made at once, so that what is loaded serves
+// several. The inner loops, one variant per instruction set, and the routines around them.
+#pragma once
+
+#include "core/cpu.h"
+#include "core/routine.h"
+#include "core/window.h"
+
+namespace softneuro {
+
+// Channels are worked on in panels of so many; the last panel ends with the last channel and may
+// overlap the one before.
+inline constexpr std::int64_t kGroupPanel = 16;
+// The most pointers that one block of columns may need, see group_tables_fit().
+inline constexpr std::int64_t kGroupPointers = 1024;
+
+// One row of the output of one image, or some panels of it.
+struct GroupConvRow {
+  WindowAxis y, x;
+  std::int64_t channels = 0;     // >= kGroupPanel
+  std::int64_t group = 1;        // channels of a group, input and output alike; divides kGroupPanel
+  const float* input = nullptr;  // of the image
+  const float* zeros = nullptr;  // `channels` of them
+  // Panel after panel: for each kernel position and each input channel of the group, kGroupPanel
+  // weights; kGroupPanel of bias (or null).
+  const float* weights = nullptr;
+  const float* bias = nullptr;
+  float* output = nullptr;  // of the row
+  std::int64_t row = 0;
+  std::int64_t first_panel = 0, last_panel = 0;
+  float low = 0, high = 0;  // results are clamped to; NaN stays
+};
+
+struct GroupConvOps {
+  void (*row)(const GroupConvRow&) noexcept;
+};
+// The variant for this processor (current_isa()), or for a lower instruction set.
+const GroupConvOps& group_conv_ops() noexcept;
+const GroupConvOps& group_conv_ops(Isa isa) noexcept;
+
+constexpr std::int64_t group_panels(std::int64_t channels) noexcept {
+  return (channels + kGroupPanel - 1) / kGroupPanel;
+}
+// First channel of a panel.
+constexpr std::int64_t panel_channel(std::int64_t panel, std::int64_t channels) noexcept {
+  const std::int64_t first = panel * kGroupPanel;
+  return first + kGroupPanel <= channels ? first : channels - kGroupPanel;
+}
+// Whether the kernel is small enough for the tables of a row.
+inline bool group_tables_fit(const WindowAxis& y, const WindowAxis& x) noexcept {
+  return y.kernel <= kGroupPointers && x.extent() <= kGroupPointers &&
+         y.kernel * x.extent() <= kGroupPointers;
+}
+
+// The routines of conv1 and conv2 cpu:float32:nhwc/depthwise (one channel per group) and /grouped
+// (2, 4, 8 or 16). Rows of the output are made one after another; `channels` of them at a time
+// (0: all), so that the rows of the input that a kernel meets can stay in the cache; `task_ops`
+// multiply-adds make a task.
+std::unique_ptr<Routine> make_narrow_group_conv(std::string_view layer_type, bool depthwise);
+
+}  // namespace softneuro

@@ -1,0 +1,240 @@
+#include "routines/conv2/narrow_groups.h"
+
+#include "core/vector.h"
+
+#if defined(SOFTNEURO_EDGE) && defined(__GNUC__) && !defined(__clang__)
+// The edge build optimises for size; here that would leave the sums in memory.
+#pragma GCC optimize("O3")
+#endif
+
+namespace softneuro::SN_ISA_NAMESPACE {
+namespace {
+
+// Output columns that are made at once: their sums and a row of weights stay in registers.
+#if defined(__AVX512F__) || defined(__ARM_NEON)
+constexpr int kColumns = 8;
+#else
+constexpr int kColumns = 6;
+#endif
+constexpr std::int64_t kPanel = kGroupPanel;
+
+// The input that a block of output columns sees: a pointer for each row of the kernel and each
+// column, to a pixel's channels or to zeros.
+struct Columns {
+  const float* const* pixels;
+  std::int64_t width;            // columns of a row of pixels
+  std::int64_t first_row, rows;  // of the kernel: those that meet the input
+  float* output;
+};
+
+// For each vector: sum(its first channel, its weights from the first row on that meets the input,
+// sums), then stores what was summed.
+template <int Count, class Sum>
+SN_INLINE void for_vectors(const GroupConvRow& task, const Columns& columns, Sum&& sum) {
+  const std::int64_t position = task.group * kPanel;  // weights of one position of the kernel
+  const std::int64_t panel_weights = task.y.kernel * task.x.kernel * position;
+  const float* const weights = task.weights + columns.first_row * task.x.kernel * position;
+  const float* const bias = task.bias;
+  const FloatV low = splat(task.low), high = splat(task.high);
+  const std::int64_t channels = task.channels, last = task.last_panel;
+  for (std::int64_t p = task.first_panel; p < last; ++p)
+    for (std::int64_t lane = 0; lane < kPanel; lane += kLanes) {
+      const std::int64_t channel = panel_channel(p, channels) + lane;
+      FloatV sums[Count];
+      const FloatV first = bias != nullptr ? load(bias + p * kPanel + lane) : FloatV{};
+#pragma GCC unroll 8
+      for (int i = 0; i < Count; ++i) sums[i] = first;
+      sum(channel, weights + p * panel_weights + lane, sums);
+      float* to = columns.output + channel;
+#pragma GCC unroll 8
+      for (int i = 0; i < Count; ++i, to += channels) store(to, min(high, max(low, sums[i])));
+    }
+}
+
+// Adds what the inputs of one row of a kernel that is `Width` wide give; input(i) is the i-th.
+template <int Width, int Stride, int Count, class Input>
+SN_INLINE void add_row(const float* weights, std::int64_t weights_step, FloatV (&sums)[Count],
+                       Input&& input) {
+  FloatV w[Width];
+#pragma GCC unroll 8
+  for (int k = 0; k < Width; ++k) w[k] = load(weights + k * weights_step);
+#pragma GCC unroll 24
+  for (int i = 0; i < (Count - 1) * Stride + Width; ++i) {
+    const FloatV x = input(i);
+#pragma GCC unroll 8
+    for (int k = 0; k < Width; ++k)
+      if (i >= k && (i - k) % Stride == 0 && (i - k) / Stride < Count)
+        sums[(i - k) / Stride] += x * w[k];
+  }
+}
+
+// `Count` columns of a depthwise kernel that is `Width` wide, without dilation along x.
+template <int Width, int Stride, int Count>
+void depthwise(const GroupConvRow& task, const Columns& c) noexcept {
+  const std::int64_t rows = c.rows, width = c.width;
+  const float* const* const first = c.pixels;
+  for_vectors<Count>(
+      task, c,
+      [&](std::int64_t channel, const float* weights, FloatV(&sums)[Count])
+          __attribute__((always_inline)) {
+            const float* const* pixels = first;
+            for (std::int64_t r = 0; r < rows; ++r, pixels += width, weights += Width * kPanel)
+              add_row<Width, Stride, Count>(
+                  weights, kPanel, sums, [&](int i) __attribute__((always_inline)) {
+                    return load(pixels[i] + channel);
+                  });
+          });
+}
+
+// Lane l of the result is element `member` of the group that lane l belongs to. `pixel`: where the
+// vector's channels begin; `start`: where their group does, if it is wider than a vector.
+SN_INLINE FloatV spread(const float* pixel, std::int64_t start, std::int64_t member, bool narrow,
+                        IntV group_starts) {
+  if (!narrow) return splat(pixel[start + member]);
+  return __builtin_shuffle(load(pixel), group_starts + static_cast<std::int32_t>(member));
+}
+
+// The first lane of each lane's group.
+SN_INLINE IntV starts_of(std::int64_t group) {
+  IntV starts;
+  for (int i = 0; i < kLanes; ++i) starts[i] = static_cast<std::int32_t>(i - i % group);
+  return starts;
+}
+
+template <int Width, int Stride, int Count>
+void grouped(const GroupConvRow& task, const Columns& c) noexcept {
+  const std::int64_t group = task.group, rows = c.rows, width = c.width;
+  const bool narrow = group < kLanes;
+  const IntV starts = starts_of(narrow ? group : kLanes);
+  const float* const* const first = c.pixels;
+  for_vectors<Count>(
+      task, c,
+      [&](std::int64_t channel, const float* weights, FloatV(&sums)[Count])
+          __attribute__((always_inline)) {
+            const std::int64_t start = -(channel % group);
+            const float* const* pixels = first;
+            for (std::int64_t r = 0; r < rows;
+                 ++r, pixels += width, weights += (Width - 1) * group * kPanel)
+              for (std::int64_t m = 0; m < group; ++m, weights += kPanel)
+                add_row<Width, Stride, Count>(
+                    weights, group * kPanel, sums, [&](int i) __attribute__((always_inline)) {
+                      return spread(pixels[i] + channel, start, m, narrow, starts);
+                    });
+          });
+}
+
+// Any kernel, any group.
+template <int Count>
+void general(const GroupConvRow& task, const Columns& c) noexcept {
+  const std::int64_t group = task.group;
+  const bool narrow = group < kLanes;
+  const IntV starts = starts_of(narrow ? group : kLanes);
+  const std::int64_t kernel = task.x.kernel, dilation = task.x.dilation, stride = task.x.stride;
+  for_vectors<Count>(
+      task, c,
+      [&](std::int64_t channel, const float* weights, FloatV(&sums)[Count])
+          __attribute__((always_inline)) {
+            const std::int64_t start = -(channel % group);
+            for (std::int64_t r = 0; r < c.rows; ++r)
+              for (std::int64_t k = 0; k < kernel; ++k)
+                for (std::int64_t m = 0; m < group; ++m, weights += kPanel) {
+                  const FloatV w = load(weights);
+                  const float* const* pixels = c.pixels + r * c.width + k * dilation;
+#pragma GCC unroll 8
+                  for (int i = 0; i < Count; ++i, pixels += stride)
+                    sums[i] += spread(*pixels + channel, start, m, narrow, starts) * w;
+                }
+          });
+}
+
+using ColumnsFunction = void (*)(const GroupConvRow&, const Columns&) noexcept;
+
+template <int Width, int Stride>
+ColumnsFunction depthwise_function(std::int64_t count) noexcept {
+  constexpr ColumnsFunction kByCount[] = {depthwise<Width, Stride, 1>, depthwise<Width, Stride, 2>,
+                                          depthwise<Width, Stride, 3>, depthwise<Width, Stride, 4>,
+                                          depthwise<Width, Stride, 5>, depthwise<Width, Stride, 6>,
+                                          depthwise<Width, Stride, 7>, depthwise<Width, Stride, 8>};
+  return kByCount[count - 1];
+}
+
+template <int Stride>
+ColumnsFunction grouped_function(std::int64_t count) noexcept {
+  constexpr ColumnsFunction kByCount[] = {
+      grouped<3, Stride, 1>, grouped<3, Stride, 2>, grouped<3, Stride, 3>, grouped<3, Stride, 4>,
+      grouped<3, Stride, 5>, grouped<3, Stride, 6>, grouped<3, Stride, 7>, grouped<3, Stride, 8>};
+  return kByCount[count - 1];
+}
+
+ColumnsFunction columns_function(const GroupConvRow& task, std::int64_t count) noexcept {
+  constexpr ColumnsFunction kGeneral[] = {general<1>, general<2>, general<3>, general<4>,
+                                          general<5>, general<6>, general<7>, general<8>};
+  const WindowAxis& x = task.x;
+  if (x.dilation == 1 && x.stride == 1) {
+    if (x.kernel == 3)
+      return task.group == 1 ? depthwise_function<3, 1>(count) : grouped_function<1>(count);
+    if (x.kernel == 5 && task.group == 1) return depthwise_function<5, 1>(count);
+    if (x.kernel == 7 && task.group == 1) return depthwise_function<7, 1>(count);
+  }
+  if (x.dilation == 1 && x.stride == 2) {
+    if (x.kernel == 3)
+      return task.group == 1 ? depthwise_function<3, 2>(count) : grouped_function<2>(count);
+    if (x.kernel == 5 && task.group == 1) return depthwise_function<5, 2>(count);
+  }
+  return kGeneral[count - 1];
+}
+
+// Rows of the kernel that meet the input: [first, last).
+void kernel_rows(const WindowAxis& y, std::int64_t row, std::int64_t& first,
+                 std::int64_t& last) noexcept {
+  const std::int64_t top = row * y.stride - y.pad_begin;
+  first = 0;
+  while (first < y.kernel && top + first * y.dilation < 0) ++first;
+  last = first;
+  while (last < y.kernel && top + last * y.dilation < y.input) ++last;
+}
+
+// Where the pixels of input columns [first, first + count) of one row lie.
+void point(const GroupConvRow& task, std::int64_t row, std::int64_t first, std::int64_t count,
+           const float** pixels) noexcept {
+  const float* const line = task.input + row * task.x.input * task.channels;
+  if (first >= 0 && first + count <= task.x.input) {
+    const float* pixel = line + first * task.channels;
+    const std::int64_t step = task.channels;
+    for (std::int64_t i = 0; i < count; ++i, pixel += step) pixels[i] = pixel;
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i)
+    pixels[i] = first + i >= 0 && first + i < task.x.input ? line + (first + i) * task.channels
+                                                           : task.zeros;
+}
+
+void conv_row(const GroupConvRow& task) noexcept {
+  const WindowAxis& ax = task.x;
+  const float* pixels[kGroupPointers];
+  std::int64_t first_row = 0, last_row = 0;
+  kernel_rows(task.y, task.row, first_row, last_row);
+  const auto width_of = [&](std::int64_t count) { return (count - 1) * ax.stride + ax.extent(); };
+  std::int64_t most = kColumns;
+  while (most > 1 && width_of(most) * task.y.kernel > kGroupPointers) --most;
+  const std::int64_t blocks = (ax.output + most - 1) / most;
+  const std::int64_t top = task.row * task.y.stride - task.y.pad_begin;
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const std::int64_t first = ax.output * b / blocks;
+    const std::int64_t count = ax.output * (b + 1) / blocks - first;
+    const std::int64_t width = width_of(count);
+    for (std::int64_t r = first_row; r < last_row; ++r)
+      point(task, top + r * task.y.dilation, first * ax.stride - ax.pad_begin, width,
+            pixels + (r - first_row) * width);
+    const Columns columns{pixels, width, first_row, last_row - first_row,
+                          task.output + first * task.channels};
+    columns_function(task, count)(task, columns);
+  }
+}
+
+}  // namespace
+
+extern const GroupConvOps kGroupConvOps;
+const GroupConvOps kGroupConvOps = {conv_row};
+
+}  // namespace softneuro::SN_ISA_NAMESPACE
