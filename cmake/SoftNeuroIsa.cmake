@@ -23,7 +23,7 @@
 set(SOFTNEURO_ISA_SETS "")
 set(SOFTNEURO_ISA_VARIANTS "")
 if(SOFTNEURO_ARCH STREQUAL "x86_64")
-  set(SOFTNEURO_ISA_SETS avx2 avx512)
+  set(SOFTNEURO_ISA_SETS avx2 avx512 avx512vnni)
   set(SOFTNEURO_ISA_VARIANTS avx2 avx512)
 endif()
 
@@ -31,9 +31,10 @@ set(SOFTNEURO_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(SOFTNEURO_ISA_FLAGS_avx512
     ${SOFTNEURO_ISA_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl
     -mprefer-vector-width=512)
+set(SOFTNEURO_ISA_FLAGS_avx512vnni ${SOFTNEURO_ISA_FLAGS_avx512} -mavx512vnni)
 
 # Every suffix that this file knows, on any architecture: such a file is never baseline code.
-set(SOFTNEURO_ISA_SUFFIXES "avx2|avx512")
+set(SOFTNEURO_ISA_SUFFIXES "avx2|avx512|avx512vnni")
 
 # softneuro_split_by_isa(<files> <prefix>): sorts into <prefix>_baseline, <prefix>_variants
 # (*.isa.cpp) and <prefix>_<set>; files of sets that this architecture lacks are dropped.

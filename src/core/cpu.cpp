@@ -33,6 +33,15 @@ Isa current_isa() noexcept {
   return isa;
 }
 
+bool has_avx512_vnni() noexcept {
+#if defined(__x86_64__)
+  static const bool has = current_isa() == Isa::avx512 && __builtin_cpu_supports("avx512vnni") != 0;
+  return has;
+#else
+  return false;
+#endif
+}
+
 const char* to_string(Isa isa) noexcept {
   switch (isa) {
     case Isa::baseline:

@@ -12,6 +12,9 @@ std::size_t at(int index) {
 // Cells that elimination minimises over per second, to be on the safe side of (three functions per
 // cell and cache misses included).
 constexpr double kWorkPerSecond = 1.5e8;
+// Some dozens of milliseconds: done whatever the clock says, so that a machine that stalls does not
+// turn a net that is solved at once into a guess.
+constexpr double kAlwaysWork = 2e7;
 
 bool same_shape(const Model& a, const Model& b) {
   return a.variables.size() == b.variables.size() && a.factors.size() == b.factors.size() &&
@@ -93,7 +96,7 @@ Budget Engine::budget() const {
   const double seconds =
       std::chrono::duration<double>(deadline_ - std::chrono::steady_clock::now()).count();
   return {static_cast<double>(limits_.table_bytes) / sizeof(Cost),
-          std::max(seconds, 0.001) * kWorkPerSecond};
+          std::max(seconds * kWorkPerSecond, kAlwaysWork)};
 }
 
 // Weights of the same shape, as in a bisection, take the last order over.
@@ -115,7 +118,7 @@ Outcome Engine::run(const Weights& weights, int ranks, const Visitor& visit) {
   bool eliminated = false;
   if (plan_for(weights, ranks)) {
     Elimination elimination(plan_->model, plan_->order);
-    eliminated = elimination.run(deadline_);
+    eliminated = elimination.run(plan_->order.work > kAlwaysWork ? deadline_ : Deadline::max());
     outcome.cells = plan_->order.cells;
     outcome.width = plan_->order.width;
     if (eliminated) {

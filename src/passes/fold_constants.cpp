@@ -3,13 +3,14 @@
 // That is: layers all of whose inputs are constants (run here, once, by their default routines),
 // and shape arithmetic, where ShapeValues knows the result though no input is constant, because
 // the shapes are (Shape → Gather → Unsqueeze → Concat → Reshape as exporters write it). Dequantised
-// constants are folded too: the quantised form is made again from the tensor's quantisation where
-// a routine wants it.
+// constants are folded too, and keep their quantisation: routines that want the quantised form make
+// exactly the model's integers again.
 #include <algorithm>
 
 #include "core/evaluate.h"
 #include "core/shape_values.h"
 #include "passes/rewriter.h"
+#include "quantization/imported.h"
 
 namespace softneuro {
 namespace {
@@ -112,7 +113,12 @@ Status fold_constants(Graph& graph, PassContext& context) {
   ShapeValues values(graph);
   for (int i = 0; i < rewriter.count(); ++i) {
     const Layer& layer = rewriter.layer(i);
+    std::optional<Quantization> quantization;
+    if (layer.type->name == "dequantize" && layer.post_ops.empty())
+      quantization = quantization_of(graph, layer);
     if (!fold_by_shape(rewriter, layer, values) && !fold_by_running(rewriter, layer)) continue;
+    if (quantization && !graph.tensor(layer.outputs[0]).quantization)
+      graph.tensor(layer.outputs[0]).quantization = std::move(quantization);
     rewriter.remove(i);
     rewriter.count_change();
   }

@@ -35,7 +35,7 @@ namespace {
 constexpr Pass kPasses[] = {
     {"remove_dead_layers", 1, "remove layers and optional outputs that no output needs",
      remove_dead_layers},
-    {"fold_constants", 1, "compute what is known beforehand, shape arithmetic included",
+    {"fold_constants", 2, "compute what is known beforehand, shape arithmetic included",
      fold_constants},
     {"remove_no_ops", 1, "remove identities, casts, reshapes, + 0… that change nothing",
      remove_no_ops},

@@ -52,6 +52,20 @@ TEST_CASE("dprs: with tables of no size, bound <= optimum <= path", "[dprs]") {
   CHECK(proven > 120);
 }
 
+TEST_CASE("dprs: what is solved at once is solved exactly, however late it is", "[dprs]") {
+  for (int i = 0; i < 60; ++i) {
+    const Problem problem = problem_of(i);
+    const std::vector<double> best = ranking(problem, 1);
+    Limits limits;
+    limits.time = std::chrono::nanoseconds(1);
+    const Result<Solution> solution = solve(problem, limits);
+    REQUIRE(solution.ok() == !best.empty());
+    if (best.empty()) continue;
+    REQUIRE(solution->optimal);
+    REQUIRE(solution->paths[0].cost == Approx(best[0]).margin(1e-9));
+  }
+}
+
 TEST_CASE("dprs: the dual never exceeds the optimum, and rises", "[dprs]") {
   int problems = 0;
   int tight = 0;

@@ -1,0 +1,231 @@
+// conv1, conv2, conv3 cpu:qint8:nhwc/depthwise: one input and one output channel per group. All
+// channels of an output position at a time, read where they lie.
+#include <algorithm>
+#include <cstring>
+
+#include "core/parallel.h"
+#include "core/registry.h"
+#include "quantization/finish.h"
+#include "routines/conv2/geometry.h"
+#include "routines/conv2/qint8_depthwise.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kPointers = 1024;     // of a task: positions · kernel positions
+constexpr std::int64_t kMostPositions = 64;  // of a task
+constexpr std::int64_t kTileFloats = 8192;   // float32 tiles for post-ops: 32 KiB of stack
+
+// Sizes, and where the parts of the packed bytes begin.
+struct DepthwiseParts {
+  std::int64_t channels, taps;  // padded
+  std::int64_t scale, bias, weights, bytes;
+
+  explicit DepthwiseParts(const ConvGeometry& g)
+      : channels(round_up(g.channels_out(), kDepthwiseBlock)),
+        taps(round_up(g.window.kernel_elements(), kDepthwiseTaps)),
+        scale(4 * channels),
+        bias(8 * channels),
+        weights(12 * channels),
+        bytes(weights + channels * taps) {}
+};
+
+// Channel c of the tables.
+std::int64_t table_place(std::int64_t c) {
+  return c / kDepthwiseBlock * kDepthwiseBlock + depthwise_lane(c % kDepthwiseBlock);
+}
+
+class QuantizedDepthwiseKernel final : public Kernel {
+ public:
+  QuantizedDepthwiseKernel(const Problem& problem, const ConvGeometry& geometry, Tensor packed,
+                           QuantizedFinish finish)
+      : g_(geometry),
+        packed_(std::move(packed)),
+        finish_(std::move(finish)),
+        positions_(geometry.window.output_elements()),
+        taps_(DepthwiseParts(geometry).taps),
+        block_(std::clamp<std::int64_t>(kPointers / taps_, 1, kMostPositions)) {
+    const TensorScale x = tensor_scale(problem.inputs[0]);
+    flip_ = x.is_signed;
+    zero_byte_ = static_cast<std::uint8_t>(x.zero_point & 255);
+    const std::int64_t channels = std::max<std::int64_t>(g_.channels_out(), 1);
+    if (finish_.needs_tiles()) block_ = std::clamp<std::int64_t>(kTileFloats / channels, 1, block_);
+  }
+
+  // What the padding points at.
+  std::size_t workspace_bytes() const noexcept override {
+    return static_cast<std::size_t>(g_.channels_in());
+  }
+
+  Status run(Context& context) const noexcept override {
+    std::memset(context.workspace(), zero_byte_, workspace_bytes());
+    const std::int64_t rows = g_.batch * positions_;
+    parallel_for(context.pool(), (rows + block_ - 1) / block_, [&](std::int64_t i) {
+      run_block(context, i * block_, std::min(block_, rows - i * block_));
+    });
+    return {};
+  }
+
+ private:
+  void run_block(Context& context, std::int64_t first, std::int64_t count) const noexcept {
+    const std::uint8_t* taps[kPointers];
+    for (std::int64_t r = 0; r < count; ++r) point_at_patch(context, first + r, taps + r * taps_);
+    const DepthwiseParts parts(g_);
+    const auto* packed = static_cast<const std::byte*>(packed_.data());
+    const std::int64_t offset = first * g_.channels_out();
+    Qint8DepthwiseTask task;
+    task.taps = taps;
+    task.tap_count = taps_;
+    task.positions = count;
+    task.channels = g_.channels_out();
+    task.flip = flip_;
+    task.start = reinterpret_cast<const std::int32_t*>(packed);
+    task.scale = reinterpret_cast<const float*>(packed + parts.scale);
+    task.bias = reinterpret_cast<const float*>(packed + parts.bias);
+    task.weights = reinterpret_cast<const std::int8_t*>(packed + parts.weights);
+    task.inverse = finish_.inverse;
+    task.low = finish_.low;
+    task.high = finish_.high;
+    task.zero_point = finish_.scale.zero_point;
+    if (finish_.needs_tiles()) {
+      run_tiles(context, task, offset);
+      return;
+    }
+    if (finish_.to_bytes)
+      task.bytes = context.output(0).as_mutable<std::uint8_t>() + offset;
+    else
+      task.floats = context.output(0).as_mutable<float>() + offset;
+    function_(task);
+    if (!finish_.folded) finish_.finish(context, nullptr, offset, count * g_.channels_out());
+  }
+
+  // Through float32, some channels of a position at a time if a position has very many.
+  void run_tiles(Context& context, Qint8DepthwiseTask task, std::int64_t offset) const noexcept {
+    alignas(64) float tile[kTileFloats];
+    const std::int64_t channels = task.channels;
+    if (task.positions * channels <= kTileFloats) {
+      task.floats = tile;
+      function_(task);
+      finish_.finish(context, tile, offset, task.positions * channels);
+      return;
+    }
+    for (std::int64_t c = 0; c < channels; c += kTileFloats) {  // a single position
+      const std::uint8_t* taps[kPointers];
+      Qint8DepthwiseTask part = task;
+      for (std::int64_t t = 0; t < taps_; ++t) taps[t] = task.taps[t] + c;
+      part.taps = taps;
+      part.channels = std::min(kTileFloats, channels - c);
+      part.start += c;
+      part.scale += c;
+      part.bias += c;
+      part.weights += c * taps_;
+      part.floats = tile;
+      function_(part);
+      finish_.finish(context, tile, offset + c, part.channels);
+    }
+  }
+
+  void point_at_patch(Context& context, std::int64_t row,
+                      const std::uint8_t** taps) const noexcept {
+    const auto& [az, ay, ax] = g_.window.axes;
+    const auto* zeros = reinterpret_cast<const std::uint8_t*>(context.workspace());
+    const std::int64_t channels = g_.channels_in();
+    const std::int64_t image = row / positions_, position = row % positions_;
+    const std::uint8_t* const base =
+        context.input(0).as<std::uint8_t>() + image * g_.window.input_elements() * channels;
+    const std::int64_t z0 = position / (ay.output * ax.output) * az.stride - az.pad_begin;
+    const std::int64_t y0 = position / ax.output % ay.output * ay.stride - ay.pad_begin;
+    const std::int64_t x0 = position % ax.output * ax.stride - ax.pad_begin;
+    std::int64_t tap = 0;
+    for (std::int64_t kz = 0; kz < az.kernel; ++kz)
+      for (std::int64_t ky = 0; ky < ay.kernel; ++ky)
+        for (std::int64_t kx = 0; kx < ax.kernel; ++kx, ++tap) {
+          const std::int64_t iz = z0 + kz * az.dilation, iy = y0 + ky * ay.dilation,
+                             ix = x0 + kx * ax.dilation;
+          const bool inside =
+              iz >= 0 && iz < az.input && iy >= 0 && iy < ay.input && ix >= 0 && ix < ax.input;
+          taps[tap] = inside ? base + ((iz * ay.input + iy) * ax.input + ix) * channels : zeros;
+        }
+    for (; tap < taps_; ++tap) taps[tap] = zeros;
+  }
+
+  ConvGeometry g_;
+  Tensor packed_;
+  QuantizedFinish finish_;
+  Qint8DepthwiseFunction function_ = qint8_depthwise_function();
+  std::int64_t positions_;  // of one image of the output
+  std::int64_t taps_;       // kernel positions, padded
+  std::int64_t block_;      // positions of a task
+  bool flip_ = false;
+  std::uint8_t zero_byte_ = 0;
+};
+
+class QuantizedDepthwise final : public Routine {
+ public:
+  explicit QuantizedDepthwise(const char* type) : Routine(type, "cpu:qint8:nhwc/depthwise") {}
+  int default_rank() const override { return 20; }
+
+  std::vector<FormatTuple> formats(const Problem& problem) const override {
+    return quantized_formats(problem, descriptor().layout);
+  }
+  Applicability applicable(const Problem& problem) const override {
+    const Shape& w = problem.inputs[1].shape;
+    if (w[1] != 1 || w[0] != problem.params.integer("group", 1))
+      return Applicability::no("only one input and one output channel per group (depthwise)");
+    if (round_up(w.elements(2, w.rank()), kDepthwiseTaps) > kPointers)
+      return Applicability::no("the kernel has too many elements");
+    return takes_quantized_weights(problem);
+  }
+  bool supports_post_ops(const Problem& problem) const override {
+    return PostOpProgram::supports_quantized(problem).ok();
+  }
+
+  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
+                             Allocator& allocator) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
+    SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem));
+    const TensorScale x = tensor_scale(problem.inputs[0]);
+    const std::int32_t zero = x.zero_point + (x.is_signed ? 128 : 0);
+    const DepthwiseParts parts(g);
+    PackedWeights packed;
+    SN_ASSIGN_OR_RETURN(packed.bytes,
+                        Tensor::create(DataType::uint8, Shape{parts.bytes}, allocator));
+    auto* const bytes = static_cast<std::byte*>(packed.bytes.mutable_data());
+    if (parts.bytes > 0) std::memset(bytes, 0, packed.bytes.bytes());
+    for (std::int64_t c = 0; c < g.channels_out(); ++c) {
+      const std::int8_t* row = weights.values.data() + c * weights.depth;
+      const auto i = static_cast<std::size_t>(c);
+      const std::int64_t block = c / kDepthwiseBlock * kDepthwiseBlock;
+      auto* w = reinterpret_cast<std::int8_t*>(bytes + parts.weights) + block * parts.taps +
+                kDepthwiseTaps * depthwise_lane(c % kDepthwiseBlock);
+      std::int32_t sum = 0;
+      for (std::int64_t t = 0; t < weights.depth; ++t) {
+        sum += row[t];
+        w[t / kDepthwiseTaps * kDepthwiseTaps * kDepthwiseBlock + t % kDepthwiseTaps] = row[t];
+      }
+      const std::int64_t at = table_place(c);
+      reinterpret_cast<std::int32_t*>(bytes)[at] = -zero * sum;
+      reinterpret_cast<float*>(bytes + parts.scale)[at] = x.scale * weights.scales[i];
+      reinterpret_cast<float*>(bytes + parts.bias)[at] = weights.bias[i];
+    }
+    return packed;
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+    SN_ASSIGN_OR_RETURN(QuantizedFinish finish, QuantizedFinish::create(problem, false));
+    return std::unique_ptr<Kernel>(std::make_unique<QuantizedDepthwiseKernel>(
+        problem, geometry, packed.bytes, std::move(finish)));
+  }
+};
+
+}  // namespace
+
+Status register_routine_conv2_cpu_qint8_depthwise(Registry& registry) {
+  for (const char* type : {"conv1", "conv2", "conv3"})
+    SN_RETURN_IF_ERROR(registry.add(std::make_unique<QuantizedDepthwise>(type)));
+  return {};
+}
+
+}  // namespace softneuro

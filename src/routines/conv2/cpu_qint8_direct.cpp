@@ -1,0 +1,204 @@
+// conv1, conv2, conv3 cpu:qint8:nhwc/direct: an output position's patch of the input by panels of
+// weights; quantization/product.h. The patch is read where it lies, one piece of channels per
+// kernel position; where those pieces are no multiple of four bytes, or many, patches are copied
+// first.
+#include <algorithm>
+#include <cstring>
+
+#include "core/parallel.h"
+#include "core/registry.h"
+#include "quantization/product.h"
+#include "routines/conv2/geometry.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kPointers = 1024;     // of a block: rows · taps, at most
+constexpr std::int64_t kMostTaps = 64;       // kernels beyond that are copied
+constexpr std::int64_t kTaskWork = 1 << 20;  // products of a task, at least
+constexpr std::int64_t kTasks = 16;          // that a layer should have, if it has the work
+
+bool copies_patches(const ConvGeometry& g) {
+  return g.in % 4 != 0 || g.window.kernel_elements() > kMostTaps;
+}
+
+ProductSizes sizes_of(const ConvGeometry& g) {
+  ProductSizes sizes;
+  sizes.groups = g.group;
+  sizes.outputs = g.out;
+  sizes.depth = g.depth();
+  sizes.taps = copies_patches(g) ? 1 : g.window.kernel_elements();
+  return sizes;
+}
+
+class QuantizedConvKernel final : public Kernel {
+ public:
+  QuantizedConvKernel(const ConvGeometry& geometry, QuantizedProduct product)
+      : product_(std::move(product)),
+        g_(geometry),
+        sizes_(sizes_of(geometry)),
+        copies_(copies_patches(geometry)),
+        positions_(geometry.window.output_elements()),
+        patch_(round_up(geometry.depth(), 4)) {
+    cut();
+    zeros_ = copies_ ? 0 : round_up(g_.in, kTensorAlignment);
+  }
+
+  std::size_t workspace_bytes() const noexcept override {
+    const std::int64_t patches = copies_ ? blocks_ * block_rows_ * patch_ : 0;
+    return static_cast<std::size_t>(zeros_ + patches);
+  }
+
+  Status run(Context& context) const noexcept override {
+    std::memset(context.workspace(), product_.zero_byte(), static_cast<std::size_t>(zeros_));
+    // Groups, when patches are copied, follow one another: they share the copies' memory.
+    const std::int64_t rounds = copies_ ? g_.group : 1;
+    const std::int64_t groups = g_.group / rounds;
+    for (std::int64_t round = 0; round < rounds; ++round)
+      parallel_for(context.pool(), blocks_ * groups,
+                   [&](std::int64_t i) { run_block(context, i / groups, round + i % groups); });
+    return {};
+  }
+
+ private:
+  // Blocks of output positions, and panels of outputs, of one task.
+  void cut() {
+    const std::int64_t rows = g_.batch * positions_;
+    const std::int64_t most =
+        std::max<std::int64_t>(1, std::min(product_.max_rows(), kPointers / sizes_.taps));
+    // Equal blocks.
+    const std::int64_t least = std::max<std::int64_t>((rows + most - 1) / most, 1);
+    block_rows_ = std::max<std::int64_t>((rows + least - 1) / least, 1);
+    row_blocks_ = (rows + block_rows_ - 1) / block_rows_;
+    panels_ = std::max<std::int64_t>(product_.max_panels(), 1);
+    if (!copies_) {
+      const std::int64_t panel = block_rows_ * kInt8Panel * std::max<std::int64_t>(g_.depth(), 1);
+      const std::int64_t wanted =
+          std::max<std::int64_t>(kTasks / std::max<std::int64_t>(row_blocks_, 1), 1);
+      const std::int64_t pieces = (sizes_.panels() + wanted - 1) / wanted;
+      panels_ = std::clamp<std::int64_t>(std::max(pieces, kTaskWork / panel), 1, panels_);
+    }
+    pieces_ = (sizes_.panels() + panels_ - 1) / panels_;
+    blocks_ = copies_ ? row_blocks_ : row_blocks_ * pieces_;
+  }
+
+  void run_block(Context& context, std::int64_t i, std::int64_t group) const noexcept {
+    const std::uint8_t* rows[kPointers];
+    ProductBlock block;
+    block.rows = rows;
+    block.group = group;
+    block.first_row = (copies_ ? i : i / pieces_) * block_rows_;
+    block.row_count = std::min(block_rows_, g_.batch * positions_ - block.first_row);
+    if (block.row_count <= 0) return;
+    if (copies_) {
+      auto* patches =
+          reinterpret_cast<std::uint8_t*>(context.workspace()) + i * block_rows_ * patch_;
+      for (std::int64_t r = 0; r < block.row_count; ++r) {
+        rows[r] = patches + r * patch_;
+        copy_patch(context.input(0), block.first_row + r, group, patches + r * patch_);
+      }
+    } else {
+      for (std::int64_t r = 0; r < block.row_count; ++r)
+        point_at_patch(context, block.first_row + r, group, rows + r, block.row_count);
+    }
+    const std::int64_t first = copies_ ? 0 : i % pieces_ * panels_;
+    const std::int64_t last =
+        copies_ ? sizes_.panels() : std::min(first + panels_, sizes_.panels());
+    for (std::int64_t p = first; p < last; p += panels_) {
+      block.first_panel = p;
+      block.panels = std::min(panels_, last - p);
+      product_.run(context, block);
+    }
+  }
+
+  // f(tap, channels of one input position, or null in the padding) for a patch.
+  template <class F>
+  void for_taps(const TensorView& x, std::int64_t row, std::int64_t group, F&& f) const noexcept {
+    const auto& [az, ay, ax] = g_.window.axes;
+    const std::int64_t image = row / positions_, position = row % positions_;
+    const std::int64_t oz = position / (ay.output * ax.output);
+    const std::int64_t oy = position / ax.output % ay.output, ox = position % ax.output;
+    const std::int64_t channels = g_.channels_in();
+    const std::uint8_t* const base =
+        x.as<std::uint8_t>() + image * g_.window.input_elements() * channels + group * g_.in;
+    const std::int64_t z0 = oz * az.stride - az.pad_begin, y0 = oy * ay.stride - ay.pad_begin,
+                       x0 = ox * ax.stride - ax.pad_begin;
+    std::int64_t tap = 0;
+    for (std::int64_t kz = 0; kz < az.kernel; ++kz)
+      for (std::int64_t ky = 0; ky < ay.kernel; ++ky)
+        for (std::int64_t kx = 0; kx < ax.kernel; ++kx, ++tap) {
+          const std::int64_t iz = z0 + kz * az.dilation, iy = y0 + ky * ay.dilation,
+                             ix = x0 + kx * ax.dilation;
+          const bool inside =
+              iz >= 0 && iz < az.input && iy >= 0 && iy < ay.input && ix >= 0 && ix < ax.input;
+          f(tap, inside ? base + ((iz * ay.input + iy) * ax.input + ix) * channels : nullptr);
+        }
+  }
+
+  void point_at_patch(Context& context, std::int64_t row, std::int64_t group,
+                      const std::uint8_t** pointers, std::int64_t stride) const noexcept {
+    const auto* zeros = reinterpret_cast<const std::uint8_t*>(context.workspace());
+    for_taps(context.input(0), row, group, [&](std::int64_t tap, const std::uint8_t* x) {
+      pointers[tap * stride] = x != nullptr ? x : zeros;
+    });
+  }
+
+  void copy_patch(const TensorView& input, std::int64_t row, std::int64_t group,
+                  std::uint8_t* patch) const noexcept {
+    std::memset(patch + patch_ - 4, 0, 4);
+    for_taps(input, row, group, [&](std::int64_t tap, const std::uint8_t* x) {
+      std::uint8_t* to = patch + tap * g_.in;
+      for (std::int64_t c = 0; c < g_.in; ++c) to[c] = x != nullptr ? x[c] : product_.zero_byte();
+    });
+  }
+
+  QuantizedProduct product_;
+  ConvGeometry g_;
+  ProductSizes sizes_;
+  bool copies_;
+  std::int64_t positions_;  // of one image of the output
+  std::int64_t patch_;      // bytes of a copied patch
+  std::int64_t zeros_ = 0;  // bytes of what the padding points at
+  std::int64_t block_rows_ = 1, row_blocks_ = 1, panels_ = 1, pieces_ = 1, blocks_ = 1;
+};
+
+class QuantizedConv final : public Routine {
+ public:
+  explicit QuantizedConv(const char* type) : Routine(type, "cpu:qint8:nhwc/direct") {}
+  int default_rank() const override { return 10; }
+
+  std::vector<FormatTuple> formats(const Problem& problem) const override {
+    return quantized_formats(problem, descriptor().layout);
+  }
+  Applicability applicable(const Problem& problem) const override {
+    return takes_quantized_weights(problem);
+  }
+  bool supports_post_ops(const Problem& problem) const override {
+    return PostOpProgram::supports_quantized(problem).ok();
+  }
+
+  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
+                             Allocator& allocator) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+    return QuantizedProduct::pack(problem, sizes_of(geometry), geometry.window.kernel_elements(),
+                                  allocator);
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+    SN_ASSIGN_OR_RETURN(QuantizedProduct product,
+                        QuantizedProduct::create(problem, sizes_of(geometry), packed));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<QuantizedConvKernel>(geometry, std::move(product)));
+  }
+};
+
+}  // namespace
+
+Status register_routine_conv2_cpu_qint8_direct(Registry& registry) {
+  for (const char* type : {"conv1", "conv2", "conv3"})
+    SN_RETURN_IF_ERROR(registry.add(std::make_unique<QuantizedConv>(type)));
+  return {};
+}
+
+}  // namespace softneuro

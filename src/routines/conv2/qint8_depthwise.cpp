@@ -1,0 +1,22 @@
+#include "routines/conv2/qint8_depthwise.h"
+
+#include "core/isa_variants.h"
+
+namespace softneuro {
+
+SN_CHOOSE_VARIANT(Qint8DepthwiseOps, kQint8DepthwiseOps, qint8_depthwise_ops)
+
+#if defined(SN_ISA_X86)
+namespace avx512vnni {
+void qint8_depthwise(const Qint8DepthwiseTask& task) noexcept;
+}
+#endif
+
+Qint8DepthwiseFunction qint8_depthwise_function() noexcept {
+#if defined(SN_ISA_X86)
+  if (has_avx512_vnni()) return avx512vnni::qint8_depthwise;
+#endif
+  return qint8_depthwise_ops().run;
+}
+
+}  // namespace softneuro
