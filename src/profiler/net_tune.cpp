@@ -6,6 +6,7 @@
 #include "profiler/kernel_bench.h"
 #include "profiler/tuner.h"
 #include "quantization/calibration.h"
+#include "quantization/imported.h"
 #include "softneuro/net.h"
 
 namespace softneuro {
@@ -80,6 +81,23 @@ bool allows_qint8(const std::vector<std::string>& schemas) {
   });
 }
 
+// The graph with the quantisation that an 8-bit model brings along on its tensors instead of in
+// layers; the graph itself if there is none.
+Result<std::shared_ptr<const Graph>> adopted(std::shared_ptr<const Graph> graph,
+                                             const Registry& registry, bool keep_rounding) {
+  const auto& layers = graph->layers();
+  if (std::none_of(layers.begin(), layers.end(),
+                   [](const Layer& layer) { return layer.type->name == "quantize"; }))
+    return graph;
+  auto copy = std::make_shared<Graph>(*graph);
+  SN_ASSIGN_OR_RETURN(const std::size_t annotated,
+                      adopt_quantization(*copy, registry, {.keep_rounding = keep_rounding}));
+  if (annotated == 0) return graph;
+  SN_RETURN_IF_ERROR(copy->sort());
+  SN_RETURN_IF_ERROR(copy->infer_shapes());
+  return std::shared_ptr<const Graph>(std::move(copy));
+}
+
 // The graph with a quantisation on every tensor that the samples reached. Runs an untuned net, so
 // that calibration does not depend on what was tuned before.
 Result<std::shared_ptr<const Graph>> calibrated(const Graph& graph, const NetOptions& net_options,
@@ -141,22 +159,26 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     (held ? job.held_back : samples).push_back(std::move(sample));
     if (!held) calibration.push_back(options.calibration[s]);
   }
-  job.graph = graph;
-  if (names_qint8(options.schemas) && samples.empty() && !has_quantisation(*graph))
+  const std::shared_ptr<const Graph> before = graph;
+  SN_ASSIGN_OR_RETURN(const auto own,
+                      adopted(graph, core->registry(), options.keep_model_rounding));
+  job.graph = before;  // what the references are computed with
+  if (names_qint8(options.schemas) && samples.empty() && !has_quantisation(*own))
     return invalid_argument(
         "qint8 needs to know the ranges of the tensors: give calibration samples, or import a "
         "model that is quantised");
   SN_RETURN_IF_ERROR(make_references(job));
+  job.graph = own;
   if (!samples.empty()) {
     job.inputs = samples[0];
   } else {
-    SN_ASSIGN_OR_RETURN(job.inputs, random_inputs_of(*graph, job.shapes, core->allocator()));
+    SN_ASSIGN_OR_RETURN(job.inputs, random_inputs_of(*before, job.shapes, core->allocator()));
   }
 
   std::vector<std::string> warnings;
   if (!calibration.empty() && allows_qint8(options.schemas)) {
     if (options.progress) options.progress({.stage = "calibrate", .total = calibration.size()});
-    SN_ASSIGN_OR_RETURN(job.graph, calibrated(*graph, net_options, calibration, warnings));
+    SN_ASSIGN_OR_RETURN(job.graph, calibrated(*own, net_options, calibration, warnings));
   }
 
   Tuner tuner(job);
