@@ -20,24 +20,25 @@ typedef struct sn_tune_options {
   size_t schema_count;
   const sn_shape* shapes; /* of inputs whose shape the model leaves open */
   size_t shape_count;
-  const sn_tensor* samples; /* for calibration, one tensor per input of the net, sample by sample:
-                               input j of sample i stands at [i * inputs + j], its name is not read */
+  const sn_tensor*
+      samples; /* for calibration, one tensor per input of the net, sample by sample:
+                  input j of sample i stands at [i * inputs + j], its name is not read */
   size_t sample_count;
-  double max_error;      /* RMS(out - ref) / RMS(ref) against float32; 0: no limit */
-  double time_limit;     /* seconds; 0: none */
-  int32_t threads;       /* to tune for; 0: as many as the net has */
-  int32_t strict;        /* 1: a layer without a routine in the schemas is an error */
-  const char* cache;     /* folder of the profile cache; null: the usual one; "": none */
+  double max_error;  /* RMS(out - ref) / RMS(ref) against float32; 0: no limit */
+  double time_limit; /* seconds; 0: none */
+  int32_t threads;   /* to tune for; 0: as many as the net has */
+  int32_t strict;    /* 1: a layer without a routine in the schemas is an error */
+  const char* cache; /* folder of the profile cache; null: the usual one; "": none */
   sn_tune_callback progress;
   void* progress_context;
 } sn_tune_options;
 
 typedef struct sn_tune_report {
   size_t struct_size;
-  double untuned_us; /* one run with default choices */
-  double tuned_us;   /* one run on the path found */
-  double seconds;    /* of tuning */
-  double error;      /* on samples held back; 0: not measured */
+  double untuned_us;  /* one run with default choices */
+  double tuned_us;    /* one run on the path found */
+  double seconds;     /* of tuning */
+  double error;       /* on samples held back; 0: not measured */
   double qint8_share; /* of the multiply-accumulates */
   size_t measured;
   size_t from_cache;

@@ -1,11 +1,10 @@
 // sn_net_tune.
-#include "softneuro/c_tune.h"
-
 #include <cmath>
 
 #include "capi/error.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
+#include "softneuro/c_tune.h"
 
 namespace softneuro::capi {
 namespace {
@@ -28,8 +27,7 @@ Status add_samples(const Net& net, const sn_tune_options& given, TuneOptions& op
 }
 
 Status add_shapes(const sn_tune_options& given, TuneOptions& options) {
-  if (given.shapes == nullptr && given.shape_count > 0)
-    return invalid_argument("shapes are null");
+  if (given.shapes == nullptr && given.shape_count > 0) return invalid_argument("shapes are null");
   for (std::size_t i = 0; i < given.shape_count; ++i) {
     SN_ASSIGN_OR_RETURN(const sn_shape row, read(element(given.shapes, i), "sn_shape"));
     if (row.name == nullptr) return invalid_argument("shape {} names no input", i);
@@ -42,8 +40,7 @@ Status add_shapes(const sn_tune_options& given, TuneOptions& options) {
 Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
   TuneOptions options;
   if (given.schema_count > 0) {
-    SN_ASSIGN_OR_RETURN(options.schemas,
-                        texts_from(given.schemas, given.schema_count, "schemas"));
+    SN_ASSIGN_OR_RETURN(options.schemas, texts_from(given.schemas, given.schema_count, "schemas"));
   }
   SN_RETURN_IF_ERROR(add_shapes(given, options));
   SN_RETURN_IF_ERROR(add_samples(net, given, options));
