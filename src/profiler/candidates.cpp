@@ -76,17 +76,14 @@ void add_routine(const Registry& registry, const Routine& routine, const Problem
   }
 }
 
-// naive where something else does the same: it would take seconds to learn that it is slow.
+// naive where anything else computes the layer, in whatever formats (adapts lead everywhere): it
+// would take seconds to learn that it is slow.
 void drop_naive(std::vector<Candidate>& candidates) {
   const auto is_naive = [](const Candidate& c) {
     return c.routine->descriptor().algorithm == "naive";
   };
-  std::vector<FormatTuple> better;
-  for (const Candidate& c : candidates)
-    if (!is_naive(c)) better.push_back(c.formats);
-  std::erase_if(candidates, [&](const Candidate& c) {
-    return is_naive(c) && std::find(better.begin(), better.end(), c.formats) != better.end();
-  });
+  if (!std::all_of(candidates.begin(), candidates.end(), is_naive))
+    std::erase_if(candidates, is_naive);
 }
 
 // Those expected to be fast first: the others are stopped sooner.

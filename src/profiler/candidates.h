@@ -38,8 +38,8 @@ struct CandidateRules {
   std::size_t max_params = 8;        // combinations of one routine's parameters
 };
 
-// The candidates of every layer of `problems`, in order. Those on cpu/naive are left out where
-// another routine offers the same formats. unsupported if a layer has none at all.
+// The candidates of every layer of `problems`, in order. Those on naive routines are left
+// out where there is any other. unsupported if a layer has none at all.
 Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
                                                      const NetProblems& problems,
                                                      const CandidateRules& rules);
