@@ -1,5 +1,6 @@
 #include "plugins/onednn/fused_ops.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace softneuro::onednn {
@@ -7,6 +8,15 @@ namespace {
 
 using dnnl::algorithm;
 using Extent = FusedStep::Extent;
+
+// Generated code of 2.6.3 keeps the bounds of one clip only: a second one would take the first's.
+bool clips_twice(const std::vector<FusedStep>& done, const std::vector<FusedStep>& next) {
+  const auto clips = [](const FusedStep& step) {
+    return step.algorithm == algorithm::eltwise_clip;
+  };
+  return std::any_of(done.begin(), done.end(), clips) &&
+         std::any_of(next.begin(), next.end(), clips);
+}
 
 // The steps of an activation whose numbers mean the same in any unit are marked below.
 std::optional<std::vector<FusedStep>> activation(const PostOp& op) {
@@ -155,7 +165,7 @@ class QuantizedChain {
     // Accepted in descriptors, but some primitives then fail to be made (2.6.3, grouped ones).
     if (op.unary == UnaryOp::silu) return false;
     auto steps = activation(op);
-    if (!steps) return false;
+    if (!steps || clips_twice(ops_.steps, *steps)) return false;
     if (is_homogeneous(op)) {
       become(unit_, 0);
       if (op.unary == UnaryOp::clip) {
@@ -209,7 +219,7 @@ FusedOps fuse_float32(const Problem& problem, int channel_axis, std::size_t most
     if (ops.taken == most) break;
     if (op.kind == PostOp::Kind::unary) {
       const auto steps = activation(op);
-      if (!steps) break;
+      if (!steps || clips_twice(ops.steps, *steps)) break;
       ops.steps.insert(ops.steps.end(), steps->begin(), steps->end());
     } else {
       const auto step = operand_step(problem, op, channel_axis);
