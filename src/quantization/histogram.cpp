@@ -121,8 +121,10 @@ void Histogram::cover(double low, double high) {
     return;
   }
   while (true) {
-    const auto first = static_cast<std::int64_t>(std::floor(low / width_));
-    const auto last = static_cast<std::int64_t>(std::floor(high / width_));
+    // Far outside of what bins of this width can hold, any number that fits will do: they widen.
+    constexpr double kFar = 1e18;
+    const auto first = static_cast<std::int64_t>(std::clamp(std::floor(low / width_), -kFar, kFar));
+    const auto last = static_cast<std::int64_t>(std::clamp(std::floor(high / width_), -kFar, kFar));
     if (first >= base_ && last < base_ + kBins) return;
     if (last - first < kBins) return move_to(first - (kBins - (last - first + 1)) / 2);
     widen();

@@ -156,8 +156,9 @@ class WgConv final : public Routine {
     std::int64_t best = 0;
     double least = 0;
     for (const std::int64_t tile : kTileSizes) {
+      if (!cut.may_pay(tile)) continue;  // before its tiles are counted: they may give no output
       const double cost = static_cast<double>(cut.tiles(tile) * tile * tile);
-      if (!cut.may_pay(tile) || (best != 0 && cost >= 0.8 * least)) continue;
+      if (best != 0 && cost >= 0.8 * least) continue;
       best = tile;
       least = cost;
     }
