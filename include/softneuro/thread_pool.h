@@ -21,11 +21,23 @@ class SN_API ThreadPool {
   // several threads at once, and from within a task (then it may run the tasks in place).
   // Allocates nothing.
   virtual void run(std::size_t count, Task task, void* context) noexcept = 0;
+  // Around calls of run() that follow each other closely, such as all layers of one Session::run:
+  // in between, workers may wait awake for the next call, since waking a parked thread can take
+  // longer than a small layer. In pairs, from any threads; they may overlap and nest. Allocate
+  // nothing. A pool that does not care leaves them as they are.
+  virtual void begin_burst() noexcept {}
+  virtual void end_burst() noexcept {}
 };
 
-// A pool of `threads` − 1 workers (the caller is the last one) that park while idle and burn no
-// processor time. threads = 0: one per processor that this process may use.
+// How long, in µs, a worker of create_thread_pool() waits awake for the next call within a burst,
+// and a caller for its last helper: some times what waking a thread takes.
+inline constexpr int kSpinMicroseconds = 200;
+
+// A pool of `threads` − 1 workers (the caller is the last one). Outside of bursts they park at once
+// and burn no processor time; within, after `spin_us` without work (0: at once, too).
+// threads = 0: one per processor that this process may use.
 // After fork() in the child there are no workers: run() then works on the calling thread alone.
-SN_API Result<std::unique_ptr<ThreadPool>> create_thread_pool(int threads) noexcept;
+SN_API Result<std::unique_ptr<ThreadPool>> create_thread_pool(
+    int threads, int spin_us = kSpinMicroseconds) noexcept;
 
 }  // namespace softneuro

@@ -9,6 +9,18 @@
 
 namespace softneuro {
 
+// A burst of the pool, as long as this object lives.
+class PoolBurst {
+ public:
+  explicit PoolBurst(ThreadPool& pool) noexcept : pool_(pool) { pool_.begin_burst(); }
+  ~PoolBurst() { pool_.end_burst(); }
+  PoolBurst(const PoolBurst&) = delete;
+  PoolBurst& operator=(const PoolBurst&) = delete;
+
+ private:
+  ThreadPool& pool_;
+};
+
 // Calls f(i) for each i in [0, count). f must not throw. How the work is cut must depend on the
 // problem only, never on the number of threads, wherever that could change a result's bits.
 template <class F>

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/evaluate.h"
+#include "core/parallel.h"
 #include "core/plan_impl.h"
 
 namespace softneuro {
@@ -248,6 +249,7 @@ Status Session::Impl::run(std::span<const Tensor> inputs, std::span<Tensor> outp
   SN_RETURN_IF_ERROR(check_inputs(inputs));
   SN_RETURN_IF_ERROR(bind_outputs(outputs));
   patch(inputs);
+  const PoolBurst burst(impl.core->pool());
   for (std::size_t s = 0; s < impl.steps.size(); ++s) {
     if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))
       return Status(StatusCode::cancelled, "cancelled");

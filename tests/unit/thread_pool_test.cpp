@@ -80,10 +80,8 @@ TEST_CASE("never more threads than the cap for one caller", "[threads]") {
   CHECK(most <= 2);
 }
 
-TEST_CASE("an idle pool burns no processor time", "[threads]") {
-  auto pool = create_thread_pool(4).value();
-  parallel_for(*pool, 100, [](std::int64_t) {});
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+// Processor time in µs that this process takes within 300 ms of doing nothing.
+static long used_while_idle() {
   const auto used = [] {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
@@ -92,7 +90,47 @@ TEST_CASE("an idle pool burns no processor time", "[threads]") {
   };
   const long before = used();
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  CHECK(used() - before < 10000);  // µs in 300 ms; a spinning worker would take 300,000
+  return used() - before;
+}
+
+TEST_CASE("an idle pool burns no processor time", "[threads]") {
+  auto pool = create_thread_pool(4).value();
+  const auto work = [&] {
+    for (int i = 0; i < 20; ++i) parallel_for(*pool, 100, [](std::int64_t) {});
+  };
+  work();
+  {
+    const PoolBurst burst(*pool);
+    work();
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK(used_while_idle() < 10000);  // a spinning worker would take 300,000
+}
+
+TEST_CASE("workers park in a burst, too, when nothing comes for long", "[threads]") {
+  auto pool = create_thread_pool(4, 1000).value();
+  const PoolBurst burst(*pool);
+  parallel_for(*pool, 100, [](std::int64_t) {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK(used_while_idle() < 10000);
+}
+
+TEST_CASE("bursts of several threads overlap, with and without waiting awake", "[threads]") {
+  for (const int spin_us : {0, 20, kSpinMicroseconds}) {
+    auto pool = create_thread_pool(3, spin_us).value();
+    std::atomic<int> total{0};
+    std::vector<std::thread> callers;
+    for (int c = 0; c < 4; ++c)
+      callers.emplace_back([&] {
+        for (int round = 0; round < 100; ++round) {
+          const PoolBurst burst(*pool);
+          for (int layer = 0; layer < 5; ++layer)
+            parallel_for(*pool, 1 + layer, [&](std::int64_t) { ++total; });
+        }
+      });
+    for (std::thread& caller : callers) caller.join();
+    CHECK(total == 4 * 100 * (1 + 2 + 3 + 4 + 5));
+  }
 }
 
 TEST_CASE("a forked child works on the calling thread", "[threads]") {
@@ -112,5 +150,6 @@ TEST_CASE("a forked child works on the calling thread", "[threads]") {
 TEST_CASE("absurd thread counts are refused", "[threads]") {
   CHECK_FALSE(create_thread_pool(-1).ok());
   CHECK_FALSE(create_thread_pool(1 << 20).ok());
+  CHECK_FALSE(create_thread_pool(2, -1).ok());
   CHECK(create_thread_pool(0).value()->concurrency() >= 1);
 }
