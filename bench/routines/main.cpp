@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "core/parallel.h"
 #include "core/registry.h"
 #include "shapes.h"
 
@@ -92,7 +93,7 @@ Status run_once(Candidate& c, ThreadPool& pool) {
 
 std::vector<Candidate> candidates_of(const Registry& registry, const Problem& problem,
                                      const Options& options) {
-  constexpr std::size_t kMostParams = 32;
+  constexpr std::size_t kMostParams = 64;
   std::vector<Candidate> result;
   for (const Routine* routine : registry.routines(problem.type->name)) {
     const std::string name = routine->descriptor().str();
@@ -120,6 +121,7 @@ std::vector<Candidate> candidates_of(const Registry& registry, const Problem& pr
 
 double microseconds_of(Candidate& c, ThreadPool& pool, int times) {
   using Clock = std::chrono::steady_clock;
+  const PoolBurst burst(pool);  // as inside of a session's run
   const auto begin = Clock::now();
   for (int i = 0; i < times; ++i)
     if (const Status status = run_once(c, pool); !status.ok())

@@ -211,7 +211,8 @@ class Bench:
             self.put("table I", "Table I: schemas", report.table_i(results, columns, threads))
 
     def table_2(self) -> None:
-        peers = list(engines.installed_peers())
+        installed = engines.installed_peers()
+        peers = [name for name in installed if name in (self.arguments.engines or installed)]
         every = self.results.setdefault("engines_compared", {})
         for threads in self.arguments.threads:
             results = every.setdefault(str(threads), {})
@@ -308,6 +309,11 @@ def parsed_arguments() -> argparse.Namespace:
     parser.add_argument("--tables", type=numbers, default=[1, 2, 3, 4], help="default: 1,2,3,4")
     parser.add_argument(
         "--nets", type=lambda text: text.split(","), help="only these of a table's networks"
+    )
+    parser.add_argument(
+        "--engines",
+        type=lambda text: text.split(","),
+        help="only these of " + ", ".join(engines.PEERS),
     )
     parser.add_argument("--table3-net", default="vgg16", help="default: vgg16")
     parser.add_argument("--threads", type=numbers, default=[1, 2], help="default: 1,2")
