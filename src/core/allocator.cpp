@@ -1,5 +1,9 @@
 #include "softneuro/allocator.h"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -7,14 +11,26 @@
 namespace softneuro {
 namespace {
 
+// Weights are read from end to end in every run. In small pages, finding the pages costs as much as
+// reading them: large blocks ask for huge ones. Whether they get them is the system's business.
+constexpr std::size_t kHugePage = 2 << 20;
+constexpr std::size_t kLargeBlock = 2 * kHugePage;
+
 class SystemAllocator final : public Allocator {
  public:
   void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
     if (alignment < sizeof(void*)) alignment = sizeof(void*);
+    if (bytes >= kLargeBlock && alignment < kHugePage) alignment = kHugePage;
     void* pointer = nullptr;
-    return posix_memalign(&pointer, alignment, bytes) == 0 ? pointer : nullptr;
+    if (posix_memalign(&pointer, alignment, bytes) != 0) return nullptr;
+#if defined(MADV_HUGEPAGE)
+    if (bytes >= kLargeBlock) madvise(pointer, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
+    return pointer;
   }
-  void deallocate(void* pointer, std::size_t) noexcept override { std::free(pointer); }
+  void deallocate(void* pointer, std::size_t) noexcept override {
+    std::free(pointer);
+  }
 };
 
 // Never destroyed: tensors of static storage duration may outlive everything else.

@@ -12,6 +12,7 @@ namespace softneuro {
 
 inline constexpr int kTileMaxVectors = 4;
 inline constexpr int kTileMaxRows = 14;
+inline constexpr std::int64_t kTileNever = std::int64_t{1} << 40;  // of Tile::next_every
 // Columns of B that are packed together, see pack_b in gemm.h; equal to kGemmColumns.
 inline constexpr std::int64_t kTilePanel = 16;
 
@@ -33,6 +34,11 @@ struct Tile {
   const float* addend = nullptr;                 // null, or placed as c; may be c
   bool clamp = false;                            // to [low, high]; NaN stays
   float low = 0, high = 0;
+  // What will be read next, called into the second-level cache on the way: a cache line whenever k
+  // is a multiple of next_every, a power of two. Tiles of one or two rows, whose
+  // time is that of reading B, call what they read themselves shortly.
+  const void* next = nullptr;
+  std::int64_t next_every = kTileNever;
 };
 using TileFunction = void (*)(const Tile&) noexcept;
 

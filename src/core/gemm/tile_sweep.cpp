@@ -8,6 +8,9 @@ namespace softneuro {
 namespace {
 
 constexpr std::int64_t kRowsOfLargeB = 96;
+constexpr std::int64_t kEnoughPieces = 12;  // to keep threads busy without cutting rows, too
+
+constexpr std::int64_t kLineBytes = 64;
 
 constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
@@ -23,6 +26,7 @@ struct TileSweep::Task {
   const TilePostOps& ops;
   std::int64_t matrix = 0;
   SweepOperands::Matrix operand = {};
+  std::int64_t row = 0, rows = 0, first_group = 0, last_group = 0;
 };
 
 TileSweep::TileSweep(const SweepShape& shape, const SweepLimits& limits, const TileKernels& kernels)
@@ -49,6 +53,7 @@ void TileSweep::choose_pieces(const SweepLimits& limits) {
   const std::int64_t most_pieces = std::max<std::int64_t>(shape_.rows / least_rows, 1);
   group_pieces_ = large ? std::min(groups_, wanted) : 1;
   row_pieces_ = std::min(most_pieces, pieces(wanted, group_pieces_));
+  if (large && group_pieces_ >= kEnoughPieces) row_pieces_ = 1;  // B is read once
   group_pieces_ = std::min(groups_, pieces(wanted, row_pieces_));
 }
 
@@ -95,36 +100,94 @@ void TileSweep::run(ThreadPool& pool, std::span<const TensorView> inputs, float*
                     const SweepOperands& operands, const TilePostOps& ops) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
   const Task task{inputs, c, operands, ops};
-  parallel_for(pool, tasks(), [&](std::int64_t i) { run_task(task, i); });
+  const int threads = pool.concurrency();
+  parallel_for(pool, tasks(), [&](std::int64_t i) { run_task(task, i, threads); });
 }
 
-void TileSweep::run_task(const Task& shared, std::int64_t index) const noexcept {
-  Task task = shared;
+void TileSweep::begin_task(Task& task, std::int64_t index) const noexcept {
   const std::int64_t group_piece = index % group_pieces_;
   const std::int64_t row_piece = index / group_pieces_ % row_pieces_;
   task.matrix = index / group_pieces_ / row_pieces_;
   task.operand = task.operands.matrix(task.matrix);
-  const std::int64_t row = shape_.rows * row_piece / row_pieces_;
-  const std::int64_t rows = shape_.rows * (row_piece + 1) / row_pieces_ - row;
-  const std::int64_t last = groups_ * (group_piece + 1) / group_pieces_;
-  for (std::int64_t g = groups_ * group_piece / group_pieces_; g < last; g += block_groups_) {
-    const std::int64_t end = std::min(g + block_groups_, last);
-    const std::int64_t tiles = pieces(rows, kernels_->max_rows[widest_group(g, end) - 1]);
-    for (std::int64_t block = 0; block < depth_blocks_; ++block)
-      for (std::int64_t i = 0; i < tiles; ++i) {
-        const std::int64_t from = rows * i / tiles, to = rows * (i + 1) / tiles;
-        run_rows(task, row + from, static_cast<int>(to - from), block, g, end);
-      }
+  task.row = shape_.rows * row_piece / row_pieces_;
+  task.rows = shape_.rows * (row_piece + 1) / row_pieces_ - task.row;
+  task.first_group = groups_ * group_piece / group_pieces_;
+  task.last_group = groups_ * (group_piece + 1) / group_pieces_;
+}
+
+// While a block of B is multiplied, the next one is called into the cache: the task's own, in the
+// end that of the task which this thread will most likely take.
+void TileSweep::run_task(const Task& shared, std::int64_t index, int threads) const noexcept {
+  Task task = shared;
+  begin_task(task, index);
+  Block block{task.first_group, std::min(task.first_group + block_groups_, task.last_group), 0};
+  for (bool more = true; more;) {
+    Block next = block;
+    more = advance(task, next);
+    Lines lines;
+    if (more) {
+      lines = lines_of(task, next);
+    } else if (index + threads < tasks()) {
+      Task later = shared;
+      begin_task(later, index + threads);
+      lines = lines_of(later, {later.first_group,
+                               std::min(later.first_group + block_groups_, later.last_group), 0});
+    }
+    run_block(task, block, lines);
+    block = next;
   }
 }
 
-void TileSweep::run_rows(const Task& task, std::int64_t row, int rows, std::int64_t block,
-                         std::int64_t first_group, std::int64_t last_group) const noexcept {
+// To the task's next block; false: there is none.
+bool TileSweep::advance(const Task& task, Block& block) const noexcept {
+  if (++block.depth < depth_blocks_) return true;
+  block = {block.last_group, std::min(block.last_group + block_groups_, task.last_group), 0};
+  return block.first_group < task.last_group;
+}
+
+// Where column `column` of B begins, at that depth.
+const std::byte* TileSweep::weights(const Task& task, std::int64_t column,
+                                    std::int64_t depth) const noexcept {
+  const std::int64_t offset = column / kTilePanel * shape_.b_panel_stride +
+                              depth * shape_.b_row_stride + column % kTilePanel;
+  return static_cast<const std::byte*>(task.operand.b) + offset * weight_bytes();
+}
+
+TileSweep::Lines TileSweep::lines_of(const Task& task, const Block& block) const noexcept {
+  if (shape_.b_row_stride != kTilePanel) return {};  // not packed
+  const DepthBlock depth = depth_block(block.depth);
+  const std::int64_t first = vectors_before(block.first_group) * kernels_->lanes;
+  const std::int64_t last = vectors_before(block.last_group) * kernels_->lanes;
+  const std::int64_t bytes = depth.segments * depth.length * shape_.b_row_stride * weight_bytes();
+  Lines lines;
+  lines.first = weights(task, first, depth.segment * shape_.length + depth.offset);
+  lines.panel_bytes = shape_.b_panel_stride * weight_bytes();
+  lines.per_panel = pieces(bytes, kLineBytes);
+  lines.count = pieces(last - first, kTilePanel) * lines.per_panel;
+  return lines;
+}
+
+void TileSweep::run_block(const Task& task, const Block& block, const Lines& next) const noexcept {
+  const int widest = widest_group(block.first_group, block.last_group);
+  const std::int64_t tiles = pieces(task.rows, kernels_->max_rows[widest - 1]);
+  for (std::int64_t i = 0; i < tiles; ++i) {
+    const std::int64_t from = task.rows * i / tiles, to = task.rows * (i + 1) / tiles;
+    Lines share = next;  // each pass over the block calls its part
+    const std::int64_t line = next.count * i / tiles;
+    share.count = next.count * (i + 1) / tiles - line;
+    if (share.count > 0)
+      share.first += line / next.per_panel * next.panel_bytes + line % next.per_panel * kLineBytes;
+    run_rows(task, task.row + from, static_cast<int>(to - from), block, share);
+  }
+}
+
+void TileSweep::run_rows(const Task& task, std::int64_t row, int rows, const Block& block,
+                         const Lines& next) const noexcept {
   const float* pointers[kTileMaxRows * kSweepSegments];
   float scratch[kSweepScratchFloats];
-  const DepthBlock depth = depth_block(block);
+  const DepthBlock depth = depth_block(block.depth);
   task.operands.point({task.matrix, row, rows, depth.segment, depth.segments}, pointers, scratch);
-  const bool first = block == 0, last = block == depth_blocks_ - 1;
+  const bool first = block.depth == 0, last = block.depth == depth_blocks_ - 1;
   const std::int64_t first_depth = depth.segment * shape_.length + depth.offset;
   Tile tile;
   tile.a = pointers;
@@ -138,17 +201,15 @@ void TileSweep::run_rows(const Task& task, std::int64_t row, int rows, std::int6
   tile.low = task.ops.low();
   tile.high = task.ops.high();
   const int lanes = kernels_->lanes;
-  const std::int64_t weight_bytes = shape_.half_weights ? 2 : 4;
   const auto& functions = shape_.half_weights ? kernels_->multiply_half : kernels_->multiply;
-  for (std::int64_t g = first_group; g < last_group; ++g) {
+  const std::int64_t groups = block.last_group - block.first_group;
+  for (std::int64_t g = block.first_group; g < block.last_group; ++g) {
     const std::int64_t column = vectors_before(g) * lanes;
     const std::int64_t end = vectors_before(g + 1) * lanes;
     const auto vectors = static_cast<std::size_t>((end - column) / lanes);
     const std::int64_t offset =
         task.operand.c_offset + row * shape_.c_row_stride + column_offset(column);
-    const std::int64_t b_offset = column / kTilePanel * tile.b_panel_stride +
-                                  first_depth * tile.b_row_stride + column % kTilePanel;
-    tile.b = static_cast<const std::byte*>(task.operand.b) + b_offset * weight_bytes;
+    tile.b = weights(task, column, first_depth);
     tile.c = task.c + offset;
     for (std::size_t v = 0; v < vectors; ++v)
       tile.c_offsets[v] =
@@ -156,9 +217,27 @@ void TileSweep::run_rows(const Task& task, std::int64_t row, int rows, std::int6
     tile.last_lanes = std::min<std::int64_t>(stored_columns() - end + lanes, lanes);
     tile.bias = first && task.operand.bias != nullptr ? task.operand.bias + column : nullptr;
     tile.addend = first ? task.ops.addend(task.inputs, offset) : tile.c;
+    prefetch(next, g - block.first_group, groups, tile);
     functions[vectors - 1][rows - 1](tile);
   }
-  if (last && !task.ops.rest().empty()) finish(task, row, rows, first_group, last_group);
+  if (last && !task.ops.rest().empty())
+    finish(task, row, rows, block.first_group, block.last_group);
+}
+
+// Part `part` of `parts` of these lines, spread over the steps of a tile. A part that begins in one
+// panel and ends in the next runs on behind the first: as good where panels follow each other.
+void TileSweep::prefetch(const Lines& lines, std::int64_t part, std::int64_t parts,
+                         Tile& tile) const noexcept {
+  const std::int64_t line = lines.count * part / parts;
+  const std::int64_t count = lines.count * (part + 1) / parts - line;
+  const std::int64_t steps = tile.length;
+  tile.next_every = kTileNever;
+  tile.next = tile.b;  // one line per segment, which is there
+  if (count <= 0) return;
+  tile.next = lines.first + line * kLineBytes;
+  tile.next_every = 1;
+  while (tile.next_every < kTileNever && count * tile.next_every * 2 <= steps * tile.segments)
+    tile.next_every *= 2;
 }
 
 // The other post-ops, on what is still in the cache.

@@ -76,6 +76,15 @@ class TileSweep {
   struct DepthBlock {
     std::int64_t segment, segments, offset, length;
   };
+  // What of B goes together through the cache: some groups, a part of the sum.
+  struct Block {
+    std::int64_t first_group = 0, last_group = 0, depth = 0;
+  };
+  // The cache lines of such a part, panel by panel.
+  struct Lines {
+    const std::byte* first = nullptr;
+    std::int64_t panel_bytes = 0, per_panel = 0, count = 0;
+  };
 
   // A group is what lies side by side in one tile: whole panels, or within one. Vectors that come
   // before group g.
@@ -83,6 +92,7 @@ class TileSweep {
     return group == groups_ ? vectors_ : units_ * group / groups_ * unit_vectors_;
   }
   int widest_group(std::int64_t first, std::int64_t last) const noexcept;
+  std::int64_t weight_bytes() const noexcept { return shape_.half_weights ? 2 : 4; }
   std::int64_t column_offset(std::int64_t column) const noexcept;
   // Columns that are written: blocks are written whole.
   std::int64_t stored_columns() const noexcept;
@@ -90,9 +100,17 @@ class TileSweep {
   void choose_pieces(const SweepLimits& limits);
   void choose_blocks(const SweepLimits& limits);
 
-  void run_task(const Task& task, std::int64_t index) const noexcept;
-  void run_rows(const Task& task, std::int64_t row, int rows, std::int64_t block,
-                std::int64_t first_group, std::int64_t last_group) const noexcept;
+  void begin_task(Task& task, std::int64_t index) const noexcept;
+  void run_task(const Task& shared, std::int64_t index, int threads) const noexcept;
+  bool advance(const Task& task, Block& block) const noexcept;
+  const std::byte* weights(const Task& task, std::int64_t column,
+                           std::int64_t depth) const noexcept;
+  Lines lines_of(const Task& task, const Block& block) const noexcept;
+  void run_block(const Task& task, const Block& block, const Lines& next) const noexcept;
+  void run_rows(const Task& task, std::int64_t row, int rows, const Block& block,
+                const Lines& next) const noexcept;
+  void prefetch(const Lines& lines, std::int64_t part, std::int64_t parts,
+                Tile& tile) const noexcept;
   void finish(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
               std::int64_t last_group) const noexcept;
 
