@@ -105,7 +105,8 @@ Result<PreparedKernel> prepare_kernel(NetCore& core, const Layer& layer, const P
                                       bool shareable, const Choice* choice = nullptr);
 
 // Gives every slot that needs one a place in the arena, after views and in-place work are known.
-// Fills Slot::home/root/offset, Step::workspace_offset, copies, output_offsets, arena sizes.
+// Fills home, root and offset of the slots, the workspace_offset of the steps, copies,
+// output_offsets and the sizes of the arena.
 void plan_memory(Plan::Impl& plan);
 
 }  // namespace softneuro
