@@ -123,7 +123,8 @@ function(softneuro_runtime_defaults target)
     $<$<NOT:$<CONFIG:Debug>>:EIGEN_NO_DEBUG>
     $<$<BOOL:${BUILD_SHARED_LIBS}>:SOFTNEURO_SHARED>
     $<$<BOOL:${SOFTNEURO_EDGE}>:SOFTNEURO_EDGE SOFTNEURO_NO_PLUGINS SOFTNEURO_NO_TUNER
-                                FMT_EXCEPTIONS=0>)
+                                FMT_EXCEPTIONS=0>
+    $<$<BOOL:${SOFTNEURO_FLOAT32_KERNELS}>:SN_FLOAT32_KERNELS>)
   if(SOFTNEURO_EDGE)
     target_compile_options(${target} PRIVATE
       -fno-exceptions -fno-rtti -Os -ffunction-sections -fdata-sections

@@ -3,6 +3,9 @@
 option(BUILD_SHARED_LIBS "Build libsoftneuro as a shared library" ON)
 option(SOFTNEURO_EDGE
        "Smallest runtime: static, no importer, no plugin loader, no tuner, no exceptions" OFF)
+# See SoftNeuroEdge.cmake.
+set(SOFTNEURO_EDGE_ROUTINES small CACHE STRING
+    "Routines of an edge build: small, all, or a list by `softneuro inspect --routines`")
 option(SOFTNEURO_CUDA "Build the CUDA routines where the toolkit is found" OFF)
 # Library plugins, loaded at run time from softneuro/plugins beside libsoftneuro. AUTO: where the
 # library is found; ON: an error where it is not; OFF: never.

@@ -9,6 +9,7 @@
 #include "drawing.h"
 #include "passes/pass.h"
 #include "table.h"
+#include "tuned_routines.h"
 
 namespace softneuro::tool {
 namespace {
@@ -181,6 +182,7 @@ int list_passes() {
 Command add_inspect(CLI::App& app) {
   auto arguments = std::make_shared<InspectArguments>();
   auto passes = std::make_shared<bool>(false);
+  auto tuned = std::make_shared<std::vector<std::string>>();
   CLI::App* command = app.add_subcommand("inspect", "show what is in a net");
   add_net_option(*command, *arguments);
   add_shape_option(*command, *arguments);
@@ -189,8 +191,13 @@ Command add_inspect(CLI::App& app) {
   command->add_option("--svg", arguments->svg, "draw the net as SVG (needs Graphviz)");
   command->add_option("--dot", arguments->dot, "write the net in the DOT language");
   command->add_flag("--passes", *passes, "list the graph passes instead");
-  return {command, [arguments, passes] {
+  command
+      ->add_option("--routines", *tuned,
+                   "instead, list what these tuned .dnn files take, for SOFTNEURO_EDGE_ROUTINES")
+      ->type_name("FILE.dnn");
+  return {command, [arguments, passes, tuned] {
             if (*passes) return list_passes();
+            if (!tuned->empty()) return list_tuned_routines(*tuned, arguments->json);
             if (arguments->path.empty()) return wrong_usage("NET is required");
             return inspect_net(*arguments);
           }};

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/float_span.h"
+#include "core/kernel_types.h"
 #include "core/parallel.h"
 #include "core/qint8_post_ops.h"
 
@@ -144,6 +145,8 @@ class DirectPool final : public Routine {
 
 Applicability check_pool(const Problem& problem, PoolKind kind) {
   const DataType type = problem.inputs[0].type;
+  if (!has_kernels_of(type))
+    return Applicability::no("this build has the kernels of float32 alone");
   if (type == DataType::qint8) {
     if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
     if (kind == PoolKind::mean)

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/kernel_types.h"
 #include "core/vector_element.h"
 
 #if defined(SOFTNEURO_EDGE) && defined(__GNUC__) && !defined(__clang__)
@@ -419,6 +420,7 @@ void pool(const PoolRows& task) noexcept {
 
 template <class Op>
 void pool_type(const PoolRows& task) noexcept {
+  if (kFloat32KernelsOnly) return pool<Op, float>(task);
   switch (task.type) {
     case DataType::float16:
       return pool<Op, Half>(task);
@@ -434,7 +436,7 @@ void pool_type(const PoolRows& task) noexcept {
 }
 
 void max_of(const PoolRows& task) noexcept {
-  const bool wide = task.inner >= 4 * kLanes;
+  const bool wide = !kFloat32KernelsOnly && task.inner >= 4 * kLanes;
   if (wide && task.type == DataType::uint8) return max_bytes<std::uint8_t>(task);
   if (wide && task.type == DataType::int8) return max_bytes<std::int8_t>(task);
   pool_type<Max>(task);

@@ -9,6 +9,7 @@
 
 #include "core/float_span.h"
 #include "core/isa_variants.h"
+#include "core/kernel_types.h"
 #include "core/parallel.h"
 #include "core/qint8_post_ops.h"
 #include "core/registry.h"
@@ -211,6 +212,8 @@ class DirectResize final : public Routine {
 
   Applicability applicable(const Problem& problem) const override {
     const DataType type = problem.inputs[0].type;
+    if (!has_kernels_of(type))
+      return Applicability::no("this build has the kernels of float32 alone");
     if (type == DataType::qint8) {
       if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
       if (problem.params.text("mode") != "nearest")

@@ -1,0 +1,143 @@
+#include "profiler/taken_routines.h"
+
+#include <map>
+
+#include "core/builtin.h"
+#include "core/childnet.h"
+#include "core/error.h"
+#include "core/evaluate.h"
+
+namespace softneuro {
+namespace {
+
+using Key = std::pair<std::string, std::string>;  // layer type or folder, descriptor
+
+// The folder of each of this library's routines.
+std::map<Key, std::string> builtin_folders() {
+  std::map<Key, std::string> folders;
+  for (std::size_t i = 0; i < builtin_routine_count; ++i) {
+    if (builtin_routines[i].isa > current_isa()) continue;
+    Registry registry(builtin_layer_types());
+    if (!builtin_routines[i].add(registry).ok()) continue;
+    const std::string_view name = builtin_routines[i].name;
+    for (const Routine* routine : registry.all())
+      folders[{routine->layer_type(), routine->descriptor().str()}] =
+          name.substr(0, name.find('/'));
+  }
+  return folders;
+}
+
+class Collector {
+ public:
+  explicit Collector(const Registry& registry) : registry_(registry) {}
+
+  Status add_path(const NetProblems& problems, const RoutinePath& path) {
+    for (const LayerProblem& layer : problems.layers)
+      if (const auto choice = path.layers.find(layer.layer->id); choice != path.layers.end())
+        SN_RETURN_IF_ERROR(add_choice(layer, choice->second, path.threads));
+    for (const AdaptChoice& adapt : path.adapts) {
+      if (adapt.routine.empty()) continue;  // a view
+      add("adapt", adapt.routine, problems.graph->tensor(adapt.tensor).name);
+    }
+    return {};
+  }
+
+  std::vector<TakenRoutine> take() {
+    std::vector<TakenRoutine> list;
+    for (auto& [key, routine] : taken_) list.push_back(std::move(routine));
+    return list;
+  }
+
+ private:
+  void add(const std::string& layer_type, const std::string& descriptor, const std::string& layer) {
+    const auto folder = folders_.find({layer_type, descriptor});
+    const bool is_builtin = folder != folders_.end() && descriptor.starts_with("cpu");
+    const std::string& place = is_builtin ? folder->second : layer_type;
+    TakenRoutine& taken = taken_[{place, descriptor}];
+    taken.folder = place;
+    taken.routine = descriptor;
+    taken.is_builtin = is_builtin;
+    taken.layers.insert(layer);
+  }
+
+  Status add_choice(const LayerProblem& layer, const Choice& choice, int threads) {
+    if (choice.routine.empty()) return {};  // a view, or the default choice
+    const std::string& name = layer.layer->name;
+    add(layer.layer->type->name, choice.routine, name);
+    const Routine* routine = registry_.find(layer.layer->type->name, choice.routine);
+    if (routine == nullptr) return {};
+    Problem problem = with_formats(layer.problem, choice.formats);
+    problem.threads = threads;
+    Status inside = add_inside(*routine, problem, choice.params, name);
+    if (inside.ok()) return {};
+    return std::move(inside).with_context(fmt::format(
+        "layer '{}': what {} holds cannot be told here (try on the machine that tuned the net)",
+        name, choice.routine));
+  }
+
+  // Of a childnet: its layers, and those that its constants are computed by.
+  Status add_inside(const Routine& routine, const Problem& problem, const RoutineParams& params,
+                    const std::string& name) {
+    const ChildnetRoutine* childnet = childnet_of(routine);
+    if (childnet == nullptr) return {};
+    const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
+    SN_ASSIGN_OR_RETURN(const ChildnetOutline outline,
+                        childnet->outline(composes ? without_post_ops(problem) : problem, params));
+    for (const ChildnetLayer& layer : outline.layers) {
+      if (layer.view) continue;
+      add(layer.problem.type->name, layer.routine->descriptor().str(), name);
+      SN_RETURN_IF_ERROR(add_inside(*layer.routine, layer.problem, layer.params, name));
+    }
+    for (const std::size_t index : outline.folded) {
+      const Layer& layer = outline.graph.layers()[index];
+      std::vector<TensorSpec> inputs;
+      for (const TensorId id : layer.inputs)
+        inputs.push_back(id == kNoTensor ? TensorSpec{} : outline.specs[id]);
+      SN_ASSIGN_OR_RETURN(const Problem folded, make_problem(layer, std::move(inputs)));
+      SN_ASSIGN_OR_RETURN(const Routine* chosen, registry_.default_choice(folded));
+      add(layer.type->name, chosen->descriptor().str(), name);
+    }
+    return {};
+  }
+
+  const Registry& registry_;
+  const std::map<Key, std::string> folders_ = builtin_folders();
+  std::map<Key, TakenRoutine> taken_;
+};
+
+// In the order of the graph's inputs.
+Result<std::vector<Shape>> shapes_of(const Graph& graph, const RoutinePath& path) {
+  std::vector<Shape> shapes;
+  for (const TensorId id : graph.inputs) {
+    const auto shape = path.shapes.find(graph.tensor(id).name);
+    if (shape == path.shapes.end())
+      return make_error(StatusCode::invalid_model, "a tuned path lacks the shape of input '{}'",
+                        graph.tensor(id).name);
+    shapes.push_back(shape->second);
+  }
+  return shapes;
+}
+
+}  // namespace
+
+Result<std::vector<TakenRoutine>> taken_routines(Graph graph, std::span<const RoutinePath> paths) {
+  return guarded([&]() -> Result<std::vector<TakenRoutine>> {
+    SN_RETURN_IF_ERROR(graph.sort());
+    SN_RETURN_IF_ERROR(graph.infer_shapes());
+    const auto shared = std::make_shared<const Graph>(std::move(graph));
+    NetOptions options;
+    options.threads = 1;
+    SN_ASSIGN_OR_RETURN(const std::shared_ptr<NetCore> core, NetCore::create(options));
+    // Without plugins, as inside of childnets.
+    SN_ASSIGN_OR_RETURN(const Registry registry, make_builtin_registry());
+    Collector collector(registry);
+    for (const RoutinePath& path : paths) {
+      SN_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, shapes_of(*shared, path));
+      SN_ASSIGN_OR_RETURN(const NetProblems problems, problems_of(core, shared, shapes));
+      SN_RETURN_IF_ERROR(collector.add_path(problems, path));
+    }
+    return collector.take();
+  });
+}
+
+}  // namespace softneuro
