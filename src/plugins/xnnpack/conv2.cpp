@@ -49,15 +49,7 @@ class Conv2 final : public Routine {
   std::string library() const override { return library_name(); }
 
   Applicability applicable(const Problem& problem) const override {
-    for (std::size_t i = kX; i <= kBias; ++i) {
-      if (!problem.has_input(i)) continue;
-      const TensorSpec& spec = problem.inputs[i];
-      if (spec.type != DataType::float32) return Applicability::no("only float32");
-      if (i != kX && (!spec.constant || spec.value.empty()))
-        return Applicability::no("weights or bias are not constant");
-    }
-    if (problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
-      return Applicability::no("there is nothing to compute");
+    if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
     const auto shape = conv_shape(problem);
     if (!shape.ok()) return Applicability::no(shape.status().message());
     const auto swallows = [](const WindowAxis& axis) {
@@ -73,17 +65,9 @@ class Conv2 final : public Routine {
   }
 
   RoutineParams default_params(const Problem& problem) const override {
-    RoutineParams params;
-    params.set("split", std::int64_t{problem.threads});
-    return params;
+    return split_params(problem);
   }
-  ParamSpace param_space(const Problem& problem) const override {
-    ParamAxis split{"split", {std::int64_t{problem.threads}}};
-    if (problem.threads > 1) split.values.push_back(std::int64_t{1});
-    ParamSpace space;
-    space.axes = {std::move(split)};
-    return space;
-  }
+  ParamSpace param_space(const Problem& problem) const override { return split_space(problem); }
 
   // [M, C/group, K…] → [M, K…, C/group].
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,

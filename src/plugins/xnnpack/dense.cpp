@@ -32,35 +32,16 @@ class Dense final : public Routine {
 
   std::string library() const override { return library_name(); }
 
-  Applicability applicable(const Problem& problem) const override {
-    for (std::size_t i = kX; i <= kBias; ++i) {
-      if (!problem.has_input(i)) continue;
-      const TensorSpec& spec = problem.inputs[i];
-      if (spec.type != DataType::float32) return Applicability::no("only float32");
-      if (i != kX && (!spec.constant || spec.value.empty()))
-        return Applicability::no("weights or bias are not constant");
-    }
-    if (problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
-      return Applicability::no("there is nothing to compute");
-    return Applicability::yes();
-  }
+  Applicability applicable(const Problem& problem) const override { return takes_inputs(problem); }
 
   bool supports_post_ops(const Problem& problem) const override {
     return PostOpProgram::supports(problem).ok();
   }
 
   RoutineParams default_params(const Problem& problem) const override {
-    RoutineParams params;
-    params.set("split", std::int64_t{problem.threads});
-    return params;
+    return split_params(problem);
   }
-  ParamSpace param_space(const Problem& problem) const override {
-    ParamAxis split{"split", {std::int64_t{problem.threads}}};
-    if (problem.threads > 1) split.values.push_back(std::int64_t{1});
-    ParamSpace space;
-    space.axes = {std::move(split)};
-    return space;
-  }
+  ParamSpace param_space(const Problem& problem) const override { return split_space(problem); }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights&) const override {

@@ -85,6 +85,33 @@ Result<std::unique_ptr<Kernel>> make_operator_kernel(OperatorWork work) {
   return std::unique_ptr<Kernel>(std::move(kernel));
 }
 
+Applicability takes_inputs(const Problem& problem) {
+  for (std::size_t i = 0; i < problem.own_inputs; ++i) {
+    if (!problem.has_input(i)) continue;
+    const TensorSpec& spec = problem.inputs[i];
+    if (spec.type != DataType::float32) return Applicability::no("only float32");
+    if (i > 0 && (!spec.constant || spec.value.empty()))
+      return Applicability::no("weights or bias are not constant");
+  }
+  if (problem.inputs[0].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
+    return Applicability::no("there is nothing to compute");
+  return Applicability::yes();
+}
+
+RoutineParams split_params(const Problem& problem) {
+  RoutineParams params;
+  params.set("split", std::int64_t{problem.threads});
+  return params;
+}
+
+ParamSpace split_space(const Problem& problem) {
+  ParamAxis split{"split", {std::int64_t{problem.threads}}};
+  if (problem.threads > 1) split.values.push_back(std::int64_t{1});
+  ParamSpace space;
+  space.axes = {std::move(split)};
+  return space;
+}
+
 OutputLimits take_limits(Problem& problem) {
   OutputLimits limits;
   if (problem.post_ops.empty() || problem.post_ops[0].kind != PostOp::Kind::unary) return limits;

@@ -31,6 +31,14 @@ struct OperatorWork {
 // An error if an operator cannot be made.
 Result<std::unique_ptr<Kernel>> make_operator_kernel(OperatorWork work);
 
+// Whether operators can read a layer's inputs: x, and constant weights and bias where it has them,
+// all float32, with something to compute.
+Applicability takes_inputs(const Problem& problem);
+
+// The routine parameter `split`: in how many pieces the work is cut. One per thread, or not at all.
+RoutineParams split_params(const Problem& problem);
+ParamSpace split_space(const Problem& problem);
+
 // The limits that operators put on their output: those of a leading relu or clip, which is then
 // taken from `problem`'s post-ops (a copy that becomes the tail's).
 struct OutputLimits {

@@ -28,9 +28,7 @@ class AvgPool2 final : public Routine {
   std::string library() const override { return library_name(); }
 
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
-    if (problem.inputs[0].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
-      return Applicability::no("there is nothing to compute");
+    if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
     const auto window = window_of(problem);
     if (!window.ok()) return Applicability::no(window.status().message());
     if (window->kernel_elements() == 1) return Applicability::no("windows of one element");
@@ -50,9 +48,7 @@ class AvgPool2 final : public Routine {
   }
 
   RoutineParams default_params(const Problem& problem) const override {
-    RoutineParams params;
-    params.set("split", std::int64_t{problem.threads});
-    return params;
+    return split_params(problem);
   }
   ParamSpace param_space(const Problem& problem) const override {
     ParamSpace space;
