@@ -1,14 +1,10 @@
 // wgdec cpu:float32:nhwc/direct: the transforms of conv2's Winograd kernel, 16 channels at a time.
 // Post-ops follow while a tile is in the cache.
-//
-// Routine parameter: tiles, those that one task transforms.
 #include <algorithm>
 #include <limits>
 
-#include "core/parallel.h"
 #include "core/post_ops.h"
-#include "core/registry.h"
-#include "routines/conv2/winograd.h"
+#include "routines/wgenc/direct_transform.h"
 
 namespace softneuro {
 namespace {
@@ -26,12 +22,8 @@ class DirectWgdecKernel final : public Kernel {
         post_ops_(std::move(post_ops)) {}
 
   Status run(Context& context) const noexcept override {
-    const std::int64_t groups = (m_[3] + group_ - 1) / group_;
-    parallel_for(context.pool(), m_[0] * groups, [&](std::int64_t i) {
-      const std::int64_t first = i % groups * group_;
-      for (std::int64_t t = first; t < std::min(first + group_, m_[3]); ++t)
-        decode(context, i / groups, t);
-    });
+    for_wg_tiles(context.pool(), m_[0], m_[3], group_,
+                 [&](std::int64_t n, std::int64_t t) { decode(context, n, t); });
     return {};
   }
 
@@ -71,35 +63,12 @@ class DirectWgdecKernel final : public Kernel {
   const WgOps& ops_ = wg_ops();
 };
 
-class DirectWgdec final : public Routine {
+class DirectWgdec final : public DirectTransform {
  public:
-  DirectWgdec() : Routine("wgdec", "cpu:float32:nhwc/direct") {}
-  int default_rank() const override { return 20; }
-
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32 ||
-        (problem.has_input(1) && problem.inputs[1].type != DataType::float32))
-      return Applicability::no("only float32");
-    if (problem.inputs[0].shape[1] % kWgBlock != 0)
-      return Applicability::no("only multiples of 16 channels");
-    if (!has_wg(problem.params.integer("tile_size"), problem.params.integer("taps")))
-      return Applicability::no("only kernels of 3x3 and 5x5");
-    return Applicability::yes();
-  }
+  DirectWgdec() : DirectTransform("wgdec") {}
 
   bool supports_post_ops(const Problem& problem) const override {
     return PostOpProgram::supports(problem).ok();
-  }
-
-  RoutineParams default_params(const Problem&) const override {
-    RoutineParams params;
-    params.set("tiles", std::int64_t{4});
-    return params;
-  }
-  ParamSpace param_space(const Problem&) const override {
-    ParamSpace space;
-    space.axes = {{"tiles", {std::int64_t{1}, std::int64_t{4}, std::int64_t{16}}}};
-    return space;
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,

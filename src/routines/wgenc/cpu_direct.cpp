@@ -1,13 +1,8 @@
 // wgenc cpu:float32:nhwc/direct: the transforms of conv2's Winograd kernel, 16 channels at a time.
-//
-// Routine parameter: tiles, those that one task transforms.
-#include <algorithm>
 #include <vector>
 
-#include "core/parallel.h"
-#include "core/registry.h"
 #include "core/winograd.h"
-#include "routines/conv2/winograd.h"
+#include "routines/wgenc/direct_transform.h"
 
 namespace softneuro {
 namespace {
@@ -29,12 +24,8 @@ class DirectWgencKernel final : public Kernel {
   }
 
   Status run(Context& context) const noexcept override {
-    const std::int64_t groups = (v_[3] + group_ - 1) / group_;
-    parallel_for(context.pool(), v_[0] * groups, [&](std::int64_t i) {
-      const std::int64_t first = i % groups * group_;
-      for (std::int64_t t = first; t < std::min(first + group_, v_[3]); ++t)
-        encode(context, i / groups, t);
-    });
+    for_wg_tiles(context.pool(), v_[0], v_[3], group_,
+                 [&](std::int64_t n, std::int64_t t) { encode(context, n, t); });
     return {};
   }
 
@@ -64,30 +55,9 @@ class DirectWgencKernel final : public Kernel {
   const WgOps& ops_ = wg_ops();
 };
 
-class DirectWgenc final : public Routine {
+class DirectWgenc final : public DirectTransform {
  public:
-  DirectWgenc() : Routine("wgenc", "cpu:float32:nhwc/direct") {}
-  int default_rank() const override { return 20; }
-
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
-    if (problem.inputs[0].shape[1] % kWgBlock != 0)
-      return Applicability::no("only multiples of 16 channels");
-    if (!has_wg(problem.params.integer("tile_size"), problem.params.integer("taps")))
-      return Applicability::no("only kernels of 3x3 and 5x5");
-    return Applicability::yes();
-  }
-
-  RoutineParams default_params(const Problem&) const override {
-    RoutineParams params;
-    params.set("tiles", std::int64_t{4});
-    return params;
-  }
-  ParamSpace param_space(const Problem&) const override {
-    ParamSpace space;
-    space.axes = {{"tiles", {std::int64_t{1}, std::int64_t{4}, std::int64_t{16}}}};
-    return space;
-  }
+  DirectWgenc() : DirectTransform("wgenc") {}
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights&) const override {

@@ -1,0 +1,55 @@
+// What wgenc and wgdec cpu:float32:nhwc/direct have in common: what they take, and the tasks that
+// their tiles are cut into.
+//
+// Routine parameter: tiles, those that one task transforms.
+#pragma once
+
+#include <algorithm>
+
+#include "core/parallel.h"
+#include "core/registry.h"
+#include "routines/conv2/winograd.h"
+
+namespace softneuro {
+
+class DirectTransform : public Routine {
+ public:
+  explicit DirectTransform(const char* layer_type)
+      : Routine(layer_type, "cpu:float32:nhwc/direct") {}
+  int default_rank() const override { return 20; }
+
+  Applicability applicable(const Problem& problem) const override {
+    for (std::size_t i = 0; i < problem.own_inputs; ++i)
+      if (problem.has_input(i) && problem.inputs[i].type != DataType::float32)
+        return Applicability::no("only float32");
+    if (problem.inputs[0].shape[1] % kWgBlock != 0)
+      return Applicability::no("only multiples of 16 channels");
+    if (!has_wg(problem.params.integer("tile_size"), problem.params.integer("taps")))
+      return Applicability::no("only kernels of 3x3 and 5x5");
+    return Applicability::yes();
+  }
+
+  RoutineParams default_params(const Problem&) const override {
+    RoutineParams params;
+    params.set("tiles", std::int64_t{4});
+    return params;
+  }
+  ParamSpace param_space(const Problem&) const override {
+    ParamSpace space;
+    space.axes = {{"tiles", {std::int64_t{1}, std::int64_t{4}, std::int64_t{16}}}};
+    return space;
+  }
+};
+
+// f(image, tile) for all tiles, `group` of them in each task.
+template <class F>
+void for_wg_tiles(ThreadPool& pool, std::int64_t images, std::int64_t tiles, std::int64_t group,
+                  F&& f) noexcept {
+  const std::int64_t groups = (tiles + group - 1) / group;
+  parallel_for(pool, images * groups, [&](std::int64_t i) {
+    const std::int64_t first = i % groups * group;
+    for (std::int64_t t = first; t < std::min(first + group, tiles); ++t) f(i / groups, t);
+  });
+}
+
+}  // namespace softneuro
