@@ -5,14 +5,12 @@
 #include "core/error.h"
 #include "core/float_span.h"
 #include "core/gemm/gemm.h"
+#include "core/gemm/swept_layer.h"
 
 namespace softneuro {
 namespace {
 
 enum Input : std::size_t { kX, kWeights, kBias };
-
-constexpr std::int64_t kDefaultCache = 512;  // KiB
-constexpr std::int64_t kDefaultTaskOps = 1 << 20;
 
 // The kernels whose vectors fit into the layout's blocks.
 const TileKernels& kernels_for(Layout layout) {
@@ -152,14 +150,8 @@ class DirectConv final : public Routine {
   int default_rank() const override { return 30; }
 
   Applicability applicable(const Problem& problem) const override {
-    const TensorSpec& weights = problem.inputs[kWeights];
     if (problem.inputs[kX].type != DataType::float32) return Applicability::no("only float32");
-    if (!weights.constant || weights.value.empty())
-      return Applicability::no("the weights are not constant");
-    if (!is_span_float(weights.type))
-      return Applicability::no(fmt::format("weights of {}", to_string(weights.type)));
-    if (problem.has_input(kBias) && !is_float32_or_constant(problem.inputs[kBias]))
-      return Applicability::no("a bias that is neither float32 nor constant");
+    if (Applicability weights = takes_swept_weights(problem); !weights) return weights;
     const ConvGeometry g = weights_geometry(problem);
     const std::int64_t block = block_of(layout_);
     if (g.group > 1 && (g.in % block != 0 || g.out % block != 0))
@@ -172,26 +164,13 @@ class DirectConv final : public Routine {
     return PostOpProgram::supports(problem).ok();
   }
 
-  RoutineParams default_params(const Problem&) const override {
-    RoutineParams params;
-    params.set("cache", kDefaultCache);
-    params.set("task_ops", kDefaultTaskOps);
-    return params;
-  }
+  RoutineParams default_params(const Problem&) const override { return default_sweep_params(); }
 
-  // Values that would cut the problem alike are left out.
   ParamSpace param_space(const Problem& problem) const override {
     const Shape& w = problem.inputs[kWeights].shape;
     const std::int64_t group_bytes = w.elements() / problem.params.integer("group", 1) * 4;
-    ParamAxis cache{"cache", {kDefaultCache}};
-    if (group_bytes > 128 * 1024)
-      cache.values = {std::int64_t{128}, std::int64_t{256}, kDefaultCache};
-    ParamAxis task{"task_ops", {kDefaultTaskOps}};
-    if (problem.outputs[0].shape.elements() * w.elements(1, w.rank()) > 2 * kDefaultTaskOps)
-      task.values = {kDefaultTaskOps, 8 * kDefaultTaskOps};
-    ParamSpace space;
-    space.axes = {std::move(cache), std::move(task)};
-    return space;
+    return sweep_param_space(group_bytes,
+                             problem.outputs[0].shape.elements() * w.elements(1, w.rank()));
   }
 
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
@@ -219,19 +198,11 @@ class DirectConv final : public Routine {
     SN_ASSIGN_OR_RETURN(TileBias bias,
                         TileBias::create(problem, kBias, geometry.group, geometry.out));
     SN_ASSIGN_OR_RETURN(TilePostOps post_ops, TilePostOps::create(problem));
-    SweepLimits limits;
-    limits.cache_bytes = params.integer("cache", kDefaultCache) * 1024;
-    limits.task_operations = params.integer("task_ops", kDefaultTaskOps);
     return std::unique_ptr<Kernel>(std::make_unique<DirectConvKernel>(
-        geometry, layout_, limits, packed, std::move(bias), std::move(post_ops)));
+        geometry, layout_, sweep_limits(params), packed, std::move(bias), std::move(post_ops)));
   }
 
  private:
-  static bool is_float32_or_constant(const TensorSpec& spec) {
-    return spec.type == DataType::float32 ||
-           (is_span_float(spec.type) && spec.constant && !spec.value.empty());
-  }
-
   Layout layout_;
 };
 

@@ -5,15 +5,13 @@
 #include "core/error.h"
 #include "core/float_span.h"
 #include "core/gemm/gemm.h"
+#include "core/gemm/swept_layer.h"
 #include "core/gemm/tile_sweep.h"
 
 namespace softneuro {
 namespace {
 
 enum Input : std::size_t { kX, kWeights, kBias };
-
-constexpr std::int64_t kDefaultCache = 512;  // KiB
-constexpr std::int64_t kDefaultTaskOps = 1 << 20;
 
 struct DenseSizes {
   std::int64_t rows = 0, depth = 0, columns = 0;
@@ -121,45 +119,21 @@ class TiledDense final : public Routine {
   int default_rank() const override { return type_ == DataType::float32 ? 30 : 5; }
 
   Applicability applicable(const Problem& problem) const override {
-    const TensorSpec& weights = problem.inputs[kWeights];
     if (problem.inputs[kX].type != type_)
       return Applicability::no(fmt::format("only {}", to_string(type_)));
-    if (!weights.constant || weights.value.empty())
-      return Applicability::no("the weights are not constant");
-    if (!is_span_float(weights.type))
-      return Applicability::no(fmt::format("weights of {}", to_string(weights.type)));
-    if (problem.has_input(kBias)) {
-      const TensorSpec& bias = problem.inputs[kBias];
-      const bool constant = is_span_float(bias.type) && bias.constant && !bias.value.empty();
-      if (bias.type != DataType::float32 && !constant)
-        return Applicability::no("a bias that is neither float32 nor constant");
-    }
-    return Applicability::yes();
+    return takes_swept_weights(problem);
   }
 
   bool supports_post_ops(const Problem& problem) const override {
     return PostOpProgram::supports_in_float32(problem).ok();
   }
 
-  RoutineParams default_params(const Problem&) const override {
-    RoutineParams params;
-    params.set("cache", kDefaultCache);
-    params.set("task_ops", kDefaultTaskOps);
-    return params;
-  }
+  RoutineParams default_params(const Problem&) const override { return default_sweep_params(); }
 
   ParamSpace param_space(const Problem& problem) const override {
     const DenseSizes sizes = sizes_of(problem);
     const std::int64_t weights = sizes.depth * sizes.columns;
-    ParamAxis cache{"cache", {kDefaultCache}};
-    if (sizes.rows > 1 && weights * 4 > 128 * 1024)
-      cache.values = {std::int64_t{128}, std::int64_t{256}, kDefaultCache};
-    ParamAxis task{"task_ops", {kDefaultTaskOps}};
-    if (sizes.rows * weights > 2 * kDefaultTaskOps)
-      task.values = {kDefaultTaskOps, 8 * kDefaultTaskOps};
-    ParamSpace space;
-    space.axes = {std::move(cache), std::move(task)};
-    return space;
+    return sweep_param_space(sizes.rows > 1 ? weights * 4 : 0, sizes.rows * weights);
   }
 
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
@@ -192,11 +166,8 @@ class TiledDense final : public Routine {
     SN_ASSIGN_OR_RETURN(TileBias bias, TileBias::create(problem, kBias, 1, sizes.columns));
     SN_ASSIGN_OR_RETURN(TilePostOps post_ops,
                         TilePostOps::create(problem, type_ == DataType::float32));
-    SweepLimits limits;
-    limits.cache_bytes = params.integer("cache", kDefaultCache) * 1024;
-    limits.task_operations = params.integer("task_ops", kDefaultTaskOps);
     return std::unique_ptr<Kernel>(std::make_unique<TiledDenseKernel>(
-        sizes, type_, limits, packed, std::move(bias), std::move(post_ops)));
+        sizes, type_, sweep_limits(params), packed, std::move(bias), std::move(post_ops)));
   }
 
  private:

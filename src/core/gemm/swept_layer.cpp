@@ -1,0 +1,55 @@
+#include "core/gemm/swept_layer.h"
+
+#include "core/error.h"
+#include "core/float_span.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kDefaultCache = 512;  // KiB
+constexpr std::int64_t kDefaultTaskOps = 1 << 20;
+
+bool is_constant(const TensorSpec& spec) {
+  return spec.constant && !spec.value.empty();
+}
+
+}  // namespace
+
+Applicability takes_swept_weights(const Problem& problem) {
+  const TensorSpec& weights = problem.inputs[1];
+  if (!is_constant(weights)) return Applicability::no("the weights are not constant");
+  if (!is_span_float(weights.type))
+    return Applicability::no(fmt::format("weights of {}", to_string(weights.type)));
+  if (!problem.has_input(2)) return Applicability::yes();
+  const TensorSpec& bias = problem.inputs[2];
+  if (bias.type != DataType::float32 && !(is_span_float(bias.type) && is_constant(bias)))
+    return Applicability::no("a bias that is neither float32 nor constant");
+  return Applicability::yes();
+}
+
+RoutineParams default_sweep_params() {
+  RoutineParams params;
+  params.set("cache", kDefaultCache);
+  params.set("task_ops", kDefaultTaskOps);
+  return params;
+}
+
+ParamSpace sweep_param_space(std::int64_t reused_bytes, std::int64_t operations) {
+  ParamAxis cache{"cache", {kDefaultCache}};
+  if (reused_bytes > 128 * 1024)
+    cache.values = {std::int64_t{128}, std::int64_t{256}, kDefaultCache};
+  ParamAxis task{"task_ops", {kDefaultTaskOps}};
+  if (operations > 2 * kDefaultTaskOps) task.values = {kDefaultTaskOps, 8 * kDefaultTaskOps};
+  ParamSpace space;
+  space.axes = {std::move(cache), std::move(task)};
+  return space;
+}
+
+SweepLimits sweep_limits(const RoutineParams& params) {
+  SweepLimits limits;
+  limits.cache_bytes = params.integer("cache", kDefaultCache) * 1024;
+  limits.task_operations = params.integer("task_ops", kDefaultTaskOps);
+  return limits;
+}
+
+}  // namespace softneuro
