@@ -127,26 +127,14 @@ class QuantizedDepthwiseKernel final : public Kernel {
 
   void point_at_patch(Context& context, std::int64_t row,
                       const std::uint8_t** taps) const noexcept {
-    const auto& [az, ay, ax] = g_.window.axes;
     const auto* zeros = reinterpret_cast<const std::uint8_t*>(context.workspace());
     const std::int64_t channels = g_.channels_in();
-    const std::int64_t image = row / positions_, position = row % positions_;
-    const std::uint8_t* const base =
-        context.input(0).as<std::uint8_t>() + image * g_.window.input_elements() * channels;
-    const std::int64_t z0 = position / (ay.output * ax.output) * az.stride - az.pad_begin;
-    const std::int64_t y0 = position / ax.output % ay.output * ay.stride - ay.pad_begin;
-    const std::int64_t x0 = position % ax.output * ax.stride - ax.pad_begin;
-    std::int64_t tap = 0;
-    for (std::int64_t kz = 0; kz < az.kernel; ++kz)
-      for (std::int64_t ky = 0; ky < ay.kernel; ++ky)
-        for (std::int64_t kx = 0; kx < ax.kernel; ++kx, ++tap) {
-          const std::int64_t iz = z0 + kz * az.dilation, iy = y0 + ky * ay.dilation,
-                             ix = x0 + kx * ax.dilation;
-          const bool inside =
-              iz >= 0 && iz < az.input && iy >= 0 && iy < ay.input && ix >= 0 && ix < ax.input;
-          taps[tap] = inside ? base + ((iz * ay.input + iy) * ax.input + ix) * channels : zeros;
-        }
-    for (; tap < taps_; ++tap) taps[tap] = zeros;
+    const std::uint8_t* const image = context.input(0).as<std::uint8_t>() +
+                                      row / positions_ * g_.window.input_elements() * channels;
+    for_taps(g_.window, row % positions_, [&](std::int64_t tap, std::int64_t at) {
+      taps[tap] = at >= 0 ? image + at * channels : zeros;
+    });
+    for (std::int64_t tap = g_.window.kernel_elements(); tap < taps_; ++tap) taps[tap] = zeros;
   }
 
   ConvGeometry g_;

@@ -111,44 +111,30 @@ class QuantizedConvKernel final : public Kernel {
     }
   }
 
-  // f(tap, channels of one input position, or null in the padding) for a patch.
-  template <class F>
-  void for_taps(const TensorView& x, std::int64_t row, std::int64_t group, F&& f) const noexcept {
-    const auto& [az, ay, ax] = g_.window.axes;
-    const std::int64_t image = row / positions_, position = row % positions_;
-    const std::int64_t oz = position / (ay.output * ax.output);
-    const std::int64_t oy = position / ax.output % ay.output, ox = position % ax.output;
-    const std::int64_t channels = g_.channels_in();
-    const std::uint8_t* const base =
-        x.as<std::uint8_t>() + image * g_.window.input_elements() * channels + group * g_.in;
-    const std::int64_t z0 = oz * az.stride - az.pad_begin, y0 = oy * ay.stride - ay.pad_begin,
-                       x0 = ox * ax.stride - ax.pad_begin;
-    std::int64_t tap = 0;
-    for (std::int64_t kz = 0; kz < az.kernel; ++kz)
-      for (std::int64_t ky = 0; ky < ay.kernel; ++ky)
-        for (std::int64_t kx = 0; kx < ax.kernel; ++kx, ++tap) {
-          const std::int64_t iz = z0 + kz * az.dilation, iy = y0 + ky * ay.dilation,
-                             ix = x0 + kx * ax.dilation;
-          const bool inside =
-              iz >= 0 && iz < az.input && iy >= 0 && iy < ay.input && ix >= 0 && ix < ax.input;
-          f(tap, inside ? base + ((iz * ay.input + iy) * ax.input + ix) * channels : nullptr);
-        }
+  // Channel 0 of a group in the image that a patch lies in.
+  const std::uint8_t* image_of(const TensorView& x, std::int64_t row,
+                               std::int64_t group) const noexcept {
+    return x.as<std::uint8_t>() + row / positions_ * g_.window.input_elements() * g_.channels_in() +
+           group * g_.in;
   }
 
   void point_at_patch(Context& context, std::int64_t row, std::int64_t group,
                       const std::uint8_t** pointers, std::int64_t stride) const noexcept {
     const auto* zeros = reinterpret_cast<const std::uint8_t*>(context.workspace());
-    for_taps(context.input(0), row, group, [&](std::int64_t tap, const std::uint8_t* x) {
-      pointers[tap * stride] = x != nullptr ? x : zeros;
+    const std::uint8_t* const image = image_of(context.input(0), row, group);
+    for_taps(g_.window, row % positions_, [&](std::int64_t tap, std::int64_t at) {
+      pointers[tap * stride] = at >= 0 ? image + at * g_.channels_in() : zeros;
     });
   }
 
   void copy_patch(const TensorView& input, std::int64_t row, std::int64_t group,
                   std::uint8_t* patch) const noexcept {
     std::memset(patch + patch_ - 4, 0, 4);
-    for_taps(input, row, group, [&](std::int64_t tap, const std::uint8_t* x) {
-      std::uint8_t* to = patch + tap * g_.in;
-      for (std::int64_t c = 0; c < g_.in; ++c) to[c] = x != nullptr ? x[c] : product_.zero_byte();
+    const std::uint8_t* const image = image_of(input, row, group);
+    for_taps(g_.window, row % positions_, [&](std::int64_t tap, std::int64_t at) {
+      std::uint8_t* const to = patch + tap * g_.in;
+      for (std::int64_t c = 0; c < g_.in; ++c)
+        to[c] = at >= 0 ? image[at * g_.channels_in() + c] : product_.zero_byte();
     });
   }
 
