@@ -26,23 +26,12 @@ Status add_samples(const Net& net, const sn_tune_options& given, TuneOptions& op
   return {};
 }
 
-Status add_shapes(const sn_tune_options& given, TuneOptions& options) {
-  if (given.shapes == nullptr && given.shape_count > 0) return invalid_argument("shapes are null");
-  for (std::size_t i = 0; i < given.shape_count; ++i) {
-    SN_ASSIGN_OR_RETURN(const sn_shape row, read(element(given.shapes, i), "sn_shape"));
-    if (row.name == nullptr) return invalid_argument("shape {} names no input", i);
-    SN_ASSIGN_OR_RETURN(const Shape shape, shape_from(row.rank, row.dims, row.name));
-    options.shapes.emplace(row.name, shape);
-  }
-  return {};
-}
-
 Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
   TuneOptions options;
   if (given.schema_count > 0) {
     SN_ASSIGN_OR_RETURN(options.schemas, texts_from(given.schemas, given.schema_count, "schemas"));
   }
-  SN_RETURN_IF_ERROR(add_shapes(given, options));
+  SN_ASSIGN_OR_RETURN(options.shapes, named_shapes(given.shapes, given.shape_count));
   SN_RETURN_IF_ERROR(add_samples(net, given, options));
   if (!(given.time_limit >= 0) || given.time_limit > 1e9)
     return invalid_argument("time_limit is {} seconds", given.time_limit);

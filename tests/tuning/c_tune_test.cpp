@@ -53,6 +53,16 @@ TEST_CASE("C API: wrong options and cancelling are statuses with a message") {
   options.sample_count = 1;
   CHECK(sn_net_tune(c.net, &options, nullptr) == SN_INVALID_ARGUMENT);
   options.sample_count = 0;
+  sn_shape shapes[2] = {SN_SHAPE_INIT, SN_SHAPE_INIT};
+  for (sn_shape& shape : shapes) {
+    shape.name = "image";
+    shape.rank = 4;
+    for (int i = 0; i < 4; ++i) shape.dims[i] = i == 0 ? 1 : i == 1 ? 3 : 12;
+  }
+  options.shapes = shapes;
+  options.shape_count = 2;  // which of them is meant?
+  CHECK(sn_net_tune(c.net, &options, nullptr) == SN_INVALID_ARGUMENT);
+  options.shape_count = 0;
   options.progress = [](void*, const char*, size_t, size_t, const char*, const char*) {
     return std::int32_t{1};
   };

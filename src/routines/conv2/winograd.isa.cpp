@@ -120,6 +120,29 @@ SN_INLINE void decode_line(const FloatV (&m)[8], FloatV (&o)[Outputs]) {
 
 // --- tiles ---------------------------------------------------------------------------------------
 
+// A transform in both directions, M d Mᵀ: `line` multiplies From values by M, load_at(i, j) gives
+// the elements of d, store_at(i, j, v) takes those of the result.
+template <int From, int To, class Load, class Line, class Store>
+SN_INLINE void transform(Load&& load_at, Line&& line, Store&& store_at) {
+  FloatV half[To][From];  // columns are done
+#pragma GCC unroll 8
+  for (int j = 0; j < From; ++j) {
+    FloatV d[From], o[To];
+#pragma GCC unroll 8
+    for (int i = 0; i < From; ++i) d[i] = load_at(i, j);
+    line(d, o);
+#pragma GCC unroll 8
+    for (int i = 0; i < To; ++i) half[i][j] = o[i];
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < To; ++i) {
+    FloatV o[To];
+    line(half[i], o);
+#pragma GCC unroll 8
+    for (int j = 0; j < To; ++j) store_at(i, j, o[j]);
+  }
+}
+
 // The lanes of `part` that the last block of `channels` has.
 SN_INLINE std::int64_t lanes_of(std::int64_t channels, int part) {
   const std::int64_t left = channels - part * kLanes;
@@ -129,26 +152,14 @@ SN_INLINE std::int64_t lanes_of(std::int64_t channels, int part) {
 template <int T, bool Partial>
 SN_INLINE void encode_vector(const float* const* pixels, std::int64_t at, std::int64_t lanes,
                              float* to, std::int64_t point_stride) {
-  FloatV half[T][T];  // columns are done
-#pragma GCC unroll 8
-  for (int j = 0; j < T; ++j) {
-    FloatV d[T], o[T];
-#pragma GCC unroll 8
-    for (int i = 0; i < T; ++i) {
-      const float* const from = pixels[i * T + j] + at;
-      d[i] = Partial ? load_first(from, lanes) : load(from);
-    }
-    encode_line(d, o);
-#pragma GCC unroll 8
-    for (int i = 0; i < T; ++i) half[i][j] = o[i];
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < T; ++i) {
-    FloatV o[T];
-    encode_line(half[i], o);
-#pragma GCC unroll 8
-    for (int j = 0; j < T; ++j) store(to + (i * T + j) * point_stride, o[j]);
-  }
+  transform<T, T>(
+      [&](int i, int j) __attribute__((always_inline)) {
+        const float* const from = pixels[i * T + j] + at;
+        return Partial ? load_first(from, lanes) : load(from);
+      },
+      [](const auto& d, auto& o) __attribute__((always_inline)) { encode_line(d, o); },
+      [&](int i, int j, FloatV v)
+          __attribute__((always_inline)) { store(to + (i * T + j) * point_stride, v); });
 }
 
 template <int T>
@@ -185,23 +196,12 @@ void expand_panel(const WgExpand& task) noexcept {
     for (int part = 0; part < kPanelParts; ++part) {
       const float* const from = task.from + k * (Taps * Taps * kWgPanel) + part * kLanes;
       float* const to = task.to + k * kWgPanel + part * kLanes;
-      FloatV half[T][Taps];  // columns are done
-#pragma GCC unroll 8
-      for (int j = 0; j < Taps; ++j) {
-        FloatV g[Taps], o[T];
-#pragma GCC unroll 8
-        for (int i = 0; i < Taps; ++i) g[i] = load(from + (i * Taps + j) * kWgPanel);
-        weights_line(g, o);
-#pragma GCC unroll 8
-        for (int i = 0; i < T; ++i) half[i][j] = o[i];
-      }
-#pragma GCC unroll 8
-      for (int i = 0; i < T; ++i) {
-        FloatV o[T];
-        weights_line(half[i], o);
-#pragma GCC unroll 8
-        for (int j = 0; j < T; ++j) store(to + (i * T + j) * task.point_stride, o[j]);
-      }
+      transform<Taps, T>(
+          [&](int i, int j)
+              __attribute__((always_inline)) { return load(from + (i * Taps + j) * kWgPanel); },
+          [](const auto& g, auto& o) __attribute__((always_inline)) { weights_line(g, o); },
+          [&](int i, int j, FloatV v)
+              __attribute__((always_inline)) { store(to + (i * T + j) * task.point_stride, v); });
     }
 }
 
@@ -242,6 +242,7 @@ SN_INLINE void finish(const Target& t, std::int64_t at, FloatV v) {
   }
 }
 
+// Like transform(), but of the result only what lies within the output.
 template <int T, int Outputs>
 SN_INLINE void decode_vector(const WgDecode& task, const float* from, const Target& target) {
   FloatV half[Outputs][T];  // columns are done
