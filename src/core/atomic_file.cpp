@@ -1,6 +1,8 @@
 #include "core/atomic_file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <string_view>
 
 #include "core/descriptor.h"
 #include "core/error.h"
@@ -25,13 +28,47 @@ std::string folder_of(const std::string& path) {
   return path.substr(0, slash + 1);
 }
 
+constexpr std::string_view kPrefix = ".softneuro-", kSuffix = ".tmp";
+
 // A name of its own length, so that a target with the longest allowed name has a neighbour too.
 std::string temporary_name() {
   static std::atomic<unsigned> counter{0};
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  return fmt::format(".softneuro-{}-{}-{:x}.tmp", getpid(),
-                     counter.fetch_add(1, std::memory_order_relaxed), now.tv_nsec);
+  return fmt::format("{}{}-{}-{:x}{}", kPrefix, getpid(),
+                     counter.fetch_add(1, std::memory_order_relaxed), now.tv_nsec, kSuffix);
+}
+
+// A temporary file is locked as long as somebody writes it. False: somebody else has taken this one
+// for abandoned, in the moment before it was locked. Where files cannot be locked nobody does that.
+bool lock_own(int descriptor) {
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
+  struct stat info {};
+  return fstat(descriptor, &info) != 0 || info.st_nlink > 0;
+}
+
+// Removes a temporary file of this user if the process that wrote it is gone.
+void remove_if_abandoned(const std::string& path) {
+  const int descriptor = open_descriptor(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+  if (descriptor < 0) return;
+  struct stat info {};
+  if (fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+      flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    unlink(path.c_str());
+  close(descriptor);
+}
+
+// What killed processes have left in a folder; they may be as large as models are.
+void remove_abandoned(const std::string& folder) {
+  DIR* const entries = opendir(folder.c_str());
+  if (entries == nullptr) return;
+  while (const dirent* const entry = readdir(entries)) {
+    const std::string_view name = entry->d_name;
+    if (name.size() > kPrefix.size() + kSuffix.size() && name.starts_with(kPrefix) &&
+        name.ends_with(kSuffix))
+      remove_if_abandoned(folder + entry->d_name);
+  }
+  closedir(entries);
 }
 
 // The file that `path` stands for, through symbolic links; `path` itself where nothing is there.
@@ -91,12 +128,14 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
     return file.error("cannot write", errno);
 
   const std::string folder = folder_of(file.target_);
+  remove_abandoned(folder);
   for (int attempt = 0; attempt < 100 && file.descriptor_ < 0; ++attempt) {
     const std::string name = folder + temporary_name();
     file.descriptor_ =
         open_descriptor(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
     if (file.descriptor_ >= 0) file.temporary_ = name;
     if (file.descriptor_ < 0 && errno != EEXIST) break;
+    if (file.descriptor_ >= 0 && !lock_own(file.descriptor_)) file.discard();
   }
   if (file.descriptor_ < 0) return file.error("cannot write", errno);
   // Best effort: another owner's file may be writable for us, and its mode not ours to copy.
@@ -119,13 +158,12 @@ Status AtomicFile::write(const void* data, std::size_t bytes) {
 
 Status AtomicFile::commit() {
   if (const int failed = sync(descriptor_)) return error("cannot write", failed);
-  const int closed = close(descriptor_);
-  descriptor_ = -1;
-  // After EINTR Linux has closed the descriptor, and the bytes were synced before.
-  if (closed != 0 && errno != EINTR) return error("cannot write", errno);
+  // Closed afterwards: the lock keeps the file until it has its name.
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0)
     return error("cannot put in place", errno);
   temporary_.clear();
+  close(descriptor_);  // what was synced cannot fail any more
+  descriptor_ = -1;
   if (const int failed = sync_folder(folder_of(target_)))
     return error("written, but not certain to survive a power failure:", failed);
   return {};

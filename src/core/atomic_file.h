@@ -10,8 +10,9 @@
 namespace softneuro {
 
 // The file at `path` keeps its old contents, and readers see those, until commit(). Without a
-// commit, or after an error, nothing is left behind (a killed process leaves ".softneuro-*.tmp").
-// Safe against other processes that write the same path: the last commit wins.
+// commit, or after an error, nothing is left behind; what a killed process leaves
+// (".softneuro-*.tmp", locked while it is written) the next one that writes into the folder
+// removes. Safe against other processes that write the same path: the last commit wins.
 class SN_INTREE AtomicFile {
  public:
   AtomicFile() = default;

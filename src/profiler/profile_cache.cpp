@@ -12,6 +12,7 @@
 
 #include "core/atomic_file.h"
 #include "core/checksum.h"
+#include "core/descriptor.h"
 #include "core/error.h"
 
 namespace softneuro {
@@ -69,6 +70,17 @@ std::string read_all(int descriptor) {
   }
   text.resize(got);
   return text;
+}
+
+// Somebody was killed while writing, or the disk was full: half a row at the end is taken off, or
+// it would take the next one along. Under the lock only.
+void cut_torn_row(int descriptor) {
+  const off_t size = ::lseek(descriptor, 0, SEEK_END);
+  off_t end = size;
+  char last = '\0';
+  while (end > 0 && ::pread(descriptor, &last, 1, end - 1) == 1 && last != '\n') --end;
+  if (end < size && ::ftruncate(descriptor, end) != 0)
+    static_cast<void>(write_all(descriptor, "\n"));
 }
 
 // The descriptor's file is the one that the path leads to.
@@ -133,7 +145,7 @@ void ProfileCache::open(const std::string& folder, const std::string& machine, i
   path_ = folder + '/' + file_name(machine_, threads);
   std::string text;
   {
-    const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const Descriptor file(open_descriptor(path_.c_str(), O_RDONLY | O_NONBLOCK, 0));
     if (!file.ok()) {
       if (!make_folders(folder)) {
         if (warn_)
@@ -204,14 +216,10 @@ void ProfileCache::flush() {
   if (pending_.empty() || path_.empty()) return;
   bool kept = false;
   for (int attempt = 0; attempt < 4 && !kept; ++attempt) {
-    const Descriptor file(::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
+    const Descriptor file(open_descriptor(path_.c_str(), O_RDWR | O_APPEND | O_CREAT, 0666));
     if (!file.ok() || ::flock(file.get(), LOCK_EX) != 0) break;
     if (!is_still(file.get(), path_)) continue;  // another process has just compacted it
-    // Somebody was killed while writing: what is torn must not take the next row along.
-    char last = '\n';
-    const off_t size = ::lseek(file.get(), 0, SEEK_END);
-    if (size > 0 && ::pread(file.get(), &last, 1, size - 1) == 1 && last != '\n')
-      pending_.insert(pending_.begin(), '\n');
+    cut_torn_row(file.get());
     kept = write_all(file.get(), pending_);
   }
   if (!kept && warn_) {
@@ -226,7 +234,7 @@ void ProfileCache::flush() {
 // Rewrites the file with one row per key. Rows that others append meanwhile would be lost, so it is
 // done under the same lock, on the file as it is then.
 void ProfileCache::compact() {
-  const Descriptor file(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+  const Descriptor file(open_descriptor(path_.c_str(), O_RDWR, 0));
   if (!file.ok() || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return;
   rows_.clear();
   read_rows_ = skipped_ = 0;

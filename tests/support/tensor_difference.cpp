@@ -61,4 +61,17 @@ double largest_magnitude(const Tensor& tensor) {
   return largest;
 }
 
+double relative_error(const Tensor& expected, const Tensor& actual) {
+  if (!(expected.shape() == actual.shape())) return INFINITY;
+  const TensorView e = view_of_elements(expected), a = view_of_elements(actual);
+  double square = 0, error = 0;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    const double gap = load(a, i) - load(e, i);
+    square += load(e, i) * load(e, i);
+    error += gap * gap;
+  }
+  if (std::isnan(error)) return INFINITY;
+  return error == 0 ? 0 : std::sqrt(error / square);
+}
+
 }  // namespace softneuro::test

@@ -21,4 +21,8 @@ std::string difference(const Tensor& result, const Tensor& reference, const Tole
 // The greatest absolute value (NaN and infinities left out); 0 if there is none.
 double largest_magnitude(const Tensor& tensor);
 
+// RMS(actual − expected) / RMS(expected), the measure of TuneOptions::max_error; infinite where the
+// shapes differ or a number is NaN.
+double relative_error(const Tensor& expected, const Tensor& actual);
+
 }  // namespace softneuro::test

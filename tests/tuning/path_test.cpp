@@ -8,6 +8,7 @@
 #include "core/net_impl.h"
 #include "profiler/candidates.h"
 #include "small_net.h"
+#include "support/tensor_difference.h"
 
 using namespace softneuro;
 using namespace softneuro::test;
@@ -50,18 +51,6 @@ struct Fixture {
     return outputs;
   }
 };
-
-double relative_error(const Tensor& expected, const Tensor& actual) {
-  REQUIRE(expected.shape() == actual.shape());
-  double square = 0, difference = 0;
-  for (std::int64_t i = 0; i < expected.elements(); ++i) {
-    const double e = expected.values<float>()[static_cast<std::size_t>(i)];
-    const double a = actual.values<float>()[static_cast<std::size_t>(i)];
-    square += e * e;
-    difference += (a - e) * (a - e);
-  }
-  return std::sqrt(difference / square);
-}
 
 }  // namespace
 

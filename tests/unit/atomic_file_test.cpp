@@ -94,6 +94,28 @@ TEST_CASE("atomic file: appears at commit only") {
   REQUIRE(test::open_descriptors() == descriptors);
 }
 
+TEST_CASE("atomic file: what a killed process left is removed, what others write is not") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("a");
+  REQUIRE(in_child([&] {
+            AtomicFile file = AtomicFile::create(path).value();
+            (void)file.write("half", 4);
+            raise(SIGKILL);
+            return 0;
+          }) == 100 + SIGKILL);
+  std::ofstream(folder.file(".softneuro-notes")) << "the user's own";
+  REQUIRE(folder.entries() == 2);
+  AtomicFile first = AtomicFile::create(path).value();
+  AtomicFile second = AtomicFile::create(path).value();
+  REQUIRE(folder.entries() == 3);
+  REQUIRE(first.write("first", 5).ok());
+  REQUIRE(first.commit().message() == "");
+  REQUIRE(second.write("second", 6).ok());
+  REQUIRE(second.commit().message() == "");
+  REQUIRE(contents(path) == "second");
+  REQUIRE(folder.entries() == 2);
+}
+
 TEST_CASE("atomic file: permissions are the process's, or those of the file before") {
   const TemporaryFolder folder;
   const mode_t mask = umask(027);
