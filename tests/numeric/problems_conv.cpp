@@ -170,6 +170,14 @@ void add_depthwise(ProblemSet& set) {
       .param("group", 18)
       .param("pads", {1, 1})
       .exact();
+  for (const int channels : {2, 4, 8, 16})  // in each of three groups or more
+    set.add("conv1")
+        .input({2, 48, 29}, integers())
+        .constant({48, channels, 3}, integers())
+        .constant({48}, integers())
+        .param("group", 48 / channels)
+        .param("pads", {1, 1})
+        .exact();
   exact_conv2(set, 4, 12, 9, 9, 3, 4).param("pads", {0, 1, 2, 3});  // three kernels per channel
   exact_conv2(set, 3, 3, 12, 11, 3, 3).param("dilations", {2, 3}).param("pads", {2, 3, 2, 3});
   exact_conv2(set, 3, 3, 12, 40, 3, 3).param("strides", {3, 3});
