@@ -1,0 +1,202 @@
+// The shipped trained model in 8 bits: calibrated on some of its pictures, judged on the others.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "npy.h"
+#include "softneuro/net.h"
+#include "support/skip.h"
+#include "support/temporary_folder.h"
+
+using namespace softneuro;
+using namespace softneuro::test;
+
+namespace {
+
+// The pictures up to this one are for calibration (and for what tuning holds back of them).
+constexpr std::size_t kGiven = 100;
+
+std::string shapes_file(const std::string& name) {
+  return source_dir() + "/models/shapes/" + name;
+}
+
+Tensor read_array(const std::string& name) {
+  return read_npy(shapes_file(name)).value();
+}
+
+// One picture [1,3,32,32], bytes / `divisor`; the model wants 255.
+Tensor picture(std::size_t index, float divisor = 255.0f) {
+  static const Tensor all = read_array("test_images.npy");
+  constexpr std::size_t kPixels = 3 * 32 * 32;
+  Tensor image = Tensor::create(DataType::float32, {1, 3, 32, 32}).value();
+  const auto bytes = all.values<std::uint8_t>().subspan(index * kPixels, kPixels);
+  std::transform(bytes.begin(), bytes.end(), image.mutable_values<float>().begin(),
+                 [&](std::uint8_t byte) { return static_cast<float>(byte) / divisor; });
+  return image;
+}
+
+std::size_t picture_count() {
+  static const std::size_t count = read_array("test_labels.npy").values<std::int64_t>().size();
+  return count;
+}
+
+std::vector<NamedTensors> given_pictures() {
+  std::vector<NamedTensors> samples;
+  for (std::size_t i = 0; i < kGiven; ++i) samples.push_back({{"image", picture(i)}});
+  return samples;
+}
+
+Net shapes_net() {
+  NetOptions options;
+  options.threads = 1;
+  return Net::load(shapes_file("shapes.dnn"), options).value();
+}
+
+// What a net makes of the pictures that tuning was not given.
+struct Judgement {
+  std::vector<Tensor> outputs;
+  double right = 0;  // share whose class is the right one
+};
+
+Judgement judge(const Net& net) {
+  static const Tensor labels = read_array("test_labels.npy");
+  Judgement judgement;
+  std::size_t right = 0;
+  for (std::size_t i = kGiven; i < picture_count(); ++i) {
+    const Tensor output = net.run({{"image", picture(i)}}).value().begin()->second;
+    const auto values = output.values<float>();
+    const auto best = std::max_element(values.begin(), values.end()) - values.begin();
+    right += best == labels.values<std::int64_t>()[i];
+    judgement.outputs.push_back(output);
+  }
+  judgement.right = static_cast<double>(right) / static_cast<double>(picture_count() - kGiven);
+  return judgement;
+}
+
+// RMS(out − ref) / RMS(ref) over all of them.
+double error_of(const Judgement& reference, const Judgement& actual) {
+  double square = 0, difference = 0;
+  for (std::size_t i = 0; i < reference.outputs.size(); ++i)
+    for (std::size_t k = 0; k < 10; ++k) {
+      const double e = reference.outputs[i].values<float>()[k];
+      const double a = actual.outputs[i].values<float>()[k];
+      square += e * e;
+      difference += (a - e) * (a - e);
+    }
+  return std::sqrt(difference / square);
+}
+
+TuneOptions options_for(const TemporaryFolder& folder, std::vector<std::string> schemas) {
+  TuneOptions options;
+  options.schemas = std::move(schemas);
+  options.cache = folder.path().string();
+  options.calibration = given_pictures();
+  return options;
+}
+
+bool has_warning(const TuneReport& report, const std::string& text) {
+  return std::any_of(
+      report.warnings.begin(), report.warnings.end(),
+      [&](const std::string& warning) { return warning.find(text) != std::string::npos; });
+}
+
+// A hybrid tune on the first twenty pictures, each of them changed.
+Result<TuneReport> tune_on(void (*change)(std::size_t index, std::span<float> pixels)) {
+  const TemporaryFolder folder;
+  TuneOptions options = options_for(folder, {"cpu:float32", "cpu:qint8"});
+  options.calibration.resize(20);
+  for (std::size_t i = 0; i < options.calibration.size(); ++i)
+    change(i, options.calibration[i].at("image").mutable_values<float>());
+  Net net = shapes_net();
+  return net.tune(options);
+}
+
+}  // namespace
+
+TEST_CASE("shapes: where only qint8 competes, its layers are in 8 bits and right as before") {
+  const TemporaryFolder folder;
+  const Judgement reference = judge(shapes_net());
+  CHECK(reference.right > 0.95);
+  Net net = shapes_net();
+  const auto report = net.tune(options_for(folder, {"cpu:qint8"}));
+  INFO(report.status().message());
+  REQUIRE(report.ok());
+  CHECK(report->warnings.empty());
+  CHECK(report->qint8_share > 0.9);
+  CHECK(std::any_of(report->layers.begin(), report->layers.end(), [](const TunedLayer& row) {
+    return row.type == "conv2" && row.routine.rfind("cpu:qint8", 0) == 0;
+  }));
+  CHECK(report->error > 0);
+  const Judgement tuned = judge(net);
+  CHECK(tuned.right >= reference.right - 0.01);
+  CHECK(error_of(reference, tuned) > 0);  // or it was not computed in 8 bits
+  CHECK(error_of(reference, tuned) < 0.05);
+}
+
+TEST_CASE("shapes: a hybrid tune loses at most a point on pictures that it has not seen") {
+  const TemporaryFolder folder;
+  const Judgement reference = judge(shapes_net());
+  Net net = shapes_net();
+  const auto report = net.tune(options_for(folder, {"cpu:float32", "cpu:qint8"}));
+  INFO(report.status().message());
+  REQUIRE(report.ok());
+  CHECK(report->agreement >= 0.95);
+  CHECK(judge(net).right >= reference.right - 0.01);
+}
+
+// Limits around what 8 bits cost, where the pictures held back and the others may be on different
+// sides of it.
+TEST_CASE("shapes: the error limit holds on pictures that neither calibration nor tuning saw") {
+  const TemporaryFolder folder;
+  const Judgement reference = judge(shapes_net());
+  Net free = shapes_net();
+  const double cost = free.tune(options_for(folder, {"cpu:qint8"})).value().error;
+  REQUIRE(cost > 0);
+  for (const std::vector<std::string>& schemas :
+       {std::vector<std::string>{"cpu:qint8"}, {"cpu:float32:nchw8c", "cpu:qint8"}, {"cpu"}})
+    for (const double share : {2.0, 1.2, 1.0, 0.8, 0.5, 0.3, 0.1}) {
+      TuneOptions options = options_for(folder, schemas);
+      options.max_error = share * cost;
+      Net net = shapes_net();
+      const auto report = net.tune(options);
+      INFO(schemas[0] << ", at most " << options.max_error << " " << report.status().message());
+      REQUIRE(report.ok());
+      CHECK(report->error <= options.max_error);
+      CHECK(error_of(reference, judge(net)) <= options.max_error);
+    }
+}
+
+TEST_CASE("shapes: calibration on garbage is reported") {
+  const auto gray = tune_on(
+      [](std::size_t, std::span<float> pixels) { std::fill(pixels.begin(), pixels.end(), 0.5f); });
+  REQUIRE(gray.ok());
+  CHECK(has_warning(*gray, "samples are the same"));
+  CHECK(has_warning(*gray, "'image' is constant"));
+  const auto mixed = tune_on([](std::size_t index, std::span<float> pixels) {
+    if (index % 4 == 0)
+      for (float& pixel : pixels) pixel *= 255;
+  });
+  REQUIRE(mixed.ok());
+  CHECK(has_warning(*mixed, "were all scaled alike?"));
+  for (const float wrong : {NAN, INFINITY}) {
+    static float value;
+    value = wrong;
+    const auto report = tune_on([](std::size_t index, std::span<float> pixels) {
+      if (index == 3) pixels[5] = value;
+    });
+    CHECK(report.status().code() == StatusCode::invalid_argument);
+    CHECK(report.status().message().find("sample 3: input 'image'") != std::string::npos);
+  }
+}
+
+TEST_CASE("shapes: qint8 without calibration is an error that says what to do") {
+  const TemporaryFolder folder;
+  TuneOptions options = options_for(folder, {"cpu:float32", "cpu:qint8"});
+  options.calibration.clear();
+  options.shapes = {{"image", Shape{1, 3, 32, 32}}};
+  Net net = shapes_net();
+  const Status status = net.tune(options).status();
+  CHECK(status.code() == StatusCode::invalid_argument);
+  CHECK(status.message().find("give calibration samples") != std::string::npos);
+  CHECK(net.tuned_paths().empty());
+}
