@@ -113,19 +113,31 @@ Result<std::shared_ptr<const Graph>> calibrated(const Graph& graph, const NetOpt
   return std::shared_ptr<const Graph>(std::move(annotated));
 }
 
-// What the net gives with default choices, in float32, for the samples held back.
-Status make_references(TuneJob& job) {
+// What the net gives with default choices, in float32.
+Result<std::vector<std::vector<Tensor>>> references_for(
+    const TuneJob& job, const std::vector<std::vector<Tensor>>& samples) {
+  std::vector<std::vector<Tensor>> references;
+  if (samples.empty()) return references;
   SN_ASSIGN_OR_RETURN(const auto plan, build_plan(job.core, job.graph, job.shapes));
   SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
-  for (const std::vector<Tensor>& inputs : job.held_back) {
+  for (const std::vector<Tensor>& inputs : samples) {
     std::vector<Tensor> outputs(plan->outputs().size());
     SN_RETURN_IF_ERROR(session.run(inputs, outputs));
     for (Tensor& output : outputs) {
       SN_ASSIGN_OR_RETURN(output, output.clone(job.core->allocator()));
     }
-    job.references.push_back(std::move(outputs));
+    references.push_back(std::move(outputs));
   }
-  return {};
+  return references;
+}
+
+// At most so many, evenly spread: they are all run for each path that is judged.
+std::vector<std::vector<Tensor>> some_of(const std::vector<std::vector<Tensor>>& samples) {
+  constexpr std::size_t kMost = 128;
+  std::vector<std::vector<Tensor>> some;
+  const std::size_t count = std::min(kMost, samples.size());
+  for (std::size_t i = 0; i < count; ++i) some.push_back(samples[i * samples.size() / count]);
+  return some;
 }
 
 }  // namespace
@@ -167,7 +179,9 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     return invalid_argument(
         "qint8 needs to know the ranges of the tensors: give calibration samples, or import a "
         "model that is quantised");
-  SN_RETURN_IF_ERROR(make_references(job));
+  if (options.max_error > 0) job.seen = some_of(samples);
+  SN_ASSIGN_OR_RETURN(job.references, references_for(job, job.held_back));
+  SN_ASSIGN_OR_RETURN(job.seen_references, references_for(job, job.seen));
   job.graph = own;
   if (!samples.empty()) {
     job.inputs = samples[0];

@@ -30,6 +30,10 @@ struct TuneJob {
   // gives for them.
   std::vector<std::vector<Tensor>> held_back;
   std::vector<std::vector<Tensor>> references;
+  // With an error limit: samples that calibration has seen, which show how far errors scatter, and
+  // what float32 gives for these.
+  std::vector<std::vector<Tensor>> seen;
+  std::vector<std::vector<Tensor>> seen_references;
   const TuneOptions* options = nullptr;
 };
 
@@ -58,9 +62,11 @@ class Tuner {
   Status add_single_type_finalists(std::vector<Finalist>& finalists);
   Result<std::vector<Finalist>> find_finalists();
   Status race(std::vector<Finalist>& finalists);
+  double noise_of(const Selection& selection) const;
   Result<double> measure_error(Finalist& finalist);
+  Result<bool> keeps_limit(Finalist& finalist);
   Result<Finalist> within_error(std::vector<Finalist> ranked);
-  Result<Finalist> repair(double measured, const Finalist& worst);
+  Result<Finalist> repair();
   Result<TuneResult> report(const Finalist& chosen, double untuned_us);
 
   SelectionRules rules() const;
@@ -83,6 +89,7 @@ class Tuner {
   std::uint64_t graph_key_ = 0;
   std::int64_t begin_ns_ = 0;
   double gap_ = 0;
+  double error_per_noise_ = 0;  // greatest measured bound of an error, squared, per noise
   std::size_t net_measured_ = 0, net_from_cache_ = 0;
   bool complete_ = true;
   std::vector<std::string> warnings_;
