@@ -12,8 +12,8 @@
 namespace softneuro {
 namespace {
 
-// Inner routines: made once, when the first childnet is asked about.
-const Result<Registry>& inner_registry() {
+// Made once, when the first childnet that is in no registry of its own is asked about.
+const Result<Registry>& builtin_registry() {
   static const Result<Registry> registry = make_builtin_registry();
   return registry;
 }
@@ -58,37 +58,39 @@ Result<const Routine*> default_routine(const Registry& registry, const Problem& 
   return best;
 }
 
-Status choose(const std::vector<InnerChoice>& choices, ChildnetLayer& layer) {
-  const Result<Registry>& registry = inner_registry();
-  SN_RETURN_IF_ERROR(registry.status());
-  const auto named = std::find_if(choices.begin(), choices.end(), [&](const InnerChoice& choice) {
-    return choice.layer == layer.problem.layer_name;
-  });
-  if (named == choices.end()) {
-    SN_ASSIGN_OR_RETURN(layer.routine, default_routine(*registry, layer.problem));
-    layer.params = layer.routine->default_params(layer.problem);
-    return {};
-  }
-  for (const Registry::Candidate& candidate : registry->explain(layer.problem)) {
-    if (candidate.routine->descriptor().str() != named->routine) continue;
-    if (!candidate.applicability)
-      return invalid_argument("{} cannot compute '{}' inside: {}", named->routine, named->layer,
-                              candidate.applicability.reason());
-    layer.routine = candidate.routine;
-    SN_ASSIGN_OR_RETURN(layer.params, parse_params(*layer.routine, layer.problem, named->params));
-    return {};
-  }
-  return invalid_argument("there is no routine {} for '{}' inside", named->routine, named->layer);
-}
-
 Problem base_of(const ChildnetLayer& layer) {
   const Problem& problem = layer.problem;
   const bool composes = !problem.post_ops.empty() && !layer.routine->supports_post_ops(problem);
   return composes ? without_post_ops(problem) : problem;
 }
 
+Status choose(const Registry& registry, const std::vector<InnerChoice>& choices,
+              ChildnetLayer& layer) {
+  const auto named = std::find_if(choices.begin(), choices.end(), [&](const InnerChoice& choice) {
+    return choice.layer == layer.problem.layer_name;
+  });
+  if (named == choices.end()) {
+    SN_ASSIGN_OR_RETURN(layer.routine, default_routine(registry, layer.problem));
+    layer.params = layer.routine->default_params(layer.problem);
+    return {};
+  }
+  for (const Registry::Candidate& candidate : registry.explain(layer.problem)) {
+    if (candidate.routine->descriptor().str() != named->routine) continue;
+    if (!candidate.applicability)
+      return invalid_argument("{} cannot compute '{}' inside: {}", named->routine, named->layer,
+                              candidate.applicability.reason());
+    layer.routine = candidate.routine;
+    SN_ASSIGN_OR_RETURN(layer.params, parse_params(*layer.routine, layer.problem, named->params));
+    if (const ChildnetRoutine* nested = childnet_of(*layer.routine))
+      return nested->outline(base_of(layer), layer.params).status();
+    return {};
+  }
+  return invalid_argument("there is no routine {} for '{}' inside", named->routine, named->layer);
+}
+
 // The values of folded tensors, by tensor.
-Result<std::vector<Tensor>> fold(const ChildnetOutline& outline, Allocator& allocator) {
+Result<std::vector<Tensor>> fold(const Registry& registry, const ChildnetOutline& outline,
+                                 Allocator& allocator) {
   std::vector<Tensor> values(outline.graph.tensor_count());
   for (std::size_t id = 0; id < values.size(); ++id) values[id] = outline.specs[id].value;
   for (const std::size_t index : outline.folded) {
@@ -97,7 +99,7 @@ Result<std::vector<Tensor>> fold(const ChildnetOutline& outline, Allocator& allo
     for (const TensorId id : layer.inputs)
       inputs.push_back(id == kNoTensor ? Tensor() : values[id]);
     SN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
-                        evaluate(*inner_registry(), layer, inputs, allocator));
+                        evaluate(registry, layer, inputs, allocator));
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (layer.outputs[i] != kNoTensor) values[layer.outputs[i]] = outputs[i];
   }
@@ -116,6 +118,13 @@ const ChildnetRoutine* childnet_of(const Routine& routine) {
 }
 
 // --- what is inside ------------------------------------------------------------------------------
+
+Result<const Registry*> ChildnetRoutine::inside() const {
+  if (registry_ != nullptr) return registry_;
+  const Result<Registry>& registry = builtin_registry();
+  SN_RETURN_IF_ERROR(registry.status());
+  return &*registry;
+}
 
 Status ChildnetRoutine::add_layer(ChildnetOutline& outline, std::size_t index,
                                   const Problem& problem, const RoutineParams& params) const {
@@ -212,8 +221,9 @@ Result<ChildnetOutline> ChildnetRoutine::outline(const Problem& problem,
           return !l.view && l.problem.layer_name == choice.layer;
         }))
       return invalid_argument("{} has no layer '{}' inside", descriptor().str(), choice.layer);
+  SN_ASSIGN_OR_RETURN(const Registry* registry, inside());
   for (ChildnetLayer& layer : outline.layers)
-    if (!layer.view) SN_RETURN_IF_ERROR(choose(choices, layer));
+    if (!layer.view) SN_RETURN_IF_ERROR(choose(*registry, choices, layer));
   return outline;
 }
 
@@ -221,8 +231,8 @@ std::string ChildnetRoutine::inner_text(const ChildnetOutline& outline) {
   std::vector<InnerChoice> choices;
   for (const ChildnetLayer& layer : outline.layers)
     if (!layer.view)
-      choices.push_back(
-          {layer.problem.layer_name, layer.routine->descriptor().str(), layer.params.str()});
+      choices.push_back({layer.problem.layer_name, layer.routine->descriptor().str(),
+                         print_params(layer.params)});
   return print_inner(choices);
 }
 
@@ -245,17 +255,36 @@ RoutineParams ChildnetRoutine::default_params(const Problem& problem) const {
   return params;
 }
 
+ParamSpace ChildnetRoutine::outer_space(const Problem& problem) const {
+  ParamSpace space;
+  space.axes = own_axes(problem);
+  space.axes.push_back({"inner", {std::string()}});
+  space.allows = [this, problem](const Params& params) { return outline(problem, params).ok(); };
+  return space;
+}
+
+Applicability ChildnetRoutine::check_params(const Problem& problem,
+                                            const RoutineParams& params) const {
+  const auto named = outline(problem, params);
+  if (!named.ok()) return Applicability::no(std::string(named.status().message()));
+  RoutineParams open = params;
+  open.set("inner", std::string());
+  if (outer_space(problem).contains(open)) return Applicability::yes();
+  return Applicability::no("the routine does not have the parameters " + params.str());
+}
+
 ParamSpace ChildnetRoutine::param_space(const Problem& problem) const {
   ParamSpace space;
   space.axes = own_axes(problem);
-  // One layer at a time is given another routine; a tuner names whole paths instead. Specifications
-  // (rank 0) are there to compare with.
+  // One layer at a time is given another routine, for tests; a tuner names whole paths instead, and
+  // check_params() takes them. Specifications (rank 0) are there to compare with.
   ParamAxis inner{"inner", {std::string()}};
   const auto usual = outline(problem, default_params(problem));
-  if (usual.ok() && inner_registry().ok())
+  const auto registry = inside();
+  if (usual.ok() && registry.ok())
     for (const ChildnetLayer& layer : usual->layers) {
       if (layer.view) continue;
-      for (const Registry::Candidate& candidate : inner_registry()->explain(layer.problem))
+      for (const Registry::Candidate& candidate : (*registry)->explain(layer.problem))
         if (candidate.applicability && candidate.routine != layer.routine &&
             candidate.routine->default_rank() > 0)
           inner.values.emplace_back(
@@ -278,7 +307,8 @@ std::string ChildnetRoutine::pack_key(const Problem& problem, const RoutineParam
 Result<PackedWeights> ChildnetRoutine::pack(const Problem& problem, const RoutineParams& params,
                                             Allocator& allocator) const {
   SN_ASSIGN_OR_RETURN(ChildnetOutline inside, outline(problem, params));
-  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> values, fold(inside, allocator));
+  SN_ASSIGN_OR_RETURN(const Registry* registry, this->inside());
+  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> values, fold(*registry, inside, allocator));
   std::vector<Tensor> segments;
   for (const std::size_t index : inside.folded)
     for (const TensorId id : inside.graph.layers()[index].outputs)

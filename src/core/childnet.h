@@ -45,11 +45,19 @@ class SN_INTREE ChildnetRoutine : public Routine {
  public:
   using Routine::Routine;
 
+  // Where the routines inside come from: the registry that the childnet is in, plugins included,
+  // once that stays where it is; before, they are built-in ones. Called by the registry's owner
+  // before anybody else asks; the registry outlives the childnet's use.
+  void use_registry(const Registry& registry) const { registry_ = &registry; }
+
   // unsupported, or invalid_argument for a malformed `inner`, if nothing can run inside.
-  // Inner routines are built-in ones.
   Result<ChildnetOutline> outline(const Problem& problem, const RoutineParams& params) const;
   // The value of `inner` that names what the layers of an outline have.
   static std::string inner_text(const ChildnetOutline& outline);
+  // Its own parameters with the inside left open (`inner` is empty): one net for each.
+  ParamSpace outer_space(const Problem& problem) const;
+  // Whether `params` can be taken: own ones of outer_space(), and any path inside that can run.
+  Applicability check_params(const Problem& problem, const RoutineParams& params) const;
 
   int default_rank() const override { return 5; }
   Applicability applicable(const Problem& problem) const final;
@@ -81,6 +89,9 @@ class SN_INTREE ChildnetRoutine : public Routine {
  private:
   Status add_layer(ChildnetOutline& outline, std::size_t index, const Problem& problem,
                    const RoutineParams& params) const;
+  Result<const Registry*> inside() const;
+
+  mutable const Registry* registry_ = nullptr;  // null: the built-in one
 };
 
 // Null if the routine is no childnet (or the library was built without RTTI, as for the edge).

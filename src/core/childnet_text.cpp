@@ -64,6 +64,14 @@ std::string print_inner(const std::vector<InnerChoice>& choices) {
   return text + '}';
 }
 
+std::string print_params(RoutineParams params) {
+  const std::string inner(params.text("inner"));
+  params.erase("inner");
+  const std::string others = params.str();
+  if (inner.empty()) return others;
+  return "inner=" + inner + (others.empty() ? "" : ",") + others;
+}
+
 Result<RoutineParams> parse_params(const Routine& routine, const Problem& problem,
                                    std::string_view text) {
   RoutineParams params = routine.default_params(problem);

@@ -20,6 +20,10 @@ struct InnerChoice {
 Result<std::vector<InnerChoice>> parse_inner(std::string_view text);
 std::string print_inner(const std::vector<InnerChoice>& choices);
 
+// Parameters as they stand between the braces: Params::str(), but `inner` without quotes, since
+// its braces nest; left out if it is empty.
+std::string print_params(RoutineParams params);
+
 // The default parameters of `routine` changed as the text says: "block=14,work=apart". Values must
 // be of the routine's parameter space, but for `inner`. invalid_argument else.
 Result<RoutineParams> parse_params(const Routine& routine, const Problem& problem,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/checksum.h"
+#include "core/childnet.h"
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/plugin_folder.h"
@@ -23,6 +24,9 @@ Result<std::shared_ptr<NetCore>> NetCore::create(const NetOptions& options) {
     core->pool_ = core->own_pool_.get();
   }
   SN_RETURN_IF_ERROR(core->load_plugins(options));
+  for (const Routine* routine : core->registry_.all())
+    if (const ChildnetRoutine* childnet = childnet_of(*routine))
+      childnet->use_registry(core->registry_);
   return core;
 }
 

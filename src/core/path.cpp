@@ -5,6 +5,7 @@
 
 #include "adapt/insert_adapts.h"
 #include "core/checksum.h"
+#include "core/childnet.h"
 #include "core/cpu.h"
 #include "core/error.h"
 
@@ -146,8 +147,10 @@ Applicability check_choice(const Registry& registry, const Problem& model_proble
   if (std::find(known.begin(), known.end(), choice.formats) == known.end())
     return Applicability::no("the routine does not offer the formats " + choice.formats.str());
   if (Applicability fits = registry.check(*routine, problem); !fits) return fits;
-  const ParamSpace space = routine->param_space(problem);
   const bool usual = choice.params == routine->default_params(problem);
+  if (const ChildnetRoutine* childnet = childnet_of(*routine); childnet != nullptr && !usual)
+    return childnet->check_params(problem, choice.params);
+  const ParamSpace space = routine->param_space(problem);
   if (!usual && (space.axes.empty() || !space.contains(choice.params)))
     return Applicability::no("the routine does not have the parameters " + choice.params.str());
   return Applicability::yes();

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/checksum.h"
+#include "core/childnet.h"
 #include "core/error.h"
 
 namespace softneuro {
@@ -57,23 +58,37 @@ std::vector<Candidate> view_candidates(const Problem& problem,
   return candidates;
 }
 
-void add_routine(const Registry& registry, const Routine& routine, const Problem& model,
-                 std::size_t max_params, std::vector<Candidate>& candidates) {
-  for (FormatTuple& formats : routine.formats(model)) {
-    const Problem problem = with_formats(model, formats);
-    if (!registry.check(routine, problem).ok()) continue;
-    std::vector<RoutineParams> choices = {routine.default_params(problem)};
-    for (RoutineParams& params : routine.param_space(problem).list(max_params))
-      if (!(params == choices.front())) choices.push_back(std::move(params));
-    for (RoutineParams& params : choices) {
-      Candidate candidate;
-      candidate.routine = &routine;
-      candidate.key = profile_key(problem, routine, params);
-      candidate.params = std::move(params);
-      candidate.formats = formats;
-      candidates.push_back(std::move(candidate));
-    }
+// The candidates of a routine for a problem in the formats that it has.
+void add_fixed(const Registry& registry, const Routine& routine, const Problem& problem,
+               const CandidateRules& rules, std::vector<Candidate>& candidates) {
+  const ChildnetRoutine* childnet = childnet_of(routine);
+  if ((childnet != nullptr && !rules.childnets) || !registry.check(routine, problem).ok()) return;
+  const ParamSpace space =
+      childnet != nullptr ? childnet->outer_space(problem) : routine.param_space(problem);
+  std::vector<RoutineParams> choices = {routine.default_params(problem)};
+  for (RoutineParams& params : space.list(rules.max_params))
+    if (!(params == choices.front())) choices.push_back(std::move(params));
+  for (RoutineParams& params : choices) {
+    Candidate candidate;
+    candidate.routine = &routine;
+    candidate.open = childnet != nullptr;
+    if (!candidate.open) candidate.key = profile_key(problem, routine, params);
+    candidate.params = std::move(params);
+    candidate.formats = formats_of(problem);
+    candidates.push_back(std::move(candidate));
   }
+}
+
+void add_routine(const Registry& registry, const Routine& routine, const Problem& model,
+                 const CandidateRules& rules, std::vector<Candidate>& candidates) {
+  for (const FormatTuple& formats : routine.formats(model))
+    add_fixed(registry, routine, with_formats(model, formats), rules, candidates);
+}
+
+bool matches_any(const Routine& routine, std::span<const std::string> patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    return matches_schema(routine.descriptor(), pattern);
+  });
 }
 
 // naive where anything else computes the layer, in whatever formats (adapts lead everywhere): it
@@ -86,10 +101,12 @@ void drop_naive(std::vector<Candidate>& candidates) {
     std::erase_if(candidates, is_naive);
 }
 
-// Those expected to be fast first: the others are stopped sooner.
+// Those expected to be fast first: the others are stopped sooner. Childnets come last: what they
+// have to beat decides how far they are looked into.
 void order_by_rank(std::vector<Candidate>& candidates) {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) {
+                     if (a.open != b.open) return b.open;
                      return a.routine->default_rank() > b.routine->default_rank();
                    });
 }
@@ -119,6 +136,20 @@ std::string profile_key(const Problem& problem, const Routine& routine,
                      routine.library());
 }
 
+std::vector<Candidate> list_fixed_candidates(const Registry& registry, const Problem& problem,
+                                             const CandidateRules& rules) {
+  std::vector<Candidate> candidates;
+  for (const bool allowed : {true, false}) {
+    if (!candidates.empty()) break;
+    for (const Routine* routine : registry.routines(problem.type->name))
+      if (matches_any(*routine, rules.schemas) == allowed)
+        add_fixed(registry, *routine, problem, rules, candidates);
+  }
+  drop_naive(candidates);
+  order_by_rank(candidates);
+  return candidates;
+}
+
 Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
                                                      const NetProblems& problems,
                                                      const CandidateRules& rules) {
@@ -144,10 +175,8 @@ Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
     const std::vector<const Routine*> routines = registry.routines(model.type->name);
     const auto add_matching = [&](std::span<const std::string> patterns) {
       for (const Routine* routine : routines)
-        if (std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-              return matches_schema(routine->descriptor(), pattern);
-            }))
-          add_routine(registry, *routine, model, rules.max_params, entry.candidates);
+        if (matches_any(*routine, patterns))
+          add_routine(registry, *routine, model, rules, entry.candidates);
     };
     add_matching(rules.schemas);
     if (entry.candidates.empty()) {

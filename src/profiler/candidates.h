@@ -13,7 +13,8 @@ struct Candidate {
   const Routine* routine = nullptr;  // null: a view, which costs nothing
   RoutineParams params;
   FormatTuple formats;
-  std::string key;  // in the profile cache
+  std::string key;    // in the profile cache
+  bool open = false;  // a childnet whose inside is to be chosen first; `key` is empty
 
   // What was measured; microseconds. infinity: not yet.
   double unit_us = std::numeric_limits<double>::infinity();  // alone
@@ -36,6 +37,7 @@ struct LayerCandidates {
 struct CandidateRules {
   std::vector<std::string> schemas;  // patterns
   std::size_t max_params = 8;        // combinations of one routine's parameters
+  bool childnets = true;             // whether routines that are nets count
 };
 
 // The candidates of every layer of `problems`, in order. Those on naive routines are left
@@ -43,6 +45,11 @@ struct CandidateRules {
 Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
                                                      const NetProblems& problems,
                                                      const CandidateRules& rules);
+// The candidates of one problem in the formats that it has, those expected to be fast first: for
+// layers inside of childnets. Where no routine of rules.schemas computes it, all others count.
+// None if nothing computes it.
+std::vector<Candidate> list_fixed_candidates(const Registry& registry, const Problem& problem,
+                                             const CandidateRules& rules);
 // Key of one measurement: problem, quantisation, descriptor, parameters, versions.
 std::string profile_key(const Problem& problem, const Routine& routine,
                         const RoutineParams& params);

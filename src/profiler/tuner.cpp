@@ -115,6 +115,7 @@ Status Tuner::find_candidates() {
   CandidateRules rules;
   rules.schemas = options_.schemas;
   if (options_.exhaustive) rules.max_params = 64;
+  units_.inside_rules = rules;
   SN_ASSIGN_OR_RETURN(layers_, list_candidates(job_.core->registry(), problems_, rules));
   specs_ = specs_by_tensor(*job_.graph, layers_);
   std::string homeless;
@@ -136,6 +137,9 @@ Status Tuner::profile_units() {
       for (std::size_t c = 0; c < layer.candidates.size(); ++c) {
         const Candidate& first = layers_[layer.same_as].candidates[c];
         Candidate& same = layer.candidates[c];
+        same.params = first.params;  // of a childnet: what was chosen inside
+        same.key = first.key;
+        same.open = first.open;
         same.unit_us = first.unit_us;
         same.error = first.error;
         same.wrong = first.wrong;

@@ -7,6 +7,7 @@
 #include "core/element.h"
 #include "core/error.h"
 #include "core/registry.h"
+#include "profiler/childnet_solve.h"
 #include "profiler/timer.h"
 
 namespace softneuro {
@@ -17,6 +18,10 @@ constexpr double kHopeless = 2.0;      // times the best: not worth a second loo
 constexpr double kNearTie = 1.12;      // times the best: measured again, interleaved
 constexpr std::size_t kMostAlive = 5;  // kernels kept for that
 constexpr int kTieRounds = 6;
+// A childnet whose layers inside take this many times the best of the other candidates cannot win:
+// what they leave in the caches for each other does not save as much.
+constexpr double kLostInside = 1.25;
+constexpr int kDeepest = 2;  // childnets within childnets that are looked into
 
 // Largest relative RMS of a difference from float32 that arithmetic of this type explains.
 double tolerance_of(DataType type) {
@@ -89,11 +94,66 @@ Status UnitProfiler::prepare_reference(const Problem& model) {
   const std::string float32 = "cpu:float32";
   SN_ASSIGN_OR_RETURN(const Routine* routine,
                       core_.registry().default_choice(model, {&float32, 1}));
+  SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, inputs_as(model));
   SN_ASSIGN_OR_RETURN(
       KernelBench bench,
-      KernelBench::create(core_, *routine, model, routine->default_params(model), inputs_));
+      KernelBench::create(core_, *routine, model, routine->default_params(model), inputs));
   SN_RETURN_IF_ERROR(bench.run());
-  reference_ = bench.outputs();
+  for (std::size_t o = 0; o < bench.outputs().size(); ++o) {
+    Tensor output = bench.outputs()[o];
+    if (!output.empty()) {
+      SN_ASSIGN_OR_RETURN(output, in_format(core_, output, {output.data_type(), Layout::plain},
+                                            model.outputs[o].quantization));
+    }
+    reference_.push_back(std::move(output));
+  }
+  return {};
+}
+
+// The inputs at hand in the formats of `problem`.
+Result<std::vector<Tensor>> UnitProfiler::inputs_as(const Problem& problem) {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const TensorSpec& spec = problem.inputs[i];
+    if (inputs_[i].empty()) {
+      inputs.emplace_back();
+      continue;
+    }
+    SN_ASSIGN_OR_RETURN(Tensor input,
+                        in_format(core_, inputs_[i], {spec.type, spec.layout}, spec.quantization));
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+// Names the best path inside of a childnet; the layers there are measured by a profiler of their
+// own, which shares everything but the problem at hand.
+Status UnitProfiler::choose_inside(const Problem& model, Candidate& candidate, double best_us) {
+  const auto measure = [&](const Problem& problem, std::vector<Candidate>& candidates) {
+    UnitProfiler inside(core_, cache_, budget_, exhaustive_);
+    inside.on_candidate = on_candidate;
+    inside.warn = warn;
+    inside.inside_rules = inside_rules;
+    inside.depth_ = depth_ + 1;
+    Status status = inside.profile(problem, candidates);
+    counts_.measured += inside.counts_.measured;
+    counts_.from_cache += inside.counts_.from_cache;
+    counts_.rejected += inside.counts_.rejected;
+    return status;
+  };
+  CandidateRules rules = inside_rules;
+  rules.childnets = depth_ + 1 < kDeepest;
+  const Problem problem = with_formats(model, candidate.formats);
+  SN_ASSIGN_OR_RETURN(
+      const ChildnetInside inside,
+      solve_inside(core_.registry(), *childnet_of(*candidate.routine), problem, candidate.params,
+                   rules, exhaustive_ ? INFINITY : kLostInside * best_us, core_.allocator(),
+                   measure));
+  candidate.hopeless = !inside.worth;
+  if (!inside.known) return {};
+  candidate.open = false;
+  candidate.params.set("inner", inside.inner);
+  candidate.key = profile_key(problem, *candidate.routine, candidate.params);
   return {};
 }
 
@@ -144,16 +204,7 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
                              std::vector<Alive>& alive) {
   SN_RETURN_IF_ERROR(prepare_reference(model));
   const Problem problem = with_formats(model, candidate.formats);
-  std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].empty()) {
-      inputs.emplace_back();
-      continue;
-    }
-    SN_ASSIGN_OR_RETURN(Tensor input, in_format(core_, inputs_[i], candidate.formats.inputs[i],
-                                                model.inputs[i].quantization));
-    inputs.push_back(std::move(input));
-  }
+  SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, inputs_as(problem));
   SN_ASSIGN_OR_RETURN(KernelBench bench, KernelBench::create(core_, *candidate.routine, problem,
                                                              candidate.params, std::move(inputs)));
   SN_RETURN_IF_ERROR(bench.run());
@@ -215,7 +266,8 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
   reference_.clear();
   double best = INFINITY;
   for (Candidate& candidate : candidates)
-    if (candidate.routine != nullptr && from_cache(candidate) && !candidate.wrong)
+    if (candidate.routine != nullptr && !candidate.open && from_cache(candidate) &&
+        !candidate.wrong)
       best = std::min(best, candidate.unit_us);
   std::vector<Alive> alive;
   for (Candidate& candidate : candidates) {
@@ -224,7 +276,14 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     if (budget_.expired()) break;
     if (on_candidate) on_candidate(candidate, std::isfinite(best) ? best : 0);
-    if (Status status = measure(model, candidate, best, alive); !status.ok()) {
+    Status status;
+    if (candidate.open) {
+      status = choose_inside(model, candidate, best);
+      if (status.code() == StatusCode::cancelled) return status;
+      if (status.ok() && candidate.open) continue;
+    }
+    if (status.ok() && !from_cache(candidate)) status = measure(model, candidate, best, alive);
+    if (!status.ok()) {
       // A routine that cannot do what it promised is a candidate less, not the end of tuning.
       candidate.wrong = true;
       ++counts_.rejected;

@@ -31,6 +31,9 @@ class UnitProfiler {
   UnitProfiler(NetCore& core, ProfileCache& cache, const TuneBudget& budget, bool exhaustive)
       : core_(core), cache_(cache), budget_(budget), exhaustive_(exhaustive) {}
 
+  // Which candidates count inside of childnets.
+  CandidateRules inside_rules;
+
   // Hears of every candidate before it is measured.
   std::function<void(const Candidate&, double best_us)> on_candidate;
   std::function<void(std::string)> warn;
@@ -38,7 +41,8 @@ class UnitProfiler {
   // Fills in unit_us, error, wrong and hopeless of all candidates, from the cache where it knows
   // them. A candidate whose results differ from the reference (the default choice in the model's
   // own formats) beyond the tolerance of its data type is marked wrong. cancelled if the budget
-  // says so; when its time is up, candidates that were not reached keep infinity.
+  // says so; when its time is up, candidates that were not reached keep infinity. So do childnets
+  // whose layers inside, each with its best candidate, take clearly longer than the best of all.
   Status profile(const Problem& model, std::vector<Candidate>& candidates);
 
   // The fastest adapt between two formats of a tensor: routine, parameters, time. Kept per
@@ -52,6 +56,8 @@ class UnitProfiler {
   Status measure(const Problem& model, Candidate& candidate, double best_us,
                  std::vector<Alive>& alive);
   Status prepare_reference(const Problem& model);
+  Result<std::vector<Tensor>> inputs_as(const Problem& problem);
+  Status choose_inside(const Problem& model, Candidate& candidate, double best_us);
   bool from_cache(Candidate& candidate);
   Result<double> error_of(const Problem& model, const Candidate& candidate, KernelBench& bench);
   void settle_ties(std::vector<Candidate>& candidates, std::vector<Alive>& alive);
@@ -61,6 +67,7 @@ class UnitProfiler {
   ProfileCache& cache_;
   const TuneBudget& budget_;
   bool exhaustive_;
+  int depth_ = 0;  // of the childnet whose inside is measured
   UnitCounts counts_;
   std::map<std::string, AdaptChoice> adapts_;
   std::vector<Tensor> inputs_;     // of the problem at hand, in the model's formats

@@ -1,0 +1,368 @@
+// Childnets are tuned innermost first: what is inside is measured alone, solved, and then measured
+// as a whole; what has lost inside already is not.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "core/childnet_text.h"
+#include "core/net_core.h"
+#include "core/path.h"
+#include "profiler/childnet_solve.h"
+#include "profiler/unit_profile.h"
+#include "small_net.h"
+
+using namespace softneuro;
+using namespace softneuro::test;
+
+namespace {
+
+const std::vector<std::string> kFloat32 = {"cpu:float32"};
+
+// wgconv by the built-in routine's work under another name: what a plugin might bring.
+class OtherWgconv final : public Routine {
+ public:
+  explicit OtherWgconv(const Routine& work)
+      : Routine("wgconv", "cpu:float32:nhwc/other"), work_(work) {}
+  Applicability applicable(const Problem& problem) const override {
+    return work_.applicable(problem);
+  }
+  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
+                             Allocator& allocator) const override {
+    return work_.pack(problem, work_.default_params(problem), allocator);
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights& packed) const override {
+    return work_.create(problem, work_.default_params(problem), packed);
+  }
+
+ private:
+  const Routine& work_;
+};
+
+// conv2 as a net of nothing but itself: a childnet that may stand around another one.
+class Wrapped final : public ChildnetRoutine {
+ public:
+  Wrapped() : ChildnetRoutine("conv2", "cpu:float32:nhwc/wrapped") {}
+
+ protected:
+  Applicability fits(const Problem&) const override { return Applicability::yes(); }
+  Status build(const Problem& problem, const RoutineParams&, Graph& graph,
+               const std::vector<TensorId>& inputs) const override {
+    TensorDef def;
+    def.name = "y";
+    graph.outputs = {graph.add_tensor(std::move(def))};
+    graph.add_layer(*problem.type, "conv", inputs, graph.outputs, problem.params);
+    return {};
+  }
+  bool carries_post_ops() const override { return true; }
+};
+
+// image [1 x 16 x 12 x 12] → conv "left" to 32 channels → dense "fc": both may be childnets.
+Graph childnet_graph() {
+  SmallNetBuilder b;
+  const TensorId image = b.input("image", DynamicShape(Shape{1, 16, 12, 12}));
+  const TensorId flat = b.layer("flatten", "flat", {b.conv("left", image, 16, 32, 3)});
+  b.graph.outputs = {
+      b.layer("dense", "fc", {flat, b.weights("fc.w", {4608, 32}), b.weights("fc.b", {32})})};
+  return b.graph;
+}
+
+// Its layers, as problems and with their candidates.
+struct Fixture {
+  std::shared_ptr<NetCore> core;
+  std::shared_ptr<const Graph> graph;
+  NetProblems problems;
+  std::vector<LayerCandidates> layers;
+  ProfileCache cache;  // in memory
+  TuneBudget budget;
+
+  Fixture() {
+    Graph made = childnet_graph();
+    REQUIRE(made.verify(builtin_layer_types()).ok());
+    REQUIRE(made.sort().ok());
+    REQUIRE(made.infer_shapes().ok());
+    graph = std::make_shared<const Graph>(std::move(made));
+    NetOptions options;
+    options.threads = 1;
+    core = NetCore::create(options).value();
+    const Shape shapes[] = {Shape{1, 16, 12, 12}};
+    problems = problems_of(core, graph, shapes).value();
+    layers = list_candidates(core->registry(), problems, {kFloat32, 8}).value();
+  }
+
+  LayerCandidates& layer(const std::string& name) {
+    for (LayerCandidates& entry : layers)
+      if (entry.layer.layer->name == name) return entry;
+    FAIL("no layer " << name);
+    return layers[0];
+  }
+  UnitCounts profile(LayerCandidates& entry, bool exhaustive = false) {
+    UnitProfiler profiler(*core, cache, budget, exhaustive);
+    profiler.inside_rules = {kFloat32, 8};
+    const Status status = profiler.profile(entry.layer.problem, entry.candidates);
+    INFO(status.message());
+    REQUIRE(status.ok());
+    return profiler.counts();
+  }
+};
+
+std::vector<Candidate*> those_of(LayerCandidates& entry, const std::string& routine) {
+  std::vector<Candidate*> found;
+  for (Candidate& candidate : entry.candidates)
+    if (candidate.routine != nullptr && candidate.routine->descriptor().str() == routine)
+      found.push_back(&candidate);
+  return found;
+}
+
+Problem nhwc_problem(Fixture& f, const std::string& layer) {
+  const Problem& model = f.layer(layer).layer.problem;
+  return with_formats(model, uniform_formats(model, DataType::float32, Layout::channels_last)[0]);
+}
+
+const ChildnetRoutine& winograd(const Registry& registry) {
+  const Routine* routine = registry.find("conv2", "cpu:float32:nhwc/wgnet");
+  REQUIRE(routine != nullptr);
+  return *childnet_of(*routine);
+}
+
+// Made-up times, by layer and parameters: 10 µs, but for what `text` holds.
+struct MadeUpTimes {
+  std::string fast;                // Candidate::str() of what takes 2 µs
+  std::string fast_but_wrong;      // of what takes 1 µs and computes nonsense
+  std::vector<std::string> asked;  // layers, in order
+
+  MeasureInside measure() {
+    return [this](const Problem& problem, std::vector<Candidate>& candidates) {
+      asked.push_back(problem.layer_name);
+      for (Candidate& candidate : candidates) {
+        candidate.unit_us = candidate.str() == fast             ? 2
+                            : candidate.str() == fast_but_wrong ? 1
+                                                                : 10;
+        candidate.wrong = candidate.str() == fast_but_wrong;
+      }
+      return Status();
+    };
+  }
+};
+
+}  // namespace
+
+TEST_CASE("childnets: the solver's best path inside is named, wrong candidates apart") {
+  Fixture f;
+  const Problem problem = nhwc_problem(f, "left");
+  const Registry& registry = f.core->registry();
+  RoutineParams own = winograd(registry).default_params(problem);
+  MadeUpTimes times;
+  times.fast = "cpu:float32:nhwc/gemm rows=384";
+  times.fast_but_wrong = "cpu:float32:nhwc/gemm rows=24";
+  const auto inside = solve_inside(registry, winograd(registry), problem, own, {kFloat32, 8}, 1e9,
+                                   default_allocator(), times.measure());
+  INFO(inside.status().message());
+  REQUIRE(inside.ok());
+  CHECK(inside->known);
+  CHECK(inside->worth);
+  CHECK(inside->time_us == 22);
+  CHECK(times.asked == std::vector<std::string>{"left/wgenc", "left/wgconv", "left/wgdec"});
+  const auto choices = parse_inner(inside->inner).value();
+  REQUIRE(choices.size() == 3);
+  CHECK(choices[1].layer == "wgconv");
+  CHECK(choices[1].params == "rows=384");
+  own.set("inner", inside->inner);
+  CHECK(winograd(registry).outline(problem, own).ok());
+}
+
+TEST_CASE("childnets: measuring stops inside as soon as the layers there have lost") {
+  Fixture f;
+  const Problem problem = nhwc_problem(f, "left");
+  const Registry& registry = f.core->registry();
+  const RoutineParams own = winograd(registry).default_params(problem);
+  MadeUpTimes times;
+  const ChildnetInside lost = solve_inside(registry, winograd(registry), problem, own,
+                                           {kFloat32, 8}, 15, default_allocator(), times.measure())
+                                  .value();
+  CHECK_FALSE(lost.known);
+  CHECK_FALSE(lost.worth);
+  CHECK(times.asked.size() == 2);  // 10 µs are within 15, 20 are not
+  const ChildnetInside unknown =
+      solve_inside(registry, winograd(registry), problem, own, {kFloat32, 8}, 1e9,
+                   default_allocator(),
+                   [](const Problem&, std::vector<Candidate>&) { return Status(); })
+          .value();
+  CHECK_FALSE(unknown.known);  // nothing was measured: the time was up
+  CHECK(unknown.worth);
+}
+
+TEST_CASE("childnets: unit profiling fills in what is inside, and measures the whole") {
+  Fixture f;
+  LayerCandidates& left = f.layer("left");
+  const auto nets = those_of(left, "cpu:float32:nhwc/wgnet");
+  REQUIRE(nets.size() >= 2);  // tile sizes
+  for (const Candidate* net : nets) CHECK(net->open);
+  const UnitCounts counts = f.profile(left, true);
+  CHECK(counts.measured > nets.size());
+  for (const Candidate* net : nets) {
+    INFO(net->str());
+    CHECK_FALSE(net->open);
+    CHECK_FALSE(net->wrong);
+    CHECK(std::isfinite(net->unit_us));
+    const auto choices = parse_inner(net->params.text("inner")).value();
+    CHECK(choices.size() == 3);
+    REQUIRE(f.cache.find(net->key) != nullptr);
+    CHECK(f.cache.find(net->key)->time_us == net->unit_us);
+    // Each layer inside has the candidate with the least time among those in the cache.
+    const Problem problem = with_formats(left.layer.problem, net->formats);
+    const auto outline = childnet_of(*net->routine)->outline(problem, net->params).value();
+    for (const ChildnetLayer& layer : outline.layers) {
+      const Profile* chosen =
+          f.cache.find(profile_key(layer.problem, *layer.routine, layer.params));
+      REQUIRE(chosen != nullptr);
+      for (const Candidate& other :
+           list_fixed_candidates(f.core->registry(), layer.problem, {kFloat32, 8})) {
+        const Profile* row = f.cache.find(other.key);
+        REQUIRE(row != nullptr);
+        CHECK((row->wrong || row->time_us >= chosen->time_us));
+      }
+    }
+  }
+  // The same once more: all is known, and the same path is chosen.
+  Fixture again;
+  for (const auto& [key, profile] : f.cache.rows()) again.cache.put(key, profile);
+  LayerCandidates& same = again.layer("left");
+  CHECK(again.profile(same, true).measured == 0);
+  for (std::size_t c = 0; c < left.candidates.size(); ++c)
+    CHECK(same.candidates[c].params == left.candidates[c].params);
+}
+
+TEST_CASE("childnets: one that has lost inside is not measured as a whole, and never taken") {
+  Fixture f;
+  LayerCandidates& left = f.layer("left");
+  for (Candidate& candidate : left.candidates)
+    if (!candidate.open) f.cache.put(candidate.key, {.time_us = 1e-3});
+  f.profile(left);
+  for (const Candidate* net : those_of(left, "cpu:float32:nhwc/wgnet")) {
+    CHECK(net->open);
+    CHECK_FALSE(std::isfinite(net->unit_us));
+    CHECK(f.cache.find(net->key) == nullptr);
+  }
+  for (const auto& [key, profile] : f.cache.rows()) CHECK(key.find("/wgnet|") == std::string::npos);
+}
+
+TEST_CASE("childnets: a layer inside shares its times with the same problem elsewhere") {
+  Fixture f;
+  LayerCandidates& dense = f.layer("fc");
+  const auto nets = those_of(dense, "cpu/convnet");
+  REQUIRE_FALSE(nets.empty());
+  for (Candidate& candidate : dense.candidates)
+    if (!candidate.open) f.cache.put(candidate.key, {.time_us = 1e6});
+  const Problem outer = dense.layer.problem;
+  for (const Candidate* net : nets) {
+    const auto outline = childnet_of(*net->routine)->outline(outer, net->params).value();
+    for (const ChildnetLayer& layer : outline.layers) {
+      if (layer.view) continue;
+      for (const Candidate& inner :
+           list_fixed_candidates(f.core->registry(), layer.problem, {kFloat32, 8}))
+        if (!inner.open) f.cache.put(inner.key, {.time_us = 5});
+    }
+  }
+  const UnitCounts counts = f.profile(dense);
+  CHECK(counts.measured == nets.size());  // the wholes alone
+  for (const Candidate* net : nets) CHECK(std::isfinite(net->unit_us));
+}
+
+TEST_CASE("childnets: routines inside come from the registry that is passed in") {
+  Fixture f;
+  const Problem problem = nhwc_problem(f, "left");
+  Registry registry = make_builtin_registry().value();
+  const Routine* gemm = registry.find("wgconv", "cpu:float32:nhwc/gemm");
+  REQUIRE(gemm != nullptr);
+  REQUIRE(registry.add(std::make_unique<OtherWgconv>(*gemm)).ok());
+  const ChildnetRoutine& net = winograd(registry);
+  RoutineParams params = net.default_params(problem);
+  params.set("inner", std::string("{wgconv=cpu:float32:nhwc/other}"));
+  CHECK_FALSE(net.outline(problem, params).ok());
+  net.use_registry(registry);
+  CHECK(net.outline(problem, params).ok());
+  MadeUpTimes times;
+  times.fast = "cpu:float32:nhwc/other";
+  const ChildnetInside inside =
+      solve_inside(registry, net, problem, net.default_params(problem), {kFloat32, 8}, 1e9,
+                   default_allocator(), times.measure())
+          .value();
+  CHECK(inside.inner.find("wgconv=cpu:float32:nhwc/other") != std::string::npos);
+  // Where nothing is named, routines of rank 0 are not taken.
+  const auto usual = net.outline(problem, net.default_params(problem)).value();
+  CHECK(usual.layers[1].routine == gemm);
+}
+
+TEST_CASE("childnets: one within another is left open until its own inside is chosen") {
+  Fixture f;
+  const Problem problem = nhwc_problem(f, "left");
+  Registry registry = make_builtin_registry().value();
+  REQUIRE(registry.add(std::make_unique<Wrapped>()).ok());
+  const ChildnetRoutine& outer = *childnet_of(*registry.find("conv2", "cpu:float32:nhwc/wrapped"));
+  outer.use_registry(registry);
+  std::size_t opened = 0;
+  const MeasureInside measure = [&](const Problem&, std::vector<Candidate>& candidates) {
+    for (Candidate& candidate : candidates) {
+      if (!candidate.open) {
+        candidate.unit_us = 10;
+        CHECK(opened == 0);  // childnets come last
+        continue;
+      }
+      ++opened;
+      if (candidate.routine->descriptor().algorithm != "wgnet") continue;
+      candidate.open = false;  // as a profiler would, from what is inside
+      candidate.params.set("inner", std::string("{wgconv=cpu:float32:nhwc/gemm{rows=24}}"));
+      candidate.unit_us = 3;
+    }
+    return Status();
+  };
+  const ChildnetInside inside =
+      solve_inside(registry, outer, problem, outer.default_params(problem), {kFloat32, 8}, 1e9,
+                   default_allocator(), measure)
+          .value();
+  CHECK(opened >= 2);
+  CHECK(inside.time_us == 3);
+  INFO(inside.inner);
+  CHECK(inside.inner.find("conv=cpu:float32:nhwc/wgnet{inner={wgconv=cpu:float32:nhwc/gemm{"
+                          "rows=24}}") != std::string::npos);
+  RoutineParams params = outer.default_params(problem);
+  params.set("inner", inside.inner);
+  CHECK(outer.check_params(problem, params).ok());
+  CHECK(outer.pack(problem, params, default_allocator()).ok());
+  for (const char* const nested : {"{wgconv=cpu:float32:nhwc/none}", "wgconv", "{wgconv={}}"}) {
+    INFO(nested);
+    params.set("inner", "{conv=cpu:float32:nhwc/wgnet{inner=" + std::string(nested) + "}}");
+    CHECK_FALSE(outer.check_params(problem, params).ok());
+  }
+  // Without childnets none is listed: nothing goes on for ever.
+  for (const Candidate& candidate : list_fixed_candidates(registry, problem, {kFloat32, 8, false}))
+    CHECK(childnet_of(*candidate.routine) == nullptr);
+}
+
+TEST_CASE("childnets: a path may name all that is inside; what is not there is refused") {
+  Fixture f;
+  LayerCandidates& left = f.layer("left");
+  const auto nets = those_of(left, "cpu:float32:nhwc/wgnet");
+  REQUIRE_FALSE(nets.empty());
+  Choice choice = nets[0]->choice();
+  const auto check = [&](const std::string& inner) {
+    choice.params.set("inner", inner);
+    return check_choice(f.core->registry(), left.layer.problem, choice);
+  };
+  const std::string whole =
+      "{wgenc=cpu:float32:nhwc/direct{tiles=16};wgconv=cpu:float32:nhwc/gemm{rows=384};"
+      "wgdec=cpu:float32:nhwc/direct{tiles=16}}";
+  CHECK(check(whole).ok());
+  CHECK_FALSE(check("{wgconv=cpu:float32:nhwc/plugged}").ok());
+  CHECK_FALSE(check("{wgconv=cpu:float32:nhwc/gemm{rows=23}}").ok());
+  choice.params.set("tile_size", std::int64_t{7});
+  CHECK_FALSE(check(whole).ok());
+  choice.params = nets[0]->params;
+  choice.params.set("inner", whole);
+  RoutinePath path;
+  path.layers.emplace(left.layer.layer->id, choice);
+  std::vector<std::string> replaced;
+  const Shape shapes[] = {Shape{1, 16, 12, 12}};
+  CHECK(build_plan(f.core, f.graph, shapes, path, &replaced).ok());
+  CHECK(replaced.empty());
+}
