@@ -298,9 +298,14 @@ ParamSpace ChildnetRoutine::param_space(const Problem& problem) const {
 std::string ChildnetRoutine::pack_key(const Problem& problem, const RoutineParams& params) const {
   const auto inside = outline(problem, params);
   if (!inside.ok()) return {};
-  std::string key = inner_text(*inside);
+  RoutineParams own = params;  // they decide what is folded
+  own.erase("inner");
+  std::string key = own.str();
   for (const ChildnetLayer& layer : inside->layers)
-    if (!layer.view) key += '|' + layer.routine->pack_key(base_of(layer), layer.params);
+    if (!layer.view)
+      key += fmt::format("|{} v{} {} {}", layer.routine->descriptor().str(),
+                         layer.routine->version(), layer.routine->library(),
+                         layer.routine->pack_key(base_of(layer), layer.params));
   return key;
 }
 

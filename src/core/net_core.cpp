@@ -111,7 +111,7 @@ std::size_t size_of_packing(const Routine& routine, const Problem& problem,
 
 std::string NetCore::packed_key(const Layer& layer, const Routine& routine, const Problem& problem,
                                 const RoutineParams& params) {
-  return fmt::format("{}|{}|{}|{}|v{}|{}|{}{}", layer.id, routine.descriptor().str(), params.str(),
+  return fmt::format("{}|{}|{}|v{}|{}|{}{}", layer.id, routine.descriptor().str(),
                      routine.pack_key(problem, params), routine.version(), routine.library(),
                      to_string(current_isa()), quantization_key(problem));
 }

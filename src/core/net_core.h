@@ -35,7 +35,8 @@ class NetCore {
   void offer_packed(std::map<std::string, Tensor, std::less<>> packed);
   // Kernels keep what they use; plans made from now on pack again.
   void forget_packed();
-  // Layer, routine, parameters, versions, instruction set: equal keys, equal bytes.
+  // Layer, routine, its pack_key(), versions, instruction set: equal keys, equal bytes. Parameters
+  // that do not change the packing share it.
   static std::string packed_key(const Layer& layer, const Routine& routine, const Problem& problem,
                                 const RoutineParams& params);
 

@@ -126,6 +126,11 @@ class PluginRoutine final : public Routine {
     return params;
   }
 
+  // The plugin may pack differently for each of its parameters.
+  std::string pack_key(const Problem&, const RoutineParams& params) const override {
+    return params.str();
+  }
+
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
                              Allocator& allocator) const override {
     PackedWeights packed;

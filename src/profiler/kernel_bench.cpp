@@ -50,16 +50,31 @@ Result<Tensor> random_tensor(const TensorSpec& spec, Random& random, Allocator& 
   return tensor;
 }
 
+// Libraries work out most of a kernel to say what they pack, and hardly ever share: not asked.
+Result<PackedWeights> packed_for(NetCore& core, const Routine& routine, const Problem& problem,
+                                 const RoutineParams& params, LastPacking* last) {
+  const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
+  const Problem seen = composes ? without_post_ops(problem) : problem;
+  if (last == nullptr || !routine.library().empty())
+    return routine.pack(seen, params, core.allocator());
+  std::string key = routine.descriptor().str() + '|' + formats_of(seen).str() + '|' +
+                    routine.pack_key(seen, params);
+  if (last->key != key) {
+    *last = {};  // first, so that there are never two
+    SN_ASSIGN_OR_RETURN(last->packed, routine.pack(seen, params, core.allocator()));
+    last->key = std::move(key);
+  }
+  return last->packed;
+}
+
 }  // namespace
 
 Result<KernelBench> KernelBench::create(NetCore& core, const Routine& routine,
                                         const Problem& problem, const RoutineParams& params,
-                                        std::vector<Tensor> inputs) {
+                                        std::vector<Tensor> inputs, LastPacking* last) {
   KernelBench bench;
   bench.core_ = &core;
-  const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
-  SN_ASSIGN_OR_RETURN(bench.packed_, routine.pack(composes ? without_post_ops(problem) : problem,
-                                                  params, core.allocator()));
+  SN_ASSIGN_OR_RETURN(bench.packed_, packed_for(core, routine, problem, params, last));
   SN_ASSIGN_OR_RETURN(bench.kernel_, create_kernel(routine, problem, params, bench.packed_));
   SN_ASSIGN_OR_RETURN(bench.state_, bench.kernel_->make_state());
   bench.inputs_ = std::move(inputs);

@@ -10,12 +10,21 @@
 
 namespace softneuro {
 
+// The packing that was made last, for candidates of one layer that differ in nothing that matters
+// to it. One only: packed weights can be large.
+struct LastPacking {
+  std::string key;
+  PackedWeights packed;
+};
+
 class KernelBench {
  public:
   // Packs the problem's constants, makes the kernel, gives it outputs and workspace. `inputs` are
-  // in the problem's formats (empty where left out) and are shared with the caller.
+  // in the problem's formats (empty where left out) and are shared with the caller. `last`, if it
+  // is given, spares packing; it belongs to one layer's problem.
   static Result<KernelBench> create(NetCore& core, const Routine& routine, const Problem& problem,
-                                    const RoutineParams& params, std::vector<Tensor> inputs);
+                                    const RoutineParams& params, std::vector<Tensor> inputs,
+                                    LastPacking* last = nullptr);
 
   Status run() noexcept;
   const std::vector<Tensor>& outputs() const { return outputs_; }

@@ -95,9 +95,9 @@ Status UnitProfiler::prepare_reference(const Problem& model) {
   SN_ASSIGN_OR_RETURN(const Routine* routine,
                       core_.registry().default_choice(model, {&float32, 1}));
   SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, inputs_as(model));
-  SN_ASSIGN_OR_RETURN(
-      KernelBench bench,
-      KernelBench::create(core_, *routine, model, routine->default_params(model), inputs));
+  SN_ASSIGN_OR_RETURN(KernelBench bench,
+                      KernelBench::create(core_, *routine, model, routine->default_params(model),
+                                          inputs, &last_packing_));
   SN_RETURN_IF_ERROR(bench.run());
   for (std::size_t o = 0; o < bench.outputs().size(); ++o) {
     Tensor output = bench.outputs()[o];
@@ -205,8 +205,9 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
   SN_RETURN_IF_ERROR(prepare_reference(model));
   const Problem problem = with_formats(model, candidate.formats);
   SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, inputs_as(problem));
-  SN_ASSIGN_OR_RETURN(KernelBench bench, KernelBench::create(core_, *candidate.routine, problem,
-                                                             candidate.params, std::move(inputs)));
+  SN_ASSIGN_OR_RETURN(KernelBench bench,
+                      KernelBench::create(core_, *candidate.routine, problem, candidate.params,
+                                          std::move(inputs), &last_packing_));
   SN_RETURN_IF_ERROR(bench.run());
   ++counts_.measured;
   SN_ASSIGN_OR_RETURN(candidate.error, error_of(model, candidate, bench));
@@ -226,8 +227,9 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
   samples.add(first);
   const int batch = batch_of(first);
   const bool slow = !exhaustive_ && first > kHopeless * best_us;
-  const std::size_t wanted = exhaustive_ ? 15 : 7;
-  const double most_us = exhaustive_ ? 2e5 : 4e4;
+  // Inside of childnets times only rank what is measured again as a whole.
+  const std::size_t wanted = exhaustive_ ? 15 : depth_ > 0 ? 5 : 7;
+  const double most_us = exhaustive_ ? 2e5 : depth_ > 0 ? 1e4 : 4e4;
   if (slow) samples.add(bench.time_us(1));
   candidate.hopeless = slow && samples.minimum() > 0.9 * kHopeless * best_us;
   while (!candidate.hopeless && samples.count() < wanted &&
@@ -253,7 +255,7 @@ void UnitProfiler::settle_ties(std::vector<Candidate>& candidates, std::vector<A
   for (Alive& a : alive)
     if (a.candidate->unit_us <= kNearTie * best && rivals.size() < kMostAlive) rivals.push_back(&a);
   if (rivals.size() > 1)
-    for (int round = 0; round < kTieRounds; ++round)
+    for (int round = 0; round < (depth_ > 0 ? kTieRounds / 2 : kTieRounds); ++round)
       for (Alive* a : rivals) a->samples.add(a->bench.time_us(a->batch));
   for (Alive& a : alive) {
     a.candidate->unit_us = a.samples.centre();
@@ -261,9 +263,14 @@ void UnitProfiler::settle_ties(std::vector<Candidate>& candidates, std::vector<A
   }
 }
 
-Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candidates) {
+void UnitProfiler::forget_problem() {
   inputs_.clear();
   reference_.clear();
+  last_packing_ = {};
+}
+
+Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candidates) {
+  forget_problem();
   double best = INFINITY;
   for (Candidate& candidate : candidates)
     if (candidate.routine != nullptr && !candidate.open && from_cache(candidate) &&
@@ -303,8 +310,7 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
     }
   }
   settle_ties(candidates, alive);
-  inputs_.clear();
-  reference_.clear();
+  forget_problem();
   return {};
 }
 

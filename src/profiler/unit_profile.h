@@ -57,6 +57,7 @@ class UnitProfiler {
                  std::vector<Alive>& alive);
   Status prepare_reference(const Problem& model);
   Result<std::vector<Tensor>> inputs_as(const Problem& problem);
+  void forget_problem();
   Status choose_inside(const Problem& model, Candidate& candidate, double best_us);
   bool from_cache(Candidate& candidate);
   Result<double> error_of(const Problem& model, const Candidate& candidate, KernelBench& bench);
@@ -72,6 +73,7 @@ class UnitProfiler {
   std::map<std::string, AdaptChoice> adapts_;
   std::vector<Tensor> inputs_;     // of the problem at hand, in the model's formats
   std::vector<Tensor> reference_;  // its outputs; empty until they are needed
+  LastPacking last_packing_;       // of its constants
 };
 
 }  // namespace softneuro
