@@ -12,6 +12,8 @@ namespace softneuro {
 namespace {
 
 constexpr int kRepairs = 8;
+constexpr double kMargin = 0.9;      // aimed at, of the limit's noise
+constexpr double kNearLimit = 0.85;  // of the limit: not worth another attempt
 
 // Of one output on one sample: sums of squares, of the reference and of the difference from it.
 struct OutputError {
@@ -130,13 +132,22 @@ double Tuner::noise_of(const Selection& selection) const {
   return noise;
 }
 
-// Whether the limit holds, for others than the samples measured. Many paths are tried, and the one
-// that passes might do so by luck: what others showed of the same noise counts as well.
-Result<bool> Tuner::keeps_limit(Finalist& finalist) {
+// An error that others than the samples measured should not exceed, from the bound that those gave.
+// Many paths are tried, and the one that passes might do so by luck: what any of them showed of the
+// same noise counts as well.
+double Tuner::suspected_error(const Selection& selection, double bound) const {
+  const double noise = noise_of(selection);
+  double square = bound * bound;
+  for (const auto& [other, others_bound] : judged_)
+    if (const double others_noise = noise_of(other); others_noise > 0)
+      square = std::max(square, noise * others_bound * others_bound / others_noise);
+  return std::sqrt(square);
+}
+
+Result<double> Tuner::judge_error(Finalist& finalist) {
   SN_ASSIGN_OR_RETURN(const double bound, measure_error(finalist));
-  const double noise = noise_of(finalist.selection), limit = options_.max_error;
-  if (noise > 0) error_per_noise_ = std::max(error_per_noise_, bound * bound / noise);
-  return bound <= limit && (noise == 0 || noise * error_per_noise_ <= limit * limit);
+  judged_.emplace_back(finalist.selection, bound);
+  return suspected_error(finalist.selection, bound);
 }
 
 // The fastest finalist that keeps the limit; if there is none that is faster than what repairing
@@ -151,13 +162,13 @@ Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked) {
     warn("one sample alone was held back: the error of others may be above the limit");
   Finalist* fitting = nullptr;
   for (Finalist& finalist : ranked) {
-    SN_ASSIGN_OR_RETURN(const bool keeps, keeps_limit(finalist));
-    if (!keeps) continue;
+    SN_ASSIGN_OR_RETURN(const double error, judge_error(finalist));
+    if (error > limit) continue;
     fitting = &finalist;
     break;
   }
   if (fitting == &ranked[0]) return std::move(ranked[0]);
-  Result<Finalist> repaired = repair();
+  Result<Finalist> repaired = repair(ranked[0]);
   if (!repaired.ok() && repaired.status().code() == StatusCode::cancelled) return repaired.status();
   if (fitting == nullptr && !repaired.ok())
     return unsupported("no path keeps the error below {}: {}", limit, repaired.status().message());
@@ -166,28 +177,48 @@ Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked) {
   return repaired;
 }
 
-// Solves again with less and less noise allowed until the limit holds. The noise model is only a
-// proxy: the measured ratio between error and noise corrects it each time.
-Result<Tuner::Finalist> Tuner::repair() {
-  const double limit = options_.max_error;
-  double allowed = INFINITY, error = 0;
+// Solves again with a bound on the noise, found by bisection: the noise model says where to look,
+// the measured error whether the limit holds. What holds with room to spare is tried with more
+// noise.
+Result<Tuner::Finalist> Tuner::repair(const Finalist& worst) {
+  SN_RETURN_IF_ERROR(measure_noise(worst.selection));
+  const double noise = noise_of(worst.selection);
+  double measured = suspected_error(worst.selection, judged_.front().second);
+  double holds = 0, fails = noise;  // bounds; 0 is float32 alone
+  double bound = noise;
+  std::vector<Finalist> best, tried;
   for (int attempt = 0; attempt < kRepairs; ++attempt) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    if (budget_.expired() && !best.empty()) break;
+    const double ratio = options_.max_error / std::max(measured, 1e-30);
+    bound *= kMargin * ratio * ratio;
+    if (!(bound < fails && bound > holds)) bound = (holds + fails) / 2;
+    if (best.empty() && attempt + 1 == kRepairs) bound = 0;
     SelectionRules limited = rules();
-    allowed = 0.8 * std::min(allowed, limit * limit / std::max(error_per_noise_, 1e-30));
-    limited.max_error = attempt + 1 == kRepairs ? 0 : allowed;  // at last: float32 alone
-    SN_ASSIGN_OR_RETURN(const Selections best,
+    limited.max_error = bound;
+    SN_ASSIGN_OR_RETURN(const Selections paths,
                         select_paths(*job_.graph, layers_, adapts_, limited));
-    std::vector<Finalist> one;
-    SN_RETURN_IF_ERROR(add_finalist(one, best.paths[0]).status());
-    SN_ASSIGN_OR_RETURN(const bool keeps, keeps_limit(one[0]));
-    error = one[0].error;
-    if (!keeps) continue;
-    one.emplace_back();
-    SN_RETURN_IF_ERROR(race(one));
-    return std::move(one[0]);
+    SN_ASSIGN_OR_RETURN(const bool is_new, add_finalist(tried, paths.paths[0]));
+    if (!is_new) {  // nothing between what holds and what fails, or nearly so
+      if (!best.empty()) break;
+      measured = std::max(measured, 2 * options_.max_error);
+      fails = bound;
+      continue;
+    }
+    SN_ASSIGN_OR_RETURN(measured, judge_error(tried.back()));
+    if (measured > options_.max_error) {
+      fails = bound;
+      continue;
+    }
+    holds = bound;
+    best = {tried.back()};
+    if (measured > kNearLimit * options_.max_error || holds > kNearLimit * fails) break;
   }
-  return unsupported("even float32 routines differ by {:.3g} from the reference", error);
+  if (best.empty())
+    return unsupported("even float32 routines differ by {:.3g} from the reference", measured);
+  best.emplace_back();
+  SN_RETURN_IF_ERROR(race(best));
+  return std::move(best[0]);
 }
 
 }  // namespace softneuro

@@ -173,11 +173,8 @@ Status Tuner::profile_units() {
 
 SelectionRules Tuner::rules() const {
   SelectionRules rules;
-  rules.error = [](const LayerCandidates&, const Candidate& candidate) {
-    // Additive noise power; float32 is the reference.
-    const bool exact =
-        candidate.routine == nullptr || candidate.routine->descriptor().type == DataType::float32;
-    return exact ? 0.0 : candidate.error * candidate.error;
+  rules.error = [this](const LayerCandidates& layer, const Candidate& candidate) {
+    return error_proxy(layer, candidate);
   };
   return rules;
 }

@@ -34,6 +34,8 @@ struct TuneJob {
   // what float32 gives for these.
   std::vector<std::vector<Tensor>> seen;
   std::vector<std::vector<Tensor>> seen_references;
+  // Some that it has seen: what the noise of layers is measured on.
+  std::vector<std::vector<Tensor>> noise_samples;
   const TuneOptions* options = nullptr;
 };
 
@@ -64,9 +66,13 @@ class Tuner {
   Status race(std::vector<Finalist>& finalists);
   double noise_of(const Selection& selection) const;
   Result<double> measure_error(Finalist& finalist);
-  Result<bool> keeps_limit(Finalist& finalist);
+  double suspected_error(const Selection& selection, double bound) const;
+  Result<double> judge_error(Finalist& finalist);
   Result<Finalist> within_error(std::vector<Finalist> ranked);
-  Result<Finalist> repair();
+  Result<Finalist> repair(const Finalist& worst);
+  Status measure_noise(const Selection& worst);
+  Result<double> noise_at_outputs(const Selection& selection);
+  double error_proxy(const LayerCandidates& layer, const Candidate& candidate) const;
   Result<TuneResult> report(const Finalist& chosen, double untuned_us);
 
   SelectionRules rules() const;
@@ -89,10 +95,20 @@ class Tuner {
   std::uint64_t graph_key_ = 0;
   std::int64_t begin_ns_ = 0;
   double gap_ = 0;
-  double error_per_noise_ = 0;  // greatest measured bound of an error, squared, per noise
+  std::vector<std::pair<Selection, double>> judged_;  // paths, and the bounds of their errors
   std::size_t net_measured_ = 0, net_from_cache_ = 0;
   bool complete_ = true;
   std::vector<std::string> warnings_;
+
+  // What one layer's rounding does to the net's outputs: power of the error in relation to the
+  // output's own, and the unit error of the candidate that it was measured with.
+  struct OutputNoise {
+    double power = 0, unit_error = 0;
+    bool known = false;
+  };
+  std::vector<OutputNoise> noise_;  // per layer; empty: not measured
+  double usual_noise_ = 1;          // power at the outputs per unit of unit error²
+  std::vector<std::vector<Tensor>> noise_references_;
 };
 
 }  // namespace softneuro

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/cpu.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
 
@@ -242,4 +243,57 @@ TEST_CASE("tune: float16 is taken only if allowed, and the error limit binds it"
   options.max_error = 0.01;
   const TuneReport loose = net.tune(options).value();
   CHECK(loose.error <= 0.01);
+}
+
+namespace {
+
+// y = conv "loud" + 0.001 · conv "drowned", each 64 channels of 24x24: what either rounds is as
+// much in relation to its own output, but next to nothing of the second arrives.
+Graph loud_and_drowned() {
+  SmallNetBuilder b;
+  const TensorId image = b.input("image", DynamicShape(Shape{1, 256, 14, 14}));
+  Tensor small = Tensor::create(DataType::float32, Shape{1}).value();
+  small.mutable_values<float>()[0] = 1e-3f;
+  const TensorId loud = b.conv("loud", image, 256, 256, 1);
+  const TensorId drowned = b.conv("drowned", image, 256, 256, 1);
+  Params mul;
+  mul.set("op", std::string("mul"));
+  const TensorId faint =
+      b.layer("binary", "faint", {drowned, b.graph.add_constant("small", std::move(small))}, mul);
+  b.graph.outputs = {b.add("both", b.unary("relu", "relu", loud), faint)};
+  return b.graph;
+}
+
+}  // namespace
+
+TEST_CASE("tune: the error limit is bound by what arrives at the outputs, layer by layer") {
+  if (!has_avx512_vnni()) {
+    WARN("skipped: 8 bits may not be faster here, so that no limit would bind");
+    return;
+  }
+  const TemporaryFolder folder;
+  NetOptions net_options;
+  net_options.threads = 1;
+  Net net = Net::from_graph(loud_and_drowned(), net_options).value();
+  TuneOptions options = quick(folder);
+  options.schemas = {"cpu:float32", "cpu:qint8"};
+  for (std::uint32_t s = 0; s < 10; ++s)
+    options.calibration.push_back({{"image", random_image(s, {1, 256, 14, 14})}});
+  const TuneReport loose = net.tune(options).value();
+  const auto routine_of = [](const TuneReport& report, const std::string& layer) {
+    for (const TunedLayer& row : report.layers)
+      if (row.layer == layer) return row.routine;
+    return std::string();
+  };
+  REQUIRE(loose.error > 1e-3);
+  REQUIRE(routine_of(loose, "loud").find("qint8") != std::string::npos);
+  options.max_error = 1e-3;
+  const TuneReport tight = net.tune(options).value();
+  CHECK(tight.error <= 1e-3);
+  CHECK(routine_of(tight, "loud").find("qint8") == std::string::npos);
+  CHECK(routine_of(tight, "drowned").find("qint8") != std::string::npos);
+  // Their noise is in the cache: a second time nothing is measured, and the plan stays.
+  const TuneReport again = net.tune(options).value();
+  CHECK(again.measured == 0);
+  CHECK(routine_of(again, "drowned") == routine_of(tight, "drowned"));
 }
