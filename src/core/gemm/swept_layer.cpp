@@ -6,7 +6,7 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kDefaultCache = 512;  // KiB
+constexpr std::int64_t kDefaultCache = 512, kSmallestCache = 128;  // KiB
 constexpr std::int64_t kDefaultTaskOps = 1 << 20;
 
 bool is_constant(const TensorSpec& spec) {
@@ -36,8 +36,8 @@ RoutineParams default_sweep_params() {
 
 ParamSpace sweep_param_space(std::int64_t reused_bytes, std::int64_t operations) {
   ParamAxis cache{"cache", {kDefaultCache}};
-  if (reused_bytes > 128 * 1024)
-    cache.values = {std::int64_t{128}, std::int64_t{256}, kDefaultCache};
+  if (reused_bytes > kSmallestCache * 1024)
+    cache.values = {kSmallestCache, 2 * kSmallestCache, kDefaultCache};
   ParamAxis task{"task_ops", {kDefaultTaskOps}};
   if (operations > 2 * kDefaultTaskOps) task.values = {kDefaultTaskOps, 8 * kDefaultTaskOps};
   ParamSpace space;
