@@ -18,6 +18,13 @@ bool clips_twice(const std::vector<FusedStep>& done, const std::vector<FusedStep
          std::any_of(next.begin(), next.end(), clips);
 }
 
+// Steps that make a number of NaN in the library's generated code: max and min whose NaN operand is
+// not the one that is kept. Relu with a slope compares and blends, which keeps NaN.
+bool loses_nan(const FusedStep& step) {
+  return step.algorithm == algorithm::eltwise_clip ||
+         (step.algorithm == algorithm::eltwise_relu && step.alpha == 0);
+}
+
 // The steps of an activation whose numbers mean the same in any unit are marked below.
 std::optional<std::vector<FusedStep>> activation(const PostOp& op) {
   const auto step = [](algorithm kind, float alpha = 0, float beta = 0) {
@@ -219,7 +226,7 @@ FusedOps fuse_float32(const Problem& problem, int channel_axis, std::size_t most
     if (ops.taken == most) break;
     if (op.kind == PostOp::Kind::unary) {
       const auto steps = activation(op);
-      if (!steps || clips_twice(ops.steps, *steps)) break;
+      if (!steps || std::any_of(steps->begin(), steps->end(), loses_nan)) break;
       ops.steps.insert(ops.steps.end(), steps->begin(), steps->end());
     } else {
       const auto step = operand_step(problem, op, channel_axis);

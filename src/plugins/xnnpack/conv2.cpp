@@ -19,8 +19,30 @@ std::size_t size(std::int64_t value) {
   return static_cast<std::size_t>(value);
 }
 
-OperatorPiece piece_of(const ConvPiece& piece, const float* weights, const float* bias,
-                       OutputLimits limits) {
+// Element i of y in nhwc, weights as pack() leaves them.
+double element_of(const ConvShape& shape, const float* weights, const float* bias, const float* x,
+                  std::int64_t i) {
+  const WindowAxis &h = shape.rows, &w = shape.columns;
+  const std::int64_t out = i % shape.out, pixel = i / shape.out;
+  const std::int64_t column = pixel % w.output, row = pixel / w.output % h.output;
+  const std::int64_t image = pixel / w.output / h.output;
+  const std::int64_t channels = shape.in / shape.group;
+  const std::int64_t first_in = out / (shape.out / shape.group) * channels;
+  const float* weight = weights + out * h.kernel * w.kernel * channels;
+  double sum = bias != nullptr ? bias[out] : 0;
+  for (std::int64_t ky = 0; ky < h.kernel; ++ky)
+    for (std::int64_t kx = 0; kx < w.kernel; ++kx, weight += channels) {
+      const std::int64_t y_in = row * h.stride - h.pad_begin + ky * h.dilation;
+      const std::int64_t x_in = column * w.stride - w.pad_begin + kx * w.dilation;
+      if (y_in < 0 || y_in >= h.input || x_in < 0 || x_in >= w.input) continue;
+      const float* from = x + ((image * h.input + y_in) * w.input + x_in) * shape.in + first_in;
+      for (std::int64_t c = 0; c < channels; ++c)
+        sum += static_cast<double>(from[c]) * static_cast<double>(weight[c]);
+    }
+  return sum;
+}
+
+OperatorPiece piece_of(const ConvPiece& piece, const float* weights, const float* bias) {
   OperatorPiece made;
   made.create = [=](xnn_operator_t* op) {
     const ConvShape& shape = piece.shape;
@@ -29,7 +51,10 @@ OperatorPiece piece_of(const ConvPiece& piece, const float* weights, const float
         u32(h.pad_begin), u32(w.pad_end), u32(h.pad_end), u32(w.pad_begin), u32(h.kernel),
         u32(w.kernel), u32(h.stride), u32(w.stride), u32(h.dilation), u32(w.dilation),
         u32(shape.group), size(shape.in / shape.group), size(shape.out / shape.group),
-        size(shape.in), size(shape.out), weights, bias, limits.low, limits.high, 0, op);
+        size(shape.in), size(shape.out), weights, bias, -kUnlimited, kUnlimited, 0, op);
+  };
+  made.element = [=](const float* x, std::int64_t i) {
+    return element_of(piece.shape, weights, bias, x, i);
   };
   made.setup = [=](xnn_operator_t op, const float* x, float* y) {
     const ConvShape& shape = piece.shape;
@@ -93,16 +118,14 @@ class Conv2 final : public Routine {
       return invalid_argument("packed weights have {} bytes, {} are wanted", packed.bytes.bytes(),
                               size(w.elements()) * sizeof(float));
     SN_ASSIGN_OR_RETURN(const ConvShape shape, conv_shape(problem));
-    Problem rest = problem;
-    const OutputLimits limits = take_limits(rest);
     OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, tail_of(rest));
+    SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
     work.constants = {packed.bytes,
                       problem.has_input(kBias) ? problem.inputs[kBias].value : Tensor()};
     const auto* const weights = static_cast<const float*>(work.constants[0].data());
     const auto* const bias = static_cast<const float*>(work.constants[1].data());
     for (const ConvPiece& piece : cut_conv(shape, params.integer("split", 1))) {
-      work.pieces.push_back(piece_of(piece, weights, bias, limits));
+      work.pieces.push_back(piece_of(piece, weights, bias));
       work.library_bytes += packed.bytes.bytes();
     }
     return make_operator_kernel(std::move(work));

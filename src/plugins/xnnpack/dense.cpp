@@ -46,10 +46,8 @@ class Dense final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights&) const override {
     const DenseShape shape = dense_shape(problem);
-    Problem rest = problem;
-    const OutputLimits limits = take_limits(rest);
     OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, tail_of(rest));
+    SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
     work.constants = {problem.inputs[kWeights].value,
                       problem.has_input(kBias) ? problem.inputs[kBias].value : Tensor()};
     const auto* const weights = static_cast<const float*>(work.constants[0].data());
@@ -62,11 +60,21 @@ class Dense final : public Routine {
       OperatorPiece piece;
       piece.create = [=](xnn_operator_t* op) {
         return xnn_create_fully_connected_nc_f32(
-            shape.depth, shape.columns, shape.depth, shape.columns, weights, bias, limits.low,
-            limits.high, shape.transposed ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS, op);
+            shape.depth, shape.columns, shape.depth, shape.columns, weights, bias, -kUnlimited,
+            kUnlimited, shape.transposed ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS, op);
       };
       piece.setup = [=](xnn_operator_t op, const float* x, float* y) {
         return xnn_setup_fully_connected_nc_f32(op, rows, x, y, nullptr);
+      };
+      piece.element = [=](const float* x, std::int64_t at) {
+        const std::size_t row = static_cast<std::size_t>(at) / shape.columns;
+        const std::size_t column = static_cast<std::size_t>(at) % shape.columns;
+        double sum = bias != nullptr ? bias[column] : 0;
+        for (std::size_t d = 0; d < shape.depth; ++d)
+          sum += static_cast<double>(x[row * shape.depth + d]) *
+                 static_cast<double>(weights[shape.transposed ? column * shape.depth + d
+                                                              : d * shape.columns + column]);
+        return sum;
       };
       piece.x_at = static_cast<std::int64_t>(first * shape.depth);
       piece.y_at = static_cast<std::int64_t>(first * shape.columns);

@@ -1,6 +1,9 @@
 #include "plugins/xnnpack/operator_kernel.h"
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cmath>
 
 #include "core/error.h"
 #include "core/parallel.h"
@@ -22,6 +25,21 @@ class OperatorState final : public KernelState {
   };
   std::vector<Bound> pieces;
 };
+
+// NaN where the clamp made an infinity of it.
+void restore_nan(const OperatorPiece& piece, const float* x, float* y) noexcept {
+  constexpr std::int64_t kBlock = 1024;
+  for (std::int64_t begin = 0; begin < piece.y_count; begin += kBlock) {
+    const std::int64_t end = std::min(begin + kBlock, piece.y_count);
+    int infinite = 0;  // in integers, which compilers make vectors of
+    for (std::int64_t i = begin; i < end; ++i)
+      infinite += (std::bit_cast<std::uint32_t>(y[i]) & 0x7fffffffu) == 0x7f800000u;
+    if (infinite == 0) continue;
+    for (std::int64_t i = begin; i < end; ++i)
+      if (std::isinf(y[i]) && std::isnan(piece.element(x, i)))
+        y[i] = std::numeric_limits<float>::quiet_NaN();
+  }
+}
 
 class OperatorKernel final : public Kernel {
  public:
@@ -68,8 +86,9 @@ class OperatorKernel final : public Kernel {
       bound.y = y;
     }
     const xnn_status status = xnn_run_operator(bound.op.get(), nullptr);
-    if (status == xnn_status_success && !work_.tail.empty())
-      work_.tail.apply(context.inputs(), y, piece.y_at, piece.y_count);
+    if (status != xnn_status_success) return status;
+    restore_nan(piece, x, y);
+    if (!work_.tail.empty()) work_.tail.apply(context.inputs(), y, piece.y_at, piece.y_count);
     return status;
   }
 
@@ -110,20 +129,6 @@ ParamSpace split_space(const Problem& problem) {
   ParamSpace space;
   space.axes = {std::move(split)};
   return space;
-}
-
-OutputLimits take_limits(Problem& problem) {
-  OutputLimits limits;
-  if (problem.post_ops.empty() || problem.post_ops[0].kind != PostOp::Kind::unary) return limits;
-  const PostOp& op = problem.post_ops[0];
-  if (op.unary == UnaryOp::relu)
-    limits.low = 0;
-  else if (op.unary == UnaryOp::clip && op.alpha < op.beta)
-    limits = {op.alpha, op.beta};
-  else
-    return limits;
-  problem.post_ops.erase(problem.post_ops.begin());
-  return limits;
 }
 
 Result<PostOpProgram> tail_of(const Problem& problem) {

@@ -19,12 +19,15 @@ struct OperatorPiece {
   std::function<xnn_status(xnn_operator_t, const float* x, float* y)> setup;
   std::int64_t x_at = 0, y_at = 0;  // where its parts begin, in elements
   std::int64_t y_count = 0;         // elements from y_at on that it writes
+  // What element i of its part of y is, before post-ops, from its part of x. The library's clamp,
+  // which cannot be left out, makes an infinity of NaN: infinite elements are computed again.
+  std::function<double(const float* x, std::int64_t i)> element;
 };
 
 struct OperatorWork {
   std::vector<OperatorPiece> pieces;
   std::vector<Tensor> constants;  // kept: what `create` reads
-  PostOpProgram tail;             // post-ops that the operators do not do
+  PostOpProgram tail;             // all post-ops
   std::size_t library_bytes = 0;  // about what the operators of one session keep
 };
 
@@ -39,14 +42,9 @@ Applicability takes_inputs(const Problem& problem);
 RoutineParams split_params(const Problem& problem);
 ParamSpace split_space(const Problem& problem);
 
-// The limits that operators put on their output: those of a leading relu or clip, which is then
-// taken from `problem`'s post-ops (a copy that becomes the tail's).
-struct OutputLimits {
-  float low = -std::numeric_limits<float>::infinity();
-  float high = std::numeric_limits<float>::infinity();
-};
-OutputLimits take_limits(Problem& problem);
-// The tail for what take_limits() left.
+// Operators clamp their output to (−kUnlimited, kUnlimited): a relu or clip there would lose NaN.
+inline constexpr float kUnlimited = std::numeric_limits<float>::infinity();
+// The problem's post-ops, for the tail.
 Result<PostOpProgram> tail_of(const Problem& problem);
 
 }  // namespace softneuro::xnnpack

@@ -59,15 +59,13 @@ class AvgPool2 final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const Window window, window_of(problem));
-    Problem rest = problem;
-    const OutputLimits limits = take_limits(rest);
     OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, tail_of(rest));
+    SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
     const Shape& x = problem.inputs[0].shape;
     const std::int64_t count = std::clamp<std::int64_t>(params.integer("split", 1), 1, x[0]);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t first = x[0] * i / count, images = x[0] * (i + 1) / count - first;
-      OperatorPiece piece = piece_of(window, x[1], images, limits);
+      OperatorPiece piece = piece_of(window, x[1], images);
       piece.x_at = first * x[1] * window.input_elements();
       piece.y_at = first * x[1] * window.output_elements();
       piece.y_count = images * x[1] * window.output_elements();
@@ -77,8 +75,7 @@ class AvgPool2 final : public Routine {
   }
 
  private:
-  OperatorPiece piece_of(const Window& window, std::int64_t channels, std::int64_t images,
-                         OutputLimits limits) const {
+  OperatorPiece piece_of(const Window& window, std::int64_t channels, std::int64_t images) const {
     const WindowAxis h = window.axes[1], w = window.axes[2];
     const auto u32 = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
     const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
@@ -87,7 +84,22 @@ class AvgPool2 final : public Routine {
       const std::size_t c = size(channels);
       return xnn_create_average_pooling2d_nhwc_f32(
           u32(h.pad_begin), u32(pad_end(w)), u32(pad_end(h)), u32(w.pad_begin), u32(h.kernel),
-          u32(w.kernel), u32(h.stride), u32(w.stride), c, c, c, limits.low, limits.high, 0, op);
+          u32(w.kernel), u32(h.stride), u32(w.stride), c, c, c, -kUnlimited, kUnlimited, 0, op);
+    };
+    // The sum: as infinite, or as little a number, as the mean.
+    piece.element = [=](const float* x, std::int64_t i) {
+      const std::int64_t channel = i % channels, pixel = i / channels;
+      const std::int64_t column = pixel % w.output, row = pixel / w.output % h.output;
+      const float* image = x + pixel / w.output / h.output * h.input * w.input * channels;
+      double sum = 0;
+      for (std::int64_t ky = 0; ky < h.kernel; ++ky)
+        for (std::int64_t kx = 0; kx < w.kernel; ++kx) {
+          const std::int64_t y_in = row * h.stride - h.pad_begin + ky;
+          const std::int64_t x_in = column * w.stride - w.pad_begin + kx;
+          if (y_in < 0 || y_in >= h.input || x_in < 0 || x_in >= w.input) continue;
+          sum += image[(y_in * w.input + x_in) * channels + channel];
+        }
+      return sum;
     };
     piece.setup = [=](xnn_operator_t op, const float* x, float* y) {
       return xnn_setup_average_pooling2d_nhwc_f32(op, size(images), size(h.input), size(w.input), x,
