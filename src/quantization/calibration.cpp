@@ -9,6 +9,7 @@
 #include "core/float_span.h"
 #include "core/format.h"
 #include "quantization/histogram.h"
+#include "quantization/output_history.h"
 #include "quantization/sharing.h"
 #include "quantization/tensor_roles.h"
 
@@ -74,6 +75,7 @@ class Calibrator {
       if (made[id] && is_real(graph_.tensor(id).type) && !graph_.is_output(id))
         inner_.push_back(id);
     histories_.resize(graph_.inputs.size());
+    answers_.resize(graph_.outputs.size());
   }
 
   Status add(std::size_t index, const NamedTensors& sample) {
@@ -97,6 +99,7 @@ class Calibrator {
     }
     warn_of_samples(result.warnings);
     warn_of_tensors(result.warnings);
+    warn_of_answers(result.warnings);
     return result;
   }
 
@@ -147,10 +150,18 @@ class Calibrator {
       for (std::size_t o = 0; o < outputs.size(); ++o) {
         const bool own = o < graph_.outputs.size();
         if (own && part > 0) continue;  // seen already
+        if (own) SN_RETURN_IF_ERROR(remember(o, outputs[o]));
         SN_RETURN_IF_ERROR(
             see(own ? graph_.outputs[o] : parts_[part][o - graph_.outputs.size()], outputs[o]));
       }
     }
+    return {};
+  }
+
+  Status remember(std::size_t output, const Tensor& tensor) {
+    if (!is_real(tensor.data_type())) return {};
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(tensor, default_allocator()));
+    answers_[output].add(floats.values<float>());
     return {};
   }
 
@@ -219,6 +230,14 @@ class Calibrator {
     }
   }
 
+  void warn_of_answers(std::vector<std::string>& warnings) const {
+    if (distinct_.size() < 2) return;  // the same samples, which was said
+    for (std::size_t o = 0; o < answers_.size(); ++o)
+      if (std::string text = answers_[o].complaint(); !text.empty())
+        warnings.push_back(
+            fmt::format("output '{}' {}", graph_.tensor(graph_.outputs[o]).name, text));
+  }
+
   // Largest magnitudes that lie far apart: as of samples that were scaled in different ways.
   static std::string uneven(const std::vector<double>& magnitudes) {
     constexpr double kMost = 16;
@@ -263,6 +282,7 @@ class Calibrator {
   std::vector<ChannelSums> sums_;
   std::vector<int> axes_;
   std::vector<InputHistory> histories_;  // per input
+  std::vector<OutputHistory> answers_;   // per output of the net
   std::set<std::size_t> distinct_;       // hashes of samples
   std::size_t samples_ = 0;
   NamedShapes shapes_;  // for which the sessions are

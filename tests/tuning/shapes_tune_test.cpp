@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <random>
 
 #include "npy.h"
 #include "softneuro/net.h"
@@ -178,6 +179,23 @@ TEST_CASE("shapes: calibration on garbage is reported") {
   });
   REQUIRE(mixed.ok());
   CHECK(has_warning(*mixed, "were all scaled alike?"));
+  // All of them out of scale, which no two of them show.
+  const auto bytes = tune_on([](std::size_t, std::span<float> pixels) {
+    for (float& pixel : pixels) pixel *= 255;
+  });
+  REQUIRE(bytes.ok());
+  CHECK(has_warning(*bytes, "is exactly 0 or 1 in"));
+  const auto dark = tune_on([](std::size_t, std::span<float> pixels) {
+    for (float& pixel : pixels) pixel /= 255;
+  });
+  REQUIRE(dark.ok());
+  CHECK(has_warning(*dark, "is the same for all samples"));
+  const auto noise = tune_on([](std::size_t index, std::span<float> pixels) {
+    std::mt19937 random(static_cast<std::uint32_t>(index));
+    for (float& pixel : pixels) pixel = static_cast<float>(random() % 256) / 255.0f;
+  });
+  REQUIRE(noise.ok());
+  CHECK(has_warning(*noise, "is the same for all samples"));
   for (const float wrong : {NAN, INFINITY}) {
     static float value;
     value = wrong;
