@@ -216,10 +216,14 @@ TEST_CASE("tuned elsewhere: packed weights of any path are not mistaken for olde
     const double error = worst_error(reference, run_net(net, input, {}, folder).outputs);
     INFO("path " << round);
     CHECK(error < 0.1);
+    const auto here = routines_of(net, {}, folder);
     for (const Place& place : all) {
       INFO(place.name);
       const RunResult result = run_net(net, input, place.environment, folder);
       CHECK(worst_error(reference, result.outputs) < 1.5 * error + 1e-3);
+      // Built-in routines run everywhere: the path was taken, not replaced.
+      CHECK(result.messages.find("is replaced") == std::string::npos);
+      CHECK(routines_of(net, place.environment, folder) == here);
     }
   }
 }
