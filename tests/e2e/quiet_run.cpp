@@ -1,7 +1,8 @@
 // Session::run on a planned shape allocates nothing and writes nothing: counted, not believed.
 //
 // The program interposes malloc and its relatives, mmap and write for all libraries of the
-// process, and counts the calls while Session::run is on the stack of any thread.
+// process, and counts the calls while Session::run is on the stack of any thread. Plans of the
+// library's own routines: default ones, and tuned ones. (oneDNN's allocate, docs/threads.md.)
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -84,16 +85,18 @@ long cpu_microseconds() {
          usage.ru_stime.tv_usec;
 }
 
-int check_runs(const std::string& model, int threads) {
+int check_runs(const std::string& model, int threads, bool tuned) {
   sn::ImportOptions options;
   options.threads = threads;
-  const sn::Net net = sn::Net::import(model, options).value();
+  options.plugins = {"none"};
+  sn::Net net = sn::Net::import(model, options).value();
   sn::NamedShapes shapes;
   for (const sn::TensorInfo& input : net.inputs()) {
     sn::Shape shape;
     for (const sn::Dim& dim : input.shape.dims()) shape.push_back(dim.known() ? dim.value : 2);
     shapes[input.name] = shape;
   }
+  if (tuned && !net.tune({.shapes = shapes, .use_cache = false}).ok()) return 1;
   const auto plan = net.plan(shapes).value();
   sn::Session session = sn::Session::create(plan).value();
   std::vector<sn::Tensor> inputs;
@@ -110,8 +113,8 @@ int check_runs(const std::string& model, int threads) {
     failed |= !session.run(inputs, outputs).ok();
     g_counting = false;
   }
-  std::printf("%s, %d thread(s): %d allocations or writes in 20 runs\n", model.c_str(), threads,
-              g_calls.load());
+  std::printf("%s, %s, %d thread(s): %d allocations or writes in 20 runs\n", model.c_str(),
+              tuned ? "tuned" : "untuned", threads, g_calls.load());
 
   // An idle process with a loaded net uses no processor time.
   const long before = cpu_microseconds();
@@ -136,6 +139,7 @@ int main(int argc, char** argv) {
   }
   int failed = 0;
   for (int i = 1; i < argc; ++i)
-    for (const int threads : {1, 2}) failed |= check_runs(argv[i], threads);
+    for (const int threads : {1, 2})
+      for (const bool tuned : {false, true}) failed |= check_runs(argv[i], threads, tuned);
   return failed;
 }
