@@ -13,7 +13,7 @@ from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_size
 import numpy as np
 
 MAX_RANK = 8
-VERIFY_STRUCTURE = 1
+VERIFY_FULL, VERIFY_STRUCTURE = 0, 1
 DATA_TYPES = {
     1: np.float32,
     2: np.float16,
@@ -121,11 +121,16 @@ class Session:
     """A net (.dnn or model file), planned for the shapes of `inputs`, which it reads in place."""
 
     def __init__(
-        self, library: Library, path: pathlib.Path, threads: int, inputs: dict[str, np.ndarray]
+        self,
+        library: Library,
+        path: pathlib.Path,
+        threads: int,
+        inputs: dict[str, np.ndarray],
+        verify: int = VERIFY_STRUCTURE,
     ) -> None:
         self._library = library
         core = library.core
-        options = NetOptions(ctypes.sizeof(NetOptions), threads, VERIFY_STRUCTURE)
+        options = NetOptions(ctypes.sizeof(NetOptions), threads, verify)
         self._net, self._session = c_void_p(), c_void_p()
         load = core.sn_net_load if path.suffix == ".dnn" else library.importer.sn_net_import
         library.check(load(str(path).encode(), byref(options), byref(self._net)))

@@ -133,7 +133,8 @@ class Mapper {
     }
     Row ours;
     ours.layer = l;
-    const double ratio = net_ratio(entry);
+    const double measured = net_ratio(entry);
+    const double ratio = measured > 1 ? 1 + rules_.slowdown_share * (measured - 1) : measured;
     for (std::size_t c = 0; c < entry.candidates.size(); ++c) {
       const Candidate& candidate = entry.candidates[c];
       if (candidate.wrong || !std::isfinite(candidate.unit_us)) continue;

@@ -40,7 +40,12 @@ struct SelectionRules {
   double max_error = dprs::kInfinity;  // sum of `error_of`
   // Whether a candidate may be taken; null: all that were measured and are right.
   std::function<bool(const LayerCandidates&, const Candidate&)> allowed;
-  // Cost of a candidate; null: net_us if measured, else unit_us times the layer's net/unit ratio.
+  // Inside the net a layer may be slower than alone (its weights are not in the cache), and some
+  // candidates are hit harder than others. What is not measured inside is charged this share of the
+  // slowdown that the layer's other candidates showed there; less than 1 gives it the benefit of
+  // the doubt, so that it gets measured.
+  double slowdown_share = 1;
+  // Cost of a candidate; null: net_us if measured, else unit_us with the slowdown above.
   std::function<double(const LayerCandidates&, const Candidate&)> cost;
   std::function<double(const LayerCandidates&, const Candidate&)> error;
 };

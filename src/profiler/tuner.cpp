@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kPassUs = 80'000;     // whole-net runs of one pass last about this long
 constexpr std::int64_t kRaceUs = 1'200'000;  // finalists run for about this long, all together
+constexpr double kDoubted = 0.4;             // SelectionRules::slowdown_share of the passes
 constexpr double kTie = 1.01;                // within this the solver's order holds
 
 int runs_for(double run_us, std::int64_t total_us, int least, int most) {
@@ -191,10 +192,14 @@ Status Tuner::recall_net_times() {
   return {};
 }
 
-// Runs the path that looks best now and learns its layers' times inside the net. False: every one
+// Runs the path that looks best now, where what was not measured inside yet has the benefit of the
+// doubt, and learns its layers' times inside the net. False: every one
 // of them was known already.
 Result<bool> Tuner::run_pass() {
-  SN_ASSIGN_OR_RETURN(const Selections best, select_paths(*job_.graph, layers_, adapts_, rules()));
+  SelectionRules exploring = rules();
+  exploring.slowdown_share = kDoubted;
+  SN_ASSIGN_OR_RETURN(const Selections best,
+                      select_paths(*job_.graph, layers_, adapts_, exploring));
   gap_ = best.gap;
   const Selection& selection = best.paths[0];
   bool news = false;

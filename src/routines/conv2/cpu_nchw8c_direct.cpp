@@ -6,7 +6,8 @@ namespace softneuro {
 
 Status register_routine_conv2_cpu_nchw8c_direct(Registry& registry) {
   for (const char* layer_type : {"conv1", "conv2", "conv3"})
-    SN_RETURN_IF_ERROR(registry.add(make_direct_conv(layer_type, Layout::nchw8c)));
+    SN_RETURN_IF_ERROR(
+        registry.add(make_direct_conv(layer_type, DataType::float32, Layout::nchw8c)));
   return {};
 }
 

@@ -35,6 +35,10 @@ std::int64_t stored_channels(std::int64_t channels, Layout layout) {
   return (channels + block - 1) / block * block;
 }
 
+std::int64_t element_bytes(DataType type) {
+  return static_cast<std::int64_t>(size_of(type));
+}
+
 // The weights of one group: [out, in, taps] → panels, where a column's sum runs over taps, then
 // channels.
 void pack_group(const float* weights, std::int64_t out, std::int64_t in, std::int64_t taps,
@@ -52,7 +56,7 @@ class DirectConvOperands final : public SweepOperands {
 
   Matrix matrix(std::int64_t index) const noexcept override {
     const std::int64_t image = index / groups_, group = index % groups_;
-    return {b + group * b_stride, bias == nullptr ? nullptr : bias + group * bias_stride,
+    return {b + group * b_group_bytes, bias == nullptr ? nullptr : bias + group * bias_stride,
             image * c_image + group * c_group};
   }
   void point(const SweepRows& rows, const float** pointers,
@@ -63,9 +67,9 @@ class DirectConvOperands final : public SweepOperands {
 
   const float* x = nullptr;
   const float* zeros = nullptr;
-  const float* b = nullptr;
+  const std::byte* b = nullptr;
   const float* bias = nullptr;
-  std::int64_t b_stride = 0, bias_stride = 0;  // from group to group
+  std::int64_t b_group_bytes = 0, bias_stride = 0;  // from group to group
   std::int64_t x_image = 0, x_group = 0, c_image = 0, c_group = 0;
 
  private:
@@ -75,9 +79,11 @@ class DirectConvOperands final : public SweepOperands {
 
 class DirectConvKernel final : public Kernel {
  public:
-  DirectConvKernel(const ConvGeometry& geometry, Layout layout, const SweepLimits& limits,
-                   const PackedWeights& packed, TileBias bias, TilePostOps post_ops)
+  DirectConvKernel(const ConvGeometry& geometry, DataType type, Layout layout,
+                   const SweepLimits& limits, const PackedWeights& packed, TileBias bias,
+                   TilePostOps post_ops)
       : g_(geometry),
+        type_(type),
         layout_(layout),
         rows_(geometry, layout),
         sweep_(shape(), limits, kernels_for(layout)),
@@ -86,6 +92,11 @@ class DirectConvKernel final : public Kernel {
         post_ops_(std::move(post_ops)) {
     if (rows_.needs_zeros()) zeros_at_ = regions_.add(rows_.length());
     bias_at_ = regions_.add(bias_.workspace_floats());
+    x_image_ = stored_channels(g_.channels_in(), layout_) * g_.window.input_elements();
+    c_image_ = stored_channels(g_.channels_out(), layout_) * g_.window.output_elements();
+    if (type_ == DataType::float32) return;
+    x_at_ = regions_.add(g_.batch * x_image_);
+    c_at_ = regions_.add(g_.batch * c_image_);
   }
 
   std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
@@ -98,20 +109,29 @@ class DirectConvKernel final : public Kernel {
     const bool blocked = block_of(layout_) > 1;
     DirectConvOperands operands(rows_, g_.group);
     operands.x = context.input(kX).as<float>();
-    operands.b = static_cast<const float*>(packed_.data());
-    operands.b_stride = packed_b_floats(rows_.segments() * rows_.length(), g_.out);
+    float* c = context.output(0).as_mutable<float>();
+    if (type_ != DataType::float32) {
+      load_floats(context.pool(), type_, context.input(kX).data, workspace + x_at_,
+                  g_.batch * x_image_);
+      operands.x = workspace + x_at_;
+      c = workspace + c_at_;
+    }
+    operands.b = static_cast<const std::byte*>(packed_.data());
+    operands.b_group_bytes =
+        packed_b_floats(rows_.segments() * rows_.length(), g_.out) * element_bytes(type_);
     operands.bias = bias_.prepare(context, workspace + bias_at_);
     operands.bias_stride = bias_.stride();
-    operands.x_image = stored_channels(g_.channels_in(), layout_) * inputs;
-    operands.c_image = stored_channels(g_.channels_out(), layout_) * outputs;
+    operands.x_image = x_image_;
+    operands.c_image = c_image_;
     operands.x_group = blocked ? g_.in * inputs : g_.in;
     operands.c_group = blocked ? g_.out * outputs : g_.out;
     if (rows_.needs_zeros()) {
       std::fill_n(workspace + zeros_at_, rows_.length(), 0.0f);
       operands.zeros = workspace + zeros_at_;
     }
-    sweep_.run(context.pool(), context.inputs(), context.output(0).as_mutable<float>(), operands,
-               post_ops_);
+    sweep_.run(context.pool(), context.inputs(), c, operands, post_ops_);
+    if (type_ != DataType::float32)
+      store_floats(context.pool(), type_, c, context.output(0).data, g_.batch * c_image_);
     return {};
   }
 
@@ -128,10 +148,12 @@ class DirectConvKernel final : public Kernel {
     shape.c_row_stride = block == 1 ? g_.channels_out() : block;
     shape.c_block = block == 1 ? 0 : block;
     shape.c_block_stride = outputs * block;
+    shape.half_weights = type_ != DataType::float32;
     return shape;
   }
 
   ConvGeometry g_;
+  DataType type_;  // of x, y and the packed weights
   Layout layout_;
   ConvRows rows_;
   TileSweep sweep_;
@@ -139,18 +161,21 @@ class DirectConvKernel final : public Kernel {
   TileBias bias_;
   TilePostOps post_ops_;
   FloatRegions regions_;
-  std::int64_t zeros_at_ = 0, bias_at_ = 0;
+  std::int64_t zeros_at_ = 0, bias_at_ = 0, x_at_ = 0, c_at_ = 0;
+  std::int64_t x_image_ = 0, c_image_ = 0;  // elements of one image
 };
 
 class DirectConv final : public Routine {
  public:
-  DirectConv(std::string_view layer_type, Layout layout)
-      : Routine(layer_type, fmt::format("cpu:float32:{}/direct", to_string(layout))),
+  DirectConv(std::string_view layer_type, DataType type, Layout layout)
+      : Routine(layer_type, fmt::format("cpu:{}:{}/direct", to_string(type), to_string(layout))),
+        type_(type),
         layout_(layout) {}
   int default_rank() const override { return 30; }
 
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[kX].type != DataType::float32) return Applicability::no("only float32");
+    if (problem.inputs[kX].type != type_)
+      return Applicability::no(fmt::format("only {}", to_string(type_)));
     if (Applicability weights = takes_swept_weights(problem); !weights) return weights;
     const ConvGeometry g = weights_geometry(problem);
     const std::int64_t block = block_of(layout_);
@@ -161,7 +186,8 @@ class DirectConv final : public Routine {
   }
 
   bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
+    return type_ == DataType::float32 ? PostOpProgram::supports(problem).ok()
+                                      : PostOpProgram::supports_in_float32(problem).ok();
   }
 
   RoutineParams default_params(const Problem&) const override { return default_sweep_params(); }
@@ -181,14 +207,23 @@ class DirectConv final : public Routine {
     const std::int64_t taps = weights.shape.elements(2, weights.shape.rank());
     const std::int64_t stored_in = stored_channels(g.in, layout_);
     const std::int64_t group_floats = packed_b_floats(stored_in * taps, g.out);
-    const Shape bytes{g.group * group_floats * 4};
+    const Shape bytes{g.group * group_floats * element_bytes(type_)};
     PackedWeights packed;
     SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, bytes, allocator));
+    Tensor converted;  // one group, on its way to another type
+    if (type_ != DataType::float32) {
+      SN_ASSIGN_OR_RETURN(converted,
+                          Tensor::create(DataType::float32, Shape{group_floats}, allocator));
+    }
     const auto* const from = static_cast<const float*>(floats.data());
-    auto* const to = static_cast<float*>(packed.bytes.mutable_data());
-    for (std::int64_t i = 0; i < g.group; ++i)
+    auto* to = static_cast<std::byte*>(packed.bytes.mutable_data());
+    for (std::int64_t i = 0; i < g.group; ++i, to += group_floats * element_bytes(type_)) {
+      void* const group = converted.empty() ? to : converted.mutable_data();
       pack_group(from + i * g.out * g.in * taps, g.out, g.in, taps, stored_in,
-                 to + i * group_floats);
+                 static_cast<float*>(group));
+      if (!converted.empty())
+        float_spans().store(type_, static_cast<const float*>(group), to, group_floats);
+    }
     return packed;
   }
 
@@ -197,19 +232,23 @@ class DirectConv final : public Routine {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(TileBias bias,
                         TileBias::create(problem, kBias, geometry.group, geometry.out));
-    SN_ASSIGN_OR_RETURN(TilePostOps post_ops, TilePostOps::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectConvKernel>(
-        geometry, layout_, sweep_limits(params), packed, std::move(bias), std::move(post_ops)));
+    SN_ASSIGN_OR_RETURN(TilePostOps post_ops,
+                        TilePostOps::create(problem, type_ == DataType::float32));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<DirectConvKernel>(geometry, type_, layout_, sweep_limits(params), packed,
+                                           std::move(bias), std::move(post_ops)));
   }
 
  private:
+  DataType type_;
   Layout layout_;
 };
 
 }  // namespace
 
-std::unique_ptr<Routine> make_direct_conv(std::string_view layer_type, Layout layout) {
-  return std::make_unique<DirectConv>(layer_type, layout);
+std::unique_ptr<Routine> make_direct_conv(std::string_view layer_type, DataType type,
+                                          Layout layout) {
+  return std::make_unique<DirectConv>(layer_type, type, layout);
 }
 
 }  // namespace softneuro

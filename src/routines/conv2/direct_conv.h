@@ -54,10 +54,12 @@ class ConvRows {
   std::vector<ConvSegment> segments_;
 };
 
-// The routine cpu:float32:<layout>/direct of conv1, conv2 or conv3, in channels_last, nchw8c or
+// The routine cpu:<type>:<layout>/direct of conv1, conv2 or conv3, in channels_last, nchw8c or
 // nchw16c: tiles of output pixels by output channels, summed in registers over the kernel's
 // positions and the input channels; 1x1 is a plain matrix product. Its parameters are the cache
-// that the weights of a task should fit into (KiB), and the multiply-adds of a task.
-std::unique_ptr<Routine> make_direct_conv(std::string_view layer_type, Layout layout);
+// that the weights of a task should fit into (KiB), and the multiply-adds of a task. float16:
+// weights are kept in 16 bits and widened in registers, x and y are converted; sums are in float32.
+std::unique_ptr<Routine> make_direct_conv(std::string_view layer_type, DataType type,
+                                          Layout layout);
 
 }  // namespace softneuro

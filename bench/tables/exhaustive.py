@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the tuner's short cuts cost: tunes networks as usual, and again with every candidate profiled
+to the end, more passes and more finalists (`tune --exhaustive`), each with an empty profile cache;
+then runs both plans side by side, in turns.
+
+    python exhaustive.py --build ../../build/release --work /tmp/exhaustive --threads 2 \
+        --nets resnet50,mobilenet_v2,squeezenet1_1
+
+Prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import shutil
+import statistics
+import sys
+import time
+
+import nets
+import report
+import rounds
+import stability
+
+MODES = {"usual": [], "exhaustive": ["--exhaustive"]}
+
+
+def tune(folders: nets.Folders, net: str, mode: str, threads: int) -> tuple[pathlib.Path, float, int]:
+    """The file, the seconds it took, and how much was measured."""
+    cache, made = folders.work / "cache", folders.work / f"{net}-{mode}.dnn"
+    shutil.rmtree(cache, ignore_errors=True)
+    command = ["tune", str(folders.model(net)), "-o", str(made), "--cache", str(cache)]
+    command += ["--schemas", "cpu:float32", "--threads", str(threads), *MODES[mode]]
+    began = time.perf_counter()
+    answer = nets.run_tool(folders, *command)
+    return made, time.perf_counter() - began, answer["measured"]
+
+
+def row_of(folders: nets.Folders, net: str, threads: int, count: int) -> list[str]:
+    files, row = {}, [net]
+    for mode in MODES:
+        print(f"{net}: {mode}", file=sys.stderr, flush=True)
+        file, seconds, measured = tune(folders, net, mode, threads)
+        files[mode] = str(file)
+        row.append(f"{seconds:.1f} s, {measured}")
+    bursts = rounds.in_own_process(
+        stability.measure, folders.library, files, nets.inputs_for(net, 11)[0], threads, count
+    )
+    ratio = rounds.ratio_with_interval(bursts["usual"], bursts["exhaustive"])
+    times = [f"{statistics.median(bursts[mode]):.3f}" for mode in MODES]
+    return [*row, *times, report.interval(list(ratio))]
+
+
+def main() -> int:
+    path = pathlib.Path
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--build", type=path, required=True, help="build folder (bin/, lib/)")
+    parser.add_argument("--work", type=path, required=True, help="tuned files, models")
+    parser.add_argument("--models", type=path, help="generated networks (default: WORK/models)")
+    parser.add_argument("--nets", default="squeezenet1_1", help="default: squeezenet1_1")
+    parser.add_argument("--threads", type=int, default=2, help="default: 2")
+    parser.add_argument("--rounds", type=int, default=rounds.FEWEST_ROUNDS, help="default: 31")
+    arguments = parser.parse_args()
+    work = arguments.work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    models = (arguments.models or work / "models").resolve()
+    folders = nets.Folders(arguments.build.resolve(), models, work)
+    rows = [
+        row_of(folders, net, arguments.threads, arguments.rounds)
+        for net in arguments.nets.split(",")
+    ]
+    titles = ["net", "usual: time, measured", "exhaustive: time, measured", "usual, ms",
+              "exhaustive, ms", "usual / exhaustive"]  # fmt: skip
+    print(report.table(titles, rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
