@@ -23,13 +23,15 @@ from networks import NETWORKS  # noqa: E402
 TABLE_NETS = ["vgg16", "resnet50", "mobilenet_v2", "mobilenet_v3_large"]
 ALL_NETS = [name for name in NETWORKS if name != "unet"]
 
-# What is tuned, by column: patterns of schemas, and whether samples are needed. Layers that have no
-# routine in a schema (a softmax in qint8) take one in float32.
+# What is tuned, by column: patterns of schemas, whether samples are needed, and the error limit.
+# Layers that have no routine in a schema (a softmax in qint8) take one in float32. Random weights
+# suffer more from 8 bits than trained ones: the limit is far above what an application would set,
+# but keeps out what computes something else (tables.py judges the single schemas by LARGEST_ERROR).
 TUNINGS = {
-    "float32": ("cpu:float32", False),
-    "float16": ("cpu:float16", False),
-    "qint8": ("cpu:qint8", True),
-    "hybrid": ("cpu:float32,cpu:float16,cpu:qint8", True),
+    "float32": ("cpu:float32", False, 0),
+    "float16": ("cpu:float16", False, 0),
+    "qint8": ("cpu:qint8", True, 0),
+    "hybrid": ("cpu:float32,cpu:float16,cpu:qint8", True, 0.5),
 }
 CALIBRATION_SAMPLES = 16
 
@@ -116,7 +118,7 @@ class Tuned:
 def tuned(folders: Folders, name: str, column: str, threads: int, again: bool = False) -> Tuned:
     """Tunes with an empty profile cache of its own, then once more with the cache that is now
     there. Kept for later calls (and runs) unless `again`."""
-    schemas, calibrated = TUNINGS[column]
+    schemas, calibrated, max_error = TUNINGS[column]
     folder = folders.work / f"{name}-{column}-{threads}"
     path, record = folder / "tuned.dnn", folder / "tuned.json"
     if record.exists() and path.exists() and not again:
@@ -129,6 +131,8 @@ def tuned(folders: Folders, name: str, column: str, threads: int, again: bool = 
     arguments += ["--schemas", schemas, "--threads", str(threads), "--cache", str(cache)]
     if calibrated:
         arguments += ["--calibration", str(folders.calibration(name))]
+    if max_error > 0:
+        arguments += ["--max-error", str(max_error)]
     seconds, report = [], {}
     for pass_ in range(2):
         started = time.perf_counter()

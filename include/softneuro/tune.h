@@ -37,11 +37,12 @@ struct TuneOptions {
   // Input shapes to tune for; inputs of static shape may be left out, those that samples give too.
   std::map<std::string, Shape, std::less<>> shapes;
   // Samples: input name → tensor. Needed for qint8, unless the model brings its own ranges, and for
-  // max_error. Every fifth one (at least one, if there are two) is held back from calibration and
-  // serves to measure the error.
+  // max_error. Every fifth one (at least one, if there are two) is held back from calibration: the
+  // report's error is measured on these.
   std::vector<std::map<std::string, Tensor, std::less<>>> calibration;
   // RMS(out − ref) / RMS(ref) of the worst output against float32 that the tuned net may have on
-  // the samples held back; 0: no limit.
+  // samples like those given; 0: no limit. Held against a confidence bound over the samples held
+  // back, and over those together with up to 128 others (docs/tuning.md).
   double max_error = 0;
   // Imported 8-bit models: float routines keep the rounding of the model's quantisation.
   bool keep_model_rounding = false;

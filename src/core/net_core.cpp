@@ -92,11 +92,13 @@ class ProbingAllocator final : public Allocator {
   std::size_t asked_ = 0;
 };
 
-// Bytes that pack() makes, learned without packing: what it packs into is the first memory that it
-// asks for. That is known of the built-in routines of these layer types where the weights are
-// float32; 0 for all others, whose packings are never taken from a file.
+// Bytes that pack() makes, learned without packing: from the routine, or because what it packs into
+// is the first memory that it asks for. The latter is known of the built-in routines of these layer
+// types where the weights are float32; 0 for all others, whose packings are never taken from a
+// file.
 std::size_t size_of_packing(const Routine& routine, const Problem& problem,
                             const RoutineParams& params) {
+  if (const auto known = routine.packed_size(problem, params)) return *known;
   const std::string& type = routine.layer_type();
   if (!routine.library().empty() || (type != "conv2" && type != "dense" && type != "matmul"))
     return 0;

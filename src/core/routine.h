@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -152,11 +153,16 @@ class SN_INTREE Routine {
   virtual RoutineParams default_params(const Problem&) const { return {}; }
   // Values that the profiler may try; contains default_params(). Default: those alone.
   virtual ParamSpace param_space(const Problem&) const { return {}; }
-  // Weights reordered for create(). Called once per layer and parameters; needs no threads.
-  // Must not depend on the shapes of non-constant inputs, so that plans for several shapes share
-  // them, unless pack_key() tells those apart.
+  // Weights reordered for create(); needs no threads. Called once per layer and pack_key(), which
+  // must tell apart all that this depends on besides the weights: parameters, and the shapes of
+  // other inputs, on which it should not depend, so that plans for several shapes share them.
   virtual Result<PackedWeights> pack(const Problem&, const RoutineParams&, Allocator&) const {
     return PackedWeights{};
+  }
+  // Bytes that pack() gives, if they are known without packing. Then packed weights of that size in
+  // a file are taken as they are; create() gets no others.
+  virtual std::optional<std::size_t> packed_size(const Problem&, const RoutineParams&) const {
+    return std::nullopt;
   }
   // Tells apart the packings of one layer's weights; equal keys share the bytes.
   virtual std::string pack_key(const Problem&, const RoutineParams&) const { return {}; }

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -81,6 +82,13 @@ bool spin_until(std::chrono::microseconds limit, Done&& done) noexcept {
   return done();
 }
 
+// Where threads wait. Not destroyed in a fork()ed child, whose copy still counts the parent's
+// parked threads as waiting: destroying a condition variable waits for these.
+struct Parking {
+  std::mutex mutex;
+  std::condition_variable wake, done;
+};
+
 class ParkingThreadPool final : public ThreadPool {
  public:
   ParkingThreadPool(int threads, int spin_us)
@@ -89,11 +97,13 @@ class ParkingThreadPool final : public ThreadPool {
   ~ParkingThreadPool() override {
     if (getpid() != owner_) {  // a fork()ed child: the workers do not exist here
       for (std::thread& worker : workers_) worker.detach();
+      static_cast<void>(parking_.release());
       return;
     }
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       stop_ = true;
+      posted_.fetch_add(1, std::memory_order_release);  // for those that wait awake
     }
     wake_.notify_all();
     for (std::thread& worker : workers_) worker.join();
@@ -233,9 +243,10 @@ class ParkingThreadPool final : public ThreadPool {
   const std::chrono::microseconds spin_;
   const pid_t owner_;
   std::vector<std::thread> workers_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::condition_variable done_;
+  std::unique_ptr<Parking> parking_ = std::make_unique<Parking>();
+  std::mutex& mutex_ = parking_->mutex;
+  std::condition_variable& wake_ = parking_->wake;
+  std::condition_variable& done_ = parking_->done;
   Job* head_ = nullptr;
   Job** tail_ = &head_;
   std::size_t parked_ = 0;

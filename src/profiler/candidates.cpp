@@ -113,6 +113,10 @@ void order_by_rank(std::vector<Candidate>& candidates) {
 
 }  // namespace
 
+bool Candidate::is_float32() const {
+  return routine == nullptr || routine->descriptor().type == DataType::float32;
+}
+
 std::string Candidate::str() const {
   if (routine == nullptr) return "view";
   const std::string name = routine->descriptor().str();

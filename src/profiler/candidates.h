@@ -23,6 +23,7 @@ struct Candidate {
   bool wrong = false;     // results beyond the tolerance of its data type
   bool hopeless = false;  // stopped early: unit_us is an estimate
 
+  bool is_float32() const;  // rounds nothing that float32 does not; the layer's own default does so
   std::string str() const;  // "cpu:float32:nhwc/wg tile_size=4"
   Choice choice() const;
 };

@@ -53,4 +53,21 @@ Result<NetProfile> NetBench::profile(int runs, const TuneBudget& budget) {
   return profile;
 }
 
+Result<std::vector<std::vector<Tensor>>> outputs_of(std::shared_ptr<const Plan> plan,
+                                                    const std::vector<std::vector<Tensor>>& samples,
+                                                    Allocator& allocator) {
+  const std::size_t count = plan->outputs().size();
+  SN_ASSIGN_OR_RETURN(Session session, Session::create(std::move(plan)));
+  std::vector<std::vector<Tensor>> all;
+  for (const std::vector<Tensor>& inputs : samples) {
+    std::vector<Tensor> outputs(count);
+    SN_RETURN_IF_ERROR(session.run(inputs, outputs));
+    for (Tensor& output : outputs) {
+      SN_ASSIGN_OR_RETURN(output, output.clone(allocator));
+    }
+    all.push_back(std::move(outputs));
+  }
+  return all;
+}
+
 }  // namespace softneuro

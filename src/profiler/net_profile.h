@@ -38,4 +38,9 @@ class NetBench {
   std::vector<Tensor> inputs_, outputs_;
 };
 
+// By sample, then by output: copies of what the plan gives.
+Result<std::vector<std::vector<Tensor>>> outputs_of(std::shared_ptr<const Plan> plan,
+                                                    const std::vector<std::vector<Tensor>>& samples,
+                                                    Allocator& allocator);
+
 }  // namespace softneuro

@@ -118,26 +118,19 @@ Result<std::shared_ptr<const Graph>> calibrated(const Graph& graph, const NetOpt
 // What the net gives with default choices, in float32.
 Result<std::vector<std::vector<Tensor>>> references_for(
     const TuneJob& job, const std::vector<std::vector<Tensor>>& samples) {
-  std::vector<std::vector<Tensor>> references;
-  if (samples.empty()) return references;
+  if (samples.empty()) return std::vector<std::vector<Tensor>>();
   SN_ASSIGN_OR_RETURN(const auto plan, build_plan(job.core, job.graph, job.shapes));
-  SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
-  for (const std::vector<Tensor>& inputs : samples) {
-    std::vector<Tensor> outputs(plan->outputs().size());
-    SN_RETURN_IF_ERROR(session.run(inputs, outputs));
-    for (Tensor& output : outputs) {
-      SN_ASSIGN_OR_RETURN(output, output.clone(job.core->allocator()));
-    }
-    references.push_back(std::move(outputs));
-  }
-  return references;
+  return outputs_of(plan, samples, job.core->allocator());
 }
 
-// At most so many, evenly spread: they are all run for each path that is judged.
-std::vector<std::vector<Tensor>> some_of(const std::vector<std::vector<Tensor>>& samples) {
-  constexpr std::size_t kMost = 128;
+// At most so many, evenly spread: they are all run for each path that is judged, and float32
+// outputs of `output_bytes` each are kept for them.
+std::vector<std::vector<Tensor>> some_of(const std::vector<std::vector<Tensor>>& samples,
+                                         std::size_t output_bytes) {
+  constexpr std::size_t kMost = 128, kMostBytes = 64 << 20;
   std::vector<std::vector<Tensor>> some;
-  const std::size_t count = std::min(kMost, samples.size());
+  const std::size_t fit = kMostBytes / std::max<std::size_t>(output_bytes, 1);
+  const std::size_t count = std::min({kMost, samples.size(), fit});
   for (std::size_t i = 0; i < count; ++i) some.push_back(samples[i * samples.size() / count]);
   return some;
 }
@@ -181,8 +174,12 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     return invalid_argument(
         "qint8 needs to know the ranges of the tensors: give calibration samples, or import a "
         "model that is quantised");
-  if (options.max_error > 0) job.seen = some_of(samples);
   SN_ASSIGN_OR_RETURN(job.references, references_for(job, job.held_back));
+  if (options.max_error > 0) {
+    std::size_t output_bytes = 0;
+    for (const Tensor& output : job.references[0]) output_bytes += output.bytes();
+    job.seen = some_of(samples, output_bytes);
+  }
   SN_ASSIGN_OR_RETURN(job.seen_references, references_for(job, job.seen));
   job.graph = own;
   for (std::size_t s = 0; s < std::min(samples.size(), kNoiseSamples); ++s)

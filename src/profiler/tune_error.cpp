@@ -77,11 +77,14 @@ std::int64_t largest(const Tensor& tensor) {
 // By output, then by sample.
 using SampleErrors = std::vector<std::vector<OutputError>>;
 
-// Runs the samples; `agreed` counts those whose largest element of output 0 stays where it was.
-Status add_errors(Session& session, const std::vector<std::vector<Tensor>>& samples,
+// Runs the samples as long as nobody cancels; `agreed` counts those whose largest element of output
+// 0 stays where it was.
+Status add_errors(Session& session, const TuneBudget& budget,
+                  const std::vector<std::vector<Tensor>>& samples,
                   const std::vector<std::vector<Tensor>>& references, SampleErrors& errors,
                   std::size_t* agreed) {
   for (std::size_t s = 0; s < samples.size(); ++s) {
+    if (budget.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     std::vector<Tensor> outputs(errors.size());
     SN_RETURN_IF_ERROR(session.run(samples[s], outputs));
     for (std::size_t o = 0; o < outputs.size(); ++o)
@@ -98,7 +101,8 @@ Status add_errors(Session& session, const std::vector<std::vector<Tensor>>& samp
 // RMS(out − ref) / RMS(ref) of the worst output over all samples held back; and how often the
 // largest element of output 0 stays where it was. Gives the bound that the limit is held against:
 // the samples are few, and the limit is meant for others. Errors may be rare and large (a picture
-// between two classes), so that a few samples show none: those that calibration saw count, too.
+// between two classes), so that a few samples show none: those that calibration saw count, too,
+// unless the time is up.
 Result<double> Tuner::measure_error(Finalist& finalist) {
   finalist.error = 0;
   finalist.agreement = 1;
@@ -108,7 +112,8 @@ Result<double> Tuner::measure_error(Finalist& finalist) {
   SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
   SampleErrors errors(plan->outputs().size());
   std::size_t agreed = 0;
-  SN_RETURN_IF_ERROR(add_errors(session, job_.held_back, job_.references, errors, &agreed));
+  SN_RETURN_IF_ERROR(
+      add_errors(session, budget_, job_.held_back, job_.references, errors, &agreed));
   double bound = 0;
   for (const std::vector<OutputError>& samples : errors) {
     const MeasuredError measured = error_over(samples);
@@ -116,13 +121,15 @@ Result<double> Tuner::measure_error(Finalist& finalist) {
     bound = std::max(bound, measured.bound);
   }
   finalist.agreement = static_cast<double>(agreed) / static_cast<double>(job_.held_back.size());
-  SN_RETURN_IF_ERROR(add_errors(session, job_.seen, job_.seen_references, errors, nullptr));
+  if (budget_.expired()) return bound;
+  SN_RETURN_IF_ERROR(
+      add_errors(session, budget_, job_.seen, job_.seen_references, errors, nullptr));
   for (const std::vector<OutputError>& samples : errors)
     bound = std::max(bound, error_over(samples).bound);
   return bound;
 }
 
-// The sum of what the unit profiles found, as the solver adds it up.
+// The sum of the candidates' noise, as the solver adds it up.
 double Tuner::noise_of(const Selection& selection) const {
   const SelectionRules summed = rules();
   double noise = 0;
@@ -139,7 +146,8 @@ double Tuner::suspected_error(const Selection& selection, double bound) const {
   const double noise = noise_of(selection);
   double square = bound * bound;
   for (const auto& [other, others_bound] : judged_)
-    if (const double others_noise = noise_of(other); others_noise > 0)
+    if (const double others_noise = noise_of(other);
+        others_noise > 0 && std::isfinite(others_bound))
       square = std::max(square, noise * others_bound * others_bound / others_noise);
   return std::sqrt(square);
 }
@@ -184,28 +192,32 @@ Result<Tuner::Finalist> Tuner::repair(const Finalist& worst) {
   SN_RETURN_IF_ERROR(measure_noise(worst.selection));
   const double noise = noise_of(worst.selection);
   double measured = suspected_error(worst.selection, judged_.front().second);
+  double steers = measured;         // what the next bound is derived from
   double holds = 0, fails = noise;  // bounds; 0 is float32 alone
   double bound = noise;
   std::vector<Finalist> best, tried;
   for (int attempt = 0; attempt < kRepairs; ++attempt) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     if (budget_.expired() && !best.empty()) break;
-    const double ratio = options_.max_error / std::max(measured, 1e-30);
+    const double ratio = options_.max_error / std::max(steers, 1e-30);
     bound *= kMargin * ratio * ratio;
     if (!(bound < fails && bound > holds)) bound = (holds + fails) / 2;
     if (best.empty() && attempt + 1 == kRepairs) bound = 0;
     SelectionRules limited = rules();
     limited.max_error = bound;
+    if (bound == 0)
+      limited.allowed = [](const LayerCandidates&, const Candidate& c) { return c.is_float32(); };
     SN_ASSIGN_OR_RETURN(const Selections paths,
                         select_paths(*job_.graph, layers_, adapts_, limited));
     SN_ASSIGN_OR_RETURN(const bool is_new, add_finalist(tried, paths.paths[0]));
     if (!is_new) {  // nothing between what holds and what fails, or nearly so
       if (!best.empty()) break;
-      measured = std::max(measured, 2 * options_.max_error);
+      steers = std::max(steers, 2 * options_.max_error);
       fails = bound;
       continue;
     }
     SN_ASSIGN_OR_RETURN(measured, judge_error(tried.back()));
+    steers = measured;
     if (measured > options_.max_error) {
       fails = bound;
       continue;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/checksum.h"
 #include "core/element.h"
 #include "core/error.h"
 #include "profiler/tuner.h"
@@ -13,11 +14,10 @@ namespace {
 
 constexpr std::int64_t kNoiseNs = 3'000'000'000;  // at most this long, or a quarter of what is left
 
-bool is_exact(const Candidate& candidate) {
-  return candidate.routine == nullptr || candidate.routine->descriptor().type == DataType::float32;
-}
+constexpr double kWorstNoise = 1e18;  // of an overflow: like infinity, but can be added up and kept
 
-// Power of output − reference in relation to the reference's, of the worst output.
+// Power of output − reference in relation to the reference's, of the worst output. What overflows
+// or gives an output of another shape is as bad as can be.
 double relative_power(const std::vector<std::vector<Tensor>>& references,
                       const std::vector<std::vector<Tensor>>& outputs) {
   double worst = 0;
@@ -25,24 +25,26 @@ double relative_power(const std::vector<std::vector<Tensor>>& references,
     if (!is_float(references[0][o].data_type())) continue;
     double power = 0, error = 0;
     for (std::size_t s = 0; s < references.size(); ++s) {
+      if (!(outputs[s][o].shape() == references[s][o].shape())) return kWorstNoise;
       const TensorView r = view_of(references[s][o]), y = view_of(outputs[s][o]);
       for (std::int64_t i = 0; i < references[s][o].elements(); ++i) {
         const double expected = load(r, i), difference = load(y, i) - expected;
-        if (!std::isfinite(expected) || !std::isfinite(difference)) continue;
+        if (!std::isfinite(expected)) continue;
+        if (!std::isfinite(difference)) return kWorstNoise;
         power += expected * expected;
         error += difference * difference;
       }
     }
-    if (error > 0) worst = std::max(worst, power > 0 ? error / power : INFINITY);
+    if (error > 0) worst = std::max(worst, power > 0 ? error / power : kWorstNoise);
   }
-  return worst;
+  return std::min(worst, kWorstNoise);
 }
 
 }  // namespace
 
 // Additive noise power; float32 is the reference.
 double Tuner::error_proxy(const LayerCandidates& layer, const Candidate& candidate) const {
-  if (is_exact(candidate)) return 0;
+  if (candidate.is_float32()) return 0;
   const double unit = candidate.error * candidate.error;
   const auto l = static_cast<std::size_t>(&layer - layers_.data());
   if (noise_.empty() || !noise_[l].known) return unit * usual_noise_;
@@ -58,16 +60,7 @@ Result<double> Tuner::noise_at_outputs(const Selection& selection) {
   SN_ASSIGN_OR_RETURN(const RoutinePath path, make_path(*job_.graph, layers_, adapts_, selection));
   SN_ASSIGN_OR_RETURN(const auto plan,
                       build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
-  SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
-  std::vector<std::vector<Tensor>> all;
-  for (const std::vector<Tensor>& sample : job_.noise_samples) {
-    std::vector<Tensor> outputs(plan->outputs().size());
-    SN_RETURN_IF_ERROR(session.run(sample, outputs));
-    for (Tensor& output : outputs) {
-      SN_ASSIGN_OR_RETURN(output, output.clone(job_.core->allocator()));
-    }
-    all.push_back(std::move(outputs));
-  }
+  SN_ASSIGN_OR_RETURN(auto all, outputs_of(plan, job_.noise_samples, job_.core->allocator()));
   if (noise_references_.empty()) {
     noise_references_ = std::move(all);
     return 0.0;
@@ -80,7 +73,7 @@ Result<double> Tuner::noise_at_outputs(const Selection& selection) {
 Status Tuner::measure_noise(const Selection& worst) {
   if (job_.noise_samples.empty() || worst.choice.empty()) return {};
   SelectionRules float32 = rules();
-  float32.allowed = [](const LayerCandidates&, const Candidate& c) { return is_exact(c); };
+  float32.allowed = [](const LayerCandidates&, const Candidate& c) { return c.is_float32(); };
   const Result<Selections> base = select_paths(*job_.graph, layers_, adapts_, float32);
   if (!base.ok()) return {};  // a layer that has no float32 routine: the proxy has to do
   const auto chosen = [&](std::size_t l) -> const Candidate& {
@@ -88,7 +81,7 @@ Status Tuner::measure_noise(const Selection& worst) {
   };
   std::vector<std::size_t> order(layers_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::erase_if(order, [&](std::size_t l) { return is_exact(chosen(l)); });
+  std::erase_if(order, [&](std::size_t l) { return chosen(l).is_float32(); });
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return chosen(a).error > chosen(b).error; });
   noise_.assign(layers_.size(), {});
@@ -98,21 +91,26 @@ Status Tuner::measure_noise(const Selection& worst) {
         allowed,
         std::chrono::nanoseconds(budget_.end - std::chrono::steady_clock::now()).count() / 4);
   const std::int64_t end = clock_ns() + allowed;
+  std::uint64_t digest = 0;  // of the samples, which the noise depends on
+  for (const std::vector<Tensor>& sample : job_.noise_samples)
+    for (const Tensor& tensor : sample)
+      digest = digest * 31 + checksum(tensor.data(), tensor.bytes());
   double power = 0, unit = 0;
   std::size_t done = 0;
   for (const std::size_t l : order) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     if (clock_ns() > end) break;
     tell("noise", done++, order.size(), layers_[l].layer.layer->name, chosen(l).str());
-    const std::string key = "noise|" + net_key(layers_[l], chosen(l));
+    const std::string key = fmt::format("noise|{:x}|{}", digest, net_key(layers_[l], chosen(l)));
     const Profile* const row = cache_.find(key);
     double noise = row != nullptr ? row->error : 0;
     if (row == nullptr) {
-      if (noise_references_.empty()) SN_RETURN_IF_ERROR(noise_at_outputs(base->paths[0]).status());
+      if (noise_references_.empty() && !noise_at_outputs(base->paths[0]).ok()) return {};
       Selection one = base->paths[0];
       one.choice[l] = worst.choice[l];
-      SN_ASSIGN_OR_RETURN(noise, noise_at_outputs(one));
-      if (!std::isfinite(noise)) continue;
+      const Result<double> measured = noise_at_outputs(one);
+      if (!measured.ok()) continue;  // taken to be like the others
+      noise = *measured;
       cache_.put(key, {.error = noise});
       ++net_measured_;
     } else {

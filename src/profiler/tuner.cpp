@@ -193,10 +193,8 @@ Status Tuner::recall_net_times() {
 }
 
 // Runs the path that looks best now, where what was not measured inside yet has the benefit of the
-// doubt, and learns its layers' times inside the net. False: every one
-// of them was known already.
-Result<bool> Tuner::run_pass() {
-  SelectionRules exploring = rules();
+// doubt, and learns its layers' times inside the net. False: every one of them was known already.
+Result<bool> Tuner::run_pass(SelectionRules exploring) {
   exploring.slowdown_share = kDoubted;
   SN_ASSIGN_OR_RETURN(const Selections best,
                       select_paths(*job_.graph, layers_, adapts_, exploring));
@@ -240,19 +238,67 @@ Result<bool> Tuner::run_pass() {
   return true;
 }
 
+// Data types that candidates have.
+std::set<DataType> Tuner::types() const {
+  std::set<DataType> types;
+  for (const LayerCandidates& layer : layers_)
+    for (const Candidate& c : layer.candidates)
+      if (c.routine != nullptr) types.insert(c.routine->descriptor().type);
+  return types;
+}
+
+// Candidates of `type`, and float32 ones of layers that have none.
+SelectionRules Tuner::single_type_rules(DataType type) const {
+  SelectionRules single = rules();
+  single.allowed = [type](const LayerCandidates& layer, const Candidate& candidate) {
+    if (candidate.routine == nullptr || candidate.routine->descriptor().type == type) return true;
+    const bool has_type =
+        std::any_of(layer.candidates.begin(), layer.candidates.end(), [&](const Candidate& c) {
+          return c.routine != nullptr && c.routine->descriptor().type == type && !c.wrong &&
+                 std::isfinite(c.unit_us);
+        });
+    return !has_type && candidate.routine->descriptor().type == DataType::float32;
+  };
+  return single;
+}
+
+// At most so many passes, those of earlier tunes with this cache included. False: the time is up.
+Result<bool> Tuner::run_passes_of(const std::string& what, const SelectionRules& rules,
+                                  int passes) {
+  const std::string key = fmt::format("passes|{:x}|{}", graph_key_, what);
+  const Profile* const before = cache_.find(key);
+  for (int pass = before == nullptr ? 0 : static_cast<int>(before->time_us); pass < passes;
+       ++pass) {
+    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    if (budget_.expired() && pass > 0) return false;
+    tell("net", static_cast<std::size_t>(pass), static_cast<std::size_t>(passes));
+    const Result<bool> news = run_pass(rules);
+    if (!news.ok() && news.status().code() != StatusCode::cancelled && !what.starts_with("all"))
+      break;  // a layer that this type cannot reach from its neighbours
+    SN_RETURN_IF_ERROR(news.status());
+    if (!*news) break;
+    cache_.put(key, {.time_us = static_cast<double>(pass + 1)});
+  }
+  cache_.flush();
+  return true;
+}
+
+// The mixture of all types, then each type alone: what the mixture has to beat must be known as
+// well as the mixture.
 Status Tuner::run_passes() {
   SN_RETURN_IF_ERROR(recall_net_times());
   const int passes = std::max(1, options_.exhaustive ? 20 : options_.passes);
-  for (int pass = 0; pass < passes; ++pass) {
-    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-    if (budget_.expired() && pass > 0) {
-      complete_ = false;
-      break;
+  std::size_t candidates = 0;  // with others there is more to explore
+  for (const LayerCandidates& layer : layers_) candidates += layer.candidates.size();
+  const std::string among = fmt::format("{} of {}", fmt::join(options_.schemas, ","), candidates);
+  SN_ASSIGN_OR_RETURN(bool in_time, run_passes_of("all|" + among, rules(), passes));
+  if (const std::set<DataType> all = types(); all.size() > 1)
+    for (const DataType type : all) {
+      if (!in_time) break;
+      SN_ASSIGN_OR_RETURN(in_time, run_passes_of(fmt::format("{}|{}", to_string(type), among),
+                                                 single_type_rules(type), (passes + 1) / 2));
     }
-    tell("net", static_cast<std::size_t>(pass), static_cast<std::size_t>(passes));
-    SN_ASSIGN_OR_RETURN(const bool news, run_pass());
-    if (!news) break;
-  }
+  complete_ = complete_ && in_time;
   return {};
 }
 
@@ -270,23 +316,11 @@ Result<bool> Tuner::add_finalist(std::vector<Finalist>& finalists, const Selecti
 
 // The best path of each data type alone: what a mixture has to beat, measured, not predicted.
 Status Tuner::add_single_type_finalists(std::vector<Finalist>& finalists) {
-  std::set<DataType> types;
-  for (const LayerCandidates& layer : layers_)
-    for (const Candidate& c : layer.candidates)
-      if (c.routine != nullptr) types.insert(c.routine->descriptor().type);
-  if (types.size() < 2) return {};
-  for (const DataType type : types) {
-    SelectionRules single = rules();
-    single.allowed = [type](const LayerCandidates& layer, const Candidate& candidate) {
-      if (candidate.routine == nullptr || candidate.routine->descriptor().type == type) return true;
-      const bool has_type =
-          std::any_of(layer.candidates.begin(), layer.candidates.end(), [&](const Candidate& c) {
-            return c.routine != nullptr && c.routine->descriptor().type == type && !c.wrong &&
-                   std::isfinite(c.unit_us);
-          });
-      return !has_type && candidate.routine->descriptor().type == DataType::float32;
-    };
-    const Result<Selections> best = select_paths(*job_.graph, layers_, adapts_, single);
+  const std::set<DataType> all = types();
+  if (all.size() < 2) return {};
+  for (const DataType type : all) {
+    const Result<Selections> best =
+        select_paths(*job_.graph, layers_, adapts_, single_type_rules(type));
     if (!best.ok()) continue;  // a layer that this type cannot reach from its neighbours
     SN_RETURN_IF_ERROR(add_finalist(finalists, best->paths[0]).status());
   }

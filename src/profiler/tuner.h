@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,7 +60,10 @@ class Tuner {
   Status profile_units();
   Status recall_net_times();
   Status run_passes();
-  Result<bool> run_pass();
+  std::set<DataType> types() const;
+  SelectionRules single_type_rules(DataType type) const;
+  Result<bool> run_pass(SelectionRules exploring);
+  Result<bool> run_passes_of(const std::string& what, const SelectionRules& rules, int passes);
   Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);
   Status add_single_type_finalists(std::vector<Finalist>& finalists);
   Result<std::vector<Finalist>> find_finalists();

@@ -12,6 +12,7 @@ namespace softneuro {
 
 inline constexpr int kTileMaxVectors = 4;
 inline constexpr int kTileMaxRows = 14;
+inline constexpr std::int64_t kTileLine = 64;                      // bytes of a cache line
 inline constexpr std::int64_t kTileNever = std::int64_t{1} << 40;  // of Tile::next_every
 // Columns of B that are packed together, see pack_b in gemm.h; equal to kGemmColumns.
 inline constexpr std::int64_t kTilePanel = 16;

@@ -87,7 +87,6 @@ SN_INLINE void end_sums(const Tile& t, FloatV (&sums)[Rows][Vectors]) {
     }
 }
 
-constexpr int kLine = 64;
 constexpr std::int64_t kRowsAhead = 16;
 
 // One step's share of calling memory into the cache.
@@ -96,7 +95,7 @@ SN_INLINE void prefetch(std::int64_t k, const Weight* b, const Tile& t, const ch
   if constexpr (Rows > 2) {
     if ((k & (t.next_every - 1)) != 0) return;
     __builtin_prefetch(next, 0, 2);
-    next += kLine;
+    next += kTileLine;
   } else {
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; v += kPanelVectors)

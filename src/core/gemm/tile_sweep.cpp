@@ -10,8 +10,6 @@ namespace {
 constexpr std::int64_t kRowsOfLargeB = 96;
 constexpr std::int64_t kEnoughPieces = 12;  // to keep threads busy without cutting rows, too
 
-constexpr std::int64_t kLineBytes = 64;
-
 constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
@@ -162,8 +160,8 @@ TileSweep::Lines TileSweep::lines_of(const Task& task, const Block& block) const
   Lines lines;
   lines.first = weights(task, first, depth.segment * shape_.length + depth.offset);
   lines.panel_bytes = shape_.b_panel_stride * weight_bytes();
-  lines.per_panel = pieces(bytes, kLineBytes);
-  lines.count = pieces(last - first, kTilePanel) * lines.per_panel;
+  lines.per_panel = pieces(bytes, kTileLine);
+  lines.end = pieces(last - first, kTilePanel) * lines.per_panel;
   return lines;
 }
 
@@ -172,12 +170,8 @@ void TileSweep::run_block(const Task& task, const Block& block, const Lines& nex
   const std::int64_t tiles = pieces(task.rows, kernels_->max_rows[widest - 1]);
   for (std::int64_t i = 0; i < tiles; ++i) {
     const std::int64_t from = task.rows * i / tiles, to = task.rows * (i + 1) / tiles;
-    Lines share = next;  // each pass over the block calls its part
-    const std::int64_t line = next.count * i / tiles;
-    share.count = next.count * (i + 1) / tiles - line;
-    if (share.count > 0)
-      share.first += line / next.per_panel * next.panel_bytes + line % next.per_panel * kLineBytes;
-    run_rows(task, task.row + from, static_cast<int>(to - from), block, share);
+    run_rows(task, task.row + from, static_cast<int>(to - from), block,
+             next.part(i, tiles));  // each pass over the block calls its part
   }
 }
 
@@ -217,26 +211,25 @@ void TileSweep::run_rows(const Task& task, std::int64_t row, int rows, const Blo
     tile.last_lanes = std::min<std::int64_t>(stored_columns() - end + lanes, lanes);
     tile.bias = first && task.operand.bias != nullptr ? task.operand.bias + column : nullptr;
     tile.addend = first ? task.ops.addend(task.inputs, offset) : tile.c;
-    prefetch(next, g - block.first_group, groups, tile);
+    prefetch(next.part(g - block.first_group, groups), tile);
     functions[vectors - 1][rows - 1](tile);
   }
   if (last && !task.ops.rest().empty())
     finish(task, row, rows, block.first_group, block.last_group);
 }
 
-// Part `part` of `parts` of these lines, spread over the steps of a tile. A part that begins in one
-// panel and ends in the next runs on behind the first: as good where panels follow each other.
-void TileSweep::prefetch(const Lines& lines, std::int64_t part, std::int64_t parts,
-                         Tile& tile) const noexcept {
-  const std::int64_t line = lines.count * part / parts;
-  const std::int64_t count = lines.count * (part + 1) / parts - line;
-  const std::int64_t steps = tile.length;
+// Spreads the lines over the steps of a tile: one each power of two of steps. So up to twice as
+// many are called, in the order of memory: those behind a panel's end are the next one's, or of no
+// use.
+void TileSweep::prefetch(const Lines& lines, Tile& tile) noexcept {
   tile.next_every = kTileNever;
   tile.next = tile.b;  // one line per segment, which is there
+  const std::int64_t count = lines.end - lines.begin;
   if (count <= 0) return;
-  tile.next = lines.first + line * kLineBytes;
+  tile.next = lines.first + lines.begin / lines.per_panel * lines.panel_bytes +
+              lines.begin % lines.per_panel * kTileLine;
   tile.next_every = 1;
-  while (tile.next_every < kTileNever && count * tile.next_every * 2 <= steps * tile.segments)
+  while (tile.next_every < kTileNever && count * tile.next_every * 2 <= tile.length * tile.segments)
     tile.next_every *= 2;
 }
 

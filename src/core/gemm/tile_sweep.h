@@ -80,10 +80,16 @@ class TileSweep {
   struct Block {
     std::int64_t first_group = 0, last_group = 0, depth = 0;
   };
-  // The cache lines of such a part, panel by panel.
+  // Cache lines [begin, end) of such a part, counted panel by panel from the first panel's on.
   struct Lines {
     const std::byte* first = nullptr;
-    std::int64_t panel_bytes = 0, per_panel = 0, count = 0;
+    std::int64_t panel_bytes = 0, per_panel = 0, begin = 0, end = 0;
+    Lines part(std::int64_t index, std::int64_t parts) const noexcept {
+      Lines some = *this;
+      some.begin = begin + (end - begin) * index / parts;
+      some.end = begin + (end - begin) * (index + 1) / parts;
+      return some;
+    }
   };
 
   // A group is what lies side by side in one tile: whole panels, or within one. Vectors that come
@@ -109,8 +115,7 @@ class TileSweep {
   void run_block(const Task& task, const Block& block, const Lines& next) const noexcept;
   void run_rows(const Task& task, std::int64_t row, int rows, const Block& block,
                 const Lines& next) const noexcept;
-  void prefetch(const Lines& lines, std::int64_t part, std::int64_t parts,
-                Tile& tile) const noexcept;
+  static void prefetch(const Lines& lines, Tile& tile) noexcept;
   void finish(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
               std::int64_t last_group) const noexcept;
 

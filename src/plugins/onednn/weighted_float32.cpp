@@ -47,6 +47,11 @@ class Float32Routine final : public Routine {
     const auto work = work_of(problem, params);
     return work.ok() ? work->pack_key() : std::string();
   }
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams& params) const override {
+    const auto work = work_of(problem, params);
+    return work.ok() ? std::optional(work->packed_bytes()) : std::nullopt;
+  }
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
                              Allocator& allocator) const override {
     if (!layer_.packs_weights()) return PackedWeights{};

@@ -75,6 +75,12 @@ class QuantizedRoutine final : public Routine {
     const auto work = work_of(problem, params, {});
     return work.ok() ? work->pack_key() : std::string();
   }
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams& params) const override {
+    const auto work = work_of(problem, params, {});
+    if (!work.ok()) return std::nullopt;
+    return place_of(*work, layer_.outputs(problem)).bytes;
+  }
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
                              Allocator& allocator) const override {
     SN_ASSIGN_OR_RETURN(const WeightedWork work, work_of(problem, params, {}));

@@ -77,7 +77,8 @@ class TiledDenseKernel final : public Kernel {
     const SweepOperands::Matrix weights{packed_.data(),
                                         bias_.prepare(context, workspace + bias_at_), 0};
     sweep_.run(context.pool(), context.inputs(), y, DenseOperands(x, s_.depth, weights), post_ops_);
-    if (convert) store(context, y);
+    if (convert)
+      store_floats(context.pool(), type_, y, context.output(0).data, s_.rows * s_.columns);
     return {};
   }
 
@@ -90,15 +91,6 @@ class TiledDenseKernel final : public Kernel {
     shape.c_row_stride = s_.columns;
     shape.half_weights = type_ != DataType::float32;
     return shape;
-  }
-
-  void store(Context& context, const float* y) const noexcept {
-    constexpr std::int64_t kGrain = 16 * 1024;
-    auto* const to = context.output(0).as_mutable<std::uint16_t>();
-    parallel_ranges(context.pool(), s_.rows * s_.columns, kGrain,
-                    [&](std::int64_t first, std::int64_t last) {
-                      float_spans().store(type_, y + first, to + first, last - first);
-                    });
   }
 
   DenseSizes s_;

@@ -136,6 +136,8 @@ Result<std::optional<std::uint32_t>> converted_value(const Problem& problem) {
   if (given && problem.inputs[2].value.empty()) return unsupported("the value is not constant");
   const double value = given ? load(view_of(problem.inputs[2].value), 0) : 0;
   std::uint32_t bits = 0;
+  if (size_of(y.type) > sizeof bits)
+    return unsupported("a value of another type than the output's {}", to_string(y.type));
   if (y.type != DataType::qint8) {
     store({y.type, Layout::plain, {}, &bits}, 0, value);
     return std::optional(bits);
