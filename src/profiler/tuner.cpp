@@ -12,10 +12,18 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kPassUs = 80'000;     // whole-net runs of one pass last about this long
+constexpr std::int64_t kPassUs = 150'000;    // whole-net runs of one pass last about this long
 constexpr std::int64_t kRaceUs = 1'200'000;  // finalists run for about this long, all together
 constexpr double kDoubted = 0.4;             // SelectionRules::slowdown_share of the passes
+constexpr double kAgreement = 1.1;           // of two times of one candidate inside the net
 constexpr double kTie = 1.01;                // within this the solver's order holds
+
+// Of two passes that agree, the mean: the lower one would make those win that were lucky. Of others
+// the lower one, which was disturbed less.
+double combined(double a, double b) {
+  const double low = std::min(a, b);
+  return std::max(a, b) > kAgreement * low ? low : (a + b) / 2;
+}
 
 int runs_for(double run_us, std::int64_t total_us, int least, int most) {
   if (run_us <= 0) return most;
@@ -193,8 +201,9 @@ Status Tuner::recall_net_times() {
 }
 
 // Runs the path that looks best now, where what was not measured inside yet has the benefit of the
-// doubt, and learns its layers' times inside the net. False: every one of them was known already.
-Result<bool> Tuner::run_pass(SelectionRules exploring) {
+// doubt, and learns its layers' times inside the net. False: every one of them was known already,
+// and measured again only to `confirm` them.
+Result<bool> Tuner::run_pass(SelectionRules exploring, bool confirm) {
   exploring.slowdown_share = kDoubted;
   SN_ASSIGN_OR_RETURN(const Selections best,
                       select_paths(*job_.graph, layers_, adapts_, exploring));
@@ -205,7 +214,7 @@ Result<bool> Tuner::run_pass(SelectionRules exploring) {
     const Candidate& c = layers_[l].candidates[static_cast<std::size_t>(selection.choice[l])];
     news = news || (c.routine != nullptr && c.net_us <= 0);
   }
-  if (!news) return false;
+  if (!news && !confirm) return false;
   SN_ASSIGN_OR_RETURN(const RoutinePath path, make_path(*job_.graph, layers_, adapts_, selection));
   SN_ASSIGN_OR_RETURN(const auto plan,
                       build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
@@ -229,13 +238,12 @@ Result<bool> Tuner::run_pass(SelectionRules exploring) {
     LayerCandidates& layer = layers_[found->second];
     Candidate& candidate =
         layer.candidates[static_cast<std::size_t>(selection.choice[found->second])];
-    // Two passes that disagree: the lower one was disturbed less.
     candidate.net_us =
-        candidate.net_us > 0 ? std::min(candidate.net_us, step.time_us) : step.time_us;
+        candidate.net_us > 0 ? combined(candidate.net_us, step.time_us) : step.time_us;
     cache_.put(net_key(layer, candidate), {.time_us = candidate.net_us});
   }
   cache_.flush();
-  return true;
+  return news;
 }
 
 // Data types that candidates have.
@@ -267,17 +275,19 @@ Result<bool> Tuner::run_passes_of(const std::string& what, const SelectionRules&
                                   int passes) {
   const std::string key = fmt::format("passes|{:x}|{}", graph_key_, what);
   const Profile* const before = cache_.find(key);
-  for (int pass = before == nullptr ? 0 : static_cast<int>(before->time_us); pass < passes;
-       ++pass) {
+  bool confirmed = false;
+  int pass = before == nullptr ? 0 : static_cast<int>(before->time_us);
+  while (pass < passes) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     if (budget_.expired() && pass > 0) return false;
     tell("net", static_cast<std::size_t>(pass), static_cast<std::size_t>(passes));
-    const Result<bool> news = run_pass(rules);
+    const Result<bool> news = run_pass(rules, !confirmed);
     if (!news.ok() && news.status().code() != StatusCode::cancelled && !what.starts_with("all"))
       break;  // a layer that this type cannot reach from its neighbours
     SN_RETURN_IF_ERROR(news.status());
-    if (!*news) break;
-    cache_.put(key, {.time_us = static_cast<double>(pass + 1)});
+    pass = *news || !confirmed ? pass + 1 : passes;  // else nothing is left to learn
+    confirmed = !*news;
+    cache_.put(key, {.time_us = static_cast<double>(pass)});
   }
   cache_.flush();
   return true;

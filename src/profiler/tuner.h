@@ -62,7 +62,7 @@ class Tuner {
   Status run_passes();
   std::set<DataType> types() const;
   SelectionRules single_type_rules(DataType type) const;
-  Result<bool> run_pass(SelectionRules exploring);
+  Result<bool> run_pass(SelectionRules exploring, bool confirm);
   Result<bool> run_passes_of(const std::string& what, const SelectionRules& rules, int passes);
   Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);
   Status add_single_type_finalists(std::vector<Finalist>& finalists);

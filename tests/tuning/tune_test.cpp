@@ -267,7 +267,7 @@ Graph squared() {
 
 TEST_CASE("tune: what overflows in half precision is no path, and condemns no other") {
   const TemporaryFolder folder;
-  Net net = Net::from_graph(squared()).value();
+  Net net = Net::from_graph(squared(), NetOptions()).value();
   TuneOptions options = quick(folder);
   for (std::uint32_t s = 0; s < 10; ++s) {
     Tensor image = random_image(s, {1, 16, 24, 24});
