@@ -82,7 +82,7 @@ list(TRANSFORM files REPLACE "^${src}/" "")
 expect("files of the tuned net" "${files}" "\
 routines/conv2/cpu_nhwc_direct.cpp;routines/conv2/cpu_wg.cpp;\
 routines/conv2/cpu_wgnet.cpp;routines/dense/cpu_convnet.cpp;routines/wgconv/cpu_gemm.cpp;\
-routines/wgdec/cpu_direct.cpp;routines/wgenc/cpu_direct.cpp;routines/wgweights/cpu_naive.cpp")
+routines/wgdec/cpu_direct.cpp;routines/wgenc/cpu_direct.cpp;routines/wgweights/cpu_direct.cpp")
 file(READ "${WORK_DIR}/tuned.txt" text)
 if(NOT text MATCHES "\n# conv2 cpu:float32:nhwc/elsewhere: of a plugin")
   message(SEND_ERROR "the routine of a plugin is not told:\n${text}")
