@@ -306,7 +306,7 @@ Status Tuner::run_passes() {
     for (const DataType type : all) {
       if (!in_time) break;
       SN_ASSIGN_OR_RETURN(in_time, run_passes_of(fmt::format("{}|{}", to_string(type), among),
-                                                 single_type_rules(type), (passes + 1) / 2));
+                                                 single_type_rules(type), passes));
     }
   complete_ = complete_ && in_time;
   return {};
