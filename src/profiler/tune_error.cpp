@@ -143,12 +143,25 @@ double Tuner::noise_of(const Selection& selection) const {
 // Many paths are tried, and the one that passes might do so by luck: what any of them showed of the
 // same noise counts as well.
 double Tuner::suspected_error(const Selection& selection, double bound) const {
-  const double noise = noise_of(selection);
+  // By both models of noise: what the layers do alone, and what was measured to arrive.
+  const auto alone = [&](const Selection& path) {
+    double noise = 0;
+    for (std::size_t l = 0; l < path.choice.size(); ++l) {
+      const Candidate& c = layers_[l].candidates[static_cast<std::size_t>(path.choice[l])];
+      if (!c.is_float32()) noise += c.error * c.error;
+    }
+    return noise;
+  };
+  const double noise = noise_of(selection), noise_alone = alone(selection);
   double square = bound * bound;
+  const auto expect = [&](double ours, double others, double others_bound) {
+    if (others > 0) square = std::max(square, ours * others_bound * others_bound / others);
+  };
   for (const auto& [other, others_bound] : judged_)
-    if (const double others_noise = noise_of(other);
-        others_noise > 0 && std::isfinite(others_bound))
-      square = std::max(square, noise * others_bound * others_bound / others_noise);
+    if (std::isfinite(others_bound)) {
+      expect(noise, noise_of(other), others_bound);
+      expect(noise_alone, alone(other), others_bound);
+    }
   return std::sqrt(square);
 }
 
