@@ -12,6 +12,7 @@ namespace softneuro {
 namespace {
 
 constexpr int kRepairs = 8;
+constexpr double kDoubt = 1.5;       // noises of layers add up only about
 constexpr double kMargin = 0.9;      // aimed at, of the limit's noise
 constexpr double kNearLimit = 0.85;  // of the limit: not worth another attempt
 
@@ -143,25 +144,12 @@ double Tuner::noise_of(const Selection& selection) const {
 // Many paths are tried, and the one that passes might do so by luck: what any of them showed of the
 // same noise counts as well.
 double Tuner::suspected_error(const Selection& selection, double bound) const {
-  // By both models of noise: what the layers do alone, and what was measured to arrive.
-  const auto alone = [&](const Selection& path) {
-    double noise = 0;
-    for (std::size_t l = 0; l < path.choice.size(); ++l) {
-      const Candidate& c = layers_[l].candidates[static_cast<std::size_t>(path.choice[l])];
-      if (!c.is_float32()) noise += c.error * c.error;
-    }
-    return noise;
-  };
-  const double noise = noise_of(selection), noise_alone = alone(selection);
+  const double noise = noise_of(selection);
   double square = bound * bound;
-  const auto expect = [&](double ours, double others, double others_bound) {
-    if (others > 0) square = std::max(square, ours * others_bound * others_bound / others);
-  };
   for (const auto& [other, others_bound] : judged_)
-    if (std::isfinite(others_bound)) {
-      expect(noise, noise_of(other), others_bound);
-      expect(noise_alone, alone(other), others_bound);
-    }
+    if (const double others_noise = noise_of(other);
+        !(other == selection) && others_noise > 0 && std::isfinite(others_bound))
+      square = std::max(square, kDoubt * noise * others_bound * others_bound / others_noise);
   return std::sqrt(square);
 }
 
