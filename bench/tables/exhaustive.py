@@ -54,21 +54,15 @@ def row_of(folders: nets.Folders, net: str, threads: int, count: int) -> list[st
 
 
 def main() -> int:
-    path = pathlib.Path
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--build", type=path, required=True, help="build folder (bin/, lib/)")
-    parser.add_argument("--work", type=path, required=True, help="tuned files, models")
-    parser.add_argument("--models", type=path, help="generated networks (default: WORK/models)")
+    nets.add_folders(parser)
     parser.add_argument("--nets", default="squeezenet1_1", help="default: squeezenet1_1")
     parser.add_argument("--threads", type=int, default=2, help="default: 2")
     parser.add_argument("--rounds", type=int, default=rounds.FEWEST_ROUNDS, help="default: 31")
     arguments = parser.parse_args()
-    work = arguments.work.resolve()
-    work.mkdir(parents=True, exist_ok=True)
-    models = (arguments.models or work / "models").resolve()
-    folders = nets.Folders(arguments.build.resolve(), models, work)
+    folders = nets.folders_of(arguments)
     rows = [
         row_of(folders, net, arguments.threads, arguments.rounds)
         for net in arguments.nets.split(",")

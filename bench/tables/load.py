@@ -40,27 +40,21 @@ def once(
 
 
 def main() -> int:
-    path = pathlib.Path
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--build", type=path, required=True, help="build folder (bin/, lib/)")
-    parser.add_argument("--work", type=path, required=True, help="tuned files, models")
-    parser.add_argument("--models", type=path, help="generated networks (default: WORK/models)")
+    nets.add_folders(parser)
     parser.add_argument("--net", default="resnet50", help="default: resnet50")
     parser.add_argument("--threads", type=int, default=2, help="default: 2")
     parser.add_argument("--rounds", type=int, default=15, help="default: 15")
     arguments = parser.parse_args()
-    work = arguments.work.resolve()
-    work.mkdir(parents=True, exist_ok=True)
-    models = (arguments.models or work / "models").resolve()
-    folders = nets.Folders(arguments.build.resolve(), models, work)
+    folders = nets.folders_of(arguments)
     files = {}
     for name, option in (("plain", []), ("packed", ["--packed"])):  # the second finds the cache full
-        files[name] = work / f"{arguments.net}-{name}.dnn"
+        files[name] = folders.work / f"{arguments.net}-{name}.dnn"
         command = ["tune", str(folders.model(arguments.net)), "-o", str(files[name]), *option]
         command += ["--schemas", "cpu:float32", "--threads", str(arguments.threads)]
-        nets.run_tool(folders, *command, "--cache", str(work / "cache"))
+        nets.run_tool(folders, *command, "--cache", str(folders.work / "cache"))
     inputs = nets.inputs_for(arguments.net, 11)[0]
     times: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for index in range(-1, arguments.rounds):  # the first round fills the page cache

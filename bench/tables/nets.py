@@ -4,6 +4,7 @@ the tuned .dnn files that the `softneuro` command makes of them."""
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 import pathlib
@@ -87,6 +88,21 @@ class Folders:
                     np.save(place / f"{tensor}.npy", value)
             part.rename(folder)
         return folder
+
+
+def add_folders(parser: argparse.ArgumentParser) -> None:
+    """--build, --work and --models, see folders_of()."""
+    path = pathlib.Path
+    parser.add_argument("--build", type=path, required=True, help="build folder (bin/, lib/)")
+    parser.add_argument("--work", type=path, required=True, help="tuned files, models")
+    parser.add_argument("--models", type=path, help="generated networks (default: WORK/models)")
+
+
+def folders_of(arguments: argparse.Namespace) -> Folders:
+    work = arguments.work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    models = (arguments.models or work / "models").resolve()
+    return Folders(arguments.build.resolve(), models, work)
 
 
 def run_tool(folders: Folders, *arguments: str) -> dict:

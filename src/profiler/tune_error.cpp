@@ -142,7 +142,7 @@ double Tuner::noise_of(const Selection& selection) const {
 
 // An error that others than the samples measured should not exceed, from the bound that those gave.
 // Many paths are tried, and the one that passes might do so by luck: what any of them showed of the
-// same noise counts as well.
+// same noise counts as well, with a margin.
 double Tuner::suspected_error(const Selection& selection, double bound) const {
   const double noise = noise_of(selection);
   double square = bound * bound;

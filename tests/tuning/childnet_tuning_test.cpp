@@ -9,6 +9,7 @@
 #include "profiler/childnet_solve.h"
 #include "profiler/unit_profile.h"
 #include "small_net.h"
+#include "support/wrapped_conv.h"
 
 using namespace softneuro;
 using namespace softneuro::test;
@@ -36,24 +37,6 @@ class OtherWgconv final : public Routine {
 
  private:
   const Routine& work_;
-};
-
-// conv2 as a net of nothing but itself: a childnet that may stand around another one.
-class Wrapped final : public ChildnetRoutine {
- public:
-  Wrapped() : ChildnetRoutine("conv2", "cpu:float32:nhwc/wrapped") {}
-
- protected:
-  Applicability fits(const Problem&) const override { return Applicability::yes(); }
-  Status build(const Problem& problem, const RoutineParams&, Graph& graph,
-               const std::vector<TensorId>& inputs) const override {
-    TensorDef def;
-    def.name = "y";
-    graph.outputs = {graph.add_tensor(std::move(def))};
-    graph.add_layer(*problem.type, "conv", inputs, graph.outputs, problem.params);
-    return {};
-  }
-  bool carries_post_ops() const override { return true; }
 };
 
 // image [1 x 16 x 12 x 12] → conv "left" to 32 channels → dense "fc": both may be childnets.

@@ -50,6 +50,16 @@ class SmallNetBuilder {
     params.set("op", op);
     return layer("unary", name, {x}, params);
   }
+  TensorId mul(const std::string& name, TensorId a, TensorId b) {
+    Params params;
+    params.set("op", std::string("mul"));
+    return layer("binary", name, {a, b}, params);
+  }
+  TensorId scaled(const std::string& name, TensorId x, float factor) {
+    Tensor scalar = Tensor::create(DataType::float32, Shape{1}).value();
+    scalar.mutable_values<float>()[0] = factor;
+    return mul(name, x, graph.add_constant(name + ".factor", std::move(scalar)));
+  }
   TensorId add(const std::string& name, TensorId a, TensorId b) {
     Params params;
     params.set("op", std::string("add"));

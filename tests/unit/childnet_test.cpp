@@ -9,29 +9,13 @@
 #include "core/evaluate.h"
 #include "support/one_layer.h"
 #include "support/tensor_difference.h"
+#include "support/wrapped_conv.h"
 
 namespace softneuro {
 namespace {
 
 using test::params;
-
-// conv2 as a net of nothing but itself: so that a childnet can stand in a childnet.
-class Wrapped final : public ChildnetRoutine {
- public:
-  Wrapped() : ChildnetRoutine("conv2", "cpu:float32:nhwc/wrapped") {}
-
- protected:
-  Applicability fits(const Problem&) const override { return Applicability::yes(); }
-  Status build(const Problem& problem, const RoutineParams&, Graph& graph,
-               const std::vector<TensorId>& inputs) const override {
-    TensorDef def;
-    def.name = "y";
-    graph.outputs = {graph.add_tensor(std::move(def))};
-    graph.add_layer(*problem.type, "conv", inputs, graph.outputs, problem.params);
-    return {};
-  }
-  bool carries_post_ops() const override { return true; }
-};
+using test::Wrapped;
 
 const Registry& registry() {
   static const Registry built_in = make_builtin_registry().value();
