@@ -18,6 +18,7 @@ import contextlib
 import dataclasses
 import json
 import multiprocessing
+import os
 import pathlib
 import shutil
 import statistics
@@ -46,11 +47,12 @@ class Tuning:
     layers: list[dict]
 
 
-def keep_busy() -> None:
-    """A neighbour: products of matrices, and passes over more memory than caches hold."""
+def keep_busy(parent: int) -> None:
+    """A neighbour: products of matrices, and passes over more memory than caches hold. It ends
+    with its parent, even where that one was killed."""
     matrix = np.random.default_rng(0).random((384, 384), dtype=np.float32)
     memory = np.zeros(1 << 24, np.float32)
-    while True:
+    while os.getppid() == parent:
         for _ in range(8):
             matrix = matrix @ matrix
             matrix /= np.abs(matrix).max()
@@ -62,7 +64,9 @@ def neighbour(load: str) -> Iterator[None]:
     if load == "quiet":
         yield
         return
-    process = multiprocessing.get_context("spawn").Process(target=keep_busy, daemon=True)
+    process = multiprocessing.get_context("spawn").Process(
+        target=keep_busy, args=(os.getpid(),), daemon=True
+    )
     process.start()
     try:
         yield

@@ -7,6 +7,7 @@
 
 #include "core/net_core.h"
 #include "core/routine.h"
+#include "profiler/meeting.h"
 
 namespace softneuro {
 
@@ -28,8 +29,9 @@ class KernelBench {
 
   Status run() noexcept;
   const std::vector<Tensor>& outputs() const { return outputs_; }
-  // Of `runs` runs, each; negative if one fails.
-  double time_us(int runs) noexcept;
+  // Of `runs` runs, each; negative if one fails. Where a thread was away in the end, the runs are
+  // repeated, a few times at most; the least counts.
+  double time_us(int runs, Meeting& meeting) noexcept;
 
  private:
   NetCore* core_ = nullptr;

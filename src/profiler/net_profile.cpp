@@ -1,8 +1,23 @@
 #include "profiler/net_profile.h"
 
+#include <algorithm>
+
 #include "core/error.h"
+#include "core/parallel.h"
 
 namespace softneuro {
+
+// Of a step that was hardly ever left alone, all samples count.
+const Samples& StepSamples::samples(std::size_t step) const {
+  constexpr std::size_t kFewest = 3;
+  return whole_[step].count() >= std::min(kFewest, any_[step].count()) ? whole_[step] : any_[step];
+}
+
+double StepSamples::sum_us() const {
+  double sum = 0;
+  for (std::size_t s = 0; s < steps(); ++s) sum += time_us(s);
+  return sum;
+}
 
 Result<NetBench> NetBench::create(std::shared_ptr<const Plan> plan, std::vector<Tensor> inputs) {
   SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
@@ -19,38 +34,31 @@ Result<double> NetBench::run() {
   return static_cast<double>(clock_ns() - begin) * 1e-3;
 }
 
-Result<NetProfile> NetBench::profile(int runs, const TuneBudget& budget) {
-  const Plan::Impl& impl = plan_->impl();
-  std::vector<Samples> samples(impl.steps.size());
-  Samples totals;
+Status NetBench::run_traced(StepSamples& samples, Meeting& meeting, const TuneBudget& budget) {
   RunOptions options;
   options.cancel = budget.cancel;
   options.trace = [&](const StepTrace& trace) {
-    samples[trace.index].add(static_cast<double>(trace.end_ns - trace.begin_ns) * 1e-3);
+    const bool whole = meeting.gather();
+    samples.add(trace.index, static_cast<double>(trace.end_ns - trace.begin_ns) * 1e-3, whole);
   };
-  SN_RETURN_IF_ERROR(run().status());  // warms up
-  for (int i = 0; i < runs && (i < 2 || !budget.expired()); ++i) {
-    const std::int64_t begin = clock_ns();
-    SN_RETURN_IF_ERROR(session_.run(inputs_, outputs_, options));
-    totals.add(static_cast<double>(clock_ns() - begin) * 1e-3);
+  const PoolBurst burst(plan_->impl().core->pool());
+  meeting.gather();
+  return session_.run(inputs_, outputs_, options);
+}
+
+StepTime NetBench::step_time(std::size_t step, const StepSamples& samples) const {
+  const Plan::Impl& impl = plan_->impl();
+  const Step& taken = impl.steps[step];
+  StepTime time;
+  time.layer = taken.layer;
+  time.time_us = samples.time_us(step);
+  if (taken.layer->type->name == "adapt") {
+    // The tensor keeps its id in the adapted graph: adapted ones come behind the original ones.
+    time.source = taken.inputs[0];
+    time.from = impl.slots[taken.inputs[0]].format;
+    time.to = impl.slots[taken.outputs[0]].format;
   }
-  NetProfile profile;
-  profile.plan = plan_;
-  profile.total_us = totals.centre();
-  for (std::size_t s = 0; s < impl.steps.size(); ++s) {
-    const Step& step = impl.steps[s];
-    StepTime time;
-    time.layer = step.layer;
-    time.time_us = samples[s].centre();
-    if (step.layer->type->name == "adapt") {
-      // The tensor keeps its id in the adapted graph: adapted ones come behind the original ones.
-      time.source = step.inputs[0];
-      time.from = impl.slots[step.inputs[0]].format;
-      time.to = impl.slots[step.outputs[0]].format;
-    }
-    profile.steps.push_back(std::move(time));
-  }
-  return profile;
+  return time;
 }
 
 Result<std::vector<std::vector<Tensor>>> outputs_of(std::shared_ptr<const Plan> plan,

@@ -14,10 +14,24 @@ struct StepTime {
   Format from, to;               // adapts: formats
   double time_us = 0;
 };
-struct NetProfile {
-  std::shared_ptr<const Plan> plan;
-  std::vector<StepTime> steps;
-  double total_us = 0;  // of a run, the steps' clocks included
+
+// What runs with a clock at every step have shown, step by step. Between steps all threads meet, so
+// that each begins on a machine that is whole; samples in whose end a thread was away are kept
+// apart.
+class StepSamples {
+ public:
+  explicit StepSamples(std::size_t steps) : whole_(steps), any_(steps) {}
+  void add(std::size_t step, double us, bool whole) {
+    any_[step].add(us);
+    if (whole) whole_[step].add(us);
+  }
+  std::size_t steps() const { return any_.size(); }
+  double time_us(std::size_t step) const { return samples(step).centre(); }
+  double sum_us() const;
+  const Samples& samples(std::size_t step) const;
+
+ private:
+  std::vector<Samples> whole_, any_;
 };
 
 // A plan that is ready to run on given inputs, for measurements.
@@ -26,8 +40,11 @@ class NetBench {
   static Result<NetBench> create(std::shared_ptr<const Plan> plan, std::vector<Tensor> inputs);
   // One run; its time in microseconds.
   Result<double> run();
-  // `runs` runs with clocks at every step: the low quartile per step.
-  Result<NetProfile> profile(int runs, const TuneBudget& budget);
+  // One run with a clock at every step.
+  Status run_traced(StepSamples& samples, Meeting& meeting, const TuneBudget& budget);
+  // What step `step` of the plan is, with the time that the samples give it.
+  StepTime step_time(std::size_t step, const StepSamples& samples) const;
+  std::size_t steps() const { return plan_->impl().steps.size(); }
   const std::vector<Tensor>& outputs() const { return outputs_; }
   const std::shared_ptr<const Plan>& plan() const { return plan_; }
 

@@ -141,6 +141,7 @@ class Mapper {
       if (rules_.allowed && !rules_.allowed(entry, candidate)) continue;
       dprs::Candidate option;
       option.time = rules_.cost ? rules_.cost(entry, candidate) : usual_cost(candidate, ratio);
+      if (rules_.discount) option.time *= rules_.discount(entry, candidate);
       if (rules_.error) option.error = rules_.error(entry, candidate);
       for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
         const bool variable = is_variable(layer.inputs[i]);

@@ -47,6 +47,8 @@ struct SelectionRules {
   double slowdown_share = 1;
   // Cost of a candidate; null: net_us if measured, else unit_us with the slowdown above.
   std::function<double(const LayerCandidates&, const Candidate&)> cost;
+  // What the cost is multiplied with; null: 1.
+  std::function<double(const LayerCandidates&, const Candidate&)> discount;
   std::function<double(const LayerCandidates&, const Candidate&)> error;
 };
 

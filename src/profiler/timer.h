@@ -21,6 +21,9 @@ class Samples {
     values_.insert(std::upper_bound(values_.begin(), values_.end(), us), us);
     total_ += us;
   }
+  void add(const Samples& other) {
+    for (const double us : other.values_) add(us);
+  }
   std::size_t count() const { return values_.size(); }
   double total() const { return total_; }
   double minimum() const { return values_.empty() ? 0 : values_.front(); }

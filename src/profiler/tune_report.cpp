@@ -8,14 +8,16 @@
 namespace softneuro {
 namespace {
 
+constexpr int kRuns = 9;
+constexpr std::int64_t kSeldom = 20;  // one delay in so many meetings is nothing to tell
+
 // What one run of the chosen plan spends per step; from the plan's own choices if it cannot run.
-std::vector<double> step_times(NetBench& bench, const TuneBudget& budget) {
-  std::vector<double> times;
-  const double us = bench.run().ok() ? 1 : 0;
-  if (us > 0)
-    if (const auto profile = bench.profile(9, budget); profile.ok())
-      for (const StepTime& step : profile->steps) times.push_back(step.time_us);
-  times.resize(bench.plan()->impl().steps.size());
+std::vector<double> step_times(NetBench& bench, Meeting& meeting, const TuneBudget& budget) {
+  std::vector<double> times(bench.steps());
+  StepSamples samples(bench.steps());
+  for (int i = 0; i < kRuns; ++i)
+    if (!bench.run_traced(samples, meeting, budget).ok()) return times;
+  for (std::size_t s = 0; s < times.size(); ++s) times[s] = samples.time_us(s);
   return times;
 }
 
@@ -36,7 +38,7 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   SN_ASSIGN_OR_RETURN(const auto plan,
                       build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
   SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
-  const std::vector<double> times = step_times(bench, budget_);
+  const std::vector<double> times = step_times(bench, meeting_, budget_);
   std::unordered_map<LayerId, std::size_t> index;
   for (std::size_t l = 0; l < layers_.size(); ++l) index[layers_[l].layer.layer->id] = l;
 
@@ -89,6 +91,11 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   report.complete = complete_;
   report.machine = result.path.machine;
   report.threads = result.path.threads;
+  if (meeting_.delays() * kSeldom > meeting_.calls())
+    warn(fmt::format(
+        "other processes took processors away during {:.0f} % of the measurements; "
+        "these were repeated or set aside, but a quiet machine is measured better",
+        100.0 * static_cast<double>(meeting_.delays()) / static_cast<double>(meeting_.calls())));
   report.warnings = warnings_;
   return result;
 }

@@ -8,6 +8,7 @@
 #include "core/checksum.h"
 #include "core/element.h"
 #include "core/error.h"
+#include "core/parallel.h"
 
 namespace softneuro {
 namespace {
@@ -16,6 +17,7 @@ constexpr std::int64_t kPassUs = 150'000;    // whole-net runs of one pass last 
 constexpr std::int64_t kRaceUs = 1'200'000;  // finalists run for about this long, all together
 constexpr double kDoubted = 0.4;             // SelectionRules::slowdown_share of the passes
 constexpr double kAgreement = 1.1;           // of two times of one candidate inside the net
+constexpr int kBusyRounds = 3;               // show whether the machine is busy
 constexpr double kTie = 1.01;                // within this the solver's order holds
 
 // Of two passes that agree, the mean: the lower one would make those win that were lucky. Of others
@@ -49,7 +51,8 @@ std::vector<const TensorSpec*> specs_by_tensor(const Graph& graph,
 Tuner::Tuner(const TuneJob& job)
     : job_(job),
       options_(*job.options),
-      units_(*job.core, cache_, budget_, job.options->exhaustive),
+      meeting_(job.core->pool()),
+      units_(*job.core, cache_, budget_, meeting_, job.options->exhaustive),
       adapts_([this](TensorId tensor, const Format& from, const Format& to) {
         return measure_adapt(tensor, from, to);
       }) {
@@ -126,6 +129,7 @@ Status Tuner::find_candidates() {
   if (options_.exhaustive) rules.max_params = 64;
   units_.inside_rules = rules;
   SN_ASSIGN_OR_RETURN(layers_, list_candidates(job_.core->registry(), problems_, rules));
+  for (std::size_t l = 0; l < layers_.size(); ++l) layer_index_[layers_[l].layer.layer->id] = l;
   specs_ = specs_by_tensor(*job_.graph, layers_);
   std::string homeless;
   for (const LayerCandidates& layer : layers_)
@@ -201,9 +205,8 @@ Status Tuner::recall_net_times() {
 }
 
 // Runs the path that looks best now, where what was not measured inside yet has the benefit of the
-// doubt, and learns its layers' times inside the net. False: every one of them was known already,
-// and measured again only to `confirm` them.
-Result<bool> Tuner::run_pass(SelectionRules exploring, bool confirm) {
+// doubt, and learns its layers' times inside the net. False: every one of them was known already.
+Result<bool> Tuner::run_pass(SelectionRules exploring) {
   exploring.slowdown_share = kDoubted;
   SN_ASSIGN_OR_RETURN(const Selections best,
                       select_paths(*job_.graph, layers_, adapts_, exploring));
@@ -214,36 +217,48 @@ Result<bool> Tuner::run_pass(SelectionRules exploring, bool confirm) {
     const Candidate& c = layers_[l].candidates[static_cast<std::size_t>(selection.choice[l])];
     news = news || (c.routine != nullptr && c.net_us <= 0);
   }
-  if (!news && !confirm) return false;
+  if (!news) return false;
   SN_ASSIGN_OR_RETURN(const RoutinePath path, make_path(*job_.graph, layers_, adapts_, selection));
   SN_ASSIGN_OR_RETURN(const auto plan,
                       build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
   SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
   SN_ASSIGN_OR_RETURN(const double first, bench.run());
-  SN_ASSIGN_OR_RETURN(const NetProfile profile,
-                      bench.profile(runs_for(first, kPassUs, 3, 40), budget_));
+  StepSamples samples(bench.steps());
+  const int runs = runs_for(first, kPassUs, 3, 40);
+  for (int i = 0; i < runs && (i < 2 || !budget_.expired()); ++i)
+    SN_RETURN_IF_ERROR(bench.run_traced(samples, meeting_, budget_));
   ++net_measured_;
-  std::unordered_map<LayerId, std::size_t> index;
-  for (std::size_t l = 0; l < layers_.size(); ++l) index[layers_[l].layer.layer->id] = l;
-  for (const StepTime& step : profile.steps) {
-    if (step.source != kNoTensor) {
-      adapts_.set_net_time(step.source, step.from, step.to, step.time_us);
-      cache_.put(fmt::format("net|{:x}|adapt {}|{}|{}", graph_key_, step.source, step.from.str(),
-                             step.to.str()),
-                 {.time_us = step.time_us});
-      continue;
-    }
-    const auto found = index.find(step.layer->id);
-    if (found == index.end()) continue;
-    LayerCandidates& layer = layers_[found->second];
-    Candidate& candidate =
-        layer.candidates[static_cast<std::size_t>(selection.choice[found->second])];
-    candidate.net_us =
-        candidate.net_us > 0 ? combined(candidate.net_us, step.time_us) : step.time_us;
-    cache_.put(net_key(layer, candidate), {.time_us = candidate.net_us});
+  for (std::size_t s = 0; s < bench.steps(); ++s) {
+    const StepTime step = bench.step_time(s, samples);
+    const int l = index_of(step);
+    if (step.source != kNoTensor) set_net_time(step);
+    if (l < 0) continue;
+    const auto at = static_cast<std::size_t>(l);
+    Candidate& candidate = layers_[at].candidates[static_cast<std::size_t>(selection.choice[at])];
+    set_net_time(at, candidate,
+                 candidate.net_us > 0 ? combined(candidate.net_us, step.time_us) : step.time_us);
   }
   cache_.flush();
-  return news;
+  return true;
+}
+
+// Of a layer that is measured; −1: another one.
+int Tuner::index_of(const StepTime& step) const {
+  const auto found = layer_index_.find(step.layer->id);
+  return step.source != kNoTensor || found == layer_index_.end() ? -1
+                                                                 : static_cast<int>(found->second);
+}
+
+void Tuner::set_net_time(std::size_t layer, Candidate& candidate, double us) {
+  candidate.net_us = us;
+  cache_.put(net_key(layers_[layer], candidate), {.time_us = us});
+}
+
+void Tuner::set_net_time(const StepTime& adapt) {
+  adapts_.set_net_time(adapt.source, adapt.from, adapt.to, adapt.time_us);
+  cache_.put(fmt::format("net|{:x}|adapt {}|{}|{}", graph_key_, adapt.source, adapt.from.str(),
+                         adapt.to.str()),
+             {.time_us = adapt.time_us});
 }
 
 // Data types that candidates have.
@@ -275,18 +290,16 @@ Result<bool> Tuner::run_passes_of(const std::string& what, const SelectionRules&
                                   int passes) {
   const std::string key = fmt::format("passes|{:x}|{}", graph_key_, what);
   const Profile* const before = cache_.find(key);
-  bool confirmed = false;
   int pass = before == nullptr ? 0 : static_cast<int>(before->time_us);
   while (pass < passes) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     if (budget_.expired() && pass > 0) return false;
     tell("net", static_cast<std::size_t>(pass), static_cast<std::size_t>(passes));
-    const Result<bool> news = run_pass(rules, !confirmed);
+    const Result<bool> news = run_pass(rules);
     if (!news.ok() && news.status().code() != StatusCode::cancelled && !what.starts_with("all"))
       break;  // a layer that this type cannot reach from its neighbours
     SN_RETURN_IF_ERROR(news.status());
-    pass = *news || !confirmed ? pass + 1 : passes;  // else nothing is left to learn
-    confirmed = !*news;
+    pass = *news ? pass + 1 : passes;  // else nothing is left to learn
     cache_.put(key, {.time_us = static_cast<double>(pass)});
   }
   cache_.flush();
@@ -301,13 +314,17 @@ Status Tuner::run_passes() {
   std::size_t candidates = 0;  // with others there is more to explore
   for (const LayerCandidates& layer : layers_) candidates += layer.candidates.size();
   const std::string among = fmt::format("{} of {}", fmt::join(options_.schemas, ","), candidates);
-  SN_ASSIGN_OR_RETURN(bool in_time, run_passes_of("all|" + among, rules(), passes));
+  std::vector<std::pair<std::string, SelectionRules>> kinds = {{"all|" + among, rules()}};
   if (const std::set<DataType> all = types(); all.size() > 1)
-    for (const DataType type : all) {
-      if (!in_time) break;
-      SN_ASSIGN_OR_RETURN(in_time, run_passes_of(fmt::format("{}|{}", to_string(type), among),
-                                                 single_type_rules(type), passes));
+    for (const DataType type : all)
+      kinds.emplace_back(fmt::format("{}|{}", to_string(type), among), single_type_rules(type));
+  bool in_time = true;
+  for (const auto& [what, kind] : kinds)
+    if (in_time) {
+      SN_ASSIGN_OR_RETURN(in_time, run_passes_of(what, kind, passes));
     }
+  for (const auto& [what, kind] : kinds)
+    if (in_time && !budget_.expired()) SN_RETURN_IF_ERROR(compare_rivals(what, kind));
   complete_ = complete_ && in_time;
   return {};
 }
@@ -366,6 +383,7 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
   }
   std::vector<NetBench> benches;
   std::vector<Samples> samples(finalists.size());
+  std::vector<StepSamples> steps;
   double sum = 0;
   for (std::size_t f = 0; f < finalists.size(); ++f) {
     tell("final", f, finalists.size());
@@ -375,18 +393,30 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
     SN_RETURN_IF_ERROR(bench.run().status());
     SN_ASSIGN_OR_RETURN(const double us, bench.run());
     sum += us;
+    steps.emplace_back(bench.steps());
     benches.push_back(std::move(bench));
   }
   const int rounds = runs_for(sum, options_.exhaustive ? 4 * kRaceUs : kRaceUs, 5, 101);
+  std::size_t runs = 0, disturbed = 0;
+  bool busy = false;
   for (int round = 0; round < rounds; ++round) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    // On a machine that is never left alone no whole run says much, but its steps do.
+    busy = busy || (round == kBusyRounds && disturbed * 2 > runs);
     for (std::size_t f = 0; f < benches.size(); ++f) {
+      if (busy) {
+        SN_RETURN_IF_ERROR(benches[f].run_traced(steps[f], meeting_, budget_));
+        continue;
+      }
       SN_ASSIGN_OR_RETURN(const double us, benches[f].run());
       samples[f].add(us);
+      const PoolBurst burst(job_.core->pool());
+      disturbed += !meeting_.gather();
+      ++runs;
     }
   }
   for (std::size_t f = 0; f < finalists.size(); ++f) {
-    finalists[f].time_us = samples[f].centre();
+    finalists[f].time_us = busy ? steps[f].sum_us() : samples[f].centre();
     cache_.put(path_key(finalists[f].path),
                {.time_us = finalists[f].time_us, .spread_us = samples[f].spread()});
     ++net_measured_;
@@ -396,6 +426,7 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
 }
 
 Result<TuneResult> Tuner::run() {
+  meeting_.hold_places();
   SN_RETURN_IF_ERROR(find_candidates());
   SN_RETURN_IF_ERROR(profile_units());
   SN_RETURN_IF_ERROR(run_passes());

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/path.h"
@@ -62,8 +63,22 @@ class Tuner {
   Status run_passes();
   std::set<DataType> types() const;
   SelectionRules single_type_rules(DataType type) const;
-  Result<bool> run_pass(SelectionRules exploring, bool confirm);
+  Result<bool> run_pass(SelectionRules exploring);
+  int index_of(const StepTime& step) const;
+  void set_net_time(std::size_t layer, Candidate& candidate, double us);
+  void set_net_time(const StepTime& adapt);
   Result<bool> run_passes_of(const std::string& what, const SelectionRules& rules, int passes);
+  // Paths that take turns, so that rivals are compared at the same time in the same places.
+  struct Comparison {
+    double margin = 0;        // rivals: what would be on the best path if it took this share less
+    std::size_t most = 0;     // paths
+    std::int64_t run_us = 0;  // whole-net runs last about this long, all together
+  };
+  struct Contestant;
+  Status compare_rivals(const std::string& what, const SelectionRules& rules);
+  Status compare(const SelectionRules& rules, const Comparison& how);
+  Result<std::vector<Contestant>> find_contestants(SelectionRules rules, const Comparison& how);
+  void learn_from(const std::vector<Contestant>& contestants);
   Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);
   Status add_single_type_finalists(std::vector<Finalist>& finalists);
   Result<std::vector<Finalist>> find_finalists();
@@ -91,10 +106,12 @@ class Tuner {
   const TuneOptions& options_;
   TuneBudget budget_;
   ProfileCache cache_;
+  Meeting meeting_;
   UnitProfiler units_;
   AdaptTimes adapts_;
   NetProblems problems_;
   std::vector<LayerCandidates> layers_;
+  std::unordered_map<LayerId, std::size_t> layer_index_;  // in layers_
   std::vector<const TensorSpec*> specs_;  // per tensor of the graph: shape and quantisation
   std::uint64_t graph_key_ = 0;
   std::int64_t begin_ns_ = 0;

@@ -6,6 +6,7 @@
 
 #include "core/element.h"
 #include "core/error.h"
+#include "core/parallel.h"
 #include "core/registry.h"
 #include "profiler/childnet_solve.h"
 #include "profiler/timer.h"
@@ -17,7 +18,7 @@ constexpr double kFloorUs = 40;        // a batch lasts at least this long
 constexpr double kHopeless = 2.0;      // times the best: not worth a second look
 constexpr double kNearTie = 1.12;      // times the best: measured again, interleaved
 constexpr std::size_t kMostAlive = 5;  // kernels kept for that
-constexpr int kTieRounds = 6;
+constexpr int kTieRounds = 4;
 // A childnet whose layers inside take this many times the best of the other candidates cannot win:
 // what they leave in the caches for each other does not save as much.
 constexpr double kLostInside = 1.25;
@@ -50,12 +51,38 @@ Bounds bounds_of(const Format& format, const std::optional<Quantization>& quanti
           scale * (smallest + 255 - quantization->zero_points[0])};
 }
 
+// The same where all numbers are finite, several at a time; else NaN or infinity.
+double relative_rms_of_floats(const float* expected, const float* actual, std::int64_t count) {
+  constexpr std::int64_t kLanes = 16;
+  double square[kLanes] = {}, difference[kLanes] = {};
+  const auto add = [&](std::int64_t i, std::int64_t lane) {
+    const double x = expected[i], d = x - actual[i];
+    square[lane] += x * x;
+    difference[lane] += d * d;
+  };
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
+  for (; i < count; ++i) add(i, 0);
+  double squares = 0, differences = 0;
+  for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+    squares += square[lane];
+    differences += difference[lane];
+  }
+  if (differences == 0) return squares * 0;  // NaN is no zero
+  return std::sqrt(differences / squares);
+}
+
 // RMS(actual − expected) / RMS(expected); 0 if both are zero. NaN where only one of them is NaN.
 double relative_rms(const Tensor& expected, const Tensor& actual, const Bounds& bounds) {
   double square = 0, difference = 0;
   const TensorView e = view_of(expected), a = view_of(actual);
   const bool floats = e.type == DataType::float32 && a.type == DataType::float32;
   const std::int64_t count = expected.elements();
+  if (floats && std::isinf(bounds.low) && std::isinf(bounds.high)) {
+    const double quick = relative_rms_of_floats(e.as<float>(), a.as<float>(), count);
+    if (std::isfinite(quick)) return quick;
+  }
   for (std::int64_t i = 0; i < count; ++i) {
     double x = floats ? e.as<float>()[i] : load(e, i);
     if (x < bounds.low || x > bounds.high) x = x < bounds.low ? bounds.low : bounds.high;
@@ -119,9 +146,13 @@ Result<std::vector<Tensor>> UnitProfiler::inputs_as(const Problem& problem) {
       inputs.emplace_back();
       continue;
     }
-    SN_ASSIGN_OR_RETURN(Tensor input,
-                        in_format(core_, inputs_[i], {spec.type, spec.layout}, spec.quantization));
-    inputs.push_back(std::move(input));
+    // Most candidates want the formats that others had before.
+    const Format format{spec.type, spec.layout};
+    auto& known = inputs_by_format_[fmt::format("{} {}", i, format.str())];
+    if (known.empty()) {
+      SN_ASSIGN_OR_RETURN(known, in_format(core_, inputs_[i], format, spec.quantization));
+    }
+    inputs.push_back(known);
   }
   return inputs;
 }
@@ -130,7 +161,7 @@ Result<std::vector<Tensor>> UnitProfiler::inputs_as(const Problem& problem) {
 // own, which shares everything but the problem at hand.
 Status UnitProfiler::choose_inside(const Problem& model, Candidate& candidate, double best_us) {
   const auto measure = [&](const Problem& problem, std::vector<Candidate>& candidates) {
-    UnitProfiler inside(core_, cache_, budget_, exhaustive_);
+    UnitProfiler inside(core_, cache_, budget_, meeting_, exhaustive_);
     inside.on_candidate = on_candidate;
     inside.warn = warn;
     inside.inside_rules = inside_rules;
@@ -222,19 +253,20 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
     keep(candidate, 0);
     return {};
   }
+  const PoolBurst burst(core_.pool());  // a thread that parks between samples has to be waited for
   Samples samples;
-  const double first = bench.time_us(1);
+  const double first = bench.time_us(1, meeting_);
   samples.add(first);
   const int batch = batch_of(first);
   const bool slow = !exhaustive_ && first > kHopeless * best_us;
   // Inside of childnets times only rank what is measured again as a whole.
-  const std::size_t wanted = exhaustive_ ? 15 : depth_ > 0 ? 5 : 7;
+  const std::size_t wanted = exhaustive_ ? 15 : 5;
   const double most_us = exhaustive_ ? 2e5 : depth_ > 0 ? 1e4 : 4e4;
-  if (slow) samples.add(bench.time_us(1));
+  if (slow) samples.add(bench.time_us(1, meeting_));
   candidate.hopeless = slow && samples.minimum() > 0.9 * kHopeless * best_us;
   while (!candidate.hopeless && samples.count() < wanted &&
          (samples.count() < 3 || samples.total() * batch < most_us))
-    samples.add(bench.time_us(batch));
+    samples.add(bench.time_us(batch, meeting_));
   candidate.unit_us = samples.centre();
   if (candidate.hopeless || candidate.unit_us > kNearTie * best_us)
     keep(candidate, samples.spread());
@@ -254,9 +286,10 @@ void UnitProfiler::settle_ties(std::vector<Candidate>& candidates, std::vector<A
   std::vector<Alive*> rivals;
   for (Alive& a : alive)
     if (a.candidate->unit_us <= kNearTie * best && rivals.size() < kMostAlive) rivals.push_back(&a);
+  const PoolBurst burst(core_.pool());
   if (rivals.size() > 1)
     for (int round = 0; round < (depth_ > 0 ? kTieRounds / 2 : kTieRounds); ++round)
-      for (Alive* a : rivals) a->samples.add(a->bench.time_us(a->batch));
+      for (Alive* a : rivals) a->samples.add(a->bench.time_us(a->batch, meeting_));
   for (Alive& a : alive) {
     a.candidate->unit_us = a.samples.centre();
     keep(*a.candidate, a.samples.spread());
@@ -265,6 +298,7 @@ void UnitProfiler::settle_ties(std::vector<Candidate>& candidates, std::vector<A
 
 void UnitProfiler::forget_problem() {
   inputs_.clear();
+  inputs_by_format_.clear();
   reference_.clear();
   last_packing_ = {};
 }
@@ -363,10 +397,11 @@ Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const 
                           KernelBench::create(core_, *routine, problem, candidate.params, {input}));
       SN_RETURN_IF_ERROR(bench.run());
       ++counts_.measured;
+      const PoolBurst burst(core_.pool());
       Samples samples;
-      const int batch = batch_of(bench.time_us(1));
+      const int batch = batch_of(bench.time_us(1, meeting_));
       while (samples.count() < 5 && (samples.count() < 2 || samples.total() * batch < 5e3))
-        samples.add(bench.time_us(batch));
+        samples.add(bench.time_us(batch, meeting_));
       candidate.unit_us = samples.centre();
       keep(candidate, samples.spread());
     }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "profiler/candidates.h"
@@ -28,8 +29,10 @@ struct UnitCounts {
 
 class UnitProfiler {
  public:
-  UnitProfiler(NetCore& core, ProfileCache& cache, const TuneBudget& budget, bool exhaustive)
-      : core_(core), cache_(cache), budget_(budget), exhaustive_(exhaustive) {}
+  // All but `exhaustive` outlive it.
+  UnitProfiler(NetCore& core, ProfileCache& cache, const TuneBudget& budget, Meeting& meeting,
+               bool exhaustive)
+      : core_(core), cache_(cache), budget_(budget), meeting_(meeting), exhaustive_(exhaustive) {}
 
   // Which candidates count inside of childnets.
   CandidateRules inside_rules;
@@ -67,11 +70,13 @@ class UnitProfiler {
   NetCore& core_;
   ProfileCache& cache_;
   const TuneBudget& budget_;
+  Meeting& meeting_;
   bool exhaustive_;
   int depth_ = 0;  // of the childnet whose inside is measured
   UnitCounts counts_;
   std::map<std::string, AdaptChoice> adapts_;
-  std::vector<Tensor> inputs_;     // of the problem at hand, in the model's formats
+  std::vector<Tensor> inputs_;  // of the problem at hand, in the model's formats
+  std::map<std::string, Tensor> inputs_by_format_;
   std::vector<Tensor> reference_;  // its outputs; empty until they are needed
   LastPacking last_packing_;       // of its constants
 };

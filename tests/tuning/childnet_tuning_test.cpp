@@ -79,7 +79,8 @@ struct Fixture {
     return layers[0];
   }
   UnitCounts profile(LayerCandidates& entry, bool exhaustive = false) {
-    UnitProfiler profiler(*core, cache, budget, exhaustive);
+    Meeting meeting(core->pool());
+    UnitProfiler profiler(*core, cache, budget, meeting, exhaustive);
     profiler.inside_rules = {kFloat32, 8};
     const Status status = profiler.profile(entry.layer.problem, entry.candidates);
     INFO(status.message());

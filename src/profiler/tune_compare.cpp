@@ -1,0 +1,157 @@
+// Telling rivals apart. Passes run one path after the other, and the machine's speed drifts by more
+// than many candidates differ. Here paths that differ in as many layers as possible take turns:
+// each round measures one candidate or another of every layer, all in the same minute and in the
+// same company of neighbours and caches.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/error.h"
+#include "profiler/tuner.h"
+
+namespace softneuro {
+namespace {
+
+// Packed weights of all contestants are in memory at once; they share those that are alike.
+constexpr std::size_t kConstantBytes = std::size_t{512} << 20;
+constexpr std::int64_t kMakingNs = 800'000'000;  // plans are made for about this long
+constexpr double kMostDrift = 1.3;
+constexpr int kFewestRounds = 4;
+constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for threads that are away
+constexpr double kSettledUs = 2000;  // a run that long finds its own data in the caches, or never
+
+std::size_t constant_bytes(const Graph& graph) {
+  std::size_t bytes = 1;
+  for (TensorId id = 0; id < graph.tensor_count(); ++id)
+    if (graph.tensor(id).is_constant()) bytes += graph.tensor(id).constant.bytes();
+  return bytes;
+}
+
+}  // namespace
+
+struct Tuner::Contestant {
+  Selection selection;
+  NetBench bench;
+  StepSamples samples;
+  double run_us;
+};
+
+// Paths that have each rival in one of them, where that costs no detour that is longer than the
+// margin: what no path had so far is taken for that much faster than it looks. The first one is the
+// best path.
+Result<std::vector<Tuner::Contestant>> Tuner::find_contestants(SelectionRules rules,
+                                                               const Comparison& how) {
+  std::vector<std::set<int>> had(layers_.size());
+  rules.discount = [&](const LayerCandidates& layer, const Candidate& candidate) {
+    const auto& taken = had[static_cast<std::size_t>(&layer - layers_.data())];
+    const auto c = static_cast<int>(&candidate - layer.candidates.data());
+    return taken.empty() || taken.contains(c) ? 1 : 1 - how.margin;
+  };
+  const std::size_t most = std::clamp<std::size_t>(kConstantBytes / constant_bytes(*job_.graph),
+                                                   std::min<std::size_t>(2, how.most), how.most);
+  std::vector<Contestant> contestants;
+  const std::int64_t begin = clock_ns();
+  while (contestants.size() < most && !budget_.cancelled() && !budget_.expired()) {
+    if (contestants.size() > 1 && clock_ns() - begin > kMakingNs) break;
+    SN_ASSIGN_OR_RETURN(const Selections best, select_paths(*job_.graph, layers_, adapts_, rules));
+    const Selection& selection = best.paths[0];
+    bool news = false;
+    for (std::size_t l = 0; l < layers_.size(); ++l)
+      news = had[l].insert(selection.choice[l]).second || news;
+    if (!news) break;
+    SN_ASSIGN_OR_RETURN(const RoutinePath path,
+                        make_path(*job_.graph, layers_, adapts_, selection));
+    SN_ASSIGN_OR_RETURN(const auto plan,
+                        build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
+    SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
+    SN_RETURN_IF_ERROR(bench.run().status());
+    SN_ASSIGN_OR_RETURN(const double us, bench.run());
+    StepSamples samples(bench.steps());
+    contestants.push_back({selection, std::move(bench), std::move(samples), us});
+  }
+  return contestants;
+}
+
+// All samples of a candidate count, whichever path it was measured in. New times are put on the
+// scale of the ones known, as far as the machine's speed has drifted since: they stand beside those
+// of candidates that were not measured now.
+void Tuner::learn_from(const std::vector<Contestant>& contestants) {
+  std::map<std::pair<std::size_t, int>, Samples> layers;
+  std::map<std::string, std::pair<StepTime, Samples>> adapts;
+  for (const Contestant& contestant : contestants)
+    for (std::size_t s = 0; s < contestant.bench.steps(); ++s) {
+      const StepTime step = contestant.bench.step_time(s, contestant.samples);
+      const Samples& samples = contestant.samples.samples(s);
+      if (step.source != kNoTensor) {
+        auto& [same, all] =
+            adapts[fmt::format("{} {} {}", step.source, step.from.str(), step.to.str())];
+        same = step;
+        all.add(samples);
+      } else if (const int l = index_of(step); l >= 0) {
+        const auto at = static_cast<std::size_t>(l);
+        layers[{at, contestant.selection.choice[at]}].add(samples);
+      }
+    }
+  const auto candidate_of = [&](const std::pair<std::size_t, int>& key) -> Candidate& {
+    return layers_[key.first].candidates[static_cast<std::size_t>(key.second)];
+  };
+  double before = 0, now = 0;
+  for (const auto& [key, samples] : layers)
+    if (const Candidate& candidate = candidate_of(key); candidate.net_us > 0) {
+      before += candidate.net_us;
+      now += samples.centre();
+    }
+  const double drift =
+      before > 0 && now > 0 ? std::clamp(before / now, 1 / kMostDrift, kMostDrift) : 1;
+  for (const auto& [key, samples] : layers)
+    set_net_time(key.first, candidate_of(key), samples.centre() * drift);
+  for (auto& [key, adapt] : adapts) {
+    adapt.first.time_us = adapt.second.centre() * drift;
+    set_net_time(adapt.first);
+  }
+  cache_.flush();
+}
+
+Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
+  SN_ASSIGN_OR_RETURN(std::vector<Contestant> contestants, find_contestants(rules, how));
+  if (contestants.size() < 2) return {};
+  double round_us = 0;
+  for (const Contestant& contestant : contestants) round_us += contestant.run_us;
+  const int rounds = static_cast<int>(
+      std::clamp(static_cast<double>(how.run_us) / round_us, 1.0 * kFewestRounds, 60.0));
+  const std::int64_t end = clock_ns() + kMostWaiting * 1000 * how.run_us;
+  for (int round = 0; round < rounds && (round < 2 || !budget_.expired()); ++round) {
+    if (round >= kFewestRounds && clock_ns() > end) break;
+    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    tell("compare", static_cast<std::size_t>(round), static_cast<std::size_t>(rounds));
+    for (Contestant& contestant : contestants) {
+      // What the one before has left in the caches would be what small nets are measured with.
+      if (contestant.run_us < kSettledUs) SN_RETURN_IF_ERROR(contestant.bench.run().status());
+      SN_RETURN_IF_ERROR(contestant.bench.run_traced(contestant.samples, meeting_, budget_));
+    }
+  }
+  net_measured_ += contestants.size();
+  learn_from(contestants);
+  return {};
+}
+
+// Once per cache, as passes are.
+Status Tuner::compare_rivals(const std::string& what, const SelectionRules& rules) {
+  const std::string key = fmt::format("compared|{:x}|{}", graph_key_, what);
+  if (cache_.find(key) != nullptr) return {};
+  // First whoever might be better, then, for longer, those that are still near.
+  const std::int64_t times = options_.exhaustive ? 4 : 1;
+  for (Comparison how : {Comparison{0.1, 12, 600'000}, Comparison{0.04, 10, 900'000}}) {
+    how.run_us *= times;
+    const Status status = compare(rules, how);
+    if (!status.ok() && status.code() != StatusCode::cancelled && !what.starts_with("all"))
+      return {};  // a layer that this type cannot reach from its neighbours
+    SN_RETURN_IF_ERROR(status);
+    if (budget_.expired()) return {};
+  }
+  cache_.put(key, {.time_us = 1});
+  cache_.flush();
+  return {};
+}
+
+}  // namespace softneuro
