@@ -2,6 +2,7 @@
 
 #include "core/choice.h"
 #include "core/element.h"
+#include "core/problem.h"
 
 namespace softneuro {
 
@@ -27,6 +28,11 @@ Result<std::uint32_t> reduced_axes(std::span<const std::int64_t> axes, int rank,
     mask |= bit;
   }
   return mask;
+}
+
+Result<std::uint32_t> reduced_axes(const Problem& problem) {
+  return reduced_axes(problem.integers(1), problem.inputs[0].shape.rank(),
+                      problem.params.integer("noop_with_empty_axes") != 0);
 }
 
 ReductionPlan plan_reduction(const Shape& shape, std::uint32_t axes) noexcept {

@@ -6,9 +6,12 @@
 
 #include "core/error.h"
 #include "core/params.h"
+#include "softneuro/export.h"
 #include "softneuro/shape.h"
 
 namespace softneuro {
+
+struct Problem;
 
 // In the order of the names in `reduce`'s parameter op.
 enum class ReduceOp : std::uint8_t {
@@ -24,12 +27,15 @@ enum class ReduceOp : std::uint8_t {
   sum_square,
 };
 
-Result<ReduceOp> parse_reduce_op(const Params& params);
+SN_INTREE Result<ReduceOp> parse_reduce_op(const Params& params);
 
 // Bit d: axis d is reduced. No axes: all of them, or none if `noop_with_empty_axes`. An axis out
 // of range, or twice, is an error.
-Result<std::uint32_t> reduced_axes(std::span<const std::int64_t> axes, int rank,
-                                   bool noop_with_empty_axes);
+SN_INTREE Result<std::uint32_t> reduced_axes(std::span<const std::int64_t> axes, int rank,
+                                             bool noop_with_empty_axes);
+
+// Those of a concrete problem of that layer type.
+SN_INTREE Result<std::uint32_t> reduced_axes(const Problem& problem);
 
 // A reduction of a plain tensor, with neighbouring axes of one kind joined: the dimensions that
 // stay and those that go, outermost first, with the input's strides.
@@ -37,6 +43,6 @@ struct ReductionPlan {
   Shape kept, kept_strides;
   Shape gone, gone_strides;
 };
-ReductionPlan plan_reduction(const Shape& shape, std::uint32_t axes) noexcept;
+SN_INTREE ReductionPlan plan_reduction(const Shape& shape, std::uint32_t axes) noexcept;
 
 }  // namespace softneuro

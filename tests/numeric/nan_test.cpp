@@ -44,6 +44,27 @@ void add_layers(ProblemSet& set) {
   set.add("max_pool2").input({1, 16, 6, 6}).param("kernel", {2, 2}).param("strides", {2, 2});
   set.add("binary").input({1, 16, 4, 5}).input({1, 16, 4, 5}).param("op", "add");
   set.add("unary").input({1, 16, 4, 5}).param("op", "tanh");
+  set.add("softmax").input({1, 16, 4, 5}).param("axis", 1);
+  set.add("softmax").input({4, 33}).param("log", 1);
+  set.add("reduce").input({2, 16, 4, 5}).value({2, 3}).param("op", "mean");
+  set.add("reduce").input({12, 40}).value({1}).param("op", "max");
+  set.add("resize")
+      .input({1, 16, 3, 4})
+      .no_input()
+      .no_input()
+      .value({1, 16, 6, 8})
+      .param("mode", "linear");
+  set.add("einsum").param("equation", "bij,bjk->bik").input({2, 5, 16}).input({2, 16, 12});
+  for (const char* const op : {"sub", "mul", "div", "max", "min"})
+    set.add("binary").input({1, 16, 4, 5}).input({16, 1, 1}).param("op", op);
+  for (const char* const op :
+       {"relu", "leaky_relu", "elu", "sigmoid", "softplus", "silu", "gelu", "gelu_tanh", "mish",
+        "hard_swish", "abs", "square", "sqrt", "exp", "log", "round", "floor", "neg"})
+    set.add("unary")
+        .input({1, 16, 3, 3}, uniform(0.1, 2))
+        .param("op", op)
+        .param("alpha", ParamValue(1.0 / 6))
+        .param("beta", ParamValue(0.5));
 }
 
 // Chains of post-ops, as fusion makes them.

@@ -18,65 +18,6 @@ bool clips_twice(const std::vector<FusedStep>& done, const std::vector<FusedStep
          std::any_of(next.begin(), next.end(), clips);
 }
 
-// Steps that make a number of NaN in the library's generated code: max and min whose NaN operand is
-// not the one that is kept. Relu with a slope compares and blends, which keeps NaN.
-bool loses_nan(const FusedStep& step) {
-  return step.algorithm == algorithm::eltwise_clip ||
-         (step.algorithm == algorithm::eltwise_relu && step.alpha == 0);
-}
-
-// The steps of an activation whose numbers mean the same in any unit are marked below.
-std::optional<std::vector<FusedStep>> activation(const PostOp& op) {
-  const auto step = [](algorithm kind, float alpha = 0, float beta = 0) {
-    FusedStep made;
-    made.algorithm = kind;
-    made.alpha = alpha;
-    made.beta = beta;
-    return made;
-  };
-  const auto one = [&](algorithm kind, float alpha = 0, float beta = 0) {
-    return std::vector<FusedStep>{step(kind, alpha, beta)};
-  };
-  switch (op.unary) {
-    case UnaryOp::relu:
-      return one(algorithm::eltwise_relu);
-    case UnaryOp::leaky_relu:
-      return one(algorithm::eltwise_relu, op.alpha);
-    case UnaryOp::elu:
-      return one(algorithm::eltwise_elu, op.alpha);
-    case UnaryOp::sigmoid:
-      return one(algorithm::eltwise_logistic);
-    case UnaryOp::tanh:
-      return one(algorithm::eltwise_tanh);
-    case UnaryOp::softplus:
-      return one(algorithm::eltwise_soft_relu);
-    case UnaryOp::silu:
-      return one(algorithm::eltwise_swish, op.alpha);
-    case UnaryOp::gelu:
-      return one(algorithm::eltwise_gelu_erf);
-    case UnaryOp::gelu_tanh:
-      return one(algorithm::eltwise_gelu_tanh);
-    case UnaryOp::mish:
-      return one(algorithm::eltwise_mish);
-    case UnaryOp::hard_sigmoid:
-      return std::vector<FusedStep>{step(algorithm::eltwise_linear, op.alpha, op.beta),
-                                    step(algorithm::eltwise_clip, 0, 1)};
-    case UnaryOp::hard_swish:  // the library's has the usual numbers built in
-      if (std::fabs(op.alpha - 1.0f / 6) > 1e-7f || op.beta != 0.5f) return std::nullopt;
-      return one(algorithm::eltwise_hardswish);
-    case UnaryOp::clip:
-      return one(algorithm::eltwise_clip, op.alpha, op.beta);
-    case UnaryOp::abs:
-      return one(algorithm::eltwise_abs);
-    case UnaryOp::square:
-      return one(algorithm::eltwise_square);
-    case UnaryOp::linear:
-      return one(algorithm::eltwise_linear, op.alpha, op.beta);
-    default:
-      return std::nullopt;
-  }
-}
-
 Extent extent_of(const Shape& operand, const Shape& output, int channel) {
   if (operand.elements() == 1) return Extent::scalar;
   if (operand == output) return Extent::whole;
@@ -171,7 +112,7 @@ class QuantizedChain {
   bool add_unary(const PostOp& op) {
     // Accepted in descriptors, but some primitives then fail to be made (2.6.3, grouped ones).
     if (op.unary == UnaryOp::silu) return false;
-    auto steps = activation(op);
+    auto steps = activation_steps(op);
     if (!steps || clips_twice(ops_.steps, *steps)) return false;
     if (is_homogeneous(op)) {
       become(unit_, 0);
@@ -219,13 +160,69 @@ class QuantizedChain {
 
 }  // namespace
 
+bool loses_nan(const FusedStep& step) {
+  return step.algorithm == algorithm::eltwise_clip ||
+         (step.algorithm == algorithm::eltwise_relu && step.alpha == 0);
+}
+
+std::optional<std::vector<FusedStep>> activation_steps(const PostOp& op) {
+  const auto step = [](algorithm kind, float alpha = 0, float beta = 0) {
+    FusedStep made;
+    made.algorithm = kind;
+    made.alpha = alpha;
+    made.beta = beta;
+    return made;
+  };
+  const auto one = [&](algorithm kind, float alpha = 0, float beta = 0) {
+    return std::vector<FusedStep>{step(kind, alpha, beta)};
+  };
+  switch (op.unary) {
+    case UnaryOp::relu:
+      return one(algorithm::eltwise_relu);
+    case UnaryOp::leaky_relu:
+      return one(algorithm::eltwise_relu, op.alpha);
+    case UnaryOp::elu:
+      return one(algorithm::eltwise_elu, op.alpha);
+    case UnaryOp::sigmoid:
+      return one(algorithm::eltwise_logistic);
+    case UnaryOp::tanh:
+      return one(algorithm::eltwise_tanh);
+    case UnaryOp::softplus:
+      return one(algorithm::eltwise_soft_relu);
+    case UnaryOp::silu:
+      return one(algorithm::eltwise_swish, op.alpha);
+    case UnaryOp::gelu:
+      return one(algorithm::eltwise_gelu_erf);
+    case UnaryOp::gelu_tanh:
+      return one(algorithm::eltwise_gelu_tanh);
+    case UnaryOp::mish:
+      return one(algorithm::eltwise_mish);
+    case UnaryOp::hard_sigmoid:
+      return std::vector<FusedStep>{step(algorithm::eltwise_linear, op.alpha, op.beta),
+                                    step(algorithm::eltwise_clip, 0, 1)};
+    case UnaryOp::hard_swish:  // the library's has the usual numbers built in
+      if (std::fabs(op.alpha - 1.0f / 6) > 1e-7f || op.beta != 0.5f) return std::nullopt;
+      return one(algorithm::eltwise_hardswish);
+    case UnaryOp::clip:
+      return one(algorithm::eltwise_clip, op.alpha, op.beta);
+    case UnaryOp::abs:
+      return one(algorithm::eltwise_abs);
+    case UnaryOp::square:
+      return one(algorithm::eltwise_square);
+    case UnaryOp::linear:
+      return one(algorithm::eltwise_linear, op.alpha, op.beta);
+    default:
+      return std::nullopt;
+  }
+}
+
 FusedOps fuse_float32(const Problem& problem, int channel_axis, std::size_t most) {
   FusedOps ops;
   if (problem.outputs[0].type != DataType::float32) return ops;
   for (const PostOp& op : problem.post_ops) {
     if (ops.taken == most) break;
     if (op.kind == PostOp::Kind::unary) {
-      const auto steps = activation(op);
+      const auto steps = activation_steps(op);
       if (!steps || std::any_of(steps->begin(), steps->end(), loses_nan)) break;
       ops.steps.insert(ops.steps.end(), steps->begin(), steps->end());
     } else {

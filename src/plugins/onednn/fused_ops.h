@@ -26,6 +26,12 @@ struct FusedOps {
   float unit = 1;         // what the primitive is to divide its sums by before the steps
 };
 
+// What an activation is in steps; nothing where the library has no equal.
+std::optional<std::vector<FusedStep>> activation_steps(const PostOp& op);
+// Whether a step makes a number of NaN in the library's generated code: max and min whose NaN
+// operand is not the one that is kept. Relu with a slope compares and blends, which keeps NaN.
+bool loses_nan(const FusedStep& step);
+
 // As many of the first `most` post-ops as the library knows on float32, where output 0 and the
 // operands are float32. `channel_axis`: of output 0, for operands with one value per channel. NaN
 // is treated as the library does: relu and clip of it may be 0.

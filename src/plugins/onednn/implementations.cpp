@@ -16,7 +16,7 @@ using Iterator =
 // visit(name, descriptor) → whether to go on.
 template <class F>
 void for_each_implementation(const_dnnl_op_desc_t op_desc, const dnnl::primitive_attr& attributes,
-                             F&& visit) {
+                             bool with_reference, F&& visit) {
   const OneThread one;
   dnnl_primitive_desc_iterator_t made = nullptr;
   if (dnnl_primitive_desc_iterator_create(&made, op_desc, attributes.get(), engine().get(),
@@ -28,7 +28,7 @@ void for_each_implementation(const_dnnl_op_desc_t op_desc, const dnnl::primitive
     desc.reset(dnnl_primitive_desc_iterator_fetch(made));
     if (!desc) return;
     const std::string name = implementation_name(desc.impl_info_str());
-    if (!is_reference(name) && !visit(name, desc)) return;
+    if ((with_reference || !is_reference(name)) && !visit(name, desc)) return;
   } while (dnnl_primitive_desc_iterator_next(made) == dnnl_success);
 }
 
@@ -40,13 +40,14 @@ std::string implementation_name(std::string_view info) {
 }
 
 bool is_reference(std::string_view name) {
-  return name.starts_with("ref") || name.starts_with("simple");
+  return name.starts_with("ref") || name.starts_with("simple") || name.ends_with("_ref");
 }
 
 std::vector<std::string> implementation_names(const_dnnl_op_desc_t op_desc,
-                                              const dnnl::primitive_attr& attributes) {
+                                              const dnnl::primitive_attr& attributes,
+                                              bool with_reference) {
   std::vector<std::string> names;
-  for_each_implementation(op_desc, attributes,
+  for_each_implementation(op_desc, attributes, with_reference,
                           [&](const std::string& name, const dnnl::primitive_desc_base&) {
                             if (std::find(names.begin(), names.end(), name) == names.end())
                               names.push_back(name);
@@ -57,9 +58,10 @@ std::vector<std::string> implementation_names(const_dnnl_op_desc_t op_desc,
 
 std::optional<dnnl::primitive_desc_base> find_implementation(const_dnnl_op_desc_t op_desc,
                                                              const dnnl::primitive_attr& attributes,
-                                                             std::string_view name) {
+                                                             std::string_view name,
+                                                             bool with_reference) {
   std::optional<dnnl::primitive_desc_base> found;
-  for_each_implementation(op_desc, attributes,
+  for_each_implementation(op_desc, attributes, with_reference,
                           [&](const std::string& seen, const dnnl::primitive_desc_base& desc) {
                             if (seen != name) return true;
                             found = desc;

@@ -53,6 +53,7 @@ class PieceKernel final : public Kernel {
   explicit PieceKernel(PieceWork work) : work_(std::move(work)) {}
 
   std::size_t workspace_bytes() const noexcept override { return work_.workspace_bytes; }
+  int in_place_input() const noexcept override { return work_.in_place_input; }
 
   Result<std::unique_ptr<KernelState>> make_state() const override {
     return guarded([&]() -> Result<std::unique_ptr<KernelState>> {
@@ -112,6 +113,7 @@ class PieceKernel final : public Kernel {
     } catch (...) {
       return dnnl_out_of_memory;
     }
+    if (piece.repair) piece.repair(context.output(0).as_mutable<float>() + piece.first);
     apply_tail(context, piece);
     return dnnl_success;
   }

@@ -1,6 +1,7 @@
 // A kernel that runs primitives of oneDNN, each on the thread that takes it.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/post_ops.h"
@@ -28,6 +29,8 @@ struct Piece {
   // on, and as many each `stride` further, `repeats` times. Post-ops that the primitive does not do
   // itself are applied to them.
   std::int64_t first = 0, count = 0, repeats = 1, stride = 0;
+  // Puts right what the primitive has written from `first` on, before post-ops; may be empty.
+  std::function<void(float* y)> repair;
 };
 
 // What a kernel is made of. Give each piece its scratchpad with add_scratchpad().
@@ -36,6 +39,7 @@ struct PieceWork {
   std::vector<Tensor> constants;  // kept, and what Argument::From::constant means
   PostOpProgram tail;             // what is left of the post-ops
   std::size_t workspace_bytes = 0;
+  int in_place_input = -1;  // that all primitives read exactly where they write output 0
 
   // Books workspace for what `desc` says that its primitive needs besides its operands.
   void add_scratchpad(Piece& piece, const dnnl::primitive_desc_base& desc);

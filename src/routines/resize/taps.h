@@ -17,9 +17,9 @@ struct ResizeTaps {
 };
 
 // The axes of a problem whose shapes come from inference.
-Result<std::vector<ResizeAxis>> resize_axes(const Problem& problem);
+SN_INTREE Result<std::vector<ResizeAxis>> resize_axes(const Problem& problem);
 
 // Precondition: input and output of `axis` are known; the input has elements if the output has.
-ResizeTaps resize_taps(const ResizeOptions& options, const ResizeAxis& axis);
+SN_INTREE ResizeTaps resize_taps(const ResizeOptions& options, const ResizeAxis& axis);
 
 }  // namespace softneuro

@@ -1,0 +1,96 @@
+// batch_norm cpu/onednn, cpu:float32:nhwc/onednn, …
+#include "core/registry.h"
+#include "plugins/onednn/fused_ops.h"
+#include "plugins/onednn/plain_layer.h"
+#include "plugins/onednn/routines.h"
+
+namespace softneuro::onednn {
+namespace {
+
+enum Input : std::size_t { kX, kScale, kBias, kMean, kVariance };
+
+// x as [N, C, 1, S] in the problem's layout.
+struct Image {
+  std::int64_t batch, channels, pixels;
+};
+
+Image image_of(const Shape& x) {
+  if (x.rank() == 1) return {x[0], 1, 1};
+  return {x[0], x[1], x.elements(2, x.rank())};
+}
+
+class BatchNormLayer final : public PlainLayer {
+ public:
+  const char* layer_type() const override { return "batch_norm"; }
+
+  Applicability applicable(const Problem& problem) const override {
+    if (Applicability types = takes_float32(problem); !types) return types;
+    const TensorSpec& x = problem.inputs[kX];
+    if (x.layout != Layout::plain && x.shape[1] % block_of(x.layout) != 0)
+      return Applicability::no("padding channels would not stay zero");
+    return Applicability::yes();
+  }
+
+  // nhwc by pixels of all images, other layouts by images, or else by channels.
+  std::vector<PlainPart> parts(const Problem& problem) const override {
+    const Image x = image_of(problem.inputs[kX].shape);
+    const Layout layout = problem.inputs[kX].layout;
+    const std::int64_t pieces = piece_count(problem, problem.inputs[kX].shape.elements());
+    std::vector<PlainPart> parts;
+    if (layout == Layout::channels_last) {
+      for_pieces(x.batch * x.pixels, pieces, 1, [&](std::int64_t first, std::int64_t last) {
+        parts.push_back(part_of(problem, {1, x.channels, last - first}, first * x.channels, 0));
+      });
+    } else if (x.batch >= pieces) {
+      for_pieces(x.batch, pieces, 1, [&](std::int64_t first, std::int64_t last) {
+        parts.push_back(part_of(problem, {last - first, x.channels, x.pixels},
+                                first * x.channels * x.pixels, 0));
+      });
+    } else {
+      for (std::int64_t image = 0; image < x.batch; ++image)
+        for_pieces(x.channels, pieces, block_of(layout),
+                   [&](std::int64_t first, std::int64_t last) {
+                     parts.push_back(part_of(problem, {1, last - first, x.pixels},
+                                             (image * x.channels + first) * x.pixels, first));
+                   });
+    }
+    return parts;
+  }
+
+ private:
+  static PlainPart part_of(const Problem& problem, const Image& image, std::int64_t at,
+                           std::int64_t first_channel) {
+    using dnnl::normalization_flags;
+    constexpr auto kFloat = dnnl::memory::data_type::f32;
+    const auto desc =
+        desc_of({image.batch, image.channels, 1, image.pixels}, kFloat, problem.inputs[kX].layout);
+    const auto numbers = desc_of({image.channels}, kFloat, Layout::plain);
+    PlainPart part;
+    part.operation = Operation(dnnl::batch_normalization_forward::desc(
+        dnnl::prop_kind::forward_inference, desc,
+        static_cast<float>(problem.params.real("epsilon")),
+        normalization_flags::use_global_stats | normalization_flags::use_scale |
+            normalization_flags::use_shift));
+    part.piece.arguments = {input_argument(DNNL_ARG_SRC, kX, at, desc),
+                            input_argument(DNNL_ARG_SCALE, kScale, first_channel, numbers),
+                            input_argument(DNNL_ARG_SHIFT, kBias, first_channel, numbers),
+                            input_argument(DNNL_ARG_MEAN, kMean, first_channel, numbers),
+                            input_argument(DNNL_ARG_VARIANCE, kVariance, first_channel, numbers),
+                            output_argument(at, desc)};
+    part.piece.first = at;
+    part.piece.count = image.batch * image.channels * image.pixels;
+    return part;
+  }
+};
+
+}  // namespace
+
+Status register_batch_norm(Registry& registry) {
+  static const BatchNormLayer layer;
+  for (const char* descriptor : {"cpu/onednn", "cpu:float32:nhwc/onednn",
+                                 "cpu:float32:nchw8c/onednn", "cpu:float32:nchw16c/onednn"})
+    SN_RETURN_IF_ERROR(registry.add(make_plain_routine(layer, descriptor)));
+  return {};
+}
+
+}  // namespace softneuro::onednn

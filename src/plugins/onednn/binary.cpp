@@ -1,0 +1,151 @@
+// binary cpu/onednn, cpu:float32:nhwc/onednn, …: add, mul, sub and div of an operand of the
+// output's shape and one that may be broadcast. The library's max and min lose NaN.
+#include "core/post_ops.h"
+#include "core/registry.h"
+#include "core/stored_order.h"
+#include "plugins/onednn/plain_layer.h"
+#include "plugins/onednn/routines.h"
+
+namespace softneuro::onednn {
+namespace {
+
+using dnnl::memory;
+
+constexpr std::int64_t kCacheLine = 16;  // floats
+
+BinaryOp function_of(const Problem& problem) {
+  BinaryOp op;
+  return parse(problem.params.text("op"), op) ? op : BinaryOp::pow;
+}
+
+std::optional<dnnl::algorithm> algorithm_of(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::add:
+      return dnnl::algorithm::binary_add;
+    case BinaryOp::sub:
+      return dnnl::algorithm::binary_sub;
+    case BinaryOp::mul:
+      return dnnl::algorithm::binary_mul;
+    case BinaryOp::div:
+      return dnnl::algorithm::binary_div;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Which operand has the output's shape, and the dimensions that both share: neighbouring ones in
+// memory joined where the other operand has all of them or none.
+struct Operands {
+  std::size_t whole = 0, other = 1;
+  memory::dims dims, other_dims;
+};
+
+std::optional<Operands> operands_of(const Problem& problem) {
+  const TensorSpec& y = problem.outputs[0];
+  Operands operands;
+  const auto is_whole = [&](std::size_t i) {
+    return problem.inputs[i].shape == y.shape && problem.inputs[i].layout == y.layout;
+  };
+  if (!is_whole(0)) {
+    const BinaryOp op = function_of(problem);
+    if (!is_whole(1) || (op != BinaryOp::add && op != BinaryOp::mul)) return std::nullopt;
+    std::swap(operands.whole, operands.other);
+  }
+  if (block_of(y.layout) > 1) {
+    if (!is_whole(operands.other)) return std::nullopt;
+    operands.dims = operands.other_dims = {y.shape.elements()};
+    return operands;
+  }
+  const auto other = dims_opposite(problem.inputs[operands.other], y);
+  if (!other) return std::nullopt;
+  const Shape dims = stored_shape(y.shape, y.layout);
+  int before = -1;  // whether the other operand has the dimension
+  for (int d = 0; d < dims.rank(); ++d) {
+    if (dims[d] == 1) continue;
+    const int has = (*other)[d] == 1 ? 0 : 1;
+    if (has == before) {
+      operands.dims.back() *= dims[d];
+      operands.other_dims.back() *= (*other)[d];
+    } else {
+      operands.dims.push_back(dims[d]);
+      operands.other_dims.push_back((*other)[d]);
+    }
+    before = has;
+  }
+  if (operands.dims.empty()) operands.dims = operands.other_dims = {1};
+  return operands;
+}
+
+memory::desc plain_desc(const memory::dims& dims) {
+  memory::dims strides(dims.size(), 1);
+  for (std::size_t d = dims.size() - 1; d > 0; --d) strides[d - 1] = strides[d] * dims[d];
+  return {dims, memory::data_type::f32, strides};
+}
+
+class BinaryLayer final : public PlainLayer {
+ public:
+  const char* layer_type() const override { return "binary"; }
+
+  Applicability applicable(const Problem& problem) const override {
+    const BinaryOp op = function_of(problem);
+    if (op == BinaryOp::max || op == BinaryOp::min)
+      return Applicability::no("the library's loses NaN");
+    if (!algorithm_of(op)) return Applicability::no("the library has no such function");
+    if (Applicability types = takes_float32(problem); !types) return types;
+    const TensorSpec& y = problem.outputs[0];
+    if (block_of(y.layout) > 1 && y.shape[1] % block_of(y.layout) != 0)
+      return Applicability::no("padding channels would not stay zero");
+    const auto operands = operands_of(problem);
+    if (!operands) return Applicability::no("operands that the library cannot broadcast");
+    if (operands->dims.size() > 5) return Applicability::no("too many dimensions");
+    return Applicability::yes();
+  }
+
+  // By the outermost dimension.
+  std::vector<PlainPart> parts(const Problem& problem) const override {
+    const Operands operands = *operands_of(problem);
+    const std::int64_t elements = problem.outputs[0].shape.elements();
+    const std::int64_t outer = operands.dims[0], other_outer = operands.other_dims[0];
+    const std::int64_t inner = elements / outer;
+    std::int64_t other_inner = 1;
+    for (std::size_t d = 1; d < operands.other_dims.size(); ++d)
+      other_inner *= operands.other_dims[d];
+    std::vector<PlainPart> parts;
+    for_pieces(
+        outer, piece_count(problem, elements), inner == 1 ? kCacheLine : 1,
+        [&](std::int64_t first, std::int64_t last) {
+          memory::dims dims = operands.dims, other_dims = operands.other_dims;
+          dims[0] = last - first;
+          if (other_outer > 1) other_dims[0] = last - first;
+          const auto desc = plain_desc(dims), other = plain_desc(other_dims);
+          const std::int64_t at = first * inner;
+          PlainPart& part = parts.emplace_back();
+          part.operation =
+              Operation(dnnl::binary::desc(*algorithm_of(function_of(problem)), desc, other, desc));
+          part.piece.arguments = {input_argument(DNNL_ARG_SRC_0, operands.whole, at, desc),
+                                  input_argument(DNNL_ARG_SRC_1, operands.other,
+                                                 other_outer > 1 ? first * other_inner : 0, other),
+                                  output_argument(at, desc)};
+          part.piece.first = at;
+          part.piece.count = (last - first) * inner;
+        });
+    return parts;
+  }
+
+  int in_place_input(const Problem& problem) const override {
+    const auto operands = operands_of(problem);
+    return operands ? static_cast<int>(operands->whole) : -1;
+  }
+};
+
+}  // namespace
+
+Status register_binary(Registry& registry) {
+  static const BinaryLayer layer;
+  for (const char* descriptor : {"cpu/onednn", "cpu:float32:nhwc/onednn",
+                                 "cpu:float32:nchw8c/onednn", "cpu:float32:nchw16c/onednn"})
+    SN_RETURN_IF_ERROR(registry.add(make_plain_routine(layer, descriptor)));
+  return {};
+}
+
+}  // namespace softneuro::onednn

@@ -1,0 +1,141 @@
+#include "plugins/onednn/plain_layer.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/qint8_post_ops.h"
+#include "core/registry.h"
+#include "plugins/onednn/choice_cache.h"
+#include "plugins/onednn/implementations.h"
+
+namespace softneuro::onednn {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// Those that all parts have.
+Names names_of(const std::vector<PlainPart>& parts) {
+  const dnnl::primitive_attr attributes = attributes_of({});
+  Names names = implementation_names(parts.front().operation.get(), attributes);
+  std::erase_if(names, [&](const std::string& name) {
+    return !std::all_of(parts.begin(), parts.end(), [&](const PlainPart& part) {
+      return find_implementation(part.operation.get(), attributes, name).has_value();
+    });
+  });
+  return names;
+}
+
+class PlainRoutine final : public Routine {
+ public:
+  PlainRoutine(const PlainLayer& layer, const char* descriptor)
+      : Routine(layer.layer_type(), descriptor), layer_(layer) {}
+
+  std::string library() const override { return library_name(); }
+
+  Applicability applicable(const Problem& problem) const override {
+    if (problem.inputs[0].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
+      return Applicability::no("there is nothing to compute");
+    if (!has_dimensions_of_layouts(problem))
+      return Applicability::no("too few dimensions for the layout");
+    if (Applicability layer = layer_.applicable(problem); !layer) return layer;
+    return choices_of(problem)->empty()
+               ? Applicability::no("the library has only reference code for it")
+               : Applicability::yes();
+  }
+
+  bool supports_post_ops(const Problem& problem) const override {
+    return is_quantized() || PostOpProgram::supports(problem).ok();
+  }
+
+  RoutineParams default_params(const Problem& problem) const override {
+    RoutineParams params;
+    if (const auto choices = choices_of(problem); !choices->empty())
+      params.set("impl", choices->front());
+    return params;
+  }
+  ParamSpace param_space(const Problem& problem) const override {
+    ParamAxis impl{"impl", {}};
+    for (const std::string& name : *choices_of(problem)) impl.values.push_back(name);
+    ParamSpace space;
+    space.axes = {std::move(impl)};
+    return space;
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights&) const override {
+    const auto choices = choices_of(problem);
+    const std::string impl(params.text("impl"));
+    if (std::find(choices->begin(), choices->end(), impl) == choices->end())
+      return invalid_argument("oneDNN: no implementation for parameters {}", params.str());
+    SN_ASSIGN_OR_RETURN(PieceWork work, guarded([&] { return work_of(problem, impl); }));
+    if (is_quantized()) return make_requantized_move(make_piece_kernel(std::move(work)), problem);
+    if (!problem.post_ops.empty()) {
+      SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
+    }
+    work.in_place_input = layer_.in_place_input(problem);
+    if (!post_ops_allow_in_place(problem, work.in_place_input)) work.in_place_input = -1;
+    return make_piece_kernel(std::move(work));
+  }
+
+ private:
+  bool is_quantized() const { return descriptor().type == DataType::qint8; }
+
+  Result<PieceWork> work_of(const Problem& problem, const std::string& impl) const {
+    const OneThread one;
+    PieceWork work;
+    for (PlainPart& part : layer_.parts(problem)) {
+      const auto desc = find_implementation(part.operation.get(), attributes_of({}), impl);
+      if (!desc) return unsupported("oneDNN has no implementation '{}' of this problem here", impl);
+      part.piece.primitive = dnnl::primitive(desc->get());
+      work.add_scratchpad(part.piece, *desc);
+      work.pieces.push_back(std::move(part.piece));
+    }
+    return work;
+  }
+
+  // Empty if there is none, or if the library fails. Precondition: layer_.applicable(problem).
+  ChoiceCache<Names>::Entry choices_of(const Problem& problem) const {
+    static ChoiceCache<Names> cache;
+    return cache.get(fmt::format("{} {}", problem.threads, problem.str()), [&] {
+      const Result<Names> found =
+          guarded([&]() -> Result<Names> { return names_of(layer_.parts(problem)); });
+      return found.ok() ? *found : Names{};
+    });
+  }
+
+  const PlainLayer& layer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Routine> make_plain_routine(const PlainLayer& layer, const char* descriptor) {
+  return std::make_unique<PlainRoutine>(layer, descriptor);
+}
+
+Applicability takes_float32(const Problem& problem) {
+  const auto is_other = [](const TensorSpec& spec) {
+    return spec.present() && is_real(spec.type) && spec.type != DataType::float32;
+  };
+  const auto own_end = problem.inputs.begin() + problem.own_inputs;
+  if (std::any_of(problem.inputs.begin(), own_end, is_other) || is_other(problem.outputs[0]) ||
+      problem.inputs[0].type != DataType::float32)
+    return Applicability::no("only float32");
+  return Applicability::yes();
+}
+
+Argument input_argument(int id, std::size_t input, std::int64_t at,
+                        const dnnl::memory::desc& desc) {
+  return {id, Argument::From::input, input, static_cast<std::size_t>(at) * sizeof(float), desc};
+}
+
+Argument output_argument(std::int64_t at, const dnnl::memory::desc& desc) {
+  return {DNNL_ARG_DST, Argument::From::output, 0, static_cast<std::size_t>(at) * sizeof(float),
+          desc};
+}
+
+dnnl::memory::desc matrix_desc(std::int64_t rows, std::int64_t columns) {
+  return {{rows, columns}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::ab};
+}
+
+}  // namespace softneuro::onednn

@@ -1,0 +1,64 @@
+// Layers without packed weights as oneDNN is asked for them: one primitive per piece of the work.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/routine.h"
+#include "plugins/cut/pieces.h"
+#include "plugins/onednn/piece_kernel.h"
+
+namespace softneuro::onednn {
+
+// A dnnl_*_desc_t of any kind, kept.
+class Operation {
+ public:
+  Operation() = default;
+  template <class Desc>  // one of dnnl's classes around them
+  explicit Operation(const Desc& desc) {
+    auto held = std::make_shared<const Desc>(desc);
+    desc_ = &held->data;
+    held_ = std::move(held);
+  }
+  const_dnnl_op_desc_t get() const { return desc_; }
+
+ private:
+  std::shared_ptr<const void> held_;
+  const_dnnl_op_desc_t desc_ = nullptr;
+};
+
+struct PlainPart {
+  Operation operation;
+  Piece piece;  // but for the primitive and its scratchpad
+};
+
+// One layer type. float32, or qint8 where the layer moves elements: then the library sees bytes.
+class PlainLayer {
+ public:
+  virtual ~PlainLayer() = default;
+  virtual const char* layer_type() const = 0;
+  // Whether there is an operation that means the same, apart from what code the library has for it;
+  // the data types of inputs and outputs included. There is something to compute.
+  virtual Applicability applicable(const Problem& problem) const = 0;
+  // Never empty. Precondition: applicable(problem). May throw dnnl::error, too: then the library
+  // does not know the operation.
+  virtual std::vector<PlainPart> parts(const Problem& problem) const = 0;
+  // An input that the primitives read exactly where they write output 0; −1 if there is none.
+  virtual int in_place_input(const Problem&) const { return -1; }
+};
+
+// The routine of `layer` (which lives as long as the process) in the descriptor's layout. `impl`
+// names the implementation; the library's reference code is never one.
+std::unique_ptr<Routine> make_plain_routine(const PlainLayer& layer, const char* descriptor);
+
+// Inputs and outputs that are present and real are float32; else why not.
+Applicability takes_float32(const Problem& problem);
+
+// An input, or output 0, from element `at` of float32 on.
+Argument input_argument(int id, std::size_t input, std::int64_t at, const dnnl::memory::desc& desc);
+Argument output_argument(std::int64_t at, const dnnl::memory::desc& desc);
+
+// [rows, columns] of float32.
+dnnl::memory::desc matrix_desc(std::int64_t rows, std::int64_t columns);
+
+}  // namespace softneuro::onednn

@@ -1,0 +1,131 @@
+// avg_pool2 in float32 (cpu/onednn, nhwc and the blocked layouts) and max_pool2 in qint8
+// (cpu:qint8:nhwc/onednn). The largest float32 of a window may lose a NaN in the library's code, so
+// that is not used.
+#include <algorithm>
+
+#include "core/qint8_post_ops.h"
+#include "core/registry.h"
+#include "plugins/cut/conv_pieces.h"
+#include "plugins/onednn/fused_ops.h"
+#include "plugins/onednn/plain_layer.h"
+#include "plugins/onednn/routines.h"
+
+namespace softneuro::onednn {
+namespace {
+
+Result<Window> window_of(const Problem& problem) {
+  return make_window(problem.params, problem.inputs[0].shape, problem.params.integers("kernel"));
+}
+
+// The end padding that the output's size takes, which ceil_mode may have rounded up.
+std::int64_t pad_end(const WindowAxis& axis) {
+  return std::max<std::int64_t>(
+      (axis.output - 1) * axis.stride + axis.extent() - axis.input - axis.pad_begin, 0);
+}
+
+class Pool2Layer : public PlainLayer {
+ public:
+  std::vector<PlainPart> parts(const Problem& problem) const final {
+    const Shape& x = problem.inputs[0].shape;
+    const Window window = *window_of(problem);
+    ConvShape shape;  // a depthwise convolution is cut alike
+    shape.rows = window.axes[1];
+    shape.columns = window.axes[2];
+    shape.batch = x[0];
+    shape.group = shape.in = shape.out = x[1];
+    shape.layout = problem.inputs[0].layout;
+    const std::int64_t work = problem.outputs[0].shape.elements() * window.kernel_elements();
+    std::vector<PlainPart> parts;
+    for (const ConvPiece& piece : cut_conv(shape, piece_count(problem, work)))
+      parts.push_back(part_of(problem, piece));
+    return parts;
+  }
+
+ protected:
+  virtual dnnl::algorithm algorithm(const Problem& problem) const = 0;
+
+  static Applicability check_window(const Problem& problem) {
+    const auto window = window_of(problem);
+    if (!window.ok()) return Applicability::no(window.status().message());
+    for (const WindowAxis& axis : {window->axes[1], window->axes[2]})
+      if (pad_end(axis) >= axis.extent() || axis.pad_begin >= axis.extent())
+        return Applicability::no("whole windows lie in the padding");
+    return Applicability::yes();
+  }
+
+ private:
+  PlainPart part_of(const Problem& problem, const ConvPiece& piece) const {
+    const ConvShape& shape = piece.shape;
+    const WindowAxis &h = shape.rows, &w = shape.columns;
+    const auto type = element_type(problem.inputs[0]);
+    const auto x = desc_of({shape.batch, shape.in, h.input, w.input}, type, shape.layout);
+    const auto y = desc_of({shape.batch, shape.in, h.output, w.output}, type, shape.layout);
+    const auto bytes = [&](std::int64_t elements) {
+      return static_cast<std::size_t>(elements) * dnnl::memory::data_type_size(type);
+    };
+    PlainPart part;
+    part.operation = Operation(dnnl::pooling_v2_forward::desc(
+        dnnl::prop_kind::forward_inference, algorithm(problem), x, y, {h.stride, w.stride},
+        {h.kernel, w.kernel}, {h.dilation - 1, w.dilation - 1}, {h.pad_begin, w.pad_begin},
+        {pad_end(h), pad_end(w)}));
+    part.piece.arguments = {{DNNL_ARG_SRC, Argument::From::input, 0, bytes(piece.x_at), x},
+                            {DNNL_ARG_DST, Argument::From::output, 0, bytes(piece.y_at), y}};
+    part.piece.first = piece.y_at;
+    part.piece.count = piece.y_count;
+    return part;
+  }
+};
+
+class AvgPool2Layer final : public Pool2Layer {
+ public:
+  const char* layer_type() const override { return "avg_pool2"; }
+
+  Applicability applicable(const Problem& problem) const override {
+    if (Applicability types = takes_float32(problem); !types) return types;
+    if (Applicability window = check_window(problem); !window) return window;
+    const Window window = *window_of(problem);
+    const auto hangs_over = [](const WindowAxis& axis) { return pad_end(axis) > axis.pad_end; };
+    if (counts_padding(problem) && (hangs_over(window.axes[1]) || hangs_over(window.axes[2])))
+      return Applicability::no("what lies beyond the padding would count");
+    return Applicability::yes();
+  }
+
+ private:
+  static bool counts_padding(const Problem& problem) {
+    return problem.params.integer("count_include_pad") != 0;
+  }
+  dnnl::algorithm algorithm(const Problem& problem) const override {
+    return counts_padding(problem) ? dnnl::algorithm::pooling_avg_include_padding
+                                   : dnnl::algorithm::pooling_avg_exclude_padding;
+  }
+};
+
+// Of bytes: the order of the numbers is that of what they stand for.
+class Qint8MaxPool2Layer final : public Pool2Layer {
+ public:
+  const char* layer_type() const override { return "max_pool2"; }
+
+  Applicability applicable(const Problem& problem) const override {
+    if (problem.outputs.size() > 1 && problem.outputs[1].present())
+      return Applicability::no("the places of the largest elements are not an output");
+    if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
+    if (Applicability post_ops = supports_qint8_post_ops(problem); !post_ops) return post_ops;
+    return check_window(problem);
+  }
+
+ private:
+  dnnl::algorithm algorithm(const Problem&) const override { return dnnl::algorithm::pooling_max; }
+};
+
+}  // namespace
+
+Status register_pool2(Registry& registry) {
+  static const AvgPool2Layer avg;
+  static const Qint8MaxPool2Layer max;
+  for (const char* descriptor : {"cpu/onednn", "cpu:float32:nhwc/onednn",
+                                 "cpu:float32:nchw8c/onednn", "cpu:float32:nchw16c/onednn"})
+    SN_RETURN_IF_ERROR(registry.add(make_plain_routine(avg, descriptor)));
+  return registry.add(make_plain_routine(max, "cpu:qint8:nhwc/onednn"));
+}
+
+}  // namespace softneuro::onednn

@@ -1,0 +1,69 @@
+// reduce cpu/onednn: sums and means over the last axes. Of the library's other reductions, max and
+// min lose NaN, a product may leave the range of float32 on the way, and for the rest, as for other
+// axes, it has reference code only.
+#include "core/reduction.h"
+#include "core/registry.h"
+#include "plugins/onednn/plain_layer.h"
+#include "plugins/onednn/routines.h"
+
+namespace softneuro::onednn {
+namespace {
+
+class ReduceLayer final : public PlainLayer {
+ public:
+  const char* layer_type() const override { return "reduce"; }
+
+  Applicability applicable(const Problem& problem) const override {
+    if (Applicability types = takes_float32(problem); !types) return types;
+    const auto op = parse_reduce_op(problem.params);
+    if (!op.ok()) return Applicability::no(op.status().message());
+    if (*op == ReduceOp::max || *op == ReduceOp::min)
+      return Applicability::no("the library's loses NaN");
+    if (*op != ReduceOp::sum && *op != ReduceOp::mean)
+      return Applicability::no("only sum and mean");
+    const auto columns = columns_of(problem);
+    if (!columns.ok()) return Applicability::no(columns.status().message());
+    if (*columns == 0) return Applicability::no("not the last axes are reduced");
+    return Applicability::yes();
+  }
+
+  std::vector<PlainPart> parts(const Problem& problem) const override {
+    const std::int64_t columns = *columns_of(problem);
+    const std::int64_t elements = problem.inputs[0].shape.elements();
+    const auto algorithm = *parse_reduce_op(problem.params) == ReduceOp::sum
+                               ? dnnl::algorithm::reduction_sum
+                               : dnnl::algorithm::reduction_mean;
+    std::vector<PlainPart> parts;
+    for_pieces(elements / columns, piece_count(problem, elements), 1,
+               [&](std::int64_t first, std::int64_t last) {
+                 const auto x = matrix_desc(last - first, columns);
+                 const auto y = matrix_desc(last - first, 1);
+                 PlainPart& part = parts.emplace_back();
+                 part.operation = Operation(dnnl::reduction::desc(algorithm, x, y, 0, 0));
+                 part.piece.arguments = {input_argument(DNNL_ARG_SRC, 0, first * columns, x),
+                                         output_argument(first, y)};
+                 part.piece.first = first;
+                 part.piece.count = last - first;
+               });
+    return parts;
+  }
+
+ private:
+  // Neighbouring elements that become one; 0 if those that do are not neighbours, or none do.
+  static Result<std::int64_t> columns_of(const Problem& problem) {
+    const Shape& x = problem.inputs[0].shape;
+    SN_ASSIGN_OR_RETURN(const std::uint32_t axes, reduced_axes(problem));
+    const ReductionPlan plan = plan_reduction(x, axes);
+    if (plan.gone.rank() != 1 || plan.gone_strides[0] != 1) return std::int64_t{0};
+    return plan.gone[0];
+  }
+};
+
+}  // namespace
+
+Status register_reduce(Registry& registry) {
+  static const ReduceLayer layer;
+  return registry.add(make_plain_routine(layer, "cpu/onednn"));
+}
+
+}  // namespace softneuro::onednn

@@ -1,0 +1,67 @@
+// softmax cpu/onednn and cpu:float32:nhwc/onednn, along the last axis in memory.
+#include "core/layer_type.h"
+#include "core/registry.h"
+#include "core/stored_order.h"
+#include "plugins/onednn/plain_layer.h"
+#include "plugins/onednn/routines.h"
+
+namespace softneuro::onednn {
+namespace {
+
+class SoftmaxLayer final : public PlainLayer {
+ public:
+  const char* layer_type() const override { return "softmax"; }
+
+  Applicability applicable(const Problem& problem) const override {
+    if (Applicability types = takes_float32(problem); !types) return types;
+    const auto columns = columns_of(problem);
+    if (!columns.ok()) return Applicability::no(columns.status().message());
+    if (*columns == 0) return Applicability::no("the axis is not the last one in memory");
+    return Applicability::yes();
+  }
+
+  std::vector<PlainPart> parts(const Problem& problem) const override {
+    const std::int64_t columns = *columns_of(problem);
+    const std::int64_t elements = problem.inputs[0].shape.elements();
+    const auto algorithm = problem.params.integer("log") != 0 ? dnnl::algorithm::softmax_log
+                                                              : dnnl::algorithm::softmax_accurate;
+    std::vector<PlainPart> parts;
+    for_pieces(elements / columns, piece_count(problem, elements), 1,
+               [&](std::int64_t first, std::int64_t last) {
+                 const std::int64_t rows = last - first, at = first * columns;
+                 const auto desc = matrix_desc(rows, columns);
+                 PlainPart& part = parts.emplace_back();
+                 part.operation = Operation(dnnl::softmax_v2_forward::desc(
+                     dnnl::prop_kind::forward_inference, algorithm, desc, desc, 1));
+                 part.piece.arguments = {input_argument(DNNL_ARG_SRC, 0, at, desc),
+                                         output_argument(at, desc)};
+                 part.piece.first = at;
+                 part.piece.count = rows * columns;
+                 part.piece.repair = [=](float* y) { spread_nan(y, rows, columns); };
+               });
+    return parts;
+  }
+
+  int in_place_input(const Problem&) const override { return 0; }
+
+ private:
+  // Elements along the axis; 0 if there are further ones behind it in memory.
+  static Result<std::int64_t> columns_of(const Problem& problem) {
+    const TensorSpec& x = problem.inputs[0];
+    const int rank = x.shape.rank();
+    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"), rank));
+    const Shape stored = stored_shape(x.shape, x.layout);
+    const int at = stored_axis(axis, rank, x.layout);
+    return stored.elements(at + 1, stored.rank()) == 1 ? stored[at] : std::int64_t{0};
+  }
+};
+
+}  // namespace
+
+Status register_softmax(Registry& registry) {
+  static const SoftmaxLayer layer;
+  SN_RETURN_IF_ERROR(registry.add(make_plain_routine(layer, "cpu/onednn")));
+  return registry.add(make_plain_routine(layer, "cpu:float32:nhwc/onednn"));
+}
+
+}  // namespace softneuro::onednn

@@ -1,0 +1,89 @@
+// unary cpu/onednn, cpu:float32:nhwc/onednn, …: the library's element-wise functions, as far as
+// they keep NaN and denormals: relu, clip and exp make a number of NaN, log takes the smallest
+// numbers for larger ones.
+#include "core/registry.h"
+#include "plugins/onednn/fused_ops.h"
+#include "plugins/onednn/plain_layer.h"
+#include "plugins/onednn/routines.h"
+
+namespace softneuro::onednn {
+namespace {
+
+using dnnl::algorithm;
+
+constexpr std::int64_t kCacheLine = 16;  // floats
+
+PostOp function_of(const Problem& problem) {
+  PostOp op;
+  op.kind = PostOp::Kind::unary;
+  if (!parse(problem.params.text("op"), op.unary)) op.unary = UnaryOp::logical_not;
+  op.alpha = static_cast<float>(problem.params.real("alpha"));
+  op.beta = static_cast<float>(problem.params.real("beta"));
+  return op;
+}
+
+std::optional<FusedStep> step_of(const Problem& problem) {
+  FusedStep step;
+  switch (const PostOp op = function_of(problem); op.unary) {
+    case UnaryOp::sqrt:
+      step.algorithm = algorithm::eltwise_sqrt;
+      return step;
+    case UnaryOp::round:
+      step.algorithm = algorithm::eltwise_round;
+      return step;
+    default: {
+      const auto steps = activation_steps(op);
+      if (!steps || steps->size() != 1) return std::nullopt;
+      return steps->front();
+    }
+  }
+}
+
+class UnaryLayer final : public PlainLayer {
+ public:
+  const char* layer_type() const override { return "unary"; }
+
+  Applicability applicable(const Problem& problem) const override {
+    if (Applicability types = takes_float32(problem); !types) return types;
+    const auto step = step_of(problem);
+    if (!step) return Applicability::no("the library has no such function");
+    if (loses_nan(*step)) return Applicability::no("the library makes a number of NaN");
+    const TensorSpec& x = problem.inputs[0];
+    if (x.layout != Layout::plain && x.shape[1] % block_of(x.layout) != 0)
+      return Applicability::no("padding channels would not stay zero");
+    return Applicability::yes();
+  }
+
+  std::vector<PlainPart> parts(const Problem& problem) const override {
+    const FusedStep step = *step_of(problem);
+    const std::int64_t elements = problem.inputs[0].shape.elements();
+    std::vector<PlainPart> parts;
+    for_pieces(
+        elements, piece_count(problem, elements), kCacheLine,
+        [&](std::int64_t first, std::int64_t last) {
+          const auto desc = desc_of({last - first}, dnnl::memory::data_type::f32, Layout::plain);
+          PlainPart& part = parts.emplace_back();
+          part.operation = Operation(dnnl::eltwise_forward::desc(
+              dnnl::prop_kind::forward_inference, step.algorithm, desc, step.alpha, step.beta));
+          part.piece.arguments = {input_argument(DNNL_ARG_SRC, 0, first, desc),
+                                  output_argument(first, desc)};
+          part.piece.first = first;
+          part.piece.count = last - first;
+        });
+    return parts;
+  }
+
+  int in_place_input(const Problem&) const override { return 0; }
+};
+
+}  // namespace
+
+Status register_unary(Registry& registry) {
+  static const UnaryLayer layer;
+  for (const char* descriptor : {"cpu/onednn", "cpu:float32:nhwc/onednn",
+                                 "cpu:float32:nchw8c/onednn", "cpu:float32:nchw16c/onednn"})
+    SN_RETURN_IF_ERROR(registry.add(make_plain_routine(layer, descriptor)));
+  return {};
+}
+
+}  // namespace softneuro::onednn
