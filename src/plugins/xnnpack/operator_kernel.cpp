@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/parallel.h"
+#include "plugins/cut/pieces.h"
 
 namespace softneuro::xnnpack {
 namespace {
@@ -21,14 +22,18 @@ class OperatorState final : public KernelState {
   struct Bound {
     Operator op;
     const float* x = nullptr;
+    const float* second = nullptr;
     float* y = nullptr;
   };
   std::vector<Bound> pieces;
 };
 
 // NaN where the clamp made an infinity of it.
-void restore_nan(const OperatorPiece& piece, const float* x, float* y) noexcept {
+void restore_nan(const OperatorPiece& piece, const float* x, const float* second,
+                 float* y) noexcept {
   constexpr std::int64_t kBlock = 1024;
+  const bool two = static_cast<bool>(piece.element_of_two);
+  if (!two && !piece.element) return;
   for (std::int64_t begin = 0; begin < piece.y_count; begin += kBlock) {
     const std::int64_t end = std::min(begin + kBlock, piece.y_count);
     int infinite = 0;  // in integers, which compilers make vectors of
@@ -36,9 +41,16 @@ void restore_nan(const OperatorPiece& piece, const float* x, float* y) noexcept 
       infinite += (std::bit_cast<std::uint32_t>(y[i]) & 0x7fffffffu) == 0x7f800000u;
     if (infinite == 0) continue;
     for (std::int64_t i = begin; i < end; ++i)
-      if (std::isinf(y[i]) && std::isnan(piece.element(x, i)))
+      if (std::isinf(y[i]) &&
+          std::isnan(two ? piece.element_of_two(x, second, i) : piece.element(x, i)))
         y[i] = std::numeric_limits<float>::quiet_NaN();
   }
+}
+
+// For one operand or two.
+xnn_status set_up(const OperatorPiece& piece, xnn_operator_t op, const float* x,
+                  const float* second, float* y) {
+  return piece.setup_two ? piece.setup_two(op, x, second, y) : piece.setup(op, x, y);
 }
 
 class OperatorKernel final : public Kernel {
@@ -46,6 +58,7 @@ class OperatorKernel final : public Kernel {
   explicit OperatorKernel(OperatorWork work) : work_(std::move(work)) {}
 
   std::size_t library_bytes() const noexcept override { return work_.library_bytes; }
+  int in_place_input() const noexcept override { return work_.in_place_input; }
 
   Result<std::unique_ptr<KernelState>> make_state() const override {
     auto state = std::make_unique<OperatorState>();
@@ -56,7 +69,7 @@ class OperatorKernel final : public Kernel {
       // Addresses that are only computed with: the tables are allocated here, not when running.
       static float somewhere[1];
       SN_RETURN_IF_ERROR(
-          status_of(piece.setup(op, somewhere, somewhere), "setting up an operator"));
+          status_of(set_up(piece, op, somewhere, somewhere, somewhere), "setting up an operator"));
     }
     return std::unique_ptr<KernelState>(std::move(state));
   }
@@ -79,15 +92,19 @@ class OperatorKernel final : public Kernel {
                        OperatorState::Bound& bound) const noexcept {
     const float* const x = context.input(0).as<float>() + piece.x_at;
     float* const y = context.output(0).as_mutable<float>() + piece.y_at;
-    if (x != bound.x || y != bound.y) {
-      const xnn_status status = piece.setup(bound.op.get(), x, y);
+    const float* const second =
+        piece.setup_two ? context.input(1).as<float>() + piece.second_at : nullptr;
+    if (x != bound.x || second != bound.second || y != bound.y) {
+      const xnn_status status = set_up(piece, bound.op.get(), x, second, y);
       if (status != xnn_status_success) return status;
       bound.x = x;
+      bound.second = second;
       bound.y = y;
     }
     const xnn_status status = xnn_run_operator(bound.op.get(), nullptr);
     if (status != xnn_status_success) return status;
-    restore_nan(piece, x, y);
+    restore_nan(piece, x, second, y);
+    if (piece.repair) piece.repair(y);
     if (!work_.tail.empty()) work_.tail.apply(context.inputs(), y, piece.y_at, piece.y_count);
     return status;
   }
@@ -114,6 +131,8 @@ Applicability takes_inputs(const Problem& problem) {
   }
   if (problem.inputs[0].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
     return Applicability::no("there is nothing to compute");
+  if (!has_dimensions_of_layouts(problem))
+    return Applicability::no("too few dimensions for the layout");
   return Applicability::yes();
 }
 

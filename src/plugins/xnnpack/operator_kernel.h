@@ -17,11 +17,17 @@ struct OperatorPiece {
   std::function<xnn_status(xnn_operator_t*)> create;
   // Binds addresses; the same sizes each time, so that the library allocates at the first only.
   std::function<xnn_status(xnn_operator_t, const float* x, float* y)> setup;
-  std::int64_t x_at = 0, y_at = 0;  // where its parts begin, in elements
-  std::int64_t y_count = 0;         // elements from y_at on that it writes
+  // Instead of it for operators of inputs 0 and 1.
+  std::function<xnn_status(xnn_operator_t, const float* a, const float* b, float* y)> setup_two;
+  std::int64_t x_at = 0, second_at = 0, y_at = 0;  // where its parts begin, in elements
+  std::int64_t y_count = 0;                        // elements from y_at on that it writes
   // What element i of its part of y is, before post-ops, from its part of x. The library's clamp,
   // which cannot be left out, makes an infinity of NaN: infinite elements are computed again.
+  // Neither this nor element_of_two: nothing is clamped.
   std::function<double(const float* x, std::int64_t i)> element;
+  std::function<double(const float* a, const float* b, std::int64_t i)> element_of_two;
+  // Puts right what the operator has written, before post-ops; may be empty.
+  std::function<void(float* y)> repair;
 };
 
 struct OperatorWork {
@@ -29,6 +35,7 @@ struct OperatorWork {
   std::vector<Tensor> constants;  // kept: what `create` reads
   PostOpProgram tail;             // all post-ops
   std::size_t library_bytes = 0;  // about what the operators of one session keep
+  int in_place_input = -1;        // that all operators read exactly where they write
 };
 
 // An error if an operator cannot be made.

@@ -8,6 +8,11 @@ namespace softneuro::xnnpack {
 Status register_conv2(Registry& registry);
 Status register_dense(Registry& registry);
 Status register_pool2(Registry& registry);
+Status register_binary(Registry& registry);
+Status register_reduce(Registry& registry);
+Status register_resize(Registry& registry);
+Status register_softmax(Registry& registry);
+Status register_unary(Registry& registry);
 
 // All of them; nothing if they are there already. unsupported if the library cannot be used here:
 // then nothing is added.

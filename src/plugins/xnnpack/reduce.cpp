@@ -1,0 +1,83 @@
+// reduce cpu:float32:nhwc/xnnpack: the mean of each channel (global average pooling), cut by
+// images.
+#include <algorithm>
+
+#include "core/reduction.h"
+#include "core/registry.h"
+#include "plugins/cut/pieces.h"
+#include "plugins/xnnpack/operator_kernel.h"
+#include "plugins/xnnpack/routines.h"
+
+namespace softneuro::xnnpack {
+namespace {
+
+class Reduce final : public Routine {
+ public:
+  Reduce() : Routine("reduce", "cpu:float32:nhwc/xnnpack") {}
+
+  std::string library() const override { return library_name(); }
+
+  Applicability applicable(const Problem& problem) const override {
+    const Shape &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;
+    if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
+    if (x.elements() == 0) return Applicability::no("there is nothing to compute");
+    if (!has_dimensions_of_layouts(problem))
+      return Applicability::no("too few dimensions for the layout");
+    const auto op = parse_reduce_op(problem.params);
+    if (!op.ok()) return Applicability::no(op.status().message());
+    if (*op != ReduceOp::mean) return Applicability::no("only means");
+    const auto axes = reduced_axes(problem);
+    if (!axes.ok()) return Applicability::no(axes.status().message());
+    if (*axes != (((1u << x.rank()) - 1u) & ~3u))
+      return Applicability::no("not all spatial axes, and those alone, are reduced");
+    if (y.rank() != x.rank() && y.rank() > 2)
+      return Applicability::no("without keepdims the output has no such layout");
+    return Applicability::yes();
+  }
+
+  bool supports_post_ops(const Problem& problem) const override {
+    return PostOpProgram::supports(problem).ok();
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    const Shape& x = problem.inputs[0].shape;
+    const std::int64_t channels = x[1], pixels = x.elements(2, x.rank());
+    const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
+    OperatorWork work;
+    SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
+    for_pieces(x[0], piece_count(problem, x.elements()), 1,
+               [&](std::int64_t first, std::int64_t last) {
+                 OperatorPiece& piece = work.pieces.emplace_back();
+                 piece.create = [=](xnn_operator_t* op) {
+                   const std::size_t c = size(channels);
+                   return xnn_create_global_average_pooling_nwc_f32(c, c, c, -kUnlimited,
+                                                                    kUnlimited, 0, op);
+                 };
+                 piece.setup = [=](xnn_operator_t op, const float* from, float* y) {
+                   return xnn_setup_global_average_pooling_nwc_f32(op, size(last - first),
+                                                                   size(pixels), from, y, nullptr);
+                 };
+                 // The sum: as infinite, or as little a number, as the mean.
+                 piece.element = [=](const float* from, std::int64_t i) {
+                   const float* column = from + i / channels * pixels * channels + i % channels;
+                   double sum = 0;
+                   for (std::int64_t p = 0; p < pixels; ++p)
+                     sum += static_cast<double>(column[p * channels]);
+                   return sum;
+                 };
+                 piece.x_at = first * pixels * channels;
+                 piece.y_at = first * channels;
+                 piece.y_count = (last - first) * channels;
+               });
+    return make_operator_kernel(std::move(work));
+  }
+};
+
+}  // namespace
+
+Status register_reduce(Registry& registry) {
+  return registry.add(std::make_unique<Reduce>());
+}
+
+}  // namespace softneuro::xnnpack

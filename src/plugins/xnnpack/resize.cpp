@@ -1,0 +1,105 @@
+// resize cpu:float32:nhwc/xnnpack: bilinear, where the library reads the same elements with the
+// same weights; cut by images.
+#include "core/layers/resize.h"
+
+#include <optional>
+
+#include "core/registry.h"
+#include "plugins/cut/pieces.h"
+#include "plugins/cut/resize_positions.h"
+#include "plugins/xnnpack/operator_kernel.h"
+#include "plugins/xnnpack/routines.h"
+
+namespace softneuro::xnnpack {
+namespace {
+
+// The library's positions: (y + offset) · scale − offset.
+bool same_linear(const ResizeTaps& taps, std::int64_t outputs, std::int64_t inputs,
+                 std::uint32_t flags) {
+  const bool aligned = (flags & XNN_FLAG_ALIGN_CORNERS) != 0 && outputs > 1;
+  const double scale = aligned ? static_cast<double>(inputs - 1) / static_cast<double>(outputs - 1)
+                               : static_cast<double>(inputs) / static_cast<double>(outputs);
+  const double offset = flags == 0 ? 0.5 : 0;
+  return interpolates_at(taps, outputs, inputs, [=](std::int64_t y) {
+    return (static_cast<double>(y) + offset) * scale - offset;
+  });
+}
+
+// The library's flags for the problem's positions; nothing if it has none.
+std::optional<std::uint32_t> flags_of(const Problem& problem) {
+  const auto options = resize_options(problem.params);
+  const auto axes = resize_axes(problem);
+  if (!options.ok() || !axes.ok() || options->mode != ResizeMode::linear) return std::nullopt;
+  if (!(*axes)[0].is_identity() || !(*axes)[1].is_identity()) return std::nullopt;
+  const Shape &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;
+  for (const std::uint32_t flags : {std::uint32_t{0}, std::uint32_t{XNN_FLAG_ALIGN_CORNERS},
+                                    std::uint32_t{XNN_FLAG_TENSORFLOW_LEGACY_MODE}}) {
+    const auto same = [&](int d) {
+      return same_linear(resize_taps(*options, (*axes)[static_cast<std::size_t>(d)]), y[d], x[d],
+                         flags);
+    };
+    if (same(2) && same(3)) return flags;
+  }
+  return std::nullopt;
+}
+
+class Resize final : public Routine {
+ public:
+  Resize() : Routine("resize", "cpu:float32:nhwc/xnnpack") {}
+
+  std::string library() const override { return library_name(); }
+
+  Applicability applicable(const Problem& problem) const override {
+    const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
+    if (x.type != DataType::float32 || y.type != DataType::float32)
+      return Applicability::no("only float32");
+    if (x.shape.elements() == 0 || y.shape.elements() == 0)
+      return Applicability::no("there is nothing to compute");
+    if (!has_dimensions_of_layouts(problem))
+      return Applicability::no("too few dimensions for the layout");
+    if (x.shape.rank() != 4) return Applicability::no("not two spatial axes");
+    return flags_of(problem) ? Applicability::yes()
+                             : Applicability::no("the library reads other elements");
+  }
+
+  bool supports_post_ops(const Problem& problem) const override {
+    return PostOpProgram::supports(problem).ok();
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    const Shape &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;
+    const std::uint32_t flags = flags_of(problem).value_or(0);
+    const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
+    OperatorWork work;
+    SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
+    for_pieces(x[0], piece_count(problem, y.elements()), 1,
+               [&](std::int64_t first, std::int64_t last) {
+                 OperatorPiece& piece = work.pieces.emplace_back();
+                 piece.create = [=](xnn_operator_t* op) {
+                   const std::size_t c = size(x[1]);
+                   return xnn_create_resize_bilinear2d_nhwc_f32(c, c, c, flags, op);
+                 };
+                 piece.setup = [=](xnn_operator_t op, const float* from, float* to) {
+                   return xnn_setup_resize_bilinear2d_nhwc_f32(op, size(last - first), size(x[2]),
+                                                               size(x[3]), size(y[2]), size(y[3]),
+                                                               from, to, nullptr);
+                 };
+                 const std::int64_t image = x.elements(1, 4), result = y.elements(1, 4);
+                 piece.x_at = first * image;
+                 piece.y_at = first * result;
+                 piece.y_count = (last - first) * result;
+                 // A pointer to each of four pixels, and two weights, for every output pixel.
+                 work.library_bytes += size(y[2] * y[3]) * (4 * sizeof(void*) + 2 * sizeof(float));
+               });
+    return make_operator_kernel(std::move(work));
+  }
+};
+
+}  // namespace
+
+Status register_resize(Registry& registry) {
+  return registry.add(std::make_unique<Resize>());
+}
+
+}  // namespace softneuro::xnnpack

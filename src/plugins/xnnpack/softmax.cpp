@@ -1,0 +1,74 @@
+// softmax cpu/xnnpack and cpu:float32:nhwc/xnnpack, along the last axis in memory.
+#include "core/layer_type.h"
+#include "core/registry.h"
+#include "core/stored_order.h"
+#include "plugins/cut/pieces.h"
+#include "plugins/xnnpack/operator_kernel.h"
+#include "plugins/xnnpack/routines.h"
+
+namespace softneuro::xnnpack {
+namespace {
+
+// Elements along the axis; 0 if there are further ones behind it in memory.
+Result<std::int64_t> columns_of(const Problem& problem) {
+  const TensorSpec& x = problem.inputs[0];
+  const int rank = x.shape.rank();
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"), rank));
+  const Shape stored = stored_shape(x.shape, x.layout);
+  const int at = stored_axis(axis, rank, x.layout);
+  return stored.elements(at + 1, stored.rank()) == 1 ? stored[at] : std::int64_t{0};
+}
+
+class Softmax final : public Routine {
+ public:
+  explicit Softmax(const char* descriptor) : Routine("softmax", descriptor) {}
+
+  std::string library() const override { return library_name(); }
+
+  Applicability applicable(const Problem& problem) const override {
+    if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
+    if (problem.params.integer("log") != 0) return Applicability::no("no logarithm");
+    const auto columns = columns_of(problem);
+    if (!columns.ok()) return Applicability::no(columns.status().message());
+    return *columns > 0 ? Applicability::yes()
+                        : Applicability::no("the axis is not the last one in memory");
+  }
+
+  bool supports_post_ops(const Problem& problem) const override {
+    return PostOpProgram::supports(problem).ok();
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(const std::int64_t columns, columns_of(problem));
+    const std::int64_t elements = problem.inputs[0].shape.elements();
+    const auto channels = static_cast<std::size_t>(columns);
+    OperatorWork work;
+    SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
+    for_pieces(elements / columns, piece_count(problem, elements), 1,
+               [&](std::int64_t first, std::int64_t last) {
+                 const std::int64_t rows = last - first;
+                 OperatorPiece& piece = work.pieces.emplace_back();
+                 piece.create = [=](xnn_operator_t* op) {
+                   return xnn_create_softmax_nc_f32(channels, channels, channels, 0, op);
+                 };
+                 piece.setup = [=](xnn_operator_t op, const float* x, float* y) {
+                   return xnn_setup_softmax_nc_f32(op, static_cast<std::size_t>(rows), x, y,
+                                                   nullptr);
+                 };
+                 piece.repair = [=](float* y) { spread_nan(y, rows, columns, true); };
+                 piece.x_at = piece.y_at = first * columns;
+                 piece.y_count = rows * columns;
+               });
+    return make_operator_kernel(std::move(work));
+  }
+};
+
+}  // namespace
+
+Status register_softmax(Registry& registry) {
+  SN_RETURN_IF_ERROR(registry.add(std::make_unique<Softmax>("cpu/xnnpack")));
+  return registry.add(std::make_unique<Softmax>("cpu:float32:nhwc/xnnpack"));
+}
+
+}  // namespace softneuro::xnnpack
