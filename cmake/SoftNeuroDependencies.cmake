@@ -1,5 +1,5 @@
-# The libraries, found once. The runtime itself links none of them: fmt, Eigen, FlatBuffers and
-# xxHash are used by their headers alone.
+# The libraries, found once. The runtime itself links none of them: fmt, FlatBuffers and xxHash
+# are used by their headers alone.
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
@@ -9,7 +9,6 @@ set(SOFTNEURO_FMT_ONCE OFF)
 if(fmt_VERSION VERSION_LESS 10)
   set(SOFTNEURO_FMT_ONCE ON)
 endif()
-find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(FlatBuffers REQUIRED NO_MODULE)
 find_program(SOFTNEURO_FLATC flatc REQUIRED)
 find_path(SOFTNEURO_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
@@ -78,6 +77,20 @@ if(SOFTNEURO_XNNPACK)
   else()
     message(FATAL_ERROR "SOFTNEURO_XNNPACK is ${SOFTNEURO_XNNPACK}, but XNNPACK or pthreadpool was "
                         "not found")
+  endif()
+endif()
+
+# Headers alone. EIGEN_MPL2_ONLY keeps out what has another licence.
+set(SOFTNEURO_EIGEN_FOUND OFF)
+if(SOFTNEURO_EIGEN)
+  find_package(Eigen3 3.4 NO_MODULE QUIET)
+  if(TARGET Eigen3::Eigen)
+    set(SOFTNEURO_EIGEN_FOUND ON)
+    message(STATUS "softneuro: Eigen ${Eigen3_VERSION}")
+  elseif(SOFTNEURO_EIGEN STREQUAL "AUTO")
+    message(STATUS "softneuro: Eigen 3.4 not found: no eigen routines")
+  else()
+    message(FATAL_ERROR "SOFTNEURO_EIGEN is ${SOFTNEURO_EIGEN}, but Eigen 3.4 was not found")
   endif()
 endif()
 

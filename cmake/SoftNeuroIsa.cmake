@@ -60,10 +60,10 @@ function(softneuro_split_by_isa files prefix)
   endforeach()
 endfunction()
 
-# softneuro_isa_object(<set> <out> <sources>...): an OBJECT library softneuro_isa_<set> and the
+# softneuro_isa_object(<prefix> <set> <out> <sources>...): an OBJECT library <prefix>_<set> and the
 # merged object built from it. <out> receives the object's path.
-function(softneuro_isa_object set out)
-  set(target softneuro_isa_${set})
+function(softneuro_isa_object prefix set out)
+  set(target ${prefix}_${set})
   add_library(${target} OBJECT ${ARGN})
   softneuro_target_defaults(${target})
   softneuro_runtime_defaults(${target})
@@ -78,7 +78,7 @@ function(softneuro_isa_object set out)
   target_compile_definitions(${target} PRIVATE SN_ISA=${set} SN_ISA_NAMESPACE=${set})
 
   string(LENGTH ${set} length)
-  set(object "${CMAKE_CURRENT_BINARY_DIR}/isa/${set}.o")
+  set(object "${CMAKE_CURRENT_BINARY_DIR}/isa/${target}.o")
   add_custom_command(
     OUTPUT "${object}"
     COMMAND ${CMAKE_COMMAND} -E make_directory "${CMAKE_CURRENT_BINARY_DIR}/isa"

@@ -2,6 +2,9 @@
 #include <catch2/catch.hpp>
 
 #include "numeric/check_routine.h"
+#if defined(SOFTNEURO_HAS_EIGEN_PLUGIN)
+#include "plugins/eigen/routines.h"
+#endif
 #if defined(SOFTNEURO_HAS_ONEDNN_PLUGIN)
 #include "plugins/onednn/routines.h"
 #endif
@@ -14,6 +17,10 @@ namespace {
 
 Registry make_all_routines() {
   Registry registry = make_builtin_registry().value();
+#if defined(SOFTNEURO_HAS_EIGEN_PLUGIN)
+  if (const Status status = eigen::add_routines(registry); !status.ok())
+    WARN("the Eigen plugin: " << status.message());
+#endif
 #if defined(SOFTNEURO_HAS_ONEDNN_PLUGIN)
   if (const Status status = onednn::add_routines(registry); !status.ok())
     WARN("the oneDNN plugin: " << status.message());

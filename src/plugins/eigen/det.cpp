@@ -1,0 +1,82 @@
+// det cpu/eigen: Eigen's LU decomposition with partial pivoting, in double.
+#include <algorithm>
+
+#include "core/parallel.h"
+#include "core/registry.h"
+#include "plugins/eigen/ops.h"
+#include "plugins/eigen/routines.h"
+
+namespace softneuro::eigen {
+namespace {
+
+constexpr std::int64_t kAligned = 8;  // doubles
+
+// Each piece of the matrices has memory of its own.
+class DetKernel final : public Kernel {
+ public:
+  DetKernel(std::int64_t n, std::int64_t pieces) : n_(n), pieces_(pieces) {}
+
+  std::size_t workspace_bytes() const noexcept override {
+    return static_cast<std::size_t>(pieces_ * piece_elements()) * sizeof(double);
+  }
+
+  Status run(Context& context) const noexcept override {
+    const float* const x = context.input(0).as<float>();
+    float* const y = context.output(0).as_mutable<float>();
+    const std::int64_t count = context.output(0).elements();
+    parallel_for(context.pool(), pieces_, [&](std::int64_t piece) {
+      double* const matrix =
+          reinterpret_cast<double*>(context.workspace()) + piece * piece_elements();
+      int* const swaps = reinterpret_cast<int*>(matrix + matrix_elements());
+      for (std::int64_t m = count * piece / pieces_; m < count * (piece + 1) / pieces_; ++m)
+        y[m] = static_cast<float>(eigen_ops().determinant(x + m * n_ * n_, n_, matrix, swaps));
+    });
+    return {};
+  }
+
+ private:
+  std::int64_t matrix_elements() const noexcept {
+    return (n_ * n_ + kAligned - 1) / kAligned * kAligned;
+  }
+  // With n ints behind the matrix.
+  std::int64_t piece_elements() const noexcept {
+    return matrix_elements() + (n_ + kAligned - 1) / kAligned * kAligned;
+  }
+
+  std::int64_t n_, pieces_;
+};
+
+class Det final : public Routine {
+ public:
+  Det() : Routine("det", "cpu/eigen") {}
+
+  std::string library() const override { return library_name(); }
+  int default_rank() const override { return -1; }  // plans that are not tuned go without
+
+  Applicability applicable(const Problem& problem) const override {
+    const Shape& x = problem.inputs[0].shape;
+    if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
+    if (x.elements() == 0) return Applicability::no("there is nothing to compute");
+    if (x[x.rank() - 1] > kLargestEigenMatrix)
+      return Applicability::no("the library would take memory from the heap while running");
+    return Applicability::yes();
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    constexpr std::int64_t kWork = 1 << 14;  // multiplications that are worth a thread's while
+    const Shape& x = problem.inputs[0].shape;
+    const std::int64_t n = x[x.rank() - 1], count = problem.outputs[0].shape.elements();
+    const std::int64_t pieces = std::clamp<std::int64_t>(
+        count * n * n * n / 3 / kWork, 1, std::min<std::int64_t>(count, problem.threads));
+    return std::unique_ptr<Kernel>(std::make_unique<DetKernel>(n, pieces));
+  }
+};
+
+}  // namespace
+
+Status register_det(Registry& registry) {
+  return registry.add(std::make_unique<Det>());
+}
+
+}  // namespace softneuro::eigen

@@ -1,0 +1,9 @@
+#include "plugins/eigen/ops.h"
+
+#include "core/isa_variants.h"
+
+namespace softneuro {
+
+SN_CHOOSE_VARIANT(EigenOps, kEigenOps, eigen_ops)
+
+}  // namespace softneuro

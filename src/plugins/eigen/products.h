@@ -1,0 +1,42 @@
+// A batch of products, cut into pieces for the pool.
+#pragma once
+
+#include <vector>
+
+#include "plugins/eigen/ops.h"
+#include "softneuro/thread_pool.h"
+
+namespace softneuro::eigen {
+
+class Products {
+ public:
+  // Where the matrices of one product begin, in elements.
+  struct Places {
+    std::int64_t a = 0, b = 0, y = 0;
+  };
+
+  Products() = default;
+  // `product` is each of them, cut for `threads`: by products where there are enough, else by rows.
+  Products(const EigenProduct& product, std::vector<Places> places, int threads);
+
+  // Floats, to be aligned to 64 bytes.
+  std::int64_t workspace() const noexcept { return workspace_; }
+  void run(ThreadPool& pool, const float* a, const float* b, float* y,
+           float* workspace) const noexcept;
+
+ private:
+  // Products [first, last), of each its rows [row, row + rows).
+  struct Piece {
+    std::int64_t first, last, row, rows;
+    std::int64_t workspace_at = 0;
+  };
+
+  void add_piece(Piece piece);
+
+  EigenProduct product_;
+  std::vector<Places> places_;
+  std::vector<Piece> pieces_;
+  std::int64_t workspace_ = 0;
+};
+
+}  // namespace softneuro::eigen

@@ -1,0 +1,24 @@
+#include "plugins/eigen/routines.h"
+
+#include <Eigen/Core>
+
+#include "core/error.h"
+
+#define SN_TEXT_(x) #x
+#define SN_TEXT(x) SN_TEXT_(x)
+
+namespace softneuro::eigen {
+
+const char* library_name() {
+  return "eigen " SN_TEXT(EIGEN_WORLD_VERSION) "." SN_TEXT(EIGEN_MAJOR_VERSION) "." SN_TEXT(
+      EIGEN_MINOR_VERSION);
+}
+
+Status add_routines(Registry& registry) {
+  if (registry.find("det", "cpu/eigen") != nullptr) return {};
+  SN_RETURN_IF_ERROR(register_det(registry));
+  SN_RETURN_IF_ERROR(register_einsum(registry));
+  return register_matmul(registry);
+}
+
+}  // namespace softneuro::eigen
