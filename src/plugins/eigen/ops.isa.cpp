@@ -42,12 +42,18 @@ void multiply_as(const EigenProduct& p, const float* a, const float* b, float* y
   using Stride = Eigen::OuterStride<>;
   using Y = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Eigen::Map<Y, 0, Stride> result(y, p.rows, p.columns, Stride(p.y_stride));
-  constexpr Index kSmall = 20;  // where the library itself does without blocks
-  if (p.rows + p.depth + p.columns < kSmall) {
-    const Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, kA>, 0, Stride>
-        left(a, p.rows, p.depth, Stride(p.a_stride));
-    const Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, kB>, 0, Stride>
-        right(b, p.depth, p.columns, Stride(p.b_stride));
+  const Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, kA>, 0, Stride> left(
+      a, p.rows, p.depth, Stride(p.a_stride));
+  const Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, kB>, 0, Stride> right(
+      b, p.depth, p.columns, Stride(p.b_stride));
+  if constexpr (!ATransposed) {
+    if (p.rows == 1) {
+      result.row(0).noalias() = left.row(0) * right;
+      return;
+    }
+  }
+  constexpr Index kFewSums = 16;  // which blocks and packing are not worth
+  if (p.rows * p.columns <= kFewSums) {
     result.noalias() = left.lazyProduct(right);
     return;
   }
