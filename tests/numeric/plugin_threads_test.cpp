@@ -86,7 +86,8 @@ void add_layers(ProblemSet& set) {
       .param("mode", "linear");
   set.add("binary").input({2, 64, 28, 28}).input({2, 64, 28, 28}).param("op", "add");
   set.add("unary").input({2, 64, 28, 28}).param("op", "abs");
-  for (const auto& [type, gates] : {std::pair{"lstm", 4}, {"gru", 3}, {"rnn", 1}})
+  using Cell = std::pair<const char*, std::int64_t>;
+  for (const auto& [type, gates] : {Cell{"lstm", 4}, Cell{"gru", 3}, Cell{"rnn", 1}})
     set.add(type)
         .input({6, 32, 48})
         .constant({2, gates * 64, 48}, normal(0.1))

@@ -285,7 +285,7 @@ class RecurrentRoutine final : public Routine {
         pack_weights(r, data(kRecurrentR) + d * r.weight_count(r.sizes.hidden), r.sizes.hidden,
                      division.u(), to + division.u_at());
         const float* const bias = problem.has_input(kRecurrentBias)
-                                      ? data(kRecurrentBias) + d * 2 * r.gates * r.sizes.hidden
+                                      ? data(kRecurrentBias) + d * (2 * r.gates * r.sizes.hidden)
                                       : nullptr;
         pack_bias(r, bias, reinterpret_cast<float*>(to + division.bias_at()));
       }

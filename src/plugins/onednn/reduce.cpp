@@ -1,6 +1,7 @@
 // reduce cpu/onednn: sums and means over the last axes. Of the library's other reductions, max and
 // min lose NaN, a product may leave the range of float32 on the way, and for the rest, as for other
 // axes, it has reference code only.
+#include "core/error.h"
 #include "core/reduction.h"
 #include "core/registry.h"
 #include "plugins/onednn/plain_layer.h"
@@ -23,7 +24,6 @@ class ReduceLayer final : public PlainLayer {
       return Applicability::no("only sum and mean");
     const auto columns = columns_of(problem);
     if (!columns.ok()) return Applicability::no(columns.status().message());
-    if (*columns == 0) return Applicability::no("not the last axes are reduced");
     return Applicability::yes();
   }
 
@@ -49,12 +49,14 @@ class ReduceLayer final : public PlainLayer {
   }
 
  private:
-  // Neighbouring elements that become one; 0 if those that do are not neighbours, or none do.
+  // Neighbouring elements that become one; unsupported if those that do are no neighbours, or none
+  // do.
   static Result<std::int64_t> columns_of(const Problem& problem) {
     const Shape& x = problem.inputs[0].shape;
     SN_ASSIGN_OR_RETURN(const std::uint32_t axes, reduced_axes(problem));
     const ReductionPlan plan = plan_reduction(x, axes);
-    if (plan.gone.rank() != 1 || plan.gone_strides[0] != 1) return std::int64_t{0};
+    if (plan.gone.rank() != 1 || plan.gone_strides[0] != 1)
+      return unsupported("not the last axes are reduced");
     return plan.gone[0];
   }
 };

@@ -1,4 +1,5 @@
 // softmax cpu/onednn and cpu:float32:nhwc/onednn, along the last axis in memory.
+#include "core/error.h"
 #include "core/layer_type.h"
 #include "core/registry.h"
 #include "core/stored_order.h"
@@ -16,7 +17,6 @@ class SoftmaxLayer final : public PlainLayer {
     if (Applicability types = takes_float32(problem); !types) return types;
     const auto columns = columns_of(problem);
     if (!columns.ok()) return Applicability::no(columns.status().message());
-    if (*columns == 0) return Applicability::no("the axis is not the last one in memory");
     return Applicability::yes();
   }
 
@@ -45,14 +45,16 @@ class SoftmaxLayer final : public PlainLayer {
   int in_place_input(const Problem&) const override { return 0; }
 
  private:
-  // Elements along the axis; 0 if there are further ones behind it in memory.
+  // Elements along the axis; unsupported if there are further ones behind it in memory.
   static Result<std::int64_t> columns_of(const Problem& problem) {
     const TensorSpec& x = problem.inputs[0];
     const int rank = x.shape.rank();
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"), rank));
     const Shape stored = stored_shape(x.shape, x.layout);
     const int at = stored_axis(axis, rank, x.layout);
-    return stored.elements(at + 1, stored.rank()) == 1 ? stored[at] : std::int64_t{0};
+    if (stored.elements(at + 1, stored.rank()) != 1)
+      return unsupported("the axis is not the last one in memory");
+    return stored[at];
   }
 };
 

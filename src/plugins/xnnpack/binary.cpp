@@ -1,7 +1,6 @@
 // binary cpu/xnnpack and cpu:float32:nhwc/xnnpack: add and sub, operands broadcast as the library
 // does. Its max and min may lose NaN; mul and div take denormals for zero, which makes a difference
 // beside infinity.
-#include <algorithm>
 #include <array>
 
 #include "core/registry.h"

@@ -1,7 +1,5 @@
 // reduce cpu:float32:nhwc/xnnpack: the mean of each channel (global average pooling), cut by
 // images.
-#include <algorithm>
-
 #include "core/reduction.h"
 #include "core/registry.h"
 #include "plugins/cut/pieces.h"
