@@ -134,6 +134,7 @@ TEST_CASE("eight sessions of library routines keep to the threads of their net",
   ThreadWatch watch;
   std::atomic<int> failures{0}, lost_settings{0};
   std::vector<std::thread> sessions;
+  sessions.reserve(kSessions);
   for (int i = 0; i < kSessions; ++i)
     sessions.emplace_back([&] {
       // Where nothing held it back, a team of this size would be made.
