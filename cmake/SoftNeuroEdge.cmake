@@ -13,12 +13,12 @@
 # linker drops. A choice of a tuned path that is not there is replaced by a default one.
 
 # Files of routines that untuned float32 plans do not take: formats other than the plain one, and
-# what tuning alone tries. They would take dense/cpu_tiled, but its kernels weigh 220 KiB and
-# dense/cpu_gemm does the same with those of conv2.
+# what tuning alone tries. They would take dense/cpu_tiled and matmul/cpu_tiled, but their kernels
+# weigh 220 KiB, and cpu_gemm of the same folders does the same with those of conv2.
 set(SOFTNEURO_EDGE_LEFT_OUT
     "/cpu_(nhwc|nchw[0-9]+c|qint8|float16)_[^/]*\\.cpp$"
     "/conv2/cpu_wg[^/]*\\.cpp$" "/routines/wg[a-z]+/"
-    "/dense/cpu_(convnet|tiled)\\.cpp$" "/reduce/cpu_pool\\.cpp$")
+    "/(dense|matmul)/cpu_(convnet|tiled)\\.cpp$" "/reduce/cpu_pool\\.cpp$")
 
 # Folders whose kernels exist once per element type. They are compiled for float32 alone where no
 # other type is asked for (SN_FLOAT32_KERNELS, see core/kernel_types.h).

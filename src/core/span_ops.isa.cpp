@@ -24,7 +24,7 @@ SN_INLINE FloatV activate(FloatV x, float alpha, float beta) {
     return select(magnitude == __builtin_inff(), copysign(splat(1.0f), x), x / (magnitude + 1.0f));
   }
   if constexpr (op == UnaryOp::hard_swish) return x * clamp(x * alpha + beta, 0.0f, 1.0f);
-  if constexpr (op == UnaryOp::silu) return x * sigmoid(x * alpha);
+  if constexpr (op == UnaryOp::silu) return silu(x, alpha);
   if constexpr (op == UnaryOp::gelu) return gelu(x);
   if constexpr (op == UnaryOp::gelu_tanh)
     return x * sigmoid((x * x * x * 0.044715f + x) * 1.59576912f);

@@ -20,14 +20,13 @@ SN_INLINE FloatV power_of_two(IntV n) {
   return as_float((n + 127) << 23);
 }
 
-// exp(x) = 2^n · (1 + tail), |tail| < 0.42.
+// exp(x) = 2^n · (1 + tail), |tail| < 0.42; `whole` is n.
 struct Exponential {
   IntV n;
-  FloatV tail;
+  FloatV whole, tail;
 };
-SN_INLINE Exponential exponential(FloatV x) {
-  // Beyond these ends the result is 0 or infinity; NaN stays.
-  x = clamp(x, -104.0f, 89.0f);
+// −150 < x / ln 2 < 130, or NaN.
+SN_INLINE Exponential exponential_of_clamped(FloatV x) {
   const FloatV shift = splat(12582912.0f);  // 1.5·2^23: the sum's low bits are the whole number
   const FloatV shifted = x * 1.44269504f + shift;
   const FloatV n = shifted - shift;
@@ -35,14 +34,31 @@ SN_INLINE Exponential exponential(FloatV x) {
   const FloatV r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
   static constexpr float c[] = {1.98919813e-4f, 1.39345419e-3f, 8.33331002e-3f,
                                 4.16664568e-2f, 1.66666667e-1f, 5.00000000e-1f};
-  return {as_int(shifted) - as_int(shift), polynomial(r, c) * (r * r) + r};
+  return {as_int(shifted) - as_int(shift), n, polynomial(r, c) * (r * r) + r};
+}
+SN_INLINE Exponential exponential(FloatV x) {
+  // Beyond these ends the result is 0 or infinity; NaN stays.
+  return exponential_of_clamped(clamp(x, -104.0f, 89.0f));
+}
+
+// 2^n · (1 + tail).
+SN_INLINE FloatV value_of(const Exponential& e) {
+#if defined(__AVX512F__)
+  return (FloatV)_mm512_scalef_ps((__m512)(e.tail + 1.0f), (__m512)e.whole);
+#else
+  const IntV half = e.n >> 1;  // in two steps: 2^n alone may be neither normal nor finite
+  return (e.tail + 1.0f) * power_of_two(half) * power_of_two(e.n - half);
+#endif
 }
 
 // Within 2 ulp; subnormal results within 1 of their last place.
 SN_INLINE FloatV exp(FloatV x) {
-  const Exponential e = exponential(x);
-  const IntV half = e.n >> 1;  // in two steps: 2^n alone may be neither normal nor finite
-  return (e.tail + 1.0f) * power_of_two(half) * power_of_two(e.n - half);
+  // What is 0 anyway (masks of attention) is not computed: where a product underflows, processors
+  // take a hundred times as long.
+  const IntV zero = x < -104.0f;
+  const FloatV result =
+      value_of(exponential_of_clamped(min(splat(89.0f), select(zero, FloatV{}, x))));
+  return select(zero, FloatV{}, result);
 }
 
 // exp(x) − 1 without cancellation, within 3 ulp.
@@ -82,10 +98,28 @@ SN_INLINE FloatV log1p_small(FloatV x) {
   return log(u) + (x - (u - 1.0f)) / u;  // what rounding took from u
 }
 
+// 1 / x within 2 ulp, for 2^−126 < x < 2^125 or NaN: quicker than a division where that is slow.
+SN_INLINE FloatV reciprocal(FloatV x) {
+#if defined(__AVX512F__)
+  const FloatV y = (FloatV)_mm512_rcp14_ps((__m512)x);
+  return y * (1.0f - x * y) + y;  // one step of Newton's
+#else
+  return 1.0f / x;
+#endif
+}
+
 // 1 / (1 + exp(−x)), within 3 ulp, small results included.
 SN_INLINE FloatV sigmoid(FloatV x) {
   const FloatV e = exp(-abs(x));
-  return select(x < 0.0f, e, splat(1.0f)) / (e + 1.0f);
+  return select(x < 0.0f, e, splat(1.0f)) * reciprocal(e + 1.0f);
+}
+
+// x / (1 + exp(−x·alpha)), within 4 ulp for x·alpha >= −87; below, where it is less than
+// 2e−38·|x|, zero.
+SN_INLINE FloatV silu(FloatV x, float alpha) {
+  const FloatV scaled = x * alpha;
+  const FloatV e = value_of(exponential_of_clamped(-clamp(scaled, -87.0f, 87.0f)));
+  return x * select(scaled < -87.0f, FloatV{}, reciprocal(e + 1.0f));
 }
 
 // Within 4 ulp.

@@ -100,6 +100,11 @@ void add_matmul_shapes(ProblemSet& set) {
   matmul(set, {2, 3, 7, 8}, {2, 3, 8, 9});
   matmul(set, {1, 3, 7, 8}, {2, 1, 8, 17});
   matmul(set, {2, 1, 2, 1, 3, 4}, {2, 1, 5, 4, 3});
+  // Whole panels, which can be read as they lie, with many rows; products that share an operand.
+  matmul(set, {3, 40, 21}, {3, 21, 80});
+  matmul(set, {2, 1, 40, 21}, {2, 5, 21, 144});
+  matmul(set, {3, 1, 40, 21}, {1, 4, 21, 96}).param("transpose_a", 0);
+  matmul(set, {2, 3, 21, 40}, {1, 3, 21, 33}).param("transpose_a", 1);
   matmul(set, {0, 5}, {5, 4});
   matmul(set, {0, 3, 5}, {5, 4});
   matmul(set, {4, 0}, {0, 3});
@@ -125,12 +130,22 @@ void add_problems_product(ProblemSet& set) {
   set.add("matmul").input({3, 50, 64}).constant({64, 40}, normal(0.12)).post_op(UnaryOp::relu);
   set.add("matmul").constant({30, 64}, normal(0.12)).input({2, 64, 21});
   set.add("matmul")
-      .input({2, 4, 33, 32})
+      .input({2, 4, 33, 32}, normal(0.18))
       .input({2, 4, 33, 32})
       .param("transpose_b", 1)
       .post_op(UnaryOp::linear, 0.125f, 0)
-      .post_op(BinaryOp::add, {2, 1, 1, 33})
-      .tolerance(1e-5, 1e-4);
+      .post_op(BinaryOp::add, {2, 1, 1, 33});
+  // A factor that is no power of two, then a clamp; A is copied, in several batches.
+  set.add("matmul")
+      .input({8, 32, 29}, normal(0.18))
+      .input({8, 32, 19})
+      .param("transpose_a", 1)
+      .post_op(UnaryOp::linear, 0.3f, 0)
+      .post_op(UnaryOp::clip, -0.25f, 0.25f);
+  set.add("matmul")
+      .input({4, 30, 40}, normal(0.15))
+      .input({40, 80})
+      .post_op(BinaryOp::add, {4, 30, 80});
   set.add("matmul").input({1, 300}, normal(0.06)).input({300, 70}).post_op(BinaryOp::mul, {70});
   for (const DataType type : {DataType::float16, DataType::bfloat16, DataType::float64})
     for (const std::int64_t rows : {1, 9})

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/cpu.h"
+#include "core/tile_moves.h"
 
 namespace softneuro {
 
@@ -25,17 +26,19 @@ namespace {
 template <std::int64_t Width>
 void pack(const float* source, std::int64_t lane_stride, std::int64_t step_stride,
           std::int64_t lanes, std::int64_t steps, float* packed) noexcept {
-  for (std::int64_t first = 0; first < lanes; first += Width) {
-    const float* from = source + first * lane_stride;
+  const TileMoves& moves = tile_moves();
+  for (std::int64_t first = 0; first < lanes; first += Width, packed += Width * steps) {
+    const float* const from = source + first * lane_stride;
     const std::int64_t used = std::min(Width, lanes - first);
-    if (used == Width && lane_stride == 1) {
-      for (std::int64_t s = 0; s < steps; ++s, from += step_stride, packed += Width)
-        std::copy_n(from, Width, packed);
-      continue;
-    }
-    for (std::int64_t s = 0; s < steps; ++s, from += step_stride, packed += Width) {
-      for (std::int64_t l = 0; l < used; ++l) packed[l] = from[l * lane_stride];
-      std::fill(packed + used, packed + Width, 0.0f);
+    if (used < Width) std::fill_n(packed, Width * steps, 0.0f);
+    if (step_stride == 1) {
+      moves.transpose(sizeof(float), {from, packed, lane_stride, Width, used, steps});
+    } else if (lane_stride == 1) {
+      moves.copy(sizeof(float), {from, packed, step_stride, Width, steps, used});
+    } else {
+      for (std::int64_t s = 0; s < steps; ++s)
+        for (std::int64_t l = 0; l < used; ++l)
+          packed[s * Width + l] = from[l * lane_stride + s * step_stride];
     }
   }
 }

@@ -54,18 +54,6 @@ Side side_of(const MatmulGeometry& g, const Shape& shape, bool is_a) {
   return side;
 }
 
-// One B for all batches and rows that follow each other: a single product of many rows.
-MatmulGeometry join_batches(MatmulGeometry g) {
-  if (g.batch.rank() == 0 || g.rows == 0 || g.batches() < 1 || g.a_column != 1) return g;
-  const Shape steps = strides_of(g.batch);
-  for (int i = 0; i < g.batch.rank(); ++i)
-    if (g.batch[i] > 1 && (g.b_batch[i] != 0 || g.a_batch[i] != steps[i] * g.rows * g.a_row))
-      return g;
-  g.rows *= g.batches();
-  g.batch = g.a_batch = g.b_batch = Shape();
-  return g;
-}
-
 class GemmMatmulKernel final : public Kernel {
  public:
   GemmMatmulKernel(const MatmulGeometry& geometry, const Side& a, const Side& b, Tensor packed_a,

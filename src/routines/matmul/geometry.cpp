@@ -64,4 +64,15 @@ MatmulGeometry matmul_geometry(const Problem& problem) noexcept {
   return g;
 }
 
+MatmulGeometry join_batches(MatmulGeometry g) noexcept {
+  if (g.batch.rank() == 0 || g.rows == 0 || g.batches() < 1 || g.a_column != 1) return g;
+  const Shape steps = strides_of(g.batch);
+  for (int i = 0; i < g.batch.rank(); ++i)
+    if (g.batch[i] > 1 && (g.b_batch[i] != 0 || g.a_batch[i] != steps[i] * g.rows * g.a_row))
+      return g;
+  g.rows *= g.batches();
+  g.batch = g.a_batch = g.b_batch = Shape();
+  return g;
+}
+
 }  // namespace softneuro

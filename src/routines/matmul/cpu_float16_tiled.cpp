@@ -1,0 +1,11 @@
+// matmul cpu:float16/tiled.
+#include "core/registry.h"
+#include "routines/matmul/tiled_matmul.h"
+
+namespace softneuro {
+
+Status register_routine_matmul_cpu_float16_tiled(Registry& registry) {
+  return registry.add(make_tiled_matmul(DataType::float16));
+}
+
+}  // namespace softneuro
