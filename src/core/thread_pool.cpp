@@ -3,8 +3,11 @@
 // 60 µs, as long as a small layer.
 //
 // Jobs live on their callers' stacks in an intrusive list, so run() allocates nothing. A worker
-// that is free helps the job at the head of the list; indices are claimed with one atomic
-// addition. No lock is held while a task runs.
+// that is free helps the job at the head of the list. No lock is held while a task runs.
+//
+// A job's indices are cut into one run per thread. A thread claims those of its own run, each with
+// one atomic addition, then helps with the others': so from layer to layer the same thread works on
+// the same part of a map, which its cache may still hold, and nobody idles while there is work.
 #include "softneuro/thread_pool.h"
 
 #include <sched.h>
@@ -38,11 +41,35 @@ int available_processors() noexcept {
   return 1;
 }
 
+constexpr std::size_t kMostRuns = 16;  // more threads share them
+constexpr std::size_t kCacheLine = 64;
+
+// Indices that one thread claims first.
+struct alignas(kCacheLine) IndexRun {
+  std::atomic<std::size_t> next{0};
+  std::size_t end = 0;
+};
+
 struct Job {
+  Job(ThreadPool::Task task_of_job, void* context_of_task, std::size_t count, std::size_t threads)
+      : task(task_of_job), context(context_of_task), run_count(std::min(threads, kMostRuns)) {
+    for (std::size_t i = 0; i < run_count; ++i) {
+      runs[i].next.store(count * i / run_count, std::memory_order_relaxed);
+      runs[i].end = count * (i + 1) / run_count;
+    }
+  }
+
+  // Whether there are unclaimed indices.
+  bool open() const noexcept {
+    for (std::size_t i = 0; i < run_count; ++i)
+      if (runs[i].next.load(std::memory_order_relaxed) < runs[i].end) return true;
+    return false;
+  }
+
   ThreadPool::Task task;
   void* context;
-  std::size_t count;
-  std::atomic<std::size_t> next{0};
+  std::size_t run_count;
+  IndexRun runs[kMostRuns];
   std::atomic<int> helpers{0};  // workers inside this job; changed under the pool's mutex
   Job* later = nullptr;
 };
@@ -51,12 +78,25 @@ struct Job {
 // keeps the number of threads at the cap.
 thread_local bool t_inside_task = false;
 
-void work(Job& job) noexcept {
+// All indices that nobody has claimed yet. `thread`: 0 for callers, then the pool's workers.
+void work(Job& job, std::size_t thread) noexcept {
   const bool outer = t_inside_task;
   t_inside_task = true;
-  for (std::size_t i = job.next.fetch_add(1, std::memory_order_relaxed); i < job.count;
-       i = job.next.fetch_add(1, std::memory_order_relaxed))
-    job.task(job.context, i);
+  for (std::size_t r = 0; r < job.run_count; ++r) {
+    IndexRun& run = job.runs[(thread + r) % job.run_count];
+    if (run.next.load(std::memory_order_relaxed) >= run.end) continue;
+    for (std::size_t i = run.next.fetch_add(1, std::memory_order_relaxed); i < run.end;
+         i = run.next.fetch_add(1, std::memory_order_relaxed))
+      job.task(job.context, i);
+  }
+  t_inside_task = outer;
+}
+
+// All of them on this thread.
+void work_alone(ThreadPool::Task task, void* context, std::size_t count) noexcept {
+  const bool outer = t_inside_task;
+  t_inside_task = true;
+  for (std::size_t i = 0; i < count; ++i) task(context, i);
   t_inside_task = outer;
 }
 
@@ -114,13 +154,13 @@ class ParkingThreadPool final : public ThreadPool {
     for (int i = 1; i < threads_; ++i) {
 #if defined(__cpp_exceptions)
       try {
-        workers_.emplace_back([this] { serve(); });
+        workers_.emplace_back([this, i] { serve(static_cast<std::size_t>(i)); });
       } catch (const std::exception& e) {
         return make_error(StatusCode::out_of_memory, "cannot start thread {} of {}: {}", i + 1,
                           threads_, e.what());
       }
 #else
-      workers_.emplace_back([this] { serve(); });
+      workers_.emplace_back([this, i] { serve(static_cast<std::size_t>(i)); });
 #endif
     }
     return {};
@@ -132,13 +172,11 @@ class ParkingThreadPool final : public ThreadPool {
 
   void run(std::size_t count, Task task, void* context) noexcept override {
     if (count == 0) return;
-    Job job{task, context, count, {}, {}, nullptr};
-    if (count == 1 || workers_.empty() || t_inside_task || getpid() != owner_) {
-      work(job);
-      return;
-    }
-    post(job);
-    work(job);
+    if (count == 1 || workers_.empty() || t_inside_task || getpid() != owner_)
+      return work_alone(task, context, count);
+    Job job(task, context, count, static_cast<std::size_t>(threads_));
+    post(job, count - 1);
+    work(job, 0);
     finish(job);
   }
 
@@ -154,8 +192,8 @@ class ParkingThreadPool final : public ThreadPool {
     return spin_.count() > 0 && bursts_.load(std::memory_order_relaxed) > 0;
   }
 
-  void post(Job& job) noexcept {
-    std::size_t to_wake = job.count - 1;
+  // For at most `to_wake` workers.
+  void post(Job& job, std::size_t to_wake) noexcept {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       *tail_ = &job;
@@ -196,24 +234,24 @@ class ParkingThreadPool final : public ThreadPool {
   // The first job that still has unclaimed indices.
   Job* open_job() noexcept {
     for (Job* job = head_; job != nullptr; job = job->later)
-      if (job->next.load(std::memory_order_relaxed) < job->count) return job;
+      if (job->open()) return job;
     return nullptr;
   }
 
-  void serve() noexcept {
+  void serve(std::size_t thread) noexcept {
     std::unique_lock<std::mutex> lock(mutex_);
     while (!stop_) {
       if (Job* job = open_job())
-        help(*job, lock);
+        help(*job, thread, lock);
       else if (!await_awake(lock))
         park(lock);
     }
   }
 
-  void help(Job& job, std::unique_lock<std::mutex>& lock) noexcept {
+  void help(Job& job, std::size_t thread, std::unique_lock<std::mutex>& lock) noexcept {
     job.helpers.fetch_add(1, std::memory_order_relaxed);
     lock.unlock();
-    work(job);
+    work(job, thread);
     lock.lock();
     // The caller may leave run() as soon as it sees zero: job is not touched afterwards.
     if (job.helpers.fetch_sub(1, std::memory_order_release) == 1) done_.notify_all();

@@ -8,6 +8,7 @@ namespace softneuro {
 namespace {
 
 constexpr std::int64_t kRowsOfLargeB = 96;
+constexpr std::int64_t kLargeOutput = 1024 * 1024;  // bytes
 constexpr std::int64_t kEnoughPieces = 12;  // to keep threads busy without cutting rows, too
 
 constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
@@ -34,6 +35,7 @@ TileSweep::TileSweep(const SweepShape& shape, const SweepLimits& limits, const T
   unit_vectors_ = std::min<std::int64_t>(kernels.max_vectors, kTilePanel / kernels.lanes);
   units_ = pieces(vectors_, unit_vectors_);
   groups_ = std::max<std::int64_t>(pieces(units_, kernels.max_vectors / unit_vectors_), 1);
+  large_output_ = shape_.matrices * shape_.rows * stored_columns() * 4 > kLargeOutput;
   choose_pieces(limits);
   choose_blocks(limits);
 }
@@ -212,6 +214,9 @@ void TileSweep::run_rows(const Task& task, std::int64_t row, int rows, const Blo
     tile.bias = first && task.operand.bias != nullptr ? task.operand.bias + column : nullptr;
     tile.addend = first ? task.ops.addend(task.inputs, offset) : tile.c;
     prefetch(next.part(g - block.first_group, groups), tile);
+    if (large_output_ && first)
+      prefetch_output(tile, rows, std::min<std::int64_t>(rows, task.row + task.rows - row - rows),
+                      vectors);
     functions[vectors - 1][rows - 1](tile);
   }
   if (last && !task.ops.rest().empty())
@@ -231,6 +236,15 @@ void TileSweep::prefetch(const Lines& lines, Tile& tile) noexcept {
   tile.next_every = 1;
   while (tile.next_every < kTileNever && count * tile.next_every * 2 <= tile.length * tile.segments)
     tile.next_every *= 2;
+}
+
+// Calls what the same columns' next tile writes, so that its stores do not wait for lines that come
+// from far away: the processor does not see where a tile goes on.
+void TileSweep::prefetch_output(const Tile& tile, std::int64_t rows_before, std::int64_t rows,
+                                std::size_t vectors) const noexcept {
+  const float* row = tile.c + rows_before * shape_.c_row_stride;
+  for (std::int64_t r = 0; r < rows; ++r, row += shape_.c_row_stride)
+    for (std::size_t v = 0; v < vectors; ++v) __builtin_prefetch(row + tile.c_offsets[v], 1);
 }
 
 // The other post-ops, on what is still in the cache.

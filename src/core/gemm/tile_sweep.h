@@ -116,6 +116,8 @@ class TileSweep {
   void run_rows(const Task& task, std::int64_t row, int rows, const Block& block,
                 const Lines& next) const noexcept;
   static void prefetch(const Lines& lines, Tile& tile) noexcept;
+  void prefetch_output(const Tile& tile, std::int64_t rows_before, std::int64_t rows,
+                       std::size_t vectors) const noexcept;
   void finish(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
               std::int64_t last_group) const noexcept;
 
@@ -125,6 +127,7 @@ class TileSweep {
   std::int64_t units_ = 0, unit_vectors_ = 1;       // groups are made of whole units
   std::int64_t row_pieces_ = 0, group_pieces_ = 0;  // tasks of one matrix
   std::int64_t block_groups_ = 0;                   // groups that go together
+  bool large_output_ = false;  // beyond the cache: what is written next is called into it
   // The sum is cut into blocks of block_segments_, or each segment into segment_parts_.
   std::int64_t depth_blocks_ = 0, block_segments_ = 0, segment_parts_ = 0;
 };
