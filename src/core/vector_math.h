@@ -115,11 +115,33 @@ SN_INLINE FloatV sigmoid(FloatV x) {
 }
 
 // x / (1 + exp(−x·alpha)), within 4 ulp for x·alpha >= −87; below, where it is less than
-// 2e−38·|x|, zero.
+// 2e−38·|x|, zero. The function of large maps: in as few instructions as that takes.
 SN_INLINE FloatV silu(FloatV x, float alpha) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  const double to_power = -1.4426950408889634 * static_cast<double>(alpha);  // exp(−x·alpha) = 2^…
+  const float factor = static_cast<float>(to_power);
+  const float rest = static_cast<float>(to_power - static_cast<double>(factor));
+  const float end = 87.3f / __builtin_fabsf(alpha);  // there e is the reciprocal of a normal number
+  const FloatV clamped = clamp(x, -end, end);
+  const FloatV shift = splat(12582912.0f);  // 1.5·2^23: the sum's low bits are the whole number
+  const FloatV shifted = clamped * factor + shift;
+  const FloatV f = (clamped * factor - (shifted - shift)) + clamped * rest;
+  static constexpr float c[] = {1.54531629e-4f,
+                                1.33908634e-3f,
+                                9.61808256e-3f,
+                                5.55035711e-2f,
+                                2.40226508e-1f,
+                                6.93147188e-1f,
+                                1.0f};
+  // Times 2^n: n's bits, moved to those of the exponent.
+  const IntV n = (IntV)((UnsignedV)shifted << 23);
+  const FloatV e = as_float(as_int(polynomial(f, c)) + n);
+  return x * select(e > 7e37f, FloatV{}, reciprocal(e + 1.0f));
+#else  // the rounded product clamped · factor would be too coarse
   const FloatV scaled = x * alpha;
   const FloatV e = value_of(exponential_of_clamped(-clamp(scaled, -87.0f, 87.0f)));
   return x * select(scaled < -87.0f, FloatV{}, reciprocal(e + 1.0f));
+#endif
 }
 
 // Within 4 ulp.
