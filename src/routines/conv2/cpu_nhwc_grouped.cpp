@@ -6,7 +6,7 @@ namespace softneuro {
 
 Status register_routine_conv2_cpu_nhwc_grouped(Registry& registry) {
   for (const char* layer_type : {"conv1", "conv2"})
-    SN_RETURN_IF_ERROR(registry.add(make_narrow_group_conv(layer_type, false)));
+    SN_RETURN_IF_ERROR(registry.add(make_narrow_group_conv(layer_type, DataType::float32, false)));
   return {};
 }
 

@@ -28,9 +28,12 @@ void pack_panels(const float* from, std::int64_t channels, std::int64_t group, s
 
 class NarrowGroupKernel final : public Kernel {
  public:
-  NarrowGroupKernel(const ConvGeometry& geometry, const RoutineParams& params, PackedWeights packed,
-                    TilePostOps post_ops)
-      : g_(geometry), packed_(std::move(packed.bytes)), post_ops_(std::move(post_ops)) {
+  NarrowGroupKernel(const ConvGeometry& geometry, DataType type, const RoutineParams& params,
+                    PackedWeights packed, TilePostOps post_ops)
+      : g_(geometry),
+        half_(type == DataType::float16),
+        packed_(std::move(packed.bytes)),
+        post_ops_(std::move(post_ops)) {
     const std::int64_t panels = group_panels(g_.channels_in());
     const std::int64_t channels = params.integer("channels", 0);
     together_ = channels == 0 ? panels : group_panels(channels);
@@ -39,6 +42,8 @@ class NarrowGroupKernel final : public Kernel {
         params.integer("task_ops", kDefaultTaskOps) / std::max<std::int64_t>(row_ops, 1), 1);
     zeros_at_ = regions_.add(g_.channels_in());
     if (g_.bias) bias_at_ = regions_.add(panels * kGroupPanel);
+    if (half_ && !post_ops_.rest().empty())
+      floats_at_ = regions_.add(g_.batch * g_.window.output_elements() * g_.channels_out());
   }
 
   std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
@@ -60,17 +65,21 @@ class NarrowGroupKernel final : public Kernel {
  private:
   void run_rows(Context& context, std::int64_t image, std::int64_t first,
                 std::int64_t last) const noexcept {
-    const float* const workspace = reinterpret_cast<const float*>(context.workspace());
+    float* const workspace = reinterpret_cast<float*>(context.workspace());
     const std::int64_t channels = g_.channels_in();
-    const std::int64_t row_floats = g_.window.axes[2].output * channels;
-    const std::int64_t offset = (image * g_.window.axes[1].output + first) * row_floats;
-    float* const output = context.output(0).as_mutable<float>() + offset;
+    const std::int64_t row_elements = g_.window.axes[2].output * channels;
+    const std::int64_t offset = (image * g_.window.axes[1].output + first) * row_elements;
+    const std::int64_t size = half_ ? 2 : 4;
+    auto* const output = static_cast<std::byte*>(context.output(0).data) + offset * size;
+    float* const floats =
+        half_ && !post_ops_.rest().empty() ? workspace + floats_at_ + offset : nullptr;
     GroupConvRow task;
     task.y = g_.window.axes[1];
     task.x = g_.window.axes[2];
     task.channels = channels;
     task.group = g_.in;
-    task.input = context.input(kX).as<float>() + image * g_.window.input_elements() * channels;
+    task.input = static_cast<const std::byte*>(context.input(kX).data) +
+                 image * g_.window.input_elements() * channels * size;
     task.zeros = workspace + zeros_at_;
     task.weights = static_cast<const float*>(packed_.data());
     task.bias = g_.bias ? workspace + bias_at_ : nullptr;
@@ -82,34 +91,43 @@ class NarrowGroupKernel final : public Kernel {
       task.first_panel = p;
       task.last_panel = std::min(p + together_, panels);
       for (task.row = first; task.row < last; ++task.row) {
-        task.output = output + (task.row - first) * row_floats;
-        ops_->row(task);
+        const std::int64_t at = (task.row - first) * row_elements;
+        task.output = output + at * size;
+        task.floats = floats == nullptr ? nullptr : floats + at;
+        (half_ ? ops_->half_row : ops_->row)(task);
       }
     }
-    if (!post_ops_.rest().empty())
-      post_ops_.rest().apply(context.inputs(), output, offset, (last - first) * row_floats);
+    if (post_ops_.rest().empty()) return;
+    float* const results = half_ ? floats : reinterpret_cast<float*>(output);
+    const std::int64_t count = (last - first) * row_elements;
+    post_ops_.rest().apply(context.inputs(), results, offset, count);
+    if (half_) float_spans().store(DataType::float16, results, output, count);
   }
 
   ConvGeometry g_;
+  bool half_;  // x and y are float16
   Tensor packed_;
   TilePostOps post_ops_;
   const GroupConvOps* ops_ = &group_conv_ops();
   std::int64_t together_ = 1;  // panels
   std::int64_t rows_ = 1;      // of a task
   FloatRegions regions_;
-  std::int64_t zeros_at_ = 0, bias_at_ = 0;
+  std::int64_t zeros_at_ = 0, bias_at_ = 0, floats_at_ = 0;
 };
 
 class NarrowGroupConv final : public Routine {
  public:
-  NarrowGroupConv(std::string_view layer_type, bool depthwise)
-      : Routine(layer_type, depthwise ? "cpu:float32:nhwc/depthwise" : "cpu:float32:nhwc/grouped"),
+  NarrowGroupConv(std::string_view layer_type, DataType type, bool depthwise)
+      : Routine(layer_type, fmt::format("cpu:{}:nhwc/{}", to_string(type),
+                                        depthwise ? "depthwise" : "grouped")),
+        type_(type),
         depthwise_(depthwise) {}
   int default_rank() const override { return 40; }
 
   Applicability applicable(const Problem& problem) const override {
     const TensorSpec& weights = problem.inputs[kWeights];
-    if (problem.inputs[kX].type != DataType::float32) return Applicability::no("only float32");
+    if (problem.inputs[kX].type != type_)
+      return Applicability::no(fmt::format("only {}", to_string(type_)));
     if (!weights.constant || weights.value.empty())
       return Applicability::no("the weights are not constant");
     if (!is_span_float(weights.type))
@@ -134,7 +152,8 @@ class NarrowGroupConv final : public Routine {
   }
 
   bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
+    return type_ == DataType::float32 ? PostOpProgram::supports(problem).ok()
+                                      : PostOpProgram::supports_in_float32(problem).ok();
   }
 
   RoutineParams default_params(const Problem&) const override {
@@ -173,17 +192,19 @@ class NarrowGroupConv final : public Routine {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(TilePostOps post_ops, TilePostOps::create(problem, false));
     return std::unique_ptr<Kernel>(
-        std::make_unique<NarrowGroupKernel>(geometry, params, packed, std::move(post_ops)));
+        std::make_unique<NarrowGroupKernel>(geometry, type_, params, packed, std::move(post_ops)));
   }
 
  private:
+  DataType type_;  // of x and y
   bool depthwise_;
 };
 
 }  // namespace
 
-std::unique_ptr<Routine> make_narrow_group_conv(std::string_view layer_type, bool depthwise) {
-  return std::make_unique<NarrowGroupConv>(layer_type, depthwise);
+std::unique_ptr<Routine> make_narrow_group_conv(std::string_view layer_type, DataType type,
+                                                bool depthwise) {
+  return std::make_unique<NarrowGroupConv>(layer_type, type, depthwise);
 }
 
 }  // namespace softneuro

@@ -18,15 +18,17 @@ inline constexpr std::int64_t kGroupPointers = 1024;
 // One row of the output of one image, or some panels of it.
 struct GroupConvRow {
   WindowAxis y, x;
-  std::int64_t channels = 0;     // >= kGroupPanel
-  std::int64_t group = 1;        // channels of a group, input and output alike; divides kGroupPanel
-  const float* input = nullptr;  // of the image
-  const float* zeros = nullptr;  // `channels` of them
+  std::int64_t channels = 0;    // >= kGroupPanel
+  std::int64_t group = 1;       // channels of a group, input and output alike; divides kGroupPanel
+  const void* input = nullptr;  // of the image
+  const void* zeros = nullptr;  // `channels` of them
   // Panel after panel: for each kernel position and each input channel of the group, kGroupPanel
   // weights; kGroupPanel of bias (or null).
   const float* weights = nullptr;
   const float* bias = nullptr;
-  float* output = nullptr;  // of the row
+  void* output = nullptr;  // of the row
+  // float16 alone: given, results go there and not to the output, unrounded.
+  float* floats = nullptr;
   std::int64_t row = 0;
   std::int64_t first_panel = 0, last_panel = 0;
   float low = 0, high = 0;  // results are clamped to; NaN stays
@@ -34,6 +36,7 @@ struct GroupConvRow {
 
 struct GroupConvOps {
   void (*row)(const GroupConvRow&) noexcept;
+  void (*half_row)(const GroupConvRow&) noexcept;  // input and output are float16
 };
 // The variant for this processor (current_isa()), or for a lower instruction set.
 const GroupConvOps& group_conv_ops() noexcept;
@@ -53,10 +56,11 @@ inline bool group_tables_fit(const WindowAxis& y, const WindowAxis& x) noexcept 
          y.kernel * x.extent() <= kGroupPointers;
 }
 
-// The routines of conv1 and conv2 cpu:float32:nhwc/depthwise (one channel per group) and /grouped
-// (2, 4, 8 or 16). Rows of the output are made one after another; `channels` of them at a time
-// (0: all), so that the rows of the input that a kernel meets can stay in the cache; `task_ops`
-// multiply-adds make a task.
-std::unique_ptr<Routine> make_narrow_group_conv(std::string_view layer_type, bool depthwise);
+// The routines of conv1 and conv2 cpu:<type>:nhwc/depthwise (one channel per group) and /grouped
+// (2, 4, 8 or 16); type: float32, or float16, which is float32 in registers. Rows of the output are
+// made one after another; `channels` of them at a time (0: all), so that the rows of the input that
+// a kernel meets can stay in the cache; `task_ops` multiply-adds make a task.
+std::unique_ptr<Routine> make_narrow_group_conv(std::string_view layer_type, DataType type,
+                                                bool depthwise);
 
 }  // namespace softneuro

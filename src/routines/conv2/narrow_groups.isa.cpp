@@ -1,6 +1,8 @@
 #include "routines/conv2/narrow_groups.h"
 
-#include "core/vector.h"
+#include <type_traits>
+
+#include "core/vector_element.h"
 
 #if defined(SOFTNEURO_EDGE) && defined(__GNUC__) && !defined(__clang__)
 // The edge build optimises for size; here that would leave the sums in memory.
@@ -19,18 +21,20 @@ constexpr int kColumns = 6;
 constexpr std::int64_t kPanel = kGroupPanel;
 
 // The input that a block of output columns sees: a pointer for each row of the kernel and each
-// column, to a pixel's channels or to zeros.
+// column, to a pixel's channels or to zeros. T: float or Half, as everywhere below.
+template <class T>
 struct Columns {
-  const float* const* pixels;
+  const T* const* pixels;
   std::int64_t width;            // columns of a row of pixels
   std::int64_t first_row, rows;  // of the kernel: those that meet the input
-  float* output;
+  T* output;
+  float* floats;  // given: results go there, unrounded
 };
 
 // For each vector: sum(its first channel, its weights from the first row on that meets the input,
 // sums), then stores what was summed.
-template <int Count, class Sum>
-SN_INLINE void for_vectors(const GroupConvRow& task, const Columns& columns, Sum&& sum) {
+template <int Count, class T, class Sum>
+SN_INLINE void for_vectors(const GroupConvRow& task, const Columns<T>& columns, Sum&& sum) {
   const std::int64_t position = task.group * kPanel;  // weights of one position of the kernel
   const std::int64_t panel_weights = task.y.kernel * task.x.kernel * position;
   const float* const weights = task.weights + columns.first_row * task.x.kernel * position;
@@ -45,9 +49,17 @@ SN_INLINE void for_vectors(const GroupConvRow& task, const Columns& columns, Sum
 #pragma GCC unroll 8
       for (int i = 0; i < Count; ++i) sums[i] = first;
       sum(channel, weights + p * panel_weights + lane, sums);
-      float* to = columns.output + channel;
+      const auto write = [&](auto* to) __attribute__((always_inline)) {
 #pragma GCC unroll 8
-      for (int i = 0; i < Count; ++i, to += channels) store(to, min(high, max(low, sums[i])));
+        for (int i = 0; i < Count; ++i, to += channels)
+          store_element(to, min(high, max(low, sums[i])));
+      };
+      if constexpr (std::is_same_v<T, Half>)
+        if (columns.floats != nullptr) {
+          write(columns.floats + channel);
+          continue;
+        }
+      write(columns.output + channel);
     }
 }
 
@@ -69,29 +81,41 @@ SN_INLINE void add_row(const float* weights, std::int64_t weights_step, FloatV (
 }
 
 // `Count` columns of a depthwise kernel that is `Width` wide, without dilation along x.
-template <int Width, int Stride, int Count>
-void depthwise(const GroupConvRow& task, const Columns& c) noexcept {
+template <class T, int Width, int Stride, int Count>
+void depthwise(const GroupConvRow& task, const Columns<T>& c) noexcept {
   const std::int64_t rows = c.rows, width = c.width;
-  const float* const* const first = c.pixels;
+  const T* const* const first = c.pixels;
   for_vectors<Count>(
       task, c,
       [&](std::int64_t channel, const float* weights, FloatV(&sums)[Count])
           __attribute__((always_inline)) {
-            const float* const* pixels = first;
+            const T* const* pixels = first;
             for (std::int64_t r = 0; r < rows; ++r, pixels += width, weights += Width * kPanel)
               add_row<Width, Stride, Count>(
                   weights, kPanel, sums, [&](int i) __attribute__((always_inline)) {
-                    return load(pixels[i] + channel);
+                    return load_element(pixels[i] + channel);
                   });
           });
 }
 
+SN_INLINE float one_element(const float* p) {
+  return *p;
+}
+SN_INLINE float one_element(const Half* p) {
+#if defined(__F16C__)
+  return _cvtsh_ss(p->bits);
+#else
+  return to_float(*p);
+#endif
+}
+
 // Lane l of the result is element `member` of the group that lane l belongs to. `pixel`: where the
 // vector's channels begin; `start`: where their group does, if it is wider than a vector.
-SN_INLINE FloatV spread(const float* pixel, std::int64_t start, std::int64_t member, bool narrow,
+template <class T>
+SN_INLINE FloatV spread(const T* pixel, std::int64_t start, std::int64_t member, bool narrow,
                         IntV group_starts) {
-  if (!narrow) return splat(pixel[start + member]);
-  return __builtin_shuffle(load(pixel), group_starts + static_cast<std::int32_t>(member));
+  if (!narrow) return splat(one_element(pixel + start + member));
+  return __builtin_shuffle(load_element(pixel), group_starts + static_cast<std::int32_t>(member));
 }
 
 // The first lane of each lane's group.
@@ -101,18 +125,18 @@ SN_INLINE IntV starts_of(std::int64_t group) {
   return starts;
 }
 
-template <int Width, int Stride, int Count>
-void grouped(const GroupConvRow& task, const Columns& c) noexcept {
+template <class T, int Width, int Stride, int Count>
+void grouped(const GroupConvRow& task, const Columns<T>& c) noexcept {
   const std::int64_t group = task.group, rows = c.rows, width = c.width;
   const bool narrow = group < kLanes;
   const IntV starts = starts_of(narrow ? group : kLanes);
-  const float* const* const first = c.pixels;
+  const T* const* const first = c.pixels;
   for_vectors<Count>(
       task, c,
       [&](std::int64_t channel, const float* weights, FloatV(&sums)[Count])
           __attribute__((always_inline)) {
             const std::int64_t start = -(channel % group);
-            const float* const* pixels = first;
+            const T* const* pixels = first;
             for (std::int64_t r = 0; r < rows;
                  ++r, pixels += width, weights += (Width - 1) * group * kPanel)
               for (std::int64_t m = 0; m < group; ++m, weights += kPanel)
@@ -124,8 +148,8 @@ void grouped(const GroupConvRow& task, const Columns& c) noexcept {
 }
 
 // Any kernel, any group.
-template <int Count>
-void general(const GroupConvRow& task, const Columns& c) noexcept {
+template <class T, int Count>
+void general(const GroupConvRow& task, const Columns<T>& c) noexcept {
   const std::int64_t group = task.group;
   const bool narrow = group < kLanes;
   const IntV starts = starts_of(narrow ? group : kLanes);
@@ -139,7 +163,7 @@ void general(const GroupConvRow& task, const Columns& c) noexcept {
               for (std::int64_t k = 0; k < kernel; ++k)
                 for (std::int64_t m = 0; m < group; ++m, weights += kPanel) {
                   const FloatV w = load(weights);
-                  const float* const* pixels = c.pixels + r * c.width + k * dilation;
+                  const T* const* pixels = c.pixels + r * c.width + k * dilation;
 #pragma GCC unroll 8
                   for (int i = 0; i < Count; ++i, pixels += stride)
                     sums[i] += spread(*pixels + channel, start, m, narrow, starts) * w;
@@ -147,39 +171,44 @@ void general(const GroupConvRow& task, const Columns& c) noexcept {
           });
 }
 
-using ColumnsFunction = void (*)(const GroupConvRow&, const Columns&) noexcept;
+template <class T>
+using ColumnsFunction = void (*)(const GroupConvRow&, const Columns<T>&) noexcept;
 
-template <int Width, int Stride>
-ColumnsFunction depthwise_function(std::int64_t count) noexcept {
-  constexpr ColumnsFunction kByCount[] = {depthwise<Width, Stride, 1>, depthwise<Width, Stride, 2>,
-                                          depthwise<Width, Stride, 3>, depthwise<Width, Stride, 4>,
-                                          depthwise<Width, Stride, 5>, depthwise<Width, Stride, 6>,
-                                          depthwise<Width, Stride, 7>, depthwise<Width, Stride, 8>};
+template <class T, int Width, int Stride>
+ColumnsFunction<T> depthwise_function(std::int64_t count) noexcept {
+  constexpr ColumnsFunction<T> kByCount[] = {
+      depthwise<T, Width, Stride, 1>, depthwise<T, Width, Stride, 2>,
+      depthwise<T, Width, Stride, 3>, depthwise<T, Width, Stride, 4>,
+      depthwise<T, Width, Stride, 5>, depthwise<T, Width, Stride, 6>,
+      depthwise<T, Width, Stride, 7>, depthwise<T, Width, Stride, 8>};
   return kByCount[count - 1];
 }
 
-template <int Stride>
-ColumnsFunction grouped_function(std::int64_t count) noexcept {
-  constexpr ColumnsFunction kByCount[] = {
-      grouped<3, Stride, 1>, grouped<3, Stride, 2>, grouped<3, Stride, 3>, grouped<3, Stride, 4>,
-      grouped<3, Stride, 5>, grouped<3, Stride, 6>, grouped<3, Stride, 7>, grouped<3, Stride, 8>};
+template <class T, int Stride>
+ColumnsFunction<T> grouped_function(std::int64_t count) noexcept {
+  constexpr ColumnsFunction<T> kByCount[] = {grouped<T, 3, Stride, 1>, grouped<T, 3, Stride, 2>,
+                                             grouped<T, 3, Stride, 3>, grouped<T, 3, Stride, 4>,
+                                             grouped<T, 3, Stride, 5>, grouped<T, 3, Stride, 6>,
+                                             grouped<T, 3, Stride, 7>, grouped<T, 3, Stride, 8>};
   return kByCount[count - 1];
 }
 
-ColumnsFunction columns_function(const GroupConvRow& task, std::int64_t count) noexcept {
-  constexpr ColumnsFunction kGeneral[] = {general<1>, general<2>, general<3>, general<4>,
-                                          general<5>, general<6>, general<7>, general<8>};
+template <class T>
+ColumnsFunction<T> columns_function(const GroupConvRow& task, std::int64_t count) noexcept {
+  constexpr ColumnsFunction<T> kGeneral[] = {general<T, 1>, general<T, 2>, general<T, 3>,
+                                             general<T, 4>, general<T, 5>, general<T, 6>,
+                                             general<T, 7>, general<T, 8>};
   const WindowAxis& x = task.x;
   if (x.dilation == 1 && x.stride == 1) {
     if (x.kernel == 3)
-      return task.group == 1 ? depthwise_function<3, 1>(count) : grouped_function<1>(count);
-    if (x.kernel == 5 && task.group == 1) return depthwise_function<5, 1>(count);
-    if (x.kernel == 7 && task.group == 1) return depthwise_function<7, 1>(count);
+      return task.group == 1 ? depthwise_function<T, 3, 1>(count) : grouped_function<T, 1>(count);
+    if (x.kernel == 5 && task.group == 1) return depthwise_function<T, 5, 1>(count);
+    if (x.kernel == 7 && task.group == 1) return depthwise_function<T, 7, 1>(count);
   }
   if (x.dilation == 1 && x.stride == 2) {
     if (x.kernel == 3)
-      return task.group == 1 ? depthwise_function<3, 2>(count) : grouped_function<2>(count);
-    if (x.kernel == 5 && task.group == 1) return depthwise_function<5, 2>(count);
+      return task.group == 1 ? depthwise_function<T, 3, 2>(count) : grouped_function<T, 2>(count);
+    if (x.kernel == 5 && task.group == 1) return depthwise_function<T, 5, 2>(count);
   }
   return kGeneral[count - 1];
 }
@@ -195,23 +224,25 @@ void kernel_rows(const WindowAxis& y, std::int64_t row, std::int64_t& first,
 }
 
 // Where the pixels of input columns [first, first + count) of one row lie.
+template <class T>
 void point(const GroupConvRow& task, std::int64_t row, std::int64_t first, std::int64_t count,
-           const float** pixels) noexcept {
-  const float* const line = task.input + row * task.x.input * task.channels;
+           const T** pixels) noexcept {
+  const T* const line = static_cast<const T*>(task.input) + row * task.x.input * task.channels;
   if (first >= 0 && first + count <= task.x.input) {
-    const float* pixel = line + first * task.channels;
+    const T* pixel = line + first * task.channels;
     const std::int64_t step = task.channels;
     for (std::int64_t i = 0; i < count; ++i, pixel += step) pixels[i] = pixel;
     return;
   }
   for (std::int64_t i = 0; i < count; ++i)
     pixels[i] = first + i >= 0 && first + i < task.x.input ? line + (first + i) * task.channels
-                                                           : task.zeros;
+                                                           : static_cast<const T*>(task.zeros);
 }
 
+template <class T>
 void conv_row(const GroupConvRow& task) noexcept {
   const WindowAxis& ax = task.x;
-  const float* pixels[kGroupPointers];
+  const T* pixels[kGroupPointers];
   std::int64_t first_row = 0, last_row = 0;
   kernel_rows(task.y, task.row, first_row, last_row);
   const auto width_of = [&](std::int64_t count) { return (count - 1) * ax.stride + ax.extent(); };
@@ -226,15 +257,20 @@ void conv_row(const GroupConvRow& task) noexcept {
     for (std::int64_t r = first_row; r < last_row; ++r)
       point(task, top + r * task.y.dilation, first * ax.stride - ax.pad_begin, width,
             pixels + (r - first_row) * width);
-    const Columns columns{pixels, width, first_row, last_row - first_row,
-                          task.output + first * task.channels};
-    columns_function(task, count)(task, columns);
+    const std::int64_t at = first * task.channels;
+    const Columns<T> columns{pixels,
+                             width,
+                             first_row,
+                             last_row - first_row,
+                             static_cast<T*>(task.output) + at,
+                             task.floats == nullptr ? nullptr : task.floats + at};
+    columns_function<T>(task, count)(task, columns);
   }
 }
 
 }  // namespace
 
 extern const GroupConvOps kGroupConvOps;
-const GroupConvOps kGroupConvOps = {conv_row};
+const GroupConvOps kGroupConvOps = {conv_row<float>, conv_row<Half>};
 
 }  // namespace softneuro::SN_ISA_NAMESPACE
