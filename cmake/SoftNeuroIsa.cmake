@@ -25,6 +25,16 @@ set(SOFTNEURO_ISA_VARIANTS "")
 if(SOFTNEURO_ARCH STREQUAL "x86_64")
   set(SOFTNEURO_ISA_SETS avx2 avx512 avx512vnni)
   set(SOFTNEURO_ISA_VARIANTS avx2 avx512)
+  # What not every compiler knows: SN_ISA_AVX512FP16, SN_ISA_AMXBF16 say whether the set is there.
+  include(CheckCXXCompilerFlag)
+  check_cxx_compiler_flag("-mavx512fp16" SOFTNEURO_COMPILES_AVX512FP16)
+  if(SOFTNEURO_COMPILES_AVX512FP16)
+    list(APPEND SOFTNEURO_ISA_SETS avx512fp16)
+  endif()
+  check_cxx_compiler_flag("-mamx-bf16" SOFTNEURO_COMPILES_AMXBF16)
+  if(SOFTNEURO_COMPILES_AMXBF16)
+    list(APPEND SOFTNEURO_ISA_SETS amxbf16)
+  endif()
 endif()
 
 set(SOFTNEURO_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
@@ -32,9 +42,11 @@ set(SOFTNEURO_ISA_FLAGS_avx512
     ${SOFTNEURO_ISA_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl
     -mprefer-vector-width=512)
 set(SOFTNEURO_ISA_FLAGS_avx512vnni ${SOFTNEURO_ISA_FLAGS_avx512} -mavx512vnni)
+set(SOFTNEURO_ISA_FLAGS_avx512fp16 ${SOFTNEURO_ISA_FLAGS_avx512} -mavx512fp16)
+set(SOFTNEURO_ISA_FLAGS_amxbf16 ${SOFTNEURO_ISA_FLAGS_avx512} -mamx-tile -mamx-bf16)
 
 # Every suffix that this file knows, on any architecture: such a file is never baseline code.
-set(SOFTNEURO_ISA_SUFFIXES "avx2|avx512|avx512vnni")
+set(SOFTNEURO_ISA_SUFFIXES "avx2|avx512|avx512vnni|avx512fp16|amxbf16")
 
 # softneuro_split_by_isa(<files> <prefix>): sorts into <prefix>_baseline, <prefix>_variants
 # (*.isa.cpp) and <prefix>_<set>; files of sets that this architecture lacks are dropped.

@@ -3,6 +3,14 @@
 #include <cstdlib>
 #include <string_view>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#endif
+
 namespace softneuro {
 namespace {
 
@@ -26,6 +34,33 @@ Isa detect() noexcept {
   return isa;
 }
 
+#if defined(__x86_64__)
+
+// What comes on top of avx512; not if the mask asks for that level.
+bool may_exceed_avx512() noexcept {
+  const char* const mask = std::getenv("SOFTNEURO_MAX_ISA");
+  return current_isa() == Isa::avx512 &&
+         (mask == nullptr || std::string_view(mask) != to_string(Isa::avx512));
+}
+
+// EDX of the processor's leaf 7: bit 22 AMX-BF16, 23 AVX512-FP16, 24 AMX-TILE.
+bool has_features(unsigned bits) noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & bits) == bits;
+}
+
+// The tiles' state is large: Linux saves it for those processes only that have asked.
+bool may_use_tiles() noexcept {
+#if defined(__linux__) && defined(SYS_arch_prctl)
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+#endif
+
 }  // namespace
 
 Isa current_isa() noexcept {
@@ -35,7 +70,27 @@ Isa current_isa() noexcept {
 
 bool has_avx512_vnni() noexcept {
 #if defined(__x86_64__)
-  static const bool has = current_isa() == Isa::avx512 && __builtin_cpu_supports("avx512vnni") != 0;
+  static const bool has = may_exceed_avx512() && __builtin_cpu_supports("avx512vnni") != 0;
+  return has;
+#else
+  return false;
+#endif
+}
+
+// (The registers are those of avx512, which the operating system saves.)
+bool has_avx512_fp16() noexcept {
+#if defined(__x86_64__) && defined(SN_ISA_AVX512FP16)
+  static const bool has = may_exceed_avx512() && has_features(1u << 23);
+  return has;
+#else
+  return false;
+#endif
+}
+
+bool has_amx_bf16() noexcept {
+#if defined(__x86_64__) && defined(SN_ISA_AMXBF16)
+  static const bool has =
+      may_exceed_avx512() && has_features(1u << 22 | 1u << 24) && may_use_tiles();
   return has;
 #else
   return false;

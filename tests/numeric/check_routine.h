@@ -34,10 +34,10 @@ RunResult run_routine(const Routine& routine, const PreparedCase& prepared, Thre
                       bool* ran_in_place = nullptr);
 
 // Empty if `actual` is close enough to `expected`; else what differs, in one line.
-// bound_by_norm: the difference's maximum is bound by the largest expected magnitude, as is right
-// for algorithms that transform their data (Winograd).
+// norm_of: each difference is bound by that tensor's largest magnitude instead of its own
+// element's, as is right for algorithms that transform their data (Winograd): `expected` then.
 std::string difference(const Tensor& expected, const Tensor& actual, Tolerance tolerance,
-                       bool bound_by_norm = false);
+                       const Tensor* norm_of = nullptr);
 
 // Pools of one and of two threads, made once.
 ThreadPool& test_pool(int threads);

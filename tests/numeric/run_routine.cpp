@@ -160,16 +160,22 @@ RunResult run_routine(const Routine& routine, const PreparedCase& prepared, Thre
   return result;
 }
 
+static double largest_magnitude(const Tensor& tensor) {
+  const TensorView view = view_of(tensor);
+  double largest = 0;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i)
+    if (std::isfinite(load(view, i))) largest = std::fmax(largest, std::fabs(load(view, i)));
+  return largest;
+}
+
 std::string difference(const Tensor& expected, const Tensor& actual, Tolerance tolerance,
-                       bool bound_by_norm) {
+                       const Tensor* norm_of) {
   if (expected.data_type() != actual.data_type() || !(expected.shape() == actual.shape()))
     return fmt::format("expected {} {}, got {} {}", to_string(expected.data_type()),
                        expected.shape().str(), to_string(actual.data_type()), actual.shape().str());
   const TensorView e = view_of(expected), a = view_of(actual);
   const std::int64_t count = expected.elements();
-  double norm = 0;
-  for (std::int64_t i = 0; bound_by_norm && i < count; ++i)
-    if (std::isfinite(load(e, i))) norm = std::fmax(norm, std::fabs(load(e, i)));
+  const double norm = norm_of == nullptr ? 0 : largest_magnitude(*norm_of);
   std::int64_t wrong = 0, first = -1;
   for (std::int64_t i = 0; i < count; ++i)
     if (!close(e, a, i, tolerance, norm)) {

@@ -1,7 +1,7 @@
 // Which variants for instruction sets ran: counted by breakpoints, not believed.
 //
 // With SOFTNEURO_TEST_VARIANTS in the environment, every function that lies in one of the
-// namespaces baseline, avx2, avx512 and avx512vnni (see cmake/SoftNeuroIsa.cmake) gets a breakpoint
+// namespaces baseline, avx2, avx512, avx512vnni… (see cmake/SoftNeuroIsa.cmake) gets a breakpoint
 // at its beginning, which marks the function and goes away when it is reached. When all test cases
 // are done, the program fails unless
 // - of every table that a *.isa.cpp file makes, some function of this processor's variant ran,
@@ -53,12 +53,28 @@ struct Choosable {
   std::vector<unsigned char*> functions;
 };
 
+// What a processor may have beyond the level avx512.
+struct Extension {
+  const char* level;
+  bool (*there)() noexcept;
+};
+constexpr Extension kExtensions[] = {
+    {"avx512vnni", has_avx512_vnni}, {"avx512fp16", has_avx512_fp16}, {"amxbf16", has_amx_bf16}};
+
+// Null: no extension's name.
+const Extension* extension(const std::string& level) {
+  const auto* const found = std::find_if(std::begin(kExtensions), std::end(kExtensions),
+                                         [&](const Extension& e) { return level == e.level; });
+  return found == std::end(kExtensions) ? nullptr : found;
+}
+
 std::vector<Function> functions;  // by address
 std::vector<Choosable> choosables;
 
 // "avx2" of _ZN9softneuro4avx2…; empty for names outside of these namespaces.
 std::string level_of(const std::string& mangled) {
-  for (const char* const level : {"baseline", "avx2", "avx512", "avx512vnni"})
+  for (const char* const level :
+       {"baseline", "avx2", "avx512", "avx512vnni", "avx512fp16", "amxbf16"})
     if (mangled.find("N9softneuro" + std::to_string(std::strlen(level)) + level) !=
         std::string::npos)
       return level;
@@ -228,8 +244,8 @@ std::vector<std::string> judge() {
   for (const Function& function : functions) {
     counts[function.level].first += function.ran->load();
     ++counts[function.level].second;
-    const bool newer =
-        function.level == "avx512vnni" ? !has_avx512_vnni() : rank(function.level) > rank(level);
+    const Extension* const more = extension(function.level);
+    const bool newer = more != nullptr ? !more->there() : rank(function.level) > rank(level);
     if (function.ran->load() && newer)
       faults.push_back("ran, but is newer than " + level + ": " + function.name);
   }
@@ -238,17 +254,21 @@ std::vector<std::string> judge() {
   // Where the processor has VNNI, its functions come first.
   std::set<std::string> replaced;
   if (has_avx512_vnni()) replaced = {"kInt8TileOps", "kQint8DepthwiseOps"};
+  // What only products on these call.
+  if (!has_avx512_fp16() && !has_amx_bf16()) replaced.insert("half_store");
   std::size_t chosen = 0;
   for (const Choosable& choosable : choosables) {
-    const bool wanted = choosable.level == level
-                            ? !replaced.contains(choosable.name)
-                            : choosable.level == "avx512vnni" && has_avx512_vnni();
+    const bool wanted = choosable.level == level ? !replaced.contains(choosable.name)
+                                                 : extension(choosable.level) != nullptr &&
+                                                       extension(choosable.level)->there();
     chosen += wanted;
     if (wanted && !ran(choosable))
       faults.push_back("never ran: " + choosable.level + "::" + choosable.name);
   }
-  std::printf("%zu choices to be made for %s%s\n", chosen, level.c_str(),
-              has_avx512_vnni() ? " with VNNI" : "");
+  std::printf("%zu choices to be made for %s", chosen, level.c_str());
+  for (const Extension& more : kExtensions)
+    if (more.there()) std::printf(", %s", more.level);
+  std::printf("\n");
   if (chosen < 15) faults.push_back("the variants were not found in the program's symbols");
   return faults;
 }

@@ -8,11 +8,11 @@
 namespace softneuro {
 namespace {
 
-bool adds_like_output(const Problem& problem, const PostOp& op) {
+bool adds_like_output(const Problem& problem, const PostOp& op, DataType type) {
   if (op.kind != PostOp::Kind::binary || op.binary != BinaryOp::add) return false;
   const TensorSpec& operand = problem.inputs[op.input];
   const TensorSpec& output = problem.outputs[0];
-  return operand.type == DataType::float32 && operand.layout == output.layout &&
+  return operand.type == type && output.type == type && operand.layout == output.layout &&
          operand.shape == output.shape;
 }
 
@@ -34,11 +34,11 @@ bool is_clamp(const PostOp& op) {
 
 }  // namespace
 
-Result<TilePostOps> TilePostOps::create(const Problem& problem, bool takes_addend) {
+Result<TilePostOps> TilePostOps::create(const Problem& problem, bool takes_addend, DataType type) {
   TilePostOps ops;
   Problem rest = problem;
   auto& left = rest.post_ops;
-  if (takes_addend && !left.empty() && adds_like_output(problem, left.front())) {
+  if (takes_addend && !left.empty() && adds_like_output(problem, left.front(), type)) {
     ops.addend_ = static_cast<int>(left.front().input);
     ops.in_place_ = !may_be_another(problem, left.front().input);
     left.erase(left.begin());

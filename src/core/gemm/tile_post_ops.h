@@ -12,14 +12,19 @@ namespace softneuro {
 class TilePostOps {
  public:
   TilePostOps() = default;
-  // takes_addend = false: for kernels that have no place for it.
-  // Precondition: PostOpProgram::supports(problem).
-  static Result<TilePostOps> create(const Problem& problem, bool takes_addend = true);
+  // takes_addend = false: for kernels that have no place for it; `type`: what it must be of.
+  // Precondition: PostOpProgram::supports(problem), or supports_in_float32(problem).
+  static Result<TilePostOps> create(const Problem& problem, bool takes_addend = true,
+                                    DataType type = DataType::float32);
 
   // For the tile that begins at element `offset` of the output's memory: where the addition comes
   // from (null: there is none).
   const float* addend(std::span<const TensorView> inputs, std::int64_t offset) const noexcept {
     return addend_ < 0 ? nullptr : inputs[static_cast<std::size_t>(addend_)].as<float>() + offset;
+  }
+  // The same for an addition in float16.
+  const Half* half_addend(std::span<const TensorView> inputs, std::int64_t offset) const noexcept {
+    return addend_ < 0 ? nullptr : inputs[static_cast<std::size_t>(addend_)].as<Half>() + offset;
   }
   // The addition's input if the output may take its memory: every element is read before it is
   // written, and no other input can be the same tensor. −1: none.

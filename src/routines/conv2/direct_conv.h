@@ -12,7 +12,7 @@ namespace softneuro {
 // One run of A's rows: a position of the kernel, all of its channels that lie side by side.
 struct ConvSegment {
   std::int64_t z = 0, y = 0, x = 0;  // from the window's first element, in input elements
-  std::int64_t offset = 0;           // the same in floats, and to the channels' block
+  std::int64_t offset = 0;           // the same in elements, and to the channels' block
 };
 
 // How a convolution's input is read; made once per kernel.
@@ -25,27 +25,29 @@ class ConvRows {
   std::int64_t segments() const noexcept { return static_cast<std::int64_t>(segments_.size()); }
   std::int64_t length() const noexcept { return length_; }
   bool needs_zeros() const noexcept { return padded_; }
-  // What SweepOperands::point asks for. x: the image's and group's first element; zeros: length()
-  // floats, if needs_zeros().
-  void point(const SweepRows& rows, const float* x, const float* zeros, const float** pointers,
-             float* scratch) const noexcept;
+  // What SweepOperands::point asks for, and HalfSweepOperands::point. x: the image's and group's
+  // first element; zeros: length() elements, if needs_zeros(). T: float or Half.
+  template <class T>
+  void point(const SweepRows& rows, const T* x, const T* zeros, const T** pointers,
+             T* scratch) const noexcept;
 
  private:
   // Where the window of an output pixel begins.
   struct Origin {
     std::int64_t column = 0;  // of the output
     std::int64_t z = 0, y = 0, x = 0;
-    std::int64_t offset = 0;  // of that input element, in floats
+    std::int64_t offset = 0;  // of that input element in memory
   };
   Origin origin(std::int64_t row) const noexcept;
   void place(Origin& at) const noexcept;
   void advance(Origin& at, std::int64_t count) const noexcept;
   std::int64_t pixels_inside(const Origin& at) const noexcept;
-  const float* border_pointer(const ConvSegment& segment, const Origin& at, const float* x,
-                              const float* zeros, float*& scratch) const noexcept;
+  template <class T>
+  const T* border_pointer(const ConvSegment& segment, const Origin& at, const T* x, const T* zeros,
+                          T*& scratch) const noexcept;
 
   Window window_;
-  std::int64_t pixel_ = 0;  // floats from one input element of a row to the next
+  std::int64_t pixel_ = 0;  // elements of memory from one input element of a row to the next
   std::int64_t length_ = 0;
   bool merged_ = false;  // a segment is a whole row of the kernel
   bool padded_ = false;

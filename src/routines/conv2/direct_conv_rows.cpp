@@ -87,31 +87,33 @@ std::int64_t ConvRows::pixels_inside(const Origin& at) const noexcept {
 }
 
 // A segment of a window that sticks out of the input.
-const float* ConvRows::border_pointer(const ConvSegment& segment, const Origin& at, const float* x,
-                                      const float* zeros, float*& scratch) const noexcept {
+template <class T>
+const T* ConvRows::border_pointer(const ConvSegment& segment, const Origin& at, const T* x,
+                                  const T* zeros, T*& scratch) const noexcept {
   const auto& [az, ay, ax] = window_.axes;
   const std::int64_t iz = at.z + segment.z, iy = at.y + segment.y, ix = at.x + segment.x;
   if (iz < 0 || iz >= az.input || iy < 0 || iy >= ay.input) return zeros;
-  const float* const from = x + at.offset + segment.offset;
+  const T* const from = x + at.offset + segment.offset;
   if (!merged_) return ix < 0 || ix >= ax.input ? zeros : from;
   if (ix >= 0 && ix + ax.kernel <= ax.input) return from;
-  float* const patch = scratch;
+  T* const patch = scratch;
   scratch += length_;
   const std::int64_t first = std::clamp<std::int64_t>(-ix, 0, ax.kernel) * pixel_;
   const std::int64_t last =
       std::clamp<std::int64_t>(ax.input - ix, first / pixel_, ax.kernel) * pixel_;
-  std::fill(patch, patch + first, 0.0f);
+  std::fill(patch, patch + first, T{});
   std::copy(from + first, from + last, patch + first);
-  std::fill(patch + last, patch + length_, 0.0f);
+  std::fill(patch + last, patch + length_, T{});
   return patch;
 }
 
-void ConvRows::point(const SweepRows& rows, const float* x, const float* zeros,
-                     const float** pointers, float* scratch) const noexcept {
+template <class T>
+void ConvRows::point(const SweepRows& rows, const T* x, const T* zeros, const T** pointers,
+                     T* scratch) const noexcept {
   const ConvSegment* const segments = segments_.data() + rows.segment;
   if (contiguous_) {
     for (std::int64_t s = 0; s < rows.segments; ++s) {
-      const float* from = x + rows.row * pixel_ + segments[s].offset;
+      const T* from = x + rows.row * pixel_ + segments[s].offset;
       for (int r = 0; r < rows.rows; ++r, from += pixel_) *pointers++ = from;
     }
     return;
@@ -121,8 +123,8 @@ void ConvRows::point(const SweepRows& rows, const float* x, const float* zeros,
   for (std::int64_t r = 0; r < rows.rows;) {
     const std::int64_t run = std::min(pixels_inside(at), rows.rows - r);
     for (std::int64_t s = 0; s < rows.segments; ++s) {
-      const float** const to = pointers + s * rows.rows + r;
-      const float* from = x + at.offset + segments[s].offset;
+      const T** const to = pointers + s * rows.rows + r;
+      const T* from = x + at.offset + segments[s].offset;
       for (std::int64_t i = 0; i < run; ++i, from += step) to[i] = from;
       if (run <= 0) *to = border_pointer(segments[s], at, x, zeros, scratch);
     }
@@ -131,5 +133,10 @@ void ConvRows::point(const SweepRows& rows, const float* x, const float* zeros,
     r += done;
   }
 }
+
+template void ConvRows::point(const SweepRows&, const float*, const float*, const float**,
+                              float*) const noexcept;
+template void ConvRows::point(const SweepRows&, const Half*, const Half*, const Half**,
+                              Half*) const noexcept;
 
 }  // namespace softneuro

@@ -1,0 +1,12 @@
+// dense cpu:float16/fp16.
+#include "core/registry.h"
+#include "routines/dense/half_dense.h"
+
+namespace softneuro {
+
+Status register_routine_dense_cpu_float16_fp16(Registry& registry) {
+  const HalfTileOps* const ops = fp16_tile_ops();
+  return ops == nullptr ? Status() : registry.add(make_half_dense("fp16", 4, *ops));
+}
+
+}  // namespace softneuro
