@@ -139,11 +139,17 @@ void HalfSweep::finish(const Task& task, std::int64_t row, int rows, std::int64_
   if (ops.rest().empty()) return ops_->store(store);
   store.floats = sums;
   ops_->store(store);
-  for (int r = 0; r < rows; ++r) {
-    const std::int64_t at = offset + r * shape_.c_row_stride;
-    ops.rest().apply(task.inputs, sums + r * stride, at, columns);
-    float_spans().store(DataType::float16, sums + r * stride, task.c + at, columns);
+  const auto apply = [&](float* results, std::int64_t at, std::int64_t count) {
+    ops.rest().apply(task.inputs, results, at, count);
+    float_spans().store(DataType::float16, results, task.c + at, count);
+  };
+  if (columns == shape_.c_row_stride) {  // whole rows, one behind the other
+    for (int r = 1; stride > columns && r < rows; ++r)
+      std::copy_n(sums + r * stride, columns, sums + r * columns);  // to the front
+    return apply(sums, offset, rows * columns);
   }
+  for (int r = 0; r < rows; ++r)
+    apply(sums + r * stride, offset + r * shape_.c_row_stride, columns);
 }
 
 }  // namespace softneuro
