@@ -1,6 +1,7 @@
 #include "core/path.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 
 #include "adapt/insert_adapts.h"
@@ -80,10 +81,18 @@ void forget_unfit_adapts(const Registry& registry, RoutinePath& path) {
   });
 }
 
+// The level, and whether what comes on top of it is hidden, which makes another machine of it.
+std::string instructions() {
+  const char* const mask = std::getenv("SOFTNEURO_MAX_ISA");
+  const std::string level = to_string(current_isa());
+  return current_isa() == Isa::avx512 && mask != nullptr && mask == level ? level + " alone"
+                                                                          : level;
+}
+
 }  // namespace
 
 const std::string& machine_name() {
-  static const std::string name = processor_name() + ", " + to_string(current_isa());
+  static const std::string name = processor_name() + ", " + instructions();
   return name;
 }
 

@@ -1,8 +1,7 @@
 // Products of float16 numbers on AMX, whose tiles multiply bfloat16. A float16 number is the sum of
-// two of those, hi + lo, without error; of the four products lo·lo, at most 2^-16 of the whole, is
-// left out. Sums are float32's, and results as exact: what float32's vectors take 16 cycles for
-// takes
-// 3. But an infinite number gives NaN, since its other half is zero times something.
+// two of those, hi + lo, without error. Of the four products of such sums lo·lo, at most 2^-16 of
+// the whole, is left out; the others are summed in float32. That takes three cycles where vectors
+// of float32 take sixteen. But an infinite number gives NaN: its lo, or the other's, is zero.
 #include <immintrin.h>
 
 #include <algorithm>
