@@ -100,8 +100,7 @@ void TileSweep::run(ThreadPool& pool, std::span<const TensorView> inputs, float*
                     const SweepOperands& operands, const TilePostOps& ops) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
   const Task task{inputs, c, operands, ops};
-  const int threads = pool.concurrency();
-  parallel_for(pool, tasks(), [&](std::int64_t i) { run_task(task, i, threads); });
+  parallel_for(pool, tasks(), [&](std::int64_t i) { run_task(task, i); });
 }
 
 void TileSweep::begin_task(Task& task, std::int64_t index) const noexcept {
@@ -116,8 +115,9 @@ void TileSweep::begin_task(Task& task, std::int64_t index) const noexcept {
 }
 
 // While a block of B is multiplied, the next one is called into the cache: the task's own, in the
-// end that of the task which this thread will most likely take.
-void TileSweep::run_task(const Task& shared, std::int64_t index, int threads) const noexcept {
+// end that of the task which this thread will most likely take: the pool's threads have runs of
+// tasks.
+void TileSweep::run_task(const Task& shared, std::int64_t index) const noexcept {
   Task task = shared;
   begin_task(task, index);
   Block block{task.first_group, std::min(task.first_group + block_groups_, task.last_group), 0};
@@ -127,9 +127,9 @@ void TileSweep::run_task(const Task& shared, std::int64_t index, int threads) co
     Lines lines;
     if (more) {
       lines = lines_of(task, next);
-    } else if (index + threads < tasks()) {
+    } else if (index + 1 < tasks()) {
       Task later = shared;
-      begin_task(later, index + threads);
+      begin_task(later, index + 1);
       lines = lines_of(later, {later.first_group,
                                std::min(later.first_group + block_groups_, later.last_group), 0});
     }

@@ -107,7 +107,7 @@ class TileSweep {
   void choose_blocks(const SweepLimits& limits);
 
   void begin_task(Task& task, std::int64_t index) const noexcept;
-  void run_task(const Task& shared, std::int64_t index, int threads) const noexcept;
+  void run_task(const Task& shared, std::int64_t index) const noexcept;
   bool advance(const Task& task, Block& block) const noexcept;
   const std::byte* weights(const Task& task, std::int64_t column,
                            std::int64_t depth) const noexcept;
