@@ -14,7 +14,7 @@ namespace {
 
 // Packed weights of all contestants are in memory at once; they share those that are alike.
 constexpr std::size_t kConstantBytes = std::size_t{512} << 20;
-constexpr std::int64_t kMakingNs = 800'000'000;  // plans are made for about this long
+constexpr std::int64_t kMakingNs = 1'600'000'000;  // plans are made for about this long
 constexpr double kMostDrift = 1.3;
 constexpr int kFewestRounds = 4;
 constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for threads that are away
