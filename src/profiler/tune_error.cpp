@@ -159,8 +159,8 @@ Result<double> Tuner::judge_error(Finalist& finalist) {
   return suspected_error(finalist.selection, bound);
 }
 
-// The fastest finalist that keeps the limit; if there is none that is faster than what repairing
-// gives, that.
+// The fastest of the best finalist that keeps the limit and of what repairing the very best gives:
+// raced, since repairing knows of noise, not of time.
 Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked) {
   const double limit = options_.max_error;
   if (limit <= 0) {
@@ -169,41 +169,48 @@ Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked) {
   }
   if (job_.held_back.size() == 1)
     warn("one sample alone was held back: the error of others may be above the limit");
-  Finalist* fitting = nullptr;
-  for (Finalist& finalist : ranked) {
-    SN_ASSIGN_OR_RETURN(const double error, judge_error(finalist));
+  std::vector<Finalist> keeping;
+  for (std::size_t f = 0; f < ranked.size() && keeping.empty(); ++f) {
+    SN_ASSIGN_OR_RETURN(const double error, judge_error(ranked[f]));
     if (error > limit) continue;
-    fitting = &finalist;
-    break;
+    if (f == 0) return std::move(ranked[0]);
+    keeping.push_back(ranked[f]);
   }
-  if (fitting == &ranked[0]) return std::move(ranked[0]);
-  Result<Finalist> repaired = repair(ranked[0]);
-  if (!repaired.ok() && repaired.status().code() == StatusCode::cancelled) return repaired.status();
-  if (fitting == nullptr && !repaired.ok())
-    return unsupported("no path keeps the error below {}: {}", limit, repaired.status().message());
-  if (!repaired.ok() || (fitting != nullptr && fitting->time_us <= repaired->time_us))
-    return std::move(*fitting);
-  return repaired;
+  Result<std::vector<Finalist>> repaired = repair(ranked[0]);
+  if (!repaired.ok()) {
+    if (repaired.status().code() == StatusCode::cancelled) return repaired.status();
+    if (keeping.empty())
+      return unsupported("no path keeps the error below {}: {}", limit,
+                         repaired.status().message());
+    return std::move(keeping[0]);
+  }
+  for (Finalist& finalist : *repaired)
+    if (keeping.empty() || !(finalist.selection == keeping[0].selection))
+      keeping.push_back(std::move(finalist));
+  SN_RETURN_IF_ERROR(race(keeping));
+  return std::move(*std::min_element(
+      keeping.begin(), keeping.end(),
+      [](const Finalist& a, const Finalist& b) { return a.time_us < b.time_us; }));
 }
 
 // Solves again with a bound on the noise, found by bisection: the noise model says where to look,
 // the measured error whether the limit holds. What holds with room to spare is tried with more
-// noise.
-Result<Tuner::Finalist> Tuner::repair(const Finalist& worst) {
+// noise. All that hold.
+Result<std::vector<Tuner::Finalist>> Tuner::repair(const Finalist& worst) {
   SN_RETURN_IF_ERROR(measure_noise(worst.selection));
   const double noise = noise_of(worst.selection);
   double measured = suspected_error(worst.selection, judged_.front().second);
   double steers = measured;         // what the next bound is derived from
   double holds = 0, fails = noise;  // bounds; 0 is float32 alone
   double bound = noise;
-  std::vector<Finalist> best, tried;
+  std::vector<Finalist> holding, tried;
   for (int attempt = 0; attempt < kRepairs; ++attempt) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-    if (budget_.expired() && !best.empty()) break;
+    if (budget_.expired() && !holding.empty()) break;
     const double ratio = options_.max_error / std::max(steers, 1e-30);
     bound *= kMargin * ratio * ratio;
     if (!(bound < fails && bound > holds)) bound = (holds + fails) / 2;
-    if (best.empty() && attempt + 1 == kRepairs) bound = 0;
+    if (holding.empty() && attempt + 1 == kRepairs) bound = 0;
     SelectionRules limited = rules();
     limited.max_error = bound;
     if (bound == 0)
@@ -212,7 +219,7 @@ Result<Tuner::Finalist> Tuner::repair(const Finalist& worst) {
                         select_paths(*job_.graph, layers_, adapts_, limited));
     SN_ASSIGN_OR_RETURN(const bool is_new, add_finalist(tried, paths.paths[0]));
     if (!is_new) {  // nothing between what holds and what fails, or nearly so
-      if (!best.empty()) break;
+      if (!holding.empty()) break;
       steers = std::max(steers, 2 * options_.max_error);
       fails = bound;
       continue;
@@ -224,14 +231,12 @@ Result<Tuner::Finalist> Tuner::repair(const Finalist& worst) {
       continue;
     }
     holds = bound;
-    best = {tried.back()};
+    holding.push_back(tried.back());
     if (measured > kNearLimit * options_.max_error || holds > kNearLimit * fails) break;
   }
-  if (best.empty())
+  if (holding.empty())
     return unsupported("even float32 routines differ by {:.3g} from the reference", measured);
-  best.emplace_back();
-  SN_RETURN_IF_ERROR(race(best));
-  return std::move(best[0]);
+  return holding;
 }
 
 }  // namespace softneuro

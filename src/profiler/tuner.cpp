@@ -368,12 +368,18 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
   return finalists;
 }
 
-// Runs the finalists in turns; fills in their times. The cache spares those that it knows, if it
-// knows all of them: times of different hours are not compared.
+// Runs the finalists in turns; fills in their times. The cache knows races as a whole: times of
+// different hours are not compared.
 Status Tuner::race(std::vector<Finalist>& finalists) {
+  std::string runners;
+  for (const Finalist& finalist : finalists) runners += path_key(finalist.path) + '\n';
+  const std::uint64_t race = checksum(runners.data(), runners.size());
+  const auto key = [&](const Finalist& finalist) {
+    return fmt::format("race|{:x}|{}", race, path_key(finalist.path));
+  };
   bool known = true;
   for (Finalist& finalist : finalists) {
-    const Profile* row = cache_.find(path_key(finalist.path));
+    const Profile* row = cache_.find(key(finalist));
     known = known && row != nullptr;
     if (row != nullptr) finalist.time_us = row->time_us;
   }
@@ -417,7 +423,7 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
   }
   for (std::size_t f = 0; f < finalists.size(); ++f) {
     finalists[f].time_us = busy ? steps[f].sum_us() : samples[f].centre();
-    cache_.put(path_key(finalists[f].path),
+    cache_.put(key(finalists[f]),
                {.time_us = finalists[f].time_us, .spread_us = samples[f].spread()});
     ++net_measured_;
   }

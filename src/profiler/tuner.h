@@ -88,7 +88,7 @@ class Tuner {
   double suspected_error(const Selection& selection, double bound) const;
   Result<double> judge_error(Finalist& finalist);
   Result<Finalist> within_error(std::vector<Finalist> ranked);
-  Result<Finalist> repair(const Finalist& worst);
+  Result<std::vector<Finalist>> repair(const Finalist& worst);
   Status measure_noise(const Selection& worst);
   Result<double> noise_at_outputs(const Selection& selection);
   double error_proxy(const LayerCandidates& layer, const Candidate& candidate) const;
