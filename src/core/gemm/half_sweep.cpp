@@ -8,13 +8,8 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kRowsOfLargeB = 96;
 constexpr std::int64_t kEnoughPieces = 8;  // to keep threads busy without cutting rows, too
 constexpr std::int64_t kSumFloats = 8192;  // on the stack
-
-constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
-  return (count + size - 1) / size;
-}
 
 }  // namespace
 
@@ -33,28 +28,16 @@ HalfSweep::HalfSweep(const HalfSweepShape& shape, const SweepLimits& limits, con
   const std::int64_t panels = std::max<std::int64_t>(shape_.panels(), 1);
   // A wide tile reads A once, a narrow one keeps its part of B in the cache.
   const std::int64_t cached_panels = limits.cache_bytes / std::max<std::int64_t>(panel_bytes_, 1);
-  groups_ = pieces(panels, std::clamp<std::int64_t>(cached_panels, 4, ops.max_panels));
-  const std::int64_t widest = pieces(panels, groups_);
+  groups_ = pieces_of(panels, std::clamp<std::int64_t>(cached_panels, 4, ops.max_panels));
+  const std::int64_t widest = pieces_of(panels, groups_);
   tile_rows_ = ops.rows_of(widest);
   const std::int64_t fit = kSumFloats / (tile_rows_ * widest * kHalfPanel);
   const std::int64_t cached = limits.cache_bytes / std::max<std::int64_t>(panel_bytes_ * widest, 1);
   pass_groups_ = std::max<std::int64_t>(std::min(fit, cached), 1);
-  choose_pieces(limits);
-}
-
-// As TileSweep: what is larger, A or B, is cut.
-void HalfSweep::choose_pieces(const SweepLimits& limits) {
-  const std::int64_t operations =
-      shape_.rows * shape_.columns * std::max<std::int64_t>(shape_.depth(), 1);
-  const std::int64_t wanted =
-      std::clamp<std::int64_t>(pieces(operations, limits.task_operations), 1, 512);
-  const bool large = panel_bytes_ * shape_.panels() > limits.cache_bytes;
-  const std::int64_t least_rows = large ? kRowsOfLargeB : tile_rows_;
-  const std::int64_t most_pieces = std::max<std::int64_t>(shape_.rows / least_rows, 1);
-  group_pieces_ = large ? std::min(groups_, wanted) : 1;
-  row_pieces_ = std::min(most_pieces, pieces(wanted, group_pieces_));
-  if (large && group_pieces_ >= kEnoughPieces) row_pieces_ = 1;  // B is read once
-  group_pieces_ = std::min(groups_, pieces(wanted, row_pieces_));
+  const std::int64_t depth = std::max<std::int64_t>(shape_.depth(), 1);
+  pieces_ = cut_sweep({shape_.rows, groups_, shape_.rows * shape_.columns * depth,
+                       panel_bytes_ * shape_.panels(), tile_rows_, kEnoughPieces},
+                      limits);
 }
 
 std::int64_t HalfSweep::packed_bytes(const HalfSweepShape& shape, const HalfTileOps& ops) noexcept {
@@ -64,22 +47,20 @@ std::int64_t HalfSweep::packed_bytes(const HalfSweepShape& shape, const HalfTile
 void HalfSweep::run(ThreadPool& pool, std::span<const TensorView> inputs, Half* c,
                     const HalfSweepOperands& operands, const TilePostOps& post_ops) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
-  parallel_for(pool, shape_.matrices * row_pieces_ * group_pieces_, [&](std::int64_t i) {
+  parallel_for(pool, shape_.matrices * pieces_.count(), [&](std::int64_t i) {
     Task task{inputs, c, operands, post_ops};
     run_task(task, i);
   });
 }
 
 void HalfSweep::run_task(Task& task, std::int64_t index) const noexcept {
-  const std::int64_t group_piece = index % group_pieces_;
-  const std::int64_t row_piece = index / group_pieces_ % row_pieces_;
-  task.matrix = index / group_pieces_ / row_pieces_;
+  const SweepPieces::Part part = pieces_.part(index, shape_.rows, groups_);
+  task.matrix = part.matrix;
   task.operand = task.operands.matrix(task.matrix);
-  const std::int64_t first_row = shape_.rows * row_piece / row_pieces_;
-  const std::int64_t rows = shape_.rows * (row_piece + 1) / row_pieces_ - first_row;
-  const std::int64_t tiles = pieces(rows, tile_rows_);
-  const std::int64_t last_group = groups_ * (group_piece + 1) / group_pieces_;
-  for (std::int64_t g = groups_ * group_piece / group_pieces_; g < last_group; g += pass_groups_)
+  const std::int64_t first_row = part.row, rows = part.rows;
+  const std::int64_t tiles = pieces_of(rows, tile_rows_);
+  const std::int64_t last_group = part.last_group;
+  for (std::int64_t g = part.first_group; g < last_group; g += pass_groups_)
     for (std::int64_t i = 0; i < tiles; ++i) {
       const std::int64_t from = rows * i / tiles, to = rows * (i + 1) / tiles;
       run_rows(task, first_row + from, static_cast<int>(to - from), g,

@@ -73,7 +73,6 @@ class HalfSweep {
   std::int64_t panels_before(std::int64_t group) const noexcept {
     return shape_.panels() * group / groups_;
   }
-  void choose_pieces(const SweepLimits& limits);
   void run_task(Task& task, std::int64_t index) const noexcept;
   void run_rows(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
                 std::int64_t last_group) const noexcept;
@@ -83,10 +82,10 @@ class HalfSweep {
   HalfSweepShape shape_;
   const HalfTileOps* ops_ = nullptr;
   std::int64_t panel_bytes_ = 0;
-  std::int64_t groups_ = 1;                         // of panels that make a tile
-  std::int64_t pass_groups_ = 1;                    // that stay in the cache together
-  int tile_rows_ = 1;                               // at most
-  std::int64_t row_pieces_ = 0, group_pieces_ = 0;  // tasks of one matrix
+  std::int64_t groups_ = 1;       // of panels that make a tile
+  std::int64_t pass_groups_ = 1;  // that stay in the cache together
+  int tile_rows_ = 1;             // at most
+  SweepPieces pieces_;            // tasks of one matrix
 };
 
 }  // namespace softneuro

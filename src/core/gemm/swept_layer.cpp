@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/float_span.h"
+#include "core/post_ops.h"
 
 namespace softneuro {
 namespace {
@@ -25,6 +26,16 @@ Applicability takes_swept_weights(const Problem& problem) {
   if (bias.type != DataType::float32 && !(is_span_float(bias.type) && is_constant(bias)))
     return Applicability::no("a bias that is neither float32 nor constant");
   return Applicability::yes();
+}
+
+Applicability SweptRoutine::applicable(const Problem& problem) const {
+  if (problem.inputs[0].type != type_)
+    return Applicability::no(fmt::format("only {}", to_string(type_)));
+  return takes_swept_weights(problem);
+}
+
+bool SweptRoutine::supports_post_ops(const Problem& problem) const {
+  return PostOpProgram::supports_in_float32(problem).ok();
 }
 
 RoutineParams default_sweep_params() {

@@ -7,13 +7,8 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kRowsOfLargeB = 96;
 constexpr std::int64_t kLargeOutput = 1024 * 1024;  // bytes
 constexpr std::int64_t kEnoughPieces = 12;  // to keep threads busy without cutting rows, too
-
-constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
-  return (count + size - 1) / size;
-}
 
 }  // namespace
 
@@ -31,30 +26,16 @@ struct TileSweep::Task {
 TileSweep::TileSweep(const SweepShape& shape, const SweepLimits& limits, const TileKernels& kernels)
     : shape_(shape), kernels_(&kernels) {
   if (shape_.b_panel_stride == 0) shape_.b_panel_stride = shape_.depth() * kTilePanel;
-  vectors_ = pieces(stored_columns(), kernels.lanes);
+  vectors_ = pieces_of(stored_columns(), kernels.lanes);
   unit_vectors_ = std::min<std::int64_t>(kernels.max_vectors, kTilePanel / kernels.lanes);
-  units_ = pieces(vectors_, unit_vectors_);
-  groups_ = std::max<std::int64_t>(pieces(units_, kernels.max_vectors / unit_vectors_), 1);
+  units_ = pieces_of(vectors_, unit_vectors_);
+  groups_ = std::max<std::int64_t>(pieces_of(units_, kernels.max_vectors / unit_vectors_), 1);
   large_output_ = shape_.matrices * shape_.rows * stored_columns() * 4 > kLargeOutput;
-  choose_pieces(limits);
-  choose_blocks(limits);
-}
-
-// Rows or columns? Every task reads its rows of A and its columns of B: what is larger is cut.
-void TileSweep::choose_pieces(const SweepLimits& limits) {
   const std::int64_t depth = std::max<std::int64_t>(shape_.depth(), 1);
-  const std::int64_t b_bytes = depth * shape_.columns * 4;
-  const std::int64_t operations = shape_.rows * shape_.columns * depth;
-  const std::int64_t wanted =
-      std::clamp<std::int64_t>(pieces(operations, limits.task_operations), 1, 512);
-  // A task that reads much of B does so for many rows.
-  const bool large = b_bytes > limits.cache_bytes;
-  const std::int64_t least_rows = large ? kRowsOfLargeB : kernels_->max_rows[0];
-  const std::int64_t most_pieces = std::max<std::int64_t>(shape_.rows / least_rows, 1);
-  group_pieces_ = large ? std::min(groups_, wanted) : 1;
-  row_pieces_ = std::min(most_pieces, pieces(wanted, group_pieces_));
-  if (large && group_pieces_ >= kEnoughPieces) row_pieces_ = 1;  // B is read once
-  group_pieces_ = std::min(groups_, pieces(wanted, row_pieces_));
+  pieces_ = cut_sweep({shape_.rows, groups_, shape_.rows * shape_.columns * depth,
+                       depth * shape_.columns * 4, kernels.max_rows[0], kEnoughPieces},
+                      limits);
+  choose_blocks(limits);
 }
 
 void TileSweep::choose_blocks(const SweepLimits& limits) {
@@ -66,9 +47,9 @@ void TileSweep::choose_blocks(const SweepLimits& limits) {
   segment_parts_ = 1;
   if (shape_.depth() > deepest) {
     block_segments_ = std::clamp<std::int64_t>(deepest / length, 1, block_segments_);
-    segment_parts_ = pieces(length, deepest);
+    segment_parts_ = pieces_of(length, deepest);
   }
-  depth_blocks_ = pieces(shape_.segments, block_segments_) * segment_parts_;
+  depth_blocks_ = pieces_of(shape_.segments, block_segments_) * segment_parts_;
 }
 
 TileSweep::DepthBlock TileSweep::depth_block(std::int64_t index) const noexcept {
@@ -93,7 +74,7 @@ std::int64_t TileSweep::column_offset(std::int64_t column) const noexcept {
 
 std::int64_t TileSweep::stored_columns() const noexcept {
   if (shape_.c_block == 0) return shape_.columns;
-  return pieces(shape_.columns, shape_.c_block) * shape_.c_block;
+  return pieces_of(shape_.columns, shape_.c_block) * shape_.c_block;
 }
 
 void TileSweep::run(ThreadPool& pool, std::span<const TensorView> inputs, float* c,
@@ -104,14 +85,13 @@ void TileSweep::run(ThreadPool& pool, std::span<const TensorView> inputs, float*
 }
 
 void TileSweep::begin_task(Task& task, std::int64_t index) const noexcept {
-  const std::int64_t group_piece = index % group_pieces_;
-  const std::int64_t row_piece = index / group_pieces_ % row_pieces_;
-  task.matrix = index / group_pieces_ / row_pieces_;
+  const SweepPieces::Part part = pieces_.part(index, shape_.rows, groups_);
+  task.matrix = part.matrix;
   task.operand = task.operands.matrix(task.matrix);
-  task.row = shape_.rows * row_piece / row_pieces_;
-  task.rows = shape_.rows * (row_piece + 1) / row_pieces_ - task.row;
-  task.first_group = groups_ * group_piece / group_pieces_;
-  task.last_group = groups_ * (group_piece + 1) / group_pieces_;
+  task.row = part.row;
+  task.rows = part.rows;
+  task.first_group = part.first_group;
+  task.last_group = part.last_group;
 }
 
 // While a block of B is multiplied, the next one is called into the cache: the task's own, in the
@@ -162,14 +142,14 @@ TileSweep::Lines TileSweep::lines_of(const Task& task, const Block& block) const
   Lines lines;
   lines.first = weights(task, first, depth.segment * shape_.length + depth.offset);
   lines.panel_bytes = shape_.b_panel_stride * weight_bytes();
-  lines.per_panel = pieces(bytes, kTileLine);
-  lines.end = pieces(last - first, kTilePanel) * lines.per_panel;
+  lines.per_panel = pieces_of(bytes, kTileLine);
+  lines.end = pieces_of(last - first, kTilePanel) * lines.per_panel;
   return lines;
 }
 
 void TileSweep::run_block(const Task& task, const Block& block, const Lines& next) const noexcept {
   const int widest = widest_group(block.first_group, block.last_group);
-  const std::int64_t tiles = pieces(task.rows, kernels_->max_rows[widest - 1]);
+  const std::int64_t tiles = pieces_of(task.rows, kernels_->max_rows[widest - 1]);
   for (std::int64_t i = 0; i < tiles; ++i) {
     const std::int64_t from = task.rows * i / tiles, to = task.rows * (i + 1) / tiles;
     run_rows(task, task.row + from, static_cast<int>(to - from), block,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "core/gemm/sweep_pieces.h"
 #include "core/gemm/tile_post_ops.h"
 
 namespace softneuro {
@@ -24,12 +25,6 @@ struct SweepShape {
   std::int64_t b_row_stride = kTilePanel, b_panel_stride = 0;
 
   std::int64_t depth() const noexcept { return segments * length; }
-};
-
-// How the work is cut; the values that a profiler may try.
-struct SweepLimits {
-  std::int64_t cache_bytes = 512 * 1024;       // of B that a task works on at a time
-  std::int64_t task_operations = 1024 * 1024;  // multiply-adds of a task, about
 };
 
 // Rows of A for one block of the sum.
@@ -68,7 +63,7 @@ class TileSweep {
   // c: memory of the layer's whole output in float32; inputs: those of the layer, for post-ops.
   void run(ThreadPool& pool, std::span<const TensorView> inputs, float* c,
            const SweepOperands& operands, const TilePostOps& ops) const noexcept;
-  std::int64_t tasks() const noexcept { return shape_.matrices * row_pieces_ * group_pieces_; }
+  std::int64_t tasks() const noexcept { return shape_.matrices * pieces_.count(); }
 
  private:
   struct Task;
@@ -103,7 +98,6 @@ class TileSweep {
   // Columns that are written: blocks are written whole.
   std::int64_t stored_columns() const noexcept;
   DepthBlock depth_block(std::int64_t index) const noexcept;
-  void choose_pieces(const SweepLimits& limits);
   void choose_blocks(const SweepLimits& limits);
 
   void begin_task(Task& task, std::int64_t index) const noexcept;
@@ -124,9 +118,9 @@ class TileSweep {
   SweepShape shape_;
   const TileKernels* kernels_ = nullptr;
   std::int64_t vectors_ = 0, groups_ = 0;
-  std::int64_t units_ = 0, unit_vectors_ = 1;       // groups are made of whole units
-  std::int64_t row_pieces_ = 0, group_pieces_ = 0;  // tasks of one matrix
-  std::int64_t block_groups_ = 0;                   // groups that go together
+  std::int64_t units_ = 0, unit_vectors_ = 1;  // groups are made of whole units
+  SweepPieces pieces_;                         // tasks of one matrix
+  std::int64_t block_groups_ = 0;              // groups that go together
   bool large_output_ = false;  // beyond the cache: what is written next is called into it
   // The sum is cut into blocks of block_segments_, or each segment into segment_parts_.
   std::int64_t depth_blocks_ = 0, block_segments_ = 0, segment_parts_ = 0;

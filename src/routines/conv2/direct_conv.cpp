@@ -165,18 +165,15 @@ class DirectConvKernel final : public Kernel {
   std::int64_t x_image_ = 0, c_image_ = 0;  // elements of one image
 };
 
-class DirectConv final : public Routine {
+class DirectConv final : public SweptRoutine {
  public:
   DirectConv(std::string_view layer_type, DataType type, Layout layout)
-      : Routine(layer_type, fmt::format("cpu:{}:{}/direct", to_string(type), to_string(layout))),
-        type_(type),
+      : SweptRoutine(layer_type,
+                     fmt::format("cpu:{}:{}/direct", to_string(type), to_string(layout)), type, 30),
         layout_(layout) {}
-  int default_rank() const override { return 30; }
 
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[kX].type != type_)
-      return Applicability::no(fmt::format("only {}", to_string(type_)));
-    if (Applicability weights = takes_swept_weights(problem); !weights) return weights;
+    if (Applicability swept = SweptRoutine::applicable(problem); !swept) return swept;
     const ConvGeometry g = weights_geometry(problem);
     const std::int64_t block = block_of(layout_);
     if (g.group > 1 && (g.in % block != 0 || g.out % block != 0))
@@ -186,17 +183,12 @@ class DirectConv final : public Routine {
   }
 
   bool supports_post_ops(const Problem& problem) const override {
-    return type_ == DataType::float32 ? PostOpProgram::supports(problem).ok()
-                                      : PostOpProgram::supports_in_float32(problem).ok();
+    return type() == DataType::float32 ? PostOpProgram::supports(problem).ok()
+                                       : SweptRoutine::supports_post_ops(problem);
   }
 
-  RoutineParams default_params(const Problem&) const override { return default_sweep_params(); }
-
   ParamSpace param_space(const Problem& problem) const override {
-    const Shape& w = problem.inputs[kWeights].shape;
-    const std::int64_t group_bytes = w.elements() / problem.params.integer("group", 1) * 4;
-    return sweep_param_space(group_bytes,
-                             problem.outputs[0].shape.elements() * w.elements(1, w.rank()));
+    return conv_sweep_space(problem, sizeof(float));
   }
 
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
@@ -207,22 +199,22 @@ class DirectConv final : public Routine {
     const std::int64_t taps = weights.shape.elements(2, weights.shape.rank());
     const std::int64_t stored_in = stored_channels(g.in, layout_);
     const std::int64_t group_floats = packed_b_floats(stored_in * taps, g.out);
-    const Shape bytes{g.group * group_floats * element_bytes(type_)};
+    const Shape bytes{g.group * group_floats * element_bytes(type())};
     PackedWeights packed;
     SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, bytes, allocator));
     Tensor converted;  // one group, on its way to another type
-    if (type_ != DataType::float32) {
+    if (type() != DataType::float32) {
       SN_ASSIGN_OR_RETURN(converted,
                           Tensor::create(DataType::float32, Shape{group_floats}, allocator));
     }
     const auto* const from = static_cast<const float*>(floats.data());
     auto* to = static_cast<std::byte*>(packed.bytes.mutable_data());
-    for (std::int64_t i = 0; i < g.group; ++i, to += group_floats * element_bytes(type_)) {
+    for (std::int64_t i = 0; i < g.group; ++i, to += group_floats * element_bytes(type())) {
       void* const group = converted.empty() ? to : converted.mutable_data();
       pack_group(from + i * g.out * g.in * taps, g.out, g.in, taps, stored_in,
                  static_cast<float*>(group));
       if (!converted.empty())
-        float_spans().store(type_, static_cast<const float*>(group), to, group_floats);
+        float_spans().store(type(), static_cast<const float*>(group), to, group_floats);
     }
     return packed;
   }
@@ -233,18 +225,25 @@ class DirectConv final : public Routine {
     SN_ASSIGN_OR_RETURN(TileBias bias,
                         TileBias::create(problem, kBias, geometry.group, geometry.out));
     SN_ASSIGN_OR_RETURN(TilePostOps post_ops,
-                        TilePostOps::create(problem, type_ == DataType::float32));
+                        TilePostOps::create(problem, type() == DataType::float32));
     return std::unique_ptr<Kernel>(
-        std::make_unique<DirectConvKernel>(geometry, type_, layout_, sweep_limits(params), packed,
+        std::make_unique<DirectConvKernel>(geometry, type(), layout_, sweep_limits(params), packed,
                                            std::move(bias), std::move(post_ops)));
   }
 
  private:
-  DataType type_;
   Layout layout_;
 };
 
 }  // namespace
+
+ParamSpace conv_sweep_space(const Problem& problem, std::int64_t element_bytes) {
+  const Shape& w = problem.inputs[kWeights].shape;
+  const std::int64_t group_bytes =
+      w.elements() / problem.params.integer("group", 1) * element_bytes;
+  return sweep_param_space(group_bytes,
+                           problem.outputs[0].shape.elements() * w.elements(1, w.rank()));
+}
 
 std::unique_ptr<Routine> make_direct_conv(std::string_view layer_type, DataType type,
                                           Layout layout) {

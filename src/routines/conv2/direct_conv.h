@@ -56,6 +56,9 @@ class ConvRows {
   std::vector<ConvSegment> segments_;
 };
 
+// The sweep's parameters for a convolution whose weights are kept in elements of so many bytes.
+ParamSpace conv_sweep_space(const Problem& problem, std::int64_t element_bytes);
+
 // The routine cpu:<type>:<layout>/direct of conv1, conv2 or conv3, in channels_last, nchw8c or
 // nchw16c: tiles of output pixels by output channels, summed in registers over the kernel's
 // positions and the input channels; 1x1 is a plain matrix product. Its parameters are the cache

@@ -99,31 +99,16 @@ class HalfConvKernel final : public Kernel {
   std::int64_t zeros_at_ = 0, bias_at_ = 0;
 };
 
-class HalfConv final : public Routine {
+class HalfConv final : public SweptRoutine {
  public:
   HalfConv(std::string_view layer_type, std::string_view algorithm, int rank,
            const HalfTileOps& ops)
-      : Routine(layer_type, fmt::format("cpu:float16:nhwc/{}", algorithm)),
-        rank_(rank),
+      : SweptRoutine(layer_type, fmt::format("cpu:float16:nhwc/{}", algorithm), DataType::float16,
+                     rank),
         ops_(ops) {}
-  int default_rank() const override { return rank_; }
-
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[kX].type != DataType::float16) return Applicability::no("only float16");
-    return takes_swept_weights(problem);
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_in_float32(problem).ok();
-  }
-
-  RoutineParams default_params(const Problem&) const override { return default_sweep_params(); }
 
   ParamSpace param_space(const Problem& problem) const override {
-    const Shape& w = problem.inputs[kWeights].shape;
-    const std::int64_t group_bytes = w.elements() / problem.params.integer("group", 1) * 2;
-    return sweep_param_space(group_bytes,
-                             problem.outputs[0].shape.elements() * w.elements(1, w.rank()));
+    return conv_sweep_space(problem, sizeof(Half));
   }
 
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
@@ -162,7 +147,6 @@ class HalfConv final : public Routine {
   }
 
  private:
-  int rank_;
   const HalfTileOps& ops_;
 };
 

@@ -74,22 +74,11 @@ class HalfDenseKernel final : public Kernel {
   FloatRegions regions_;
 };
 
-class HalfDense final : public Routine {
+class HalfDense final : public SweptRoutine {
  public:
   HalfDense(std::string_view algorithm, int rank, const HalfTileOps& ops)
-      : Routine("dense", fmt::format("cpu:float16/{}", algorithm)), rank_(rank), ops_(ops) {}
-  int default_rank() const override { return rank_; }
-
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[kX].type != DataType::float16) return Applicability::no("only float16");
-    return takes_swept_weights(problem);
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_in_float32(problem).ok();
-  }
-
-  RoutineParams default_params(const Problem&) const override { return default_sweep_params(); }
+      : SweptRoutine("dense", fmt::format("cpu:float16/{}", algorithm), DataType::float16, rank),
+        ops_(ops) {}
 
   ParamSpace param_space(const Problem& problem) const override {
     const HalfSweepShape shape = sweep_shape(problem);
@@ -128,7 +117,6 @@ class HalfDense final : public Routine {
   }
 
  private:
-  int rank_;
   const HalfTileOps& ops_;
 };
 

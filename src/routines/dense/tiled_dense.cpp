@@ -103,24 +103,11 @@ class TiledDenseKernel final : public Kernel {
   std::int64_t bias_at_ = 0, x_at_ = 0, y_at_ = 0;
 };
 
-class TiledDense final : public Routine {
+class TiledDense final : public SweptRoutine {
  public:
   explicit TiledDense(DataType type)
-      : Routine("dense", type == DataType::float32 ? "cpu/tiled" : "cpu:float16/tiled"),
-        type_(type) {}
-  int default_rank() const override { return type_ == DataType::float32 ? 30 : 5; }
-
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[kX].type != type_)
-      return Applicability::no(fmt::format("only {}", to_string(type_)));
-    return takes_swept_weights(problem);
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_in_float32(problem).ok();
-  }
-
-  RoutineParams default_params(const Problem&) const override { return default_sweep_params(); }
+      : SweptRoutine("dense", type == DataType::float32 ? "cpu/tiled" : "cpu:float16/tiled", type,
+                     type == DataType::float32 ? 30 : 5) {}
 
   ParamSpace param_space(const Problem& problem) const override {
     const DenseSizes sizes = sizes_of(problem);
@@ -134,7 +121,7 @@ class TiledDense final : public Routine {
     const DenseSizes s = sizes_of(problem);
     const std::int64_t panel = s.depth * kTilePanel;
     const std::int64_t panels = gemm_panels(s.columns, kTilePanel);
-    const std::int64_t element = type_ == DataType::float32 ? 4 : 2;
+    const std::int64_t element = type() == DataType::float32 ? 4 : 2;
     const Shape bytes{panels * panel * element};
     PackedWeights packed;
     SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, bytes, allocator));
@@ -147,7 +134,7 @@ class TiledDense final : public Routine {
       const MatrixView view = s.transposed ? MatrixView{from + column * s.depth, 1, s.depth}
                                            : MatrixView{from + column, s.columns, 1};
       pack_b(view, s.depth, std::min(kTilePanel, s.columns - column), buffer);
-      float_spans().store(type_, buffer, to, panel);
+      float_spans().store(type(), buffer, to, panel);
     }
     return packed;
   }
@@ -157,13 +144,10 @@ class TiledDense final : public Routine {
     const DenseSizes sizes = sizes_of(problem);
     SN_ASSIGN_OR_RETURN(TileBias bias, TileBias::create(problem, kBias, 1, sizes.columns));
     SN_ASSIGN_OR_RETURN(TilePostOps post_ops,
-                        TilePostOps::create(problem, type_ == DataType::float32));
+                        TilePostOps::create(problem, type() == DataType::float32));
     return std::unique_ptr<Kernel>(std::make_unique<TiledDenseKernel>(
-        sizes, type_, sweep_limits(params), packed, std::move(bias), std::move(post_ops)));
+        sizes, type(), sweep_limits(params), packed, std::move(bias), std::move(post_ops)));
   }
-
- private:
-  DataType type_;  // of x and y, and of the packed weights
 };
 
 }  // namespace

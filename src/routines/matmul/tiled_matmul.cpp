@@ -21,10 +21,6 @@ constexpr std::int64_t kRowsTogether = 96;                 // likewise, of A
 constexpr std::int64_t kFewRows = 2 * kTileMaxRows;        // packing B does not pay
 constexpr std::int64_t kNarrow = 4 * kTilePanel;           // B's rows are hardly apart
 
-constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
-  return (count + size - 1) / size;
-}
-
 // Whole panels, row after row: the kernels can read B as it is.
 bool is_readable(const MatmulGeometry& g) {
   return g.b_column == 1 && g.columns % kTilePanel == 0;
@@ -165,13 +161,13 @@ class TiledMatmulKernel final : public Kernel {
 
   void run_together(Context& context, const Buffers& m) const noexcept {
     if (packs_) {
-      const std::int64_t parts = pieces(g_.columns, kColumnsTogether);
+      const std::int64_t parts = pieces_of(g_.columns, kColumnsTogether);
       parallel_for(context.pool(), b_matrices_ * parts, [&](std::int64_t i) {
         pack_columns(m, i / parts, i % parts * kColumnsTogether);
       });
     }
     if (turns_a()) {
-      const std::int64_t parts = pieces(g_.rows, kRowsTogether);
+      const std::int64_t parts = pieces_of(g_.rows, kRowsTogether);
       parallel_for(context.pool(), a_matrices_ * parts, [&](std::int64_t i) {
         const std::int64_t row = i % parts * kRowsTogether;
         turn_rows(m, i / parts, row, std::min(kRowsTogether, g_.rows - row));

@@ -1,0 +1,47 @@
+// How a sweep of tiles over C = A · B is cut into tasks: for TileSweep and HalfSweep alike.
+#pragma once
+
+#include <cstdint>
+
+namespace softneuro {
+
+// How the work is cut; the values that a profiler may try.
+struct SweepLimits {
+  std::int64_t cache_bytes = 512 * 1024;       // of B that a task works on at a time
+  std::int64_t task_operations = 1024 * 1024;  // multiply-adds of a task, about
+};
+
+// One product: what is cut are its rows, and the groups of columns that tiles are made of.
+struct SweepExtent {
+  std::int64_t rows, groups;
+  std::int64_t operations;  // multiply-adds of all
+  std::int64_t b_bytes;
+  std::int64_t tile_rows;      // the most of a tile
+  std::int64_t enough_pieces;  // of groups, to keep threads busy without cutting rows, too
+};
+
+// Pieces of one product; tasks count them group by group, row by row, then product by product.
+struct SweepPieces {
+  std::int64_t rows = 0, groups = 0;
+
+  struct Part {
+    std::int64_t matrix, row, rows, first_group, last_group;
+  };
+  std::int64_t count() const noexcept { return rows * groups; }
+  // Of task `task`, where a product has so many rows and groups.
+  Part part(std::int64_t task, std::int64_t all_rows, std::int64_t all_groups) const noexcept {
+    const std::int64_t group = task % groups, row = task / groups % rows;
+    const std::int64_t first = all_rows * row / rows;
+    return {task / groups / rows, first, all_rows * (row + 1) / rows - first,
+            all_groups * group / groups, all_groups * (group + 1) / groups};
+  }
+};
+
+// Depends on nothing but its arguments, not on the number of threads.
+SweepPieces cut_sweep(const SweepExtent& extent, const SweepLimits& limits) noexcept;
+
+constexpr std::int64_t pieces_of(std::int64_t count, std::int64_t size) noexcept {
+  return (count + size - 1) / size;
+}
+
+}  // namespace softneuro
