@@ -37,6 +37,17 @@ std::optional<Shape> dims_opposite(const TensorSpec& operand, const TensorSpec& 
   return dims;
 }
 
+Result<std::int64_t> columns_along_axis(const Problem& problem) {
+  const TensorSpec& x = problem.inputs[0];
+  const int rank = x.shape.rank();
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"), rank));
+  const Shape stored = stored_shape(x.shape, x.layout);
+  const int at = stored_axis(axis, rank, x.layout);
+  if (stored.elements(at + 1, stored.rank()) != 1)
+    return unsupported("the axis is not the last one in memory");
+  return stored[at];
+}
+
 void spread_nan(float* y, std::int64_t rows, std::int64_t columns, bool infinite) noexcept {
   const std::uint32_t above = infinite ? 0x7f7fffffu : 0x7f800000u;
   for (std::int64_t r = 0; r < rows; ++r, y += columns) {

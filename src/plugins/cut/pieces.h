@@ -30,6 +30,10 @@ bool has_dimensions_of_layouts(const Problem& problem);
 // order (core/stored_order.h); nothing if it lies otherwise in memory. y is plain or nhwc.
 std::optional<Shape> dims_opposite(const TensorSpec& operand, const TensorSpec& y);
 
+// Elements along the parameter `axis` of input 0; unsupported if there are further ones behind it
+// in memory.
+Result<std::int64_t> columns_along_axis(const Problem& problem);
+
 // NaN in all of a row where there is one, or infinity if `infinite`: for softmax of libraries whose
 // largest element passes over NaN, or which clamp.
 void spread_nan(float* y, std::int64_t rows, std::int64_t columns, bool infinite = false) noexcept;

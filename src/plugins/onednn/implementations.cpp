@@ -70,4 +70,18 @@ std::optional<dnnl::primitive_desc_base> find_implementation(const_dnnl_op_desc_
   return found;
 }
 
+RoutineParams impl_params(const std::vector<std::string>& names) {
+  RoutineParams params;
+  if (!names.empty()) params.set("impl", names.front());
+  return params;
+}
+
+ParamSpace impl_space(const std::vector<std::string>& names) {
+  ParamAxis impl{"impl", {}};
+  for (const std::string& name : names) impl.values.push_back(name);
+  ParamSpace space;
+  space.axes = {std::move(impl)};
+  return space;
+}
+
 }  // namespace softneuro::onednn

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/routine.h"
 #include "plugins/onednn/library.h"
 
 namespace softneuro::onednn {
@@ -29,5 +30,9 @@ std::optional<dnnl::primitive_desc_base> find_implementation(const_dnnl_op_desc_
                                                              const dnnl::primitive_attr& attributes,
                                                              std::string_view name,
                                                              bool with_reference = false);
+
+// The routine parameter `impl` alone: the first of the names, if there is one, and all of them.
+RoutineParams impl_params(const std::vector<std::string>& names);
+ParamSpace impl_space(const std::vector<std::string>& names);
 
 }  // namespace softneuro::onednn

@@ -6,6 +6,7 @@
 #include "core/qint8_post_ops.h"
 #include "core/registry.h"
 #include "plugins/cut/conv_pieces.h"
+#include "plugins/cut/pool_window.h"
 #include "plugins/onednn/fused_ops.h"
 #include "plugins/onednn/plain_layer.h"
 #include "plugins/onednn/routines.h"
@@ -13,21 +14,11 @@
 namespace softneuro::onednn {
 namespace {
 
-Result<Window> window_of(const Problem& problem) {
-  return make_window(problem.params, problem.inputs[0].shape, problem.params.integers("kernel"));
-}
-
-// The end padding that the output's size takes, which ceil_mode may have rounded up.
-std::int64_t pad_end(const WindowAxis& axis) {
-  return std::max<std::int64_t>(
-      (axis.output - 1) * axis.stride + axis.extent() - axis.input - axis.pad_begin, 0);
-}
-
 class Pool2Layer : public PlainLayer {
  public:
   std::vector<PlainPart> parts(const Problem& problem) const final {
     const Shape& x = problem.inputs[0].shape;
-    const Window window = *window_of(problem);
+    const Window window = *pool_window(problem);
     ConvShape shape;  // a depthwise convolution is cut alike
     shape.rows = window.axes[1];
     shape.columns = window.axes[2];
@@ -44,15 +35,6 @@ class Pool2Layer : public PlainLayer {
  protected:
   virtual dnnl::algorithm algorithm(const Problem& problem) const = 0;
 
-  static Applicability check_window(const Problem& problem) {
-    const auto window = window_of(problem);
-    if (!window.ok()) return Applicability::no(window.status().message());
-    for (const WindowAxis& axis : {window->axes[1], window->axes[2]})
-      if (pad_end(axis) >= axis.extent() || axis.pad_begin >= axis.extent())
-        return Applicability::no("whole windows lie in the padding");
-    return Applicability::yes();
-  }
-
  private:
   PlainPart part_of(const Problem& problem, const ConvPiece& piece) const {
     const ConvShape& shape = piece.shape;
@@ -67,7 +49,7 @@ class Pool2Layer : public PlainLayer {
     part.operation = Operation(dnnl::pooling_v2_forward::desc(
         dnnl::prop_kind::forward_inference, algorithm(problem), x, y, {h.stride, w.stride},
         {h.kernel, w.kernel}, {h.dilation - 1, w.dilation - 1}, {h.pad_begin, w.pad_begin},
-        {pad_end(h), pad_end(w)}));
+        {taken_pad_end(h), taken_pad_end(w)}));
     part.piece.arguments = {{DNNL_ARG_SRC, Argument::From::input, 0, bytes(piece.x_at), x},
                             {DNNL_ARG_DST, Argument::From::output, 0, bytes(piece.y_at), y}};
     part.piece.first = piece.y_at;
@@ -82,9 +64,11 @@ class AvgPool2Layer final : public Pool2Layer {
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability types = takes_float32(problem); !types) return types;
-    if (Applicability window = check_window(problem); !window) return window;
-    const Window window = *window_of(problem);
-    const auto hangs_over = [](const WindowAxis& axis) { return pad_end(axis) > axis.pad_end; };
+    if (Applicability window = check_pool_window(problem); !window) return window;
+    const Window window = *pool_window(problem);
+    const auto hangs_over = [](const WindowAxis& axis) {
+      return taken_pad_end(axis) > axis.pad_end;
+    };
     if (counts_padding(problem) && (hangs_over(window.axes[1]) || hangs_over(window.axes[2])))
       return Applicability::no("what lies beyond the padding would count");
     return Applicability::yes();
@@ -110,7 +94,7 @@ class Qint8MaxPool2Layer final : public Pool2Layer {
       return Applicability::no("the places of the largest elements are not an output");
     if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
     if (Applicability post_ops = supports_qint8_post_ops(problem); !post_ops) return post_ops;
-    return check_window(problem);
+    return check_pool_window(problem);
   }
 
  private:

@@ -233,17 +233,10 @@ class RecurrentRoutine final : public Routine {
   }
 
   RoutineParams default_params(const Problem& problem) const override {
-    RoutineParams params;
-    if (const auto choices = choices_of(problem); !choices->empty())
-      params.set("impl", choices->front());
-    return params;
+    return impl_params(*choices_of(problem));
   }
   ParamSpace param_space(const Problem& problem) const override {
-    ParamAxis impl{"impl", {}};
-    for (const std::string& name : *choices_of(problem)) impl.values.push_back(name);
-    ParamSpace space;
-    space.axes = {std::move(impl)};
-    return space;
+    return impl_space(*choices_of(problem));
   }
 
   std::string pack_key(const Problem& problem, const RoutineParams& params) const override {

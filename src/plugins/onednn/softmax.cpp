@@ -1,8 +1,6 @@
 // softmax cpu/onednn and cpu:float32:nhwc/onednn, along the last axis in memory.
 #include "core/error.h"
-#include "core/layer_type.h"
 #include "core/registry.h"
-#include "core/stored_order.h"
 #include "plugins/onednn/plain_layer.h"
 #include "plugins/onednn/routines.h"
 
@@ -15,13 +13,13 @@ class SoftmaxLayer final : public PlainLayer {
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability types = takes_float32(problem); !types) return types;
-    const auto columns = columns_of(problem);
+    const auto columns = columns_along_axis(problem);
     if (!columns.ok()) return Applicability::no(columns.status().message());
     return Applicability::yes();
   }
 
   std::vector<PlainPart> parts(const Problem& problem) const override {
-    const std::int64_t columns = *columns_of(problem);
+    const std::int64_t columns = *columns_along_axis(problem);
     const std::int64_t elements = problem.inputs[0].shape.elements();
     const auto algorithm = problem.params.integer("log") != 0 ? dnnl::algorithm::softmax_log
                                                               : dnnl::algorithm::softmax_accurate;
@@ -43,19 +41,6 @@ class SoftmaxLayer final : public PlainLayer {
   }
 
   int in_place_input(const Problem&) const override { return 0; }
-
- private:
-  // Elements along the axis; unsupported if there are further ones behind it in memory.
-  static Result<std::int64_t> columns_of(const Problem& problem) {
-    const TensorSpec& x = problem.inputs[0];
-    const int rank = x.shape.rank();
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"), rank));
-    const Shape stored = stored_shape(x.shape, x.layout);
-    const int at = stored_axis(axis, rank, x.layout);
-    if (stored.elements(at + 1, stored.rank()) != 1)
-      return unsupported("the axis is not the last one in memory");
-    return stored[at];
-  }
 };
 
 }  // namespace

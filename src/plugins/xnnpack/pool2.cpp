@@ -4,22 +4,12 @@
 
 #include "core/error.h"
 #include "core/registry.h"
-#include "core/window.h"
+#include "plugins/cut/pool_window.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 
 namespace softneuro::xnnpack {
 namespace {
-
-Result<Window> window_of(const Problem& problem) {
-  return make_window(problem.params, problem.inputs[0].shape, problem.params.integers("kernel"));
-}
-
-// The end padding that gives the output's size, which ceil_mode may have rounded up.
-std::int64_t pad_end(const WindowAxis& axis) {
-  return std::max<std::int64_t>(
-      (axis.output - 1) * axis.stride + axis.extent() - axis.input - axis.pad_begin, 0);
-}
 
 class AvgPool2 final : public Routine {
  public:
@@ -29,15 +19,13 @@ class AvgPool2 final : public Routine {
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
-    const auto window = window_of(problem);
-    if (!window.ok()) return Applicability::no(window.status().message());
+    if (Applicability window = check_pool_window(problem); !window) return window;
+    const auto window = pool_window(problem);
     if (window->kernel_elements() == 1) return Applicability::no("windows of one element");
     for (const WindowAxis& axis : {window->axes[1], window->axes[2]}) {
-      if (pad_end(axis) >= axis.extent() || axis.pad_begin >= axis.extent())
-        return Applicability::no("whole windows lie in the padding");
       if (axis.dilation != 1) return Applicability::no("no dilations");
       const bool counts = problem.params.integer("count_include_pad") != 0;
-      if (counts && (axis.pad_begin > 0 || pad_end(axis) > 0))
+      if (counts && (axis.pad_begin > 0 || taken_pad_end(axis) > 0))
         return Applicability::no("padding never counts");
     }
     return Applicability::yes();
@@ -58,7 +46,7 @@ class AvgPool2 final : public Routine {
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const Window window, window_of(problem));
+    SN_ASSIGN_OR_RETURN(const Window window, pool_window(problem));
     OperatorWork work;
     SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
     const Shape& x = problem.inputs[0].shape;
@@ -83,8 +71,9 @@ class AvgPool2 final : public Routine {
     piece.create = [=](xnn_operator_t* op) {
       const std::size_t c = size(channels);
       return xnn_create_average_pooling2d_nhwc_f32(
-          u32(h.pad_begin), u32(pad_end(w)), u32(pad_end(h)), u32(w.pad_begin), u32(h.kernel),
-          u32(w.kernel), u32(h.stride), u32(w.stride), c, c, c, -kUnlimited, kUnlimited, 0, op);
+          u32(h.pad_begin), u32(taken_pad_end(w)), u32(taken_pad_end(h)), u32(w.pad_begin),
+          u32(h.kernel), u32(w.kernel), u32(h.stride), u32(w.stride), c, c, c, -kUnlimited,
+          kUnlimited, 0, op);
     };
     // The sum: as infinite, or as little a number, as the mean.
     piece.element = [=](const float* x, std::int64_t i) {

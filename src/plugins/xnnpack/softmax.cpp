@@ -1,26 +1,12 @@
 // softmax cpu/xnnpack and cpu:float32:nhwc/xnnpack, along the last axis in memory.
 #include "core/error.h"
-#include "core/layer_type.h"
 #include "core/registry.h"
-#include "core/stored_order.h"
 #include "plugins/cut/pieces.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 
 namespace softneuro::xnnpack {
 namespace {
-
-// Elements along the axis; unsupported if there are further ones behind it in memory.
-Result<std::int64_t> columns_of(const Problem& problem) {
-  const TensorSpec& x = problem.inputs[0];
-  const int rank = x.shape.rank();
-  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"), rank));
-  const Shape stored = stored_shape(x.shape, x.layout);
-  const int at = stored_axis(axis, rank, x.layout);
-  if (stored.elements(at + 1, stored.rank()) != 1)
-    return unsupported("the axis is not the last one in memory");
-  return stored[at];
-}
 
 class Softmax final : public Routine {
  public:
@@ -31,7 +17,7 @@ class Softmax final : public Routine {
   Applicability applicable(const Problem& problem) const override {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
     if (problem.params.integer("log") != 0) return Applicability::no("no logarithm");
-    const auto columns = columns_of(problem);
+    const auto columns = columns_along_axis(problem);
     if (!columns.ok()) return Applicability::no(columns.status().message());
     return Applicability::yes();
   }
@@ -42,7 +28,7 @@ class Softmax final : public Routine {
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const std::int64_t columns, columns_of(problem));
+    SN_ASSIGN_OR_RETURN(const std::int64_t columns, columns_along_axis(problem));
     const std::int64_t elements = problem.inputs[0].shape.elements();
     const auto channels = static_cast<std::size_t>(columns);
     OperatorWork work;
