@@ -20,16 +20,21 @@ bool is_usable(const Candidate& candidate) {
   return !candidate.wrong && std::isfinite(candidate.unit_us);
 }
 
-// The layer as a problem that can be packed and run alone.
-Result<Problem> standalone(const Problem& outer, const ChildnetLayer& layer, Allocator& allocator) {
+// The layer as a problem that can be packed and run alone; `folded` are its constants that have no
+// values yet.
+Result<Problem> standalone(const Problem& outer, const ChildnetLayer& layer, Allocator& allocator,
+                           std::vector<std::size_t>& folded) {
   Problem problem = layer.problem;
   problem.layer_name = outer.layer_name + '/' + layer.problem.layer_name;
-  Problem folded = problem;
-  for (TensorSpec& spec : folded.inputs)
-    if (!spec.constant || !spec.value.empty()) spec = {};
-  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> values, random_inputs(folded, allocator));
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (!values[i].empty()) problem.inputs[i].value = values[i];
+  for (std::size_t i = 0; i < problem.inputs.size(); ++i) {
+    TensorSpec& spec = problem.inputs[i];
+    if (!spec.present() || !spec.constant || !spec.value.empty()) continue;
+    SN_ASSIGN_OR_RETURN(spec.value, Tensor::create(spec.type, spec.shape, allocator));
+    if (is_float(spec.type))
+      folded.push_back(i);
+    else
+      fill_random(spec, spec.value);  // may say what the work is
+  }
   return problem;
 }
 
@@ -144,9 +149,13 @@ Result<ChildnetInside> solve_inside(const Registry& registry, const ChildnetRout
     Inside& inside = layers.emplace_back();
     inside.layer = &layer;
     if (layer.view) continue;
-    SN_ASSIGN_OR_RETURN(const Problem alone, standalone(problem, layer, allocator));
+    std::vector<std::size_t> folded;
+    SN_ASSIGN_OR_RETURN(Problem alone, standalone(problem, layer, allocator, folded));
     inside.candidates = list_fixed_candidates(registry, alone, rules);
-    SN_RETURN_IF_ERROR(measure(alone, inside.candidates));
+    const FillConstants fill = [&] {
+      for (const std::size_t i : folded) fill_random(alone.inputs[i], alone.inputs[i].value);
+    };
+    SN_RETURN_IF_ERROR(measure(alone, inside.candidates, fill));
     double best = INFINITY;
     for (const Candidate& candidate : inside.candidates)
       if (is_usable(candidate)) best = std::min(best, candidate.unit_us);

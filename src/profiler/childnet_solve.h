@@ -10,8 +10,14 @@
 
 namespace softneuro {
 
-// Fills in the times of a problem's candidates, as UnitProfiler::profile does.
-using MeasureInside = std::function<Status(const Problem&, std::vector<Candidate>&)>;
+// Gives a problem's constants their values.
+using FillConstants = std::function<void()>;
+
+// Fills in the times of a problem's candidates, as UnitProfiler::profile does. What is measured,
+// not known, needs constants: until `fill` was called they are memory that nobody has touched,
+// which may be most of what a tuning from the cache would spend its time on.
+using MeasureInside =
+    std::function<Status(const Problem&, std::vector<Candidate>&, const FillConstants& fill)>;
 
 struct ChildnetInside {
   bool known = false;  // `inner` names the best path

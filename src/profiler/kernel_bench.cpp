@@ -29,10 +29,14 @@ struct Random {
   double normal() { return (unit() + unit() + unit() + unit() - 2) * 1.7320508; }
 };
 
-Result<Tensor> random_tensor(const TensorSpec& spec, Random& random, Allocator& allocator) {
-  SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(spec.type, spec.shape, allocator));
-  if (tensor.bytes() > 0) std::memset(tensor.mutable_data(), 0, tensor.bytes());
-  if (!is_float(spec.type)) return tensor;
+// Large tensors repeat one period: making millions of numbers would take longer than measuring.
+constexpr std::int64_t kPeriod = 1 << 14;
+
+void fill(const TensorSpec& spec, Tensor& tensor, Random& random) {
+  if (!is_float(spec.type)) {
+    if (tensor.bytes() > 0) std::memset(tensor.mutable_data(), 0, tensor.bytes());
+    return;
+  }
   double low = -3, high = 3;
   if (spec.quantization && spec.quantization->axis < 0) {
     const Quantization& q = *spec.quantization;
@@ -40,8 +44,6 @@ Result<Tensor> random_tensor(const TensorSpec& spec, Random& random, Allocator& 
     low = q.scales[0] * (smallest - q.zero_points[0]);
     high = q.scales[0] * (smallest + 255 - q.zero_points[0]);
   }
-  // One period of numbers is enough: making millions would take longer than measuring.
-  constexpr std::int64_t kPeriod = 1 << 14;
   const double centre = (low + high) / 2, width = (high - low) / 6;
   const TensorView view = {spec.type, Layout::plain, spec.shape, tensor.mutable_data()};
   const std::int64_t count = std::min(tensor.elements(), kPeriod);
@@ -51,7 +53,6 @@ Result<Tensor> random_tensor(const TensorSpec& spec, Random& random, Allocator& 
   auto* const bytes = static_cast<std::byte*>(tensor.mutable_data());
   for (std::size_t at = period; at < tensor.bytes(); at += period)
     std::memcpy(bytes + at, bytes, std::min(period, tensor.bytes() - at));
-  return tensor;
 }
 
 // Libraries work out most of a kernel to say what they pack, and hardly ever share: not asked.
@@ -148,6 +149,11 @@ Result<Tensor> in_format(NetCore& core, const Tensor& tensor, const Format& to,
   return bench.outputs()[0];
 }
 
+void fill_random(const TensorSpec& spec, Tensor& tensor) {
+  Random random;
+  fill(spec, tensor, random);
+}
+
 Result<std::vector<Tensor>> random_inputs(const Problem& problem, Allocator& allocator) {
   Random random;
   std::vector<Tensor> inputs;
@@ -157,7 +163,8 @@ Result<std::vector<Tensor>> random_inputs(const Problem& problem, Allocator& all
     } else if (!spec.value.empty()) {
       inputs.push_back(spec.value);
     } else {
-      SN_ASSIGN_OR_RETURN(Tensor tensor, random_tensor(spec, random, allocator));
+      SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(spec.type, spec.shape, allocator));
+      fill(spec, tensor, random);
       inputs.push_back(std::move(tensor));
     }
   }

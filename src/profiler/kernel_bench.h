@@ -52,4 +52,7 @@ Result<Tensor> in_format(NetCore& core, const Tensor& tensor, const Format& to,
 // random sequence within the range of the tensor's quantisation (else normal), integers zero.
 Result<std::vector<Tensor>> random_inputs(const Problem& problem, Allocator& allocator);
 
+// Such numbers for one of them.
+void fill_random(const TensorSpec& spec, Tensor& tensor);
+
 }  // namespace softneuro

@@ -8,14 +8,16 @@
 namespace softneuro {
 namespace {
 
-constexpr int kRuns = 9;
-constexpr std::int64_t kSeldom = 20;  // one delay in so many meetings is nothing to tell
+constexpr int kMostRuns = 9, kFewestRuns = 3;
+constexpr std::int64_t kEnoughNs = 100'000'000;  // for the runs between the two
+constexpr std::int64_t kSeldom = 20;             // one delay in so many meetings is nothing to tell
 
 // What one run of the chosen plan spends per step; from the plan's own choices if it cannot run.
 std::vector<double> step_times(NetBench& bench, Meeting& meeting, const TuneBudget& budget) {
   std::vector<double> times(bench.steps());
   StepSamples samples(bench.steps());
-  for (int i = 0; i < kRuns; ++i)
+  const std::int64_t begin = clock_ns();
+  for (int i = 0; i < kMostRuns && (i < kFewestRuns || clock_ns() - begin < kEnoughNs); ++i)
     if (!bench.run_traced(samples, meeting, budget).ok()) return times;
   for (std::size_t s = 0; s < times.size(); ++s) times[s] = samples.time_us(s);
   return times;

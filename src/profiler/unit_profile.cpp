@@ -113,10 +113,16 @@ struct UnitProfiler::Alive {
   int batch;
 };
 
+void UnitProfiler::fill_constants() {
+  if (fill_constants_) fill_constants_();
+  fill_constants_ = nullptr;
+}
+
 Status UnitProfiler::prepare_reference(const Problem& model) {
   if (!inputs_.empty() || model.inputs.empty()) {
     if (!reference_.empty()) return {};
   }
+  fill_constants();
   SN_ASSIGN_OR_RETURN(inputs_, random_inputs(model, core_.allocator()));
   const std::string float32 = "cpu:float32";
   SN_ASSIGN_OR_RETURN(const Routine* routine,
@@ -160,12 +166,17 @@ Result<std::vector<Tensor>> UnitProfiler::inputs_as(const Problem& problem) {
 // Names the best path inside of a childnet; the layers there are measured by a profiler of their
 // own, which shares everything but the problem at hand.
 Status UnitProfiler::choose_inside(const Problem& model, Candidate& candidate, double best_us) {
-  const auto measure = [&](const Problem& problem, std::vector<Candidate>& candidates) {
+  const auto measure = [&](const Problem& problem, std::vector<Candidate>& candidates,
+                           const FillConstants& fill) {
     UnitProfiler inside(core_, cache_, budget_, meeting_, exhaustive_);
     inside.on_candidate = on_candidate;
     inside.warn = warn;
     inside.inside_rules = inside_rules;
     inside.depth_ = depth_ + 1;
+    inside.fill_constants_ = [&] {
+      fill_constants();  // those inside may be the same
+      fill();
+    };
     Status status = inside.profile(problem, candidates);
     counts_.measured += inside.counts_.measured;
     counts_.from_cache += inside.counts_.from_cache;

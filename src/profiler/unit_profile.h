@@ -58,6 +58,7 @@ class UnitProfiler {
   struct Alive;
   Status measure(const Problem& model, Candidate& candidate, double best_us,
                  std::vector<Alive>& alive);
+  void fill_constants();
   Status prepare_reference(const Problem& model);
   Result<std::vector<Tensor>> inputs_as(const Problem& problem);
   void forget_problem();
@@ -72,7 +73,8 @@ class UnitProfiler {
   const TuneBudget& budget_;
   Meeting& meeting_;
   bool exhaustive_;
-  int depth_ = 0;  // of the childnet whose inside is measured
+  int depth_ = 0;                         // of the childnet whose inside is measured
+  std::function<void()> fill_constants_;  // there, before anything is measured; once
   UnitCounts counts_;
   std::map<std::string, AdaptChoice> adapts_;
   std::vector<Tensor> inputs_;  // of the problem at hand, in the model's formats

@@ -115,16 +115,17 @@ struct MadeUpTimes {
   std::vector<std::string> asked;  // layers, in order
 
   MeasureInside measure() {
-    return [this](const Problem& problem, std::vector<Candidate>& candidates) {
-      asked.push_back(problem.layer_name);
-      for (Candidate& candidate : candidates) {
-        candidate.unit_us = candidate.str() == fast             ? 2
-                            : candidate.str() == fast_but_wrong ? 1
-                                                                : 10;
-        candidate.wrong = candidate.str() == fast_but_wrong;
-      }
-      return Status();
-    };
+    return
+        [this](const Problem& problem, std::vector<Candidate>& candidates, const FillConstants&) {
+          asked.push_back(problem.layer_name);
+          for (Candidate& candidate : candidates) {
+            candidate.unit_us = candidate.str() == fast             ? 2
+                                : candidate.str() == fast_but_wrong ? 1
+                                                                    : 10;
+            candidate.wrong = candidate.str() == fast_but_wrong;
+          }
+          return Status();
+        };
   }
 };
 
@@ -167,9 +168,9 @@ TEST_CASE("childnets: measuring stops inside as soon as the layers there have lo
   CHECK_FALSE(lost.worth);
   CHECK(times.asked.size() == 2);  // 10 µs are within 15, 20 are not
   const ChildnetInside unknown =
-      solve_inside(registry, winograd(registry), problem, own, {kFloat32, 8}, 1e9,
-                   default_allocator(),
-                   [](const Problem&, std::vector<Candidate>&) { return Status(); })
+      solve_inside(
+          registry, winograd(registry), problem, own, {kFloat32, 8}, 1e9, default_allocator(),
+          [](const Problem&, std::vector<Candidate>&, const FillConstants&) { return Status(); })
           .value();
   CHECK_FALSE(unknown.known);  // nothing was measured: the time was up
   CHECK(unknown.worth);
@@ -277,6 +278,32 @@ TEST_CASE("childnets: routines inside come from the registry that is passed in")
   CHECK(usual.layers[1].routine == gemm);
 }
 
+TEST_CASE("childnets: what is measured inside has constants, all of them") {
+  Fixture f;
+  const Problem problem = nhwc_problem(f, "left");
+  const Registry& registry = f.core->registry();
+  std::size_t constants = 0;
+  const MeasureInside measure = [&](const Problem& inside, std::vector<Candidate>& candidates,
+                                    const FillConstants& fill) {
+    fill();
+    for (const TensorSpec& input : inside.inputs) {
+      if (!input.constant) continue;
+      ++constants;
+      double squares = 0;
+      for (const float value : input.value.values<float>()) squares += value * value;
+      CHECK(squares / static_cast<double>(input.value.elements()) > 1e-3);
+      CHECK(std::isfinite(squares));
+    }
+    for (Candidate& candidate : candidates) candidate.unit_us = 1;
+    return Status();
+  };
+  CHECK(solve_inside(registry, winograd(registry), problem,
+                     winograd(registry).default_params(problem), {kFloat32, 8}, 1e9,
+                     default_allocator(), measure)
+            .ok());
+  CHECK(constants >= 2);  // transformed weights, bias
+}
+
 TEST_CASE("childnets: one within another is left open until its own inside is chosen") {
   Fixture f;
   const Problem problem = nhwc_problem(f, "left");
@@ -285,7 +312,8 @@ TEST_CASE("childnets: one within another is left open until its own inside is ch
   const ChildnetRoutine& outer = *childnet_of(*registry.find("conv2", "cpu:float32:nhwc/wrapped"));
   outer.use_registry(registry);
   std::size_t opened = 0;
-  const MeasureInside measure = [&](const Problem&, std::vector<Candidate>& candidates) {
+  const MeasureInside measure = [&](const Problem&, std::vector<Candidate>& candidates,
+                                    const FillConstants&) {
     for (Candidate& candidate : candidates) {
       if (!candidate.open) {
         candidate.unit_us = 10;

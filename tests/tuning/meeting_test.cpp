@@ -24,6 +24,21 @@ class LonelyPool final : public ThreadPool {
   }
 };
 
+// Its second thread is somewhere else for a while, as often as it is told.
+class LatePool final : public ThreadPool {
+ public:
+  int late = 0;
+  int concurrency() const noexcept override { return 2; }
+  void run(std::size_t count, Task task, void* context) noexcept override {
+    std::thread second([&] {
+      if (late-- > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      for (std::size_t i = 1; i < count; ++i) task(context, i);
+    });
+    task(context, 0);
+    second.join();
+  }
+};
+
 cpu_set_t affinity() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -45,6 +60,24 @@ TEST_CASE("meeting: all threads of the pool are there", "[meeting]") {
   for (int i = 0; i < 200; ++i) at_once += meeting.gather();
   CHECK(meeting.calls() == 200);
   CHECK(meeting.calls() - meeting.delays() == at_once);
+}
+
+TEST_CASE("meeting: a thread that comes late is noticed, and no reason to give up", "[meeting]") {
+  if (std::thread::hardware_concurrency() < 2) {
+    WARN("skipped: one processor");
+    return;
+  }
+  LatePool pool;
+  pool.late = 8;
+  Meeting meeting(pool);
+  for (int i = 0; i < 8; ++i) CHECK_FALSE(meeting.gather());
+  CHECK(meeting.calls() == 8);
+  CHECK(meeting.delays() == 8);
+  // On a quiet machine it is there at once; where it is not, that counts, too.
+  int delays = 8;
+  for (int i = 0; i < 20; ++i) delays += !meeting.gather();
+  CHECK(meeting.calls() == 28);
+  CHECK(meeting.delays() == delays);
 }
 
 TEST_CASE("meeting: one thread meets nobody, and a pool that never comes is given up",

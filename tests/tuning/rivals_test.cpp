@@ -1,0 +1,122 @@
+// Rivals inside the net: what earlier measurements got wrong by a little is put right for all
+// layers at once, not for one per finalist.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "core/net_core.h"
+#include "core/path.h"
+#include "profiler/profile_cache.h"
+#include "profiler/timer.h"
+#include "profiler/tuner.h"
+#include "small_net.h"
+#include "support/temporary_folder.h"
+
+using namespace softneuro;
+using namespace softneuro::test;
+
+namespace {
+
+constexpr int kLayers = 6;
+
+// cumsum, in a time that is known.
+class TimedKernel final : public Kernel {
+ public:
+  TimedKernel(std::unique_ptr<Kernel> work, std::int64_t us) : work_(std::move(work)), us_(us) {}
+  Status run(Context& context) const noexcept override {
+    const std::int64_t end = clock_ns() + 1000 * us_;
+    const Status status = work_->run(context);
+    while (clock_ns() < end) {
+    }
+    return status;
+  }
+
+ private:
+  std::unique_ptr<Kernel> work_;
+  std::int64_t us_;
+};
+
+class TimedCumsum final : public Routine {
+ public:
+  TimedCumsum(const char* descriptor, const Routine& naive, std::int64_t us)
+      : Routine("cumsum", descriptor), naive_(naive), us_(us) {}
+  // Above naive's, which would win the race of finalists; the slow one's is the best.
+  int default_rank() const override { return static_cast<int>(us_); }
+  Applicability applicable(const Problem& problem) const override {
+    return naive_.applicable(problem);
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(auto work, naive_.create(problem, params, packed));
+    return std::unique_ptr<Kernel>(std::make_unique<TimedKernel>(std::move(work), us_));
+  }
+
+ private:
+  const Routine& naive_;
+  std::int64_t us_;
+};
+
+// x [1 x 64] → running sums of running sums.
+std::shared_ptr<const Graph> chain() {
+  SmallNetBuilder b;
+  TensorId x = b.input("x", DynamicShape(Shape{1, 64}));
+  Tensor axis = Tensor::create(DataType::int64, Shape{1}).value();
+  axis.mutable_values<std::int64_t>()[0] = 1;
+  const TensorId along = b.graph.add_constant("axis", std::move(axis));
+  for (int l = 0; l < kLayers; ++l) x = b.layer("cumsum", "sum" + std::to_string(l), {x, along});
+  b.graph.outputs = {x};
+  REQUIRE(b.graph.verify(builtin_layer_types()).ok());
+  REQUIRE(b.graph.sort().ok());
+  REQUIRE(b.graph.infer_shapes().ok());
+  return std::make_shared<const Graph>(std::move(b.graph));
+}
+
+}  // namespace
+
+TEST_CASE("tune: rivals that the cache misjudges by a little are told apart in every layer") {
+  TemporaryFolder folder;
+  NetOptions net_options;
+  net_options.threads = 1;
+  const std::shared_ptr<NetCore> core = NetCore::create(net_options).value();
+  auto& registry = const_cast<Registry&>(core->registry());  // as if a plugin brought them
+  const Routine& naive = *registry.find("cumsum", "cpu/naive");
+  REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/slow", naive, 200)).ok());
+  REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/quick", naive, 50)).ok());
+
+  TuneOptions options;
+  options.cache = folder.path().string();
+  TuneJob job;
+  job.core = core;
+  job.graph = chain();
+  job.shapes = {Shape{1, 64}};
+  job.inputs = {Tensor::create(DataType::float32, job.shapes[0]).value()};
+  std::ranges::fill(job.inputs[0].mutable_values<float>(), 1.0f);
+  job.options = &options;
+
+  // Everything was measured before, alone and inside; the quick one had bad luck each time.
+  {
+    ProfileCache cache;
+    cache.open(options.cache, machine_name(), 1, nullptr);
+    const NetProblems problems = problems_of(core, job.graph, job.shapes).value();
+    const std::vector<std::string> float32 = {"cpu:float32"};
+    const auto layers = list_candidates(registry, problems, {float32}).value();
+    for (const LayerCandidates& layer : layers) {
+      REQUIRE(layer.candidates.size() == 2);
+      for (const Candidate& candidate : layer.candidates) {
+        const double us = candidate.str().find("slow") != std::string::npos ? 100 : 104;
+        cache.put(candidate.key, {.time_us = us});
+        cache.put(fmt::format("net|{:x}|{}|{}", graph_key(*job.graph), layer.layer.layer->id,
+                              candidate.key),
+                  {.time_us = us});
+      }
+    }
+  }
+  Tuner tuner(job);
+  const Result<TuneResult> result = tuner.run();
+  INFO(result.status().message());
+  REQUIRE(result.ok());
+  REQUIRE(result->report.layers.size() == kLayers);
+  for (const TunedLayer& layer : result->report.layers) {
+    INFO(layer.layer);
+    CHECK(layer.routine == "cpu/quick");
+  }
+}
