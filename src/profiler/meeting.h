@@ -33,6 +33,8 @@ class Meeting {
   // Of gather(): how often it was called, and how often not all came at once.
   std::int64_t calls() const noexcept { return calls_; }
   std::int64_t delays() const noexcept { return delays_; }
+  // More than one in twenty were late: a neighbour takes processors away.
+  bool disturbed() const noexcept { return delays_ * 20 > calls_; }
 
  private:
   struct Place;

@@ -10,7 +10,6 @@ namespace {
 
 constexpr int kMostRuns = 9, kFewestRuns = 3;
 constexpr std::int64_t kEnoughNs = 100'000'000;  // for the runs between the two
-constexpr std::int64_t kSeldom = 20;             // one delay in so many meetings is nothing to tell
 
 // What one run of the chosen plan spends per step; from the plan's own choices if it cannot run.
 std::vector<double> step_times(NetBench& bench, Meeting& meeting, const TuneBudget& budget) {
@@ -93,7 +92,7 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   report.complete = complete_;
   report.machine = result.path.machine;
   report.threads = result.path.threads;
-  if (meeting_.delays() * kSeldom > meeting_.calls())
+  if (meeting_.disturbed())
     warn(fmt::format(
         "other processes took processors away during {:.0f} % of the measurements; "
         "these were repeated or set aside, but a quiet machine is measured better",
