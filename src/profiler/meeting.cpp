@@ -36,7 +36,8 @@ struct Meeting::Hall {
 Meeting::Meeting(ThreadPool& pool) noexcept
     : pool_(pool),
       possible_(pool.concurrency() > 1 &&
-                pool.concurrency() <= static_cast<int>(std::thread::hardware_concurrency())) {}
+                pool.concurrency() <= static_cast<int>(std::thread::hardware_concurrency())),
+      begin_ns_(clock_ns()) {}
 
 Meeting::~Meeting() {
   for (const Place& place : places_)
@@ -74,10 +75,16 @@ bool Meeting::meet(std::vector<Place>* places) noexcept {
 
 bool Meeting::gather() noexcept {
   if (!possible_) return true;
+  const std::int64_t begin = clock_ns();
   const bool at_once = meet(nullptr);
   ++calls_;
   delays_ += !at_once;
+  if (!at_once) waited_ns_ += clock_ns() - begin;
   return at_once;
+}
+
+double Meeting::waited() const noexcept {
+  return static_cast<double>(waited_ns_) / static_cast<double>(clock_ns() - begin_ns_ + 1);
 }
 
 void Meeting::hold_places() {

@@ -33,8 +33,10 @@ class Meeting {
   // Of gather(): how often it was called, and how often not all came at once.
   std::int64_t calls() const noexcept { return calls_; }
   std::int64_t delays() const noexcept { return delays_; }
-  // More than one in twenty were late: a neighbour takes processors away.
-  bool disturbed() const noexcept { return delays_ * 20 > calls_; }
+  // The share of the time since this object was made that was spent waiting for those who came
+  // late: a neighbour's. Late are few meetings, since nothing is measured meanwhile.
+  double waited() const noexcept;
+  bool disturbed() const noexcept { return waited() > 0.05; }
 
  private:
   struct Place;
@@ -46,6 +48,7 @@ class Meeting {
   bool possible_;
   int missed_ = 0;  // in a row
   std::int64_t calls_ = 0, delays_ = 0;
+  std::int64_t begin_ns_ = 0, waited_ns_ = 0;
   std::vector<Place> places_;  // that are held
 };
 

@@ -94,9 +94,9 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   report.threads = result.path.threads;
   if (meeting_.disturbed())
     warn(fmt::format(
-        "other processes took processors away during {:.0f} % of the measurements; "
-        "these were repeated or set aside, but a quiet machine is measured better",
-        100.0 * static_cast<double>(meeting_.delays()) / static_cast<double>(meeting_.calls())));
+        "other processes had the processors for {:.0f} % of the time; what they touched "
+        "was measured again or set aside, but a quiet machine is measured better",
+        100 * meeting_.waited()));
   report.warnings = warnings_;
   return result;
 }
