@@ -106,6 +106,48 @@ Result<std::vector<Tensor>> fold(const Registry& registry, const ChildnetOutline
   return values;
 }
 
+// Whether create() needs the value of a folded tensor.
+bool is_read(const ChildnetOutline& outline, TensorId id) {
+  const auto& outputs = outline.graph.outputs;
+  if (std::find(outputs.begin(), outputs.end(), id) != outputs.end()) return true;
+  for (const ChildnetLayer& layer : outline.layers) {
+    const auto& inputs = outline.graph.layers()[layer.index].inputs;
+    if (std::find(inputs.begin(), inputs.end(), id) == inputs.end()) continue;
+    if (layer.view || layer.routine->reads_constants(base_of(layer))) return true;
+  }
+  return false;
+}
+
+// What pack() makes: the folded tensors that are read, then each layer's packed weights. Unknown
+// unless all layers know theirs.
+std::optional<std::vector<std::size_t>> segment_sizes(const ChildnetOutline& outline) {
+  std::vector<std::size_t> sizes;
+  for (const std::size_t index : outline.folded)
+    for (const TensorId id : outline.graph.layers()[index].outputs) {
+      const bool kept = id != kNoTensor && is_read(outline, id);
+      const TensorSpec spec = kept ? outline.specs[id] : TensorSpec{};
+      sizes.push_back(
+          kept ? static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout)) : 0);
+    }
+  for (const ChildnetLayer& layer : outline.layers) {
+    if (layer.view) continue;
+    const auto size = layer.routine->packed_size(base_of(layer), layer.params);
+    if (!size) return std::nullopt;
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
+// Packed weights may come from a file, whose size was right: so must be the parts'.
+Status check_segments(const ChildnetOutline& outline, std::span<const Tensor> segments) {
+  const auto sizes = segment_sizes(outline);
+  if (!sizes) return {};
+  const bool fit =
+      std::equal(sizes->begin(), sizes->end(), segments.begin(), segments.end(),
+                 [](std::size_t size, const Tensor& segment) { return size == segment.bytes(); });
+  return fit ? Status() : internal_error("packed weights of a childnet do not fit its layers");
+}
+
 }  // namespace
 
 const ChildnetRoutine* childnet_of(const Routine& routine) {
@@ -317,7 +359,7 @@ Result<PackedWeights> ChildnetRoutine::pack(const Problem& problem, const Routin
   std::vector<Tensor> segments;
   for (const std::size_t index : inside.folded)
     for (const TensorId id : inside.graph.layers()[index].outputs)
-      segments.push_back(id == kNoTensor ? Tensor() : values[id]);
+      segments.push_back(id == kNoTensor || !is_read(inside, id) ? Tensor() : values[id]);
   for (ChildnetLayer& layer : inside.layers) {
     if (layer.view) continue;
     const Layer& of = inside.graph.layers()[layer.index];
@@ -331,17 +373,27 @@ Result<PackedWeights> ChildnetRoutine::pack(const Problem& problem, const Routin
   return join_segments(segments, allocator);
 }
 
+std::optional<std::size_t> ChildnetRoutine::packed_size(const Problem& problem,
+                                                        const RoutineParams& params) const {
+  const auto inside = outline(problem, params);
+  if (!inside.ok()) return std::nullopt;
+  const auto sizes = segment_sizes(*inside);
+  if (!sizes) return std::nullopt;
+  return joined_bytes(*sizes);
+}
+
 Result<std::unique_ptr<Kernel>> ChildnetRoutine::create(const Problem& problem,
                                                         const RoutineParams& params,
                                                         const PackedWeights& packed) const {
   SN_ASSIGN_OR_RETURN(ChildnetOutline inside, outline(problem, params));
   SN_ASSIGN_OR_RETURN(const std::vector<Tensor> segments, split_segments(packed));
+  SN_RETURN_IF_ERROR(check_segments(inside, segments));
   std::size_t next = 0;
   const auto take = [&] { return next < segments.size() ? segments[next++] : Tensor(); };
   for (const std::size_t index : inside.folded)
     for (const TensorId id : inside.graph.layers()[index].outputs) {
       const Tensor bytes = take();
-      if (id == kNoTensor) continue;
+      if (id == kNoTensor || !is_read(inside, id)) continue;
       TensorSpec& spec = inside.specs[id];
       SN_ASSIGN_OR_RETURN(spec.value,
                           Tensor::share(spec.type, spec.shape, bytes.data(), bytes.bytes(),

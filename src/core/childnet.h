@@ -67,6 +67,9 @@ class SN_INTREE ChildnetRoutine : public Routine {
   std::string pack_key(const Problem& problem, const RoutineParams& params) const final;
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
                              Allocator& allocator) const final;
+  // Known where it is of all layers inside.
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams& params) const final;
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const final;
 

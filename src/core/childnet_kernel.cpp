@@ -106,7 +106,7 @@ Slot slot_of(const TensorSpec& spec, std::int32_t port) {
   if (port >= 0) {
     slot.home = Home::input;
     slot.io = static_cast<std::uint32_t>(port);
-  } else if (!spec.value.empty()) {
+  } else if (spec.constant || !spec.value.empty()) {  // without a value: nobody reads it
     slot.home = Home::constant;
     slot.constant = spec.value;
   }
@@ -115,22 +115,30 @@ Slot slot_of(const TensorSpec& spec, std::int32_t port) {
 
 }  // namespace
 
+std::size_t joined_bytes(std::span<const std::size_t> sizes) noexcept {
+  std::size_t bytes = aligned((sizes.size() + 1) * sizeof(std::uint64_t));
+  for (const std::size_t size : sizes) bytes += aligned(size);
+  return bytes;
+}
+
 Result<PackedWeights> join_segments(std::span<const Tensor> segments, Allocator& allocator) {
-  std::size_t bytes = aligned((segments.size() + 1) * sizeof(std::uint64_t));
-  for (const Tensor& segment : segments) bytes += aligned(segment.bytes());
+  std::vector<std::size_t> sizes;
+  for (const Tensor& segment : segments) sizes.push_back(segment.bytes());
   PackedWeights packed;
   SN_ASSIGN_OR_RETURN(
       packed.bytes,
-      Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, allocator));
-  auto* to = static_cast<std::byte*>(packed.bytes.mutable_data());
-  std::memset(to, 0, bytes);
-  const std::uint64_t count = segments.size();
+      Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(joined_bytes(sizes))},
+                     allocator));
+  auto* const to = static_cast<std::byte*>(packed.bytes.mutable_data());
+  std::size_t at = joined_bytes(std::vector<std::size_t>(sizes.size()));
+  std::memset(to, 0, at);
+  const std::uint64_t count = sizes.size();
   std::memcpy(to, &count, sizeof count);
-  std::size_t at = aligned((segments.size() + 1) * sizeof(std::uint64_t));
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    const std::uint64_t size = segments[i].bytes();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::uint64_t size = sizes[i];
     std::memcpy(to + (i + 1) * sizeof size, &size, sizeof size);
     if (size > 0) std::memcpy(to + at, segments[i].data(), size);
+    std::memset(to + at + size, 0, aligned(size) - size);
     at += aligned(size);
   }
   return packed;

@@ -12,6 +12,8 @@ namespace softneuro {
 // Several packed weights and folded constants as one: a table of sizes, then the bytes, each
 // aligned to kTensorAlignment. Empty tensors stay empty.
 Result<PackedWeights> join_segments(std::span<const Tensor> segments, Allocator& allocator);
+// Bytes that segments of such sizes take together.
+std::size_t joined_bytes(std::span<const std::size_t> sizes) noexcept;
 // The bytes (uint8) again, sharing the memory of `packed`. internal if they are malformed.
 Result<std::vector<Tensor>> split_segments(const PackedWeights& packed);
 

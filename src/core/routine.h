@@ -164,6 +164,9 @@ class SN_INTREE Routine {
   virtual std::optional<std::size_t> packed_size(const Problem&, const RoutineParams&) const {
     return std::nullopt;
   }
+  // False: of constant inputs, create() and its kernels need nothing but what pack() made of them.
+  // A childnet does not keep what it computed for such layers only.
+  virtual bool reads_constants(const Problem&) const { return true; }
   // Tells apart the packings of one layer's weights; equal keys share the bytes.
   virtual std::string pack_key(const Problem&, const RoutineParams&) const { return {}; }
   // Precondition: applicable(problem), and packed comes from pack(). Kernels keep what they need

@@ -213,6 +213,30 @@ TEST_CASE("childnet: tensors inside share one workspace") {
   CHECK(kernel->workspace_bytes() <= 3 * bytes(0) + bytes(1));
 }
 
+TEST_CASE("childnet: transformed weights are kept once, and of a size that is known") {
+  const Convolution c;
+  const Routine& routine = *registry().find("conv2", "cpu:float32:nhwc/wgnet");
+  const RoutineParams usual = routine.default_params(c.problem);
+  const PackedWeights packed = routine.pack(c.problem, usual, default_allocator()).value();
+  CHECK(routine.packed_size(c.problem, usual) == packed.bytes.bytes());
+  const std::int64_t tile = usual.integer("tile_size");
+  CHECK(packed.bytes.bytes() < static_cast<std::size_t>(tile * tile * 16 * 32 * 4 * 5 / 4));
+  // As a file might have it: as long in all, but the parts are others.
+  PackedWeights wrong;
+  wrong.bytes = packed.bytes.clone().value();
+  auto* const sizes = static_cast<std::byte*>(wrong.bytes.mutable_data()) + sizeof(std::uint64_t);
+  std::uint64_t count = 0;
+  std::memcpy(&count, wrong.bytes.data(), sizeof count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t size = 0;
+    std::memcpy(&size, sizes + i * sizeof size, sizeof size);
+    size -= size > 64 ? 64 : 0;
+    std::memcpy(sizes + i * sizeof size, &size, sizeof size);
+  }
+  CHECK(create_kernel(routine, c.problem, usual, packed).ok());
+  CHECK_FALSE(create_kernel(routine, c.problem, usual, wrong).ok());
+}
+
 TEST_CASE("childnet: packed bytes that were cut or made up are refused") {
   const Tensor first = test::tensor<std::uint8_t>({3}, {1, 2, 3});
   const Tensor segments[] = {first, Tensor(), first};

@@ -141,6 +141,13 @@ class GemmWgconv final : public Routine {
     return packed;
   }
 
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams&) const override {
+    const Sizes s(problem);
+    return static_cast<std::size_t>(s.points * s.weight_floats() * 4);
+  }
+  bool reads_constants(const Problem&) const override { return false; }
+
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     return std::unique_ptr<Kernel>(
