@@ -1,6 +1,7 @@
 #include "core/net_core.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/checksum.h"
 #include "core/childnet.h"
@@ -111,6 +112,11 @@ std::size_t size_of_packing(const Routine& routine, const Problem& problem,
 
 }  // namespace
 
+struct NetCore::Packing {
+  std::mutex mutex;  // held while packing
+  std::optional<PackedWeights> weights;
+};
+
 std::string NetCore::packed_key(const Layer& layer, const Routine& routine, const Problem& problem,
                                 const RoutineParams& params) {
   return fmt::format("{}|{}|{}|v{}|{}|{}{}", layer.id, routine.descriptor().str(),
@@ -125,17 +131,24 @@ Result<PackedWeights> NetCore::packed(const Layer& layer, const Routine& routine
   if (!shareable) return routine.pack(seen, params, *allocator_);
 
   const std::string key = packed_key(layer, routine, seen, params);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (const auto found = packed_.find(key); found != packed_.end()) return found->second;
+  std::shared_ptr<Packing> packing;
+  Tensor offered;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::shared_ptr<Packing>& known = packed_[key];
+    if (known == nullptr) known = std::make_shared<Packing>();
+    packing = known;
+    if (const auto found = offered_.find(key); found != offered_.end()) offered = found->second;
+  }
+  const std::lock_guard<std::mutex> lock(packing->mutex);
+  if (packing->weights) return *packing->weights;
   PackedWeights packed;
-  const auto offered = offered_.find(key);
-  if (offered != offered_.end() && offered->second.bytes() > 0 &&
-      offered->second.bytes() == size_of_packing(routine, seen, params)) {
-    packed.bytes = offered->second;
+  if (offered.bytes() > 0 && offered.bytes() == size_of_packing(routine, seen, params)) {
+    packed.bytes = std::move(offered);
   } else {
     SN_ASSIGN_OR_RETURN(packed, routine.pack(seen, params, *allocator_));
   }
-  packed_.emplace(key, packed);
+  packing->weights = packed;
   return packed;
 }
 
@@ -153,7 +166,10 @@ void NetCore::forget_packed() {
 std::size_t NetCore::packed_bytes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::size_t bytes = 0;
-  for (const auto& [key, packed] : packed_) bytes += packed.bytes.bytes();
+  for (const auto& [key, packing] : packed_) {
+    const std::lock_guard<std::mutex> of_packing(packing->mutex);
+    if (packing->weights) bytes += packing->weights->bytes.bytes();
+  }
   return bytes;
 }
 

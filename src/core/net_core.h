@@ -55,8 +55,10 @@ class NetCore {
   ThreadPool* pool_ = nullptr;
   LogCallback log_;
   std::vector<std::string> schemas_;
-  mutable std::mutex mutex_;
-  std::map<std::string, PackedWeights> packed_;
+  // Whoever comes first packs; others that want the same wait.
+  struct Packing;
+  mutable std::mutex mutex_;  // not held while packing
+  std::map<std::string, std::shared_ptr<Packing>> packed_;
   std::map<std::string, Tensor, std::less<>> offered_;
 };
 

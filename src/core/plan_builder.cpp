@@ -5,6 +5,7 @@
 #include "adapt/void_adapt.h"
 #include "core/error.h"
 #include "core/evaluate.h"
+#include "core/parallel.h"
 #include "core/plan_impl.h"
 
 namespace softneuro {
@@ -40,6 +41,12 @@ class PlanBuilder {
   }
 
  private:
+  // A step that has no kernel yet.
+  struct Unprepared {
+    std::size_t step;
+    Problem problem;
+  };
+
   Status make_steps(std::span<const Shape> input_shapes) {
     SN_RETURN_IF_ERROR(set_inputs(input_shapes));
     set_constants();
@@ -48,7 +55,7 @@ class PlanBuilder {
       if (!needed_[static_cast<std::size_t>(&layer - graph_.layers().data())]) continue;
       SN_RETURN_IF_ERROR(add_layer(layer));
     }
-    return {};
+    return prepare_kernels();
   }
 
   Status set_inputs(std::span<const Shape> shapes) {
@@ -204,16 +211,39 @@ class PlanBuilder {
       slot.shape = spec.shape;
       slot.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
     }
-    if (!step.view && with_kernels_) {
-      SN_ASSIGN_OR_RETURN(
-          PreparedKernel prepared,
-          prepare_kernel(*plan_->core, layer, problem, has_own_constants(layer), choice_of(layer)));
-      step.routine = prepared.routine;
-      step.routine_name = prepared.routine->descriptor().str();
-      step.params = std::move(prepared.params);
-      step.kernel = std::move(prepared.kernel);
-    }
+    if (!step.view && with_kernels_) unprepared_.push_back({plan_->steps.size(), problem});
     plan_->steps.push_back(std::move(step));
+    return {};
+  }
+
+  // Packing weights and making code takes most of the time that a plan takes: all threads share it.
+  // Not with an allocator of the caller's, which might take memory back in order only: what it has
+  // to hold must not depend on who comes first.
+  Status prepare_kernels() {
+    NetCore& core = *plan_->core;
+    std::vector<Status> outcomes(unprepared_.size());
+    const auto prepare = [&](std::int64_t i) {
+      const auto at = static_cast<std::size_t>(i);
+      outcomes[at] = guarded([&] { return prepare_step(unprepared_[at]); });
+    };
+    const auto count = static_cast<std::int64_t>(unprepared_.size());
+    if (&core.allocator() == &default_allocator())
+      parallel_for(core.pool(), count, prepare);
+    else
+      for (std::int64_t i = 0; i < count; ++i) prepare(i);
+    for (Status& outcome : outcomes) SN_RETURN_IF_ERROR(std::move(outcome));
+    return {};
+  }
+
+  Status prepare_step(const Unprepared& unprepared) {
+    Step& step = plan_->steps[unprepared.step];
+    SN_ASSIGN_OR_RETURN(PreparedKernel prepared,
+                        prepare_kernel(*plan_->core, *step.layer, unprepared.problem,
+                                       has_own_constants(*step.layer), choice_of(*step.layer)));
+    step.routine = prepared.routine;
+    step.routine_name = prepared.routine->descriptor().str();
+    step.params = std::move(prepared.params);
+    step.kernel = std::move(prepared.kernel);
     return {};
   }
 
@@ -268,6 +298,7 @@ class PlanBuilder {
   const Graph& graph_;
   std::vector<bool> known_;   // per tensor: its value is in Slot::constant
   std::vector<bool> needed_;  // per layer
+  std::vector<Unprepared> unprepared_;
   bool with_kernels_ = true;
 };
 

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "core/graph.h"
@@ -194,6 +196,47 @@ TEST_CASE("weights are packed once for all plans and sessions", "[net]") {
   const auto b = small.net.plan({{"x", Shape{5, 8}}}).value();
   CHECK(small.net.memory_report().packed_weights == packed);
   CHECK(small.net.memory_report().weights == (64 + 8) * 4 + 8);
+}
+
+TEST_CASE("plans are the same whoever prepares the kernels", "[net]") {
+  // Remembers who asks.
+  struct WatchingAllocator final : Allocator {
+    std::mutex mutex;
+    std::set<std::thread::id> threads;
+    void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+      const std::lock_guard<std::mutex> lock(mutex);
+      threads.insert(std::this_thread::get_id());
+      return default_allocator().allocate(bytes, alignment);
+    }
+    void deallocate(void* pointer, std::size_t bytes) noexcept override {
+      default_allocator().deallocate(pointer, bytes);
+    }
+  };
+  Builder b;
+  TensorId x = b.input("x", {Dim(3), Dim(64)});
+  for (int l = 0; l < 24; ++l) {
+    const std::string name = "fc" + std::to_string(l);
+    const Tensor weights = ramp(Shape{64, 64}, 0.01f + 0.001f * static_cast<float>(l));
+    x = b.unary("relu", name + "_relu",
+                b.layer("dense", name, {x, b.constant(name + ".w", weights)}));
+  }
+  b.graph.outputs = {x};
+  const Tensor in = ramp(Shape{3, 64});
+  WatchingAllocator watching;
+  std::vector<Tensor> results;
+  for (const int threads : {1, 4, 0}) {  // 0: 4 threads and the watching allocator
+    NetOptions options;
+    options.threads = threads == 0 ? 4 : threads;
+    if (threads == 0) options.allocator = &watching;
+    const Net net = Net::from_graph(b.graph, options).value();
+    const auto plan = net.plan().value();
+    for (const Step& step : plan->impl().steps) CHECK((step.view || step.kernel != nullptr));
+    // What a caller's allocator has to hold must not depend on who comes first.
+    if (threads == 0) CHECK(watching.threads == std::set{std::this_thread::get_id()});
+    results.push_back(net.run({{"x", in}}).value().begin()->second);
+  }
+  CHECK(same_bits(results[0], results[1]));
+  CHECK(same_bits(results[0], results[2]));
 }
 
 TEST_CASE("inner tensors can be asked for", "[net]") {
