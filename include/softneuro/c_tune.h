@@ -37,7 +37,7 @@ typedef struct sn_tune_report {
   size_t struct_size;
   double untuned_us;  /* one run with default choices */
   double tuned_us;    /* one run on the path found */
-  double seconds;     /* of tuning */
+  double seconds;     /* of tuning, calibration included */
   double error;       /* on samples held back; 0: not measured */
   double qint8_share; /* of the multiply-accumulates */
   size_t measured;

@@ -83,7 +83,7 @@ struct TuneReport {
   std::vector<TunedLayer> layers;
   double untuned_us = 0;     // median of a run with default choices, measured beside the tuned one
   double tuned_us = 0;       // median of a run on the chosen path
-  double seconds = 0;        // of tuning
+  double seconds = 0;        // of tuning, calibration included
   std::size_t measured = 0;  // measurements made
   std::size_t from_cache = 0;  // measurements that the cache spared
   std::size_t rejected = 0;    // candidates dropped for wrong results

@@ -82,7 +82,8 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   report.qint8_share = macs > 0 ? qint8_macs / macs : 0;
   report.untuned_us = untuned_us;
   report.tuned_us = chosen.time_us;
-  report.seconds = static_cast<double>(clock_ns() - begin_ns_) * 1e-9;
+  report.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - job_.begin).count();
   report.measured = units_.counts().measured + net_measured_;
   report.from_cache = units_.counts().from_cache + net_from_cache_;
   report.rejected = units_.counts().rejected;

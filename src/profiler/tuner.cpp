@@ -56,10 +56,8 @@ Tuner::Tuner(const TuneJob& job)
       adapts_([this](TensorId tensor, const Format& from, const Format& to) {
         return measure_adapt(tensor, from, to);
       }) {
-  begin_ns_ = clock_ns();
   budget_.cancel = options_.cancel;
-  if (options_.time_limit.count() > 0)
-    budget_.end = std::chrono::steady_clock::now() + options_.time_limit;
+  if (options_.time_limit.count() > 0) budget_.end = job_.begin + options_.time_limit;
   units_.warn = [this](std::string message) { warn(std::move(message)); };
 }
 

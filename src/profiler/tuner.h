@@ -39,6 +39,8 @@ struct TuneJob {
   // Some that it has seen: what the noise of layers is measured on.
   std::vector<std::vector<Tensor>> noise_samples;
   const TuneOptions* options = nullptr;
+  // When tuning began, calibration included: from then on time is limited and reported.
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 };
 
 class Tuner {
@@ -114,7 +116,6 @@ class Tuner {
   std::unordered_map<LayerId, std::size_t> layer_index_;  // in layers_
   std::vector<const TensorSpec*> specs_;  // per tensor of the graph: shape and quantisation
   std::uint64_t graph_key_ = 0;
-  std::int64_t begin_ns_ = 0;
   double gap_ = 0;
   std::vector<std::pair<Selection, double>> judged_;  // paths, and the bounds of their errors
   std::size_t net_measured_ = 0, net_from_cache_ = 0;
