@@ -100,6 +100,7 @@ class ProbingAllocator final : public Allocator {
 std::size_t size_of_packing(const Routine& routine, const Problem& problem,
                             const RoutineParams& params) {
   if (const auto known = routine.packed_size(problem, params)) return *known;
+  if (childnet_of(routine) != nullptr) return 0;  // what it asks for first is not the packing
   const std::string& type = routine.layer_type();
   if (!routine.library().empty() || (type != "conv2" && type != "dense" && type != "matmul"))
     return 0;
@@ -135,9 +136,9 @@ Result<PackedWeights> NetCore::packed(const Layer& layer, const Routine& routine
   Tensor offered;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    std::shared_ptr<Packing>& known = packed_[key];
-    if (known == nullptr) known = std::make_shared<Packing>();
-    packing = known;
+    const auto found_packing = packed_.find(key);
+    packing = found_packing == packed_.end() ? std::make_shared<Packing>() : found_packing->second;
+    packed_.emplace(key, packing);
     if (const auto found = offered_.find(key); found != offered_.end()) offered = found->second;
   }
   const std::lock_guard<std::mutex> lock(packing->mutex);
@@ -164,10 +165,14 @@ void NetCore::forget_packed() {
 }
 
 std::size_t NetCore::packed_bytes() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::shared_ptr<Packing>> packings;  // some of which may take a while
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [key, packing] : packed_) packings.push_back(packing);
+  }
   std::size_t bytes = 0;
-  for (const auto& [key, packing] : packed_) {
-    const std::lock_guard<std::mutex> of_packing(packing->mutex);
+  for (const auto& packing : packings) {
+    const std::lock_guard<std::mutex> lock(packing->mutex);
     if (packing->weights) bytes += packing->weights->bytes.bytes();
   }
   return bytes;

@@ -20,6 +20,8 @@ class NetCore {
   const Registry& registry() const { return registry_; }
   Allocator& allocator() const { return *allocator_; }
   ThreadPool& pool() const { return *pool_; }
+  // Neither threads nor memory are the caller's.
+  bool has_own_means() const { return own_pool_ != nullptr && allocator_ == &default_allocator(); }
   const std::vector<std::string>& schemas() const { return schemas_; }
   void log(LogLevel level, std::string_view message) const {
     if (log_) log_(level, message);

@@ -217,20 +217,20 @@ class PlanBuilder {
   }
 
   // Packing weights and making code takes most of the time that a plan takes: all threads share it.
-  // Not with an allocator of the caller's, which might take memory back in order only: what it has
-  // to hold must not depend on who comes first.
+  // Not those of the caller, who lent them for running layers; nor with an allocator of the
+  // caller's, which might take memory back in order only: what it has to hold must not depend on
+  // who comes first.
   Status prepare_kernels() {
-    NetCore& core = *plan_->core;
+    if (!plan_->core->has_own_means()) {
+      for (const Unprepared& unprepared : unprepared_) SN_RETURN_IF_ERROR(prepare_step(unprepared));
+      return {};
+    }
     std::vector<Status> outcomes(unprepared_.size());
-    const auto prepare = [&](std::int64_t i) {
-      const auto at = static_cast<std::size_t>(i);
-      outcomes[at] = guarded([&] { return prepare_step(unprepared_[at]); });
-    };
-    const auto count = static_cast<std::int64_t>(unprepared_.size());
-    if (&core.allocator() == &default_allocator())
-      parallel_for(core.pool(), count, prepare);
-    else
-      for (std::int64_t i = 0; i < count; ++i) prepare(i);
+    parallel_for(plan_->core->pool(), static_cast<std::int64_t>(unprepared_.size()),
+                 [&](std::int64_t i) {
+                   const auto at = static_cast<std::size_t>(i);
+                   outcomes[at] = guarded([&] { return prepare_step(unprepared_[at]); });
+                 });
     for (Status& outcome : outcomes) SN_RETURN_IF_ERROR(std::move(outcome));
     return {};
   }

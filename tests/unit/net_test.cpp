@@ -213,15 +213,15 @@ TEST_CASE("plans are the same whoever prepares the kernels", "[net]") {
     }
   };
   Builder b;
-  TensorId x = b.input("x", {Dim(3), Dim(64)});
+  TensorId x = b.input("x", {Dim(3), Dim(384)});
   for (int l = 0; l < 24; ++l) {
     const std::string name = "fc" + std::to_string(l);
-    const Tensor weights = ramp(Shape{64, 64}, 0.01f + 0.001f * static_cast<float>(l));
+    const Tensor weights = ramp(Shape{384, 384}, 0.002f + 0.0001f * static_cast<float>(l));
     x = b.unary("relu", name + "_relu",
                 b.layer("dense", name, {x, b.constant(name + ".w", weights)}));
   }
   b.graph.outputs = {x};
-  const Tensor in = ramp(Shape{3, 64});
+  const Tensor in = ramp(Shape{3, 384});
   WatchingAllocator watching;
   std::vector<Tensor> results;
   for (const int threads : {1, 4, 0}) {  // 0: 4 threads and the watching allocator

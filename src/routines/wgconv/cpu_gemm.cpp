@@ -4,6 +4,7 @@
 // Routine parameter: rows of a product that one task computes.
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/float_span.h"
 #include "core/gemm/gemm.h"
 #include "core/parallel.h"
@@ -150,6 +151,8 @@ class GemmWgconv final : public Routine {
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
+    if (packed.bytes.bytes() != *packed_size(problem, params))
+      return internal_error("packed weights of {} bytes do not fit", packed.bytes.bytes());
     return std::unique_ptr<Kernel>(
         std::make_unique<GemmWgconvKernel>(Sizes(problem), params.integer("rows"), packed.bytes));
   }
