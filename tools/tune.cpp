@@ -154,7 +154,9 @@ Command add_tune(CLI::App& app) {
       ->check(CLI::Range(0, 1024));
   command->add_option("--plugin", arguments->plugins,
                       "a shared library with routines (repeatable)");
-  command->add_option("--time-limit", arguments->time_limit, "seconds; 0: none")
+  command
+      ->add_option("--time-limit", arguments->time_limit,
+                   "seconds of measuring, after calibration; 0: none")
       ->check(CLI::Range(0.0, 1e6));
   command->add_option("--calibration", arguments->calibration,
                       "folder of samples: input_J.npy or NAME.npy, or subfolders of these");

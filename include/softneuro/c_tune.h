@@ -25,7 +25,7 @@ typedef struct sn_tune_options {
                   input j of sample i stands at [i * inputs + j], its name is not read */
   size_t sample_count;
   double max_error;  /* RMS(out - ref) / RMS(ref) against float32; 0: no limit */
-  double time_limit; /* seconds; 0: none */
+  double time_limit; /* seconds of measuring, after calibration; 0: none */
   int32_t threads;   /* to tune for; 0: as many as the net has */
   int32_t strict;    /* 1: a layer without a routine in the schemas is an error */
   const char* cache; /* folder of the profile cache; null: the usual one; "": none */

@@ -46,7 +46,8 @@ struct TuneOptions {
   double max_error = 0;
   // Imported 8-bit models: float routines keep the rounding of the model's quantisation.
   bool keep_model_rounding = false;
-  // 0: none. What was measured by then decides; layers that were not reached take default choices.
+  // Of measuring, which begins when calibration is done; 0: none. What was measured by then
+  // decides; layers that were not reached take default choices.
   std::chrono::milliseconds time_limit{0};
   // Threads to tune for; 0: as many as the net has. Another number than the net's is only for
   // saving: the path serves nets that are loaded with that many.

@@ -69,7 +69,10 @@ bool Meeting::meet(std::vector<Place>* places) noexcept {
   const std::int64_t took = clock_ns() - begin;
   // A pool may have lent its threads to others for good, or run everything on one of them.
   missed_ = took < kPatienceNs ? 0 : missed_ + 1;
-  possible_ = missed_ < kMostMissed;
+  if (missed_ == kMostMissed) {
+    possible_ = false;
+    lost_ = delays_ < calls_;
+  }
   return took <= kAtOnceNs;
 }
 

@@ -36,7 +36,8 @@ class Meeting {
   // The share of the time since this object was made that was spent waiting for those who came
   // late: a neighbour's. Late are few meetings, since nothing is measured meanwhile.
   double waited() const noexcept;
-  bool disturbed() const noexcept { return waited() > 0.05; }
+  // Much of it, or so much that threads who had come before are no longer waited for.
+  bool disturbed() const noexcept { return lost_ || waited() > 0.05; }
 
  private:
   struct Place;
@@ -46,7 +47,8 @@ class Meeting {
 
   ThreadPool& pool_;
   bool possible_;
-  int missed_ = 0;  // in a row
+  int missed_ = 0;     // in a row
+  bool lost_ = false;  // given up, after they had met
   std::int64_t calls_ = 0, delays_ = 0;
   std::int64_t begin_ns_ = 0, waited_ns_ = 0;
   std::vector<Place> places_;  // that are held

@@ -18,7 +18,7 @@ constexpr std::int64_t kMakingNs = 1'600'000'000;  // plans are made for about t
 constexpr double kMostDrift = 1.3;
 constexpr int kFewestRounds = 4;
 constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for threads that are away
-constexpr int kMostRounds = 120;
+constexpr int kMostRounds = 60;
 constexpr double kSettledUs = 2000;  // a run that long finds its own data in the caches, or never
 
 std::size_t constant_bytes(const Graph& graph) {
@@ -118,9 +118,10 @@ Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
   if (contestants.size() < 2) return {};
   double round_us = 0;
   for (const Contestant& contestant : contestants) round_us += contestant.run_us;
-  const int rounds = static_cast<int>(std::clamp(static_cast<double>(how.run_us) / round_us,
-                                                 1.0 * kFewestRounds, 1.0 * kMostRounds));
-  const std::int64_t end = clock_ns() + kMostWaiting * 1000 * how.run_us;
+  const std::int64_t run_us = how.run_us * how.times;
+  const int rounds = static_cast<int>(std::clamp(
+      static_cast<double>(run_us) / round_us, 1.0 * kFewestRounds, 1.0 * kMostRounds * how.times));
+  const std::int64_t end = clock_ns() + kMostWaiting * 1000 * run_us;
   for (int round = 0; round < rounds && (round < 2 || !budget_.expired()); ++round) {
     if (round >= kFewestRounds && clock_ns() > end) break;
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
@@ -142,9 +143,9 @@ Status Tuner::compare_rivals(const std::string& what, const SelectionRules& rule
   if (cache_.find(key) != nullptr) return {};
   // First whoever might be better, then, for longer, those that are still near.
   // Beside a neighbour it takes more samples to see small differences.
-  const std::int64_t times = options_.exhaustive ? 4 : meeting_.disturbed() ? 3 : 1;
+  const int times = options_.exhaustive ? 4 : meeting_.disturbed() ? 3 : 1;
   for (Comparison how : {Comparison{0.1, 12, 600'000}, Comparison{0.04, 10, 900'000}}) {
-    how.run_us *= times;
+    how.times = times;
     const Status status = compare(rules, how);
     if (!status.ok() && status.code() != StatusCode::cancelled && !what.starts_with("all"))
       return {};  // a layer that this type cannot reach from its neighbours

@@ -160,8 +160,9 @@ Result<double> Tuner::judge_error(Finalist& finalist) {
 }
 
 // The fastest of the best finalist that keeps the limit and of what repairing the very best gives:
-// raced, since repairing knows of noise, not of time.
-Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked) {
+// raced, since repairing knows of noise, not of time. That race has its own time of default
+// choices.
+Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked, double& untuned_us) {
   const double limit = options_.max_error;
   if (limit <= 0) {
     SN_RETURN_IF_ERROR(measure_error(ranked[0]).status());
@@ -187,10 +188,12 @@ Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked) {
   for (Finalist& finalist : *repaired)
     if (keeping.empty() || !(finalist.selection == keeping[0].selection))
       keeping.push_back(std::move(finalist));
+  keeping.emplace_back();  // default choices
   SN_RETURN_IF_ERROR(race(keeping));
-  return std::move(*std::min_element(
-      keeping.begin(), keeping.end(),
-      [](const Finalist& a, const Finalist& b) { return a.time_us < b.time_us; }));
+  untuned_us = keeping.back().time_us;
+  keeping.pop_back();
+  put_in_order(keeping);
+  return std::move(keeping[0]);
 }
 
 // Solves again with a bound on the noise, found by bisection: the noise model says where to look,

@@ -95,8 +95,8 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   report.threads = result.path.threads;
   if (meeting_.disturbed())
     warn(fmt::format(
-        "other processes had the processors for {:.0f} % of the time; what they touched "
-        "was measured again or set aside, but a quiet machine is measured better",
+        "{:.0f} % of the time went by waiting for processors that other processes had; what they "
+        "touched was measured again or set aside, but a quiet machine is measured better",
         100 * meeting_.waited()));
   report.warnings = warnings_;
   return result;

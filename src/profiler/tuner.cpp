@@ -57,7 +57,8 @@ Tuner::Tuner(const TuneJob& job)
         return measure_adapt(tensor, from, to);
       }) {
   budget_.cancel = options_.cancel;
-  if (options_.time_limit.count() > 0) budget_.end = job_.begin + options_.time_limit;
+  if (options_.time_limit.count() > 0)
+    budget_.end = std::chrono::steady_clock::now() + options_.time_limit;
   units_.warn = [this](std::string message) { warn(std::move(message)); };
 }
 
@@ -429,6 +430,16 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
   return {};
 }
 
+// The fastest first. Stable: what the noise cannot tell apart stays in the solver's order, so that
+// plans do not flap.
+void Tuner::put_in_order(std::vector<Finalist>& finalists) {
+  double best = INFINITY;
+  for (const Finalist& finalist : finalists) best = std::min(best, finalist.time_us);
+  std::stable_sort(finalists.begin(), finalists.end(), [&](const Finalist& a, const Finalist& b) {
+    return std::max(a.time_us, kTie * best) < std::max(b.time_us, kTie * best);
+  });
+}
+
 Result<TuneResult> Tuner::run() {
   meeting_.hold_places();
   SN_RETURN_IF_ERROR(find_candidates());
@@ -436,17 +447,9 @@ Result<TuneResult> Tuner::run() {
   SN_RETURN_IF_ERROR(run_passes());
   SN_ASSIGN_OR_RETURN(std::vector<Finalist> finalists, find_finalists());
   SN_RETURN_IF_ERROR(race(finalists));
-  const double untuned_us = finalists.back().time_us;
-  // Stable: what the noise cannot tell apart stays in the solver's order, so that plans do not
-  // flap.
-  const double best =
-      std::min_element(finalists.begin(), finalists.end(),
-                       [](const Finalist& a, const Finalist& b) { return a.time_us < b.time_us; })
-          ->time_us;
-  std::stable_sort(finalists.begin(), finalists.end(), [&](const Finalist& a, const Finalist& b) {
-    return std::max(a.time_us, kTie * best) < std::max(b.time_us, kTie * best);
-  });
-  SN_ASSIGN_OR_RETURN(const Finalist chosen, within_error(std::move(finalists)));
+  double untuned_us = finalists.back().time_us;
+  put_in_order(finalists);
+  SN_ASSIGN_OR_RETURN(const Finalist chosen, within_error(std::move(finalists), untuned_us));
   return report(chosen, untuned_us);
 }
 

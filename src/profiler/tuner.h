@@ -39,7 +39,7 @@ struct TuneJob {
   // Some that it has seen: what the noise of layers is measured on.
   std::vector<std::vector<Tensor>> noise_samples;
   const TuneOptions* options = nullptr;
-  // When tuning began, calibration included: from then on time is limited and reported.
+  // When tuning began, calibration included: from then on its seconds are counted.
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 };
 
@@ -75,6 +75,7 @@ class Tuner {
     double margin = 0;        // rivals: what would be on the best path if it took this share less
     std::size_t most = 0;     // paths
     std::int64_t run_us = 0;  // whole-net runs last about this long, all together
+    int times = 1;            // or so many times as long
   };
   struct Contestant;
   Status compare_rivals(const std::string& what, const SelectionRules& rules);
@@ -89,7 +90,8 @@ class Tuner {
   Result<double> measure_error(Finalist& finalist);
   double suspected_error(const Selection& selection, double bound) const;
   Result<double> judge_error(Finalist& finalist);
-  Result<Finalist> within_error(std::vector<Finalist> ranked);
+  static void put_in_order(std::vector<Finalist>& finalists);
+  Result<Finalist> within_error(std::vector<Finalist> ranked, double& untuned_us);
   Result<std::vector<Finalist>> repair(const Finalist& worst);
   Status measure_noise(const Selection& worst);
   Result<double> noise_at_outputs(const Selection& selection);

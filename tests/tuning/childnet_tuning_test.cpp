@@ -2,6 +2,7 @@
 // as a whole; what has lost inside already is not.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstring>
 
 #include "core/childnet_text.h"
 #include "core/net_core.h"
@@ -28,12 +29,17 @@ class OtherWgconv final : public Routine {
   }
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
+    ++packings;
+    for (const float weight : problem.inputs[1].value.values<float>())
+      unwritten += std::isnan(weight);
     return work_.pack(problem, work_.default_params(problem), allocator);
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights& packed) const override {
     return work_.create(problem, work_.default_params(problem), packed);
   }
+
+  mutable int packings = 0, unwritten = 0;
 
  private:
   const Routine& work_;
@@ -58,7 +64,7 @@ struct Fixture {
   ProfileCache cache;  // in memory
   TuneBudget budget;
 
-  Fixture() {
+  explicit Fixture(Allocator* allocator = nullptr) {
     Graph made = childnet_graph();
     REQUIRE(made.verify(builtin_layer_types()).ok());
     REQUIRE(made.sort().ok());
@@ -66,6 +72,7 @@ struct Fixture {
     graph = std::make_shared<const Graph>(std::move(made));
     NetOptions options;
     options.threads = 1;
+    options.allocator = allocator;
     core = NetCore::create(options).value();
     const Shape shapes[] = {Shape{1, 16, 12, 12}};
     problems = problems_of(core, graph, shapes).value();
@@ -302,6 +309,29 @@ TEST_CASE("childnets: what is measured inside has constants, all of them") {
                      default_allocator(), measure)
             .ok());
   CHECK(constants >= 2);  // transformed weights, bias
+}
+
+TEST_CASE("childnets: a profiler fills the constants before it measures inside") {
+  // What nobody has written is no number.
+  struct UnwrittenAllocator final : Allocator {
+    void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+      void* const memory = default_allocator().allocate(bytes, alignment);
+      if (memory != nullptr) std::memset(memory, 0xff, bytes);
+      return memory;
+    }
+    void deallocate(void* pointer, std::size_t bytes) noexcept override {
+      default_allocator().deallocate(pointer, bytes);
+    }
+  };
+  UnwrittenAllocator allocator;
+  Fixture f(&allocator);
+  auto& registry = const_cast<Registry&>(f.core->registry());  // as if a plugin brought it
+  auto other = std::make_unique<OtherWgconv>(*registry.find("wgconv", "cpu:float32:nhwc/gemm"));
+  const OtherWgconv& watched = *other;
+  REQUIRE(registry.add(std::move(other)).ok());
+  f.profile(f.layer("left"), true);
+  CHECK(watched.packings > 0);
+  CHECK(watched.unwritten == 0);
 }
 
 TEST_CASE("childnets: one within another is left open until its own inside is chosen") {
