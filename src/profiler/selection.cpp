@@ -12,9 +12,20 @@ std::string key_of(TensorId tensor, const Format& from, const Format& to) {
   return fmt::format("{}|{}|{}", tensor, from.str(), to.str());
 }
 
-double usual_cost(const Candidate& candidate, double ratio) {
+// What a candidate takes inside the net: where it was measured there; as long as the same in the
+// layers with the same problem that it was measured in; or more than alone, by `ratio`.
+double usual_cost(const std::vector<LayerCandidates>& layers, const LayerCandidates& layer,
+                  std::size_t c, double ratio) {
+  const Candidate& candidate = layer.candidates[c];
   if (candidate.net_us > 0) return candidate.net_us;
-  return candidate.unit_us * ratio;
+  double sum = 0;
+  int count = 0;
+  for (const LayerCandidates& other : layers)
+    if (other.same_as == layer.same_as && other.candidates[c].net_us > 0) {
+      sum += other.candidates[c].net_us;
+      ++count;
+    }
+  return count > 0 ? sum / count : candidate.unit_us * ratio;
 }
 
 // How much slower the layer is inside the net than alone, from the candidates measured in both.
@@ -140,7 +151,8 @@ class Mapper {
       if (candidate.wrong || !std::isfinite(candidate.unit_us)) continue;
       if (rules_.allowed && !rules_.allowed(entry, candidate)) continue;
       dprs::Candidate option;
-      option.time = rules_.cost ? rules_.cost(entry, candidate) : usual_cost(candidate, ratio);
+      option.time =
+          rules_.cost ? rules_.cost(entry, candidate) : usual_cost(layers_, entry, c, ratio);
       if (rules_.discount) option.time *= rules_.discount(entry, candidate);
       if (rules_.error) option.error = rules_.error(entry, candidate);
       for (std::size_t i = 0; i < layer.inputs.size(); ++i) {

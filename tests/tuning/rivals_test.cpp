@@ -70,18 +70,53 @@ std::shared_ptr<const Graph> chain() {
   return std::make_shared<const Graph>(std::move(b.graph));
 }
 
-}  // namespace
-
-TEST_CASE("tune: rivals that the cache misjudges by a little are told apart in every layer") {
-  TemporaryFolder folder;
-  NetOptions net_options;
-  net_options.threads = 1;
-  const std::shared_ptr<NetCore> core = NetCore::create(net_options).value();
-  auto& registry = const_cast<Registry&>(core->registry());  // as if a plugin brought them
+// With two more routines of cumsum, as if a plugin brought them.
+std::shared_ptr<NetCore> core_with_rivals() {
+  NetOptions options;
+  options.threads = 1;
+  std::shared_ptr<NetCore> core = NetCore::create(options).value();
+  auto& registry = const_cast<Registry&>(core->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/slow", naive, 200)).ok());
   REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/quick", naive, 50)).ok());
+  return core;
+}
 
+bool is_slow(const Candidate& candidate) {
+  return candidate.str().find("slow") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("tune: what was measured inside counts for all layers with the same problem") {
+  const std::shared_ptr<NetCore> core = core_with_rivals();
+  const auto graph = chain();
+  const Shape shapes[] = {Shape{1, 64}};
+  const NetProblems problems = problems_of(core, graph, shapes).value();
+  const std::vector<std::string> float32 = {"cpu:float32"};
+  auto layers = list_candidates(core->registry(), problems, {float32}).value();
+  REQUIRE(layers.size() == kLayers);
+  for (LayerCandidates& layer : layers)
+    for (Candidate& candidate : layer.candidates)
+      candidate.unit_us = is_slow(candidate) ? 100 : 104;
+  AdaptTimes adapts(
+      [](TensorId, const Format&, const Format&) -> Result<AdaptChoice> { return AdaptChoice{}; });
+  const auto slow_ones = [&] {
+    const Selection path = select_paths(*graph, layers, adapts, {}).value().paths[0];
+    int slow = 0;
+    for (std::size_t l = 0; l < layers.size(); ++l)
+      slow += is_slow(layers[l].candidates[static_cast<std::size_t>(path.choice[l])]);
+    return slow;
+  };
+  CHECK(slow_ones() == kLayers);  // alone it looks better
+  for (Candidate& candidate : layers[2].candidates)
+    candidate.net_us = is_slow(candidate) ? 120 : 60;
+  CHECK(slow_ones() == 0);
+}
+
+TEST_CASE("tune: rivals that the cache misjudges by a little are told apart in every layer") {
+  TemporaryFolder folder;
+  const std::shared_ptr<NetCore> core = core_with_rivals();
   TuneOptions options;
   options.cache = folder.path().string();
   TuneJob job;
@@ -98,11 +133,11 @@ TEST_CASE("tune: rivals that the cache misjudges by a little are told apart in e
     cache.open(options.cache, machine_name(), 1, nullptr);
     const NetProblems problems = problems_of(core, job.graph, job.shapes).value();
     const std::vector<std::string> float32 = {"cpu:float32"};
-    const auto layers = list_candidates(registry, problems, {float32}).value();
+    const auto layers = list_candidates(core->registry(), problems, {float32}).value();
     for (const LayerCandidates& layer : layers) {
       REQUIRE(layer.candidates.size() == 2);
       for (const Candidate& candidate : layer.candidates) {
-        const double us = candidate.str().find("slow") != std::string::npos ? 100 : 104;
+        const double us = is_slow(candidate) ? 100 : 104;
         cache.put(candidate.key, {.time_us = us});
         cache.put(fmt::format("net|{:x}|{}|{}", graph_key(*job.graph), layer.layer.layer->id,
                               candidate.key),
