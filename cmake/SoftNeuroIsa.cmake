@@ -43,7 +43,7 @@ set(SOFTNEURO_ISA_FLAGS_avx512
     -mprefer-vector-width=512)
 set(SOFTNEURO_ISA_FLAGS_avx512vnni ${SOFTNEURO_ISA_FLAGS_avx512} -mavx512vnni)
 set(SOFTNEURO_ISA_FLAGS_avx512fp16 ${SOFTNEURO_ISA_FLAGS_avx512} -mavx512fp16)
-set(SOFTNEURO_ISA_FLAGS_amxbf16 ${SOFTNEURO_ISA_FLAGS_avx512} -mamx-tile -mamx-bf16)
+set(SOFTNEURO_ISA_FLAGS_amxbf16 ${SOFTNEURO_ISA_FLAGS_avx512} -mavx512bf16 -mamx-tile -mamx-bf16)
 
 # Every suffix that this file knows, on any architecture: such a file is never baseline code.
 set(SOFTNEURO_ISA_SUFFIXES "avx2|avx512|avx512vnni|avx512fp16|amxbf16")

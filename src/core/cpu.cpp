@@ -89,8 +89,8 @@ bool has_avx512_fp16() noexcept {
 
 bool has_amx_bf16() noexcept {
 #if defined(__x86_64__) && defined(SN_ISA_AMXBF16)
-  static const bool has =
-      may_exceed_avx512() && has_features(1u << 22 | 1u << 24) && may_use_tiles();
+  static const bool has = may_exceed_avx512() && has_features(1u << 22 | 1u << 24) &&
+                          __builtin_cpu_supports("avx512bf16") != 0 && may_use_tiles();
   return has;
 #else
   return false;

@@ -18,8 +18,8 @@ SN_INTREE Isa current_isa() noexcept;
 SN_INTREE bool has_avx512_vnni() noexcept;
 // The same for avx512fp16: arithmetic on float16.
 SN_INTREE bool has_avx512_fp16() noexcept;
-// The same for amxbf16: products of tiles of bfloat16. The first call asks the operating system to
-// let this process use the tile registers, for good.
+// The same for amxbf16: products of tiles of bfloat16, and conversions to it. The first call asks
+// the operating system to let this process use the tile registers, for good.
 SN_INTREE bool has_amx_bf16() noexcept;
 SN_INTREE const char* to_string(Isa isa) noexcept;
 

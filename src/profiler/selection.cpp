@@ -13,16 +13,16 @@ std::string key_of(TensorId tensor, const Format& from, const Format& to) {
 }
 
 // What a candidate takes inside the net: where it was measured there; as long as the same in the
-// layers with the same problem that it was measured in; or more than alone, by `ratio`.
-double usual_cost(const std::vector<LayerCandidates>& layers, const LayerCandidates& layer,
+// layers with the same problem (`alike`) that it was measured in; or more than alone, by `ratio`.
+double usual_cost(const std::vector<const LayerCandidates*>& alike, const LayerCandidates& layer,
                   std::size_t c, double ratio) {
   const Candidate& candidate = layer.candidates[c];
   if (candidate.net_us > 0) return candidate.net_us;
   double sum = 0;
   int count = 0;
-  for (const LayerCandidates& other : layers)
-    if (other.same_as == layer.same_as && other.candidates[c].net_us > 0) {
-      sum += other.candidates[c].net_us;
+  for (const LayerCandidates* other : alike)
+    if (other->candidates[c].net_us > 0) {
+      sum += other->candidates[c].net_us;
       ++count;
     }
   return count > 0 ? sum / count : candidate.unit_us * ratio;
@@ -44,7 +44,9 @@ class Mapper {
  public:
   Mapper(const Graph& graph, const std::vector<LayerCandidates>& layers, AdaptTimes& adapts,
          const SelectionRules& rules)
-      : graph_(graph), layers_(layers), adapts_(adapts), rules_(rules) {}
+      : graph_(graph), layers_(layers), adapts_(adapts), rules_(rules), alike_(layers.size()) {
+    for (const LayerCandidates& layer : layers) alike_[layer.same_as].push_back(&layer);
+  }
 
   Result<Selections> run() {
     add_tensors();
@@ -151,8 +153,8 @@ class Mapper {
       if (candidate.wrong || !std::isfinite(candidate.unit_us)) continue;
       if (rules_.allowed && !rules_.allowed(entry, candidate)) continue;
       dprs::Candidate option;
-      option.time =
-          rules_.cost ? rules_.cost(entry, candidate) : usual_cost(layers_, entry, c, ratio);
+      option.time = rules_.cost ? rules_.cost(entry, candidate)
+                                : usual_cost(alike_[entry.same_as], entry, c, ratio);
       if (rules_.discount) option.time *= rules_.discount(entry, candidate);
       if (rules_.error) option.error = rules_.error(entry, candidate);
       for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
@@ -203,6 +205,7 @@ class Mapper {
   const std::vector<LayerCandidates>& layers_;
   AdaptTimes& adapts_;
   const SelectionRules& rules_;
+  std::vector<std::vector<const LayerCandidates*>> alike_;  // by LayerCandidates::same_as
   dprs::Problem problem_;
   std::vector<Format> formats_;
   std::vector<std::set<int>> made_, wanted_;  // per tensor: formats that candidates make and want

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/float_span.h"
+#include "core/gemm/finish_sums.h"
 #include "core/parallel.h"
 
 namespace softneuro {
@@ -17,13 +17,14 @@ constexpr std::int64_t kSumFloats = 8192;  // on the stack
 struct HalfSweep::Task {
   std::span<const TensorView> inputs;
   Half* c;  // the whole output
-  const HalfSweepOperands& operands;
+  const PackedOperands<Half>& operands;
   const TilePostOps& post_ops;
   std::int64_t matrix = 0;
-  HalfSweepOperands::Matrix operand = {};
+  PackedMatrix operand = {};
 };
 
-HalfSweep::HalfSweep(const HalfSweepShape& shape, const SweepLimits& limits, const HalfTileOps& ops)
+HalfSweep::HalfSweep(const PackedShape& shape, const SweepLimits& limits, const HalfTileOps& ops,
+                     int)
     : shape_(shape), ops_(&ops), panel_bytes_(ops.panel_bytes(shape.segments, shape.length)) {
   const std::int64_t panels = std::max<std::int64_t>(shape_.panels(), 1);
   // A wide tile reads A once, a narrow one keeps its part of B in the cache.
@@ -31,7 +32,7 @@ HalfSweep::HalfSweep(const HalfSweepShape& shape, const SweepLimits& limits, con
   groups_ = pieces_of(panels, std::clamp<std::int64_t>(cached_panels, 4, ops.max_panels));
   const std::int64_t widest = pieces_of(panels, groups_);
   tile_rows_ = ops.rows_of(widest);
-  const std::int64_t fit = kSumFloats / (tile_rows_ * widest * kHalfPanel);
+  const std::int64_t fit = kSumFloats / (tile_rows_ * widest * kPackedPanel);
   const std::int64_t cached = limits.cache_bytes / std::max<std::int64_t>(panel_bytes_ * widest, 1);
   pass_groups_ = std::max<std::int64_t>(std::min(fit, cached), 1);
   const std::int64_t depth = std::max<std::int64_t>(shape_.depth(), 1);
@@ -40,12 +41,9 @@ HalfSweep::HalfSweep(const HalfSweepShape& shape, const SweepLimits& limits, con
                       limits);
 }
 
-std::int64_t HalfSweep::packed_bytes(const HalfSweepShape& shape, const HalfTileOps& ops) noexcept {
-  return shape.panels() * ops.panel_bytes(shape.segments, shape.length);
-}
-
 void HalfSweep::run(ThreadPool& pool, std::span<const TensorView> inputs, Half* c,
-                    const HalfSweepOperands& operands, const TilePostOps& post_ops) const noexcept {
+                    const PackedOperands<Half>& operands, const TilePostOps& post_ops,
+                    float*) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
   parallel_for(pool, shape_.matrices * pieces_.count(), [&](std::int64_t i) {
     Task task{inputs, c, operands, post_ops};
@@ -70,8 +68,8 @@ void HalfSweep::run_task(Task& task, std::int64_t index) const noexcept {
 
 void HalfSweep::run_rows(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
                          std::int64_t last_group) const noexcept {
-  const Half* pointers[kHalfMaxRows * kHalfSegments];
-  std::byte scratch[kHalfScratch * sizeof(Half)];  // (an array of Half would be set to zero)
+  const Half* pointers[kPackedMaxRows * kPackedSegments];
+  std::byte scratch[kPackedScratch * sizeof(Half)];  // (an array of Half would be set to zero)
   alignas(64) float sums[kSumFloats];
   const std::int64_t first_panel = panels_before(first_group);
   const std::int64_t last_panel = panels_before(last_group);
@@ -80,9 +78,9 @@ void HalfSweep::run_rows(const Task& task, std::int64_t row, int rows, std::int6
   tile.rows = rows;
   tile.length = shape_.length;
   tile.b_panel_bytes = panel_bytes_;
-  tile.c_row_stride = (last_panel - first_panel) * kHalfPanel;
-  for (std::int64_t s = 0; s < shape_.segments; s += kHalfSegments) {
-    tile.segments = std::min(kHalfSegments, shape_.segments - s);
+  tile.c_row_stride = (last_panel - first_panel) * kPackedPanel;
+  for (std::int64_t s = 0; s < shape_.segments; s += kPackedSegments) {
+    tile.segments = std::min(kPackedSegments, shape_.segments - s);
     tile.add = s > 0;
     task.operands.point({task.matrix, row, rows, s, tile.segments}, pointers,
                         reinterpret_cast<Half*>(scratch));
@@ -91,46 +89,24 @@ void HalfSweep::run_rows(const Task& task, std::int64_t row, int rows, std::int6
       const std::int64_t panel = panels_before(g);
       tile.panels = panels_before(g + 1) - panel;
       tile.b = b + panel * panel_bytes_;
-      tile.c = sums + (panel - first_panel) * kHalfPanel;
+      tile.c = sums + (panel - first_panel) * kPackedPanel;
       ops_->multiply(tile);
     }
   }
-  const std::int64_t column = first_panel * kHalfPanel;
-  finish(task, row, rows, column, std::min(last_panel * kHalfPanel, shape_.columns) - column, sums,
-         tile.c_row_stride);
-}
-
-// Bias, post-ops and rounding, on sums that are in the cache.
-void HalfSweep::finish(const Task& task, std::int64_t row, int rows, std::int64_t column,
-                       std::int64_t columns, float* sums, std::int64_t stride) const noexcept {
-  const std::int64_t offset = task.operand.c_offset + row * shape_.c_row_stride + column;
-  const TilePostOps& ops = task.post_ops;
-  HalfStore store;
-  store.sums = sums;
-  store.sums_stride = stride;
-  store.rows = rows;
-  store.columns = columns;
-  store.bias = task.operand.bias == nullptr ? nullptr : task.operand.bias + column;
-  store.addend = ops.half_addend(task.inputs, offset);
-  store.clamp = ops.clamps();
-  store.low = ops.low();
-  store.high = ops.high();
-  store.y = task.c + offset;
-  store.y_stride = shape_.c_row_stride;
-  if (ops.rest().empty()) return ops_->store(store);
-  store.floats = sums;
-  ops_->store(store);
-  const auto apply = [&](float* results, std::int64_t at, std::int64_t count) {
-    ops.rest().apply(task.inputs, results, at, count);
-    float_spans().store(DataType::float16, results, task.c + at, count);
-  };
-  if (columns == shape_.c_row_stride) {  // whole rows, one behind the other
-    for (int r = 1; stride > columns && r < rows; ++r)
-      std::copy_n(sums + r * stride, columns, sums + r * columns);  // to the front
-    return apply(sums, offset, rows * columns);
-  }
-  for (int r = 0; r < rows; ++r)
-    apply(sums + r * stride, offset + r * shape_.c_row_stride, columns);
+  const std::int64_t column = first_panel * kPackedPanel;
+  SumRows<Half> done;
+  done.sums = sums;
+  done.row_stride = tile.c_row_stride;
+  done.panel_stride = kPackedPanel;
+  done.floats = sums;
+  done.floats_stride = tile.c_row_stride;
+  done.rows = rows;
+  done.columns = std::min(last_panel * kPackedPanel, shape_.columns) - column;
+  done.bias = task.operand.bias == nullptr ? nullptr : task.operand.bias + column;
+  done.c = task.c;
+  done.offset = task.operand.c_offset + row * shape_.c_row_stride + column;
+  done.c_row_stride = shape_.c_row_stride;
+  finish_sums(done, task.inputs, task.post_ops, ops_->store);
 }
 
 }  // namespace softneuro

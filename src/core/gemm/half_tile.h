@@ -1,19 +1,15 @@
-// The inner loops of products of float16 matrices on processors that have instructions for them: a
+// The inner loops of products of float16 matrices on processors that have arithmetic for them: a
 // block of C, of some rows of A that lie anywhere in memory (as in Tile) and of packed columns of
 // B, in float32.
 #pragma once
 
 #include <cstdint>
 
+#include "core/gemm/packed_panel.h"
+#include "core/gemm/sum_store.h"
 #include "softneuro/types.h"
 
 namespace softneuro {
-
-inline constexpr std::int64_t kHalfPanel = 16;  // columns of B that are packed together
-// The most segments in a HalfTile; a sum of more is cut into blocks of so many, whose numbers are
-// whole steps of any of the kernels.
-inline constexpr std::int64_t kHalfSegments = 64;
-inline constexpr int kHalfMaxRows = 32;
 
 // C[r, j] = Σ a[s·rows + r][k] · B[s·length + k, j], added to what is there if `add`.
 struct HalfTile {
@@ -30,21 +26,6 @@ struct HalfTile {
   bool add = false;
 };
 
-// What is left to do for sums in float32 on their way to float16.
-struct HalfStore {
-  const float* sums = nullptr;
-  std::int64_t sums_stride = 0;
-  int rows = 0;
-  std::int64_t columns = 0;
-  const float* bias = nullptr;   // null: none
-  const Half* addend = nullptr;  // null, or placed as y; may be y
-  bool clamp = false;            // to [low, high]; NaN stays
-  float low = 0, high = 0;
-  Half* y = nullptr;
-  std::int64_t y_stride = 0;
-  float* floats =
-      nullptr;  // given: results are stored here, like sums (which it may be), unrounded
-};
 struct HalfTileOps {
   int max_panels = 0;  // of a tile
   // Rows of a tile of so many panels (of 1, 2, 3, and 4 or more).
@@ -52,10 +33,10 @@ struct HalfTileOps {
   void (*multiply)(const HalfTile&) noexcept = nullptr;
   // Bytes of a packed panel's first `segments` segments.
   std::int64_t (*panel_bytes)(std::int64_t segments, std::int64_t length) noexcept = nullptr;
-  // One panel, from kHalfPanel float32 for each number of the depth.
+  // One panel, from kPackedPanel float32 for each number of the depth.
   void (*pack)(const float* from, std::int64_t segments, std::int64_t length,
                std::byte* to) noexcept = nullptr;
-  void (*store)(const HalfStore&) noexcept = nullptr;
+  void (*store)(const SumStore<Half>&) noexcept = nullptr;
 
   int rows_of(std::int64_t panels) const noexcept {
     return max_rows[(panels < 4 ? panels : 4) - 1];
@@ -69,9 +50,5 @@ struct HalfTileOps {
 // processor has no such arithmetic.
 const HalfTileOps* fp16_tile_ops() noexcept;
 inline constexpr std::int64_t kHalfTerms = 32;
-
-// Exact products and sums in float32 (has_amx_bf16()). Infinite numbers give NaN. Null: this
-// processor has no such tiles.
-const HalfTileOps* amx_tile_ops() noexcept;
 
 }  // namespace softneuro

@@ -1,6 +1,7 @@
-// How a sweep of tiles over C = A · B is cut into tasks: for TileSweep and HalfSweep alike.
+// How a sweep of tiles over C = A · B is cut into tasks: for TileSweep and BlockSweep alike.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace softneuro {
@@ -28,12 +29,19 @@ struct SweepPieces {
     std::int64_t matrix, row, rows, first_group, last_group;
   };
   std::int64_t count() const noexcept { return rows * groups; }
-  // Of task `task`, where a product has so many rows and groups.
-  Part part(std::int64_t task, std::int64_t all_rows, std::int64_t all_groups) const noexcept {
+  // Of task `task`, where a product has so many rows and groups; the rows of all but the last piece
+  // are multiples of row_step.
+  Part part(std::int64_t task, std::int64_t all_rows, std::int64_t all_groups,
+            std::int64_t row_step = 1) const noexcept {
     const std::int64_t group = task % groups, row = task / groups % rows;
-    const std::int64_t first = all_rows * row / rows;
-    return {task / groups / rows, first, all_rows * (row + 1) / rows - first,
+    const std::int64_t first = cut(all_rows, row, rows, row_step);
+    return {task / groups / rows, first, cut(all_rows, row + 1, rows, row_step) - first,
             all_groups * group / groups, all_groups * (group + 1) / groups};
+  }
+  // Where piece `piece` of `pieces` of `all` begins.
+  static std::int64_t cut(std::int64_t all, std::int64_t piece, std::int64_t pieces,
+                          std::int64_t step) noexcept {
+    return std::min(all, (all + step - 1) / step * piece / pieces * step);
   }
 };
 

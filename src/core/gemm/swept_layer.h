@@ -1,4 +1,4 @@
-// What layers with weights that a TileSweep or a HalfSweep computes have in common: what they take
+// What layers with weights that a sweep computes have in common: what they take
 // as weights and bias, and the routine parameters that cut the sweep.
 //
 // Routine parameters: cache, KiB of weights that a task works on at a time; task_ops, multiply-adds

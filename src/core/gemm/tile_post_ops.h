@@ -19,12 +19,10 @@ class TilePostOps {
 
   // For the tile that begins at element `offset` of the output's memory: where the addition comes
   // from (null: there is none).
-  const float* addend(std::span<const TensorView> inputs, std::int64_t offset) const noexcept {
-    return addend_ < 0 ? nullptr : inputs[static_cast<std::size_t>(addend_)].as<float>() + offset;
-  }
-  // The same for an addition in float16.
-  const Half* half_addend(std::span<const TensorView> inputs, std::int64_t offset) const noexcept {
-    return addend_ < 0 ? nullptr : inputs[static_cast<std::size_t>(addend_)].as<Half>() + offset;
+  // T: the type given to create().
+  template <class T = float>
+  const T* addend(std::span<const TensorView> inputs, std::int64_t offset) const noexcept {
+    return addend_ < 0 ? nullptr : inputs[static_cast<std::size_t>(addend_)].as<T>() + offset;
   }
   // The addition's input if the output may take its memory: every element is read before it is
   // written, and no other input can be the same tensor. −1: none.

@@ -6,6 +6,7 @@
 
 #include "core/float_span.h"
 #include "core/gemm/gemm.h"
+#include "core/gemm/sweep_pieces.h"
 #include "core/post_ops.h"
 #include "core/registry.h"
 #include "routines/conv2/geometry.h"
@@ -21,10 +22,6 @@ constexpr std::int64_t kTilePanels = 8;            // a task's tile: 128 columns
 constexpr std::int64_t kTileRows = 96;             // … by 96 rows, and whole panels of both
 static_assert(kTileRows % kGemmRows == 0);
 constexpr std::int64_t kPackPanels = 4;  // panels that a task packs
-
-constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
-  return (count + size - 1) / size;
-}
 
 void pack_weights(const ConvGeometry& g, const float* weights, float* packed) noexcept {
   for (std::int64_t group = 0; group < g.group; ++group)
@@ -42,7 +39,7 @@ class GemmConvKernel final : public Kernel {
         post_ops_(std::move(post_ops)) {
     const std::int64_t outputs = g_.window.output_elements();
     const bool convert = type != DataType::float32;
-    panels_ = pieces(outputs, kGemmColumns);
+    panels_ = pieces_of(outputs, kGemmColumns);
     const std::int64_t budget =
         std::max(kTilePanels, kChunkFloats / std::max<std::int64_t>(panel_floats(), 1));
     chunk_slices_ = std::clamp<std::int64_t>(budget / std::max<std::int64_t>(panels_, 1), 1,
@@ -113,7 +110,7 @@ class GemmConvKernel final : public Kernel {
   }
 
   void run_chunk(Context& context, const Operands& operands, const Chunk& chunk) const noexcept {
-    const std::int64_t packs = pieces(chunk.panels, kPackPanels);
+    const std::int64_t packs = pieces_of(chunk.panels, kPackPanels);
     parallel_for(context.pool(), chunk.slices * packs, [&](std::int64_t i) {
       const std::int64_t slice = i / packs;
       const std::int64_t first = i % packs * kPackPanels;
@@ -123,8 +120,8 @@ class GemmConvKernel final : public Kernel {
         pack_patches(g_.window, g_.in, x, chunk.panel + p,
                      operands.patches + (slice * chunk.panels + p) * panel_floats());
     });
-    const std::int64_t columns = pieces(chunk.panels, kTilePanels);
-    const std::int64_t rows = pieces(g_.out, kTileRows);
+    const std::int64_t columns = pieces_of(chunk.panels, kTilePanels);
+    const std::int64_t rows = pieces_of(g_.out, kTileRows);
     parallel_for(context.pool(), chunk.slices * columns * rows, [&](std::int64_t i) {
       run_tile(context, operands, chunk, i / rows / columns, i / rows % columns * kTilePanels,
                i % rows * kTileRows);

@@ -17,6 +17,7 @@
 #include <iterator>
 
 #include "core/float_span.h"
+#include "core/gemm/sweep_pieces.h"
 #include "core/post_ops.h"
 #include "core/registry.h"
 #include "routines/conv2/geometry.h"
@@ -33,10 +34,6 @@ constexpr std::int64_t kBlockSizes[] = {14, 28, 56, 112};
 constexpr const char* kApart = "apart";
 constexpr const char* kTogether = "together";
 constexpr const char* kPanels = "panels";
-
-constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
-  return (count + size - 1) / size;
-}
 
 // Floats of transformed input that a private block may take, so that they stay in a level-2 cache
 // of 1 MiB beside the weights that stream by: by default, and at all.
@@ -57,7 +54,7 @@ class Cut {
 
   std::int64_t tiles(std::int64_t tile) const {
     const std::int64_t m = tile + 1 - taps_;
-    return y_[0] * pieces(y_[2], m) * pieces(y_[3], m);
+    return y_[0] * pieces_of(y_[2], m) * pieces_of(y_[3], m);
   }
   bool may_pay(std::int64_t tile) const {
     if (!has_wg(tile, taps_)) return false;
@@ -103,7 +100,7 @@ class Cut {
                                 kLargest = kBlockSizes[std::size(kBlockSizes) - 1];
 
   bool fits(std::int64_t tile, std::int64_t block, std::int64_t floats) const {
-    return tile * tile * pieces(in_, kWgBlock) * kWgBlock * block <= floats;
+    return tile * tile * pieces_of(in_, kWgBlock) * kWgBlock * block <= floats;
   }
   static std::int64_t smaller(std::int64_t block) {
     std::int64_t found = 0;
@@ -193,7 +190,7 @@ class WgConv final : public Routine {
     const std::int64_t points = panels ? w.shape[2] * w.shape[3] : weights.tile * weights.tile;
     const std::int64_t floats_of_weights = points * weights.point_floats();
     const bool has_bias = problem.has_input(kBias);
-    const std::int64_t bias = has_bias ? pieces(w.shape[0], kWgBlock) * kWgBlock : 0;
+    const std::int64_t bias = has_bias ? pieces_of(w.shape[0], kWgBlock) * kWgBlock : 0;
     PackedWeights packed;
     SN_ASSIGN_OR_RETURN(
         packed.bytes,

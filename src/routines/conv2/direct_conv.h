@@ -25,7 +25,7 @@ class ConvRows {
   std::int64_t segments() const noexcept { return static_cast<std::int64_t>(segments_.size()); }
   std::int64_t length() const noexcept { return length_; }
   bool needs_zeros() const noexcept { return padded_; }
-  // What SweepOperands::point asks for, and HalfSweepOperands::point. x: the image's and group's
+  // What SweepOperands::point asks for, and PackedOperands::point. x: the image's and group's
   // first element; zeros: length() elements, if needs_zeros(). T: float or Half.
   template <class T>
   void point(const SweepRows& rows, const T* x, const T* zeros, const T** pointers,

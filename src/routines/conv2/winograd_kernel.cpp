@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/float_span.h"
+#include "core/gemm/sweep_pieces.h"
 #include "core/post_ops.h"
 #include "core/winograd.h"
 #include "routines/conv2/geometry.h"
@@ -25,10 +26,6 @@ constexpr std::int64_t kTaskVectors = 32;
 constexpr std::int64_t kTaskBlocks = 16;
 constexpr std::int64_t kPanelBlocks = kWgPanel / kWgBlock;
 
-constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
-  return (count + size - 1) / size;
-}
-
 // How an image is cut into tiles.
 struct Tiling {
   int tile = 0, outputs = 0;
@@ -37,8 +34,8 @@ struct Tiling {
   Tiling(const ConvGeometry& g, int tile_size)
       : tile(tile_size),
         outputs(tile_size + 1 - static_cast<int>(g.window.axes[2].kernel)),
-        down(pieces(g.window.axes[1].output, outputs)),
-        across(pieces(g.window.axes[2].output, outputs)),
+        down(pieces_of(g.window.axes[1].output, outputs)),
+        across(pieces_of(g.window.axes[2].output, outputs)),
         count(g.batch * down * across) {}
   std::int64_t points() const { return tile * tile; }
 };
@@ -81,7 +78,7 @@ struct Channels {
 
   Channels() = default;
   Channels(std::int64_t channels, std::int64_t pixels, Layout layout)
-      : count(channels), blocks(pieces(channels, kWgBlock)), last(channels - (blocks - 1) * 16) {
+      : count(channels), blocks(pieces_of(channels, kWgBlock)), last(channels - (blocks - 1) * 16) {
     const bool blocked = layout == Layout::nchw16c;
     pixel_stride = blocked ? kWgBlock : channels;
     block_stride = blocked ? pixels * kWgBlock : kWgBlock;
@@ -116,11 +113,11 @@ class WgKernel final : public Kernel {
         post_ops_(std::move(post_ops)),
         zeros_(static_cast<std::size_t>(in_.blocks * kWgBlock)),
         work_(choice.work) {
-    blocks_ = pieces(t_.count, choice.block);
-    if (work_ == WgWork::apart && blocks_ > slots) blocks_ = pieces(blocks_, slots) * slots;
+    blocks_ = pieces_of(t_.count, choice.block);
+    if (work_ == WgWork::apart && blocks_ > slots) blocks_ = pieces_of(blocks_, slots) * slots;
     blocks_ = std::min(blocks_, t_.count);
     const std::int64_t tiles =
-        std::max<std::int64_t>(blocks_ == 0 ? 0 : pieces(t_.count, blocks_), 1);
+        std::max<std::int64_t>(blocks_ == 0 ? 0 : pieces_of(t_.count, blocks_), 1);
     v_ = Transformed(in_.blocks, tiles);
     cut_channels(tiles);
     c_ = Transformed(chunk_, tiles);
@@ -161,7 +158,7 @@ class WgKernel final : public Kernel {
     if (work_ != WgWork::panels) return;
     chunk_ = kPanelBlocks;
     const std::int64_t fit = kExpandedFloats / (t_.points() * kWgPanel);
-    depth_ = pieces(pieces(in_.count, pieces(in_.count, fit)), kWgBlock) * kWgBlock;
+    depth_ = pieces_of(pieces_of(in_.count, pieces_of(in_.count, fit)), kWgBlock) * kWgBlock;
     u_point_stride_ = (depth_ * kWgPanel / kWgBlock | 1) * kWgBlock;
   }
 
@@ -176,7 +173,7 @@ class WgKernel final : public Kernel {
     slots_at_ = shared.bytes();
     slot_bytes_ = own.bytes();
     const std::int64_t tasks =
-        work_ == WgWork::panels ? pieces(out_.blocks, kPanelBlocks) : blocks_;
+        work_ == WgWork::panels ? pieces_of(out_.blocks, kPanelBlocks) : blocks_;
     slots_ = work_ == WgWork::together ? 1 : std::clamp<std::int64_t>(tasks, 1, slots);
   }
 
@@ -205,7 +202,7 @@ class WgKernel final : public Kernel {
   };
 
   std::int64_t weight_point() const noexcept {
-    return pieces(out_.count, kWgPanel) * kWgPanel * in_.count;
+    return pieces_of(out_.count, kWgPanel) * kWgPanel * in_.count;
   }
   std::int64_t weight_floats() const noexcept {
     const std::int64_t points = work_ == WgWork::panels ? x_.kernel * x_.kernel : t_.points();
@@ -236,7 +233,7 @@ class WgKernel final : public Kernel {
   template <class F>
   void over_tiles(const Run& run, const Block& block, std::int64_t vectors, F&& f) const noexcept {
     const std::int64_t group = std::max<std::int64_t>(kTaskVectors / vectors, 1);
-    parallel_for(run.context.pool(), pieces(block.tiles, group), [&](std::int64_t i) {
+    parallel_for(run.context.pool(), pieces_of(block.tiles, group), [&](std::int64_t i) {
       for (std::int64_t t = i * group; t < std::min((i + 1) * group, block.tiles); ++t) f(t);
     });
   }
@@ -252,7 +249,7 @@ class WgKernel final : public Kernel {
 
   void run_together(const Run& run, const Block& block) const noexcept {
     over_tiles(run, block, in_.blocks, [&](std::int64_t t) { encode(run, block, t); });
-    const std::int64_t parts = pieces(out_.blocks, kTaskBlocks);
+    const std::int64_t parts = pieces_of(out_.blocks, kTaskBlocks);
     parallel_for(run.context.pool(), t_.points() * parts, [&](std::int64_t i) {
       const std::int64_t n = i % parts * kTaskBlocks;
       multiply(run, block, i / parts, n, std::min(kTaskBlocks, out_.blocks - n),
@@ -264,7 +261,7 @@ class WgKernel final : public Kernel {
 
   void run_panels(const Run& run, const Block& block) const noexcept {
     over_tiles(run, block, in_.blocks, [&](std::int64_t t) { encode(run, block, t); });
-    share(run.context.pool(), pieces(out_.blocks, kPanelBlocks),
+    share(run.context.pool(), pieces_of(out_.blocks, kPanelBlocks),
           [&](std::int64_t panel, std::int64_t slot) {
             Block own = block;
             own.c = reinterpret_cast<float*>(slot_of(run, slot) + c_at_);

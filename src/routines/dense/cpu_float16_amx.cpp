@@ -1,12 +1,14 @@
 // dense cpu:float16/amx.
+#include "core/gemm/split_sweep.h"
 #include "core/registry.h"
-#include "routines/dense/half_dense.h"
+#include "routines/dense/packed_dense.h"
 
 namespace softneuro {
 
 Status register_routine_dense_cpu_float16_amx(Registry& registry) {
-  const HalfTileOps* const ops = amx_tile_ops();
-  return ops == nullptr ? Status() : registry.add(make_half_dense("amx", 6, *ops));
+  const auto* const ops = split_tile_ops<Half>();
+  return ops == nullptr ? Status()
+                        : registry.add(make_packed_dense<SplitSweep<Half>>("amx", 6, *ops));
 }
 
 }  // namespace softneuro

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/float_span.h"
-#include "core/gemm/gemm.h"
 #include "core/post_ops.h"
 #include "core/registry.h"
+#include "routines/dense/dense_sizes.h"
 
 namespace softneuro {
 namespace {
@@ -17,33 +17,15 @@ constexpr std::int64_t kTileRows = 96;
 constexpr std::int64_t kTileColumns = 128;
 static_assert(kTileRows % kGemmRows == 0 && kTileColumns % kGemmColumns == 0);
 
-struct DenseSizes {
-  std::int64_t rows = 0, depth = 0, columns = 0;
-  bool transposed = false;  // weights are [N, K]
-  bool bias = false;
-
-  MatrixView weights(const float* data) const noexcept {
-    return transposed ? MatrixView{data, 1, depth} : MatrixView{data, columns, 1};
-  }
-};
-
-DenseSizes sizes_of(const Problem& problem) {
-  const Shape& x = problem.inputs[kX].shape;
-  const Shape& w = problem.inputs[kWeights].shape;
-  DenseSizes sizes;
-  sizes.transposed = problem.params.integer("transpose_weights") != 0;
-  sizes.bias = problem.has_input(kBias);
-  sizes.rows = x.elements(0, x.rank() - 1);
-  sizes.depth = w[sizes.transposed ? 1 : 0];
-  sizes.columns = w[sizes.transposed ? 0 : 1];
-  return sizes;
-}
-
 class GemmDenseKernel final : public Kernel {
  public:
-  GemmDenseKernel(const DenseSizes& sizes, DataType type, PackedWeights packed,
+  GemmDenseKernel(const DenseSizes& sizes, bool has_bias, DataType type, PackedWeights packed,
                   PostOpProgram post_ops)
-      : s_(sizes), type_(type), packed_(std::move(packed.bytes)), post_ops_(std::move(post_ops)) {
+      : s_(sizes),
+        has_bias_(has_bias),
+        type_(type),
+        packed_(std::move(packed.bytes)),
+        post_ops_(std::move(post_ops)) {
     const bool convert = type != DataType::float32;
     if (s_.rows > 1) a_at_ = regions_.add(packed_a_floats(s_.rows, s_.depth));
     if (packed_.empty()) {
@@ -98,7 +80,7 @@ class GemmDenseKernel final : public Kernel {
       });
       operands.a = packed;
     }
-    operands.bias = s_.bias ? floats(kBias, bias_at_) : nullptr;
+    operands.bias = has_bias_ ? floats(kBias, bias_at_) : nullptr;
     operands.b = static_cast<const float*>(packed_.data());
     if (packed_.empty()) {
       const MatrixView w = s_.weights(floats(kWeights, weights_at_));
@@ -143,6 +125,7 @@ class GemmDenseKernel final : public Kernel {
   }
 
   DenseSizes s_;
+  bool has_bias_;
   DataType type_;
   Tensor packed_;  // empty: the weights are packed when they are known
   PostOpProgram post_ops_;
@@ -170,7 +153,7 @@ class GemmDense final : public Routine {
     const TensorSpec& weights = problem.inputs[kWeights];
     if (!weights.constant || weights.value.empty()) return PackedWeights{};
     SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, allocator));
-    const DenseSizes sizes = sizes_of(problem);
+    const DenseSizes sizes(problem);
     const std::int64_t bytes = packed_b_floats(sizes.depth, sizes.columns) * 4;
     PackedWeights packed;
     SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, Shape{bytes}, allocator));
@@ -182,8 +165,9 @@ class GemmDense final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<GemmDenseKernel>(
-        sizes_of(problem), problem.inputs[kX].type, packed, std::move(post_ops)));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<GemmDenseKernel>(DenseSizes(problem), problem.has_input(kBias),
+                                          problem.inputs[kX].type, packed, std::move(post_ops)));
   }
 };
 

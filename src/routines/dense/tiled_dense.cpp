@@ -4,30 +4,14 @@
 
 #include "core/error.h"
 #include "core/float_span.h"
-#include "core/gemm/gemm.h"
 #include "core/gemm/swept_layer.h"
 #include "core/gemm/tile_sweep.h"
+#include "routines/dense/dense_sizes.h"
 
 namespace softneuro {
 namespace {
 
 enum Input : std::size_t { kX, kWeights, kBias };
-
-struct DenseSizes {
-  std::int64_t rows = 0, depth = 0, columns = 0;
-  bool transposed = false;  // weights are [columns, depth]
-};
-
-DenseSizes sizes_of(const Problem& problem) {
-  const Shape& x = problem.inputs[kX].shape;
-  const Shape& w = problem.inputs[kWeights].shape;
-  DenseSizes sizes;
-  sizes.transposed = problem.params.integer("transpose_weights") != 0;
-  sizes.rows = x.elements(0, x.rank() - 1);
-  sizes.depth = w[sizes.transposed ? 1 : 0];
-  sizes.columns = w[sizes.transposed ? 0 : 1];
-  return sizes;
-}
 
 class DenseOperands final : public SweepOperands {
  public:
@@ -110,7 +94,7 @@ class TiledDense final : public SweptRoutine {
                      type == DataType::float32 ? 30 : 5) {}
 
   ParamSpace param_space(const Problem& problem) const override {
-    const DenseSizes sizes = sizes_of(problem);
+    const DenseSizes sizes(problem);
     const std::int64_t weights = sizes.depth * sizes.columns;
     return sweep_param_space(sizes.rows > 1 ? weights * 4 : 0, sizes.rows * weights);
   }
@@ -118,7 +102,7 @@ class TiledDense final : public SweptRoutine {
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
     SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[kWeights].value, allocator));
-    const DenseSizes s = sizes_of(problem);
+    const DenseSizes s(problem);
     const std::int64_t panel = s.depth * kTilePanel;
     const std::int64_t panels = gemm_panels(s.columns, kTilePanel);
     const std::int64_t element = type() == DataType::float32 ? 4 : 2;
@@ -131,9 +115,7 @@ class TiledDense final : public SweptRoutine {
     auto* to = static_cast<std::byte*>(packed.bytes.mutable_data());
     for (std::int64_t p = 0; p < panels; ++p, to += panel * element) {
       const std::int64_t column = p * kTilePanel;
-      const MatrixView view = s.transposed ? MatrixView{from + column * s.depth, 1, s.depth}
-                                           : MatrixView{from + column, s.columns, 1};
-      pack_b(view, s.depth, std::min(kTilePanel, s.columns - column), buffer);
+      pack_b(s.weights(from, column), s.depth, std::min(kTilePanel, s.columns - column), buffer);
       float_spans().store(type(), buffer, to, panel);
     }
     return packed;
@@ -141,7 +123,7 @@ class TiledDense final : public SweptRoutine {
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
-    const DenseSizes sizes = sizes_of(problem);
+    const DenseSizes sizes(problem);
     SN_ASSIGN_OR_RETURN(TileBias bias, TileBias::create(problem, kBias, 1, sizes.columns));
     SN_ASSIGN_OR_RETURN(TilePostOps post_ops,
                         TilePostOps::create(problem, type() == DataType::float32));

@@ -1,0 +1,192 @@
+#include "routines/conv2/packed_conv.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/float_span.h"
+#include "core/gemm/half_sweep.h"
+#include "core/gemm/split_sweep.h"
+#include "core/gemm/swept_layer.h"
+#include "routines/conv2/direct_conv.h"
+
+namespace softneuro {
+namespace {
+
+enum Input : std::size_t { kX, kWeights, kBias };
+
+// weights: [columns, in, taps]; a sum runs over taps, then channels.
+void fill_panel(const float* weights, std::int64_t columns, std::int64_t in, std::int64_t taps,
+                float* to) noexcept {
+  for (std::int64_t t = 0; t < taps; ++t)
+    for (std::int64_t c = 0; c < in; ++c, to += kPackedPanel)
+      for (std::int64_t j = 0; j < columns; ++j) to[j] = weights[(j * in + c) * taps + t];
+}
+
+PackedShape sweep_shape(const ConvGeometry& g, const ConvRows& rows) {
+  PackedShape shape;
+  shape.matrices = g.batch * g.group;
+  shape.rows = g.window.output_elements();
+  shape.columns = g.out;
+  shape.segments = rows.segments();
+  shape.length = rows.length();
+  shape.c_row_stride = g.channels_out();
+  return shape;
+}
+
+template <class T>
+class PackedConvOperands final : public PackedOperands<T> {
+ public:
+  PackedConvOperands(const ConvGeometry& geometry, const ConvRows& rows)
+      : g_(geometry), rows_(rows) {}
+
+  PackedMatrix matrix(std::int64_t index) const noexcept override {
+    const std::int64_t image = index / g_.group, group = index % g_.group;
+    return {b + group * b_group_bytes, bias == nullptr ? nullptr : bias + group * bias_stride,
+            image * g_.window.output_elements() * g_.channels_out() + group * g_.out};
+  }
+  void point(const SweepRows& rows, const T** pointers, T* scratch) const noexcept override {
+    const std::int64_t image = rows.matrix / g_.group, group = rows.matrix % g_.group;
+    rows_.point(rows, x + image * g_.window.input_elements() * g_.channels_in() + group * g_.in,
+                zeros, pointers, scratch);
+  }
+
+  const T* x = nullptr;
+  const T* zeros = nullptr;
+  const std::byte* b = nullptr;
+  const float* bias = nullptr;
+  std::int64_t b_group_bytes = 0, bias_stride = 0;  // from group to group
+
+ private:
+  const ConvGeometry& g_;
+  const ConvRows& rows_;
+};
+
+template <class Sweep>
+class PackedConvKernel final : public Kernel {
+  using T = typename Sweep::Number;
+
+ public:
+  PackedConvKernel(const ConvGeometry& geometry, const typename Sweep::Ops& ops, int threads,
+                   const SweepLimits& limits, const PackedWeights& packed, TileBias bias,
+                   TilePostOps post_ops)
+      : g_(geometry),
+        rows_(geometry, Layout::channels_last),
+        sweep_(sweep_shape(g_, rows_), limits, ops, threads),
+        b_group_bytes_(packed_bytes(sweep_shape(g_, rows_), ops)),
+        packed_(packed.bytes),
+        bias_(std::move(bias)),
+        post_ops_(std::move(post_ops)) {
+    if (rows_.needs_zeros()) zeros_at_ = regions_.add(rows_.length());
+    bias_at_ = regions_.add(bias_.workspace_floats());
+    sums_at_ = regions_.add(sweep_.workspace_floats());
+  }
+
+  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
+  int in_place_input() const noexcept override { return post_ops_.in_place_input(); }
+
+  Status run(Context& context) const noexcept override {
+    float* const workspace = reinterpret_cast<float*>(context.workspace());
+    PackedConvOperands<T> operands(g_, rows_);
+    operands.x = context.input(kX).as<T>();
+    operands.b = static_cast<const std::byte*>(packed_.data());
+    operands.b_group_bytes = b_group_bytes_;
+    operands.bias = bias_.prepare(context, workspace + bias_at_);
+    operands.bias_stride = bias_.stride();
+    if (rows_.needs_zeros()) {
+      T* const zeros = reinterpret_cast<T*>(workspace + zeros_at_);
+      std::fill_n(zeros, rows_.length(), T{});
+      operands.zeros = zeros;
+    }
+    sweep_.run(context.pool(), context.inputs(), context.output(0).as_mutable<T>(), operands,
+               post_ops_, workspace + sums_at_);
+    return {};
+  }
+
+ private:
+  ConvGeometry g_;
+  ConvRows rows_;
+  Sweep sweep_;
+  std::int64_t b_group_bytes_;
+  Tensor packed_;
+  TileBias bias_;
+  TilePostOps post_ops_;
+  FloatRegions regions_;
+  std::int64_t zeros_at_ = 0, bias_at_ = 0, sums_at_ = 0;
+};
+
+template <class Sweep>
+class PackedConv final : public SweptRoutine {
+  using T = typename Sweep::Number;
+
+ public:
+  PackedConv(std::string_view layer_type, std::string_view algorithm, int rank,
+             const typename Sweep::Ops& ops)
+      : SweptRoutine(layer_type,
+                     fmt::format("cpu:{}:nhwc/{}", to_string(data_type_of<T>()), algorithm),
+                     data_type_of<T>(), rank),
+        ops_(ops) {}
+
+  int version() const override { return Sweep::kVersion; }
+
+  ParamSpace param_space(const Problem& problem) const override {
+    return conv_sweep_space(problem, Sweep::kKeepsWeights ? sizeof(T) : 0);
+  }
+
+  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
+                             Allocator& allocator) const override {
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[kWeights].value, allocator));
+    SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
+    const PackedShape shape = sweep_shape(g, ConvRows(g, Layout::channels_last));
+    const std::int64_t bytes = packed_bytes(shape, ops_);
+    PackedWeights packed;
+    SN_ASSIGN_OR_RETURN(packed.bytes,
+                        Tensor::create(DataType::uint8, Shape{g.group * bytes}, allocator));
+    SN_ASSIGN_OR_RETURN(
+        Tensor panel,
+        Tensor::create(DataType::float32, Shape{shape.depth() * kPackedPanel}, allocator));
+    const std::int64_t taps = g.window.kernel_elements();
+    const auto* from = static_cast<const float*>(floats.data());
+    auto* to = static_cast<std::byte*>(packed.bytes.mutable_data());
+    for (std::int64_t i = 0; i < g.group; ++i, from += g.out * g.in * taps, to += bytes)
+      pack_product(
+          shape, ops_,
+          [&](std::int64_t first, std::int64_t columns, float* panel_floats) {
+            fill_panel(from + first * g.in * taps, columns, g.in, taps, panel_floats);
+          },
+          static_cast<float*>(panel.mutable_data()), to);
+    return packed;
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+    SN_ASSIGN_OR_RETURN(TileBias bias,
+                        TileBias::create(problem, kBias, geometry.group, geometry.out));
+    SN_ASSIGN_OR_RETURN(TilePostOps post_ops, TilePostOps::create(problem, true, type()));
+    return std::unique_ptr<Kernel>(std::make_unique<PackedConvKernel<Sweep>>(
+        geometry, ops_, problem.threads, sweep_limits(params), packed, std::move(bias),
+        std::move(post_ops)));
+  }
+
+ private:
+  const typename Sweep::Ops& ops_;
+};
+
+}  // namespace
+
+template <class Sweep>
+std::unique_ptr<Routine> make_packed_conv(std::string_view layer_type, std::string_view algorithm,
+                                          int rank, const typename Sweep::Ops& ops) {
+  return std::make_unique<PackedConv<Sweep>>(layer_type, algorithm, rank, ops);
+}
+
+template std::unique_ptr<Routine> make_packed_conv<HalfSweep>(std::string_view, std::string_view,
+                                                              int, const HalfSweep::Ops&);
+template std::unique_ptr<Routine> make_packed_conv<SplitSweep<Half>>(std::string_view,
+                                                                     std::string_view, int,
+                                                                     const SplitTileOps<Half>&);
+template std::unique_ptr<Routine> make_packed_conv<SplitSweep<float>>(std::string_view,
+                                                                      std::string_view, int,
+                                                                      const SplitTileOps<float>&);
+
+}  // namespace softneuro

@@ -1,0 +1,14 @@
+// dense cpu/amx.
+#include "core/gemm/split_sweep.h"
+#include "core/registry.h"
+#include "routines/dense/packed_dense.h"
+
+namespace softneuro {
+
+Status register_routine_dense_cpu_amx(Registry& registry) {
+  const auto* const ops = split_tile_ops<float>();
+  return ops == nullptr ? Status()
+                        : registry.add(make_packed_dense<SplitSweep<float>>("amx", 8, *ops));
+}
+
+}  // namespace softneuro
