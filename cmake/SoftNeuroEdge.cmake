@@ -18,7 +18,7 @@
 set(SOFTNEURO_EDGE_LEFT_OUT
     "/cpu_(nhwc|nchw[0-9]+c|qint8|float16)_[^/]*\\.cpp$"
     "/conv2/cpu_wg[^/]*\\.cpp$" "/routines/wg[a-z]+/"
-    "/(dense|matmul)/cpu_(convnet|tiled)\\.cpp$" "/reduce/cpu_pool\\.cpp$")
+    "/(dense|matmul)/cpu_(amx|convnet|tiled)\\.cpp$" "/reduce/cpu_pool\\.cpp$")
 
 # Folders whose kernels exist once per element type. They are compiled for float32 alone where no
 # other type is asked for (SN_FLOAT32_KERNELS, see core/kernel_types.h).

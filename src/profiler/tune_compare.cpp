@@ -19,6 +19,7 @@ constexpr double kMostDrift = 1.3;
 constexpr int kFewestRounds = 4;
 constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for threads that are away
 constexpr int kMostRounds = 60;
+constexpr double kQuickUs = 5000;    // shorter runs have steps whose clocks are noise
 constexpr double kSettledUs = 2000;  // a run that long finds its own data in the caches, or never
 
 std::size_t constant_bytes(const Graph& graph) {
@@ -118,9 +119,11 @@ Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
   if (contestants.size() < 2) return {};
   double round_us = 0;
   for (const Contestant& contestant : contestants) round_us += contestant.run_us;
-  const std::int64_t run_us = how.run_us * how.times;
-  const int rounds = static_cast<int>(std::clamp(
-      static_cast<double>(run_us) / round_us, 1.0 * kFewestRounds, 1.0 * kMostRounds * how.times));
+  const bool quick = round_us < kQuickUs * static_cast<double>(contestants.size());
+  const int times = quick ? how.times + 2 : how.times;
+  const std::int64_t run_us = how.run_us * times;
+  const int rounds = static_cast<int>(std::clamp(static_cast<double>(run_us) / round_us,
+                                                 1.0 * kFewestRounds, 1.0 * kMostRounds * times));
   const std::int64_t end = clock_ns() + kMostWaiting * 1000 * run_us;
   for (int round = 0; round < rounds && (round < 2 || !budget_.expired()); ++round) {
     if (round >= kFewestRounds && clock_ns() > end) break;

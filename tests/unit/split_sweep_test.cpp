@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct Product {
   static std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
   void multiply(const SplitTileOps<float>& ops, int threads, std::int64_t cache_bytes) {
+    std::fill(c.begin(), c.end(), NAN);
     PackedShape shape;
     shape.rows = rows;
     shape.columns = columns;
@@ -95,6 +97,23 @@ TEST_CASE("single products on split tiles are those of float32 but for their las
   CHECK(product.error() < std::exp2(-22));
 }
 
+TEST_CASE("split tiles take the largest numbers and keep NaN") {
+  const auto* const ops = ops_or_skip();
+  if (ops == nullptr) return;
+  constexpr float kMost = std::numeric_limits<float>::max();
+  Product product(2, 32, 1);
+  std::fill(product.a.begin(), product.a.end(), 0.0f);
+  std::fill(product.b.begin(), product.b.end(), 1.0f);
+  product.a[3] = -kMost;
+  product.a[32 + 5] = NAN;
+  product.multiply(*ops, 1, 1 << 20);
+  CHECK(product.c[0] == -kMost);
+  CHECK(std::isnan(product.c[1]));
+  product.b[3] = 0.0f;
+  product.multiply(*ops, 1, 1 << 20);
+  CHECK(product.c[0] == 0.0f);
+}
+
 TEST_CASE("sums on split tiles are those of float32, however they are cut, around tiles' edges") {
   const auto* const ops = ops_or_skip();
   if (ops == nullptr) return;
@@ -108,6 +127,7 @@ TEST_CASE("sums on split tiles are those of float32, however they are cut, aroun
         CHECK(std::isnan(product.c.back()));
         std::vector<float> once = product.c;
         product.multiply(*ops, 4, 1024);
+        CHECK(std::isnan(product.c.back()));
         product.c.back() = once.back() = 0;
         CHECK(product.c == once);  // every bit
       }

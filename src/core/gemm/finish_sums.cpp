@@ -43,16 +43,19 @@ void finish_sums(const SumRows<T>& r, std::span<const TensorView> inputs,
   const PostOpProgram& rest = post_ops.rest();
   store_panels(r, inputs, post_ops, kRounds && !rest.empty(), store);
   if (rest.empty()) return;
-  for (int row = 0; row < r.rows; ++row) {
+  const auto apply = [&](int row, std::int64_t count) {
     const std::int64_t at = r.offset + row * r.c_row_stride;
     if constexpr (kRounds) {
       float* const results = r.floats + row * r.floats_stride;
-      rest.apply(inputs, results, at, r.columns);
-      float_spans().store(DataType::float16, results, r.c + at, r.columns);
+      rest.apply(inputs, results, at, count);
+      float_spans().store(DataType::float16, results, r.c + at, count);
     } else {
-      rest.apply(inputs, r.c + at, at, r.columns);
+      rest.apply(inputs, r.c + at, at, count);
     }
-  }
+  };
+  if (r.columns == r.c_row_stride && (!kRounds || r.columns == r.floats_stride))
+    return apply(0, r.rows * r.columns);  // whole rows, one behind the other
+  for (int row = 0; row < r.rows; ++row) apply(row, r.columns);
 }
 
 template void finish_sums(const SumRows<Half>&, std::span<const TensorView>, const TilePostOps&,

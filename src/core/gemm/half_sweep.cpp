@@ -69,7 +69,8 @@ void HalfSweep::run_task(Task& task, std::int64_t index) const noexcept {
 void HalfSweep::run_rows(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
                          std::int64_t last_group) const noexcept {
   const Half* pointers[kPackedMaxRows * kPackedSegments];
-  std::byte scratch[kPackedScratch * sizeof(Half)];  // (an array of Half would be set to zero)
+  alignas(Half)
+      std::byte scratch[kPackedScratch * sizeof(Half)];  // (an array of Half would be set to zero)
   alignas(64) float sums[kSumFloats];
   const std::int64_t first_panel = panels_before(first_group);
   const std::int64_t last_panel = panels_before(last_group);

@@ -31,8 +31,7 @@ struct PackedMatrix {
   std::int64_t c_offset = 0;     // of its first element in the output
 };
 
-// The most rows and segments that are asked for together; so many segments of any length are whole
-// steps of any of the kernels.
+// The most rows and segments that are asked for together.
 inline constexpr int kPackedMaxRows = 32;
 inline constexpr std::int64_t kPackedSegments = 64;
 // For point(): what the most rows would use of a SweepOperands' scratch.

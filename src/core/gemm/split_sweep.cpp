@@ -136,7 +136,8 @@ void SplitSweep<T>::run_block(const Task& task, const Block& block) const noexce
 template <class T>
 void SplitSweep<T>::split(const Task& task, const Block& block, std::int64_t slice) const noexcept {
   const T* pointers[kPackedMaxRows * kPackedSegments];
-  std::byte scratch[kPackedScratch * sizeof(T)];  // (an array of Half would be set to zero)
+  alignas(T)
+      std::byte scratch[kPackedScratch * sizeof(T)];  // (an array of Half would be set to zero)
   const std::int64_t length = std::max<std::int64_t>(shape_.length, 1);
   const std::int64_t begin = slice_begin(slice) * kSplitStep;
   const std::int64_t end = std::min(slice_begin(slice + 1) * kSplitStep, shape_.depth());

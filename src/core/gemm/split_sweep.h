@@ -18,7 +18,7 @@ class SplitSweep {
   using Number = T;
   using Ops = SplitTileOps<T>;
   static constexpr int kVersion = 2;            // Routine::version()
-  static constexpr bool kKeepsWeights = false;  // a task reads its weights once
+  static constexpr bool kKeepsWeights = false;  // a task reads them once for all rows of a block
 
   SplitSweep() = default;
   // limits.cache_bytes: sums that wait together. threads: the most that will run it.

@@ -13,8 +13,8 @@ namespace softneuro {
 
 inline constexpr std::int64_t kSplitStep = 32;  // numbers of the depth that are multiplied together
 inline constexpr std::int64_t kSplitRows = 16;  // rows that are multiplied together
-// Numbers of the depth that are split at a time: the parts of two tiles of rows and of two panels
-// just about fit into the first-level cache. In steps, see kSplitStep.
+// Numbers of the depth that are split at a time, in steps of kSplitStep. Of float32 the parts of
+// two tiles of rows and two panels just about fill a first-level cache of 48 KiB.
 template <class T>
 inline constexpr std::int64_t kSplitSlice = sizeof(T) == 2 ? 8 : 4;
 
@@ -69,7 +69,8 @@ struct SplitTileOps {
   }
 };
 
-// Products as exact as those of float32, see split_tile_amxbf16.cpp. Infinite numbers give NaN.
+// Sums in float32 of products as exact as float32's (of float16: more exact than its rounding), see
+// split_tile_amxbf16.cpp. Infinite numbers give NaN.
 // Null: this processor has no such tiles (has_amx_bf16()).
 template <class T>
 const SplitTileOps<T>* split_tile_ops() noexcept;

@@ -1,13 +1,12 @@
 // Products on AMX, whose tiles multiply bfloat16 and sum in float32. A float16 number is the sum of
 // two of those, a float32 number of three, without error: each takes the next eight bits of what is
-// left. Of the products of such sums those are left out that count less than the rounding of one
-// product in float32:
-//   float16  lo·lo, at most 2^-18 of the whole, leaves three: three cycles where vectors of float32
-//            take sixteen
-//   float32  1·2, 2·1 and 2·2 (from 0: the part's place), at most 2^-26 of the whole each, leave
-//            six: six cycles where vectors take sixteen
-// But an infinite number, or one beyond bfloat16's largest (3.39e38), gives NaN: what is left of it
-// is infinite or NaN. Parts below float32's smallest normal number count as zero.
+// left. Of the products of such sums some count so little that they are left out:
+//   float16  lo·lo, at most 2^-16 of the whole where a float16 result is rounded by 2^-11, leaves
+//            three: three cycles where vectors of float32 take sixteen
+//   float32  1·2, 2·1 and 2·2 (from 0: the part's place), together as much as the rounding of one
+//            product in float32, 2^-24, at most, leave six: six cycles where vectors take sixteen
+// But an infinite number gives NaN: what is left of it is. Parts below float32's smallest normal
+// number count as zero.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -60,9 +59,18 @@ SN_INLINE __m512 widened(__m256i bfloat16s) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bfloat16s), 16));
 }
 
+// Beyond bfloat16's largest number, which is a little less than float32's, none is rounded.
+SN_INLINE __m512 within_range(__m512 x) {
+  const __m512 most = _mm512_castsi512_ps(_mm512_set1_epi32(0x7f7f0000));
+  const __m512 least = _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(0xff7f0000)));
+  return _mm512_max_ps(least, _mm512_min_ps(most, x));  // the second operand where either is NaN
+}
+
 // The next part of 32 numbers, which is taken off them.
-SN_INLINE __m512i take_part(__m512& first, __m512& second) {
-  const __m512i part = (__m512i)_mm512_cvtne2ps_pbh(second, first);
+SN_INLINE __m512i take_part(__m512& first, __m512& second, bool is_first_of_float) {
+  const __m512i part = is_first_of_float
+                           ? (__m512i)_mm512_cvtne2ps_pbh(within_range(second), within_range(first))
+                           : (__m512i)_mm512_cvtne2ps_pbh(second, first);
   first = _mm512_sub_ps(first, widened(_mm512_castsi512_si256(part)));
   second = _mm512_sub_ps(second, widened(_mm512_extracti64x4_epi64(part, 1)));
   return part;
@@ -106,11 +114,13 @@ SN_INLINE void split_run(const T* from, std::int64_t k, std::int64_t count, std:
     if (at == 0)
 #pragma GCC unroll 3
       for (int p = 0; p < Split<T>::kParts; ++p)
-        _mm512_store_si512(to + p * kTileBytes, take_part(first, second));
+        _mm512_store_si512(to + p * kTileBytes,
+                           take_part(first, second, p == 0 && Split<T>::kParts == 3));
     else
       for (int p = 0; p < Split<T>::kParts; ++p) {
         const auto mask = static_cast<__mmask32>(((std::uint64_t{1} << now) - 1));
-        _mm512_mask_storeu_epi16(to + p * kTileBytes + 2 * at, mask, take_part(first, second));
+        _mm512_mask_storeu_epi16(to + p * kTileBytes + 2 * at, mask,
+                                 take_part(first, second, p == 0 && Split<T>::kParts == 3));
       }
     from += now;
     k += now;
@@ -265,8 +275,10 @@ SN_INLINE void pack(const float* from, std::int64_t depth, std::byte* to) noexce
       if (row < depth) first = _mm512_loadu_ps(from + row * kTileRows);
       if (row + 1 < depth) second = _mm512_loadu_ps(from + (row + 1) * kTileRows);
       for (int p = 0; p < Split<T>::kParts; ++p)
-        _mm512_storeu_si512(to + p * kTileBytes + pair * kLineBytes,
-                            _mm512_permutexvar_epi16(alternating, take_part(first, second)));
+        _mm512_storeu_si512(
+            to + p * kTileBytes + pair * kLineBytes,
+            _mm512_permutexvar_epi16(alternating,
+                                     take_part(first, second, p == 0 && Split<T>::kParts == 3)));
     }
 }
 

@@ -18,7 +18,7 @@ struct SumStore {
   const T* addend = nullptr;    // null, or placed as y; may be y
   bool clamp = false;           // to [low, high]; NaN stays
   float low = 0, high = 0;
-  T* y = nullptr;  // of float32: may be the sums
+  T* y = nullptr;
   std::int64_t y_stride = 0;
   // Given: results are stored here, unrounded, not to y. May be the sums.
   float* floats = nullptr;

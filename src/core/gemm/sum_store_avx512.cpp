@@ -65,12 +65,12 @@ SN_INLINE void store_sums(const SumStore<T>& s) {
 
 }  // namespace
 
-void sum_store(const SumStore<Half>& s) noexcept;
-void sum_store(const SumStore<Half>& s) noexcept {
+void sum_store_half(const SumStore<Half>& s) noexcept;
+void sum_store_half(const SumStore<Half>& s) noexcept {
   store_sums(s);
 }
-void sum_store(const SumStore<float>& s) noexcept;
-void sum_store(const SumStore<float>& s) noexcept {
+void sum_store_float(const SumStore<float>& s) noexcept;
+void sum_store_float(const SumStore<float>& s) noexcept {
   store_sums(s);
 }
 

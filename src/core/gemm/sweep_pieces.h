@@ -1,4 +1,4 @@
-// How a sweep of tiles over C = A · B is cut into tasks: for TileSweep and BlockSweep alike.
+// How a sweep of tiles over C = A · B is cut into tasks: for TileSweep, HalfSweep and SplitSweep.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace softneuro {
 
 // How the work is cut; the values that a profiler may try.
 struct SweepLimits {
-  std::int64_t cache_bytes = 512 * 1024;       // of B that a task works on at a time
+  std::int64_t cache_bytes = 512 * 1024;       // of B, or of sums, that a task works on at a time
   std::int64_t task_operations = 1024 * 1024;  // multiply-adds of a task, about
 };
 

@@ -1,7 +1,8 @@
 // What layers with weights that a sweep computes have in common: what they take
 // as weights and bias, and the routine parameters that cut the sweep.
 //
-// Routine parameters: cache, KiB of weights that a task works on at a time; task_ops, multiply-adds
+// Routine parameters: cache, KiB of weights (with a SplitSweep: of sums) that a task works on at a
+// time; task_ops, multiply-adds
 // of a task.
 #pragma once
 

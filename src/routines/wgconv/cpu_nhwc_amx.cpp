@@ -73,6 +73,7 @@ class AmxWgconv final : public Routine {
  public:
   explicit AmxWgconv(const SplitTileOps<float>& ops)
       : Routine("wgconv", "cpu:float32:nhwc/amx"), ops_(ops) {}
+  int version() const override { return SplitSweep<float>::kVersion; }
   int default_rank() const override { return 5; }
 
   Applicability applicable(const Problem& problem) const override {
