@@ -280,7 +280,7 @@ def machine() -> dict[str, Any]:
         name, _, value = line.partition(":")
         fields.setdefault(name.strip(), value.strip())
     flags = set(fields.get("flags", "").split())
-    known = ["avx2", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_int8"]
+    known = ["avx2", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_int8"]
     return {
         "processor": fields.get("model name", platform.processor()),
         "features": ", ".join(flag for flag in known if flag in flags),
