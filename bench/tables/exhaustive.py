@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tuner's short cuts cost: tunes networks as usual, and again with every candidate profiled
 to the end, more passes and more finalists (`tune --exhaustive`), each with an empty profile cache;
-then runs both plans side by side, in turns.
+then runs both plans side by side, in turns, in several processes.
 
     python exhaustive.py --build ../../build/release --work /tmp/exhaustive --threads 2 \
         --nets resnet50,mobilenet_v2,squeezenet1_1
@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import pathlib
 import shutil
-import statistics
 import sys
 import time
 
@@ -38,18 +37,26 @@ def tune(folders: nets.Folders, net: str, mode: str, threads: int) -> tuple[path
     return made, time.perf_counter() - began, answer["measured"]
 
 
-def row_of(folders: nets.Folders, net: str, threads: int, count: int) -> list[str]:
+def row_of(folders: nets.Folders, net: str, arguments: argparse.Namespace) -> list[str]:
+    threads = arguments.threads
     files, row = {}, [net]
     for mode in MODES:
         print(f"{net}: {mode}", file=sys.stderr, flush=True)
         file, seconds, measured = tune(folders, net, mode, threads)
         files[mode] = str(file)
         row.append(f"{seconds:.1f} s, {measured}")
-    bursts = rounds.in_own_process(
-        stability.measure, folders.library, files, nets.inputs_for(net, 11)[0], threads, count
+    bursts = rounds.in_processes(
+        arguments.processes,
+        stability.measure,
+        list(MODES),
+        folders.library,
+        files,
+        nets.inputs_for(net, 11)[0],
+        threads,
+        arguments.rounds,
     )
-    ratio = rounds.ratio_with_interval(bursts["usual"], bursts["exhaustive"])
-    times = [f"{statistics.median(bursts[mode]):.3f}" for mode in MODES]
+    ratio = rounds.ratio_over_processes(bursts["usual"], bursts["exhaustive"])
+    times = [f"{stability.median_ms(bursts[mode]):.3f}" for mode in MODES]
     return [*row, *times, report.interval(list(ratio))]
 
 
@@ -60,13 +67,11 @@ def main() -> int:
     nets.add_folders(parser)
     parser.add_argument("--nets", default="squeezenet1_1", help="default: squeezenet1_1")
     parser.add_argument("--threads", type=int, default=2, help="default: 2")
-    parser.add_argument("--rounds", type=int, default=rounds.FEWEST_ROUNDS, help="default: 31")
+    parser.add_argument("--processes", type=int, default=6, help="that run both; default: 6")
+    parser.add_argument("--rounds", type=int, default=31, help="in each process; default: 31")
     arguments = parser.parse_args()
     folders = nets.folders_of(arguments)
-    rows = [
-        row_of(folders, net, arguments.threads, arguments.rounds)
-        for net in arguments.nets.split(",")
-    ]
+    rows = [row_of(folders, net, arguments) for net in arguments.nets.split(",")]
     titles = ["net", "usual: time, measured", "exhaustive: time, measured", "usual, ms",
               "exhaustive, ms", "usual / exhaustive"]  # fmt: skip
     print(report.table(titles, rows))

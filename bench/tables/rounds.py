@@ -8,6 +8,10 @@ changes from round to round. Figures are the median and the minimum of a contest
 for two of them the median over rounds of the ratio of their bursts, with the 95 % interval of a
 bootstrap over the rounds.
 
+Where the memory of a contestant lies is settled when it is loaded, and makes it faster or slower by
+a per cent or so as long as the process lives. Contestants that are nearer to each other than that
+are compared in several processes (`in_processes`, `ratio_over_processes`).
+
 Threads of engines that spin for a while after a run would slow the next contestant down. So each
 burst begins only when the process has stopped burning processor time (`settle`).
 """
@@ -16,6 +20,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import statistics
 import time
 import traceback
@@ -79,6 +84,24 @@ def ratio_with_interval(
     return float(np.median(ratios)), float(low), float(high)
 
 
+def ratio_over_processes(
+    slow: list[list[float]], fast: list[list[float]], seed: int = 0
+) -> tuple[float, float, float]:
+    """The like of bursts per process and round: the median over processes of each one's median
+    ratio. The bootstrap picks processes, and rounds in each."""
+    picks = np.random.default_rng(seed)
+    ratios = [np.asarray(a) / np.asarray(b) for a, b in zip(slow, fast, strict=True)]
+    picked = [
+        np.median(of_one[picks.integers(0, len(of_one), (RESAMPLES, len(of_one)))], axis=1)
+        for of_one in ratios
+    ]
+    which = picks.integers(0, len(ratios), (RESAMPLES, len(ratios)))
+    medians = np.median(np.stack(picked)[which, np.arange(RESAMPLES)[:, None]], axis=1)
+    low, high = np.percentile(medians, [2.5, 97.5])
+    middle = np.median([np.median(of_one) for of_one in ratios])
+    return float(middle), float(low), float(high)
+
+
 def geometric_mean(values: list[float]) -> float:
     return float(np.exp(np.mean(np.log(values)))) if values else 0.0
 
@@ -130,3 +153,16 @@ def in_own_process(work: Callable[..., Any], *arguments: Any) -> Any:
     if state != "done":
         raise RuntimeError(result)
     return result
+
+
+def in_processes(
+    count: int, work: Callable[..., dict[str, list[float]]], names: list[str], *arguments: Any
+) -> dict[str, list[list[float]]]:
+    """`work(names, *arguments)` in `count` fresh processes, one after the other, each with the names
+    in another order, so that each contestant's memory lies elsewhere. What each gave, by name."""
+    given = []
+    for index in range(count):
+        order = list(names)
+        random.Random(index).shuffle(order)
+        given.append(in_own_process(work, order, *arguments))
+    return {name: [of_one[name] for of_one in given] for name in names}

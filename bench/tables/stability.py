@@ -3,7 +3,7 @@
 """Whether tuning finds the same thing each time: tunes one network again and again, each time with
 an empty profile cache, first alone and then beside a process that keeps a processor and the memory
 busy; afterwards runs all the plans that were chosen side by side, in turns, on a machine that is
-quiet again.
+quiet again, in several processes.
 
     python stability.py --build ../../build/release --work /tmp/stability --net resnet50 --threads 2
 
@@ -145,25 +145,37 @@ class Stability:
 
 
 def measure(
+    order: list[str],
     library: pathlib.Path,
     files: dict[str, str],
     inputs: dict[str, np.ndarray],
     threads: int,
     count: int,
 ) -> dict[str, list[float]]:
-    """Bursts of each plan, in turns. In a process of its own."""
+    """Bursts of each plan, in turns, loaded in this order. In a process of its own."""
     rounds.use_processors(threads)
     loaded = softneuro_c.Library(library)
     sessions = {
-        name: softneuro_c.Session(loaded, pathlib.Path(file), threads, inputs)
-        for name, file in files.items()
+        name: softneuro_c.Session(loaded, pathlib.Path(files[name]), threads, inputs)
+        for name in order
     }
     return rounds.take_turns({name: session.run for name, session in sessions.items()}, count)
 
 
-def table(stability: Stability, bursts: dict[str, list[float]]) -> str:
-    best = min(bursts, key=lambda name: statistics.median(bursts[name]))
-    loss = {name: rounds.ratio_with_interval(bursts[name], bursts[best]) for name in bursts}
+def median_ms(bursts: list[list[float]]) -> float:
+    return statistics.median(statistics.median(of_one) for of_one in bursts)
+
+
+def fastest(bursts: dict[str, list[list[float]]]) -> str:
+    """By its bursts in relation to all plans' in the same rounds: processes differ in speed."""
+    all_plans = np.asarray(list(bursts.values()))  # plan, process, round
+    shares = np.median(all_plans / np.median(all_plans, axis=0), axis=2)
+    return list(bursts)[int(np.argmin(np.median(shares, axis=1)))]
+
+
+def table(stability: Stability, bursts: dict[str, list[list[float]]]) -> str:
+    best = fastest(bursts)
+    loss = {name: rounds.ratio_over_processes(bursts[name], bursts[best]) for name in bursts}
     rows = []
     for load in LOADS:
         tunings = [tuning for tuning in stability.tunings if tuning.load == load]
@@ -188,7 +200,8 @@ def table(stability: Stability, bursts: dict[str, list[float]]) -> str:
     text = (
         f"{arguments.net}, `--schemas {arguments.schemas}`, {arguments.threads} thread"
         f"{'s' if arguments.threads > 1 else ''}: {len(bursts)} plans, run side by side in "
-        f"{arguments.rounds} rounds; the best takes {statistics.median(bursts[best]):.3f} ms. "
+        f"{arguments.processes} processes of {arguments.rounds} rounds; the best takes "
+        f"{median_ms(bursts[best]):.3f} ms. "
         "*Changes*: how often a tuning chose another plan than the one before. *Median*, *worst*: "
         "true time of the chosen plans over the best one's, the worst with its 95 % interval. "
         "*Within 5 %*: tunings whose plan is, by the upper bound.\n\n" + report.table(titles, rows)
@@ -214,7 +227,8 @@ def parsed_arguments() -> argparse.Namespace:
     parser.add_argument("--tunings", type=int, default=20, help="per load; default: 20")
     parser.add_argument("--threads", type=int, default=1, help="default: 1")
     parser.add_argument("--schemas", default="cpu:float32", help="default: cpu:float32")
-    parser.add_argument("--rounds", type=int, default=rounds.FEWEST_ROUNDS, help="default: 31")
+    parser.add_argument("--processes", type=int, default=12, help="that run them; default: 12")
+    parser.add_argument("--rounds", type=int, default=12, help="in each process; default: 12")
     parser.add_argument("--most-layers", type=int, default=12, help="that changed; default: 12")
     parser.add_argument("--json", type=path, help="every tuning and burst")
     arguments = parser.parse_args()
@@ -228,8 +242,10 @@ def main() -> int:
     stability = Stability(arguments)
     stability.tune_all()
     files = {number: str(stability.plan_file(number)) for number in stability.plans.values()}
-    bursts = rounds.in_own_process(
+    bursts = rounds.in_processes(
+        arguments.processes,
         measure,
+        list(files),
         stability.folders.library,
         files,
         stability.input,

@@ -20,6 +20,8 @@ constexpr int kFewestRounds = 4;
 constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for threads that are away
 constexpr int kMostRounds = 60;
 constexpr double kQuickUs = 5000;    // shorter runs have steps whose clocks are noise
+constexpr int kMostConfirmations = 3;
+constexpr double kConfirmed = 1.003;  // of the best one's cost
 constexpr double kSettledUs = 2000;  // a run that long finds its own data in the caches, or never
 
 std::size_t constant_bytes(const Graph& graph) {
@@ -105,8 +107,14 @@ void Tuner::learn_from(const std::vector<Contestant>& contestants) {
     }
   const double drift =
       before > 0 && now > 0 ? std::clamp(before / now, 1 / kMostDrift, kMostDrift) : 1;
-  for (const auto& [key, samples] : layers)
-    set_net_time(key.first, candidate_of(key), samples.centre() * drift);
+  // One comparison makes the lucky ones win. What was compared before counts as well.
+  for (const auto& [key, samples] : layers) {
+    Candidate& candidate = candidate_of(key);
+    const auto count = static_cast<double>(samples.count());
+    const double sum = candidate.net_us * candidate.compared + samples.centre() * drift * count;
+    candidate.compared += count;
+    set_net_time(key.first, candidate, sum / candidate.compared);
+  }
   for (auto& [key, adapt] : adapts) {
     adapt.first.time_us = adapt.second.centre() * drift;
     set_net_time(adapt.first);
@@ -140,9 +148,33 @@ Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
   return {};
 }
 
+// What the path takes by what is known now.
+Result<double> Tuner::cost_of(const Selection& selection, SelectionRules rules) {
+  rules.allowed = [&](const LayerCandidates& layer, const Candidate& candidate) {
+    return selection.choice[static_cast<std::size_t>(&layer - layers_.data())] ==
+           &candidate - layer.candidates.data();
+  };
+  SN_ASSIGN_OR_RETURN(const Selections only, select_paths(*job_.graph, layers_, adapts_, rules));
+  return only.paths[0].cost_us;
+}
+
+// The path that looks best is the one that was luckiest, too. It is measured again beside its
+// nearest rivals until it stays about the best.
+Status Tuner::confirm(const SelectionRules& rules, int times) {
+  SN_ASSIGN_OR_RETURN(Selections best, select_paths(*job_.graph, layers_, adapts_, rules));
+  for (int again = 0; again < kMostConfirmations && !budget_.expired(); ++again) {
+    const Selection last = best.paths[0];
+    SN_RETURN_IF_ERROR(compare(rules, {0.03, 8, 600'000, times}));
+    SN_ASSIGN_OR_RETURN(best, select_paths(*job_.graph, layers_, adapts_, rules));
+    SN_ASSIGN_OR_RETURN(const double last_us, cost_of(last, rules));
+    if (last_us <= kConfirmed * best.paths[0].cost_us) break;
+  }
+  return {};
+}
+
 // Once per cache, as passes are.
 Status Tuner::compare_rivals(const std::string& what, const SelectionRules& rules) {
-  const std::string key = fmt::format("compared|{:x}|{}", graph_key_, what);
+  const std::string key = fmt::format("compared|{:x}|{}", whole_key_, what);
   if (cache_.find(key) != nullptr) return {};
   // First whoever might be better, then, for longer, those that are still near.
   // Beside a neighbour it takes more samples to see small differences.
@@ -155,6 +187,7 @@ Status Tuner::compare_rivals(const std::string& what, const SelectionRules& rule
     SN_RETURN_IF_ERROR(status);
     if (budget_.expired()) return {};
   }
+  SN_RETURN_IF_ERROR(confirm(rules, times));
   cache_.put(key, {.time_us = 1});
   cache_.flush();
   return {};

@@ -93,13 +93,23 @@ Result<AdaptChoice> Tuner::measure_adapt(TensorId tensor, const Format& from, co
   if (is_void_adapt(spec->shape, from, to, true)) return AdaptChoice{};
   SN_ASSIGN_OR_RETURN(AdaptChoice choice, units_.profile_adapt(*spec, from, to));
   const std::string key =
-      fmt::format("net|{:x}|adapt {}|{}|{}", graph_key_, tensor, from.str(), to.str());
+      fmt::format("net|{:x}|adapt {}|{}|{}", whole_key_, tensor, from.str(), to.str());
   if (const Profile* known = cache_.find(key); known != nullptr) choice.time_us = known->time_us;
   return choice;
 }
 
 std::string Tuner::net_key(const LayerCandidates& layer, const Candidate& candidate) const {
   return fmt::format("net|{:x}|{}|{}", graph_key_, layer.layer.layer->id, candidate.key);
+}
+
+// Rows of single candidates name their problem and the routine's version themselves.
+std::uint64_t Tuner::whole_key() const {
+  std::string text = fmt::format("{:x}", graph_key_);
+  for (const Shape& shape : job_.shapes) text += ';' + shape.str();
+  for (const Routine* routine : job_.core->registry().all())
+    text += fmt::format("\n{} {} v{} {}", routine->layer_type(), routine->descriptor().str(),
+                        routine->version(), routine->library());
+  return checksum(text.data(), text.size());
 }
 
 std::string Tuner::path_key(const RoutinePath& path) const {
@@ -110,14 +120,14 @@ std::string Tuner::path_key(const RoutinePath& path) const {
   std::sort(rows.begin(), rows.end());
   std::string text;
   for (const std::string& row : rows) text += row + '\n';
-  for (const Shape& shape : job_.shapes) text += shape.str() + ';';
-  return fmt::format("path|{:x}|{:x}", graph_key_, checksum(text.data(), text.size()));
+  return fmt::format("path|{:x}|{:x}", whole_key_, checksum(text.data(), text.size()));
 }
 
 // --- candidates and unit profiles ---------------------------------------------------------------
 
 Status Tuner::find_candidates() {
   graph_key_ = graph_key(*job_.graph);
+  whole_key_ = whole_key();
   if (options_.use_cache)
     cache_.open(options_.cache.empty() ? ProfileCache::default_folder() : options_.cache,
                 machine_name(), job_.core->pool().concurrency(),
@@ -255,7 +265,7 @@ void Tuner::set_net_time(std::size_t layer, Candidate& candidate, double us) {
 
 void Tuner::set_net_time(const StepTime& adapt) {
   adapts_.set_net_time(adapt.source, adapt.from, adapt.to, adapt.time_us);
-  cache_.put(fmt::format("net|{:x}|adapt {}|{}|{}", graph_key_, adapt.source, adapt.from.str(),
+  cache_.put(fmt::format("net|{:x}|adapt {}|{}|{}", whole_key_, adapt.source, adapt.from.str(),
                          adapt.to.str()),
              {.time_us = adapt.time_us});
 }
@@ -287,7 +297,7 @@ SelectionRules Tuner::single_type_rules(DataType type) const {
 // At most so many passes, those of earlier tunes with this cache included. False: the time is up.
 Result<bool> Tuner::run_passes_of(const std::string& what, const SelectionRules& rules,
                                   int passes) {
-  const std::string key = fmt::format("passes|{:x}|{}", graph_key_, what);
+  const std::string key = fmt::format("passes|{:x}|{}", whole_key_, what);
   const Profile* const before = cache_.find(key);
   int pass = before == nullptr ? 0 : static_cast<int>(before->time_us);
   while (pass < passes) {
@@ -421,7 +431,7 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
     }
   }
   for (std::size_t f = 0; f < finalists.size(); ++f) {
-    finalists[f].time_us = busy ? steps[f].sum_us() : samples[f].centre();
+    finalists[f].time_us = busy ? steps[f].sum_us() : samples[f].median();
     cache_.put(key(finalists[f]),
                {.time_us = finalists[f].time_us, .spread_us = samples[f].spread()});
     ++net_measured_;

@@ -80,6 +80,8 @@ class Tuner {
   struct Contestant;
   Status compare_rivals(const std::string& what, const SelectionRules& rules);
   Status compare(const SelectionRules& rules, const Comparison& how);
+  Result<double> cost_of(const Selection& selection, SelectionRules rules);
+  Status confirm(const SelectionRules& rules, int times);
   Result<std::vector<Contestant>> find_contestants(SelectionRules rules, const Comparison& how);
   void learn_from(const std::vector<Contestant>& contestants);
   Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);
@@ -101,6 +103,7 @@ class Tuner {
   SelectionRules rules() const;
   Result<AdaptChoice> measure_adapt(TensorId tensor, const Format& from, const Format& to);
   std::string net_key(const LayerCandidates& layer, const Candidate& candidate) const;
+  std::uint64_t whole_key() const;
   std::string path_key(const RoutinePath& path) const;
   void tell(const char* stage, std::size_t done, std::size_t total, const std::string& layer = {},
             const std::string& candidate = {}, double best_us = 0) const;
@@ -118,6 +121,7 @@ class Tuner {
   std::unordered_map<LayerId, std::size_t> layer_index_;  // in layers_
   std::vector<const TensorSpec*> specs_;  // per tensor of the graph: shape and quantisation
   std::uint64_t graph_key_ = 0;
+  std::uint64_t whole_key_ = 0;  // of the graph, its inputs' shapes and all routines there are
   double gap_ = 0;
   std::vector<std::pair<Selection, double>> judged_;  // paths, and the bounds of their errors
   std::size_t net_measured_ = 0, net_from_cache_ = 0;

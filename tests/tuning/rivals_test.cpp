@@ -37,8 +37,9 @@ class TimedKernel final : public Kernel {
 
 class TimedCumsum final : public Routine {
  public:
-  TimedCumsum(const char* descriptor, const Routine& naive, std::int64_t us)
-      : Routine("cumsum", descriptor), naive_(naive), us_(us) {}
+  TimedCumsum(const char* descriptor, const Routine& naive, std::int64_t us, int version = 1)
+      : Routine("cumsum", descriptor), naive_(naive), us_(us), version_(version) {}
+  int version() const override { return version_; }
   // Above naive's, which would win the race of finalists; the slow one's is the best.
   int default_rank() const override { return static_cast<int>(us_); }
   Applicability applicable(const Problem& problem) const override {
@@ -53,12 +54,13 @@ class TimedCumsum final : public Routine {
  private:
   const Routine& naive_;
   std::int64_t us_;
+  int version_;
 };
 
-// x [1 x 64] → running sums of running sums.
-std::shared_ptr<const Graph> chain() {
+// x [rows x 64] → running sums of running sums.
+std::shared_ptr<const Graph> chain(Dim rows = 1) {
   SmallNetBuilder b;
-  TensorId x = b.input("x", DynamicShape(Shape{1, 64}));
+  TensorId x = b.input("x", DynamicShape({std::move(rows), Dim(64)}));
   Tensor axis = Tensor::create(DataType::int64, Shape{1}).value();
   axis.mutable_values<std::int64_t>()[0] = 1;
   const TensorId along = b.graph.add_constant("axis", std::move(axis));
@@ -71,15 +73,39 @@ std::shared_ptr<const Graph> chain() {
 }
 
 // With two more routines of cumsum, as if a plugin brought them.
-std::shared_ptr<NetCore> core_with_rivals() {
+std::shared_ptr<NetCore> core_with_rivals(int version = 1) {
   NetOptions options;
   options.threads = 1;
   std::shared_ptr<NetCore> core = NetCore::create(options).value();
   auto& registry = const_cast<Registry&>(core->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/slow", naive, 200)).ok());
-  REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/quick", naive, 50)).ok());
+  REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/quick", naive, 50, version)).ok());
   return core;
+}
+
+TuneJob job_for(const std::shared_ptr<NetCore>& core, std::shared_ptr<const Graph> graph,
+                const Shape& shape, const TuneOptions& options) {
+  TuneJob job;
+  job.core = core;
+  job.graph = std::move(graph);
+  job.shapes = {shape};
+  job.inputs = {Tensor::create(DataType::float32, shape).value()};
+  std::ranges::fill(job.inputs[0].mutable_values<float>(), 1.0f);
+  job.options = &options;
+  return job;
+}
+
+// Whether the cache knows a time inside of the net for every layer's `cpu/quick`.
+bool knows_net_times(const TuneJob& job) {
+  ProfileCache cache;
+  cache.open(job.options->cache, machine_name(), 1, nullptr);
+  const NetProblems problems = problems_of(job.core, job.graph, job.shapes).value();
+  const Routine& quick = *job.core->registry().find("cumsum", "cpu/quick");
+  return std::ranges::all_of(problems.layers, [&](const LayerProblem& layer) {
+    return cache.find(fmt::format("net|{:x}|{}|{}", graph_key(*job.graph), layer.layer->id,
+                                  profile_key(layer.problem, quick, {}))) != nullptr;
+  });
 }
 
 bool is_slow(const Candidate& candidate) {
@@ -119,13 +145,7 @@ TEST_CASE("tune: rivals that the cache misjudges by a little are told apart in e
   const std::shared_ptr<NetCore> core = core_with_rivals();
   TuneOptions options;
   options.cache = folder.path().string();
-  TuneJob job;
-  job.core = core;
-  job.graph = chain();
-  job.shapes = {Shape{1, 64}};
-  job.inputs = {Tensor::create(DataType::float32, job.shapes[0]).value()};
-  std::ranges::fill(job.inputs[0].mutable_values<float>(), 1.0f);
-  job.options = &options;
+  const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
 
   // Everything was measured before, alone and inside; the quick one had bad luck each time.
   {
@@ -153,5 +173,27 @@ TEST_CASE("tune: rivals that the cache misjudges by a little are told apart in e
   for (const TunedLayer& layer : result->report.layers) {
     INFO(layer.layer);
     CHECK(layer.routine == "cpu/quick");
+  }
+}
+
+TEST_CASE("tune: what was run as a whole counts for the same shapes and routines only") {
+  const TemporaryFolder folder;
+  TuneOptions options;
+  options.cache = folder.path().string();
+  const std::shared_ptr<NetCore> core = core_with_rivals();
+  const auto graph = chain(Dim("rows"));
+  const TuneJob first = job_for(core, graph, Shape{1, 64}, options);
+  REQUIRE(Tuner(first).run().ok());
+  REQUIRE(knows_net_times(first));
+  CHECK(Tuner(first).run()->report.measured == 0);
+  SECTION("the same net for other sizes is run again") {
+    const TuneJob job = job_for(core, graph, Shape{2, 64}, options);
+    REQUIRE(Tuner(job).run().ok());
+    CHECK(knows_net_times(job));
+  }
+  SECTION("with a routine in another version it is run again") {
+    const TuneJob job = job_for(core_with_rivals(2), graph, Shape{1, 64}, options);
+    REQUIRE(Tuner(job).run().ok());
+    CHECK(knows_net_times(job));
   }
 }
