@@ -33,8 +33,9 @@ class SN_API ThreadPool {
 // and a caller for its last helper: some times what waking a thread takes.
 inline constexpr int kSpinMicroseconds = 200;
 
-// A pool of `threads` − 1 workers (the caller is the last one). Outside of bursts they park at once
-// and burn no processor time; within, after `spin_us` without work (0: at once, too).
+// A pool of `threads` − 1 workers (the caller is the last one). Within bursts they park after
+// `spin_us` without work (0: at once). Outside of them they park at once and burn no processor
+// time; where a burst followed within 50 µs on the one before, they wait for the next one as long.
 // threads = 0: one per processor that this process may use.
 // After fork() in the child there are no workers: run() then works on the calling thread alone.
 SN_API Result<std::unique_ptr<ThreadPool>> create_thread_pool(

@@ -1,6 +1,7 @@
 // The library's own thread pool: workers park on a condition variable, callers work along. Within
 // bursts, both wait awake for a while before they park: on a virtual machine, waking a thread took
-// 60 µs, as long as a small layer.
+// 60 µs, as long as a small layer. Where bursts follow each other at once, workers wait awake for
+// the next one, too: a small net's first layers would be over before a worker is up.
 //
 // Jobs live on their callers' stacks in an intrusive list, so run() allocates nothing. A worker
 // that is free helps the job at the head of the list. No lock is held while a task runs.
@@ -17,6 +18,8 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -30,6 +33,15 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 constexpr int kMostSpinMicroseconds = 1'000'000;
+// Bursts that are nearer to each other follow at once. Short: meanwhile another pool may want the
+// processor, that of the next net of a chain.
+constexpr std::int64_t kLingerNs = 50'000;
+
+std::int64_t clock_ns() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 int available_processors() noexcept {
   cpu_set_t set;
@@ -181,15 +193,22 @@ class ParkingThreadPool final : public ThreadPool {
   }
 
   void begin_burst() noexcept override {
-    bursts_.fetch_add(1, std::memory_order_relaxed);
+    if (bursts_.fetch_add(1, std::memory_order_relaxed) > 0) return;
+    const std::int64_t gap = clock_ns() - ended_ns_.load(std::memory_order_relaxed);
+    linger_.store(gap < kLingerNs, std::memory_order_relaxed);
   }
   void end_burst() noexcept override {
-    bursts_.fetch_sub(1, std::memory_order_relaxed);
+    ended_ns_.store(clock_ns(), std::memory_order_relaxed);
+    bursts_.fetch_sub(1, std::memory_order_release);
   }
 
  private:
+  // In a burst, or shortly behind one that followed at once on another.
   bool may_spin() const noexcept {
-    return spin_.count() > 0 && bursts_.load(std::memory_order_relaxed) > 0;
+    if (spin_.count() <= 0) return false;
+    if (bursts_.load(std::memory_order_acquire) > 0) return true;
+    return linger_.load(std::memory_order_relaxed) &&
+           clock_ns() - ended_ns_.load(std::memory_order_relaxed) < kLingerNs;
   }
 
   // For at most `to_wake` workers.
@@ -291,6 +310,9 @@ class ParkingThreadPool final : public ThreadPool {
   std::size_t spinning_ = 0;            // awake since the last job was posted, and without one
   std::atomic<std::size_t> posted_{0};  // changed under the mutex
   std::atomic<int> bursts_{0};          // that are going on
+  std::atomic<std::int64_t> ended_ns_{std::numeric_limits<std::int64_t>::min() /
+                                      2};  // the last one
+  std::atomic<bool> linger_{false};        // the last one followed at once on the one before
   bool stop_ = false;
 };
 

@@ -19,10 +19,10 @@ constexpr double kMostDrift = 1.3;
 constexpr int kFewestRounds = 4;
 constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for threads that are away
 constexpr int kMostRounds = 60;
-constexpr double kQuickUs = 5000;    // shorter runs have steps whose clocks are noise
+constexpr double kQuickUs = 5000;  // shorter runs have steps whose clocks are noise
 constexpr int kMostConfirmations = 3;
 constexpr double kConfirmed = 1.003;  // of the best one's cost
-constexpr double kSettledUs = 2000;  // a run that long finds its own data in the caches, or never
+constexpr double kSettledUs = 2000;   // a run that long finds its own data in the caches, or never
 
 std::size_t constant_bytes(const Graph& graph) {
   std::size_t bytes = 1;

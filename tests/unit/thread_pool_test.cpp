@@ -80,17 +80,19 @@ TEST_CASE("never more threads than the cap for one caller", "[threads]") {
   CHECK(most <= 2);
 }
 
-// Processor time in µs that this process takes within 300 ms of doing nothing.
+// Processor time of this process in µs.
+static long processor_us() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000L + usage.ru_utime.tv_usec +
+         usage.ru_stime.tv_usec;
+}
+
+// What it takes of that within 300 ms of doing nothing.
 static long used_while_idle() {
-  const auto used = [] {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000L + usage.ru_utime.tv_usec +
-           usage.ru_stime.tv_usec;
-  };
-  const long before = used();
+  const long before = processor_us();
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  return used() - before;
+  return processor_us() - before;
 }
 
 TEST_CASE("an idle pool burns no processor time", "[threads]") {
@@ -99,12 +101,25 @@ TEST_CASE("an idle pool burns no processor time", "[threads]") {
     for (int i = 0; i < 20; ++i) parallel_for(*pool, 100, [](std::int64_t) {});
   };
   work();
-  {
+  for (int run = 0; run < 10; ++run) {  // one right behind the other
     const PoolBurst burst(*pool);
     work();
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   CHECK(used_while_idle() < 10000);  // a spinning worker would take 300,000
+}
+
+TEST_CASE("workers sleep between bursts that are far apart", "[threads]") {
+  auto pool = create_thread_pool(2, 100'000).value();
+  const long before = processor_us();
+  for (int run = 0; run < 100; ++run) {
+    {
+      const PoolBurst burst(*pool);
+      parallel_for(*pool, 100, [](std::int64_t) {});
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  }
+  CHECK(processor_us() - before < 150'000);  // a worker that stays awake would take 300,000
 }
 
 TEST_CASE("workers park in a burst, too, when nothing comes for long", "[threads]") {
