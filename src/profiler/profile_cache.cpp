@@ -193,9 +193,10 @@ void ProfileCache::read(std::string_view text) {
 }
 
 std::string ProfileCache::row_of(const std::string& key, const Profile& profile) const {
-  const std::string rest = fmt::format(
-      "{}\t{}\t{}\t{:.4f}\t{:.4f}\t{:.6g}\t{}{}-", kVersion, machine_, key, profile.time_us,
-      profile.spread_us, profile.error, profile.wrong ? "w" : "", profile.hopeless ? "h" : "");
+  // Numbers exactly: what is read makes the same choices as what was measured.
+  const std::string rest = fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}{}-", kVersion, machine_, key,
+                                       profile.time_us, profile.spread_us, profile.error,
+                                       profile.wrong ? "w" : "", profile.hopeless ? "h" : "");
   return hex(checksum(rest.data(), rest.size())) + '\t' + rest + '\n';
 }
 

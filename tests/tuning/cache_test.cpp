@@ -37,11 +37,17 @@ TEST_CASE("profile cache: what was put is found by the next one") {
     ProfileCache cache;
     cache.open(place, "machine, avx2", 2, nullptr);
     for (int i = 0; i < 200; ++i) cache.put("key " + std::to_string(i), profile(i + 1));
+    // To the last bit: paths of nearly equal cost must not change places the second time.
+    cache.put("odd", {.time_us = 100.0 / 3, .spread_us = 1e-7 / 3, .error = 2e-9 / 7});
     cache.put("with\ttab and\nline", {.time_us = 3, .wrong = true, .hopeless = true});
   }
   ProfileCache again;
   again.open(place, "machine, avx2", 2, nullptr);
-  CHECK(again.size() == 201);
+  CHECK(again.size() == 202);
+  REQUIRE(again.find("odd") != nullptr);
+  CHECK(again.find("odd")->time_us == 100.0 / 3);
+  CHECK(again.find("odd")->spread_us == 1e-7 / 3);
+  CHECK(again.find("odd")->error == 2e-9 / 7);
   REQUIRE(again.find("key 17") != nullptr);
   CHECK(*again.find("key 17") == profile(18));
   REQUIRE(again.find("with\ttab and\nline") != nullptr);

@@ -34,14 +34,11 @@ struct SweepPieces {
   Part part(std::int64_t task, std::int64_t all_rows, std::int64_t all_groups,
             std::int64_t row_step = 1) const noexcept {
     const std::int64_t group = task % groups, row = task / groups % rows;
-    const std::int64_t first = cut(all_rows, row, rows, row_step);
-    return {task / groups / rows, first, cut(all_rows, row + 1, rows, row_step) - first,
+    const auto begin_of = [&](std::int64_t piece) {
+      return std::min(all_rows, (all_rows + row_step - 1) / row_step * piece / rows * row_step);
+    };
+    return {task / groups / rows, begin_of(row), begin_of(row + 1) - begin_of(row),
             all_groups * group / groups, all_groups * (group + 1) / groups};
-  }
-  // Where piece `piece` of `pieces` of `all` begins.
-  static std::int64_t cut(std::int64_t all, std::int64_t piece, std::int64_t pieces,
-                          std::int64_t step) noexcept {
-    return std::min(all, (all + step - 1) / step * piece / pieces * step);
   }
 };
 

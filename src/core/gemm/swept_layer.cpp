@@ -38,6 +38,16 @@ bool SweptRoutine::supports_post_ops(const Problem& problem) const {
   return PostOpProgram::supports_in_float32(problem).ok();
 }
 
+Result<SweptMeans> SweptRoutine::means(const Problem& problem, const PackedWeights& packed,
+                                       std::int64_t matrices, std::int64_t columns,
+                                       bool takes_addend) const {
+  SweptMeans means;
+  means.packed = packed.bytes;
+  SN_ASSIGN_OR_RETURN(means.bias, TileBias::create(problem, 2, matrices, columns));
+  SN_ASSIGN_OR_RETURN(means.post_ops, TilePostOps::create(problem, takes_addend, type_));
+  return means;
+}
+
 RoutineParams default_sweep_params() {
   RoutineParams params;
   params.set("cache", kDefaultCache);

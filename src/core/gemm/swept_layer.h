@@ -1,11 +1,11 @@
-// What layers with weights that a sweep computes have in common: what they take
-// as weights and bias, and the routine parameters that cut the sweep.
+// What layers with weights that a sweep computes have in common: what they take as weights and
+// bias, what their kernels keep, and the routine parameters that cut the sweep.
 //
 // Routine parameters: cache, KiB of weights (with a SplitSweep: of sums) that a task works on at a
-// time; task_ops, multiply-adds
-// of a task.
+// time; task_ops, multiply-adds of a task.
 #pragma once
 
+#include "core/float_span.h"
 #include "core/gemm/tile_sweep.h"
 #include "core/routine.h"
 
@@ -16,6 +16,44 @@ namespace softneuro {
 Applicability takes_swept_weights(const Problem& problem);
 
 RoutineParams default_sweep_params();
+
+// What a kernel needs besides the sweep.
+struct SweptMeans {
+  Tensor packed;  // weights
+  TileBias bias;
+  TilePostOps post_ops;
+};
+
+// Keeps it, and says what of the workspace is for what.
+class SweptKernel : public Kernel {
+ public:
+  std::size_t workspace_bytes() const noexcept final { return regions_.bytes(); }
+  int in_place_input() const noexcept final { return means_.post_ops.in_place_input(); }
+
+ protected:
+  explicit SweptKernel(SweptMeans means)
+      : means_(std::move(means)), bias_at_(regions_.add(means_.bias.workspace_floats())) {}
+
+  // For constructors: where so many floats of the workspace begin.
+  std::int64_t reserve(std::int64_t floats) noexcept { return regions_.add(floats); }
+  static float* workspace(const Context& context) noexcept {
+    return reinterpret_cast<float*>(context.workspace());
+  }
+  const std::byte* weights() const noexcept {
+    return static_cast<const std::byte*>(means_.packed.data());
+  }
+  // Whole panels, or null; from one product's to the next one's.
+  const float* bias(const Context& context) const noexcept {
+    return means_.bias.prepare(context, workspace(context) + bias_at_);
+  }
+  std::int64_t bias_stride() const noexcept { return means_.bias.stride(); }
+  const TilePostOps& post_ops() const noexcept { return means_.post_ops; }
+
+ private:
+  SweptMeans means_;
+  FloatRegions regions_;
+  std::int64_t bias_at_;
+};
 
 // What their routines answer alike: x is of the routine's data type, weights and bias as above,
 // post-ops are applied to sums in float32, and the parameters are those of the sweep.
@@ -30,6 +68,10 @@ class SweptRoutine : public Routine {
   SweptRoutine(std::string_view layer_type, std::string_view descriptor, DataType type, int rank)
       : Routine(layer_type, descriptor), type_(type), rank_(rank) {}
   DataType type() const { return type_; }  // of x and y
+  // For create(): the bias, input 2, is that of `matrices` products of `columns` each.
+  // takes_addend: sums can begin with a tensor of type().
+  Result<SweptMeans> means(const Problem& problem, const PackedWeights& packed,
+                           std::int64_t matrices, std::int64_t columns, bool takes_addend) const;
 
  private:
   DataType type_;

@@ -10,7 +10,7 @@
 namespace softneuro {
 namespace {
 
-enum Input : std::size_t { kX, kWeights, kBias };
+enum Input : std::size_t { kX, kWeights };
 
 // The kernels whose vectors fit into the layout's blocks.
 const TileKernels& kernels_for(Layout layout) {
@@ -77,33 +77,26 @@ class DirectConvOperands final : public SweepOperands {
   std::int64_t groups_;
 };
 
-class DirectConvKernel final : public Kernel {
+class DirectConvKernel final : public SweptKernel {
  public:
   DirectConvKernel(const ConvGeometry& geometry, DataType type, Layout layout,
-                   const SweepLimits& limits, const PackedWeights& packed, TileBias bias,
-                   TilePostOps post_ops)
-      : g_(geometry),
+                   const SweepLimits& limits, SweptMeans means)
+      : SweptKernel(std::move(means)),
+        g_(geometry),
         type_(type),
         layout_(layout),
         rows_(geometry, layout),
-        sweep_(shape(), limits, kernels_for(layout)),
-        packed_(packed.bytes),
-        bias_(std::move(bias)),
-        post_ops_(std::move(post_ops)) {
-    if (rows_.needs_zeros()) zeros_at_ = regions_.add(rows_.length());
-    bias_at_ = regions_.add(bias_.workspace_floats());
+        sweep_(shape(), limits, kernels_for(layout)) {
+    if (rows_.needs_zeros()) zeros_at_ = reserve(rows_.length());
     x_image_ = stored_channels(g_.channels_in(), layout_) * g_.window.input_elements();
     c_image_ = stored_channels(g_.channels_out(), layout_) * g_.window.output_elements();
     if (type_ == DataType::float32) return;
-    x_at_ = regions_.add(g_.batch * x_image_);
-    c_at_ = regions_.add(g_.batch * c_image_);
+    x_at_ = reserve(g_.batch * x_image_);
+    c_at_ = reserve(g_.batch * c_image_);
   }
 
-  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
-  int in_place_input() const noexcept override { return post_ops_.in_place_input(); }
-
   Status run(Context& context) const noexcept override {
-    float* const workspace = reinterpret_cast<float*>(context.workspace());
+    float* const workspace = SweptKernel::workspace(context);
     const std::int64_t inputs = g_.window.input_elements();
     const std::int64_t outputs = g_.window.output_elements();
     const bool blocked = block_of(layout_) > 1;
@@ -116,11 +109,11 @@ class DirectConvKernel final : public Kernel {
       operands.x = workspace + x_at_;
       c = workspace + c_at_;
     }
-    operands.b = static_cast<const std::byte*>(packed_.data());
+    operands.b = weights();
     operands.b_group_bytes =
         packed_b_floats(rows_.segments() * rows_.length(), g_.out) * element_bytes(type_);
-    operands.bias = bias_.prepare(context, workspace + bias_at_);
-    operands.bias_stride = bias_.stride();
+    operands.bias = bias(context);
+    operands.bias_stride = bias_stride();
     operands.x_image = x_image_;
     operands.c_image = c_image_;
     operands.x_group = blocked ? g_.in * inputs : g_.in;
@@ -129,7 +122,7 @@ class DirectConvKernel final : public Kernel {
       std::fill_n(workspace + zeros_at_, rows_.length(), 0.0f);
       operands.zeros = workspace + zeros_at_;
     }
-    sweep_.run(context.pool(), context.inputs(), c, operands, post_ops_);
+    sweep_.run(context.pool(), context.inputs(), c, operands, post_ops());
     if (type_ != DataType::float32)
       store_floats(context.pool(), type_, c, context.output(0).data, g_.batch * c_image_);
     return {};
@@ -157,11 +150,7 @@ class DirectConvKernel final : public Kernel {
   Layout layout_;
   ConvRows rows_;
   TileSweep sweep_;
-  Tensor packed_;
-  TileBias bias_;
-  TilePostOps post_ops_;
-  FloatRegions regions_;
-  std::int64_t zeros_at_ = 0, bias_at_ = 0, x_at_ = 0, c_at_ = 0;
+  std::int64_t zeros_at_ = 0, x_at_ = 0, c_at_ = 0;
   std::int64_t x_image_ = 0, c_image_ = 0;  // elements of one image
 };
 
@@ -222,13 +211,11 @@ class DirectConv final : public SweptRoutine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(TileBias bias,
-                        TileBias::create(problem, kBias, geometry.group, geometry.out));
-    SN_ASSIGN_OR_RETURN(TilePostOps post_ops,
-                        TilePostOps::create(problem, type() == DataType::float32));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectConvKernel>(geometry, type(), layout_, sweep_limits(params), packed,
-                                           std::move(bias), std::move(post_ops)));
+    SN_ASSIGN_OR_RETURN(SweptMeans means,
+                        SweptRoutine::means(problem, packed, geometry.group, geometry.out,
+                                            type() == DataType::float32));
+    return std::unique_ptr<Kernel>(std::make_unique<DirectConvKernel>(
+        geometry, type(), layout_, sweep_limits(params), std::move(means)));
   }
 
  private:

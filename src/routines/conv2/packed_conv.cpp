@@ -12,7 +12,7 @@
 namespace softneuro {
 namespace {
 
-enum Input : std::size_t { kX, kWeights, kBias };
+enum Input : std::size_t { kX, kWeights };
 
 // weights: [columns, in, taps]; a sum runs over taps, then channels.
 void fill_panel(const float* weights, std::int64_t columns, std::int64_t in, std::int64_t taps,
@@ -62,43 +62,36 @@ class PackedConvOperands final : public PackedOperands<T> {
 };
 
 template <class Sweep>
-class PackedConvKernel final : public Kernel {
+class PackedConvKernel final : public SweptKernel {
   using T = typename Sweep::Number;
 
  public:
   PackedConvKernel(const ConvGeometry& geometry, const typename Sweep::Ops& ops, int threads,
-                   const SweepLimits& limits, const PackedWeights& packed, TileBias bias,
-                   TilePostOps post_ops)
-      : g_(geometry),
+                   const SweepLimits& limits, SweptMeans means)
+      : SweptKernel(std::move(means)),
+        g_(geometry),
         rows_(geometry, Layout::channels_last),
         sweep_(sweep_shape(g_, rows_), limits, ops, threads),
-        b_group_bytes_(packed_bytes(sweep_shape(g_, rows_), ops)),
-        packed_(packed.bytes),
-        bias_(std::move(bias)),
-        post_ops_(std::move(post_ops)) {
-    if (rows_.needs_zeros()) zeros_at_ = regions_.add(rows_.length());
-    bias_at_ = regions_.add(bias_.workspace_floats());
-    sums_at_ = regions_.add(sweep_.workspace_floats());
+        b_group_bytes_(packed_bytes(sweep_shape(g_, rows_), ops)) {
+    if (rows_.needs_zeros()) zeros_at_ = reserve(rows_.length());
+    sums_at_ = reserve(sweep_.workspace_floats());
   }
 
-  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
-  int in_place_input() const noexcept override { return post_ops_.in_place_input(); }
-
   Status run(Context& context) const noexcept override {
-    float* const workspace = reinterpret_cast<float*>(context.workspace());
+    float* const workspace = SweptKernel::workspace(context);
     PackedConvOperands<T> operands(g_, rows_);
     operands.x = context.input(kX).as<T>();
-    operands.b = static_cast<const std::byte*>(packed_.data());
+    operands.b = weights();
     operands.b_group_bytes = b_group_bytes_;
-    operands.bias = bias_.prepare(context, workspace + bias_at_);
-    operands.bias_stride = bias_.stride();
+    operands.bias = bias(context);
+    operands.bias_stride = bias_stride();
     if (rows_.needs_zeros()) {
       T* const zeros = reinterpret_cast<T*>(workspace + zeros_at_);
       std::fill_n(zeros, rows_.length(), T{});
       operands.zeros = zeros;
     }
     sweep_.run(context.pool(), context.inputs(), context.output(0).as_mutable<T>(), operands,
-               post_ops_, workspace + sums_at_);
+               post_ops(), workspace + sums_at_);
     return {};
   }
 
@@ -107,11 +100,7 @@ class PackedConvKernel final : public Kernel {
   ConvRows rows_;
   Sweep sweep_;
   std::int64_t b_group_bytes_;
-  Tensor packed_;
-  TileBias bias_;
-  TilePostOps post_ops_;
-  FloatRegions regions_;
-  std::int64_t zeros_at_ = 0, bias_at_ = 0, sums_at_ = 0;
+  std::int64_t zeros_at_ = 0, sums_at_ = 0;
 };
 
 template <class Sweep>
@@ -160,12 +149,10 @@ class PackedConv final : public SweptRoutine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(TileBias bias,
-                        TileBias::create(problem, kBias, geometry.group, geometry.out));
-    SN_ASSIGN_OR_RETURN(TilePostOps post_ops, TilePostOps::create(problem, true, type()));
+    SN_ASSIGN_OR_RETURN(SweptMeans means,
+                        SweptRoutine::means(problem, packed, geometry.group, geometry.out, true));
     return std::unique_ptr<Kernel>(std::make_unique<PackedConvKernel<Sweep>>(
-        geometry, ops_, problem.threads, sweep_limits(params), packed, std::move(bias),
-        std::move(post_ops)));
+        geometry, ops_, problem.threads, sweep_limits(params), std::move(means)));
   }
 
  private:

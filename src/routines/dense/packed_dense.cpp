@@ -10,7 +10,7 @@
 namespace softneuro {
 namespace {
 
-enum Input : std::size_t { kX, kWeights, kBias };
+enum Input : std::size_t { kX, kWeights };
 
 PackedShape sweep_shape(const DenseSizes& sizes) {
   PackedShape shape;
@@ -38,43 +38,29 @@ class PackedDenseOperands final : public PackedOperands<T> {
 };
 
 template <class Sweep>
-class PackedDenseKernel final : public Kernel {
+class PackedDenseKernel final : public SweptKernel {
   using T = typename Sweep::Number;
 
  public:
   PackedDenseKernel(const PackedShape& shape, const typename Sweep::Ops& ops, int threads,
-                    const SweepLimits& limits, const PackedWeights& packed, TileBias bias,
-                    TilePostOps post_ops)
-      : depth_(shape.length),
+                    const SweepLimits& limits, SweptMeans means)
+      : SweptKernel(std::move(means)),
+        depth_(shape.length),
         sweep_(shape, limits, ops, threads),
-        packed_(packed.bytes),
-        bias_(std::move(bias)),
-        post_ops_(std::move(post_ops)) {
-    bias_at_ = regions_.add(bias_.workspace_floats());
-    sums_at_ = regions_.add(sweep_.workspace_floats());
-  }
-
-  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
-  int in_place_input() const noexcept override { return post_ops_.in_place_input(); }
+        sums_at_(reserve(sweep_.workspace_floats())) {}
 
   Status run(Context& context) const noexcept override {
-    float* const workspace = reinterpret_cast<float*>(context.workspace());
-    const PackedMatrix weights{static_cast<const std::byte*>(packed_.data()),
-                               bias_.prepare(context, workspace + bias_at_), 0};
-    const PackedDenseOperands<T> operands(context.input(kX).as<T>(), depth_, weights);
+    const PackedDenseOperands<T> operands(context.input(kX).as<T>(), depth_,
+                                          {weights(), bias(context), 0});
     sweep_.run(context.pool(), context.inputs(), context.output(0).as_mutable<T>(), operands,
-               post_ops_, workspace + sums_at_);
+               post_ops(), workspace(context) + sums_at_);
     return {};
   }
 
  private:
   std::int64_t depth_;
   Sweep sweep_;
-  Tensor packed_;
-  TileBias bias_;
-  TilePostOps post_ops_;
-  FloatRegions regions_;
-  std::int64_t bias_at_ = 0, sums_at_ = 0;
+  std::int64_t sums_at_;
 };
 
 template <class Sweep>
@@ -119,11 +105,10 @@ class PackedDense final : public SweptRoutine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     const PackedShape shape = sweep_shape(DenseSizes(problem));
-    SN_ASSIGN_OR_RETURN(TileBias bias, TileBias::create(problem, kBias, 1, shape.columns));
-    SN_ASSIGN_OR_RETURN(TilePostOps post_ops, TilePostOps::create(problem, true, type()));
+    SN_ASSIGN_OR_RETURN(SweptMeans means,
+                        SweptRoutine::means(problem, packed, 1, shape.columns, true));
     return std::unique_ptr<Kernel>(std::make_unique<PackedDenseKernel<Sweep>>(
-        shape, ops_, problem.threads, sweep_limits(params), packed, std::move(bias),
-        std::move(post_ops)));
+        shape, ops_, problem.threads, sweep_limits(params), std::move(means)));
   }
 
  private:

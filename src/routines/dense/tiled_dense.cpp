@@ -11,7 +11,7 @@
 namespace softneuro {
 namespace {
 
-enum Input : std::size_t { kX, kWeights, kBias };
+enum Input : std::size_t { kX, kWeights };
 
 class DenseOperands final : public SweepOperands {
  public:
@@ -28,39 +28,31 @@ class DenseOperands final : public SweepOperands {
   Matrix matrix_;
 };
 
-class TiledDenseKernel final : public Kernel {
+class TiledDenseKernel final : public SweptKernel {
  public:
   TiledDenseKernel(const DenseSizes& sizes, DataType type, const SweepLimits& limits,
-                   const PackedWeights& packed, TileBias bias, TilePostOps post_ops)
-      : s_(sizes),
+                   SweptMeans means)
+      : SweptKernel(std::move(means)),
+        s_(sizes),
         type_(type),
-        sweep_(shape(), limits, tile_kernels()),
-        packed_(packed.bytes),
-        bias_(std::move(bias)),
-        post_ops_(std::move(post_ops)) {
-    bias_at_ = regions_.add(bias_.workspace_floats());
+        sweep_(shape(), limits, tile_kernels()) {
     if (type_ == DataType::float32) return;
-    x_at_ = regions_.add(s_.rows * s_.depth);
-    y_at_ = regions_.add(s_.rows * s_.columns);
+    x_at_ = reserve(s_.rows * s_.depth);
+    y_at_ = reserve(s_.rows * s_.columns);
   }
 
-  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
-  int in_place_input() const noexcept override { return post_ops_.in_place_input(); }
-
   Status run(Context& context) const noexcept override {
-    float* const workspace = reinterpret_cast<float*>(context.workspace());
     const bool convert = type_ != DataType::float32;
     const float* x = context.input(kX).as<float>();
     float* y = context.output(0).as_mutable<float>();
     if (convert) {
-      load_floats(context.pool(), type_, context.input(kX).data, workspace + x_at_,
-                  s_.rows * s_.depth);
-      x = workspace + x_at_;
-      y = workspace + y_at_;
+      float* const converted = workspace(context) + x_at_;
+      load_floats(context.pool(), type_, context.input(kX).data, converted, s_.rows * s_.depth);
+      x = converted;
+      y = workspace(context) + y_at_;
     }
-    const SweepOperands::Matrix weights{packed_.data(),
-                                        bias_.prepare(context, workspace + bias_at_), 0};
-    sweep_.run(context.pool(), context.inputs(), y, DenseOperands(x, s_.depth, weights), post_ops_);
+    const DenseOperands operands(x, s_.depth, {weights(), bias(context), 0});
+    sweep_.run(context.pool(), context.inputs(), y, operands, post_ops());
     if (convert)
       store_floats(context.pool(), type_, y, context.output(0).data, s_.rows * s_.columns);
     return {};
@@ -80,11 +72,7 @@ class TiledDenseKernel final : public Kernel {
   DenseSizes s_;
   DataType type_;  // of x and y
   TileSweep sweep_;
-  Tensor packed_;
-  TileBias bias_;
-  TilePostOps post_ops_;
-  FloatRegions regions_;
-  std::int64_t bias_at_ = 0, x_at_ = 0, y_at_ = 0;
+  std::int64_t x_at_ = 0, y_at_ = 0;
 };
 
 class TiledDense final : public SweptRoutine {
@@ -124,11 +112,10 @@ class TiledDense final : public SweptRoutine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     const DenseSizes sizes(problem);
-    SN_ASSIGN_OR_RETURN(TileBias bias, TileBias::create(problem, kBias, 1, sizes.columns));
-    SN_ASSIGN_OR_RETURN(TilePostOps post_ops,
-                        TilePostOps::create(problem, type() == DataType::float32));
-    return std::unique_ptr<Kernel>(std::make_unique<TiledDenseKernel>(
-        sizes, type(), sweep_limits(params), packed, std::move(bias), std::move(post_ops)));
+    SN_ASSIGN_OR_RETURN(SweptMeans means, SweptRoutine::means(problem, packed, 1, sizes.columns,
+                                                              type() == DataType::float32));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<TiledDenseKernel>(sizes, type(), sweep_limits(params), std::move(means)));
   }
 };
 
