@@ -77,16 +77,6 @@ std::vector<std::string> read_lines(const std::string& path) {
   return lines;
 }
 
-// One picture in, the probability of each class out. Borrows the pictures, allocates nothing.
-std::span<const float> classify(sn::Session& session, Picture& picture, sn::Tensor& probabilities) {
-  const sn::Tensor input = sn::Tensor::borrow_const(sn::DataType::float32, {1, 3, kSize, kSize},
-                                                    picture.data(), picture.size() * sizeof(float))
-                               .value();
-  if (const sn::Status status = session.run({&input, 1}, {&probabilities, 1}); !status.ok())
-    throw sn::StatusError(status);
-  return probabilities.values<float>();
-}
-
 std::size_t best(std::span<const float> values) {
   return static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
 }
@@ -117,6 +107,7 @@ const sn::Shape kImage = {1, 3, kSize, kSize};
 struct Contestant {
   const char* name;
   sn::Session session;
+  sn::Tensor probabilities = {};  // a view of the session's memory
   std::vector<double> microseconds = {};
   std::size_t right = 0;
 };
@@ -125,17 +116,26 @@ Contestant contestant(const char* name, const sn::Net& net) {
   return {name, sn::Session::create(net.plan({{"image", kImage}}).value()).value()};
 }
 
+// One picture in, the probability of each class out. Borrows the pictures, allocates nothing.
+std::span<const float> classify(Contestant& one, Picture& picture) {
+  const sn::Tensor input = sn::Tensor::borrow_const(sn::DataType::float32, {1, 3, kSize, kSize},
+                                                    picture.data(), picture.size() * sizeof(float))
+                               .value();
+  if (const sn::Status status = one.session.run({&input, 1}, {&one.probabilities, 1}); !status.ok())
+    throw sn::StatusError(status);
+  return one.probabilities.values<float>();
+}
+
 // Classifies the whole set with each of them, in turns of some pictures: whatever slows the machine
 // for a moment slows all of them.
 void classify_all(std::span<Contestant> contestants, TestSet& set) {
   constexpr std::size_t kTurn = 20;
-  sn::Tensor probabilities;
   for (std::size_t first = 0; first < set.pictures.size(); first += kTurn)
     for (Contestant& one : contestants) {
-      classify(one.session, set.pictures[first], probabilities);  // the first run warms up
+      classify(one, set.pictures[first]);  // the first run warms up
       for (std::size_t i = first; i < std::min(first + kTurn, set.pictures.size()); ++i) {
         const auto begin = std::chrono::steady_clock::now();
-        const auto values = classify(one.session, set.pictures[i], probabilities);
+        const auto values = classify(one, set.pictures[i]);
         one.microseconds.push_back(
             std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin)
                 .count());
@@ -191,9 +191,8 @@ void run(const std::string& folder, const std::string& picture_path) {
       untuned / tuned, untuned / mixed, in_float32.seconds, in_hybrid.seconds,
       100 * in_hybrid.qint8_share);
 
-  sn::Tensor probabilities;
   Picture picture = read_png(picture_path);
-  const auto answer = classify(contestants.back().session, picture, probabilities);
+  const auto answer = classify(contestants.back(), picture);
   const std::size_t top = best(answer);
   std::printf("%s: %s (%.1f %%)\n", picture_path.c_str(), classes.at(top).c_str(),
               100.0 * static_cast<double>(answer[top]));

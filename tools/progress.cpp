@@ -19,6 +19,7 @@ const char* name_of(const std::string& stage) {
   if (stage == "unit") return "layers alone";
   if (stage == "net") return "inside the net";
   if (stage == "compare") return "rivals in turns";
+  if (stage == "confirm") return "the best again";
   if (stage == "final") return "finalists";
   if (stage == "noise") return "noise of layers";
   return stage.c_str();

@@ -91,12 +91,15 @@ def ratio_over_processes(
     ratio. The bootstrap picks processes, and rounds in each."""
     picks = np.random.default_rng(seed)
     ratios = [np.asarray(a) / np.asarray(b) for a, b in zip(slow, fast, strict=True)]
-    picked = [
-        np.median(of_one[picks.integers(0, len(of_one), (RESAMPLES, len(of_one)))], axis=1)
-        for of_one in ratios
-    ]
-    which = picks.integers(0, len(ratios), (RESAMPLES, len(ratios)))
-    medians = np.median(np.stack(picked)[which, np.arange(RESAMPLES)[:, None]], axis=1)
+    picked = np.stack(
+        [
+            np.median(of_one[picks.integers(0, len(of_one), (RESAMPLES, len(of_one)))], axis=1)
+            for of_one in ratios
+        ]
+    )
+    shape = (RESAMPLES, len(ratios))  # a process that is picked twice brings two resamples
+    resampled = picked[picks.integers(0, len(ratios), shape), picks.integers(0, RESAMPLES, shape)]
+    medians = np.median(resampled, axis=1)
     low, high = np.percentile(medians, [2.5, 97.5])
     middle = np.median([np.median(of_one) for of_one in ratios])
     return float(middle), float(low), float(high)
@@ -159,10 +162,11 @@ def in_processes(
     count: int, work: Callable[..., dict[str, list[float]]], names: list[str], *arguments: Any
 ) -> dict[str, list[list[float]]]:
     """`work(names, *arguments)` in `count` fresh processes, one after the other, each with the names
-    in another order, so that each contestant's memory lies elsewhere. What each gave, by name."""
+    in another order, so that each contestant's memory lies elsewhere; every other time in the reverse
+    of the order before. What each gave, by name."""
     given = []
     for index in range(count):
         order = list(names)
-        random.Random(index).shuffle(order)
-        given.append(in_own_process(work, order, *arguments))
+        random.Random(index // 2).shuffle(order)
+        given.append(in_own_process(work, order[:: -1 if index % 2 else 1], *arguments))
     return {name: [of_one[name] for of_one in given] for name in names}

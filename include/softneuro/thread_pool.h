@@ -35,9 +35,10 @@ inline constexpr int kSpinMicroseconds = 200;
 
 // A pool of `threads` − 1 workers (the caller is the last one). Within bursts they park after
 // `spin_us` without work (0: at once). Outside of them they park at once and burn no processor
-// time; where a burst followed within 50 µs on the one before, they wait for the next one as long.
-// threads = 0: one per processor that this process may use.
-// After fork() in the child there are no workers: run() then works on the calling thread alone.
+// time, except behind a burst that began within 50 µs of the end of the one before: there they wait
+// for the next one for up to 50 µs more, unless another pool begins one. threads = 0: one per
+// processor that this process may use. After fork() in the child there are no workers: run() then
+// works on the calling thread alone.
 SN_API Result<std::unique_ptr<ThreadPool>> create_thread_pool(
     int threads, int spin_us = kSpinMicroseconds) noexcept;
 

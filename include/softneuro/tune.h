@@ -19,7 +19,7 @@ namespace softneuro {
 
 // What the progress callback hears, from the tuning thread, a few times per layer.
 struct TuneProgress {
-  const char* stage = "";  // "calibrate", "unit", "net", "compare", "final", "noise"
+  const char* stage = "";  // "calibrate", "unit", "net", "compare", "confirm", "final", "noise"
   std::size_t done = 0;    // of this stage
   std::size_t total = 0;
   const char* layer = "";      // what is being measured; may be ""

@@ -5,9 +5,9 @@
 // depend on data) keep their last kernel and buffers and make new ones only when sizes change.
 #include "softneuro/session.h"
 
-#include <chrono>
 #include <cstring>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/evaluate.h"
 #include "core/parallel.h"
@@ -15,12 +15,6 @@
 
 namespace softneuro {
 namespace {
-
-std::int64_t now_ns() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // Memory that only grows, for one dynamic tensor.
 struct GrowingBuffer {
@@ -253,7 +247,7 @@ Status Session::Impl::run(std::span<const Tensor> inputs, std::span<Tensor> outp
   for (std::size_t s = 0; s < impl.steps.size(); ++s) {
     if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))
       return Status(StatusCode::cancelled, "cancelled");
-    const std::int64_t begin = options.trace ? now_ns() : 0;
+    const std::int64_t begin = options.trace ? clock_ns() : 0;
     const Step& step = impl.steps[s];
     if (Status status = step.dynamic ? run_dynamic(s) : run_step(s); !status.ok())
       return guarded([&] {
@@ -261,7 +255,7 @@ Status Session::Impl::run(std::span<const Tensor> inputs, std::span<Tensor> outp
       });
     if (options.trace)
       options.trace({s, impl.steps.size(), step.layer->name.c_str(), step.layer->type->name.c_str(),
-                     step.routine_name.c_str(), begin, now_ns()});
+                     step.routine_name.c_str(), begin, clock_ns()});
   }
   return finish_outputs(outputs);
 }

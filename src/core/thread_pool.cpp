@@ -26,6 +26,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/error.h"
 
 namespace softneuro {
@@ -33,15 +34,13 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 constexpr int kMostSpinMicroseconds = 1'000'000;
-// Bursts that are nearer to each other follow at once. Short: meanwhile another pool may want the
-// processor, that of the next net of a chain.
+// Bursts that are nearer to each other follow at once.
 constexpr std::int64_t kLingerNs = 50'000;
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min() / 2;
 
-std::int64_t clock_ns() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+// The pool that began a burst last, in this process. Its workers alone linger: in a chain of nets
+// with pools of their own, those of one net would take processors from the next. A hint only.
+std::atomic<const void*> g_last_to_begin{nullptr};
 
 int available_processors() noexcept {
   cpu_set_t set;
@@ -192,23 +191,32 @@ class ParkingThreadPool final : public ThreadPool {
     finish(job);
   }
 
+  // What is written here and read by may_spin() only decides how threads wait: a stale value, or
+  // one of overlapping bursts, does no harm.
   void begin_burst() noexcept override {
-    if (bursts_.fetch_add(1, std::memory_order_relaxed) > 0) return;
+    if (bursts_.fetch_add(1, std::memory_order_acquire) > 0) return;
     const std::int64_t gap = clock_ns() - ended_ns_.load(std::memory_order_relaxed);
-    linger_.store(gap < kLingerNs, std::memory_order_relaxed);
+    const bool again = g_last_to_begin.load(std::memory_order_relaxed) == this;
+    if (!again) g_last_to_begin.store(this, std::memory_order_relaxed);
+    linger_.store(again && gap < kLingerNs, std::memory_order_relaxed);
   }
   void end_burst() noexcept override {
     ended_ns_.store(clock_ns(), std::memory_order_relaxed);
-    bursts_.fetch_sub(1, std::memory_order_release);
+    bursts_.fetch_sub(1, std::memory_order_release);  // who sees none sees the time as well
   }
 
  private:
-  // In a burst, or shortly behind one that followed at once on another.
-  bool may_spin() const noexcept {
-    if (spin_.count() <= 0) return false;
-    if (bursts_.load(std::memory_order_acquire) > 0) return true;
+  bool in_burst() const noexcept {
+    return bursts_.load(std::memory_order_acquire) > 0;
+  }
+  // Shortly behind a burst that followed at once on another, and nobody else's turn.
+  bool lingers() const noexcept {
     return linger_.load(std::memory_order_relaxed) &&
+           g_last_to_begin.load(std::memory_order_relaxed) == this &&
            clock_ns() - ended_ns_.load(std::memory_order_relaxed) < kLingerNs;
+  }
+  bool may_spin() const noexcept {
+    return spin_.count() > 0 && (in_burst() || lingers());
   }
 
   // For at most `to_wake` workers.
@@ -236,7 +244,7 @@ class ParkingThreadPool final : public ThreadPool {
       remove(job);
     }
     const auto done = [&] { return job.helpers.load(std::memory_order_acquire) == 0; };
-    if (done() || (may_spin() && spin_until(spin_, done))) return;
+    if (done() || (spin_.count() > 0 && in_burst() && spin_until(spin_, done))) return;
     std::unique_lock<std::mutex> lock(mutex_);
     done_.wait(lock, done);
   }
@@ -310,9 +318,8 @@ class ParkingThreadPool final : public ThreadPool {
   std::size_t spinning_ = 0;            // awake since the last job was posted, and without one
   std::atomic<std::size_t> posted_{0};  // changed under the mutex
   std::atomic<int> bursts_{0};          // that are going on
-  std::atomic<std::int64_t> ended_ns_{std::numeric_limits<std::int64_t>::min() /
-                                      2};  // the last one
-  std::atomic<bool> linger_{false};        // the last one followed at once on the one before
+  std::atomic<std::int64_t> ended_ns_{kNever};  // when the last one did
+  std::atomic<bool> linger_{false};             // it had followed at once on the one before
   bool stop_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/path.h"
+#include "profiler/timer.h"
 
 namespace softneuro {
 
@@ -19,7 +20,7 @@ struct Candidate {
   // What was measured; microseconds. infinity: not yet.
   double unit_us = std::numeric_limits<double>::infinity();  // alone
   double net_us = 0;                                         // inside the net; 0: not yet
-  double compared = 0;    // samples in comparisons of rivals that net_us is the mean of; 0: none
+  MeanTime compared;      // what comparisons of rivals found, in this tune; net_us then is its mean
   double error = 0;       // RMS of the difference from float32 over its RMS, on random inputs
   bool wrong = false;     // results beyond the tolerance of its data type
   bool hopeless = false;  // stopped early: unit_us is an estimate

@@ -2,17 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <vector>
 
-namespace softneuro {
+#include "core/clock.h"
 
-inline std::int64_t clock_ns() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+namespace softneuro {
 
 // Order statistics of one candidate's samples, in microseconds.
 class Samples {
@@ -33,14 +27,23 @@ class Samples {
     return values_[i];
   }
   double median() const { return quantile(0.5); }
-  // Neighbours' load only ever adds: the low quartile is nearer to the truth than the mean, and
-  // less a matter of luck than the minimum.
+  // For kernels and steps: neighbours' load only ever adds, so the low quartile is nearer to the
+  // truth than the mean, and less a matter of luck than the minimum.
   double centre() const { return quantile(0.25); }
   double spread() const { return (quantile(0.75) - quantile(0.25)) / 2; }
 
  private:
   std::vector<double> values_;  // sorted
   double total_ = 0;
+};
+
+// The mean of several measurements, each of so many samples.
+struct MeanTime {
+  double us = 0, samples = 0;
+  void add(double more_us, double more_samples) {
+    us = (us * samples + more_us * more_samples) / (samples + more_samples);
+    samples += more_samples;
+  }
 };
 
 }  // namespace softneuro

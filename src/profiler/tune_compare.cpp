@@ -20,8 +20,9 @@ constexpr int kFewestRounds = 4;
 constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for threads that are away
 constexpr int kMostRounds = 60;
 constexpr double kQuickUs = 5000;  // shorter runs have steps whose clocks are noise
+// Confirmation: beyond the third, comparisons of MobileNetV2 changed places of equals only.
 constexpr int kMostConfirmations = 3;
-constexpr double kConfirmed = 1.003;  // of the best one's cost
+constexpr double kConfirmed = 1.003;  // of the best one's cost: less is noise
 constexpr double kSettledUs = 2000;   // a run that long finds its own data in the caches, or never
 
 std::size_t constant_bytes(const Graph& graph) {
@@ -47,7 +48,7 @@ Result<std::vector<Tuner::Contestant>> Tuner::find_contestants(SelectionRules ru
                                                                const Comparison& how) {
   std::vector<std::set<int>> had(layers_.size());
   rules.discount = [&](const LayerCandidates& layer, const Candidate& candidate) {
-    const auto& taken = had[static_cast<std::size_t>(&layer - layers_.data())];
+    const auto& taken = had[place_of(layer)];
     const auto c = static_cast<int>(&candidate - layer.candidates.data());
     return taken.empty() || taken.contains(c) ? 1 : 1 - how.margin;
   };
@@ -87,8 +88,7 @@ void Tuner::learn_from(const std::vector<Contestant>& contestants) {
       const StepTime step = contestant.bench.step_time(s, contestant.samples);
       const Samples& samples = contestant.samples.samples(s);
       if (step.source != kNoTensor) {
-        auto& [same, all] =
-            adapts[fmt::format("{} {} {}", step.source, step.from.str(), step.to.str())];
+        auto& [same, all] = adapts[adapt_key(step.source, step.from, step.to)];
         same = step;
         all.add(samples);
       } else if (const int l = index_of(step); l >= 0) {
@@ -108,15 +108,16 @@ void Tuner::learn_from(const std::vector<Contestant>& contestants) {
   const double drift =
       before > 0 && now > 0 ? std::clamp(before / now, 1 / kMostDrift, kMostDrift) : 1;
   // One comparison makes the lucky ones win. What was compared before counts as well.
+  const auto add = [&](MeanTime& mean, const Samples& samples) {
+    mean.add(samples.centre() * drift, static_cast<double>(samples.count()));
+    return mean.us;
+  };
   for (const auto& [key, samples] : layers) {
     Candidate& candidate = candidate_of(key);
-    const auto count = static_cast<double>(samples.count());
-    const double sum = candidate.net_us * candidate.compared + samples.centre() * drift * count;
-    candidate.compared += count;
-    set_net_time(key.first, candidate, sum / candidate.compared);
+    set_net_time(key.first, candidate, add(candidate.compared, samples));
   }
   for (auto& [key, adapt] : adapts) {
-    adapt.first.time_us = adapt.second.centre() * drift;
+    adapt.first.time_us = add(compared_adapts_[key], adapt.second);
     set_net_time(adapt.first);
   }
   cache_.flush();
@@ -124,6 +125,7 @@ void Tuner::learn_from(const std::vector<Contestant>& contestants) {
 
 Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
   SN_ASSIGN_OR_RETURN(std::vector<Contestant> contestants, find_contestants(rules, how));
+  if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
   if (contestants.size() < 2) return {};
   double round_us = 0;
   for (const Contestant& contestant : contestants) round_us += contestant.run_us;
@@ -136,7 +138,7 @@ Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
   for (int round = 0; round < rounds && (round < 2 || !budget_.expired()); ++round) {
     if (round >= kFewestRounds && clock_ns() > end) break;
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-    tell("compare", static_cast<std::size_t>(round), static_cast<std::size_t>(rounds));
+    tell(how.stage, static_cast<std::size_t>(round), static_cast<std::size_t>(rounds));
     for (Contestant& contestant : contestants) {
       // What the one before has left in the caches would be what small nets are measured with.
       if (contestant.run_us < kSettledUs) SN_RETURN_IF_ERROR(contestant.bench.run().status());
@@ -151,43 +153,51 @@ Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
 // What the path takes by what is known now.
 Result<double> Tuner::cost_of(const Selection& selection, SelectionRules rules) {
   rules.allowed = [&](const LayerCandidates& layer, const Candidate& candidate) {
-    return selection.choice[static_cast<std::size_t>(&layer - layers_.data())] ==
-           &candidate - layer.candidates.data();
+    return selection.choice[place_of(layer)] == &candidate - layer.candidates.data();
   };
   SN_ASSIGN_OR_RETURN(const Selections only, select_paths(*job_.graph, layers_, adapts_, rules));
   return only.paths[0].cost_us;
 }
 
-// The path that looks best is the one that was luckiest, too. It is measured again beside its
-// nearest rivals until it stays about the best.
-Status Tuner::confirm(const SelectionRules& rules, int times) {
-  SN_ASSIGN_OR_RETURN(Selections best, select_paths(*job_.graph, layers_, adapts_, rules));
-  for (int again = 0; again < kMostConfirmations && !budget_.expired(); ++again) {
-    const Selection last = best.paths[0];
-    SN_RETURN_IF_ERROR(compare(rules, {0.03, 8, 600'000, times}));
-    SN_ASSIGN_OR_RETURN(best, select_paths(*job_.graph, layers_, adapts_, rules));
-    SN_ASSIGN_OR_RETURN(const double last_us, cost_of(last, rules));
-    if (last_us <= kConfirmed * best.paths[0].cost_us) break;
-  }
-  return {};
+// Beside a neighbour it takes more samples to see small differences.
+int Tuner::patience() const {
+  return options_.exhaustive ? 4 : meeting_.disturbed() ? 3 : 1;
 }
 
-// Once per cache, as passes are.
+// First whoever might be better, then, for longer, those that are still near. Once per cache, as
+// passes are.
 Status Tuner::compare_rivals(const std::string& what, const SelectionRules& rules) {
   const std::string key = fmt::format("compared|{:x}|{}", whole_key_, what);
   if (cache_.find(key) != nullptr) return {};
-  // First whoever might be better, then, for longer, those that are still near.
-  // Beside a neighbour it takes more samples to see small differences.
-  const int times = options_.exhaustive ? 4 : meeting_.disturbed() ? 3 : 1;
-  for (Comparison how : {Comparison{0.1, 12, 600'000}, Comparison{0.04, 10, 900'000}}) {
-    how.times = times;
+  const int times = patience();
+  for (const Comparison& how : {Comparison{0.1, 12, 600'000, times, "compare"},
+                                Comparison{0.04, 10, 900'000, times, "compare"}}) {
     const Status status = compare(rules, how);
     if (!status.ok() && status.code() != StatusCode::cancelled && !what.starts_with("all"))
       return {};  // a layer that this type cannot reach from its neighbours
     SN_RETURN_IF_ERROR(status);
     if (budget_.expired()) return {};
   }
-  SN_RETURN_IF_ERROR(confirm(rules, times));
+  cache_.put(key, {.time_us = 1});
+  cache_.flush();
+  return {};
+}
+
+// The path that looks best is the one that was luckiest, too. It is measured again beside its
+// nearest rivals until it stays about the best. Behind all comparisons, which change what looks
+// best; once per cache.
+Status Tuner::confirm(const std::string& what, const SelectionRules& rules) {
+  const std::string key = fmt::format("confirmed|{:x}|{}", whole_key_, what);
+  if (cache_.find(key) != nullptr) return {};
+  SN_ASSIGN_OR_RETURN(Selections best, select_paths(*job_.graph, layers_, adapts_, rules));
+  for (int again = 0; again < kMostConfirmations; ++again) {
+    const Selection last = best.paths[0];
+    SN_RETURN_IF_ERROR(compare(rules, {0.03, 8, 600'000, patience(), "confirm"}));
+    if (budget_.expired()) return {};
+    SN_ASSIGN_OR_RETURN(best, select_paths(*job_.graph, layers_, adapts_, rules));
+    SN_ASSIGN_OR_RETURN(const double last_us, cost_of(last, rules));
+    if (last_us <= kConfirmed * best.paths[0].cost_us) break;
+  }
   cache_.put(key, {.time_us = 1});
   cache_.flush();
   return {};

@@ -46,7 +46,7 @@ double relative_power(const std::vector<std::vector<Tensor>>& references,
 double Tuner::error_proxy(const LayerCandidates& layer, const Candidate& candidate) const {
   if (candidate.is_float32()) return 0;
   const double unit = candidate.error * candidate.error;
-  const auto l = static_cast<std::size_t>(&layer - layers_.data());
+  const std::size_t l = place_of(layer);
   if (noise_.empty() || !noise_[l].known) return unit * usual_noise_;
   // Another candidate than the one that was measured: as much more as it is worse alone.
   const OutputNoise& noise = noise_[l];

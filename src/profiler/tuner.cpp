@@ -92,9 +92,8 @@ Result<AdaptChoice> Tuner::measure_adapt(TensorId tensor, const Format& from, co
     return impossible;
   if (is_void_adapt(spec->shape, from, to, true)) return AdaptChoice{};
   SN_ASSIGN_OR_RETURN(AdaptChoice choice, units_.profile_adapt(*spec, from, to));
-  const std::string key =
-      fmt::format("net|{:x}|adapt {}|{}|{}", whole_key_, tensor, from.str(), to.str());
-  if (const Profile* known = cache_.find(key); known != nullptr) choice.time_us = known->time_us;
+  const Profile* known = cache_.find(adapt_key(tensor, from, to));
+  if (known != nullptr) choice.time_us = known->time_us;
   return choice;
 }
 
@@ -102,7 +101,13 @@ std::string Tuner::net_key(const LayerCandidates& layer, const Candidate& candid
   return fmt::format("net|{:x}|{}|{}", graph_key_, layer.layer.layer->id, candidate.key);
 }
 
-// Rows of single candidates name their problem and the routine's version themselves.
+std::string Tuner::adapt_key(TensorId tensor, const Format& from, const Format& to) const {
+  return fmt::format("net|{:x}|adapt {}|{}|{}", whole_key_, tensor, from.str(), to.str());
+}
+
+// What passes, comparisons, races and adapts depend on besides what their own keys say. net_key()
+// does not take it: a candidate's key names its problem and the routine's version, and what is
+// known of it outlives changes of other routines.
 std::uint64_t Tuner::whole_key() const {
   std::string text = fmt::format("{:x}", graph_key_);
   for (const Shape& shape : job_.shapes) text += ';' + shape.str();
@@ -265,9 +270,7 @@ void Tuner::set_net_time(std::size_t layer, Candidate& candidate, double us) {
 
 void Tuner::set_net_time(const StepTime& adapt) {
   adapts_.set_net_time(adapt.source, adapt.from, adapt.to, adapt.time_us);
-  cache_.put(fmt::format("net|{:x}|adapt {}|{}|{}", whole_key_, adapt.source, adapt.from.str(),
-                         adapt.to.str()),
-             {.time_us = adapt.time_us});
+  cache_.put(adapt_key(adapt.source, adapt.from, adapt.to), {.time_us = adapt.time_us});
 }
 
 // Data types that candidates have.
@@ -334,6 +337,7 @@ Status Tuner::run_passes() {
     }
   for (const auto& [what, kind] : kinds)
     if (in_time && !budget_.expired()) SN_RETURN_IF_ERROR(compare_rivals(what, kind));
+  if (in_time && !budget_.expired()) SN_RETURN_IF_ERROR(confirm(kinds[0].first, kinds[0].second));
   complete_ = complete_ && in_time;
   return {};
 }
@@ -431,6 +435,7 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
     }
   }
   for (std::size_t f = 0; f < finalists.size(); ++f) {
+    // What most runs take is what users get; low quartiles do not see what happens in most runs.
     finalists[f].time_us = busy ? steps[f].sum_us() : samples[f].median();
     cache_.put(key(finalists[f]),
                {.time_us = finalists[f].time_us, .spread_us = samples[f].spread()});

@@ -2,6 +2,7 @@
 // (the paper's sections IV and V; design, sections 4 and 5).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -67,6 +68,10 @@ class Tuner {
   SelectionRules single_type_rules(DataType type) const;
   Result<bool> run_pass(SelectionRules exploring);
   int index_of(const StepTime& step) const;
+  // In layers_, of which it is one.
+  std::size_t place_of(const LayerCandidates& layer) const {
+    return static_cast<std::size_t>(&layer - layers_.data());
+  }
   void set_net_time(std::size_t layer, Candidate& candidate, double us);
   void set_net_time(const StepTime& adapt);
   Result<bool> run_passes_of(const std::string& what, const SelectionRules& rules, int passes);
@@ -76,12 +81,14 @@ class Tuner {
     std::size_t most = 0;     // paths
     std::int64_t run_us = 0;  // whole-net runs last about this long, all together
     int times = 1;            // or so many times as long
+    const char* stage = "";   // of progress
   };
   struct Contestant;
   Status compare_rivals(const std::string& what, const SelectionRules& rules);
   Status compare(const SelectionRules& rules, const Comparison& how);
   Result<double> cost_of(const Selection& selection, SelectionRules rules);
-  Status confirm(const SelectionRules& rules, int times);
+  Status confirm(const std::string& what, const SelectionRules& rules);
+  int patience() const;
   Result<std::vector<Contestant>> find_contestants(SelectionRules rules, const Comparison& how);
   void learn_from(const std::vector<Contestant>& contestants);
   Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);
@@ -104,6 +111,7 @@ class Tuner {
   Result<AdaptChoice> measure_adapt(TensorId tensor, const Format& from, const Format& to);
   std::string net_key(const LayerCandidates& layer, const Candidate& candidate) const;
   std::uint64_t whole_key() const;
+  std::string adapt_key(TensorId tensor, const Format& from, const Format& to) const;
   std::string path_key(const RoutinePath& path) const;
   void tell(const char* stage, std::size_t done, std::size_t total, const std::string& layer = {},
             const std::string& candidate = {}, double best_us = 0) const;
@@ -116,6 +124,7 @@ class Tuner {
   Meeting meeting_;
   UnitProfiler units_;
   AdaptTimes adapts_;
+  std::map<std::string, MeanTime> compared_adapts_;  // as Candidate::compared, by adapt_key()
   NetProblems problems_;
   std::vector<LayerCandidates> layers_;
   std::unordered_map<LayerId, std::size_t> layer_index_;  // in layers_

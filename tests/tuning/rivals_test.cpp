@@ -1,6 +1,7 @@
 // Rivals inside the net: what earlier measurements got wrong by a little is put right for all
 // layers at once, not for one per finalist.
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 
 #include "core/net_core.h"
@@ -21,7 +22,8 @@ constexpr int kLayers = 6;
 // cumsum, in a time that is known.
 class TimedKernel final : public Kernel {
  public:
-  TimedKernel(std::unique_ptr<Kernel> work, std::int64_t us) : work_(std::move(work)), us_(us) {}
+  TimedKernel(std::unique_ptr<Kernel> work, const std::atomic<std::int64_t>& us)
+      : work_(std::move(work)), us_(us) {}
   Status run(Context& context) const noexcept override {
     const std::int64_t end = clock_ns() + 1000 * us_;
     const Status status = work_->run(context);
@@ -32,16 +34,21 @@ class TimedKernel final : public Kernel {
 
  private:
   std::unique_ptr<Kernel> work_;
-  std::int64_t us_;
+  const std::atomic<std::int64_t>& us_;
 };
 
 class TimedCumsum final : public Routine {
  public:
   TimedCumsum(const char* descriptor, const Routine& naive, std::int64_t us, int version = 1)
-      : Routine("cumsum", descriptor), naive_(naive), us_(us), version_(version) {}
+      : Routine("cumsum", descriptor),
+        naive_(naive),
+        us_(us),
+        rank_(static_cast<int>(us)),
+        version_(version) {}
   int version() const override { return version_; }
   // Above naive's, which would win the race of finalists; the slow one's is the best.
-  int default_rank() const override { return static_cast<int>(us_); }
+  int default_rank() const override { return rank_; }
+  void take_from_now_on(std::int64_t us) { us_ = us; }
   Applicability applicable(const Problem& problem) const override {
     return naive_.applicable(problem);
   }
@@ -53,8 +60,8 @@ class TimedCumsum final : public Routine {
 
  private:
   const Routine& naive_;
-  std::int64_t us_;
-  int version_;
+  std::atomic<std::int64_t> us_;
+  int rank_, version_;
 };
 
 // x [rows x 64] → running sums of running sums.
@@ -196,4 +203,68 @@ TEST_CASE("tune: what was run as a whole counts for the same shapes and routines
     REQUIRE(Tuner(job).run().ok());
     CHECK(knows_net_times(job));
   }
+}
+
+TEST_CASE("tune: what looked best by luck is found out when it is measured again", "[slow]") {
+  const TemporaryFolder folder;
+  NetOptions net_options;
+  net_options.threads = 1;
+  const std::shared_ptr<NetCore> core = NetCore::create(net_options).value();
+  auto& registry = const_cast<Registry&>(core->registry());
+  const Routine& naive = *registry.find("cumsum", "cpu/naive");
+  // It has the higher rank: without another look it would win the race as the default choice.
+  auto lucky = std::make_unique<TimedCumsum>("cpu/lucky", naive, 102);
+  TimedCumsum& luck = *lucky;
+  luck.take_from_now_on(100);
+  REQUIRE(registry.add(std::move(lucky)).ok());
+  REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/steady", naive, 101)).ok());
+  TuneOptions options;
+  options.cache = folder.path().string();
+  bool confirmed = false;
+  options.progress = [&](const TuneProgress& progress) {
+    if (confirmed || std::string_view(progress.stage) != "confirm") return;
+    confirmed = true;
+    luck.take_from_now_on(500);
+  };
+  const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
+  const Result<TuneResult> result = Tuner(job).run();
+  REQUIRE(result.ok());
+  REQUIRE(confirmed);
+  for (const TunedLayer& layer : result->report.layers) CHECK(layer.routine == "cpu/steady");
+  CHECK(Tuner(job).run()->report.measured == 0);
+}
+
+TEST_CASE("tune: a comparison that was cancelled is made the next time") {
+  const TemporaryFolder folder;
+  const std::shared_ptr<NetCore> core = core_with_rivals();
+  TuneOptions options;
+  options.cache = folder.path().string();
+  std::atomic<bool> cancel = false;
+  options.cancel = &cancel;
+  const char* const stage = GENERATE("compare", "confirm");
+  bool heard = false;
+  options.progress = [&](const TuneProgress& progress) {
+    if (std::string_view(progress.stage) == stage) cancel = heard = true;
+  };
+  // As in the case above: rivals that are near each other, or there is nothing to compare.
+  auto& registry = const_cast<Registry&>(core->registry());
+  const Routine& naive = *registry.find("cumsum", "cpu/naive");
+  REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/equal", naive, 50)).ok());
+  const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
+  CHECK(Tuner(job).run().status().code() == StatusCode::cancelled);
+  REQUIRE(heard);
+  heard = false;
+  cancel = false;
+  options.cancel = nullptr;
+  REQUIRE(Tuner(job).run().ok());
+  CHECK(heard);
+}
+
+TEST_CASE("times of several comparisons are weighed by their samples") {
+  MeanTime mean;
+  mean.add(10, 30);
+  CHECK(mean.us == 10);
+  mean.add(20, 10);
+  CHECK(mean.us == 12.5);
+  CHECK(mean.samples == 40);
 }

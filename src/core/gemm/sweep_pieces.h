@@ -37,8 +37,9 @@ struct SweepPieces {
     const auto begin_of = [&](std::int64_t piece) {
       return std::min(all_rows, (all_rows + row_step - 1) / row_step * piece / rows * row_step);
     };
-    return {task / groups / rows, begin_of(row), begin_of(row + 1) - begin_of(row),
-            all_groups * group / groups, all_groups * (group + 1) / groups};
+    const std::int64_t first = begin_of(row);
+    return {task / groups / rows, first, begin_of(row + 1) - first, all_groups * group / groups,
+            all_groups * (group + 1) / groups};
   }
 };
 

@@ -17,19 +17,19 @@ bool is_constant(const TensorSpec& spec) {
 }  // namespace
 
 Applicability takes_swept_weights(const Problem& problem) {
-  const TensorSpec& weights = problem.inputs[1];
+  const TensorSpec& weights = problem.inputs[kSweptWeights];
   if (!is_constant(weights)) return Applicability::no("the weights are not constant");
   if (!is_span_float(weights.type))
     return Applicability::no(fmt::format("weights of {}", to_string(weights.type)));
-  if (!problem.has_input(2)) return Applicability::yes();
-  const TensorSpec& bias = problem.inputs[2];
+  if (!problem.has_input(kSweptBias)) return Applicability::yes();
+  const TensorSpec& bias = problem.inputs[kSweptBias];
   if (bias.type != DataType::float32 && !(is_span_float(bias.type) && is_constant(bias)))
     return Applicability::no("a bias that is neither float32 nor constant");
   return Applicability::yes();
 }
 
 Applicability SweptRoutine::applicable(const Problem& problem) const {
-  if (problem.inputs[0].type != type_)
+  if (problem.inputs[kSweptX].type != type_)
     return Applicability::no(fmt::format("only {}", to_string(type_)));
   return takes_swept_weights(problem);
 }
@@ -38,14 +38,14 @@ bool SweptRoutine::supports_post_ops(const Problem& problem) const {
   return PostOpProgram::supports_in_float32(problem).ok();
 }
 
-Result<SweptMeans> SweptRoutine::means(const Problem& problem, const PackedWeights& packed,
-                                       std::int64_t matrices, std::int64_t columns,
-                                       bool takes_addend) const {
-  SweptMeans means;
-  means.packed = packed.bytes;
-  SN_ASSIGN_OR_RETURN(means.bias, TileBias::create(problem, 2, matrices, columns));
-  SN_ASSIGN_OR_RETURN(means.post_ops, TilePostOps::create(problem, takes_addend, type_));
-  return means;
+Result<SweptParts> SweptRoutine::make_parts(const Problem& problem, const PackedWeights& packed,
+                                            std::int64_t matrices, std::int64_t columns,
+                                            bool takes_addend) const {
+  SweptParts parts;
+  parts.packed = packed.bytes;
+  SN_ASSIGN_OR_RETURN(parts.bias, TileBias::create(problem, kSweptBias, matrices, columns));
+  SN_ASSIGN_OR_RETURN(parts.post_ops, TilePostOps::create(problem, takes_addend, type_));
+  return parts;
 }
 
 RoutineParams default_sweep_params() {

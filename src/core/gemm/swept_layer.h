@@ -11,46 +11,50 @@
 
 namespace softneuro {
 
-// Constant weights and a bias, inputs 1 and 2, of types that can be packed as float32; a float32
+// Inputs of such a layer.
+enum SweptInput : std::size_t { kSweptX, kSweptWeights, kSweptBias };
+
+// Constant weights and a bias of types that can be packed as float32; a float32
 // bias need not be constant.
 Applicability takes_swept_weights(const Problem& problem);
 
 RoutineParams default_sweep_params();
 
 // What a kernel needs besides the sweep.
-struct SweptMeans {
+struct SweptParts {
   Tensor packed;  // weights
   TileBias bias;
   TilePostOps post_ops;
 };
 
-// Keeps it, and says what of the workspace is for what.
+// Keeps its parts, and books the workspace: the bias, then what reserve() is asked for.
 class SweptKernel : public Kernel {
  public:
   std::size_t workspace_bytes() const noexcept final { return regions_.bytes(); }
-  int in_place_input() const noexcept final { return means_.post_ops.in_place_input(); }
+  int in_place_input() const noexcept final { return parts_.post_ops.in_place_input(); }
 
  protected:
-  explicit SweptKernel(SweptMeans means)
-      : means_(std::move(means)), bias_at_(regions_.add(means_.bias.workspace_floats())) {}
+  explicit SweptKernel(SweptParts parts)
+      : parts_(std::move(parts)), bias_at_(regions_.add(parts_.bias.workspace_floats())) {}
 
   // For constructors: where so many floats of the workspace begin.
   std::int64_t reserve(std::int64_t floats) noexcept { return regions_.add(floats); }
-  static float* workspace(const Context& context) noexcept {
+  static float* workspace_of(const Context& context) noexcept {
     return reinterpret_cast<float*>(context.workspace());
   }
   const std::byte* weights() const noexcept {
-    return static_cast<const std::byte*>(means_.packed.data());
+    return static_cast<const std::byte*>(parts_.packed.data());
   }
-  // Whole panels, or null; from one product's to the next one's.
-  const float* bias(const Context& context) const noexcept {
-    return means_.bias.prepare(context, workspace(context) + bias_at_);
+  // Once per run, before the sweep: whole panels, or null if there is none.
+  const float* prepare_bias(const Context& context) const noexcept {
+    return parts_.bias.prepare(context, workspace_of(context) + bias_at_);
   }
-  std::int64_t bias_stride() const noexcept { return means_.bias.stride(); }
-  const TilePostOps& post_ops() const noexcept { return means_.post_ops; }
+  // From one product's bias to the next one's.
+  std::int64_t bias_stride() const noexcept { return parts_.bias.stride(); }
+  const TilePostOps& post_ops() const noexcept { return parts_.post_ops; }
 
  private:
-  SweptMeans means_;
+  SweptParts parts_;
   FloatRegions regions_;
   std::int64_t bias_at_;
 };
@@ -68,10 +72,11 @@ class SweptRoutine : public Routine {
   SweptRoutine(std::string_view layer_type, std::string_view descriptor, DataType type, int rank)
       : Routine(layer_type, descriptor), type_(type), rank_(rank) {}
   DataType type() const { return type_; }  // of x and y
-  // For create(): the bias, input 2, is that of `matrices` products of `columns` each.
+  // For create(). The bias is that of `matrices` products of `columns` each.
   // takes_addend: sums can begin with a tensor of type().
-  Result<SweptMeans> means(const Problem& problem, const PackedWeights& packed,
-                           std::int64_t matrices, std::int64_t columns, bool takes_addend) const;
+  Result<SweptParts> make_parts(const Problem& problem, const PackedWeights& packed,
+                                std::int64_t matrices, std::int64_t columns,
+                                bool takes_addend) const;
 
  private:
   DataType type_;

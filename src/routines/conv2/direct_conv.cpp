@@ -10,8 +10,6 @@
 namespace softneuro {
 namespace {
 
-enum Input : std::size_t { kX, kWeights };
-
 // The kernels whose vectors fit into the layout's blocks.
 const TileKernels& kernels_for(Layout layout) {
   const TileKernels& best = tile_kernels();
@@ -21,7 +19,7 @@ const TileKernels& kernels_for(Layout layout) {
 }
 
 ConvGeometry weights_geometry(const Problem& problem) {
-  const Shape& w = problem.inputs[kWeights].shape;
+  const Shape& w = problem.inputs[kSweptWeights].shape;
   ConvGeometry g;
   g.group = problem.params.integer("group", 1);
   g.in = w[1];
@@ -80,8 +78,8 @@ class DirectConvOperands final : public SweepOperands {
 class DirectConvKernel final : public SweptKernel {
  public:
   DirectConvKernel(const ConvGeometry& geometry, DataType type, Layout layout,
-                   const SweepLimits& limits, SweptMeans means)
-      : SweptKernel(std::move(means)),
+                   const SweepLimits& limits, SweptParts parts)
+      : SweptKernel(std::move(parts)),
         g_(geometry),
         type_(type),
         layout_(layout),
@@ -96,15 +94,15 @@ class DirectConvKernel final : public SweptKernel {
   }
 
   Status run(Context& context) const noexcept override {
-    float* const workspace = SweptKernel::workspace(context);
+    float* const workspace = workspace_of(context);
     const std::int64_t inputs = g_.window.input_elements();
     const std::int64_t outputs = g_.window.output_elements();
     const bool blocked = block_of(layout_) > 1;
     DirectConvOperands operands(rows_, g_.group);
-    operands.x = context.input(kX).as<float>();
+    operands.x = context.input(kSweptX).as<float>();
     float* c = context.output(0).as_mutable<float>();
     if (type_ != DataType::float32) {
-      load_floats(context.pool(), type_, context.input(kX).data, workspace + x_at_,
+      load_floats(context.pool(), type_, context.input(kSweptX).data, workspace + x_at_,
                   g_.batch * x_image_);
       operands.x = workspace + x_at_;
       c = workspace + c_at_;
@@ -112,7 +110,7 @@ class DirectConvKernel final : public SweptKernel {
     operands.b = weights();
     operands.b_group_bytes =
         packed_b_floats(rows_.segments() * rows_.length(), g_.out) * element_bytes(type_);
-    operands.bias = bias(context);
+    operands.bias = prepare_bias(context);
     operands.bias_stride = bias_stride();
     operands.x_image = x_image_;
     operands.c_image = c_image_;
@@ -182,7 +180,7 @@ class DirectConv final : public SweptRoutine {
 
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
-    const TensorSpec& weights = problem.inputs[kWeights];
+    const TensorSpec& weights = problem.inputs[kSweptWeights];
     SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, allocator));
     const ConvGeometry g = weights_geometry(problem);
     const std::int64_t taps = weights.shape.elements(2, weights.shape.rank());
@@ -211,11 +209,10 @@ class DirectConv final : public SweptRoutine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(SweptMeans means,
-                        SweptRoutine::means(problem, packed, geometry.group, geometry.out,
-                                            type() == DataType::float32));
+    SN_ASSIGN_OR_RETURN(SweptParts parts, make_parts(problem, packed, geometry.group, geometry.out,
+                                                     type() == DataType::float32));
     return std::unique_ptr<Kernel>(std::make_unique<DirectConvKernel>(
-        geometry, type(), layout_, sweep_limits(params), std::move(means)));
+        geometry, type(), layout_, sweep_limits(params), std::move(parts)));
   }
 
  private:
@@ -225,7 +222,7 @@ class DirectConv final : public SweptRoutine {
 }  // namespace
 
 ParamSpace conv_sweep_space(const Problem& problem, std::int64_t element_bytes) {
-  const Shape& w = problem.inputs[kWeights].shape;
+  const Shape& w = problem.inputs[kSweptWeights].shape;
   const std::int64_t group_bytes =
       w.elements() / problem.params.integer("group", 1) * element_bytes;
   return sweep_param_space(group_bytes,

@@ -12,8 +12,6 @@
 namespace softneuro {
 namespace {
 
-enum Input : std::size_t { kX, kWeights };
-
 // weights: [columns, in, taps]; a sum runs over taps, then channels.
 void fill_panel(const float* weights, std::int64_t columns, std::int64_t in, std::int64_t taps,
                 float* to) noexcept {
@@ -67,8 +65,8 @@ class PackedConvKernel final : public SweptKernel {
 
  public:
   PackedConvKernel(const ConvGeometry& geometry, const typename Sweep::Ops& ops, int threads,
-                   const SweepLimits& limits, SweptMeans means)
-      : SweptKernel(std::move(means)),
+                   const SweepLimits& limits, SweptParts parts)
+      : SweptKernel(std::move(parts)),
         g_(geometry),
         rows_(geometry, Layout::channels_last),
         sweep_(sweep_shape(g_, rows_), limits, ops, threads),
@@ -78,12 +76,12 @@ class PackedConvKernel final : public SweptKernel {
   }
 
   Status run(Context& context) const noexcept override {
-    float* const workspace = SweptKernel::workspace(context);
+    float* const workspace = workspace_of(context);
     PackedConvOperands<T> operands(g_, rows_);
-    operands.x = context.input(kX).as<T>();
+    operands.x = context.input(kSweptX).as<T>();
     operands.b = weights();
     operands.b_group_bytes = b_group_bytes_;
-    operands.bias = bias(context);
+    operands.bias = prepare_bias(context);
     operands.bias_stride = bias_stride();
     if (rows_.needs_zeros()) {
       T* const zeros = reinterpret_cast<T*>(workspace + zeros_at_);
@@ -123,7 +121,8 @@ class PackedConv final : public SweptRoutine {
 
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[kWeights].value, allocator));
+    SN_ASSIGN_OR_RETURN(const Tensor floats,
+                        as_float32(problem.inputs[kSweptWeights].value, allocator));
     SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
     const PackedShape shape = sweep_shape(g, ConvRows(g, Layout::channels_last));
     const std::int64_t bytes = packed_bytes(shape, ops_);
@@ -149,10 +148,10 @@ class PackedConv final : public SweptRoutine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(SweptMeans means,
-                        SweptRoutine::means(problem, packed, geometry.group, geometry.out, true));
+    SN_ASSIGN_OR_RETURN(SweptParts parts,
+                        make_parts(problem, packed, geometry.group, geometry.out, true));
     return std::unique_ptr<Kernel>(std::make_unique<PackedConvKernel<Sweep>>(
-        geometry, ops_, problem.threads, sweep_limits(params), std::move(means)));
+        geometry, ops_, problem.threads, sweep_limits(params), std::move(parts)));
   }
 
  private:

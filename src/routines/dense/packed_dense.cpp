@@ -10,8 +10,6 @@
 namespace softneuro {
 namespace {
 
-enum Input : std::size_t { kX, kWeights };
-
 PackedShape sweep_shape(const DenseSizes& sizes) {
   PackedShape shape;
   shape.rows = sizes.rows;
@@ -43,17 +41,17 @@ class PackedDenseKernel final : public SweptKernel {
 
  public:
   PackedDenseKernel(const PackedShape& shape, const typename Sweep::Ops& ops, int threads,
-                    const SweepLimits& limits, SweptMeans means)
-      : SweptKernel(std::move(means)),
+                    const SweepLimits& limits, SweptParts parts)
+      : SweptKernel(std::move(parts)),
         depth_(shape.length),
         sweep_(shape, limits, ops, threads),
         sums_at_(reserve(sweep_.workspace_floats())) {}
 
   Status run(Context& context) const noexcept override {
-    const PackedDenseOperands<T> operands(context.input(kX).as<T>(), depth_,
-                                          {weights(), bias(context), 0});
+    const PackedDenseOperands<T> operands(context.input(kSweptX).as<T>(), depth_,
+                                          {weights(), prepare_bias(context), 0});
     sweep_.run(context.pool(), context.inputs(), context.output(0).as_mutable<T>(), operands,
-               post_ops(), workspace(context) + sums_at_);
+               post_ops(), workspace_of(context) + sums_at_);
     return {};
   }
 
@@ -82,7 +80,8 @@ class PackedDense final : public SweptRoutine {
 
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[kWeights].value, allocator));
+    SN_ASSIGN_OR_RETURN(const Tensor floats,
+                        as_float32(problem.inputs[kSweptWeights].value, allocator));
     const DenseSizes sizes(problem);
     const PackedShape shape = sweep_shape(sizes);
     PackedWeights packed;
@@ -105,10 +104,9 @@ class PackedDense final : public SweptRoutine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     const PackedShape shape = sweep_shape(DenseSizes(problem));
-    SN_ASSIGN_OR_RETURN(SweptMeans means,
-                        SweptRoutine::means(problem, packed, 1, shape.columns, true));
+    SN_ASSIGN_OR_RETURN(SweptParts parts, make_parts(problem, packed, 1, shape.columns, true));
     return std::unique_ptr<Kernel>(std::make_unique<PackedDenseKernel<Sweep>>(
-        shape, ops_, problem.threads, sweep_limits(params), std::move(means)));
+        shape, ops_, problem.threads, sweep_limits(params), std::move(parts)));
   }
 
  private:

@@ -11,8 +11,6 @@
 namespace softneuro {
 namespace {
 
-enum Input : std::size_t { kX, kWeights };
-
 class DenseOperands final : public SweepOperands {
  public:
   DenseOperands(const float* x, std::int64_t depth, const Matrix& matrix)
@@ -31,8 +29,8 @@ class DenseOperands final : public SweepOperands {
 class TiledDenseKernel final : public SweptKernel {
  public:
   TiledDenseKernel(const DenseSizes& sizes, DataType type, const SweepLimits& limits,
-                   SweptMeans means)
-      : SweptKernel(std::move(means)),
+                   SweptParts parts)
+      : SweptKernel(std::move(parts)),
         s_(sizes),
         type_(type),
         sweep_(shape(), limits, tile_kernels()) {
@@ -43,15 +41,16 @@ class TiledDenseKernel final : public SweptKernel {
 
   Status run(Context& context) const noexcept override {
     const bool convert = type_ != DataType::float32;
-    const float* x = context.input(kX).as<float>();
+    const float* x = context.input(kSweptX).as<float>();
     float* y = context.output(0).as_mutable<float>();
     if (convert) {
-      float* const converted = workspace(context) + x_at_;
-      load_floats(context.pool(), type_, context.input(kX).data, converted, s_.rows * s_.depth);
+      float* const converted = workspace_of(context) + x_at_;
+      load_floats(context.pool(), type_, context.input(kSweptX).data, converted,
+                  s_.rows * s_.depth);
       x = converted;
-      y = workspace(context) + y_at_;
+      y = workspace_of(context) + y_at_;
     }
-    const DenseOperands operands(x, s_.depth, {weights(), bias(context), 0});
+    const DenseOperands operands(x, s_.depth, {weights(), prepare_bias(context), 0});
     sweep_.run(context.pool(), context.inputs(), y, operands, post_ops());
     if (convert)
       store_floats(context.pool(), type_, y, context.output(0).data, s_.rows * s_.columns);
@@ -89,7 +88,8 @@ class TiledDense final : public SweptRoutine {
 
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[kWeights].value, allocator));
+    SN_ASSIGN_OR_RETURN(const Tensor floats,
+                        as_float32(problem.inputs[kSweptWeights].value, allocator));
     const DenseSizes s(problem);
     const std::int64_t panel = s.depth * kTilePanel;
     const std::int64_t panels = gemm_panels(s.columns, kTilePanel);
@@ -112,10 +112,10 @@ class TiledDense final : public SweptRoutine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     const DenseSizes sizes(problem);
-    SN_ASSIGN_OR_RETURN(SweptMeans means, SweptRoutine::means(problem, packed, 1, sizes.columns,
-                                                              type() == DataType::float32));
+    SN_ASSIGN_OR_RETURN(SweptParts parts,
+                        make_parts(problem, packed, 1, sizes.columns, type() == DataType::float32));
     return std::unique_ptr<Kernel>(
-        std::make_unique<TiledDenseKernel>(sizes, type(), sweep_limits(params), std::move(means)));
+        std::make_unique<TiledDenseKernel>(sizes, type(), sweep_limits(params), std::move(parts)));
   }
 };
 
