@@ -7,6 +7,7 @@
 
 #include "core/net_core.h"
 #include "core/routine.h"
+#include "profiler/cold_caches.h"
 #include "profiler/meeting.h"
 
 namespace softneuro {
@@ -32,13 +33,20 @@ class KernelBench {
   // Of `runs` runs, each; negative if one fails. Where a thread was away in the end, the runs are
   // repeated, a few times at most; the least counts.
   double time_us(int runs, Meeting& meeting) noexcept;
+  // The same of one run with its weights where they are inside of a net.
+  double cold_time_us(ColdCaches& caches, Meeting& meeting);
 
  private:
+  void find_weights(const Problem& problem);
+  bool time_once(int runs, Meeting& meeting, double& best) noexcept;
+
   NetCore* core_ = nullptr;
   PackedWeights packed_;
   std::unique_ptr<Kernel> kernel_;
   std::unique_ptr<KernelState> state_;
   std::vector<Tensor> inputs_, outputs_;
+  std::vector<std::span<const std::byte>> weights_;    // what was packed, or constants as they are
+  std::vector<std::span<const std::byte>> variables_;  // the other inputs
   std::vector<TensorView> input_views_, output_views_;
   Tensor workspace_;
 };

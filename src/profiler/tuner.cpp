@@ -18,7 +18,10 @@ constexpr std::int64_t kRaceUs = 1'200'000;  // finalists run for about this lon
 constexpr double kDoubted = 0.4;             // SelectionRules::slowdown_share of the passes
 constexpr double kAgreement = 1.1;           // of two times of one candidate inside the net
 constexpr int kBusyRounds = 3;               // show whether the machine is busy
-constexpr double kTie = 1.01;                // within this the solver's order holds
+constexpr std::size_t kOwnBytes = std::size_t{2} << 20;  // of weights: less stays in any cache
+constexpr int kFewestRaces = 3;
+constexpr double kBeaten = 1.5;  // times the fastest: not run any further
+constexpr double kTie = 1.01;    // within this the solver's order holds
 
 // Of two passes that agree, the mean: the lower one would make those win that were lucky. Of others
 // the lower one, which was disturbed less.
@@ -52,7 +55,8 @@ Tuner::Tuner(const TuneJob& job)
     : job_(job),
       options_(*job.options),
       meeting_(job.core->pool()),
-      units_(*job.core, cache_, budget_, meeting_, job.options->exhaustive),
+      caches_(job.core->pool()),
+      units_(*job.core, cache_, budget_, meeting_, caches_, job.options->exhaustive),
       adapts_([this](TensorId tensor, const Format& from, const Format& to) {
         return measure_adapt(tensor, from, to);
       }) {
@@ -151,6 +155,31 @@ Status Tuner::find_candidates() {
       homeless += (homeless.empty() ? "'" : ", '") + layer.layer.layer->name + "'";
   if (options_.strict && !homeless.empty())
     return unsupported("no routine of the allowed schemas for the layers {}", homeless);
+  return {};
+}
+
+// Where layers find their weights when the net is run; once per cache, since the rows that follow
+// depend on it.
+Status Tuner::find_weights_place() {
+  std::size_t bytes = 0;
+  for (TensorId id = 0; id < job_.graph->tensor_count(); ++id)
+    bytes += job_.graph->tensor(id).constant.bytes();
+  if (bytes < kOwnBytes) return {};
+  const std::string key = fmt::format("weights|{:x}", whole_key_);
+  if (const Profile* known = cache_.find(key); known != nullptr) {
+    caches_.set_place(known->time_us > 1 ? WeightsPlace::memory : WeightsPlace::shared_cache);
+    ++net_from_cache_;
+    return {};
+  }
+  SN_ASSIGN_OR_RETURN(const auto plan,
+                      build_plan(job_.core, job_.graph, job_.shapes, RoutinePath(), nullptr));
+  SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
+  SN_RETURN_IF_ERROR(bench.run().status());
+  SN_ASSIGN_OR_RETURN(const bool far,
+                      weights_are_far(caches_, [&] { return bench.run().status(); }));
+  caches_.set_place(far ? WeightsPlace::memory : WeightsPlace::shared_cache);
+  cache_.put(key, {.time_us = far ? 2.0 : 1.0});
+  ++net_measured_;
   return {};
 }
 
@@ -418,17 +447,23 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
   const int rounds = runs_for(sum, options_.exhaustive ? 4 * kRaceUs : kRaceUs, 5, 101);
   std::size_t runs = 0, disturbed = 0;
   bool busy = false;
+  double fastest = INFINITY;
   for (int round = 0; round < rounds; ++round) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     // On a machine that is never left alone no whole run says much, but its steps do.
     busy = busy || (round == kBusyRounds && disturbed * 2 > runs);
     for (std::size_t f = 0; f < benches.size(); ++f) {
+      // Default choices, mostly: they would take more time than all the others.
+      if (round >= (busy ? kBusyRounds + kFewestRaces : kFewestRaces) &&
+          samples[f].minimum() > kBeaten * fastest)
+        continue;
       if (busy) {
         SN_RETURN_IF_ERROR(benches[f].run_traced(steps[f], meeting_, budget_));
         continue;
       }
       SN_ASSIGN_OR_RETURN(const double us, benches[f].run());
       samples[f].add(us);
+      fastest = std::min(fastest, us);
       const PoolBurst burst(job_.core->pool());
       disturbed += !meeting_.gather();
       ++runs;
@@ -458,6 +493,7 @@ void Tuner::put_in_order(std::vector<Finalist>& finalists) {
 Result<TuneResult> Tuner::run() {
   meeting_.hold_places();
   SN_RETURN_IF_ERROR(find_candidates());
+  SN_RETURN_IF_ERROR(find_weights_place());
   SN_RETURN_IF_ERROR(profile_units());
   SN_RETURN_IF_ERROR(run_passes());
   SN_ASSIGN_OR_RETURN(std::vector<Finalist> finalists, find_finalists());

@@ -61,6 +61,7 @@ class Tuner {
   };
 
   Status find_candidates();
+  Status find_weights_place();
   Status profile_units();
   Status recall_net_times();
   Status run_passes();
@@ -122,6 +123,7 @@ class Tuner {
   TuneBudget budget_;
   ProfileCache cache_;
   Meeting meeting_;
+  ColdCaches caches_;
   UnitProfiler units_;
   AdaptTimes adapts_;
   std::map<std::string, MeanTime> compared_adapts_;  // as Candidate::compared, by adapt_key()

@@ -16,12 +16,16 @@ namespace {
 
 constexpr double kFloorUs = 40;        // a batch lasts at least this long
 constexpr double kHopeless = 2.0;      // times the best: not worth a second look
+constexpr double kBehind = 1.4;        // times the best: two samples say enough
 constexpr double kNearTie = 1.12;      // times the best: measured again, interleaved
 constexpr std::size_t kMostAlive = 5;  // kernels kept for that
 constexpr int kTieRounds = 4;
+constexpr double kSlowed = 1.15;  // times what a witness took at other times
 // A childnet whose layers inside take this many times the best of the other candidates cannot win:
 // what they leave in the caches for each other does not save as much.
 constexpr double kLostInside = 1.25;
+// Weights of that many bytes take a part of the layer's time that counts, where they are read anew.
+constexpr std::size_t kColdBytes = std::size_t{1} << 16;
 constexpr int kDeepest = 2;  // childnets within childnets that are looked into
 
 // Largest relative RMS of a difference from float32 that arithmetic of this type explains.
@@ -98,6 +102,14 @@ double relative_rms(const Tensor& expected, const Tensor& actual, const Bounds& 
   return square > 0 ? std::sqrt(difference / square) : INFINITY;
 }
 
+std::size_t constant_bytes(const Problem& problem) {
+  std::size_t bytes = 0;
+  for (const TensorSpec& spec : problem.inputs)
+    if (spec.present() && spec.constant)
+      bytes += static_cast<std::size_t>(spec.shape.elements()) * size_of(spec.type);
+  return bytes;
+}
+
 int batch_of(double us) {
   if (us <= 0) return 1000;
   return static_cast<int>(std::clamp(std::ceil(kFloorUs / us), 1.0, 1000.0));
@@ -112,6 +124,11 @@ struct UnitProfiler::Alive {
   Samples samples;
   int batch;
 };
+
+// One sample: a run that reads the weights anew, as in a net, or else so many in a row.
+double UnitProfiler::time_us(KernelBench& bench, int batch) {
+  return cold_ ? bench.cold_time_us(caches_, meeting_) : bench.time_us(batch, meeting_);
+}
 
 void UnitProfiler::fill_constants() {
   if (fill_constants_) fill_constants_();
@@ -168,7 +185,7 @@ Result<std::vector<Tensor>> UnitProfiler::inputs_as(const Problem& problem) {
 Status UnitProfiler::choose_inside(const Problem& model, Candidate& candidate, double best_us) {
   const auto measure = [&](const Problem& problem, std::vector<Candidate>& candidates,
                            const FillConstants& fill) {
-    UnitProfiler inside(core_, cache_, budget_, meeting_, exhaustive_);
+    UnitProfiler inside(core_, cache_, budget_, meeting_, caches_, exhaustive_);
     inside.on_candidate = on_candidate;
     inside.warn = warn;
     inside.inside_rules = inside_rules;
@@ -199,8 +216,14 @@ Status UnitProfiler::choose_inside(const Problem& model, Candidate& candidate, d
   return {};
 }
 
+// Small nets find weights in a cache that large ones do not: other times, other rows.
+std::string UnitProfiler::row_key(const Candidate& candidate) const {
+  return cold_ ? fmt::format("{}|weights in {}", candidate.key, to_string(caches_.place()))
+               : candidate.key;
+}
+
 bool UnitProfiler::from_cache(Candidate& candidate) {
-  const Profile* known = cache_.find(candidate.key);
+  const Profile* known = cache_.find(row_key(candidate));
   if (known == nullptr) return false;
   if (exhaustive_ && known->hopeless) return false;
   candidate.unit_us = known->time_us;
@@ -218,7 +241,7 @@ void UnitProfiler::keep(const Candidate& candidate, double spread_us) {
   profile.error = std::isfinite(candidate.error) ? candidate.error : 1e9;
   profile.wrong = candidate.wrong;
   profile.hopeless = candidate.hopeless;
-  cache_.put(candidate.key, profile);
+  cache_.put(row_key(candidate), profile);
 }
 
 Result<double> UnitProfiler::error_of(const Problem& model, const Candidate& candidate,
@@ -266,18 +289,21 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
   }
   const PoolBurst burst(core_.pool());  // a thread that parks between samples has to be waited for
   Samples samples;
-  const double first = bench.time_us(1, meeting_);
+  const double first = time_us(bench, 1);
   samples.add(first);
-  const int batch = batch_of(first);
+  const int batch = cold_ ? 1 : batch_of(first);
   const bool slow = !exhaustive_ && first > kHopeless * best_us;
   // Inside of childnets times only rank what is measured again as a whole.
   const std::size_t wanted = exhaustive_ ? 15 : 5;
   const double most_us = exhaustive_ ? 2e5 : depth_ > 0 ? 1e4 : 4e4;
-  if (slow) samples.add(bench.time_us(1, meeting_));
+  if (slow) samples.add(time_us(bench, 1));
   candidate.hopeless = slow && samples.minimum() > 0.9 * kHopeless * best_us;
-  while (!candidate.hopeless && samples.count() < wanted &&
+  const auto behind = [&] {
+    return !exhaustive_ && samples.count() >= 2 && samples.minimum() > kBehind * best_us;
+  };
+  while (!candidate.hopeless && samples.count() < wanted && !behind() &&
          (samples.count() < 3 || samples.total() * batch < most_us))
-    samples.add(bench.time_us(batch, meeting_));
+    samples.add(time_us(bench, batch));
   candidate.unit_us = samples.centre();
   if (candidate.hopeless || candidate.unit_us > kNearTie * best_us)
     keep(candidate, samples.spread());
@@ -286,9 +312,52 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
   return {};
 }
 
+// For a second or so a neighbour may slow everything down, and nobody is late for it. So each
+// candidate has a witness: the fastest one so far, which is run right behind it.
+void UnitProfiler::hear_witness(Candidate& candidate, std::vector<Alive>& alive) {
+  const auto witness = std::min_element(
+      alive.begin(), alive.end(),
+      [](const Alive& a, const Alive& b) { return a.candidate->unit_us < b.candidate->unit_us; });
+  if (witness == alive.end()) return;
+  double us = candidate.unit_us;
+  double& least =
+      witness_us_.emplace(witness->candidate, witness->candidate->unit_us).first->second;
+  if (witness->candidate != &candidate) {
+    const PoolBurst burst(core_.pool());
+    us = time_us(witness->bench, witness->batch);
+    if (us > kSlowed * least) us = std::min(us, time_us(witness->bench, witness->batch));
+    witness->samples.add(us);
+  }
+  least = std::min(least, us);
+  heard_.push_back({&candidate, witness->candidate, us});
+}
+
+// Those whose witness was slower than at other times, unless they would still be behind the best.
+Status UnitProfiler::measure_slowed_again(const Problem& model, double best_us,
+                                          std::vector<Alive>& alive) {
+  // A witness may have been slowed as long as it was one.
+  for (Alive& a : alive)
+    if (const auto known = witness_us_.find(a.candidate); known != witness_us_.end()) {
+      const PoolBurst burst(core_.pool());
+      known->second = std::min(known->second, time_us(a.bench, a.batch));
+    }
+  for (const auto& [witness, us] : witness_us_) best_us = std::min(best_us, us);
+  for (const Heard& heard : heard_) {
+    Candidate& candidate = *heard.candidate;
+    const double slowdown = heard.us / witness_us_.at(heard.witness);
+    if (slowdown < kSlowed || candidate.unit_us > kBehind * slowdown * best_us) continue;
+    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    if (budget_.expired()) break;
+    std::erase_if(alive, [&](const Alive& a) { return a.candidate == &candidate; });
+    if (const Status status = measure(model, candidate, best_us, alive); !status.ok())
+      drop(model, candidate, status);
+    drop_slowest(alive);
+  }
+  return {};
+}
+
 // Rivals within the noise of each other take turns, so that a disturbance hits all alike.
-void UnitProfiler::settle_ties(std::vector<Candidate>& candidates, std::vector<Alive>& alive) {
-  static_cast<void>(candidates);
+void UnitProfiler::settle_ties(std::vector<Alive>& alive) {
   double best = INFINITY;
   for (const Alive& a : alive) best = std::min(best, a.candidate->unit_us);
   std::sort(alive.begin(), alive.end(), [](const Alive& a, const Alive& b) {
@@ -300,14 +369,38 @@ void UnitProfiler::settle_ties(std::vector<Candidate>& candidates, std::vector<A
   const PoolBurst burst(core_.pool());
   if (rivals.size() > 1)
     for (int round = 0; round < (depth_ > 0 ? kTieRounds / 2 : kTieRounds); ++round)
-      for (Alive* a : rivals) a->samples.add(a->bench.time_us(a->batch, meeting_));
+      for (Alive* a : rivals) a->samples.add(time_us(a->bench, a->batch));
   for (Alive& a : alive) {
     a.candidate->unit_us = a.samples.centre();
     keep(*a.candidate, a.samples.spread());
   }
 }
 
+// A routine that cannot do what it promised is a candidate less, not the end of tuning.
+void UnitProfiler::drop(const Problem& model, Candidate& candidate, const Status& status) {
+  candidate.wrong = true;
+  ++counts_.rejected;
+  if (warn)
+    warn(fmt::format("layer '{}': {} is dropped: {}", model.layer_name, candidate.str(),
+                     status.message()));
+}
+
+// Packed weights can be large. Witnesses are needed.
+void UnitProfiler::drop_slowest(std::vector<Alive>& alive) {
+  if (alive.size() <= kMostAlive) return;
+  const auto need = [&](const Alive& a) {
+    return std::pair(!witness_us_.contains(a.candidate), a.candidate->unit_us);
+  };
+  const auto slowest =
+      std::max_element(alive.begin(), alive.end(),
+                       [&](const Alive& a, const Alive& b) { return need(a) < need(b); });
+  keep(*slowest->candidate, slowest->samples.spread());
+  alive.erase(slowest);
+}
+
 void UnitProfiler::forget_problem() {
+  heard_.clear();
+  witness_us_.clear();
   inputs_.clear();
   inputs_by_format_.clear();
   reference_.clear();
@@ -316,6 +409,7 @@ void UnitProfiler::forget_problem() {
 
 Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candidates) {
   forget_problem();
+  cold_ = caches_.place() != WeightsPlace::own_cache && constant_bytes(model) >= kColdBytes;
   double best = INFINITY;
   for (Candidate& candidate : candidates)
     if (candidate.routine != nullptr && !candidate.open && from_cache(candidate) &&
@@ -334,33 +428,26 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
       if (status.code() == StatusCode::cancelled) return status;
       if (status.ok() && candidate.open) continue;
     }
-    if (status.ok() && !from_cache(candidate)) status = measure(model, candidate, best, alive);
+    if (status.ok() && !from_cache(candidate)) {
+      status = measure(model, candidate, best, alive);
+      if (status.ok() && !candidate.wrong) hear_witness(candidate, alive);
+    }
     if (!status.ok()) {
-      // A routine that cannot do what it promised is a candidate less, not the end of tuning.
-      candidate.wrong = true;
-      ++counts_.rejected;
-      if (warn)
-        warn(fmt::format("layer '{}': {} is dropped: {}", model.layer_name, candidate.str(),
-                         status.message()));
+      drop(model, candidate, status);
       continue;
     }
     if (!candidate.wrong) best = std::min(best, candidate.unit_us);
-    if (alive.size() > kMostAlive) {  // packed weights can be large: the slowest goes
-      const auto slowest =
-          std::max_element(alive.begin(), alive.end(), [](const Alive& a, const Alive& b) {
-            return a.candidate->unit_us < b.candidate->unit_us;
-          });
-      keep(*slowest->candidate, slowest->samples.spread());
-      alive.erase(slowest);
-    }
+    drop_slowest(alive);
   }
-  settle_ties(candidates, alive);
+  SN_RETURN_IF_ERROR(measure_slowed_again(model, best, alive));
+  settle_ties(alive);
   forget_problem();
   return {};
 }
 
 Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const Format& from,
                                                 const Format& to) {
+  cold_ = false;
   Problem problem;
   problem.type = core_.registry().layer_types().find("adapt");
   problem.layer_name = "adapt";

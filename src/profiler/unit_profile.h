@@ -31,8 +31,13 @@ class UnitProfiler {
  public:
   // All but `exhaustive` outlive it.
   UnitProfiler(NetCore& core, ProfileCache& cache, const TuneBudget& budget, Meeting& meeting,
-               bool exhaustive)
-      : core_(core), cache_(cache), budget_(budget), meeting_(meeting), exhaustive_(exhaustive) {}
+               ColdCaches& caches, bool exhaustive)
+      : core_(core),
+        cache_(cache),
+        budget_(budget),
+        meeting_(meeting),
+        caches_(caches),
+        exhaustive_(exhaustive) {}
 
   // Which candidates count inside of childnets.
   CandidateRules inside_rules;
@@ -58,23 +63,39 @@ class UnitProfiler {
   struct Alive;
   Status measure(const Problem& model, Candidate& candidate, double best_us,
                  std::vector<Alive>& alive);
+  double time_us(KernelBench& bench, int batch);
   void fill_constants();
   Status prepare_reference(const Problem& model);
   Result<std::vector<Tensor>> inputs_as(const Problem& problem);
   void forget_problem();
   Status choose_inside(const Problem& model, Candidate& candidate, double best_us);
+  std::string row_key(const Candidate& candidate) const;
   bool from_cache(Candidate& candidate);
   Result<double> error_of(const Problem& model, const Candidate& candidate, KernelBench& bench);
-  void settle_ties(std::vector<Candidate>& candidates, std::vector<Alive>& alive);
+  void hear_witness(Candidate& candidate, std::vector<Alive>& alive);
+  Status measure_slowed_again(const Problem& model, double best_us, std::vector<Alive>& alive);
+  void settle_ties(std::vector<Alive>& alive);
+  void drop(const Problem& model, Candidate& candidate, const Status& status);
+  void drop_slowest(std::vector<Alive>& alive);
   void keep(const Candidate& candidate, double spread_us);
 
   NetCore& core_;
   ProfileCache& cache_;
   const TuneBudget& budget_;
   Meeting& meeting_;
+  ColdCaches& caches_;
   bool exhaustive_;
-  int depth_ = 0;                         // of the childnet whose inside is measured
-  std::function<void()> fill_constants_;  // there, before anything is measured; once
+  // What a witness took right behind a candidate.
+  struct Heard {
+    Candidate* candidate;
+    const Candidate* witness;
+    double us;
+  };
+  std::vector<Heard> heard_;
+  std::map<const Candidate*, double> witness_us_;  // the least
+  bool cold_ = false;                              // how the problem at hand is measured
+  int depth_ = 0;                                  // of the childnet whose inside is measured
+  std::function<void()> fill_constants_;           // there, before anything is measured; once
   UnitCounts counts_;
   std::map<std::string, AdaptChoice> adapts_;
   std::vector<Tensor> inputs_;  // of the problem at hand, in the model's formats

@@ -87,7 +87,8 @@ struct Fixture {
   }
   UnitCounts profile(LayerCandidates& entry, bool exhaustive = false) {
     Meeting meeting(core->pool());
-    UnitProfiler profiler(*core, cache, budget, meeting, exhaustive);
+    ColdCaches caches(core->pool());
+    UnitProfiler profiler(*core, cache, budget, meeting, caches, exhaustive);
     profiler.inside_rules = {kFloat32, 8};
     const Status status = profiler.profile(entry.layer.problem, entry.candidates);
     INFO(status.message());

@@ -1,6 +1,7 @@
 #include "plugins/onednn/weighted_float32.h"
 
 #include "core/error.h"
+#include "core/layer_cost.h"
 #include "plugins/onednn/choice_cache.h"
 #include "plugins/onednn/weighted_work.h"
 
@@ -40,7 +41,7 @@ class Float32Routine final : public Routine {
     return choices->empty() ? RoutineParams{} : choice_params(choices->front());
   }
   ParamSpace param_space(const Problem& problem) const override {
-    return choice_space(*choices_of(problem));
+    return choice_space(*choices_of(problem), layer_cost(problem).macs);
   }
 
   std::string pack_key(const Problem& problem, const RoutineParams& params) const override {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "plugins/cut/pieces.h"
 #include "plugins/onednn/implementations.h"
 #include "plugins/onednn/piece_kernel.h"
 
@@ -117,7 +118,7 @@ std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const P
   return choices;
 }
 
-ParamSpace choice_space(const std::vector<WeightedChoice>& choices) {
+ParamSpace choice_space(const std::vector<WeightedChoice>& choices, double macs) {
   ParamAxis impl{"impl", {}}, split{"split", {}};
   const auto add = [](ParamAxis& axis, const ParamValue& value) {
     if (std::find(axis.values.begin(), axis.values.end(), value) == axis.values.end())
@@ -132,6 +133,13 @@ ParamSpace choice_space(const std::vector<WeightedChoice>& choices) {
   space.allows = [choices](const Params& params) {
     return find_choice(choices, params) != nullptr;
   };
+  // An implementation that can be cut is not promising whole.
+  if (macs >= kWorthCutting)
+    space.promising = [choices](const Params& params) {
+      return std::none_of(choices.begin(), choices.end(), [&](const WeightedChoice& other) {
+        return other.impl == params.text("impl") && other.split > params.integer("split", 1);
+      });
+    };
   return space;
 }
 

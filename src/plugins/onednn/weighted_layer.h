@@ -76,7 +76,8 @@ std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const P
                                              const WeightedTask& task,
                                              std::span<const FusedOps> ways);
 // `impl` and `split`; what is in `choices` is all that is allowed.
-ParamSpace choice_space(const std::vector<WeightedChoice>& choices);
+// For a layer of so many multiply-accumulates.
+ParamSpace choice_space(const std::vector<WeightedChoice>& choices, double macs);
 RoutineParams choice_params(const WeightedChoice& choice);
 // Null if params name none of `choices`.
 const WeightedChoice* find_choice(const std::vector<WeightedChoice>& choices,

@@ -1,6 +1,7 @@
 #include "plugins/onednn/weighted_qint8.h"
 
 #include "core/error.h"
+#include "core/layer_cost.h"
 #include "plugins/onednn/choice_cache.h"
 #include "plugins/onednn/weighted_work.h"
 #include "quantization/weights.h"
@@ -68,7 +69,7 @@ class QuantizedRoutine final : public Routine {
     return choices->empty() ? RoutineParams{} : choice_params(choices->front());
   }
   ParamSpace param_space(const Problem& problem) const override {
-    return choice_space(*choices_of(problem));
+    return choice_space(*choices_of(problem), layer_cost(problem).macs);
   }
 
   std::string pack_key(const Problem& problem, const RoutineParams& params) const override {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/layer_cost.h"
 #include "core/parallel.h"
 #include "plugins/cut/pieces.h"
 
@@ -147,6 +148,10 @@ ParamSpace split_space(const Problem& problem) {
   if (problem.threads > 1) split.values.push_back(std::int64_t{1});
   ParamSpace space;
   space.axes = {std::move(split)};
+  if (layer_cost(problem).macs >= kWorthCutting)
+    space.promising = [threads = std::int64_t{problem.threads}](const Params& params) {
+      return params.integer("split", 1) == threads;
+    };
   return space;
 }
 

@@ -1,0 +1,160 @@
+#include "profiler/cold_caches.h"
+
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+
+#include "core/clock.h"
+#include "core/error.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kUnknownCache = std::size_t{1} << 20;  // where the system does not say
+constexpr std::size_t kMostCache = std::size_t{4} << 20;
+constexpr std::int64_t kPatienceNs = 1'000'000;  // for threads that do not come
+// weights_are_far():
+constexpr std::size_t kProbeBytes = std::size_t{4} << 20;
+constexpr int kProbes = 3;
+constexpr double kFarShare = 0.5;  // of the way from the shared cache's time to that of memory
+
+// Of a processor's own second-level cache.
+std::size_t cache_bytes() {
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  const long known = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (known > 0) return std::min(static_cast<std::size_t>(known), kMostCache);
+#endif
+  return kUnknownCache;
+}
+
+// One number per line, so that the compiler cannot leave the reading out.
+std::size_t read_lines(std::span<const std::byte> bytes) {
+  std::size_t sum = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += kLine)
+    sum += static_cast<std::size_t>(bytes[at]);
+  return sum;
+}
+
+struct Sweep {
+  std::span<const std::byte> memory;
+  std::span<const std::span<const std::byte>> inputs;
+  std::size_t threads;
+  std::int64_t closes_ns;
+  std::atomic<std::size_t> arrived{0};
+  std::atomic<std::size_t> sum{0};
+};
+
+std::span<const std::byte> share(std::span<const std::byte> bytes, std::size_t index,
+                                 std::size_t threads) {
+  const std::size_t each = (bytes.size() + threads - 1) / threads;
+  const std::size_t begin = std::min(index * each, bytes.size());
+  return bytes.subspan(begin, std::min(each, bytes.size() - begin));
+}
+
+// Nobody begins before all are there, so that each thread comes once.
+void sweep_share(void* context, std::size_t index) noexcept {
+  Sweep& sweep = *static_cast<Sweep*>(context);
+  sweep.arrived.fetch_add(1, std::memory_order_acq_rel);
+  while (sweep.arrived.load(std::memory_order_acquire) < sweep.threads &&
+         clock_ns() < sweep.closes_ns) {
+  }
+  std::size_t sum = read_lines(share(sweep.memory, index, sweep.threads));
+  for (const auto input : sweep.inputs) sum += read_lines(share(input, index, sweep.threads));
+  sweep.sum.fetch_add(sum, std::memory_order_relaxed);
+}
+
+#if defined(__x86_64__)
+bool has_clflushopt() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & bit_CLFLUSHOPT) != 0;
+}
+
+__attribute__((target("clflushopt"))) void flush_lines(std::span<const std::byte> bytes) {
+  for (std::size_t at = 0; at < bytes.size(); at += kLine)
+    __builtin_ia32_clflushopt(const_cast<std::byte*>(&bytes[at]));
+  if (!bytes.empty()) __builtin_ia32_clflushopt(const_cast<std::byte*>(&bytes.back()));
+  __builtin_ia32_mfence();
+}
+#endif
+
+}  // namespace
+
+const char* to_string(WeightsPlace place) noexcept {
+  switch (place) {
+    case WeightsPlace::own_cache:
+      return "own cache";
+    case WeightsPlace::shared_cache:
+      return "shared cache";
+    default:
+      return "memory";
+  }
+}
+
+// clflush alone waits for each line: fifteen times as long.
+bool can_flush() noexcept {
+#if defined(__x86_64__)
+  static const bool can = has_clflushopt();
+  return can;
+#else
+  return false;
+#endif
+}
+
+void flush(std::span<const std::byte> bytes) noexcept {
+#if defined(__x86_64__)
+  if (can_flush()) flush_lines(bytes);
+#else
+  static_cast<void>(bytes);
+#endif
+}
+
+void ColdCaches::sweep(std::span<const std::span<const std::byte>> inputs) {
+  const auto threads = static_cast<std::size_t>(pool_.concurrency());
+  if (memory_.empty()) memory_.resize(cache_bytes() * 3 / 2 * threads, std::byte{1});
+  Sweep sweep{memory_, inputs, threads, clock_ns() + kPatienceNs};
+  pool_.run(threads, sweep_share, &sweep);
+}
+
+void ColdCaches::prepare(std::span<const std::span<const std::byte>> weights,
+                         std::span<const std::span<const std::byte>> inputs) {
+  if (place_ == WeightsPlace::memory)
+    for (const auto bytes : weights) flush(bytes);
+  else if (place_ == WeightsPlace::shared_cache)
+    sweep(inputs);
+}
+
+Result<bool> weights_are_far(ColdCaches& caches, const std::function<Status()>& run) {
+  if (!can_flush()) return false;
+  const std::vector<std::byte> probe(kProbeBytes, std::byte{1});
+  std::atomic<std::size_t> sum{0};
+  const auto read = [&] {
+    const std::int64_t begin = clock_ns();
+    sum.fetch_add(read_lines(probe), std::memory_order_relaxed);
+    return static_cast<double>(clock_ns() - begin);
+  };
+  double shared = INFINITY, memory = INFINITY, after = INFINITY;
+  for (int i = 0; i < kProbes; ++i) {
+    flush(probe);
+    memory = std::min(memory, read());
+    read();
+    caches.sweep({});
+    shared = std::min(shared, read());
+  }
+  // Once per run, as weights are: some shared caches keep only what was read again before.
+  for (int i = 0; i < kProbes; ++i) {
+    SN_RETURN_IF_ERROR(run());
+    const double took = read();
+    if (i > 0) after = std::min(after, took);
+  }
+  return after - shared > kFarShare * (memory - shared);
+}
+
+}  // namespace softneuro

@@ -1,0 +1,58 @@
+// Routines whose times a test decides.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/routine.h"
+
+namespace softneuro::test {
+
+// cumsum, in a time that is known.
+class TimedKernel final : public Kernel {
+ public:
+  TimedKernel(std::unique_ptr<Kernel> work, const std::atomic<std::int64_t>& us)
+      : work_(std::move(work)), us_(us) {}
+  Status run(Context& context) const noexcept override {
+    const std::int64_t end = clock_ns() + 1000 * us_;
+    const Status status = work_->run(context);
+    while (clock_ns() < end) {
+    }
+    return status;
+  }
+
+ private:
+  std::unique_ptr<Kernel> work_;
+  const std::atomic<std::int64_t>& us_;
+};
+
+class TimedCumsum final : public Routine {
+ public:
+  TimedCumsum(const char* descriptor, const Routine& naive, std::int64_t us, int version = 1)
+      : Routine("cumsum", descriptor),
+        naive_(naive),
+        us_(us),
+        rank_(static_cast<int>(us)),
+        version_(version) {}
+  int version() const override { return version_; }
+  // Above naive's, which would win the race of finalists; the slow one's is the best.
+  int default_rank() const override { return rank_; }
+  void take_from_now_on(std::int64_t us) { us_ = us; }
+  Applicability applicable(const Problem& problem) const override {
+    return naive_.applicable(problem);
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(auto work, naive_.create(problem, params, packed));
+    return std::unique_ptr<Kernel>(std::make_unique<TimedKernel>(std::move(work), us_));
+  }
+
+ private:
+  const Routine& naive_;
+  std::atomic<std::int64_t> us_;
+  int rank_, version_;
+};
+
+}  // namespace softneuro::test

@@ -1,0 +1,146 @@
+// Unit profiles: candidates alone, as they are inside of a net, whatever neighbours do meanwhile.
+#include "profiler/unit_profile.h"
+
+#include <catch2/catch.hpp>
+#include <numeric>
+
+#include "core/net_core.h"
+#include "core/parallel.h"
+#include "core/path.h"
+#include "small_net.h"
+#include "timed_cumsum.h"
+
+using namespace softneuro;
+using namespace softneuro::test;
+
+namespace {
+
+std::shared_ptr<const Graph> finished(SmallNetBuilder& b, TensorId output) {
+  b.graph.outputs = {output};
+  REQUIRE(b.graph.verify(builtin_layer_types()).ok());
+  REQUIRE(b.graph.sort().ok());
+  REQUIRE(b.graph.infer_shapes().ok());
+  return std::make_shared<const Graph>(std::move(b.graph));
+}
+
+std::shared_ptr<NetCore> one_thread() {
+  NetOptions options;
+  options.threads = 1;
+  return NetCore::create(options).value();
+}
+
+std::vector<LayerCandidates> candidates_of(const std::shared_ptr<NetCore>& core,
+                                           const NetProblems& problems) {
+  const std::vector<std::string> float32 = {"cpu:float32"};
+  return list_candidates(core->registry(), problems, {float32}).value();
+}
+
+std::span<const std::byte> bytes_of(const std::vector<int>& numbers) {
+  return std::as_bytes(std::span(numbers));
+}
+
+}  // namespace
+
+TEST_CASE("unit profile: what a neighbour slowed down is measured again", "[slow]") {
+  const std::shared_ptr<NetCore> core = one_thread();
+  auto& registry = const_cast<Registry&>(core->registry());
+  const Routine& naive = *registry.find("cumsum", "cpu/naive");
+  // The faster one has the higher rank and is measured first, while everything is slow.
+  auto faster = std::make_unique<TimedCumsum>("cpu/faster", naive, 200);
+  auto other = std::make_unique<TimedCumsum>("cpu/other", naive, 199);
+  TimedCumsum &first = *faster, &second = *other;
+  first.take_from_now_on(2000);
+  second.take_from_now_on(800);
+  REQUIRE(registry.add(std::move(faster)).ok());
+  REQUIRE(registry.add(std::move(other)).ok());
+
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{1, 64}));
+  Tensor axis = Tensor::create(DataType::int64, Shape{1}).value();
+  axis.mutable_values<std::int64_t>()[0] = 1;
+  const auto graph =
+      finished(b, b.layer("cumsum", "sum", {x, b.graph.add_constant("axis", std::move(axis))}));
+  const Shape shapes[] = {Shape{1, 64}};
+  const NetProblems problems = problems_of(core, graph, shapes).value();
+  auto layers = candidates_of(core, problems);
+  REQUIRE(layers.size() == 1);
+  REQUIRE(layers[0].candidates.size() == 2);
+  REQUIRE(layers[0].candidates[0].str() == "cpu/faster");
+
+  ProfileCache cache;
+  const TuneBudget budget;
+  Meeting meeting(core->pool());
+  ColdCaches caches(core->pool());
+  UnitProfiler profiler(*core, cache, budget, meeting, caches, false);
+  profiler.on_candidate = [&](const Candidate& candidate, double) {
+    if (candidate.str() == "cpu/other") first.take_from_now_on(400);
+  };
+  REQUIRE(profiler.profile(layers[0].layer.problem, layers[0].candidates).ok());
+  CHECK(layers[0].candidates[0].unit_us < layers[0].candidates[1].unit_us);
+}
+
+TEST_CASE("unit profile: times with weights in another place are other rows") {
+  const std::shared_ptr<NetCore> core = one_thread();
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{4, 256}));
+  const auto graph = finished(
+      b, b.layer("dense", "fc", {x, b.weights("fc.w", {256, 128}), b.weights("fc.b", {128})}));
+  const Shape shapes[] = {Shape{4, 256}};
+  const NetProblems problems = problems_of(core, graph, shapes).value();
+  ProfileCache cache;
+  const TuneBudget budget;
+  const auto measured = [&](WeightsPlace place) {
+    Meeting meeting(core->pool());
+    ColdCaches caches(core->pool());
+    caches.set_place(place);
+    UnitProfiler profiler(*core, cache, budget, meeting, caches, false);
+    auto layers = candidates_of(core, problems);
+    REQUIRE(profiler.profile(layers[0].layer.problem, layers[0].candidates).ok());
+    for (const Candidate& candidate : layers[0].candidates) CHECK_FALSE(candidate.wrong);
+    return profiler.counts().measured;
+  };
+  CHECK(measured(WeightsPlace::own_cache) > 0);
+  CHECK(measured(WeightsPlace::own_cache) == 0);
+  CHECK(measured(WeightsPlace::shared_cache) > 0);
+  CHECK(measured(WeightsPlace::shared_cache) == 0);
+  if (!can_flush()) {
+    WARN("this processor cannot flush its caches");
+    return;
+  }
+  CHECK(measured(WeightsPlace::memory) > 0);
+  CHECK(measured(WeightsPlace::memory) == 0);
+}
+
+TEST_CASE("cold caches: no byte changes, for any number of threads") {
+  const int threads = GENERATE(1, 3);
+  NetOptions options;
+  options.threads = threads;
+  const std::shared_ptr<NetCore> core = NetCore::create(options).value();
+  ColdCaches caches(core->pool());
+  CHECK(caches.place() == WeightsPlace::own_cache);
+  std::vector<int> weights(10007), input(1003);
+  std::iota(weights.begin(), weights.end(), 1);
+  std::iota(input.begin(), input.end(), 5);
+  const std::vector<int> weights_before = weights, input_before = input;
+  for (const WeightsPlace place :
+       {WeightsPlace::own_cache, WeightsPlace::shared_cache, WeightsPlace::memory}) {
+    caches.set_place(place);
+    CHECK((caches.place() == place || !can_flush()));
+    const std::span<const std::byte> all[] = {bytes_of(weights).subspan(3), {}};
+    const std::span<const std::byte> inputs[] = {bytes_of(input), {}};
+    const PoolBurst burst(core->pool());
+    caches.prepare(all, inputs);
+    caches.prepare({}, {});
+  }
+  CHECK(weights == weights_before);
+  CHECK(input == input_before);
+}
+
+TEST_CASE("cold caches: what does nothing drives nothing out, and errors are passed on") {
+  const std::shared_ptr<NetCore> core = one_thread();
+  ColdCaches caches(core->pool());
+  CHECK_FALSE(weights_are_far(caches, [] { return Status(); }).value());
+  const Result<bool> failed =
+      weights_are_far(caches, [] { return Status(StatusCode::internal, "no"); });
+  if (can_flush()) CHECK(failed.status().code() == StatusCode::internal);
+}
