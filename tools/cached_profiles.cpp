@@ -20,8 +20,9 @@ const char* remark_of(const Profile& row) {
 }
 
 // Problem, descriptor, parameters and versions, as the tuner strings them together; rows of whole
-// nets begin with "net" (a candidate inside a net), "path" (a net end to end) or "noise" (the power
-// of the error that a layer's rounding leaves at the outputs).
+// nets begin with "net" (a candidate inside a net), "race" (a path end to end), "noise" (the power
+// of the error that a layer's rounding leaves at the outputs), "weights" (whether a run drives them
+// out of all caches: 2), or say that a stage is done ("passes", "compared", "confirmed").
 nlohmann::json to_json(const std::string& key, const Profile& row) {
   return {{"key", key},         {"us", row.time_us},  {"spread_us", row.spread_us},
           {"error", row.error}, {"wrong", row.wrong}, {"stopped_early", row.hopeless}};

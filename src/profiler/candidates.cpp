@@ -63,8 +63,9 @@ void add_fixed(const Registry& registry, const Routine& routine, const Problem& 
                const CandidateRules& rules, std::vector<Candidate>& candidates) {
   const ChildnetRoutine* childnet = childnet_of(routine);
   if ((childnet != nullptr && !rules.childnets) || !registry.check(routine, problem).ok()) return;
-  const ParamSpace space =
+  ParamSpace space =
       childnet != nullptr ? childnet->outer_space(problem) : routine.param_space(problem);
+  if (rules.unpromising) space.promising = nullptr;
   std::vector<RoutineParams> choices = {routine.default_params(problem)};
   for (RoutineParams& params : space.list(rules.max_params))
     if (!(params == choices.front())) choices.push_back(std::move(params));

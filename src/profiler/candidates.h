@@ -41,6 +41,7 @@ struct CandidateRules {
   std::vector<std::string> schemas;  // patterns
   std::size_t max_params = 8;        // combinations of one routine's parameters
   bool childnets = true;             // whether routines that are nets count
+  bool unpromising = false;          // whether what ParamSpace::promising leaves out counts, too
 };
 
 // The candidates of every layer of `problems`, in order. Those on naive routines are left

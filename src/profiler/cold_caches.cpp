@@ -22,9 +22,10 @@ constexpr std::size_t kUnknownCache = std::size_t{1} << 20;  // where the system
 constexpr std::size_t kMostCache = std::size_t{4} << 20;
 constexpr std::int64_t kPatienceNs = 1'000'000;  // for threads that do not come
 // weights_are_far():
-constexpr std::size_t kProbeBytes = std::size_t{4} << 20;
+constexpr std::size_t kProbeBytes = std::size_t{2} << 20;
 constexpr int kProbes = 3;
-constexpr double kFarShare = 0.5;  // of the way from the shared cache's time to that of memory
+constexpr double kFewestTimes = 1.2;  // that memory is slower than a shared cache
+constexpr double kFarShare = 0.5;     // of the way from the shared cache's time to that of memory
 
 // Of a processor's own second-level cache.
 std::size_t cache_bytes() {
@@ -116,9 +117,13 @@ void flush(std::span<const std::byte> bytes) noexcept {
 #endif
 }
 
+std::size_t ColdCaches::own_bytes() const noexcept {
+  return cache_bytes() * static_cast<std::size_t>(pool_.concurrency());
+}
+
 void ColdCaches::sweep(std::span<const std::span<const std::byte>> inputs) {
   const auto threads = static_cast<std::size_t>(pool_.concurrency());
-  if (memory_.empty()) memory_.resize(cache_bytes() * 3 / 2 * threads, std::byte{1});
+  if (memory_.empty()) memory_.resize(own_bytes() * 3 / 2, std::byte{1});
   Sweep sweep{memory_, inputs, threads, clock_ns() + kPatienceNs};
   pool_.run(threads, sweep_share, &sweep);
 }
@@ -154,6 +159,8 @@ Result<bool> weights_are_far(ColdCaches& caches, const std::function<Status()>& 
     const double took = read();
     if (i > 0) after = std::min(after, took);
   }
+  // Where a sweep drives everything into memory there is no shared cache to speak of.
+  if (memory < kFewestTimes * shared) return false;
   return after - shared > kFarShare * (memory - shared);
 }
 

@@ -33,6 +33,8 @@ class ColdCaches {
     place_ = place == WeightsPlace::memory && !can_flush() ? WeightsPlace::shared_cache : place;
   }
   WeightsPlace place() const noexcept { return place_; }
+  // Of the caches that belong to the processors of the pool's threads, together.
+  std::size_t own_bytes() const noexcept;
 
   // Puts `weights` there, if it is not own_cache. `inputs`, what the layer before has just made,
   // are in the caches that belong to one processor afterwards, a share in each thread's. Within a

@@ -37,7 +37,7 @@ class KernelBench {
   double cold_time_us(ColdCaches& caches, Meeting& meeting);
 
  private:
-  void find_weights(const Problem& problem);
+  void find_weights(const Problem& problem, bool packed_only);
   bool time_once(int runs, Meeting& meeting, double& best) noexcept;
 
   NetCore* core_ = nullptr;

@@ -23,7 +23,6 @@ constexpr double kQuickUs = 5000;  // shorter runs have steps whose clocks are n
 // Confirmation: beyond the third, comparisons of MobileNetV2 changed places of equals only.
 constexpr int kMostConfirmations = 3;
 constexpr double kConfirmed = 1.003;  // of the best one's cost: less is noise
-constexpr double kSettledUs = 2000;   // a run that long finds its own data in the caches, or never
 
 std::size_t constant_bytes(const Graph& graph) {
   std::size_t bytes = 1;
@@ -132,6 +131,7 @@ Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
   const bool quick = round_us < kQuickUs * static_cast<double>(contestants.size());
   const int times = quick ? how.times + 2 : how.times;
   const std::int64_t run_us = how.run_us * times;
+  if (settles()) round_us *= 2;
   const int rounds = static_cast<int>(std::clamp(static_cast<double>(run_us) / round_us,
                                                  1.0 * kFewestRounds, 1.0 * kMostRounds * times));
   const std::int64_t end = clock_ns() + kMostWaiting * 1000 * run_us;
@@ -140,14 +140,19 @@ Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     tell(how.stage, static_cast<std::size_t>(round), static_cast<std::size_t>(rounds));
     for (Contestant& contestant : contestants) {
-      // What the one before has left in the caches would be what small nets are measured with.
-      if (contestant.run_us < kSettledUs) SN_RETURN_IF_ERROR(contestant.bench.run().status());
+      if (settles()) SN_RETURN_IF_ERROR(contestant.bench.run().status());
       SN_RETURN_IF_ERROR(contestant.bench.run_traced(contestant.samples, meeting_, budget_));
     }
   }
   net_measured_ += contestants.size();
   learn_from(contestants);
   return {};
+}
+
+// Whether a net is run once more before a run that counts: the one before it has driven its weights
+// out of the caches, where they would be if it ran again and again.
+bool Tuner::settles() const {
+  return caches_.place() != WeightsPlace::memory;
 }
 
 // What the path takes by what is known now.

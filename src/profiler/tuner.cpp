@@ -18,8 +18,7 @@ constexpr std::int64_t kRaceUs = 1'200'000;  // finalists run for about this lon
 constexpr double kDoubted = 0.4;             // SelectionRules::slowdown_share of the passes
 constexpr double kAgreement = 1.1;           // of two times of one candidate inside the net
 constexpr int kBusyRounds = 3;               // show whether the machine is busy
-constexpr std::size_t kOwnBytes = std::size_t{2} << 20;  // of weights: less stays in any cache
-constexpr int kFewestRaces = 3;
+constexpr std::size_t kFewestRaces = 3;
 constexpr double kBeaten = 1.5;  // times the fastest: not run any further
 constexpr double kTie = 1.01;    // within this the solver's order holds
 
@@ -145,6 +144,7 @@ Status Tuner::find_candidates() {
   CandidateRules rules;
   rules.schemas = options_.schemas;
   if (options_.exhaustive) rules.max_params = 64;
+  rules.unpromising = options_.exhaustive;
   units_.inside_rules = rules;
   SN_ASSIGN_OR_RETURN(layers_, list_candidates(job_.core->registry(), problems_, rules));
   for (std::size_t l = 0; l < layers_.size(); ++l) layer_index_[layers_[l].layer.layer->id] = l;
@@ -164,22 +164,28 @@ Status Tuner::find_weights_place() {
   std::size_t bytes = 0;
   for (TensorId id = 0; id < job_.graph->tensor_count(); ++id)
     bytes += job_.graph->tensor(id).constant.bytes();
-  if (bytes < kOwnBytes) return {};
+  if (bytes * 2 <= caches_.own_bytes()) return {};  // with room for what is computed
+  caches_.set_place(WeightsPlace::shared_cache);
+  if (!can_flush() || budget_.expired()) return {};
   const std::string key = fmt::format("weights|{:x}", whole_key_);
+  bool far = false;
   if (const Profile* known = cache_.find(key); known != nullptr) {
-    caches_.set_place(known->time_us > 1 ? WeightsPlace::memory : WeightsPlace::shared_cache);
+    far = known->time_us > 1;
     ++net_from_cache_;
-    return {};
+  } else {
+    SN_ASSIGN_OR_RETURN(const auto plan,
+                        build_plan(job_.core, job_.graph, job_.shapes, RoutinePath(), nullptr));
+    SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
+    const auto run = [&]() -> Status {
+      if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+      return bench.run().status();
+    };
+    SN_RETURN_IF_ERROR(run());
+    SN_ASSIGN_OR_RETURN(far, weights_are_far(caches_, run));
+    cache_.put(key, {.time_us = far ? 2.0 : 1.0});
+    ++net_measured_;
   }
-  SN_ASSIGN_OR_RETURN(const auto plan,
-                      build_plan(job_.core, job_.graph, job_.shapes, RoutinePath(), nullptr));
-  SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
-  SN_RETURN_IF_ERROR(bench.run().status());
-  SN_ASSIGN_OR_RETURN(const bool far,
-                      weights_are_far(caches_, [&] { return bench.run().status(); }));
-  caches_.set_place(far ? WeightsPlace::memory : WeightsPlace::shared_cache);
-  cache_.put(key, {.time_us = far ? 2.0 : 1.0});
-  ++net_measured_;
+  if (far) caches_.set_place(WeightsPlace::memory);
   return {};
 }
 
@@ -444,19 +450,21 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
     steps.emplace_back(bench.steps());
     benches.push_back(std::move(bench));
   }
+  if (settles()) sum *= 2;
   const int rounds = runs_for(sum, options_.exhaustive ? 4 * kRaceUs : kRaceUs, 5, 101);
   std::size_t runs = 0, disturbed = 0;
   bool busy = false;
   double fastest = INFINITY;
+  std::vector<Samples> whole(finalists.size());  // nobody was late in the end
   for (int round = 0; round < rounds; ++round) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     // On a machine that is never left alone no whole run says much, but its steps do.
     busy = busy || (round == kBusyRounds && disturbed * 2 > runs);
     for (std::size_t f = 0; f < benches.size(); ++f) {
       // Default choices, mostly: they would take more time than all the others.
-      if (round >= (busy ? kBusyRounds + kFewestRaces : kFewestRaces) &&
-          samples[f].minimum() > kBeaten * fastest)
+      if (!busy && whole[f].count() >= kFewestRaces && whole[f].minimum() > kBeaten * fastest)
         continue;
+      if (settles()) SN_RETURN_IF_ERROR(benches[f].run().status());
       if (busy) {
         SN_RETURN_IF_ERROR(benches[f].run_traced(steps[f], meeting_, budget_));
         continue;
@@ -465,7 +473,9 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
       samples[f].add(us);
       fastest = std::min(fastest, us);
       const PoolBurst burst(job_.core->pool());
-      disturbed += !meeting_.gather();
+      const bool alone = meeting_.gather();
+      if (alone) whole[f].add(us);
+      disturbed += !alone;
       ++runs;
     }
   }

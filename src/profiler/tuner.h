@@ -90,6 +90,7 @@ class Tuner {
   Result<double> cost_of(const Selection& selection, SelectionRules rules);
   Status confirm(const std::string& what, const SelectionRules& rules);
   int patience() const;
+  bool settles() const;
   Result<std::vector<Contestant>> find_contestants(SelectionRules rules, const Comparison& how);
   void learn_from(const std::vector<Contestant>& contestants);
   Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);

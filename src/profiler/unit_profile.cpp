@@ -20,7 +20,6 @@ constexpr double kBehind = 1.4;        // times the best: two samples say enough
 constexpr double kNearTie = 1.12;      // times the best: measured again, interleaved
 constexpr std::size_t kMostAlive = 5;  // kernels kept for that
 constexpr int kTieRounds = 4;
-constexpr double kSlowed = 1.15;  // times what a witness took at other times
 // A childnet whose layers inside take this many times the best of the other candidates cannot win:
 // what they leave in the caches for each other does not save as much.
 constexpr double kLostInside = 1.25;
@@ -125,9 +124,12 @@ struct UnitProfiler::Alive {
   int batch;
 };
 
-// One sample: a run that reads the weights anew, as in a net, or else so many in a row.
+// One sample: a run that reads the weights anew, as in a net, or else so many in a row. What fails
+// takes for ever.
 double UnitProfiler::time_us(KernelBench& bench, int batch) {
-  return cold_ ? bench.cold_time_us(caches_, meeting_) : bench.time_us(batch, meeting_);
+  const PoolBurst burst(core_.pool());
+  const double us = cold_ ? bench.cold_time_us(caches_, meeting_) : bench.time_us(batch, meeting_);
+  return us < 0 ? INFINITY : us;
 }
 
 void UnitProfiler::fill_constants() {
@@ -298,62 +300,63 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
   const double most_us = exhaustive_ ? 2e5 : depth_ > 0 ? 1e4 : 4e4;
   if (slow) samples.add(time_us(bench, 1));
   candidate.hopeless = slow && samples.minimum() > 0.9 * kHopeless * best_us;
-  const auto behind = [&] {
-    return !exhaustive_ && samples.count() >= 2 && samples.minimum() > kBehind * best_us;
-  };
-  while (!candidate.hopeless && samples.count() < wanted && !behind() &&
-         (samples.count() < 3 || samples.total() * batch < most_us))
+  while (!candidate.hopeless && samples.count() < wanted &&
+         (samples.count() < 3 || samples.total() * batch < most_us)) {
     samples.add(time_us(bench, batch));
+    candidate.hopeless =
+        !exhaustive_ && samples.count() == 2 && samples.minimum() > kBehind * best_us;
+  }
   candidate.unit_us = samples.centre();
   if (candidate.hopeless || candidate.unit_us > kNearTie * best_us)
-    keep(candidate, samples.spread());
+    unkept_[&candidate] = samples.spread();
   else
     alive.push_back({&candidate, std::move(bench), samples, batch});
   return {};
 }
 
-// For a second or so a neighbour may slow everything down, and nobody is late for it. So each
-// candidate has a witness: the fastest one so far, which is run right behind it.
+// Its witness is the fastest one so far.
 void UnitProfiler::hear_witness(Candidate& candidate, std::vector<Alive>& alive) {
   const auto witness = std::min_element(
       alive.begin(), alive.end(),
       [](const Alive& a, const Alive& b) { return a.candidate->unit_us < b.candidate->unit_us; });
   if (witness == alive.end()) return;
   double us = candidate.unit_us;
-  double& least =
-      witness_us_.emplace(witness->candidate, witness->candidate->unit_us).first->second;
   if (witness->candidate != &candidate) {
-    const PoolBurst burst(core_.pool());
     us = time_us(witness->bench, witness->batch);
-    if (us > kSlowed * least) us = std::min(us, time_us(witness->bench, witness->batch));
+    if (witnesses_.is_witness(*witness->candidate) &&
+        us > Witnesses::kSlowed * witnesses_.least_us(*witness->candidate))
+      us = std::min(us, time_us(witness->bench, witness->batch));
     witness->samples.add(us);
   }
-  least = std::min(least, us);
-  heard_.push_back({&candidate, witness->candidate, us});
+  witnesses_.hear(candidate, *witness->candidate, us);
 }
 
-// Those whose witness was slower than at other times, unless they would still be behind the best.
+// Those that were slowed, unless they would still be behind the best. Where there is no time left,
+// what is known of them is not kept.
 Status UnitProfiler::measure_slowed_again(const Problem& model, double best_us,
                                           std::vector<Alive>& alive) {
-  // A witness may have been slowed as long as it was one.
-  for (Alive& a : alive)
-    if (const auto known = witness_us_.find(a.candidate); known != witness_us_.end()) {
-      const PoolBurst burst(core_.pool());
-      known->second = std::min(known->second, time_us(a.bench, a.batch));
-    }
-  for (const auto& [witness, us] : witness_us_) best_us = std::min(best_us, us);
-  for (const Heard& heard : heard_) {
-    Candidate& candidate = *heard.candidate;
-    const double slowdown = heard.us / witness_us_.at(heard.witness);
-    if (slowdown < kSlowed || candidate.unit_us > kBehind * slowdown * best_us) continue;
-    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-    if (budget_.expired()) break;
+  double least_us = best_us;
+  for (Alive& a : alive) {
+    if (!witnesses_.is_witness(*a.candidate)) continue;
+    // It may have been slowed as long as it was one.
+    witnesses_.hear_again(*a.candidate, time_us(a.bench, a.batch));
+    least_us = std::min(least_us, witnesses_.least_us(*a.candidate));
+  }
+  bool in_time = true;
+  const std::vector<Witnesses::Slowed> all_slowed = witnesses_.slowed();
+  witnesses_.clear();
+  for (const Witnesses::Slowed& slowed : all_slowed) {
+    Candidate& candidate = *slowed.candidate;
+    if (candidate.unit_us > kBehind * slowed.slowdown * least_us) continue;
+    in_time = in_time && !budget_.cancelled() && !budget_.expired();
     std::erase_if(alive, [&](const Alive& a) { return a.candidate == &candidate; });
+    unkept_.erase(&candidate);
+    if (!in_time) continue;
     if (const Status status = measure(model, candidate, best_us, alive); !status.ok())
       drop(model, candidate, status);
     drop_slowest(alive);
   }
-  return {};
+  return budget_.cancelled() ? Status(StatusCode::cancelled, "tuning was cancelled") : Status();
 }
 
 // Rivals within the noise of each other take turns, so that a disturbance hits all alike.
@@ -370,10 +373,15 @@ void UnitProfiler::settle_ties(std::vector<Alive>& alive) {
   if (rivals.size() > 1)
     for (int round = 0; round < (depth_ > 0 ? kTieRounds / 2 : kTieRounds); ++round)
       for (Alive* a : rivals) a->samples.add(time_us(a->bench, a->batch));
-  for (Alive& a : alive) {
-    a.candidate->unit_us = a.samples.centre();
-    keep(*a.candidate, a.samples.spread());
-  }
+  for (Alive& a : alive) a.candidate->unit_us = a.samples.centre();
+}
+
+// Rows are kept when a layer is done: until then it may turn out that something was slowed.
+void UnitProfiler::keep_all(const std::vector<Alive>& alive) {
+  for (const Alive& a : alive) unkept_[a.candidate] = a.samples.spread();
+  for (const auto& [candidate, spread_us] : unkept_)
+    if (!candidate->wrong && std::isfinite(candidate->unit_us)) keep(*candidate, spread_us);
+  unkept_.clear();
 }
 
 // A routine that cannot do what it promised is a candidate less, not the end of tuning.
@@ -385,22 +393,22 @@ void UnitProfiler::drop(const Problem& model, Candidate& candidate, const Status
                      status.message()));
 }
 
-// Packed weights can be large. Witnesses are needed.
+// Packed weights can be large. The first witness stays: if it was slowed, it was so first of all.
 void UnitProfiler::drop_slowest(std::vector<Alive>& alive) {
   if (alive.size() <= kMostAlive) return;
   const auto need = [&](const Alive& a) {
-    return std::pair(!witness_us_.contains(a.candidate), a.candidate->unit_us);
+    return std::pair(!witnesses_.is_first(*a.candidate), a.candidate->unit_us);
   };
   const auto slowest =
       std::max_element(alive.begin(), alive.end(),
                        [&](const Alive& a, const Alive& b) { return need(a) < need(b); });
-  keep(*slowest->candidate, slowest->samples.spread());
+  unkept_[slowest->candidate] = slowest->samples.spread();
   alive.erase(slowest);
 }
 
 void UnitProfiler::forget_problem() {
-  heard_.clear();
-  witness_us_.clear();
+  witnesses_.clear();
+  unkept_.clear();
   inputs_.clear();
   inputs_by_format_.clear();
   reference_.clear();
@@ -419,13 +427,19 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
   for (Candidate& candidate : candidates) {
     if (candidate.routine == nullptr || candidate.wrong || std::isfinite(candidate.unit_us))
       continue;
-    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    if (budget_.cancelled()) {
+      keep_all(alive);
+      return Status(StatusCode::cancelled, "tuning was cancelled");
+    }
     if (budget_.expired()) break;
     if (on_candidate) on_candidate(candidate, std::isfinite(best) ? best : 0);
     Status status;
     if (candidate.open) {
       status = choose_inside(model, candidate, best);
-      if (status.code() == StatusCode::cancelled) return status;
+      if (status.code() == StatusCode::cancelled) {
+        keep_all(alive);
+        return status;
+      }
       if (status.ok() && candidate.open) continue;
     }
     if (status.ok() && !from_cache(candidate)) {
@@ -439,10 +453,11 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
     if (!candidate.wrong) best = std::min(best, candidate.unit_us);
     drop_slowest(alive);
   }
-  SN_RETURN_IF_ERROR(measure_slowed_again(model, best, alive));
-  settle_ties(alive);
+  const Status status = measure_slowed_again(model, best, alive);
+  if (status.ok()) settle_ties(alive);
+  keep_all(alive);
   forget_problem();
-  return {};
+  return status;
 }
 
 Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const Format& from,
@@ -500,6 +515,7 @@ Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const 
       const int batch = batch_of(bench.time_us(1, meeting_));
       while (samples.count() < 5 && (samples.count() < 2 || samples.total() * batch < 5e3))
         samples.add(bench.time_us(batch, meeting_));
+      if (samples.minimum() < 0) continue;  // it failed
       candidate.unit_us = samples.centre();
       keep(candidate, samples.spread());
     }

@@ -10,6 +10,7 @@
 #include "profiler/candidates.h"
 #include "profiler/kernel_bench.h"
 #include "profiler/profile_cache.h"
+#include "profiler/witnesses.h"
 
 namespace softneuro {
 
@@ -77,6 +78,7 @@ class UnitProfiler {
   void settle_ties(std::vector<Alive>& alive);
   void drop(const Problem& model, Candidate& candidate, const Status& status);
   void drop_slowest(std::vector<Alive>& alive);
+  void keep_all(const std::vector<Alive>& alive);
   void keep(const Candidate& candidate, double spread_us);
 
   NetCore& core_;
@@ -85,17 +87,11 @@ class UnitProfiler {
   Meeting& meeting_;
   ColdCaches& caches_;
   bool exhaustive_;
-  // What a witness took right behind a candidate.
-  struct Heard {
-    Candidate* candidate;
-    const Candidate* witness;
-    double us;
-  };
-  std::vector<Heard> heard_;
-  std::map<const Candidate*, double> witness_us_;  // the least
-  bool cold_ = false;                              // how the problem at hand is measured
-  int depth_ = 0;                                  // of the childnet whose inside is measured
-  std::function<void()> fill_constants_;           // there, before anything is measured; once
+  Witnesses witnesses_;
+  std::map<Candidate*, double> unkept_;   // measured, not in alive, not in the cache yet: spread
+  bool cold_ = false;                     // how the problem at hand is measured
+  int depth_ = 0;                         // of the childnet whose inside is measured
+  std::function<void()> fill_constants_;  // there, before anything is measured; once
   UnitCounts counts_;
   std::map<std::string, AdaptChoice> adapts_;
   std::vector<Tensor> inputs_;  // of the problem at hand, in the model's formats

@@ -45,15 +45,14 @@ TEST_CASE("unit profile: what a neighbour slowed down is measured again", "[slow
   const std::shared_ptr<NetCore> core = one_thread();
   auto& registry = const_cast<Registry&>(core->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
-  // The faster one has the higher rank and is measured first, while everything is slow.
-  auto faster = std::make_unique<TimedCumsum>("cpu/faster", naive, 200);
-  auto other = std::make_unique<TimedCumsum>("cpu/other", naive, 199);
-  TimedCumsum &first = *faster, &second = *other;
-  first.take_from_now_on(2000);
-  second.take_from_now_on(800);
-  REQUIRE(registry.add(std::move(faster)).ok());
-  REQUIRE(registry.add(std::move(other)).ok());
-
+  // In the order of their ranks.
+  std::vector<TimedCumsum*> routines;
+  for (const auto& [name, us] : {std::pair("cpu/fast", 400), std::pair("cpu/fair", 300),
+                                 std::pair("cpu/best", 200), std::pair("cpu/last", 150)}) {
+    auto routine = std::make_unique<TimedCumsum>(name, naive, us);
+    routines.push_back(routine.get());
+    REQUIRE(registry.add(std::move(routine)).ok());
+  }
   SmallNetBuilder b;
   const TensorId x = b.input("x", DynamicShape(Shape{1, 64}));
   Tensor axis = Tensor::create(DataType::int64, Shape{1}).value();
@@ -64,19 +63,57 @@ TEST_CASE("unit profile: what a neighbour slowed down is measured again", "[slow
   const NetProblems problems = problems_of(core, graph, shapes).value();
   auto layers = candidates_of(core, problems);
   REQUIRE(layers.size() == 1);
-  REQUIRE(layers[0].candidates.size() == 2);
-  REQUIRE(layers[0].candidates[0].str() == "cpu/faster");
+  auto& candidates = layers[0].candidates;
+  REQUIRE(candidates.size() == 4);
+  REQUIRE(candidates[0].str() == "cpu/fast");
 
   ProfileCache cache;
   const TuneBudget budget;
   Meeting meeting(core->pool());
   ColdCaches caches(core->pool());
   UnitProfiler profiler(*core, cache, budget, meeting, caches, false);
+  // The machine is five times as slow while `when` is measured.
+  const std::string when = GENERATE("cpu/fast", "cpu/best");
+  constexpr std::int64_t kTrueUs[] = {250, 300, 200, 600};
   profiler.on_candidate = [&](const Candidate& candidate, double) {
-    if (candidate.str() == "cpu/other") first.take_from_now_on(400);
+    for (std::size_t i = 0; i < routines.size(); ++i)
+      routines[i]->take_from_now_on(candidate.str() == when ? 5 * kTrueUs[i] : kTrueUs[i]);
   };
-  REQUIRE(profiler.profile(layers[0].layer.problem, layers[0].candidates).ok());
-  CHECK(layers[0].candidates[0].unit_us < layers[0].candidates[1].unit_us);
+  REQUIRE(profiler.profile(layers[0].layer.problem, candidates).ok());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& candidate = candidates[i];
+    INFO(candidate.str());
+    CHECK(candidate.unit_us < 1.4 * static_cast<double>(kTrueUs[i]));
+    const Profile* row = cache.find(candidate.key);
+    REQUIRE(row != nullptr);
+    CHECK(row->time_us == candidate.unit_us);
+  }
+}
+
+TEST_CASE("witnesses: who was measured while they were slow") {
+  Candidate a, b, c, d;
+  Witnesses witnesses;
+  CHECK(witnesses.slowed().empty());
+  witnesses.hear(a, a, 100);
+  CHECK(witnesses.is_first(a));
+  witnesses.hear(b, a, 101);
+  witnesses.hear(c, c, 80);
+  CHECK_FALSE(witnesses.is_first(c));
+  witnesses.hear(d, c, 93);
+  CHECK(witnesses.is_witness(c));
+  CHECK_FALSE(witnesses.is_witness(b));
+  REQUIRE(witnesses.slowed().size() == 1);  // d: c took 1.16 times as long
+  CHECK(witnesses.slowed()[0].candidate == &d);
+  // The first one was slowed as long as it was a witness.
+  witnesses.hear_again(a, 50);
+  witnesses.hear_again(b, 1);  // was none
+  const auto slowed = witnesses.slowed();
+  REQUIRE(slowed.size() == 3);
+  CHECK(slowed[0].candidate == &a);
+  CHECK(slowed[0].slowdown == 2);
+  CHECK(slowed[1].candidate == &b);
+  witnesses.clear();
+  CHECK(witnesses.slowed().empty());
 }
 
 TEST_CASE("unit profile: times with weights in another place are other rows") {

@@ -11,8 +11,8 @@ namespace softneuro {
 // to be worth a thread's while.
 std::int64_t piece_count(const Problem& problem, std::int64_t elements);
 
-// Multiply-accumulates of a layer that no single thread computes faster than all of them: tens of
-// microseconds of one thread's time.
+// Multiply-accumulates of a layer that is not expected to be faster on one thread than cut: more
+// than a hundred microseconds of its time, where waking the others takes five.
 inline constexpr double kWorthCutting = 1e7;
 
 // f(first, last) on that many parts of [0, count), as equal as they can be; bounds between parts

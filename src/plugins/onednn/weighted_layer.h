@@ -76,7 +76,8 @@ std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const P
                                              const WeightedTask& task,
                                              std::span<const FusedOps> ways);
 // `impl` and `split`; what is in `choices` is all that is allowed.
-// For a layer of so many multiply-accumulates.
+// For a layer of so many multiply-accumulates: from kWorthCutting on, an implementation that can be
+// cut is not promising whole.
 ParamSpace choice_space(const std::vector<WeightedChoice>& choices, double macs);
 RoutineParams choice_params(const WeightedChoice& choice);
 // Null if params name none of `choices`.
