@@ -79,22 +79,28 @@ Params ParamSpace::neighbour(const Params& from, std::uint64_t seed) const {
   return from;
 }
 
+std::vector<Params> ParamSpace::list_promising(std::size_t limit) const {
+  if (!promising) return list(limit);
+  ParamSpace narrower = {axes, {}, {}};
+  narrower.allows = [&](const Params& params) {
+    return (!allows || allows(params)) && promising(params);
+  };
+  return narrower.list(limit);
+}
+
 std::vector<Params> ParamSpace::list(std::size_t limit) const {
   std::vector<Params> found;
   const std::int64_t all = size();
   constexpr std::int64_t kEnumerable = 1 << 14;
-  const auto is_listed = [&](const Params& params) {
-    return (!allows || allows(params)) && (!promising || promising(params));
-  };
   if (all <= kEnumerable) {
     for (std::int64_t i = 0; i < all; ++i)
-      if (Params params = at(i); is_listed(params)) found.push_back(std::move(params));
+      if (Params params = at(i); !allows || allows(params)) found.push_back(std::move(params));
     if (found.size() <= limit) return found;
     found.clear();
   }
   for (std::uint64_t seed = 1; found.size() < limit && seed < 8 * limit + 8; ++seed) {
     Params params = sample(seed);
-    if (!is_listed(params)) continue;
+    if (allows && !allows(params)) continue;
     if (std::find(found.begin(), found.end(), params) == found.end())
       found.push_back(std::move(params));
   }

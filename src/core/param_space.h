@@ -18,8 +18,7 @@ struct ParamAxis {
 struct SN_INTREE ParamSpace {
   std::vector<ParamAxis> axes;                // none: the routine has no parameters
   std::function<bool(const Params&)> allows;  // null: every combination is allowed
-  // Of allowed ones: whether it might be the fastest for this problem. What is not is computed if
-  // it is asked for, but not listed. Null: any might.
+  // Of allowed ones: whether it might be the fastest for this problem. Null: any might.
   std::function<bool(const Params&)> promising;
 
   // Combinations, disallowed ones included; saturates at INT64_MAX.
@@ -31,9 +30,11 @@ struct SN_INTREE ParamSpace {
   // allowed of a bounded number of tries, `from` (or the first combination) if there is none.
   Params sample(std::uint64_t seed) const;
   Params neighbour(const Params& from, std::uint64_t seed) const;
-  // All allowed and promising combinations if there are at most `limit`, else `limit` samples
-  // without repetition as far as they can be found. Deterministic.
+  // All allowed combinations if there are at most `limit`, else `limit` samples without repetition
+  // as far as they can be found. Deterministic.
   std::vector<Params> list(std::size_t limit) const;
+  // The same of those that are promising: what a tuner tries.
+  std::vector<Params> list_promising(std::size_t limit) const;
 };
 
 }  // namespace softneuro

@@ -63,11 +63,11 @@ void add_fixed(const Registry& registry, const Routine& routine, const Problem& 
                const CandidateRules& rules, std::vector<Candidate>& candidates) {
   const ChildnetRoutine* childnet = childnet_of(routine);
   if ((childnet != nullptr && !rules.childnets) || !registry.check(routine, problem).ok()) return;
-  ParamSpace space =
+  const ParamSpace space =
       childnet != nullptr ? childnet->outer_space(problem) : routine.param_space(problem);
-  if (rules.unpromising) space.promising = nullptr;
   std::vector<RoutineParams> choices = {routine.default_params(problem)};
-  for (RoutineParams& params : space.list(rules.max_params))
+  for (RoutineParams& params :
+       rules.unpromising ? space.list(rules.max_params) : space.list_promising(rules.max_params))
     if (!(params == choices.front())) choices.push_back(std::move(params));
   for (RoutineParams& params : choices) {
     Candidate candidate;

@@ -1,13 +1,16 @@
 // Unit profiles: candidates alone, as they are inside of a net, whatever neighbours do meanwhile.
 #include "profiler/unit_profile.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
 
 #include "core/net_core.h"
 #include "core/parallel.h"
 #include "core/path.h"
+#include "profiler/tuner.h"
 #include "small_net.h"
+#include "support/temporary_folder.h"
 #include "timed_cumsum.h"
 
 using namespace softneuro;
@@ -180,4 +183,37 @@ TEST_CASE("cold caches: what does nothing drives nothing out, and errors are pas
   const Result<bool> failed =
       weights_are_far(caches, [] { return Status(StatusCode::internal, "no"); });
   if (can_flush()) CHECK(failed.status().code() == StatusCode::internal);
+}
+
+TEST_CASE("tune: where a net's weights are is found out once") {
+  const TemporaryFolder folder;
+  const std::shared_ptr<NetCore> core = one_thread();
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{1, 2048}));
+  // 16 MiB: more than the caches of one processor's own.
+  const auto graph = finished(
+      b, b.layer("dense", "fc", {x, b.weights("fc.w", {2048, 2048}), b.weights("fc.b", {2048})}));
+  TuneOptions options;
+  options.schemas = {"cpu:float32"};
+  options.cache = folder.path().string();
+  TuneJob job;
+  job.core = core;
+  job.graph = graph;
+  job.shapes = {Shape{1, 2048}};
+  job.inputs = {Tensor::create(DataType::float32, job.shapes[0]).value()};
+  std::ranges::fill(job.inputs[0].mutable_values<float>(), 1.0f);
+  job.options = &options;
+  const Result<TuneResult> first = Tuner(job).run();
+  INFO(first.status().message());
+  REQUIRE(first.ok());
+  std::size_t places = 0, units = 0;
+  ProfileCache cache;
+  cache.open(options.cache, machine_name(), 1, nullptr);
+  for (const auto& [key, row] : cache.rows()) {
+    places += key.starts_with("weights|");
+    units += key.find("|weights in ") != std::string::npos;
+  }
+  CHECK(places == (can_flush() ? 1 : 0));
+  CHECK(units > 1);
+  CHECK(Tuner(job).run()->report.measured == 0);
 }
