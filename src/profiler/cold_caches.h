@@ -51,8 +51,9 @@ class ColdCaches {
   std::vector<std::byte> memory_;
 };
 
-// Whether `run`, a whole net's, drives what was read before it out of all caches: found out with a
-// piece of memory that is read before and afterwards. False where can_flush() says no.
-Result<bool> weights_are_far(ColdCaches& caches, const std::function<Status()>& run);
+// Whether `run`, a whole net's, drives what was read before it out of all caches: found out with
+// `probe`, 2 MiB that are read before and afterwards. False where can_flush() says no.
+Result<bool> weights_are_far(ColdCaches& caches, std::span<const std::byte> probe,
+                             const std::function<Status()>& run);
 
 }  // namespace softneuro

@@ -34,6 +34,16 @@ Result<double> NetBench::run() {
   return static_cast<double>(clock_ns() - begin) * 1e-3;
 }
 
+Status NetBench::settle(Meeting& meeting) {
+  constexpr int kTries = 3;
+  const PoolBurst burst(plan_->impl().core->pool());
+  for (int i = 0; i < kTries; ++i) {
+    SN_RETURN_IF_ERROR(run().status());
+    if (meeting.gather()) break;
+  }
+  return {};
+}
+
 Status NetBench::run_traced(StepSamples& samples, Meeting& meeting, const TuneBudget& budget) {
   RunOptions options;
   options.cancel = budget.cancel;

@@ -131,7 +131,8 @@ Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
   const bool quick = round_us < kQuickUs * static_cast<double>(contestants.size());
   const int times = quick ? how.times + 2 : how.times;
   const std::int64_t run_us = how.run_us * times;
-  if (settles()) round_us *= 2;
+  const bool settled = settles();
+  if (settled) round_us *= 2;
   const int rounds = static_cast<int>(std::clamp(static_cast<double>(run_us) / round_us,
                                                  1.0 * kFewestRounds, 1.0 * kMostRounds * times));
   const std::int64_t end = clock_ns() + kMostWaiting * 1000 * run_us;
@@ -140,7 +141,7 @@ Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     tell(how.stage, static_cast<std::size_t>(round), static_cast<std::size_t>(rounds));
     for (Contestant& contestant : contestants) {
-      if (settles()) SN_RETURN_IF_ERROR(contestant.bench.run().status());
+      if (settled) SN_RETURN_IF_ERROR(contestant.bench.settle(meeting_));
       SN_RETURN_IF_ERROR(contestant.bench.run_traced(contestant.samples, meeting_, budget_));
     }
   }
@@ -150,9 +151,10 @@ Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
 }
 
 // Whether a net is run once more before a run that counts: the one before it has driven its weights
-// out of the caches, where they would be if it ran again and again.
+// out of the caches, where they would be if it ran again and again. Beside a neighbour they may
+// seem to come from memory because it has driven them out; not so behind a run without it.
 bool Tuner::settles() const {
-  return caches_.place() != WeightsPlace::memory;
+  return caches_.place() != WeightsPlace::memory || meeting_.disturbed();
 }
 
 // What the path takes by what is known now.

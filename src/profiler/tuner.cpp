@@ -181,7 +181,8 @@ Status Tuner::find_weights_place() {
       return bench.run().status();
     };
     SN_RETURN_IF_ERROR(run());
-    SN_ASSIGN_OR_RETURN(far, weights_are_far(caches_, run));
+    const std::vector<std::byte> probe(std::size_t{2} << 20, std::byte{1});
+    SN_ASSIGN_OR_RETURN(far, weights_are_far(caches_, probe, run));
     cache_.put(key, {.time_us = far ? 2.0 : 1.0});
     ++net_measured_;
   }
@@ -450,7 +451,8 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
     steps.emplace_back(bench.steps());
     benches.push_back(std::move(bench));
   }
-  if (settles()) sum *= 2;
+  const bool settled = settles();
+  if (settled) sum *= 2;
   const int rounds = runs_for(sum, options_.exhaustive ? 4 * kRaceUs : kRaceUs, 5, 101);
   std::size_t runs = 0, disturbed = 0;
   bool busy = false;
@@ -464,7 +466,7 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
       // Default choices, mostly: they would take more time than all the others.
       if (!busy && whole[f].count() >= kFewestRaces && whole[f].minimum() > kBeaten * fastest)
         continue;
-      if (settles()) SN_RETURN_IF_ERROR(benches[f].run().status());
+      if (settled) SN_RETURN_IF_ERROR(benches[f].settle(meeting_));
       if (busy) {
         SN_RETURN_IF_ERROR(benches[f].run_traced(steps[f], meeting_, budget_));
         continue;
