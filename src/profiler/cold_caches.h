@@ -44,6 +44,8 @@ class ColdCaches {
                std::span<const std::span<const std::byte>> inputs);
   // Replaces what is in the caches that belong to one processor by `inputs`.
   void sweep(std::span<const std::span<const std::byte>> inputs);
+  // Reads `bytes`, a share of each piece in each thread. Within a burst of the pool.
+  void read(std::span<const std::span<const std::byte>> bytes);
 
  private:
   ThreadPool& pool_;

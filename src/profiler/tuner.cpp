@@ -158,38 +158,6 @@ Status Tuner::find_candidates() {
   return {};
 }
 
-// Where layers find their weights when the net is run; once per cache, since the rows that follow
-// depend on it.
-Status Tuner::find_weights_place() {
-  std::size_t bytes = 0;
-  for (TensorId id = 0; id < job_.graph->tensor_count(); ++id)
-    bytes += job_.graph->tensor(id).constant.bytes();
-  if (bytes * 2 <= caches_.own_bytes()) return {};  // with room for what is computed
-  caches_.set_place(WeightsPlace::shared_cache);
-  if (!can_flush() || budget_.expired()) return {};
-  const std::string key = fmt::format("weights|{:x}", whole_key_);
-  bool far = false;
-  if (const Profile* known = cache_.find(key); known != nullptr) {
-    far = known->time_us > 1;
-    ++net_from_cache_;
-  } else {
-    SN_ASSIGN_OR_RETURN(const auto plan,
-                        build_plan(job_.core, job_.graph, job_.shapes, RoutinePath(), nullptr));
-    SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
-    const auto run = [&]() -> Status {
-      if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-      return bench.run().status();
-    };
-    SN_RETURN_IF_ERROR(run());
-    const std::vector<std::byte> probe(std::size_t{2} << 20, std::byte{1});
-    SN_ASSIGN_OR_RETURN(far, weights_are_far(caches_, probe, run));
-    cache_.put(key, {.time_us = far ? 2.0 : 1.0});
-    ++net_measured_;
-  }
-  if (far) caches_.set_place(WeightsPlace::memory);
-  return {};
-}
-
 Status Tuner::profile_units() {
   std::size_t total = 0;
   for (std::size_t l = 0; l < layers_.size(); ++l) total += layers_[l].same_as == l;

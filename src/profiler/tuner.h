@@ -62,6 +62,7 @@ class Tuner {
 
   Status find_candidates();
   Status find_weights_place();
+  Result<bool> drives_weights_out();
   Status profile_units();
   Status recall_net_times();
   Status run_passes();
