@@ -57,6 +57,7 @@ Result<std::vector<Tuner::Contestant>> Tuner::find_contestants(SelectionRules ru
   const std::int64_t begin = clock_ns();
   while (contestants.size() < most && !budget_.cancelled() && !budget_.expired()) {
     if (contestants.size() > 1 && clock_ns() - begin > kMakingNs) break;
+    rules.slowdown_share = contestants.empty() ? 1 : how.slowdown_share;
     SN_ASSIGN_OR_RETURN(const Selections best, select_paths(*job_.graph, layers_, adapts_, rules));
     const Selection& selection = best.paths[0];
     bool news = false;
@@ -177,8 +178,8 @@ Status Tuner::compare_rivals(const std::string& what, const SelectionRules& rule
   const std::string key = fmt::format("compared|{:x}|{}", whole_key_, what);
   if (cache_.find(key) != nullptr) return {};
   const int times = patience();
-  for (const Comparison& how : {Comparison{0.1, 12, 600'000, times, "compare"},
-                                Comparison{0.04, 10, 900'000, times, "compare"}}) {
+  for (const Comparison& how : {Comparison{0.1, kDoubted, 12, 600'000, times, "compare"},
+                                Comparison{0.04, 1, 10, 900'000, times, "compare"}}) {
     const Status status = compare(rules, how);
     if (!status.ok() && status.code() != StatusCode::cancelled && !what.starts_with("all"))
       return {};  // a layer that this type cannot reach from its neighbours
@@ -199,7 +200,7 @@ Status Tuner::confirm(const std::string& what, const SelectionRules& rules) {
   SN_ASSIGN_OR_RETURN(Selections best, select_paths(*job_.graph, layers_, adapts_, rules));
   for (int again = 0; again < kMostConfirmations; ++again) {
     const Selection last = best.paths[0];
-    SN_RETURN_IF_ERROR(compare(rules, {0.03, 8, 600'000, patience(), "confirm"}));
+    SN_RETURN_IF_ERROR(compare(rules, {0.03, 1, 8, 600'000, patience(), "confirm"}));
     if (budget_.expired()) return {};
     SN_ASSIGN_OR_RETURN(best, select_paths(*job_.graph, layers_, adapts_, rules));
     SN_ASSIGN_OR_RETURN(const double last_us, cost_of(last, rules));

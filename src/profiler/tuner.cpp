@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::int64_t kPassUs = 150'000;    // whole-net runs of one pass last about this long
 constexpr std::int64_t kRaceUs = 1'200'000;  // finalists run for about this long, all together
-constexpr double kDoubted = 0.4;             // SelectionRules::slowdown_share of the passes
 constexpr double kAgreement = 1.1;           // of two times of one candidate inside the net
 constexpr int kBusyRounds = 3;               // show whether the machine is busy
 constexpr std::size_t kFewestRaces = 3;

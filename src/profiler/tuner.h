@@ -77,13 +77,16 @@ class Tuner {
   void set_net_time(std::size_t layer, Candidate& candidate, double us);
   void set_net_time(const StepTime& adapt);
   Result<bool> run_passes_of(const std::string& what, const SelectionRules& rules, int passes);
+  // SelectionRules::slowdown_share while looking for what might be better.
+  static constexpr double kDoubted = 0.4;
   // Paths that take turns, so that rivals are compared at the same time in the same places.
   struct Comparison {
-    double margin = 0;        // rivals: what would be on the best path if it took this share less
-    std::size_t most = 0;     // paths
-    std::int64_t run_us = 0;  // whole-net runs last about this long, all together
-    int times = 1;            // or so many times as long
-    const char* stage = "";   // of progress
+    double margin = 0;          // rivals: what would be on the best path if it took this share less
+    double slowdown_share = 1;  // of what was not measured inside yet (SelectionRules)
+    std::size_t most = 0;       // paths
+    std::int64_t run_us = 0;    // whole-net runs last about this long, all together
+    int times = 1;              // or so many times as long
+    const char* stage = "";     // of progress
   };
   struct Contestant;
   Status compare_rivals(const std::string& what, const SelectionRules& rules);
