@@ -67,7 +67,7 @@ def main() -> int:
     nets.add_folders(parser)
     parser.add_argument("--nets", default="squeezenet1_1", help="default: squeezenet1_1")
     parser.add_argument("--threads", type=int, default=2, help="default: 2")
-    parser.add_argument("--processes", type=int, default=12, help="that run both; default: 12")
+    parser.add_argument("--processes", type=int, default=24, help="that run both; default: 24")
     parser.add_argument("--rounds", type=int, default=16, help="in each process; default: 16")
     arguments = parser.parse_args()
     folders = nets.folders_of(arguments)

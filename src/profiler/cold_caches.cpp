@@ -13,6 +13,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/parallel.h"
 
 namespace softneuro {
 namespace {
@@ -46,7 +47,7 @@ std::size_t read_lines(std::span<const std::byte> bytes) {
 
 struct Sweep {
   std::span<const std::byte> memory;
-  std::span<const std::span<const std::byte>> inputs;
+  std::span<const std::span<const std::byte>> recent;
   std::size_t threads;
   std::int64_t closes_ns;
   std::atomic<std::size_t> arrived{0};
@@ -68,7 +69,7 @@ void sweep_share(void* context, std::size_t index) noexcept {
          clock_ns() < sweep.closes_ns) {
   }
   std::size_t sum = read_lines(share(sweep.memory, index, sweep.threads));
-  for (const auto input : sweep.inputs) sum += read_lines(share(input, index, sweep.threads));
+  for (const auto bytes : sweep.recent) sum += read_lines(share(bytes, index, sweep.threads));
   sweep.sum.fetch_add(sum, std::memory_order_relaxed);
 }
 
@@ -121,25 +122,27 @@ std::size_t ColdCaches::own_bytes() const noexcept {
   return cache_bytes() * static_cast<std::size_t>(pool_.concurrency());
 }
 
-void ColdCaches::sweep(std::span<const std::span<const std::byte>> inputs) {
+void ColdCaches::sweep(std::span<const std::span<const std::byte>> recent) {
+  const PoolBurst burst(pool_);
   const auto threads = static_cast<std::size_t>(pool_.concurrency());
   if (memory_.empty()) memory_.resize(own_bytes() * 3 / 2, std::byte{1});
-  Sweep sweep{memory_, inputs, threads, clock_ns() + kPatienceNs};
+  Sweep sweep{memory_, recent, threads, clock_ns() + kPatienceNs};
   pool_.run(threads, sweep_share, &sweep);
 }
 
 void ColdCaches::read(std::span<const std::span<const std::byte>> bytes) {
+  const PoolBurst burst(pool_);
   const auto threads = static_cast<std::size_t>(pool_.concurrency());
   Sweep reading{{}, bytes, threads, clock_ns() + kPatienceNs};
   pool_.run(threads, sweep_share, &reading);
 }
 
 void ColdCaches::prepare(std::span<const std::span<const std::byte>> weights,
-                         std::span<const std::span<const std::byte>> inputs) {
+                         std::span<const std::span<const std::byte>> recent) {
   if (place_ == WeightsPlace::memory)
     for (const auto bytes : weights) flush(bytes);
   else if (place_ == WeightsPlace::shared_cache)
-    sweep(inputs);
+    sweep(recent);
 }
 
 Result<bool> weights_are_far(ColdCaches& caches, std::span<const std::byte> probe,

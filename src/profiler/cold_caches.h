@@ -36,15 +36,15 @@ class ColdCaches {
   // Of the caches that belong to the processors of the pool's threads, together.
   std::size_t own_bytes() const noexcept;
 
-  // Puts `weights` there, if it is not own_cache. `inputs`, what the layer before has just made,
-  // are in the caches that belong to one processor afterwards, a share in each thread's. Within a
-  // burst of the pool; a third of a millisecond for a cache of 2 MiB. Its first call may take
-  // memory: one and a half times such a cache per thread.
+  // Puts `weights` there, if it is not own_cache. `recent`, what the layers before have just made
+  // and the memory they have just used, is in the caches that belong to one processor afterwards, a
+  // share in each thread's. Takes a third of a millisecond for a cache of 2 MiB. Its first call may
+  // take memory: one and a half times such a cache per thread.
   void prepare(std::span<const std::span<const std::byte>> weights,
-               std::span<const std::span<const std::byte>> inputs);
-  // Replaces what is in the caches that belong to one processor by `inputs`.
-  void sweep(std::span<const std::span<const std::byte>> inputs);
-  // Reads `bytes`, a share of each piece in each thread. Within a burst of the pool.
+               std::span<const std::span<const std::byte>> recent);
+  // Replaces what is in the caches that belong to one processor by `recent`.
+  void sweep(std::span<const std::span<const std::byte>> recent);
+  // Reads `bytes`, a share of each piece in each thread.
   void read(std::span<const std::span<const std::byte>> bytes);
 
  private:

@@ -97,12 +97,14 @@ Result<KernelBench> KernelBench::create(NetCore& core, const Routine& routine,
       if (output.bytes() > 0) std::memset(output.mutable_data(), 0, output.bytes());
     }
     bench.output_views_.push_back(view_of(output));
+    bench.recent_.push_back(bytes_of(output));  // layers share memory: others have just used it
     bench.outputs_.push_back(std::move(output));
   }
   if (const std::size_t bytes = bench.kernel_->workspace_bytes(); bytes > 0) {
     SN_ASSIGN_OR_RETURN(
         bench.workspace_,
         Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, core.allocator()));
+    bench.recent_.push_back(bytes_of(bench.workspace_));
   }
   return bench;
 }
@@ -110,7 +112,7 @@ Result<KernelBench> KernelBench::create(NetCore& core, const Routine& routine,
 void KernelBench::find_weights(const Problem& problem, bool packed_only) {
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (!problem.inputs[i].constant)
-      variables_.push_back(bytes_of(inputs_[i]));
+      recent_.push_back(bytes_of(inputs_[i]));
     else if (packed_.bytes.empty() || !packed_only)
       weights_.push_back(bytes_of(inputs_[i]));
   if (!packed_.bytes.empty()) weights_.push_back(bytes_of(packed_.bytes));
@@ -136,10 +138,10 @@ double KernelBench::cold_time_us(ColdCaches& caches, Meeting& meeting) {
   const PoolBurst burst(core_->pool());
   double best = INFINITY;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    caches.prepare(weights_, variables_);
+    caches.prepare(weights_, recent_);
     // A library's own copy of the weights is somewhere; other data drives out some of it.
     if (kernel_->library_bytes() > 0 && caches.place() == WeightsPlace::memory)
-      caches.sweep(variables_);
+      caches.sweep(recent_);
     meeting.gather();
     if (time_once(1, meeting, best)) break;
   }

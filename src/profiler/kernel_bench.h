@@ -45,8 +45,8 @@ class KernelBench {
   std::unique_ptr<Kernel> kernel_;
   std::unique_ptr<KernelState> state_;
   std::vector<Tensor> inputs_, outputs_;
-  std::vector<std::span<const std::byte>> weights_;    // what was packed, or constants as they are
-  std::vector<std::span<const std::byte>> variables_;  // the other inputs
+  std::vector<std::span<const std::byte>> weights_;  // what was packed, or constants as they are
+  std::vector<std::span<const std::byte>> recent_;   // the other inputs, outputs, workspace
   std::vector<TensorView> input_views_, output_views_;
   Tensor workspace_;
 };

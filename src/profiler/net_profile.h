@@ -40,9 +40,9 @@ class NetBench {
   static Result<NetBench> create(std::shared_ptr<const Plan> plan, std::vector<Tensor> inputs);
   // One run; its time in microseconds.
   Result<double> run();
-  // Brings into the caches what a run leaves there: what ran before this net has driven it out.
-  // Runs once, again if a neighbour ran behind it, three times at most.
-  Status settle(Meeting& meeting);
+  // Brings into the caches what runs leave there: what ran before this net has driven it out. So
+  // many runs, if any; behind them up to two more, if a neighbour ran behind the last one.
+  Status settle(Meeting& meeting, int runs);
   // One run with a clock at every step.
   Status run_traced(StepSamples& samples, Meeting& meeting, const TuneBudget& budget);
   // What step `step` of the plan is, with the time that the samples give it.

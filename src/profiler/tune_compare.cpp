@@ -20,6 +20,9 @@ constexpr int kFewestRounds = 4;
 constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for threads that are away
 constexpr int kMostRounds = 60;
 constexpr double kQuickUs = 5000;  // shorter runs have steps whose clocks are noise
+// Times inside and alone differ by 10 % more or less (standard deviation) among one layer's
+// candidates.
+constexpr double kUnknownMargin = 0.2;
 // Confirmation: beyond the third, comparisons of MobileNetV2 changed places of equals only.
 constexpr int kMostConfirmations = 3;
 constexpr double kConfirmed = 1.003;  // of the best one's cost: less is noise
@@ -49,7 +52,9 @@ Result<std::vector<Tuner::Contestant>> Tuner::find_contestants(SelectionRules ru
   rules.discount = [&](const LayerCandidates& layer, const Candidate& candidate) {
     const auto& taken = had[place_of(layer)];
     const auto c = static_cast<int>(&candidate - layer.candidates.data());
-    return taken.empty() || taken.contains(c) ? 1 : 1 - how.margin;
+    if (taken.empty() || taken.contains(c)) return 1.0;
+    const bool known = candidate.routine == nullptr || candidate.net_us > 0;
+    return 1 - (known ? how.margin : how.unknown_margin);
   };
   const std::size_t most = std::clamp<std::size_t>(kConstantBytes / constant_bytes(*job_.graph),
                                                    std::min<std::size_t>(2, how.most), how.most);
@@ -131,19 +136,18 @@ Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
   for (const Contestant& contestant : contestants) round_us += contestant.run_us;
   const bool quick = round_us < kQuickUs * static_cast<double>(contestants.size());
   const int times = quick ? how.times + 2 : how.times;
-  const std::int64_t run_us = how.run_us * times;
-  const bool settled = settles();
-  if (settled) round_us *= 2;
-  const int rounds = static_cast<int>(std::clamp(static_cast<double>(run_us) / round_us,
-                                                 1.0 * kFewestRounds, 1.0 * kMostRounds * times));
-  const std::int64_t end = clock_ns() + kMostWaiting * 1000 * run_us;
-  for (int round = 0; round < rounds && (round < 2 || !budget_.expired()); ++round) {
+  const std::int64_t us = how.run_us * times;
+  const Turns turns =
+      Turns::in(static_cast<double>(us), round_us, kFewestRounds, kMostRounds * times, settles());
+  const std::int64_t end = clock_ns() + kMostWaiting * 1000 * us;
+  for (int round = 0; round < turns.rounds && (round < 2 || !budget_.expired()); ++round) {
     if (round >= kFewestRounds && clock_ns() > end) break;
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-    tell(how.stage, static_cast<std::size_t>(round), static_cast<std::size_t>(rounds));
+    tell(how.stage, static_cast<std::size_t>(round), static_cast<std::size_t>(turns.rounds));
     for (Contestant& contestant : contestants) {
-      if (settled) SN_RETURN_IF_ERROR(contestant.bench.settle(meeting_));
-      SN_RETURN_IF_ERROR(contestant.bench.run_traced(contestant.samples, meeting_, budget_));
+      SN_RETURN_IF_ERROR(contestant.bench.settle(meeting_, turns.settling));
+      for (int i = 0; i < turns.counted; ++i)
+        SN_RETURN_IF_ERROR(contestant.bench.run_traced(contestant.samples, meeting_, budget_));
     }
   }
   net_measured_ += contestants.size();
@@ -151,9 +155,9 @@ Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
   return {};
 }
 
-// Whether a net is run once more before a run that counts: the one before it has driven its weights
-// out of the caches, where they would be if it ran again and again. Beside a neighbour they may
-// seem to come from memory because it has driven them out; not so behind a run without it.
+// Whether a net is run before runs that count: the one before it has driven its weights out of the
+// caches, where they would be if it ran again and again. Beside a neighbour they may seem to come
+// from memory because it has driven them out; not so behind a run without it.
 bool Tuner::settles() const {
   return caches_.place() != WeightsPlace::memory || meeting_.disturbed();
 }
@@ -178,8 +182,9 @@ Status Tuner::compare_rivals(const std::string& what, const SelectionRules& rule
   const std::string key = fmt::format("compared|{:x}|{}", whole_key_, what);
   if (cache_.find(key) != nullptr) return {};
   const int times = patience();
-  for (const Comparison& how : {Comparison{0.1, kDoubted, 12, 600'000, times, "compare"},
-                                Comparison{0.04, 1, 10, 900'000, times, "compare"}}) {
+  for (const Comparison& how :
+       {Comparison{0.1, kUnknownMargin, kDoubted, 12, 600'000, times, "compare"},
+        Comparison{0.04, 0.04, 1, 10, 900'000, times, "compare"}}) {
     const Status status = compare(rules, how);
     if (!status.ok() && status.code() != StatusCode::cancelled && !what.starts_with("all"))
       return {};  // a layer that this type cannot reach from its neighbours
@@ -200,7 +205,7 @@ Status Tuner::confirm(const std::string& what, const SelectionRules& rules) {
   SN_ASSIGN_OR_RETURN(Selections best, select_paths(*job_.graph, layers_, adapts_, rules));
   for (int again = 0; again < kMostConfirmations; ++again) {
     const Selection last = best.paths[0];
-    SN_RETURN_IF_ERROR(compare(rules, {0.03, 1, 8, 600'000, patience(), "confirm"}));
+    SN_RETURN_IF_ERROR(compare(rules, {0.03, 0.03, 1, 8, 600'000, patience(), "confirm"}));
     if (budget_.expired()) return {};
     SN_ASSIGN_OR_RETURN(best, select_paths(*job_.graph, layers_, adapts_, rules));
     SN_ASSIGN_OR_RETURN(const double last_us, cost_of(last, rules));

@@ -13,25 +13,15 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kPassUs = 150'000;    // whole-net runs of one pass last about this long
-constexpr std::int64_t kRaceUs = 1'200'000;  // finalists run for about this long, all together
-constexpr double kAgreement = 1.1;           // of two times of one candidate inside the net
-constexpr int kBusyRounds = 3;               // show whether the machine is busy
-constexpr std::size_t kFewestRaces = 3;
-constexpr double kBeaten = 1.5;  // times the fastest: not run any further
-constexpr double kTie = 1.01;    // within this the solver's order holds
+constexpr std::int64_t kPassUs = 150'000;  // whole-net runs of one pass last about this long
+constexpr double kAgreement = 1.1;         // of two times of one candidate inside the net
+constexpr double kTie = 1.01;              // within this the solver's order holds
 
 // Of two passes that agree, the mean: the lower one would make those win that were lucky. Of others
 // the lower one, which was disturbed less.
 double combined(double a, double b) {
   const double low = std::min(a, b);
   return std::max(a, b) > kAgreement * low ? low : (a + b) / 2;
-}
-
-int runs_for(double run_us, std::int64_t total_us, int least, int most) {
-  if (run_us <= 0) return most;
-  return static_cast<int>(std::clamp(static_cast<double>(total_us) / run_us,
-                                     static_cast<double>(least), static_cast<double>(most)));
 }
 
 std::vector<const TensorSpec*> specs_by_tensor(const Graph& graph,
@@ -241,7 +231,7 @@ Result<bool> Tuner::run_pass(SelectionRules exploring) {
   SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
   SN_ASSIGN_OR_RETURN(const double first, bench.run());
   StepSamples samples(bench.steps());
-  const int runs = runs_for(first, kPassUs, 3, 40);
+  const int runs = Turns::rounds_in(kPassUs, first, 3, 40);
   for (int i = 0; i < runs && (i < 2 || !budget_.expired()); ++i)
     SN_RETURN_IF_ERROR(bench.run_traced(samples, meeting_, budget_));
   ++net_measured_;
@@ -382,81 +372,6 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
   SN_RETURN_IF_ERROR(add_single_type_finalists(finalists));
   finalists.emplace_back();  // default choices: what everything is compared with
   return finalists;
-}
-
-// Runs the finalists in turns; fills in their times. The cache knows races as a whole: times of
-// different hours are not compared.
-Status Tuner::race(std::vector<Finalist>& finalists) {
-  std::string runners;
-  for (const Finalist& finalist : finalists) runners += path_key(finalist.path) + '\n';
-  const std::uint64_t race = checksum(runners.data(), runners.size());
-  const auto key = [&](const Finalist& finalist) {
-    return fmt::format("race|{:x}|{}", race, path_key(finalist.path));
-  };
-  bool known = true;
-  for (Finalist& finalist : finalists) {
-    const Profile* row = cache_.find(key(finalist));
-    known = known && row != nullptr;
-    if (row != nullptr) finalist.time_us = row->time_us;
-  }
-  if (known) {
-    net_from_cache_ += finalists.size();
-    return {};
-  }
-  std::vector<NetBench> benches;
-  std::vector<Samples> samples(finalists.size());
-  std::vector<StepSamples> steps;
-  double sum = 0;
-  for (std::size_t f = 0; f < finalists.size(); ++f) {
-    tell("final", f, finalists.size());
-    SN_ASSIGN_OR_RETURN(const auto plan,
-                        build_plan(job_.core, job_.graph, job_.shapes, finalists[f].path, nullptr));
-    SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
-    SN_RETURN_IF_ERROR(bench.run().status());
-    SN_ASSIGN_OR_RETURN(const double us, bench.run());
-    sum += us;
-    steps.emplace_back(bench.steps());
-    benches.push_back(std::move(bench));
-  }
-  const bool settled = settles();
-  if (settled) sum *= 2;
-  const int rounds = runs_for(sum, options_.exhaustive ? 4 * kRaceUs : kRaceUs, 5, 101);
-  std::size_t runs = 0, disturbed = 0;
-  bool busy = false;
-  double fastest = INFINITY;
-  std::vector<Samples> whole(finalists.size());  // nobody was late in the end
-  for (int round = 0; round < rounds; ++round) {
-    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-    // On a machine that is never left alone no whole run says much, but its steps do.
-    busy = busy || (round == kBusyRounds && disturbed * 2 > runs);
-    for (std::size_t f = 0; f < benches.size(); ++f) {
-      // Default choices, mostly: they would take more time than all the others.
-      if (!busy && whole[f].count() >= kFewestRaces && whole[f].minimum() > kBeaten * fastest)
-        continue;
-      if (settled) SN_RETURN_IF_ERROR(benches[f].settle(meeting_));
-      if (busy) {
-        SN_RETURN_IF_ERROR(benches[f].run_traced(steps[f], meeting_, budget_));
-        continue;
-      }
-      SN_ASSIGN_OR_RETURN(const double us, benches[f].run());
-      samples[f].add(us);
-      fastest = std::min(fastest, us);
-      const PoolBurst burst(job_.core->pool());
-      const bool alone = meeting_.gather();
-      if (alone) whole[f].add(us);
-      disturbed += !alone;
-      ++runs;
-    }
-  }
-  for (std::size_t f = 0; f < finalists.size(); ++f) {
-    // What most runs take is what users get; low quartiles do not see what happens in most runs.
-    finalists[f].time_us = busy ? steps[f].sum_us() : samples[f].median();
-    cache_.put(key(finalists[f]),
-               {.time_us = finalists[f].time_us, .spread_us = samples[f].spread()});
-    ++net_measured_;
-  }
-  cache_.flush();
-  return {};
 }
 
 // The fastest first. Stable: what the noise cannot tell apart stays in the solver's order, so that

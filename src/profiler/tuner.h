@@ -13,6 +13,7 @@
 #include "core/path.h"
 #include "profiler/net_profile.h"
 #include "profiler/selection.h"
+#include "profiler/turns.h"
 #include "profiler/unit_profile.h"
 #include "softneuro/tune.h"
 
@@ -82,7 +83,8 @@ class Tuner {
   // Paths that take turns, so that rivals are compared at the same time in the same places.
   struct Comparison {
     double margin = 0;          // rivals: what would be on the best path if it took this share less
-    double slowdown_share = 1;  // of what was not measured inside yet (SelectionRules)
+    double unknown_margin = 0;  // the same of what was not measured inside yet
+    double slowdown_share = 1;  // of that (SelectionRules)
     std::size_t most = 0;       // paths
     std::int64_t run_us = 0;    // whole-net runs last about this long, all together
     int times = 1;              // or so many times as long
@@ -100,7 +102,10 @@ class Tuner {
   Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);
   Status add_single_type_finalists(std::vector<Finalist>& finalists);
   Result<std::vector<Finalist>> find_finalists();
+  struct Race;
   Status race(std::vector<Finalist>& finalists);
+  Result<Race> make_race(const std::vector<Finalist>& finalists);
+  Status run_turn(Race& race, std::size_t runner, const Turns& turns);
   double noise_of(const Selection& selection) const;
   Result<double> measure_error(Finalist& finalist);
   double suspected_error(const Selection& selection, double bound) const;

@@ -75,6 +75,43 @@ bool is_slow(const Candidate& candidate) {
   return candidate.str().find("slow") != std::string::npos;
 }
 
+// What a profile cache knows of each layer: the slow one's time, alone and inside, and the quick
+// one's, perhaps alone only.
+struct Remembered {
+  double slow_us, quick_us;
+  bool quick_inside;
+};
+
+void remember(const TuneJob& job, const Remembered& times) {
+  ProfileCache cache;
+  cache.open(job.options->cache, machine_name(), 1, nullptr);
+  const NetProblems problems = problems_of(job.core, job.graph, job.shapes).value();
+  const std::vector<std::string> float32 = {"cpu:float32"};
+  const auto layers = list_candidates(job.core->registry(), problems, {float32}).value();
+  for (const LayerCandidates& layer : layers) {
+    REQUIRE(layer.candidates.size() == 2);
+    for (const Candidate& candidate : layer.candidates) {
+      const double us = is_slow(candidate) ? times.slow_us : times.quick_us;
+      cache.put(candidate.key, {.time_us = us});
+      if (is_slow(candidate) || times.quick_inside)
+        cache.put(fmt::format("net|{:x}|{}|{}", graph_key(*job.graph), layer.layer.layer->id,
+                              candidate.key),
+                  {.time_us = us});
+    }
+  }
+}
+
+void check_all_quick(const TuneJob& job) {
+  const Result<TuneResult> result = Tuner(job).run();
+  INFO(result.status().message());
+  REQUIRE(result.ok());
+  REQUIRE(result->report.layers.size() == kLayers);
+  for (const TunedLayer& layer : result->report.layers) {
+    INFO(layer.layer);
+    CHECK(layer.routine == "cpu/quick");
+  }
+}
+
 }  // namespace
 
 TEST_CASE("tune: what was measured inside counts for all layers with the same problem") {
@@ -111,32 +148,19 @@ TEST_CASE("tune: rivals that the cache misjudges by a little are told apart in e
   const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
 
   // Everything was measured before, alone and inside; the quick one had bad luck each time.
-  {
-    ProfileCache cache;
-    cache.open(options.cache, machine_name(), 1, nullptr);
-    const NetProblems problems = problems_of(core, job.graph, job.shapes).value();
-    const std::vector<std::string> float32 = {"cpu:float32"};
-    const auto layers = list_candidates(core->registry(), problems, {float32}).value();
-    for (const LayerCandidates& layer : layers) {
-      REQUIRE(layer.candidates.size() == 2);
-      for (const Candidate& candidate : layer.candidates) {
-        const double us = is_slow(candidate) ? 100 : 104;
-        cache.put(candidate.key, {.time_us = us});
-        cache.put(fmt::format("net|{:x}|{}|{}", graph_key(*job.graph), layer.layer.layer->id,
-                              candidate.key),
-                  {.time_us = us});
-      }
-    }
-  }
-  Tuner tuner(job);
-  const Result<TuneResult> result = tuner.run();
-  INFO(result.status().message());
-  REQUIRE(result.ok());
-  REQUIRE(result->report.layers.size() == kLayers);
-  for (const TunedLayer& layer : result->report.layers) {
-    INFO(layer.layer);
-    CHECK(layer.routine == "cpu/quick");
-  }
+  remember(job, {.slow_us = 100, .quick_us = 104, .quick_inside = true});
+  check_all_quick(job);
+}
+
+TEST_CASE(
+    "tune: what looks slower alone by less than times alone and inside differ is tried inside") {
+  TemporaryFolder folder;
+  const std::shared_ptr<NetCore> core = core_with_rivals();
+  TuneOptions options;
+  options.cache = folder.path().string();
+  const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
+  remember(job, {.slow_us = 100, .quick_us = 117, .quick_inside = false});
+  check_all_quick(job);
 }
 
 TEST_CASE("tune: what was run as a whole counts for the same shapes and routines only") {
