@@ -20,6 +20,9 @@ constexpr int kFewestRounds = 4;
 constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for threads that are away
 constexpr int kMostRounds = 60;
 constexpr double kQuickUs = 5000;  // shorter runs have steps whose clocks are noise
+constexpr double kSlower =
+    1.03;  // a first run, than the second: of ResNet-50 1.01, of SqueezeNet 1.1
+constexpr int kQuickProbes = 5;
 // Times inside and alone differ by 10 % more or less (standard deviation) among one layer's
 // candidates.
 constexpr double kUnknownMargin = 0.2;
@@ -136,6 +139,9 @@ Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
   for (const Contestant& contestant : contestants) round_us += contestant.run_us;
   const bool quick = round_us < kQuickUs * static_cast<double>(contestants.size());
   const int times = quick ? how.times + 2 : how.times;
+  if (!first_runs_slower_) {
+    SN_ASSIGN_OR_RETURN(first_runs_slower_, find_first_runs_slower(contestants, quick));
+  }
   const std::int64_t us = how.run_us * times;
   const Turns turns =
       Turns::in(static_cast<double>(us), round_us, kFewestRounds, kMostRounds * times, settles());
@@ -155,11 +161,25 @@ Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
   return {};
 }
 
-// Whether a net is run before runs that count: the one before it has driven its weights out of the
-// caches, where they would be if it ran again and again. Beside a neighbour they may seem to come
-// from memory because it has driven them out; not so behind a run without it.
+// Whether plans run slower right behind another one: what they keep in the caches from run to run,
+// the others have driven out. Where weights are says as much, but not for nets that just do not
+// fit.
+Result<bool> Tuner::find_first_runs_slower(std::vector<Contestant>& contestants, bool quick) {
+  Samples ratios;
+  for (int round = 0; round < (quick ? kQuickProbes : 1); ++round)
+    for (Contestant& contestant : contestants) {
+      SN_ASSIGN_OR_RETURN(const double first, contestant.bench.run());
+      SN_ASSIGN_OR_RETURN(const double second, contestant.bench.run());
+      ratios.add(first / second);
+    }
+  return ratios.median() > kSlower;
+}
+
+// Whether a plan is run before runs that count. Beside a neighbour its first runs may be no slower,
+// since that drives the weights out all the time; not so behind a run without it.
 bool Tuner::settles() const {
-  return caches_.place() != WeightsPlace::memory || meeting_.disturbed();
+  return meeting_.disturbed() ||
+         first_runs_slower_.value_or(caches_.place() != WeightsPlace::memory);
 }
 
 // What the path takes by what is known now.

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -96,6 +97,7 @@ class Tuner {
   Result<double> cost_of(const Selection& selection, SelectionRules rules);
   Status confirm(const std::string& what, const SelectionRules& rules);
   int patience() const;
+  Result<bool> find_first_runs_slower(std::vector<Contestant>& contestants, bool quick);
   bool settles() const;
   Result<std::vector<Contestant>> find_contestants(SelectionRules rules, const Comparison& how);
   void learn_from(const std::vector<Contestant>& contestants);
@@ -137,6 +139,7 @@ class Tuner {
   UnitProfiler units_;
   AdaptTimes adapts_;
   std::map<std::string, MeanTime> compared_adapts_;  // as Candidate::compared, by adapt_key()
+  std::optional<bool> first_runs_slower_;            // nothing before the first comparison
   NetProblems problems_;
   std::vector<LayerCandidates> layers_;
   std::unordered_map<LayerId, std::size_t> layer_index_;  // in layers_

@@ -6,10 +6,10 @@
 namespace softneuro {
 
 // In each round every plan has a turn: some runs that bring into the caches what it keeps there
-// when it runs again and again (the other plans have driven it out), then some that count. With ten
-// plans of SqueezeNet the first run behind another plan takes 1.3 times as long as the tenth, the
-// second 1.14, the third 1.06, the fourth 1.02; convolutions that read their weights several times
-// are hit harder than others.
+// when it runs again and again (the other plans have driven it out), then some that count. With
+// eight plans of squeezenet1_1 the first run behind another plan takes 1.21 times as long as the
+// twelfth, the second 1.10, the third 1.04, the fourth 1.02; convolutions that read their weights
+// several times are hit harder than others.
 struct Turns {
   int settling = 0, counted = 1;  // runs of each turn
   int rounds = 1;
