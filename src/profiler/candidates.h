@@ -19,7 +19,8 @@ struct Candidate {
 
   // What was measured; microseconds. infinity: not yet.
   double unit_us = std::numeric_limits<double>::infinity();  // alone
-  double net_us = 0;                                         // inside the net; 0: not yet
+  double least_us = 0;    // the least of what unit_us was made from; 0: not known
+  double net_us = 0;      // inside the net; 0: not yet
   MeanTime compared;      // what comparisons of rivals found, in this tune; net_us then is its mean
   double error = 0;       // RMS of the difference from float32 over its RMS, on random inputs
   bool wrong = false;     // results beyond the tolerance of its data type

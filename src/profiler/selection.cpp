@@ -14,8 +14,9 @@ std::string key_of(TensorId tensor, const Format& from, const Format& to) {
 
 // What a candidate takes inside the net: where it was measured there; as long as the same in the
 // layers with the same problem (`alike`) that it was measured in; or more than alone, by `ratio`.
+// `hopeful`: alone it takes the least that it ever did.
 double usual_cost(const std::vector<const LayerCandidates*>& alike, const LayerCandidates& layer,
-                  std::size_t c, double ratio) {
+                  std::size_t c, double ratio, bool hopeful) {
   const Candidate& candidate = layer.candidates[c];
   if (candidate.net_us > 0) return candidate.net_us;
   double sum = 0;
@@ -25,7 +26,8 @@ double usual_cost(const std::vector<const LayerCandidates*>& alike, const LayerC
       sum += other->candidates[c].net_us;
       ++count;
     }
-  return count > 0 ? sum / count : candidate.unit_us * ratio;
+  const bool least = hopeful && candidate.least_us > 0;
+  return count > 0 ? sum / count : (least ? candidate.least_us : candidate.unit_us) * ratio;
 }
 
 // How much slower the layer is inside the net than alone, from the candidates measured in both.
@@ -154,7 +156,8 @@ class Mapper {
       if (rules_.allowed && !rules_.allowed(entry, candidate)) continue;
       dprs::Candidate option;
       option.time = rules_.cost ? rules_.cost(entry, candidate)
-                                : usual_cost(alike_[entry.same_as], entry, c, ratio);
+                                : usual_cost(alike_[entry.same_as], entry, c, ratio,
+                                             rules_.slowdown_share < 1);
       if (rules_.discount) option.time *= rules_.discount(entry, candidate);
       if (rules_.error) option.error = rules_.error(entry, candidate);
       for (std::size_t i = 0; i < layer.inputs.size(); ++i) {

@@ -161,6 +161,7 @@ Status Tuner::profile_units() {
         same.key = first.key;
         same.open = first.open;
         same.unit_us = first.unit_us;
+        same.least_us = first.least_us;
         same.error = first.error;
         same.wrong = first.wrong;
         same.hopeless = first.hopeless;

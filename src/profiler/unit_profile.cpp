@@ -307,6 +307,7 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
         !exhaustive_ && samples.count() == 2 && samples.minimum() > kBehind * best_us;
   }
   candidate.unit_us = samples.centre();
+  candidate.least_us = samples.minimum();
   if (candidate.hopeless || candidate.unit_us > kNearTie * best_us)
     unkept_[&candidate] = samples.spread();
   else
@@ -373,7 +374,10 @@ void UnitProfiler::settle_ties(std::vector<Alive>& alive) {
   if (rivals.size() > 1)
     for (int round = 0; round < (depth_ > 0 ? kTieRounds / 2 : kTieRounds); ++round)
       for (Alive* a : rivals) a->samples.add(time_us(a->bench, a->batch));
-  for (Alive& a : alive) a.candidate->unit_us = a.samples.centre();
+  for (Alive& a : alive) {
+    a.candidate->unit_us = a.samples.centre();
+    a.candidate->least_us = a.samples.minimum();
+  }
 }
 
 // Rows are kept when a layer is done: until then it may turn out that something was slowed.

@@ -185,6 +185,31 @@ TEST_CASE("tune: what was measured inside counts for all layers with the same pr
   CHECK(slow_ones() == 0);
 }
 
+TEST_CASE("tune: who looks for better ones believes the least of a candidate's times alone") {
+  const std::shared_ptr<NetCore> core = core_with_rivals();
+  const auto graph = chain();
+  const Shape shapes[] = {Shape{1, 64}};
+  const NetProblems problems = problems_of(core, graph, shapes).value();
+  const std::vector<std::string> float32 = {"cpu:float32"};
+  auto layers = list_candidates(core->registry(), problems, {float32}).value();
+  for (LayerCandidates& layer : layers)
+    for (Candidate& candidate : layer.candidates) {
+      candidate.unit_us = is_slow(candidate) ? 100 : 150;  // a neighbour slowed most of its samples
+      candidate.least_us = is_slow(candidate) ? 98 : 90;
+      candidate.net_us = is_slow(candidate) ? 100 : 0;
+    }
+  AdaptTimes adapts(
+      [](TensorId, const Format&, const Format&) -> Result<AdaptChoice> { return AdaptChoice{}; });
+  const auto takes_slow = [&](double slowdown_share) {
+    SelectionRules rules;
+    rules.slowdown_share = slowdown_share;
+    const Selection path = select_paths(*graph, layers, adapts, rules).value().paths[0];
+    return is_slow(layers[0].candidates[static_cast<std::size_t>(path.choice[0])]);
+  };
+  CHECK_FALSE(takes_slow(0.4));
+  CHECK(takes_slow(1));
+}
+
 TEST_CASE("tune: rivals that the cache misjudges by a little are told apart in every layer") {
   TemporaryFolder folder;
   const std::shared_ptr<NetCore> core = core_with_rivals();
