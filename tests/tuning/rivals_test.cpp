@@ -101,7 +101,13 @@ void remember(const TuneJob& job, const Remembered& times) {
   }
 }
 
-void check_all_quick(const TuneJob& job) {
+// With a profile cache that knows `times`.
+void check_all_quick(const std::shared_ptr<NetCore>& core, const Remembered& times) {
+  const TemporaryFolder folder;
+  TuneOptions options;
+  options.cache = folder.path().string();
+  const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
+  remember(job, times);
   const Result<TuneResult> result = Tuner(job).run();
   INFO(result.status().message());
   REQUIRE(result.ok());
@@ -211,30 +217,16 @@ TEST_CASE("tune: who looks for better ones believes the least of a candidate's t
 }
 
 TEST_CASE("tune: rivals that the cache misjudges by a little are told apart in every layer") {
-  TemporaryFolder folder;
-  const std::shared_ptr<NetCore> core = core_with_rivals();
-  TuneOptions options;
-  options.cache = folder.path().string();
-  const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
-
   // Everything was measured before, alone and inside; the quick one had bad luck each time.
-  remember(job, {.slow_us = 100, .quick_us = 104, .quick_inside = true});
-  check_all_quick(job);
+  check_all_quick(core_with_rivals(), {.slow_us = 100, .quick_us = 104, .quick_inside = true});
 }
 
 TEST_CASE(
     "tune: what looks slower alone by less than times alone and inside differ is tried inside") {
-  TemporaryFolder folder;
-  const std::shared_ptr<NetCore> core = core_with_rivals();
-  TuneOptions options;
-  options.cache = folder.path().string();
-  const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
-  remember(job, {.slow_us = 100, .quick_us = 117, .quick_inside = false});
-  check_all_quick(job);
+  check_all_quick(core_with_rivals(), {.slow_us = 100, .quick_us = 117, .quick_inside = false});
 }
 
 TEST_CASE("tune: paths in turns are compared as they run in steady use") {
-  TemporaryFolder folder;
   NetOptions net_options;
   net_options.threads = 1;
   const std::shared_ptr<NetCore> core = NetCore::create(net_options).value();
@@ -242,11 +234,7 @@ TEST_CASE("tune: paths in turns are compared as they run in steady use") {
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   REQUIRE(registry.add(std::make_unique<CachedCumsum>("cpu/slow", naive, 120, 120)).ok());
   REQUIRE(registry.add(std::make_unique<CachedCumsum>("cpu/quick", naive, 50, 400)).ok());
-  TuneOptions options;
-  options.cache = folder.path().string();
-  const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
-  remember(job, {.slow_us = 100, .quick_us = 104, .quick_inside = true});
-  check_all_quick(job);
+  check_all_quick(core, {.slow_us = 100, .quick_us = 104, .quick_inside = true});
 }
 
 TEST_CASE("tune: what was run as a whole counts for the same shapes and routines only") {
