@@ -1,6 +1,7 @@
 #include "plugins/onednn/implementations.h"
 
 #include <algorithm>
+#include <mutex>
 
 namespace softneuro::onednn {
 namespace {
@@ -13,11 +14,21 @@ struct IteratorDeleter {
 using Iterator =
     std::unique_ptr<std::remove_pointer_t<dnnl_primitive_desc_iterator_t>, IteratorDeleter>;
 
-// visit(name, descriptor) → whether to go on.
+// The library is asked by one thread at a time. Its brgemm convolutions keep what the type of the
+// weights decides in a global variable (2.6; one per thread since 2.7): of two questions at once,
+// one for float32 and one for 8 bits, the latter may find that an implementation declines, and get
+// the next one of the same name, whose weights lie differently.
+std::mutex& asking() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+// visit(name, descriptor) → whether to go on; must not ask in turn.
 template <class F>
 void for_each_implementation(const_dnnl_op_desc_t op_desc, const dnnl::primitive_attr& attributes,
                              bool with_reference, F&& visit) {
   const OneThread one;
+  const std::lock_guard<std::mutex> lock(asking());
   dnnl_primitive_desc_iterator_t made = nullptr;
   if (dnnl_primitive_desc_iterator_create(&made, op_desc, attributes.get(), engine().get(),
                                           nullptr) != dnnl_success)

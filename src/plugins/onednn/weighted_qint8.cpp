@@ -101,38 +101,27 @@ class QuantizedRoutine final : public Routine {
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
-    // Now and then the library takes another implementation of the same name than it took before,
-    // for all parts or for one of them (brgconv_1x1 with and without AMX): seen while tuning.
-    constexpr int kAttempts = 8;
     const std::int64_t channels = layer_.outputs(problem);
-    std::size_t wanted = 0;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      SN_ASSIGN_OR_RETURN(const WeightedWork asked, work_of(problem, params, {}));
-      const PackedPlace place = place_of(asked, channels);
-      wanted = place.bytes;
-      if (packed.bytes.bytes() != wanted) continue;
-      const auto* const scales = reinterpret_cast<const float*>(
-          static_cast<const std::byte*>(packed.bytes.data()) + place.scales);
-      SN_ASSIGN_OR_RETURN(const WeightedWork work,
-                          work_of(problem, params, {scales, scales + channels}));
-      if (work.pack_key() != asked.pack_key()) continue;
-      return kernel_of(work, problem, packed, place.bias);
-    }
-    return invalid_argument("packed weights have {} bytes, {} are wanted", packed.bytes.bytes(),
-                            wanted);
-  }
-
- private:
-  Result<std::unique_ptr<Kernel>> kernel_of(const WeightedWork& work, const Problem& problem,
-                                            const PackedWeights& packed,
-                                            std::size_t bias_at) const {
+    const std::size_t numbers = static_cast<std::size_t>(channels) * sizeof(float);
+    if (packed.bytes.bytes() < numbers || packed.bytes.bytes() % sizeof(float) != 0)
+      return invalid_argument("packed weights have {} bytes, which do not end with {} scales",
+                              packed.bytes.bytes(), channels);
+    const auto* const scales = reinterpret_cast<const float*>(
+        static_cast<const std::byte*>(packed.bytes.data()) + packed.bytes.bytes() - numbers);
+    SN_ASSIGN_OR_RETURN(const WeightedWork work,
+                        work_of(problem, params, {scales, scales + channels}));
+    const PackedPlace place = place_of(work, channels);
+    if (packed.bytes.bytes() != place.bytes)
+      return invalid_argument("packed weights have {} bytes, {} are wanted", packed.bytes.bytes(),
+                              place.bytes);
     WeightedWork::Constants constants;
     constants.packed = packed.bytes;
     constants.bias = packed.bytes;
-    constants.bias_at = bias_at;
+    constants.bias_at = place.bias;
     return work.kernel(std::move(constants), *fuse(problem), {});
   }
 
+ private:
   std::optional<FusedOps> fuse(const Problem& problem) const {
     return fuse_quantized(problem, layer_.channel_axis(problem));
   }

@@ -1,0 +1,88 @@
+// Routines of library plugins answer the same to threads that ask at once. oneDNN 2.6 does not of
+// itself: see src/plugins/onednn/implementations.cpp. Packed weights that one thread made would not
+// fit the kernel that another makes of them.
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "core/format.h"
+#include "numeric/check_routine.h"
+
+namespace softneuro::test {
+namespace {
+
+// How weights are packed: what the library decides, and what kernels rely on.
+struct Question {
+  const Routine* routine;
+  Problem problem;
+  RoutineParams params;
+
+  std::string ask() const {
+    const std::optional<std::size_t> bytes = routine->packed_size(problem, params);
+    return routine->pack_key(problem, params) + (bytes ? std::to_string(*bytes) : "unknown");
+  }
+};
+
+// About pointwise and other convolutions whose input channels are no multiple of a block.
+std::vector<Question> questions(DataType type) {
+  ProblemSet set;
+  set.add("conv2").input({1, 112, 14, 14}).constant({672, 112, 1, 1}, normal(0.1)).constant({672});
+  set.add("conv2")
+      .input({1, 72, 10, 10})
+      .constant({48, 72, 3, 3}, normal(0.1))
+      .constant({48})
+      .param("pads", {1, 1, 1, 1});
+  Quantization bytes;
+  bytes.is_signed = false;
+  bytes.scales = {0.02f};
+  bytes.zero_points = {3};
+  std::vector<Question> found;
+  for (const Case& description : set.cases()) {
+    Problem problem =
+        prepare(all_routines().layer_types(), description, test_seed()).value().problem;
+    problem.threads = 2;
+    problem.inputs[0].quantization = problem.outputs[0].quantization = bytes;
+    for (const Routine* routine : all_routines().routines(description.layer_type)) {
+      if (routine->library().empty() || routine->descriptor().type != type) continue;
+      for (const FormatTuple& formats : routine->formats(problem)) {
+        const Problem asked = with_formats(problem, formats);
+        if (!all_routines().check(*routine, asked).ok()) continue;
+        for (const RoutineParams& params : routine->param_space(asked).list(64))
+          found.push_back({routine, asked, params});
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("library routines pack weights alike, whatever other threads ask", "[plugin]") {
+  constexpr int kRepeats = 100;
+  struct Asked {
+    Question question;
+    std::string alone;  // the answer while no other thread asks
+  };
+  std::vector<std::vector<Asked>> asked;
+  for (const DataType type : {DataType::float32, DataType::qint8}) {
+    asked.emplace_back();
+    for (Question& question : questions(type)) {
+      std::string alone = question.ask();
+      asked.back().push_back({std::move(question), std::move(alone)});
+    }
+    if (asked.back().empty()) WARN("no library plugin has routines of type " << to_string(type));
+  }
+
+  std::atomic<int> differ{0};
+  std::vector<std::thread> threads;
+  for (const std::vector<Asked>& of_type : asked)
+    for (int i = 0; i < 2; ++i)
+      threads.emplace_back([&of_type, &differ] {
+        for (int repeat = 0; repeat < kRepeats; ++repeat)
+          for (const auto& [question, alone] : of_type) differ += question.ask() != alone;
+      });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(differ == 0);
+}
+
+}  // namespace softneuro::test
