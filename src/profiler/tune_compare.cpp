@@ -191,9 +191,11 @@ Result<double> Tuner::cost_of(const Selection& selection, SelectionRules rules) 
   return only.paths[0].cost_us;
 }
 
-// Beside a neighbour it takes more samples to see small differences.
-int Tuner::patience() const {
-  return options_.exhaustive ? 4 : meeting_.disturbed() ? 3 : 1;
+// How many times as long comparisons of these candidates last. Beside a neighbour it takes more
+// samples to see small differences; so it does among more candidates, those of several data types.
+int Tuner::patience(const std::string& what) const {
+  const bool mixture = what.starts_with("all") && types().size() > 1;
+  return options_.exhaustive ? 4 : meeting_.disturbed() || mixture ? 3 : 1;
 }
 
 // First whoever might be better, then, for longer, those that are still near. Once per cache, as
@@ -201,7 +203,7 @@ int Tuner::patience() const {
 Status Tuner::compare_rivals(const std::string& what, const SelectionRules& rules) {
   const std::string key = fmt::format("compared|{:x}|{}", whole_key_, what);
   if (cache_.find(key) != nullptr) return {};
-  const int times = patience();
+  const int times = patience(what);
   for (const Comparison& how :
        {Comparison{0.1, kUnknownMargin, kDoubted, 12, 600'000, times, "compare"},
         Comparison{0.04, 0.04, 1, 10, 900'000, times, "compare"}}) {
@@ -225,7 +227,7 @@ Status Tuner::confirm(const std::string& what, const SelectionRules& rules) {
   SN_ASSIGN_OR_RETURN(Selections best, select_paths(*job_.graph, layers_, adapts_, rules));
   for (int again = 0; again < kMostConfirmations; ++again) {
     const Selection last = best.paths[0];
-    SN_RETURN_IF_ERROR(compare(rules, {0.03, 0.03, 1, 8, 600'000, patience(), "confirm"}));
+    SN_RETURN_IF_ERROR(compare(rules, {0.03, 0.03, 1, 8, 600'000, patience(what), "confirm"}));
     if (budget_.expired()) return {};
     SN_ASSIGN_OR_RETURN(best, select_paths(*job_.graph, layers_, adapts_, rules));
     SN_ASSIGN_OR_RETURN(const double last_us, cost_of(last, rules));

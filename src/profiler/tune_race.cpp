@@ -10,21 +10,23 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kRaceUs = 1'200'000;  // finalists run for about this long, all together
-constexpr int kBusyRounds = 3;               // show whether the machine is busy
-constexpr std::size_t kFewestRaces = 3;
-constexpr double kBeaten = 1.5;  // times the fastest: not run any further
+// Finalists run for about this long, all together; so many times as long as there are data types.
+// The mixture is held against each of them, and is often nearly the same plan as one.
+constexpr double kRaceUs = 1'200'000;
+constexpr int kFewestRuns = 5;        // of each finalist
+constexpr int kQualifyingRounds = 3;  // show who is beaten, and whether the machine is busy
+constexpr double kBeaten = 1.5;       // times the fastest: not run any further
 
 }  // namespace
 
 struct Tuner::Race {
   struct Runner {
     NetBench bench;
-    Samples samples, whole;  // `whole`: nobody was late in the end
+    double run_us;  // about
     StepSamples steps;
+    Samples samples, whole;  // `whole`: nobody was late in the end
   };
   std::vector<Runner> runners;
-  double run_us = 0;  // one run of each
   std::size_t runs = 0, disturbed = 0;
   // On a machine that is never left alone no whole run says much, but its steps do.
   bool busy = false;
@@ -32,8 +34,15 @@ struct Tuner::Race {
 
   // Default choices, mostly: they would take more time than all the others.
   bool is_beaten(const Runner& runner) const {
-    return !busy && runner.whole.count() >= kFewestRaces &&
+    return !busy && runner.whole.count() >= kQualifyingRounds &&
            runner.whole.minimum() > kBeaten * fastest_us;
+  }
+  // One run of each that is not beaten.
+  double round_us() const {
+    double sum = 0;
+    for (const Runner& runner : runners)
+      if (!is_beaten(runner)) sum += runner.run_us;
+    return sum;
   }
   double time_us(const Runner& runner) const {
     // What most runs take is what users get; low quartiles do not see what happens in most runs.
@@ -50,9 +59,8 @@ Result<Tuner::Race> Tuner::make_race(const std::vector<Finalist>& finalists) {
     SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
     SN_RETURN_IF_ERROR(bench.run().status());
     SN_ASSIGN_OR_RETURN(const double us, bench.run());
-    race.run_us += us;
     StepSamples steps(bench.steps());
-    race.runners.push_back({std::move(bench), {}, {}, std::move(steps)});
+    race.runners.push_back({std::move(bench), us, std::move(steps), {}, {}});
   }
   return race;
 }
@@ -77,6 +85,15 @@ Status Tuner::run_turn(Race& race, std::size_t runner, const Turns& turns) {
   return {};
 }
 
+Status Tuner::run_rounds(Race& race, const Turns& turns) {
+  for (int round = 0; round < turns.rounds; ++round)
+    for (std::size_t r = 0; r < race.runners.size(); ++r) {
+      if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+      if (!race.is_beaten(race.runners[r])) SN_RETURN_IF_ERROR(run_turn(race, r, turns));
+    }
+  return {};
+}
+
 // Runs the finalists in turns; fills in their times. The cache knows races as a whole: times of
 // different hours are not compared.
 Status Tuner::race(std::vector<Finalist>& finalists) {
@@ -97,15 +114,13 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
     return {};
   }
   SN_ASSIGN_OR_RETURN(Race race, make_race(finalists));
-  const double us = static_cast<double>(options_.exhaustive ? 4 * kRaceUs : kRaceUs);
-  const Turns turns = Turns::in(us, race.run_us, 5, 101, settles());
-  for (int round = 0; round < turns.rounds; ++round) {
-    race.busy = race.busy || (round == kBusyRounds && race.disturbed * 2 > race.runs);
-    for (std::size_t f = 0; f < finalists.size(); ++f) {
-      if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-      if (!race.is_beaten(race.runners[f])) SN_RETURN_IF_ERROR(run_turn(race, f, turns));
-    }
-  }
+  const double us = kRaceUs * (options_.exhaustive ? 4 : static_cast<double>(types().size()));
+  const std::int64_t begin = clock_ns();
+  SN_RETURN_IF_ERROR(run_rounds(race, {settles() ? 1 : 0, 1, kQualifyingRounds}));
+  race.busy = race.disturbed * 2 > race.runs;
+  const double left_us = us - static_cast<double>(clock_ns() - begin) * 1e-3;
+  SN_RETURN_IF_ERROR(run_rounds(
+      race, Turns::in(left_us, race.round_us(), kFewestRuns - kQualifyingRounds, 101, settles())));
   for (std::size_t f = 0; f < finalists.size(); ++f) {
     const Race::Runner& runner = race.runners[f];
     finalists[f].time_us = race.time_us(runner);

@@ -96,7 +96,7 @@ class Tuner {
   Status compare(const SelectionRules& rules, const Comparison& how);
   Result<double> cost_of(const Selection& selection, SelectionRules rules);
   Status confirm(const std::string& what, const SelectionRules& rules);
-  int patience() const;
+  int patience(const std::string& what) const;
   Result<bool> find_first_runs_slower(std::vector<Contestant>& contestants, bool quick);
   bool settles() const;
   Result<std::vector<Contestant>> find_contestants(SelectionRules rules, const Comparison& how);
@@ -108,6 +108,7 @@ class Tuner {
   Status race(std::vector<Finalist>& finalists);
   Result<Race> make_race(const std::vector<Finalist>& finalists);
   Status run_turn(Race& race, std::size_t runner, const Turns& turns);
+  Status run_rounds(Race& race, const Turns& turns);
   double noise_of(const Selection& selection) const;
   Result<double> measure_error(Finalist& finalist);
   double suspected_error(const Selection& selection, double bound) const;

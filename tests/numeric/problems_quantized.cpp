@@ -48,6 +48,23 @@ void add_problems_quantized(ProblemSet& set) {
   residual(16, 32).post_op(BinaryOp::add, {1, 32, 7, 5}).post_op(UnaryOp::clip, 0, 1);
   residual(7, 130).post_op(UnaryOp::relu).post_op(BinaryOp::add, {1, 130, 7, 5});
   residual(8, 16).post_op(UnaryOp::clip, 0, 6).post_op(UnaryOp::clip, 1, 2);
+  // Activations between the sums and the rounding, and what takes several steps of one kind.
+  residual(20, 40).post_op(UnaryOp::hard_sigmoid, 1.0f / 6, 0.5f);
+  residual(20, 40).post_op(UnaryOp::hard_swish, 1.0f / 6, 0.5f);
+  residual(20, 40).post_op(UnaryOp::sigmoid);
+  residual(20, 40).post_op(UnaryOp::square);
+  residual(20, 40).post_op(UnaryOp::linear, -0.5f, 0.75f);
+  residual(20, 40).post_op(UnaryOp::linear, 0.5f, 0.25f).post_op(UnaryOp::clip, -1, 0.5f);
+  residual(20, 40).post_op(UnaryOp::linear, -0.5f, 0.25f).post_op(UnaryOp::relu);
+  residual(20, 40)
+      .post_op(UnaryOp::linear, 2, 1)
+      .post_op(UnaryOp::relu)
+      .post_op(UnaryOp::linear, 3, -1);
+  residual(20, 40).post_op(UnaryOp::leaky_relu, 0.1f).post_op(UnaryOp::leaky_relu, 0.5f);
+  residual(20, 40).post_op(UnaryOp::sigmoid).post_op(BinaryOp::add, {1, 40, 7, 5});
+  residual(20, 40)
+      .post_op(BinaryOp::add, {1, 40, 7, 5})
+      .post_op(UnaryOp::hard_sigmoid, 0.25f, 0.5f);
 }
 
 }  // namespace softneuro::test

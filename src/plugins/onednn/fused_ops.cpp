@@ -9,13 +9,13 @@ namespace {
 using dnnl::algorithm;
 using Extent = FusedStep::Extent;
 
-// Generated code of 2.6.3 keeps the bounds of one clip only: a second one would take the first's.
-bool clips_twice(const std::vector<FusedStep>& done, const std::vector<FusedStep>& next) {
-  const auto clips = [](const FusedStep& step) {
-    return step.algorithm == algorithm::eltwise_clip;
-  };
-  return std::any_of(done.begin(), done.end(), clips) &&
-         std::any_of(next.begin(), next.end(), clips);
+// Generated code of 2.6.3 keeps the constants of one step of a kind only (linear, clip, relu with a
+// slope…): a second one would take the first's.
+bool can_follow(const std::vector<FusedStep>& done, const FusedStep& next) {
+  return std::none_of(done.begin(), done.end(), [&](const FusedStep& step) {
+    return step.extent == Extent::none && next.extent == Extent::none &&
+           step.algorithm == next.algorithm && (step.alpha != next.alpha || step.beta != next.beta);
+  });
 }
 
 Extent extent_of(const Shape& operand, const Shape& output, int channel) {
@@ -75,6 +75,7 @@ class QuantizedChain {
     } else {
       become(1, 0);
     }
+    if (!possible_) return std::nullopt;
     ops_.taken = problem_.post_ops.size();
     return std::move(ops_);
   }
@@ -98,32 +99,59 @@ class QuantizedChain {
     return output.type == DataType::qint8 ? output.quantization->scales[0] : 1;
   }
 
+  void push(const FusedStep& step) {
+    possible_ = possible_ && can_follow(ops_.steps, step);
+    ops_.steps.push_back(step);
+  }
+
   void become(float unit, float shift) {
     if (unit == unit_ && shift == shift_) return;
     FusedStep step;
     step.algorithm = algorithm::eltwise_linear;
     step.alpha = unit_ / unit;
     step.beta = (shift_ - shift) / unit;
-    ops_.steps.push_back(step);
+    push(step);
     unit_ = unit;
     shift_ = shift;
+  }
+
+  // Takes no step: r stands for other numbers from here on. `factor`: above 0.
+  void scale_and_shift(float factor, float addend) {
+    unit_ *= factor;
+    shift_ = factor * shift_ + addend;
+  }
+
+  void add_clip(float low, float high) {
+    FusedStep step;
+    step.algorithm = algorithm::eltwise_clip;
+    step.alpha = (low - shift_) / unit_;
+    step.beta = (high - shift_) / unit_;
+    push(step);
   }
 
   bool add_unary(const PostOp& op) {
     // Accepted in descriptors, but some primitives then fail to be made (2.6.3, grouped ones).
     if (op.unary == UnaryOp::silu) return false;
-    auto steps = activation_steps(op);
-    if (!steps || clips_twice(ops_.steps, *steps)) return false;
-    if (is_homogeneous(op)) {
-      become(unit_, 0);
-      if (op.unary == UnaryOp::clip) {
-        (*steps)[0].alpha /= unit_;
-        (*steps)[0].beta /= unit_;
-      }
-    } else {
-      become(1, 0);
+    if (op.unary == UnaryOp::clip) {
+      add_clip(op.alpha, op.beta);
+      return true;
     }
-    ops_.steps.insert(ops_.steps.end(), steps->begin(), steps->end());
+    if (op.unary == UnaryOp::linear && op.alpha > 0) {
+      scale_and_shift(op.alpha, op.beta);
+      return true;
+    }
+    if (op.unary == UnaryOp::hard_sigmoid && op.alpha > 0) {
+      scale_and_shift(op.alpha, op.beta);
+      add_clip(0, 1);
+      return true;
+    }
+    const auto steps = activation_steps(op);
+    if (!steps) return false;
+    if (is_homogeneous(op))
+      become(unit_, 0);
+    else
+      become(1, 0);
+    for (const FusedStep& step : *steps) push(step);
     return true;
   }
 
@@ -156,6 +184,7 @@ class QuantizedChain {
   int channel_axis_;
   FusedOps ops_;
   float unit_ = 1, shift_ = 0;
+  bool possible_ = true;
 };
 
 }  // namespace
@@ -224,6 +253,9 @@ FusedOps fuse_float32(const Problem& problem, int channel_axis, std::size_t most
     if (op.kind == PostOp::Kind::unary) {
       const auto steps = activation_steps(op);
       if (!steps || std::any_of(steps->begin(), steps->end(), loses_nan)) break;
+      if (!std::all_of(steps->begin(), steps->end(),
+                       [&](const FusedStep& step) { return can_follow(ops.steps, step); }))
+        break;
       ops.steps.insert(ops.steps.end(), steps->begin(), steps->end());
     } else {
       const auto step = operand_step(problem, op, channel_axis);
