@@ -85,12 +85,15 @@ Status Tuner::run_turn(Race& race, std::size_t runner, const Turns& turns) {
   return {};
 }
 
+// All of them, unless the time is up.
 Status Tuner::run_rounds(Race& race, const Turns& turns) {
-  for (int round = 0; round < turns.rounds; ++round)
+  for (int round = 0; round < turns.rounds; ++round) {
+    if (round >= kFewestRuns && budget_.expired()) break;
     for (std::size_t r = 0; r < race.runners.size(); ++r) {
       if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
       if (!race.is_beaten(race.runners[r])) SN_RETURN_IF_ERROR(run_turn(race, r, turns));
     }
+  }
   return {};
 }
 

@@ -1,6 +1,6 @@
 // Routines of library plugins answer the same to threads that ask at once. oneDNN 2.6 does not of
-// itself: see src/plugins/onednn/implementations.cpp. Packed weights that one thread made would not
-// fit the kernel that another makes of them.
+// itself, on processors with AMX: see src/plugins/onednn/implementations.cpp. Packed weights that
+// one thread made would not fit the kernel that another makes of them.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>

@@ -132,26 +132,18 @@ class QuantizedChain {
   bool add_unary(const PostOp& op) {
     // Accepted in descriptors, but some primitives then fail to be made (2.6.3, grouped ones).
     if (op.unary == UnaryOp::silu) return false;
-    if (op.unary == UnaryOp::clip) {
-      add_clip(op.alpha, op.beta);
-      return true;
-    }
-    if (op.unary == UnaryOp::linear && op.alpha > 0) {
-      scale_and_shift(op.alpha, op.beta);
-      return true;
-    }
-    if (op.unary == UnaryOp::hard_sigmoid && op.alpha > 0) {
-      scale_and_shift(op.alpha, op.beta);
-      add_clip(0, 1);
-      return true;
-    }
     const auto steps = activation_steps(op);
     if (!steps) return false;
-    if (is_homogeneous(op))
-      become(unit_, 0);
-    else
-      become(1, 0);
-    for (const FusedStep& step : *steps) push(step);
+    for (const FusedStep& step : *steps) {
+      if (step.algorithm == algorithm::eltwise_linear && step.alpha > 0) {
+        scale_and_shift(step.alpha, step.beta);
+      } else if (step.algorithm == algorithm::eltwise_clip) {
+        add_clip(step.alpha, step.beta);
+      } else {
+        become(is_homogeneous(op) ? unit_ : 1, 0);
+        push(step);
+      }
+    }
     return true;
   }
 
