@@ -22,6 +22,7 @@ endfunction()
 
 list_cases(cases)
 list_cases(slow_cases "[slow]")
+list_cases(alone_cases "[alone]")
 foreach(case IN LISTS cases)
   if(case STREQUAL "")
     continue()
@@ -32,9 +33,14 @@ foreach(case IN LISTS cases)
   if(case IN_LIST slow_cases)
     set(label slow)
   endif()
+  set(alone FALSE)
+  if(case IN_LIST alone_cases)
+    set(alone TRUE)
+  endif()
   add_test("${case}" "${TEST_PROGRAM}" "${pattern}")
   set_tests_properties("${case}" PROPERTIES
     LABELS ${label}
+    RUN_SERIAL ${alone}
     SKIP_RETURN_CODE 77
     WORKING_DIRECTORY "${TEST_WORKING_DIRECTORY}"
     ENVIRONMENT "${TEST_ENVIRONMENT}")

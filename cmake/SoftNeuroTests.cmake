@@ -1,5 +1,6 @@
 # softneuro_discover_tests(<target>): every Catch2 test case becomes a ctest test, listed when ctest
-# starts. Label `slow` for cases tagged [slow], `fast` for the rest. A case that skips itself
+# starts. Label `slow` for cases tagged [slow], `fast` for the rest. No other test runs beside a case
+# tagged [alone], whose kernels' times decide what is tuned. A case that skips itself
 # (tests/support/skip.h) is reported as skipped, not as passed.
 
 function(softneuro_discover_tests target)

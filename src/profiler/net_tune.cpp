@@ -14,8 +14,6 @@ namespace {
 
 using Sample = NamedTensors;
 
-constexpr std::size_t kNoiseSamples = 4;  // that the noise of layers is measured on
-
 // Every fifth sample is held back; of two or more, at least the last one.
 bool is_held_back(std::size_t index, std::size_t count) {
   return count >= 5 ? index % 5 == 4 : count >= 2 && index + 1 == count;
@@ -182,9 +180,6 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   }
   SN_ASSIGN_OR_RETURN(job.seen_references, references_for(job, job.seen));
   job.graph = own;
-  for (std::size_t s = 0; s < std::min(samples.size(), kNoiseSamples); ++s)
-    job.noise_samples.push_back(
-        samples[s * samples.size() / std::min(samples.size(), kNoiseSamples)]);
   if (!samples.empty()) {
     job.inputs = samples[0];
   } else {

@@ -2,69 +2,32 @@
 // float32 until it holds (design, section 4).
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "core/element.h"
 #include "core/error.h"
+#include "profiler/error_bound.h"
 #include "profiler/tuner.h"
 
 namespace softneuro {
 namespace {
 
 constexpr int kRepairs = 8;
-constexpr double kDoubt = 1.5;       // noises of layers add up only about
 constexpr double kMargin = 0.9;      // aimed at, of the limit's noise
 constexpr double kNearLimit = 0.85;  // of the limit: not worth another attempt
 
-// Of one output on one sample: sums of squares, of the reference and of the difference from it.
-struct OutputError {
-  double square = 0, difference = 0;
-};
-
-void add_error(const Tensor& reference, const Tensor& output, OutputError& sum) {
+SampleError error_between(const Tensor& reference, const Tensor& output) {
   const TensorView r = view_of(reference), y = view_of(output);
+  SampleError sum;
   for (std::int64_t i = 0; i < reference.elements(); ++i) {
     const double expected = load(r, i), actual = load(y, i);
     if (expected == actual || (std::isnan(expected) && std::isnan(actual))) {
-      sum.square += std::isfinite(expected) ? expected * expected : 0;
+      sum.reference += std::isfinite(expected) ? expected * expected : 0;
       continue;
     }
-    sum.square += expected * expected;
+    sum.reference += expected * expected;
     sum.difference += (actual - expected) * (actual - expected);
   }
-}
-
-// Student's t for 97.5 %, one side, within 1 %.
-double student_t(std::size_t degrees) {
-  constexpr double kFew[] = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
-  return degrees <= std::size(kFew) ? kFew[degrees - 1] : 1.96 + 2.7 / static_cast<double>(degrees);
-}
-
-struct MeasuredError {
-  double error = 0;  // RMS(out − ref) / RMS(ref) on the samples
-  double bound = 0;  // what it is on others, too, in 39 of 40 cases
-};
-
-// The square of the error is a ratio of two means over samples; its standard error is that of a
-// ratio estimator. A single sample says nothing about others: its own error is the bound.
-MeasuredError error_over(const std::vector<OutputError>& samples) {
-  OutputError sum;
-  for (const OutputError& sample : samples) {
-    sum.square += sample.square;
-    sum.difference += sample.difference;
-  }
-  if (sum.difference == 0) return {};
-  const double ratio = sum.square > 0 ? sum.difference / sum.square : INFINITY;
-  if (!std::isfinite(ratio)) return {INFINITY, INFINITY};
-  MeasuredError result{std::sqrt(ratio), std::sqrt(ratio)};
-  if (samples.size() < 2) return result;
-  const double n = static_cast<double>(samples.size());
-  double residuals = 0;
-  for (const OutputError& sample : samples)
-    residuals += std::pow(sample.difference - ratio * sample.square, 2);
-  const double deviation = std::sqrt(residuals / (n * (n - 1))) / (sum.square / n);
-  result.bound = std::sqrt(ratio + student_t(samples.size() - 1) * deviation);
-  return result;
+  return sum;
 }
 
 std::int64_t largest(const Tensor& tensor) {
@@ -76,10 +39,10 @@ std::int64_t largest(const Tensor& tensor) {
 }
 
 // By output, then by sample.
-using SampleErrors = std::vector<std::vector<OutputError>>;
+using SampleErrors = std::vector<std::vector<SampleError>>;
 
 // Runs the samples as long as nobody cancels; `agreed` counts those whose largest element of output
-// 0 stays where it was.
+// 0 stays where it was. What cannot be compared (another shape) adds nothing.
 Status add_errors(Session& session, const TuneBudget& budget,
                   const std::vector<std::vector<Tensor>>& samples,
                   const std::vector<std::vector<Tensor>>& references, SampleErrors& errors,
@@ -89,25 +52,36 @@ Status add_errors(Session& session, const TuneBudget& budget,
     std::vector<Tensor> outputs(errors.size());
     SN_RETURN_IF_ERROR(session.run(samples[s], outputs));
     for (std::size_t o = 0; o < outputs.size(); ++o)
-      if (is_float(outputs[o].data_type()) && outputs[o].shape() == references[s][o].shape())
-        add_error(references[s][o], outputs[o], errors[o].emplace_back());
+      if (is_float(outputs[o].data_type()))
+        errors[o].push_back(outputs[o].shape() == references[s][o].shape()
+                                ? error_between(references[s][o], outputs[o])
+                                : SampleError());
     if (agreed != nullptr && !outputs.empty() && outputs[0].shape() == references[s][0].shape())
       *agreed += largest(outputs[0]) == largest(references[s][0]);
   }
   return {};
 }
 
+// Of the output whose error is the largest.
+ErrorParts worst_of(const SampleErrors& errors) {
+  ErrorParts worst;
+  for (const std::vector<SampleError>& samples : errors)
+    if (ErrorParts parts = parts_of(samples);
+        worst.error.empty() || parts.square() > worst.square())
+      worst = std::move(parts);
+  return worst;
+}
+
 }  // namespace
 
-// RMS(out − ref) / RMS(ref) of the worst output over all samples held back; and how often the
-// largest element of output 0 stays where it was. Gives the bound that the limit is held against:
-// the samples are few, and the limit is meant for others. Errors may be rare and large (a picture
-// between two classes), so that a few samples show none: those that calibration saw count, too,
-// unless the time is up.
-Result<double> Tuner::measure_error(Finalist& finalist) {
+// Fills in the error of the worst output over the samples held back, and how often the largest
+// element of output 0 stays where it was. Gives the parts of the error over all samples, those that
+// calibration saw included unless the time is up: errors may be rare and large, so that a few
+// samples show none.
+Result<ErrorParts> Tuner::measure_error(Finalist& finalist) {
   finalist.error = 0;
   finalist.agreement = 1;
-  if (job_.held_back.empty()) return 0.0;
+  if (job_.held_back.empty()) return ErrorParts();
   SN_ASSIGN_OR_RETURN(const auto plan,
                       build_plan(job_.core, job_.graph, job_.shapes, finalist.path, nullptr));
   SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
@@ -115,19 +89,12 @@ Result<double> Tuner::measure_error(Finalist& finalist) {
   std::size_t agreed = 0;
   SN_RETURN_IF_ERROR(
       add_errors(session, budget_, job_.held_back, job_.references, errors, &agreed));
-  double bound = 0;
-  for (const std::vector<OutputError>& samples : errors) {
-    const MeasuredError measured = error_over(samples);
-    finalist.error = std::max(finalist.error, measured.error);
-    bound = std::max(bound, measured.bound);
-  }
+  finalist.error = std::sqrt(worst_of(errors).square());
   finalist.agreement = static_cast<double>(agreed) / static_cast<double>(job_.held_back.size());
-  if (budget_.expired()) return bound;
-  SN_RETURN_IF_ERROR(
-      add_errors(session, budget_, job_.seen, job_.seen_references, errors, nullptr));
-  for (const std::vector<OutputError>& samples : errors)
-    bound = std::max(bound, error_over(samples).bound);
-  return bound;
+  if (!budget_.expired())
+    SN_RETURN_IF_ERROR(
+        add_errors(session, budget_, job_.seen, job_.seen_references, errors, nullptr));
+  return worst_of(errors);
 }
 
 // The sum of the candidates' noise, as the solver adds it up.
@@ -140,23 +107,54 @@ double Tuner::noise_of(const Selection& selection) const {
   return noise;
 }
 
-// An error that others than the samples measured should not exceed, from the bound that those gave.
-// Many paths are tried, and the one that passes might do so by luck: what any of them showed of the
-// same noise counts as well, with a margin.
-double Tuner::suspected_error(const Selection& selection, double bound) const {
-  const double noise = noise_of(selection);
-  double square = bound * bound;
-  for (const auto& [other, others_bound] : judged_)
-    if (const double others_noise = noise_of(other);
-        !(other == selection) && others_noise > 0 && std::isfinite(others_bound))
-      square = std::max(square, kDoubt * noise * others_bound * others_bound / others_noise);
-  return std::sqrt(square);
+// Which samples rounding harms, whatever is rounded: the mean of all paths that were judged. One
+// path shows it badly, as its rounding may just miss a sample. Those of the samples that the noise
+// of layers was measured on share what they have as they did there.
+ErrorParts Tuner::typical_parts() const {
+  ErrorParts typical = judged_.front().parts;
+  std::fill(typical.error.begin(), typical.error.end(), 0.0);
+  for (const Judged& judged : judged_) {
+    const double square = judged.parts.square();
+    if (!(square > 0) || !std::isfinite(square) || noise_of(judged.selection) == 0) continue;
+    if (judged.parts.error.size() != typical.error.size()) continue;
+    for (std::size_t s = 0; s < typical.error.size(); ++s)
+      typical.error[s] += judged.parts.error[s] / square;
+  }
+  double of_judged = 0, of_layers = 0;
+  for (const auto& [sample, noise] : noise_by_sample_) {
+    of_judged += typical.error[sample];
+    of_layers += noise;
+  }
+  if (of_layers > 0)
+    for (const auto& [sample, noise] : noise_by_sample_)
+      typical.error[sample] = noise * of_judged / of_layers;
+  return typical;
+}
+
+// An error that others than the samples measured should not exceed. Many paths are tried, and the
+// one that passes might do so by luck: what the others showed of the same noise counts as well.
+double Tuner::suspected_error(const Finalist& finalist, const Judged& judged) const {
+  const double noise = noise_of(judged.selection);
+  double others = 0, others_noise = 0;
+  for (const Judged& other : judged_) {
+    const double other_noise = noise_of(other.selection), square = other.parts.square();
+    if (other.selection == judged.selection || other_noise == 0 || !std::isfinite(square)) continue;
+    others += square;
+    others_noise += other_noise;
+  }
+  double square = judged.parts.square();
+  if (others_noise > 0) square = std::max(square, noise * others / others_noise);
+  if (square == 0) return finalist.error;
+  const ErrorParts typical = typical_parts();
+  const bool is_typical = noise > 0 && typical.error.size() == judged.parts.error.size();
+  return std::max(finalist.error,
+                  std::sqrt(square * scatter_of(is_typical ? typical : judged.parts)));
 }
 
 Result<double> Tuner::judge_error(Finalist& finalist) {
-  SN_ASSIGN_OR_RETURN(const double bound, measure_error(finalist));
-  judged_.emplace_back(finalist.selection, bound);
-  return suspected_error(finalist.selection, bound);
+  SN_ASSIGN_OR_RETURN(ErrorParts parts, measure_error(finalist));
+  judged_.push_back({finalist.selection, std::move(parts)});
+  return suspected_error(finalist, judged_.back());
 }
 
 // The fastest of the best finalist that keeps the limit and of what repairing the very best gives:
@@ -170,9 +168,14 @@ Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked, double
   }
   if (job_.held_back.size() == 1)
     warn("one sample alone was held back: the error of others may be above the limit");
+  SN_RETURN_IF_ERROR(judge_error(ranked[0]).status());
+  // By itself, a path shows too badly which samples are harmed.
+  if (judged_[0].parts.square() * kWidest > limit * limit)
+    SN_RETURN_IF_ERROR(measure_noise(ranked[0].selection));
   std::vector<Finalist> keeping;
   for (std::size_t f = 0; f < ranked.size() && keeping.empty(); ++f) {
-    SN_ASSIGN_OR_RETURN(const double error, judge_error(ranked[f]));
+    SN_ASSIGN_OR_RETURN(const double error,
+                        f == 0 ? suspected_error(ranked[0], judged_[0]) : judge_error(ranked[f]));
     if (error > limit) continue;
     if (f == 0) return std::move(ranked[0]);
     keeping.push_back(ranked[f]);
@@ -200,9 +203,8 @@ Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked, double
 // the measured error whether the limit holds. What holds with room to spare is tried with more
 // noise. All that hold.
 Result<std::vector<Tuner::Finalist>> Tuner::repair(const Finalist& worst) {
-  SN_RETURN_IF_ERROR(measure_noise(worst.selection));
   const double noise = noise_of(worst.selection);
-  double measured = suspected_error(worst.selection, judged_.front().second);
+  double measured = suspected_error(worst, judged_.front());
   double steers = measured;         // what the next bound is derived from
   double holds = 0, fails = noise;  // bounds; 0 is float32 alone
   double bound = noise;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/path.h"
+#include "profiler/error_bound.h"
 #include "profiler/net_profile.h"
 #include "profiler/selection.h"
 #include "profiler/turns.h"
@@ -39,8 +40,6 @@ struct TuneJob {
   // what float32 gives for these.
   std::vector<std::vector<Tensor>> seen;
   std::vector<std::vector<Tensor>> seen_references;
-  // Some that it has seen: what the noise of layers is measured on.
-  std::vector<std::vector<Tensor>> noise_samples;
   const TuneOptions* options = nullptr;
   // When tuning began, calibration included: from then on its seconds are counted.
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
@@ -110,14 +109,23 @@ class Tuner {
   Status run_turn(Race& race, std::size_t runner, const Turns& turns);
   Status run_rounds(Race& race, const Turns& turns);
   double noise_of(const Selection& selection) const;
-  Result<double> measure_error(Finalist& finalist);
-  double suspected_error(const Selection& selection, double bound) const;
+  // A path, and what it showed on the samples held back and then on those that calibration saw.
+  struct Judged {
+    Selection selection;
+    ErrorParts parts;
+  };
+  Result<ErrorParts> measure_error(Finalist& finalist);
+  ErrorParts typical_parts() const;
+  double suspected_error(const Finalist& finalist, const Judged& judged) const;
   Result<double> judge_error(Finalist& finalist);
   static void put_in_order(std::vector<Finalist>& finalists);
   Result<Finalist> within_error(std::vector<Finalist> ranked, double& untuned_us);
   Result<std::vector<Finalist>> repair(const Finalist& worst);
   Status measure_noise(const Selection& worst);
-  Result<double> noise_at_outputs(const Selection& selection);
+  std::vector<std::size_t> harmed_samples() const;
+  Result<std::vector<double>> noise_at_outputs(const Selection& selection);
+  std::vector<double> noise_of_layer(std::size_t layer, const Selection& worst,
+                                     const Selection& base, std::uint64_t digest);
   double error_proxy(const LayerCandidates& layer, const Candidate& candidate) const;
   Result<TuneResult> report(const Finalist& chosen, double untuned_us);
 
@@ -148,7 +156,7 @@ class Tuner {
   std::uint64_t graph_key_ = 0;
   std::uint64_t whole_key_ = 0;  // of the graph, its inputs' shapes and all routines there are
   double gap_ = 0;
-  std::vector<std::pair<Selection, double>> judged_;  // paths, and the bounds of their errors
+  std::vector<Judged> judged_;
   std::size_t net_measured_ = 0, net_from_cache_ = 0;
   bool complete_ = true;
   std::vector<std::string> warnings_;
@@ -161,7 +169,9 @@ class Tuner {
   };
   std::vector<OutputNoise> noise_;  // per layer; empty: not measured
   double usual_noise_ = 1;          // power at the outputs per unit of unit error²
-  std::vector<std::vector<Tensor>> noise_references_;
+  std::vector<std::vector<Tensor>> noise_samples_, noise_references_;
+  // Of all layers measured together, by the sample's place in Judged::parts.
+  std::map<std::size_t, double> noise_by_sample_;
 };
 
 }  // namespace softneuro

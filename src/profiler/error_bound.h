@@ -1,0 +1,30 @@
+// What errors on a few samples say about those on others (docs/tuning.md, "The error limit").
+// Arithmetic alone: no dependency on the rest of the profiler.
+#pragma once
+
+#include <vector>
+
+namespace softneuro {
+
+// Of one output on one sample: sums of squares, of the reference and of the difference from it.
+struct SampleError {
+  double reference = 0, difference = 0;
+};
+
+// A squared error, RMS(out − ref)² / RMS(ref)², by sample.
+struct ErrorParts {
+  std::vector<double> error;   // what each sample adds to it
+  std::vector<double> weight;  // each sample's part of the reference's square; their sum is 1
+
+  double square() const;  // the squared error; infinite if the reference is zero or an output NaN
+};
+
+ErrorParts parts_of(const std::vector<SampleError>& samples);
+
+constexpr double kWidest = 100;
+
+// As many other samples have at most so many times the squared error of these, in 39 of 40 cases.
+// From 1, which is also all that is said of a single sample, to kWidest.
+double scatter_of(const ErrorParts& parts);
+
+}  // namespace softneuro
