@@ -35,6 +35,13 @@ ErrorParts parts_of(const std::vector<SampleError>& samples) {
   return parts;
 }
 
+double carriers_of(const ErrorParts& parts) {
+  const double total = parts.square();
+  double squares = 0;
+  for (const double error : parts.error) squares += error * error;
+  return squares > 0 ? total * total / squares : 0;
+}
+
 // The logarithm of a ratio estimator is taken to be normal: errors are positive and skewed, most
 // samples lose nothing and one between two classes loses a lot. The error of as many others
 // scatters as well: twice the variance. The degrees of freedom are those of the samples that carry
@@ -42,15 +49,13 @@ ErrorParts parts_of(const std::vector<SampleError>& samples) {
 double scatter_of(const ErrorParts& parts) {
   const double total = parts.square(), n = static_cast<double>(parts.error.size());
   if (n < 2 || !(total > 0) || !std::isfinite(total)) return 1;
-  double residuals = 0, squares = 0;
+  double residuals = 0;
   for (std::size_t s = 0; s < parts.error.size(); ++s) {
     const double residual = parts.error[s] - total * parts.weight[s];
     residuals += residual * residual;
-    squares += parts.error[s] * parts.error[s];
   }
   const double deviation = std::sqrt(2 * n / (n - 1) * residuals) / total;
-  const double carriers = total * total / squares;
-  return std::exp(std::min(student_t(carriers - 1) * deviation, std::log(kWidest)));
+  return std::exp(std::min(student_t(carriers_of(parts) - 1) * deviation, std::log(kWidest)));
 }
 
 }  // namespace softneuro

@@ -21,6 +21,9 @@ struct ErrorParts {
 
 ErrorParts parts_of(const std::vector<SampleError>& samples);
 
+// How many samples carry the error: (Σe)² / Σe². 0 if there is no error.
+double carriers_of(const ErrorParts& parts);
+
 constexpr double kWidest = 100;
 
 // As many other samples have at most so many times the squared error of these, in 39 of 40 cases.

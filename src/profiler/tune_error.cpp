@@ -157,6 +157,18 @@ Result<double> Tuner::judge_error(Finalist& finalist) {
   return suspected_error(finalist, judged_.back());
 }
 
+// Where the fastest path keeps the limit on all samples, but might not on others.
+void Tuner::warn_of_scatter(const Finalist& fastest, double suspected) {
+  const ErrorParts& parts = judged_[0].parts;
+  const double measured = std::max(fastest.error, std::sqrt(parts.square()));
+  if (measured > options_.max_error || suspected <= options_.max_error) return;
+  warn(fmt::format(
+      "the fastest path's error is {:.3g} on the samples, but it comes from about {:.0f} of {}, so "
+      "that it may be up to {:.3g} on others, more than {}: more calibration samples would tell "
+      "more closely",
+      measured, carriers_of(parts), parts.error.size(), suspected, options_.max_error));
+}
+
 // The fastest of the best finalist that keeps the limit and of what repairing the very best gives:
 // raced, since repairing knows of noise, not of time. That race has its own time of default
 // choices.
@@ -176,6 +188,7 @@ Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked, double
   for (std::size_t f = 0; f < ranked.size() && keeping.empty(); ++f) {
     SN_ASSIGN_OR_RETURN(const double error,
                         f == 0 ? suspected_error(ranked[0], judged_[0]) : judge_error(ranked[f]));
+    if (f == 0) warn_of_scatter(ranked[0], error);
     if (error > limit) continue;
     if (f == 0) return std::move(ranked[0]);
     keeping.push_back(ranked[f]);

@@ -118,6 +118,7 @@ class Tuner {
   ErrorParts typical_parts() const;
   double suspected_error(const Finalist& finalist, const Judged& judged) const;
   Result<double> judge_error(Finalist& finalist);
+  void warn_of_scatter(const Finalist& fastest, double suspected);
   static void put_in_order(std::vector<Finalist>& finalists);
   Result<Finalist> within_error(std::vector<Finalist> ranked, double& untuned_us);
   Result<std::vector<Finalist>> repair(const Finalist& worst);

@@ -61,6 +61,9 @@ TEST_CASE(
   std::vector<SampleError> one(100, {1, 0});
   one[17].difference = 1e-6;
   CHECK(scatter_of(parts_of(one)) == Approx(kWidest));
+  CHECK(carriers_of(parts_of(one)) == Approx(1));
+  CHECK(carriers_of(parts_of({{1, 0.1}, {1, 0.1}, {1, 0}})) == Approx(2));
+  CHECK(carriers_of(parts_of({{1, 0}})) == 0);
 }
 
 TEST_CASE("error bound: more samples of the same kind say more") {
