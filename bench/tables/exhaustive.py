@@ -61,10 +61,8 @@ def row_of(folders: nets.Folders, net: str, arguments: argparse.Namespace) -> li
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    nets.add_folders(parser)
+    parser = nets.parser_for(__doc__)
+    nets.add_models(parser)
     parser.add_argument("--nets", default="squeezenet1_1", help="default: squeezenet1_1")
     parser.add_argument("--threads", type=int, default=2, help="default: 2")
     parser.add_argument("--processes", type=int, default=24, help="that run both; default: 24")

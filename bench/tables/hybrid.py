@@ -47,13 +47,10 @@ def tune(arguments: argparse.Namespace, column: str, file: pathlib.Path) -> dict
 
 def batches(folder: pathlib.Path, batch: int) -> pathlib.Path:
     """The same samples, `batch` pictures in each."""
-    target = folder.with_name(f"shapes-{batch}")
     given = shapes_net.pictures()[: shapes_net.GIVEN]
-    for index in range(len(given) // batch):
-        place = target / f"sample_{index:03}"
-        place.mkdir(parents=True, exist_ok=True)
-        np.save(place / f"{shapes_net.INPUT}.npy", given[index * batch : (index + 1) * batch])
-    return target
+    count = len(given) // batch
+    batched = given[: count * batch].reshape(count, batch, *given.shape[1:])
+    return shapes_net.write_samples(folder.with_name(f"shapes-{batch}"), batched)
 
 
 def measure(
@@ -112,17 +109,12 @@ def table(
 
 
 def main() -> int:
-    path = pathlib.Path
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--build", type=path, required=True, help="build folder (bin/, lib/)")
-    parser.add_argument("--work", type=path, required=True, help="tuned files and samples")
+    parser = nets.parser_for(__doc__)
     parser.add_argument("--threads", type=int, default=1, help="default: 1")
     parser.add_argument("--batch", type=int, default=1, help="pictures per run; default: 1")
     parser.add_argument("--max-error", type=float, default=0, help="default: no limit")
     parser.add_argument("--rounds", type=int, default=rounds.FEWEST_ROUNDS, help="default: 31")
-    parser.add_argument("--json", type=path, help="every burst, and the reports of the tunings")
+    parser.add_argument("--json", type=pathlib.Path, help="every burst, and the reports of the tunings")
     arguments = parser.parse_args()
     arguments.build, arguments.work = arguments.build.resolve(), arguments.work.resolve()
     arguments.work.mkdir(parents=True, exist_ok=True)

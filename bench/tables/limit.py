@@ -11,7 +11,6 @@ of qint8 (0.008), and compares the tuned plan with untuned float32 on the other 
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import pathlib
@@ -45,12 +44,8 @@ def draw(split: int, work: pathlib.Path) -> tuple[pathlib.Path, np.ndarray]:
     """A folder of samples, and the pictures that are not among them."""
     order = np.random.default_rng(split).permutation(len(shapes_net.pictures()))
     pictures = shapes_net.pictures()[order]
-    samples = work / "samples"
-    for index, picture in enumerate(pictures[: shapes_net.GIVEN]):
-        place = samples / f"sample_{index:03}"
-        place.mkdir(parents=True, exist_ok=True)
-        np.save(place / f"{shapes_net.INPUT}.npy", picture[None])
-    return samples, pictures[shapes_net.GIVEN :]
+    given, others = pictures[: shapes_net.GIVEN, None], pictures[shapes_net.GIVEN :]
+    return shapes_net.write_samples(work / "samples", given), others
 
 
 def outputs_of(
@@ -114,14 +109,9 @@ def row(schemas: str, limit: float, tunings: list[Tuning]) -> list[str]:
 
 
 def main() -> int:
-    path = pathlib.Path
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--build", type=path, required=True, help="build folder (bin/, lib/)")
-    parser.add_argument("--work", type=path, required=True, help="tuned files and samples")
+    parser = nets.parser_for(__doc__)
     parser.add_argument("--splits", type=int, default=20, help="default: 20")
-    parser.add_argument("--json", type=path, help="every tuning")
+    parser.add_argument("--json", type=pathlib.Path, help="every tuning")
     arguments = parser.parse_args()
     work = arguments.work.resolve()
     work.mkdir(parents=True, exist_ok=True)

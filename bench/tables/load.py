@@ -11,7 +11,6 @@ Prints Markdown.
 
 from __future__ import annotations
 
-import argparse
 import pathlib
 import statistics
 import sys
@@ -40,10 +39,8 @@ def once(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    nets.add_folders(parser)
+    parser = nets.parser_for(__doc__)
+    nets.add_models(parser)
     parser.add_argument("--net", default="resnet50", help="default: resnet50")
     parser.add_argument("--threads", type=int, default=2, help="default: 2")
     parser.add_argument("--rounds", type=int, default=15, help="default: 15")

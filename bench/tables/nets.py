@@ -90,12 +90,22 @@ class Folders:
         return folder
 
 
-def add_folders(parser: argparse.ArgumentParser) -> None:
-    """--build, --work and --models, see folders_of()."""
+def parser_for(description: str | None) -> argparse.ArgumentParser:
+    """With --build and --work."""
     path = pathlib.Path
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--build", type=path, required=True, help="build folder (bin/, lib/)")
-    parser.add_argument("--work", type=path, required=True, help="tuned files, models")
-    parser.add_argument("--models", type=path, help="generated networks (default: WORK/models)")
+    parser.add_argument("--work", type=path, required=True, help="tuned files, models, samples")
+    return parser
+
+
+def add_models(parser: argparse.ArgumentParser) -> None:
+    """--models, see folders_of()."""
+    parser.add_argument(
+        "--models", type=pathlib.Path, help="generated networks (default: WORK/models)"
+    )
 
 
 def folders_of(arguments: argparse.Namespace) -> Folders:

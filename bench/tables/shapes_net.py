@@ -22,11 +22,15 @@ def labels() -> np.ndarray:
     return np.load(FOLDER / "test_labels.npy")
 
 
-def calibration(work: pathlib.Path) -> pathlib.Path:
-    """A folder with the first GIVEN pictures, as `tune --calibration` reads them."""
-    folder = work / "calibration" / "shapes"
-    for index, picture in enumerate(pictures()[:GIVEN]):
+def write_samples(folder: pathlib.Path, samples: np.ndarray) -> pathlib.Path:
+    """A folder as `tune --calibration` reads it: one sample for each of `samples`, [n,batch,3,32,32]."""
+    for index, sample in enumerate(samples):
         place = folder / f"sample_{index:03}"
         place.mkdir(parents=True, exist_ok=True)
-        np.save(place / f"{INPUT}.npy", picture[None])
+        np.save(place / f"{INPUT}.npy", sample)
     return folder
+
+
+def calibration(work: pathlib.Path) -> pathlib.Path:
+    """A folder with the first GIVEN pictures."""
+    return write_samples(work / "calibration" / "shapes", pictures()[:GIVEN, None])

@@ -217,12 +217,7 @@ def say(text: str) -> None:
 
 
 def parsed_arguments() -> argparse.Namespace:
-    path = pathlib.Path
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--build", type=path, required=True, help="build folder (bin/, lib/)")
-    parser.add_argument("--work", type=path, required=True, help="tuned files, models, samples")
+    parser = nets.parser_for(__doc__)
     parser.add_argument("--net", default="shapes", help="default: shapes")
     parser.add_argument("--tunings", type=int, default=20, help="per load; default: 20")
     parser.add_argument("--threads", type=int, default=1, help="default: 1")
@@ -230,7 +225,7 @@ def parsed_arguments() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=12, help="that run them; default: 12")
     parser.add_argument("--rounds", type=int, default=12, help="in each process; default: 12")
     parser.add_argument("--most-layers", type=int, default=12, help="that changed; default: 12")
-    parser.add_argument("--json", type=path, help="every tuning and burst")
+    parser.add_argument("--json", type=pathlib.Path, help="every tuning and burst")
     arguments = parser.parse_args()
     arguments.build, arguments.work = arguments.build.resolve(), arguments.work.resolve()
     arguments.work.mkdir(parents=True, exist_ok=True)

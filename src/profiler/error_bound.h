@@ -19,11 +19,13 @@ struct ErrorParts {
   double square() const;  // the squared error; infinite if the reference is zero or an output NaN
 };
 
+// In the samples' order. A sample whose own error is not finite is infinite there.
 ErrorParts parts_of(const std::vector<SampleError>& samples);
 
 // How many samples carry the error: (Σe)² / Σe². 0 if there is no error.
 double carriers_of(const ErrorParts& parts);
 
+// What scatter_of says at most: ten times the error.
 constexpr double kWidest = 100;
 
 // As many other samples have at most so many times the squared error of these, in 39 of 40 cases.

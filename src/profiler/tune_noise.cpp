@@ -174,10 +174,10 @@ Status Tuner::measure_noise(const Selection& worst) {
     const std::vector<double> parts = noise_of_layer(l, worst, base->paths[0], digest);
     if (parts.empty()) continue;  // taken to be like the others
     double noise = 0;
-    for (std::size_t s = 0; s < parts.size(); ++s) {
-      noise += parts[s];
+    for (const double part : parts) noise += part;
+    // An overflow says nothing of where rounding shows.
+    for (std::size_t s = 0; s < parts.size() && noise < kWorstNoise; ++s)
       noise_by_sample_[harmed[s]] += parts[s];
-    }
     noise_[l] = {noise, chosen(l).error, true};
     power += noise;
     unit += chosen(l).error * chosen(l).error;
