@@ -22,7 +22,6 @@ struct TuneArguments : NetArguments {
   std::string cache;
   bool no_cache = false;
   bool exhaustive = false;
-  bool keep_rounding = false;
   bool packed = false;
 };
 
@@ -51,6 +50,10 @@ void print_report(const TuneReport& report) {
   if (report.error > 0)
     fmt::print("error {:.4g} (RMS, relative to float32), same answer on {:.1f} % of the samples\n",
                report.error, 100 * report.agreement);
+  if (report.proof_inputs > 0)
+    fmt::print("answers as the model on {} {}: largest difference {:.3g} (RMS, relative)\n",
+               report.proof_inputs, report.proved_on_samples ? "samples" : "made inputs",
+               report.difference);
   if (report.qint8_share > 0)
     fmt::print("{:.1f} % of the multiply-accumulates in qint8\n", 100 * report.qint8_share);
 }
@@ -78,6 +81,9 @@ nlohmann::json report_json(const TuneReport& report, const std::string& output) 
           {"gap", report.gap},
           {"error", report.error},
           {"agreement", report.agreement},
+          {"difference", report.difference},
+          {"proof_inputs", report.proof_inputs},
+          {"proved_on_samples", report.proved_on_samples},
           {"qint8_share", report.qint8_share},
           {"complete", report.complete},
           {"machine", report.machine},
@@ -103,7 +109,6 @@ int tune_net(const TuneArguments& arguments) {
   options.cache = arguments.cache;
   options.use_cache = !arguments.no_cache;
   options.exhaustive = arguments.exhaustive;
-  options.keep_model_rounding = arguments.keep_rounding;
   if (!arguments.calibration.empty()) {
     auto samples = read_samples(arguments.calibration, *net);
     if (!samples.ok()) return fail(samples.status());
@@ -171,8 +176,9 @@ Command add_tune(CLI::App& app) {
                     "measure everything fully: to judge the quick way");
   command->add_flag("--packed", arguments->packed,
                     "also save the weights in the kernels' order: larger file, quicker loading");
-  command->add_flag("--keep-rounding", arguments->keep_rounding,
-                    "8-bit models: float routines keep the model's rounding");
+  command->add_flag_callback(
+      "--keep-rounding", [] {},
+      "8-bit models: every routine keeps the model's rounding (always so)");
   return {command, [arguments] { return tune_net(*arguments); }};
 }
 

@@ -19,7 +19,8 @@ namespace softneuro {
 
 // What the progress callback hears, from the tuning thread, a few times per layer.
 struct TuneProgress {
-  const char* stage = "";  // "calibrate", "unit", "net", "compare", "confirm", "final", "noise"
+  const char* stage = "";  // "calibrate", "unit", "net", "compare", "confirm", "final", "noise",
+                           // "proof"
   std::size_t done = 0;    // of this stage
   std::size_t total = 0;
   const char* layer = "";      // what is being measured; may be ""
@@ -45,8 +46,6 @@ struct TuneOptions {
   // of 40 cases, which is more than what is measured, the more so the fewer samples carry the error
   // (docs/tuning.md).
   double max_error = 0;
-  // Imported 8-bit models: float routines keep the rounding of the model's quantisation.
-  bool keep_model_rounding = false;
   // Of measuring, which begins when calibration is done; 0: none. What was measured by then
   // decides; layers that were not reached take default choices.
   std::chrono::milliseconds time_limit{0};
@@ -91,9 +90,14 @@ struct TuneReport {
   std::size_t rejected = 0;    // candidates dropped for wrong results
   double gap = 0;              // of the path that the solver gave; 0: proven optimal
   double error = 0;            // on the samples held back; 0: not measured
-  double agreement = 1;        // share of those samples whose largest output is at the same place
-  double qint8_share = 0;      // share of multiply-accumulates done in qint8
-  bool complete = true;        // false: the time limit came first
+  // RMS(out − ref) / RMS(ref) of the worst output against the model as it was imported, in its own
+  // types and with its own rounding, over `proof_inputs` sets of inputs: samples, or made ones.
+  double difference = 0;
+  std::size_t proof_inputs = 0;
+  bool proved_on_samples = false;
+  double agreement = 1;    // share of those samples whose largest output is at the same place
+  double qint8_share = 0;  // share of multiply-accumulates done in qint8
+  bool complete = true;    // false: the time limit came first
   std::string machine;
   int threads = 1;
   std::map<std::string, double> time_by_schema_us;

@@ -9,14 +9,14 @@ namespace softneuro {
 namespace {
 
 constexpr const char* kUnaryNames[] = {
-    "relu",        "leaky_relu",   "elu",       "selu",       "celu",     "thresholded_relu",
-    "sigmoid",     "hard_sigmoid", "tanh",      "softplus",   "softsign", "hard_swish",
-    "silu",        "gelu",         "gelu_tanh", "mish",       "clip",     "shrink",
-    "abs",         "neg",          "sign",      "reciprocal", "sqrt",     "exp",
-    "log",         "erf",          "floor",     "ceil",       "round",    "square",
-    "linear",      "sin",          "cos",       "tan",        "asin",     "acos",
-    "atan",        "sinh",         "cosh",      "asinh",      "acosh",    "atanh",
-    "logical_not", "bitwise_not",  "is_nan",    "is_inf"};
+    "relu",    "leaky_relu",    "elu",         "selu",       "celu",     "thresholded_relu",
+    "sigmoid", "hard_sigmoid",  "tanh",        "softplus",   "softsign", "hard_swish",
+    "silu",    "gelu",          "gelu_tanh",   "mish",       "clip",     "shrink",
+    "abs",     "neg",           "sign",        "reciprocal", "sqrt",     "exp",
+    "log",     "erf",           "floor",       "ceil",       "round",    "square",
+    "linear",  "fake_quantize", "sin",         "cos",        "tan",      "asin",
+    "acos",    "atan",          "sinh",        "cosh",       "asinh",    "acosh",
+    "atanh",   "logical_not",   "bitwise_not", "is_nan",     "is_inf"};
 constexpr const char* kBinaryNames[] = {
     "add",         "sub",        "mul",         "div",         "pow",          "max",
     "min",         "mod",        "fmod",        "prelu",       "bitwise_and",  "bitwise_or",
@@ -249,6 +249,8 @@ double apply(UnaryOp op, double x, double alpha, double beta) noexcept {
       return x * x;
     case UnaryOp::linear:
       return alpha * x + beta;
+    case UnaryOp::fake_quantize:
+      return alpha * clamp(std::nearbyint(x / alpha), beta, beta + 255);
     case UnaryOp::logical_not:
       return x == 0;
     case UnaryOp::bitwise_not:

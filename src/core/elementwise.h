@@ -44,6 +44,10 @@ enum class UnaryOp : std::uint8_t {
   round /*half to even*/,
   square,
   linear /*alpha·x+beta*/,
+  // Rounding to the 256 levels of an 8-bit tensor, saturation included (quantize and dequantize in
+  // one): alpha·clamp(round(x/alpha), beta, beta+255), where alpha is the scale and beta the lowest
+  // level minus the zero point.
+  fake_quantize,
   // trigonometry
   sin,
   cos,

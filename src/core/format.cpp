@@ -31,6 +31,11 @@ std::string list_of(const std::vector<Format>& formats) {
   return text;
 }
 
+bool keeps_type(const Problem& problem, const TensorSpec& output) {
+  return problem.type != nullptr && problem.type->rounds_to_type &&
+         (output.type == DataType::float16 || output.type == DataType::bfloat16);
+}
+
 template <class Spec>
 bool follows_schema(const Spec& spec) {
   return spec.present() && !spec.constant && is_real(spec.type);
@@ -92,6 +97,28 @@ FormatTuple formats_of(const Problem& problem) {
   return tuple;
 }
 
+namespace {
+
+// A qint8 output rounds and saturates to its own levels: a last fake_quantize to the same ones says
+// nothing more.
+bool is_implied(const PostOp& op, const TensorSpec& output) {
+  if (output.type != DataType::qint8 || !output.quantization || output.quantization->axis >= 0 ||
+      op.kind != PostOp::Kind::unary || op.unary != UnaryOp::fake_quantize)
+    return false;
+  const PostOp own = fake_quantize_to(*output.quantization);
+  return op.alpha == own.alpha && op.beta == own.beta;
+}
+
+}  // namespace
+
+PostOp fake_quantize_to(const Quantization& quantization) {
+  PostOp op;
+  op.unary = UnaryOp::fake_quantize;
+  op.alpha = quantization.scales[0];
+  op.beta = static_cast<float>((quantization.is_signed ? -128 : 0) - quantization.zero_points[0]);
+  return op;
+}
+
 Problem with_formats(const Problem& problem, const FormatTuple& formats) {
   Problem changed = problem;
   for (std::size_t i = 0; i < changed.inputs.size(); ++i) {
@@ -102,6 +129,8 @@ Problem with_formats(const Problem& problem, const FormatTuple& formats) {
     changed.outputs[i].type = formats.outputs[i].type;
     changed.outputs[i].layout = formats.outputs[i].layout;
   }
+  while (!changed.post_ops.empty() && is_implied(changed.post_ops.back(), changed.outputs[0]))
+    changed.post_ops.pop_back();
   return changed;
 }
 
@@ -122,7 +151,7 @@ std::vector<FormatTuple> uniform_formats(const Problem& problem, DataType type, 
   for (std::size_t i = 0; i < problem.inputs.size(); ++i)
     change(problem.inputs[i], tuple.inputs[i]);
   for (std::size_t i = 0; i < problem.outputs.size(); ++i)
-    change(problem.outputs[i], tuple.outputs[i]);
+    if (!keeps_type(problem, problem.outputs[i])) change(problem.outputs[i], tuple.outputs[i]);
   // Integers and booleans alone: the plain float32 schema stands for "as the model has it".
   if (!typed && type == DataType::float32 && layout == Layout::plain) return {tuple};
   if (!typed || !laid_out || unknown_scale) return {};

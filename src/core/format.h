@@ -38,11 +38,15 @@ SN_INTREE bool is_real(DataType type);
 
 // The formats that the problem's specs have now.
 SN_INTREE FormatTuple formats_of(const Problem& problem);
-// The problem in other formats. Precondition: `formats` has an entry for every tensor.
+// The function that rounds to the levels of a per-tensor quantisation.
+SN_INTREE PostOp fake_quantize_to(const Quantization& quantization);
+// The problem in other formats, without post-ops that an output in qint8 makes superfluous.
+// Precondition: `formats` has an entry for every tensor.
 SN_INTREE Problem with_formats(const Problem& problem, const FormatTuple& formats);
 // Every real, non-constant tensor in `type`, and in `layout` where that layout exists for it
-// (rank 3 and more). Nothing if no tensor would be in that type, or none in that layout, or if
-// `type` is qint8 and one of the tensors has no quantisation.
+// (rank 3 and more). Outputs whose type is the layer's meaning (LayerType::rounds_to_type) keep it.
+// Nothing if no tensor would be in that type, or none in that layout, or if `type` is qint8 and one
+// of the tensors has no quantisation.
 SN_INTREE std::vector<FormatTuple> uniform_formats(const Problem& problem, DataType type,
                                                    Layout layout);
 

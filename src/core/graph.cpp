@@ -27,6 +27,7 @@ int parameter_count(UnaryOp op) {
     case UnaryOp::clip:
     case UnaryOp::shrink:
     case UnaryOp::linear:
+    case UnaryOp::fake_quantize:
     case UnaryOp::is_inf:
       return 2;
     default:

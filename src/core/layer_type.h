@@ -111,6 +111,9 @@ struct LayerType {
   // Output 0 has the shape of input 0 (or their broadcast) and each element depends on the same
   // element of the inputs only: may run in place, may be fused as a post-op.
   bool elementwise = false;
+  // Rounding to the output's data type is what the layer is for (cast): a real output of 16 bits
+  // keeps its type in every schema.
+  bool rounds_to_type = false;
   // Fills outputs from inputs, or says which input contradicts the layer.
   Status (*infer)(InferContext& context) = nullptr;
 

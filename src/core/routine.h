@@ -135,6 +135,9 @@ class SN_INTREE Routine {
   virtual int version() const { return 1; }
   // Version of the library that does the work ("onednn 2.6.3"); part of that key too.
   virtual std::string library() const { return {}; }
+  // In which sums of products are kept. float16: they may overflow on the way to a result that
+  // fits.
+  virtual DataType accumulator_type() const { return DataType::float32; }
   // Where nothing was measured, the applicable routine with the highest number is taken.
   // naive is 0. A guess, never more.
   virtual int default_rank() const { return 0; }

@@ -50,6 +50,8 @@ SN_INLINE FloatV compute(FloatV x, float alpha, float beta) {
   if constexpr (op == UnaryOp::round) return round(x);
   if constexpr (op == UnaryOp::square) return x * x;
   if constexpr (op == UnaryOp::linear) return x * alpha + beta;
+  if constexpr (op == UnaryOp::fake_quantize)
+    return clamp(round(x * (1.0f / alpha)), beta, beta + 255.0f) * alpha;
 }
 
 template <UnaryOp op>
@@ -110,6 +112,7 @@ void unary(UnaryOp op, const float* x, float* y, std::int64_t count, float alpha
     SN_CASE(round);
     SN_CASE(square);
     SN_CASE(linear);
+    SN_CASE(fake_quantize);
 #undef SN_CASE
     default:
       return unary_by_one(op, x, y, count, alpha, beta);

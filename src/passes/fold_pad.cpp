@@ -48,7 +48,7 @@ std::optional<SpatialPad> spatial_pad(const Rewriter& rewriter, int i, int axes)
   return found;
 }
 
-bool is_never_negative(UnaryOp op, double alpha) {
+bool is_never_negative(UnaryOp op, double alpha, double beta) {
   switch (op) {
     case UnaryOp::relu:
     case UnaryOp::sigmoid:
@@ -60,6 +60,8 @@ bool is_never_negative(UnaryOp op, double alpha) {
       return true;
     case UnaryOp::clip:
       return alpha >= 0;
+    case UnaryOp::fake_quantize:
+      return beta >= 0;
     default:
       return false;
   }
@@ -72,10 +74,10 @@ bool is_never_negative(const Rewriter& rewriter, TensorId id) {
   const Layer& layer = rewriter.layer(i);
   if (!layer.post_ops.empty()) {
     const PostOp& last = layer.post_ops.back();
-    return last.kind == PostOp::Kind::unary && is_never_negative(last.unary, last.alpha);
+    return last.kind == PostOp::Kind::unary && is_never_negative(last.unary, last.alpha, last.beta);
   }
   const auto op = unary_of(layer);
-  return op && is_never_negative(*op, layer.params.real("alpha"));
+  return op && is_never_negative(*op, layer.params.real("alpha"), layer.params.real("beta"));
 }
 
 // The layer's own padding and the pad's together; empty if a window could then see padding alone

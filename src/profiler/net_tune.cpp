@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/net_impl.h"
-#include "profiler/kernel_bench.h"
+#include "profiler/made_inputs.h"
 #include "profiler/tuner.h"
 #include "quantization/calibration.h"
 #include "quantization/imported.h"
@@ -13,6 +13,9 @@ namespace softneuro {
 namespace {
 
 using Sample = NamedTensors;
+
+// Samples that the answer is proved on and ranges are seen on.
+constexpr std::size_t kProofSamples = 4;
 
 // Every fifth sample is held back; of two or more, at least the last one.
 bool is_held_back(std::size_t index, std::size_t count) {
@@ -58,20 +61,6 @@ Status check_schemas(const std::vector<std::string>& schemas) {
   return {};
 }
 
-Result<std::vector<Tensor>> random_inputs_of(const Graph& graph, const std::vector<Shape>& shapes,
-                                             Allocator& allocator) {
-  Problem problem;
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    const TensorDef& def = graph.tensor(graph.inputs[i]);
-    TensorSpec spec;
-    spec.type = def.type;
-    spec.shape = shapes[i];
-    spec.quantization = def.quantization;
-    problem.inputs.push_back(std::move(spec));
-  }
-  return random_inputs(problem, allocator);
-}
-
 // Whether a pattern lets 8-bit routines in: "cpu:qint8…", or "cpu", which allows every type.
 bool allows_qint8(const std::vector<std::string>& schemas) {
   const RoutineDescriptor plain{Device::cpu, DataType::qint8, Layout::plain, "any"};
@@ -84,14 +73,13 @@ bool allows_qint8(const std::vector<std::string>& schemas) {
 // The graph with the quantisation that an 8-bit model brings along on its tensors instead of in
 // layers; the graph itself if there is none.
 Result<std::shared_ptr<const Graph>> adopted(std::shared_ptr<const Graph> graph,
-                                             const Registry& registry, bool keep_rounding) {
+                                             const Registry& registry) {
   const auto& layers = graph->layers();
   if (std::none_of(layers.begin(), layers.end(),
                    [](const Layer& layer) { return layer.type->name == "quantize"; }))
     return graph;
   auto copy = std::make_shared<Graph>(*graph);
-  SN_ASSIGN_OR_RETURN(const std::size_t annotated,
-                      adopt_quantization(*copy, registry, {.keep_rounding = keep_rounding}));
+  SN_ASSIGN_OR_RETURN(const std::size_t annotated, adopt_quantization(*copy, registry));
   if (annotated == 0) return graph;
   SN_RETURN_IF_ERROR(copy->sort());
   SN_RETURN_IF_ERROR(copy->infer_shapes());
@@ -121,16 +109,34 @@ Result<std::vector<std::vector<Tensor>>> references_for(
   return outputs_of(plan, samples, job.core->allocator());
 }
 
+// At most so many, evenly spread.
+std::vector<std::vector<Tensor>> spread_over(const std::vector<std::vector<Tensor>>& samples,
+                                             std::size_t most) {
+  std::vector<std::vector<Tensor>> some;
+  const std::size_t count = std::min(most, samples.size());
+  for (std::size_t i = 0; i < count; ++i) some.push_back(samples[i * samples.size() / count]);
+  return some;
+}
+
+// For nets that run on no inputs that were made for them: default choices stay.
+TuneReport left_alone(const TuneJob& job) {
+  TuneReport report;
+  report.machine = machine_name();
+  report.threads = job.core->pool().concurrency();
+  report.complete = false;
+  report.warnings.push_back(
+      "nothing was tuned: no inputs could be made that the net runs on; give some as calibration "
+      "samples");
+  return report;
+}
+
 // At most so many, evenly spread: they are all run for each path that is judged, and float32
 // outputs of `output_bytes` each are kept for them.
 std::vector<std::vector<Tensor>> some_of(const std::vector<std::vector<Tensor>>& samples,
                                          std::size_t output_bytes) {
   constexpr std::size_t kMost = 128, kMostBytes = 64 << 20;
-  std::vector<std::vector<Tensor>> some;
   const std::size_t fit = kMostBytes / std::max<std::size_t>(output_bytes, 1);
-  const std::size_t count = std::min({kMost, samples.size(), fit});
-  for (std::size_t i = 0; i < count; ++i) some.push_back(samples[i * samples.size() / count]);
-  return some;
+  return spread_over(samples, std::min(kMost, fit));
 }
 
 }  // namespace
@@ -165,8 +171,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     if (!held) calibration.push_back(options.calibration[s]);
   }
   const std::shared_ptr<const Graph> before = graph;
-  SN_ASSIGN_OR_RETURN(const auto own,
-                      adopted(graph, core->registry(), options.keep_model_rounding));
+  SN_ASSIGN_OR_RETURN(const auto own, adopted(graph, core->registry()));
   job.graph = before;  // what the references are computed with
   if (names_qint8(options.schemas) && samples.empty() && !has_quantisation(*own))
     return invalid_argument(
@@ -180,11 +185,16 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   }
   SN_ASSIGN_OR_RETURN(job.seen_references, references_for(job, job.seen));
   job.graph = own;
-  if (!samples.empty()) {
-    job.inputs = samples[0];
+  job.model = before;
+  job.is_model = own == before;
+  job.has_samples = !samples.empty();
+  if (job.has_samples) {
+    job.proof_inputs = spread_over(samples, kProofSamples);
   } else {
-    SN_ASSIGN_OR_RETURN(job.inputs, random_inputs_of(*before, job.shapes, core->allocator()));
+    SN_ASSIGN_OR_RETURN(job.proof_inputs, make_inputs(job.core, before, job.shapes));
+    if (job.proof_inputs.empty()) return left_alone(job);
   }
+  job.inputs = job.proof_inputs[0];
 
   std::vector<std::string> warnings;
   if (!calibration.empty() && allows_qint8(options.schemas)) {

@@ -88,6 +88,9 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   report.from_cache = units_.counts().from_cache + net_from_cache_;
   report.rejected = units_.counts().rejected;
   report.gap = gap_;
+  report.difference = difference_;
+  report.proof_inputs = job_.proof_inputs.size();
+  report.proved_on_samples = job_.has_samples;
   report.error = chosen.error;
   report.agreement = chosen.agreement;
   report.complete = complete_;

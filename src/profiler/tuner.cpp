@@ -9,6 +9,8 @@
 #include "core/element.h"
 #include "core/error.h"
 #include "core/parallel.h"
+#include "profiler/half_range.h"
+#include "profiler/proof.h"
 
 namespace softneuro {
 namespace {
@@ -136,6 +138,7 @@ Status Tuner::find_candidates() {
   rules.unpromising = options_.exhaustive;
   units_.inside_rules = rules;
   SN_ASSIGN_OR_RETURN(layers_, list_candidates(job_.core->registry(), problems_, rules));
+  SN_RETURN_IF_ERROR(drop_what_half_cannot_hold());
   for (std::size_t l = 0; l < layers_.size(); ++l) layer_index_[layers_[l].layer.layer->id] = l;
   specs_ = specs_by_tensor(*job_.graph, layers_);
   std::string homeless;
@@ -144,6 +147,23 @@ Status Tuner::find_candidates() {
       homeless += (homeless.empty() ? "'" : ", '") + layer.layer.layer->name + "'";
   if (options_.strict && !homeless.empty())
     return unsupported("no routine of the allowed schemas for the layers {}", homeless);
+  return {};
+}
+
+Status Tuner::drop_what_half_cannot_hold() {
+  if (!types().contains(DataType::float16)) return {};
+  SN_ASSIGN_OR_RETURN(const HalfRange range,
+                      HalfRange::measure(job_.core, job_.graph, job_.shapes, job_.proof_inputs));
+  const std::size_t layers = range.drop_candidates(layers_);
+  if (layers > 0)
+    warn(
+        fmt::format("{} layers have values that float16 cannot hold, or nearly so: they stay in "
+                    "other types",
+                    layers));
+  if (!job_.has_samples)
+    warn(
+        "ranges of float16 layers were seen on made inputs only: give --calibration samples, or "
+        "check the tuned net on real ones");
   return {};
 }
 
@@ -385,6 +405,22 @@ void Tuner::put_in_order(std::vector<Finalist>& finalists) {
   });
 }
 
+// The last word: a net that answers otherwise than the model is no result.
+Status Tuner::prove(const Finalist& chosen) {
+  tell("proof", 0, 1);
+  ProofJob proof;
+  proof.core = job_.core;
+  proof.model = job_.model;
+  proof.is_same_graph = job_.is_model;
+  proof.shapes = job_.shapes;
+  proof.cancel = options_.cancel;
+  SN_ASSIGN_OR_RETURN(proof.tuned,
+                      build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
+  SN_ASSIGN_OR_RETURN(difference_, prove_answer(proof, job_.proof_inputs));
+  tell("proof", 1, 1);
+  return {};
+}
+
 Result<TuneResult> Tuner::run() {
   meeting_.hold_places();
   SN_RETURN_IF_ERROR(find_candidates());
@@ -396,6 +432,7 @@ Result<TuneResult> Tuner::run() {
   double untuned_us = finalists.back().time_us;
   put_in_order(finalists);
   SN_ASSIGN_OR_RETURN(const Finalist chosen, within_error(std::move(finalists), untuned_us));
+  SN_RETURN_IF_ERROR(prove(chosen));
   return report(chosen, untuned_us);
 }
 

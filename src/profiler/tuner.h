@@ -31,7 +31,12 @@ struct TuneJob {
   std::shared_ptr<NetCore> core;
   std::shared_ptr<const Graph> graph;  // quantisation annotated, if there is any
   std::vector<Shape> shapes;           // of the graph's inputs
-  std::vector<Tensor> inputs;          // a run's inputs: a sample, or random
+  std::vector<Tensor> inputs;          // a run's inputs: a sample, or made ones
+  std::shared_ptr<const Graph> model;  // what the tuned net has to answer as
+  bool is_model = false;               // `graph` is `model`, but for quantisation
+  // What ranges and the answer are proved on: samples, or made inputs.
+  std::vector<std::vector<Tensor>> proof_inputs;
+  bool has_samples = false;
   // Samples that calibration has not seen, in the order of the graph's inputs, and what float32
   // gives for them.
   std::vector<std::vector<Tensor>> held_back;
@@ -62,6 +67,7 @@ class Tuner {
   };
 
   Status find_candidates();
+  Status drop_what_half_cannot_hold();
   Status find_weights_place();
   Result<bool> drives_weights_out();
   Status profile_units();
@@ -128,6 +134,7 @@ class Tuner {
   std::vector<double> noise_of_layer(std::size_t layer, const Selection& worst,
                                      const Selection& base, std::uint64_t digest);
   double error_proxy(const LayerCandidates& layer, const Candidate& candidate) const;
+  Status prove(const Finalist& chosen);
   Result<TuneResult> report(const Finalist& chosen, double untuned_us);
 
   SelectionRules rules() const;
@@ -157,6 +164,7 @@ class Tuner {
   std::uint64_t graph_key_ = 0;
   std::uint64_t whole_key_ = 0;  // of the graph, its inputs' shapes and all routines there are
   double gap_ = 0;
+  double difference_ = 0;  // TuneReport::difference
   std::vector<Judged> judged_;
   std::size_t net_measured_ = 0, net_from_cache_ = 0;
   bool complete_ = true;

@@ -9,6 +9,7 @@
 #include "core/parallel.h"
 #include "core/registry.h"
 #include "profiler/childnet_solve.h"
+#include "profiler/departure.h"
 #include "profiler/timer.h"
 
 namespace softneuro {
@@ -26,20 +27,6 @@ constexpr double kLostInside = 1.25;
 // Weights of that many bytes take a part of the layer's time that counts, where they are read anew.
 constexpr std::size_t kColdBytes = std::size_t{1} << 16;
 constexpr int kDeepest = 2;  // childnets within childnets that are looked into
-
-// Largest relative RMS of a difference from float32 that arithmetic of this type explains.
-double tolerance_of(DataType type) {
-  switch (type) {
-    case DataType::float32:
-      return 1e-3;
-    case DataType::float16:
-      return 2e-2;
-    case DataType::bfloat16:
-      return 8e-2;
-    default:
-      return 0.3;  // 8 bits, on random inputs: only garbage is farther off
-  }
-}
 
 // What 8 bits can say: random inputs reach farther than the samples that the range comes from, and
 // saturating there is right.

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/element.h"
+#include "core/format.h"
 #include "core/layer_type.h"
+#include "passes/pattern.h"
 #include "passes/rewriter.h"
+#include "quantization/tensor_roles.h"
 
 namespace softneuro {
 namespace {
@@ -83,32 +87,119 @@ std::optional<Quantization> quantization_of(const Graph& graph, const Layer& lay
   return q;
 }
 
-Result<std::size_t> adopt_quantization(Graph& graph, const Registry& registry,
-                                       const AdoptOptions& options) {
+namespace {
+
+class Adoption {
+ public:
+  explicit Adoption(Rewriter& rewriter)
+      : rewriter_(rewriter), levels_(rewriter.graph().tensor_count(), nullptr) {}
+
+  // In topological order: what is known of a tensor's levels comes from the layers before. Gives
+  // the number of quantize layers that were adopted.
+  std::size_t run() {
+    for (int i = 0; i < rewriter_.count(); ++i) {
+      if (!rewriter_.alive(i)) continue;
+      if (rewriter_.layer(i).type->name == "dequantize" && rewriter_.layer(i).post_ops.empty())
+        adopt(i);
+      else
+        pass_on_levels(rewriter_.layer(i));
+    }
+    annotate_sources();
+    return adopted_.size();
+  }
+
+ private:
+  // What one quantize layer became.
+  struct Adopted {
+    TensorId source = kNoTensor;  // the tensor that it quantises
+    TensorId result = kNoTensor;  // stands for what its dequantize layers gave
+    Quantization quantization;
+  };
+
+  void adopt(int dequantize) {
+    const int front = partner(rewriter_, dequantize);
+    if (front < 0) return;
+    Quantization q = *quantization_of(rewriter_.graph(), rewriter_.layer(front));
+    if (q.axis >= 0) return;
+    const auto [known, is_new] = adopted_.try_emplace(front);
+    Adopted& adopted = known->second;
+    if (!is_new) {
+      rewriter_.bypass(dequantize, adopted.result);
+      return;
+    }
+    adopted = {rewriter_.layer(front).inputs[0], kNoTensor, std::move(q)};
+    adopted.result = replace(dequantize, front, adopted.quantization);
+    quantize_as(adopted.result, adopted.quantization);
+    levels_[adopted.result] = &adopted.quantization;
+  }
+
+  // One layer for the pair; none where the values are of these levels already.
+  TensorId replace(int dequantize, int front, const Quantization& q) {
+    const TensorId x = rewriter_.layer(front).inputs[0];
+    const TensorId y = rewriter_.layer(dequantize).outputs[0];
+    if (levels_[x] != nullptr && is_same(*levels_[x], q) && rewriter_.bypass(dequantize, x))
+      return rewriter_.producer(y) >= 0 ? y : x;
+    const PostOp round = fake_quantize_to(q);
+    const int matched[] = {dequantize};
+    rewriter_.replace(matched, dequantize, *rewriter_.context().type("unary"), {x},
+                      unary_params(round.unary, static_cast<double>(round.alpha),
+                                   static_cast<double>(round.beta)));
+    rewriter_.add_sources(dequantize, front);
+    return y;
+  }
+
+  void pass_on_levels(const Layer& layer) {
+    const Quantization* levels = nullptr;
+    if (moves_elements(layer)) levels = levels_[layer.inputs[0]];
+    if (layer.type->name == "concat" && layer.post_ops.empty()) levels = levels_in_common(layer);
+    if (levels == nullptr) return;
+    for (const TensorId id : layer.outputs)
+      if (id != kNoTensor && is_float(rewriter_.tensor(id).type)) levels_[id] = levels;
+  }
+
+  const Quantization* levels_in_common(const Layer& concat) const {
+    const Quantization* common = levels_[concat.inputs[0]];
+    for (const TensorId id : concat.inputs)
+      if (common == nullptr || levels_[id] == nullptr || !is_same(*common, *levels_[id]))
+        return nullptr;
+    return common;
+  }
+
+  // A source that nothing else reads may be stored in its levels: it is rounded to them anyway.
+  void annotate_sources() {
+    for (const auto& [front, adopted] : adopted_) {
+      if (rewriter_.is_output(adopted.source)) continue;
+      const auto users = rewriter_.consumers(adopted.source);
+      const bool alone = std::all_of(users.begin(), users.end(), [&](int user) {
+        return user == front || rewriter_.layer(user).outputs[0] == adopted.result;
+      });
+      if (alone) quantize_as(adopted.source, adopted.quantization);
+    }
+  }
+
+  void quantize_as(TensorId id, const Quantization& q) {
+    std::optional<Quantization>& own = rewriter_.graph().tensor(id).quantization;
+    if (!own) own = q;
+  }
+
+  Rewriter& rewriter_;
+  std::vector<const Quantization*> levels_;  // of a tensor's values; null: not known
+  std::map<int, Adopted> adopted_;           // by quantize layer
+};
+
+}  // namespace
+
+Result<std::size_t> adopt_quantization(Graph& graph, const Registry& registry) {
   PassOptions pass_options;
-  std::size_t annotated = 0;
   SN_RETURN_IF_ERROR(graph.sort());
   SN_RETURN_IF_ERROR(graph.infer_shapes());
   PassContext context{registry, pass_options};
+  if (context.type("unary") == nullptr) return std::size_t{0};
   Rewriter rewriter(graph, context);
-  for (int i = 0; i < rewriter.count(); ++i) {
-    if (!rewriter.alive(i) || rewriter.layer(i).type->name != "dequantize" ||
-        !rewriter.layer(i).post_ops.empty())
-      continue;
-    const int front = partner(rewriter, i);
-    if (front < 0) continue;
-    const TensorId x = rewriter.layer(front).inputs[0];
-    const Quantization q = *quantization_of(graph, rewriter.layer(front));
-    std::optional<Quantization>& own = graph.tensor(x).quantization;
-    if (own && !is_same(*own, q)) continue;
-    annotated += !own;
-    own = q;
-    if (!options.keep_rounding) rewriter.bypass(i, x);
-  }
+  const std::size_t adopted = Adoption(rewriter).run();
   SN_RETURN_IF_ERROR(rewriter.finish());
-  if (!options.keep_rounding && rewriter.changes() > 0)
-    SN_RETURN_IF_ERROR(run_passes(graph, registry));
-  return annotated;
+  if (rewriter.changes() > 0) SN_RETURN_IF_ERROR(run_passes(graph, registry));
+  return adopted;
 }
 
 }  // namespace softneuro

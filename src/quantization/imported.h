@@ -12,19 +12,14 @@ namespace softneuro {
 // one for the tensor or one per index of an axis. Nothing otherwise.
 std::optional<Quantization> quantization_of(const Graph& graph, const Layer& layer);
 
-struct AdoptOptions {
-  // Leave the pairs in the graph, so that routines in floating point see rounded numbers as the
-  // model's own do. Tensors are annotated all the same.
-  bool keep_rounding = false;
-};
-
-// Pairs quantize → dequantize with the same scale and zero point become the quantisation of the
-// tensor in front (TensorDef::quantization) and vanish: any routine may compute that tensor, in 8
-// bits with exactly the model's levels. A tensor that already has another quantisation keeps it,
-// and the pair. Afterwards the passes run once more: what stood apart because of a pair may be
-// fused now. Gives the number of tensors that were annotated. (Dequantised constants keep their
+// Pairs quantize → dequantize with the same scale and zero point become one function, unary
+// fake_quantize, which the passes fuse into the layer before: any routine gives what the model
+// means, rounding and saturation included (exporters leave out activations that saturation stands
+// for). Nothing remains where the values are of these levels already. What it gives is annotated
+// (TensorDef::quantization), so that 8-bit routines may compute it with exactly the model's levels;
+// the tensor in front as well, if nothing else reads it. Pairs with one scale per channel stay.
+// Gives the number of quantize layers that were adopted. (Dequantised constants keep their
 // quantisation from import on: fold_constants.)
-Result<std::size_t> adopt_quantization(Graph& graph, const Registry& registry,
-                                       const AdoptOptions& options = {});
+Result<std::size_t> adopt_quantization(Graph& graph, const Registry& registry);
 
 }  // namespace softneuro

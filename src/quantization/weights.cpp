@@ -1,5 +1,6 @@
 #include "quantization/weights.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/element.h"
@@ -48,16 +49,26 @@ WeightOrder order_of(const Problem& problem) {
   return order;
 }
 
-// The scale and integers that the model gives to output m; false if there are none that fit.
+// The scales and integers that the model gives to its weights, if it does.
 class ModelIntegers {
  public:
   ModelIntegers(const TensorSpec& weights, const WeightOrder& order)
-      : q_(weights.quantization ? &*weights.quantization : nullptr) {
-    if (q_ != nullptr && q_->axis >= 0 && q_->axis != order.output_axis) q_ = nullptr;
-  }
+      : q_(weights.quantization ? &*weights.quantization : nullptr), order_(order) {}
   bool given() const { return q_ != nullptr; }
+  // Whether one scale per output and int8 can say exactly the same.
+  bool fit(const TensorView& weights) const {
+    if (q_->axis >= 0 && q_->axis != order_.output_axis) return false;
+    const int lowest = q_->is_signed ? -128 : 0;
+    const bool always = std::all_of(q_->zero_points.begin(), q_->zero_points.end(),
+                                    [&](std::int32_t zero) { return zero == lowest + 128; });
+    for (std::int64_t m = 0; m < order_.outputs && !always; ++m)
+      for (std::int64_t k = 0; k < order_.depth; ++k)
+        if (const std::int32_t q = value(m, load(weights, order_.at(m, k))); q < -128 || q > 127)
+          return false;
+    return true;
+  }
   float scale(std::int64_t m) const { return q_->scales[place(m)]; }
-  // Integer less zero point, or a number outside of int8.
+  // Integer less zero point.
   std::int32_t value(std::int64_t m, double weight) const {
     const std::int32_t low = q_->is_signed ? -128 : 0;
     const std::int32_t zero = q_->zero_points[place(m)];
@@ -70,6 +81,7 @@ class ModelIntegers {
     return q_->scales.size() == 1 ? 0 : static_cast<std::size_t>(m);
   }
   const Quantization* q_;
+  const WeightOrder& order_;
 };
 
 Status quantize_row(const WeightOrder& order, const TensorView& weights, const ModelIntegers& model,
@@ -83,13 +95,9 @@ Status quantize_row(const WeightOrder& order, const TensorView& weights, const M
   }
   if (model.given()) {
     scale = model.scale(m);
-    bool fits = true;
-    for (std::int64_t k = 0; k < order.depth && fits; ++k) {
-      const std::int32_t q = model.value(m, load(weights, order.at(m, k)));
-      fits = q >= -128 && q <= 127;
-      row[k] = static_cast<std::int8_t>(q);
-    }
-    if (fits) return {};
+    for (std::int64_t k = 0; k < order.depth; ++k)
+      row[k] = static_cast<std::int8_t>(model.value(m, load(weights, order.at(m, k))));
+    return {};
   }
   // The smallest normal number keeps the quotient finite for weights that are all but zero.
   scale = std::fmax(static_cast<float>(largest / 127), std::numeric_limits<float>::min());
@@ -131,7 +139,13 @@ Applicability takes_quantized_weights(const Problem& problem) {
     return Applicability::no("the output is neither qint8 nor float32");
   if (y.type == DataType::qint8 && !has_one_scale(y))
     return Applicability::no("the output is not quantised per tensor");
-  if (order_of(problem).depth > (std::int64_t{1} << 31) / (255 * 128) - 1)
+  const WeightOrder order = order_of(problem);
+  const ModelIntegers model(problem.inputs[kWeights], order);
+  if (model.given() && !model.fit(view_of(problem.inputs[kWeights].value)))
+    return Applicability::no(
+        "the model's 8-bit weights, less their zero points, do not fit int8 with one scale per "
+        "output");
+  if (order.depth > (std::int64_t{1} << 31) / (255 * 128) - 1)
     return Applicability::no("sums of so many products may exceed 32 bits");
   return Applicability::yes();
 }

@@ -27,8 +27,9 @@ struct QuantizedWeights {
   std::vector<float> bias;
 };
 
-// Whether x is qint8 per tensor, weights and bias are real constants, and output 0 is float32 or
-// qint8 per tensor. For conv1/2/3 and dense.
+// Whether x is qint8 per tensor, weights and bias are real constants, output 0 is float32 or qint8
+// per tensor, and weights that the model quantised can be its own integers. For conv1/2/3 and
+// dense.
 SN_INTREE Applicability takes_quantized_weights(const Problem& problem);
 
 // The formats for which a qint8 routine with weights may be asked: x (and operands of post-ops that

@@ -53,6 +53,8 @@ TuneJob job_for(const std::shared_ptr<NetCore>& core, std::shared_ptr<const Grap
   job.core = core;
   job.graph = std::move(graph);
   job.shapes = {shape};
+  job.model = job.graph;
+  job.is_model = true;
   job.inputs = {Tensor::create(DataType::float32, shape).value()};
   std::ranges::fill(job.inputs[0].mutable_values<float>(), 1.0f);
   job.options = &options;

@@ -217,7 +217,8 @@ TEST_CASE("tune: where a net's weights are is found out once") {
   options.cache = folder.path().string();
   TuneJob job;
   job.core = core;
-  job.graph = graph;
+  job.graph = job.model = graph;
+  job.is_model = true;
   job.shapes = {Shape{1, 2048}};
   job.inputs = {Tensor::create(DataType::float32, job.shapes[0]).value()};
   std::ranges::fill(job.inputs[0].mutable_values<float>(), 1.0f);

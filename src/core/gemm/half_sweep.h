@@ -14,7 +14,8 @@ class HalfSweep {
  public:
   using Number = Half;
   using Ops = HalfTileOps;
-  static constexpr int kVersion = 1;           // Routine::version()
+  static constexpr int kVersion = 1;                           // Routine::version()
+  static constexpr DataType kAccumulator = DataType::float16;  // Routine::accumulator_type()
   static constexpr bool kKeepsWeights = true;  // a task reads its weights again and again
 
   HalfSweep() = default;

@@ -17,7 +17,8 @@ class SplitSweep {
  public:
   using Number = T;
   using Ops = SplitTileOps<T>;
-  static constexpr int kVersion = 2;            // Routine::version()
+  static constexpr int kVersion = 2;                           // Routine::version()
+  static constexpr DataType kAccumulator = DataType::float32;  // Routine::accumulator_type()
   static constexpr bool kKeepsWeights = false;  // a task reads them once for all rows of a block
 
   SplitSweep() = default;

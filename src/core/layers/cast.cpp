@@ -26,6 +26,7 @@ Status register_layer_cast(LayerTypes& types) {
       "to integer: wraps. To boolean: not zero.";
   type.params = {{"to", ParamKind::text, std::string(), "name of the data type", true}};
   type.elementwise = true;
+  type.rounds_to_type = true;
   type.infer = infer;
   return types.add(std::move(type));
 }

@@ -114,6 +114,7 @@ class PackedConv final : public SweptRoutine {
         ops_(ops) {}
 
   int version() const override { return Sweep::kVersion; }
+  DataType accumulator_type() const override { return Sweep::kAccumulator; }
 
   ParamSpace param_space(const Problem& problem) const override {
     return conv_sweep_space(problem, Sweep::kKeepsWeights ? sizeof(T) : 0);

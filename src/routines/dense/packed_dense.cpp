@@ -70,6 +70,7 @@ class PackedDense final : public SweptRoutine {
       : SweptRoutine("dense", descriptor_of(algorithm), data_type_of<T>(), rank), ops_(ops) {}
 
   int version() const override { return Sweep::kVersion; }
+  DataType accumulator_type() const override { return Sweep::kAccumulator; }
 
   ParamSpace param_space(const Problem& problem) const override {
     const PackedShape shape = sweep_shape(DenseSizes(problem));

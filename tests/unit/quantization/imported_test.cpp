@@ -1,6 +1,7 @@
 // Models that bring their own quantisation: pairs of quantize and dequantize, dequantised weights.
 #include "quantization/imported.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "quantization/weights.h"
@@ -56,7 +57,8 @@ struct QdqModel {
 
 }  // namespace
 
-TEST_CASE("imported: pairs become the quantisation of the tensor in front", "[quantization]") {
+TEST_CASE("imported: pairs become one function that is fused, and annotate what it gives",
+          "[quantization]") {
   QdqModel model;
   Graph graph = model.graph;
   CHECK(adopt_quantization(graph, test::builtin_registry()).value() == 3);
@@ -67,12 +69,50 @@ TEST_CASE("imported: pairs become the quantisation of the tensor in front", "[qu
   CHECK(x.scales == std::vector<float>{0.05f});
   CHECK(x.zero_points == std::vector<std::int32_t>{100});
   CHECK_FALSE(x.is_signed);
-  // The output keeps its name and carries the last pair's levels; the relu is fused by now.
+  // The output keeps its name and carries the last pair's levels.
   const TensorDef& y = graph.tensor(graph.outputs[0]);
   CHECK(y.name == model.graph.tensor(model.graph.outputs[0]).name);
   REQUIRE(y.quantization);
   CHECK(y.quantization->scales == std::vector<float>{0.07f});
-  CHECK(test::outline(graph) == "dense+relu");
+  CHECK(test::outline(graph) == "unary(fake_quantize) dense+fake_quantize+relu+fake_quantize");
+}
+
+TEST_CASE("imported: nets answer as before, saturation and rounding included", "[quantization]") {
+  QdqModel model;
+  Graph graph = model.graph;
+  REQUIRE(adopt_quantization(graph, test::builtin_registry()).ok());
+  // Far outside of the levels, between two of them, and on a negative sum that only the last
+  // pair's lowest level cuts off.
+  Tensor x = Tensor::create(DataType::float32, Shape{2, 3}).value();
+  const float numbers[] = {100, -100, 0.13f, -0.4f, 0.26f, 7};
+  std::copy(std::begin(numbers), std::end(numbers), x.mutable_values<float>().begin());
+  const Tensor before = test::evaluate_graph(model.graph, {x})[0];
+  const Tensor after = test::evaluate_graph(graph, {x})[0];
+  for (std::size_t i = 0; i < 4; ++i) CHECK(before.values<float>()[i] == after.values<float>()[i]);
+}
+
+TEST_CASE("imported: a pair behind what only moves its levels leaves nothing", "[quantization]") {
+  GraphBuilder b;
+  const Scale scale = scale_of(b, 0.5, 3);
+  const TensorId x = round_trip(b, b.input("x", Shape{2, 3}), scale, scale);
+  const TensorId moved = b.layer("transpose", {x});
+  Graph graph = b.finish({b.unary("exp", round_trip(b, moved, scale, scale))});
+  CHECK(adopt_quantization(graph, test::builtin_registry()).value() == 2);
+  CHECK(test::outline(graph) == "unary(fake_quantize) transpose unary(exp)");
+}
+
+TEST_CASE("imported: a tensor that others read unrounded is not annotated, its pair's result is",
+          "[quantization]") {
+  GraphBuilder b;
+  const Scale scale = scale_of(b, 0.5, 3);
+  const TensorId x = b.input("x", Shape{2, 3});
+  const TensorId rounded = round_trip(b, x, scale, scale);
+  Graph graph = b.finish({b.unary("sin", x), b.unary("exp", rounded)});
+  CHECK(adopt_quantization(graph, test::builtin_registry()).value() == 1);
+  CHECK_FALSE(graph.tensor(graph.inputs[0]).quantization);
+  for (const Layer& layer : graph.layers())
+    if (layer.params.text("op") == "fake_quantize")
+      CHECK(graph.tensor(layer.outputs[0]).quantization);
 }
 
 TEST_CASE("imported: dequantised weights stay the model's own integers", "[quantization]") {
@@ -87,16 +127,6 @@ TEST_CASE("imported: dequantised weights stay the model's own integers", "[quant
   CHECK(w.quantization->axis == 1);
   CHECK(w.quantization->scales == std::vector<float>{0.5f, 0.25f});
   CHECK(w.constant.values<float>()[3] == 127 * 0.25f);
-}
-
-TEST_CASE("imported: rounding can be kept", "[quantization]") {
-  QdqModel model;
-  Graph graph = model.graph;
-  AdoptOptions options;
-  options.keep_rounding = true;
-  CHECK(adopt_quantization(graph, test::builtin_registry(), options).value() == 3);
-  CHECK(count(graph, "quantize") == 3);
-  CHECK(graph.tensor(graph.find_tensor("x")).quantization);
 }
 
 TEST_CASE("imported: what is no plain pair stays", "[quantization]") {
@@ -124,14 +154,20 @@ TEST_CASE("imported: what is no plain pair stays", "[quantization]") {
   CHECK_FALSE(graph.tensor(graph.inputs[0]).quantization);
 }
 
-TEST_CASE("imported: a second quantisation of one tensor stays a pair", "[quantization]") {
+TEST_CASE("imported: a tensor that is quantised in two ways becomes two tensors",
+          "[quantization]") {
   GraphBuilder b;
   const TensorId x = b.input("x", Shape{2, 3});
   const Scale first = scale_of(b, 0.05, 100), second = scale_of(b, 0.1, 100);
   const TensorId p = b.unary("exp", round_trip(b, x, first, first));
   const TensorId q = b.unary("sin", round_trip(b, x, second, second));
   Graph graph = b.finish({p, q});
-  CHECK(adopt_quantization(graph, test::builtin_registry()).value() == 1);
-  CHECK(count(graph, "quantize") == 1);
-  CHECK(graph.tensor(graph.inputs[0]).quantization->scales[0] == 0.05f);
+  CHECK(adopt_quantization(graph, test::builtin_registry()).value() == 2);
+  CHECK(count(graph, "quantize") == 0);
+  CHECK_FALSE(graph.tensor(graph.inputs[0]).quantization);
+  std::vector<float> scales;
+  for (const Layer& layer : graph.layers())
+    if (layer.params.text("op") == "fake_quantize")
+      scales.push_back(graph.tensor(layer.outputs[0]).quantization->scales[0]);
+  CHECK(scales == std::vector<float>{0.05f, 0.1f});
 }

@@ -1,0 +1,288 @@
+// The tuned net answers as the model does: what tuning proves at its end, and what keeps it true.
+#include "profiler/proof.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "core/path.h"
+#include "profiler/tuner.h"
+#include "small_net.h"
+#include "support/temporary_folder.h"
+
+using namespace softneuro;
+using namespace softneuro::test;
+
+namespace {
+
+// cumsum, one per cent too large where an input lies outside of what candidates are tried on alone.
+class SloppyKernel final : public Kernel {
+ public:
+  explicit SloppyKernel(std::unique_ptr<Kernel> work) : work_(std::move(work)) {}
+  Status run(Context& context) const noexcept override {
+    SN_RETURN_IF_ERROR(work_->run(context));
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    const float* const from = x.as<float>();
+    if (std::none_of(from, from + x.elements(), [](float v) { return std::fabs(v) > 3.5f; }))
+      return {};
+    for (std::int64_t i = 0; i < y.elements(); ++i) y.as_mutable<float>()[i] *= 1.01f;
+    return {};
+  }
+
+ private:
+  std::unique_ptr<Kernel> work_;
+};
+
+class SloppyCumsum final : public Routine {
+ public:
+  explicit SloppyCumsum(const Routine& naive) : Routine("cumsum", "cpu/sloppy"), naive_(naive) {}
+  Applicability applicable(const Problem& problem) const override {
+    return naive_.applicable(problem);
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(auto work, naive_.create(problem, params, packed));
+    return std::unique_ptr<Kernel>(std::make_unique<SloppyKernel>(std::move(work)));
+  }
+
+ private:
+  const Routine& naive_;
+};
+
+std::shared_ptr<NetCore> one_thread() {
+  NetOptions options;
+  options.threads = 1;
+  return NetCore::create(options).value();
+}
+
+std::shared_ptr<const Graph> finished(Graph graph) {
+  REQUIRE(graph.verify(builtin_layer_types()).ok());
+  REQUIRE(graph.sort().ok());
+  REQUIRE(graph.infer_shapes().ok());
+  return std::make_shared<const Graph>(std::move(graph));
+}
+
+// x [1 x 64] → two running sums, one after the other.
+std::shared_ptr<const Graph> running_sums() {
+  SmallNetBuilder b;
+  TensorId x = b.input("x", DynamicShape(Shape{1, 64}));
+  Tensor axis = Tensor::create(DataType::int64, Shape{1}).value();
+  axis.mutable_values<std::int64_t>()[0] = 1;
+  const TensorId along = b.graph.add_constant("axis", std::move(axis));
+  x = b.layer("cumsum", "first", {x, along});
+  b.graph.outputs = {b.layer("cumsum", "second", {x, along})};
+  return finished(std::move(b.graph));
+}
+
+Tensor filled(const Shape& shape, float value) {
+  Tensor tensor = Tensor::create(DataType::float32, shape).value();
+  std::ranges::fill(tensor.mutable_values<float>(), value);
+  return tensor;
+}
+
+// x → conv → clip, as exporters write it; or what is left if a pass forgets the clip. The result
+// has one name in both.
+std::shared_ptr<const Graph> clipped_conv(bool clipped) {
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{1, 3, 8, 8}));
+  TensorId y = b.conv(clipped ? "conv" : "clipped", x, 3, 8, 3);
+  if (clipped) {
+    Params params;
+    params.set("op", std::string("clip"));
+    params.set("alpha", 0.0);
+    params.set("beta", 1.0);
+    y = b.layer("unary", "clipped", {y}, params);
+  }
+  b.graph.outputs = {b.unary("tanh", "end", y)};
+  return finished(std::move(b.graph));
+}
+
+ProofJob proof_of(const std::shared_ptr<NetCore>& core, std::shared_ptr<const Graph> model,
+                  const std::shared_ptr<const Graph>& tuned, const RoutinePath& path,
+                  const Shape& shape) {
+  ProofJob job;
+  job.core = core;
+  job.is_same_graph = model == tuned;
+  job.model = std::move(model);
+  job.shapes = {shape};
+  job.tuned = build_plan(core, tuned, job.shapes, path, nullptr).value();
+  return job;
+}
+
+TuneOptions quick(const TemporaryFolder& folder, std::vector<std::string> schemas) {
+  TuneOptions options;
+  options.cache = folder.path().string();
+  options.schemas = std::move(schemas);
+  return options;
+}
+
+bool mentions(const std::vector<std::string>& warnings, const char* text) {
+  return std::ranges::any_of(warnings, [&](const std::string& warning) {
+    return warning.find(text) != std::string::npos;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("proof: a routine that is one per cent off is named with its layer", "[proof]") {
+  const auto core = one_thread();
+  auto& registry = const_cast<Registry&>(core->registry());
+  REQUIRE(registry.add(std::make_unique<SloppyCumsum>(*registry.find("cumsum", "cpu/naive"))).ok());
+  const auto graph = running_sums();
+  RoutinePath path;
+  const FormatTuple formats = FormatTuple::parse("float32,int64 -> float32").value();
+  for (const Layer& layer : graph->layers()) path.layers[layer.id] = {"cpu/sloppy", {}, formats, 0};
+  const ProofJob job = proof_of(core, graph, graph, path, Shape{1, 64});
+  // Ones add up to more than what the routine was tried on, but in the second layer only.
+  const std::vector<std::vector<Tensor>> ones = {{filled({1, 64}, 1)}};
+  const Result<double> answer = prove_answer(job, ones);
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.status().code() == StatusCode::internal);
+  CHECK(answer.status().message().find("layer 'second' (cpu/sloppy)") != std::string::npos);
+  const std::vector<std::vector<Tensor>> zeros = {{filled({1, 64}, 0)}};
+  CHECK(prove_answer(job, zeros).ok());
+}
+
+TEST_CASE("proof: a net whose fastest routine is one per cent off is not tuned and stays as it was",
+          "[proof]") {
+  const TemporaryFolder folder;
+  const auto core = one_thread();
+  auto& registry = const_cast<Registry&>(core->registry());
+  REQUIRE(registry.add(std::make_unique<SloppyCumsum>(*registry.find("cumsum", "cpu/naive"))).ok());
+  const TuneOptions options = quick(folder, {"cpu:float32"});
+  TuneJob job;
+  job.core = core;
+  job.graph = job.model = running_sums();
+  job.is_model = true;
+  job.shapes = {Shape{1, 64}};
+  job.inputs = {filled({1, 64}, 1)};
+  job.proof_inputs = {job.inputs};
+  job.options = &options;
+  const Result<TuneResult> result = Tuner(job).run();
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.status().message().find("layer 'second' (cpu/sloppy)") != std::string::npos);
+}
+
+TEST_CASE("proof: a pass that drops a clamp is named with the layer that lost it", "[proof]") {
+  const auto core = one_thread();
+  const auto model = clipped_conv(true), tuned = clipped_conv(false);
+  const std::vector<std::vector<Tensor>> inputs = {{random_image(3, {1, 3, 8, 8})}};
+  const Result<double> wrong =
+      prove_answer(proof_of(core, model, tuned, {}, Shape{1, 3, 8, 8}), inputs);
+  REQUIRE_FALSE(wrong.ok());
+  CHECK(wrong.status().message().find("layer 'clipped'") != std::string::npos);
+  const Result<double> right =
+      prove_answer(proof_of(core, model, model, {}, Shape{1, 3, 8, 8}), inputs);
+  REQUIRE(right.ok());
+  CHECK(*right == 0);
+}
+
+TEST_CASE("proof: the report of a float32 tuning states the difference from the model", "[proof]") {
+  const TemporaryFolder folder;
+  NetOptions net_options;
+  net_options.threads = 1;
+  Net net = Net::from_graph(small_graph(), net_options).value();
+  const TuneReport report = net.tune(quick(folder, {"cpu:float32"})).value();
+  CHECK(report.proof_inputs == 3);
+  CHECK_FALSE(report.proved_on_samples);
+  CHECK(report.difference < 1e-4);
+}
+
+TEST_CASE("proof: layers whose values float16 cannot hold stay in other types", "[proof]") {
+  const TemporaryFolder folder;
+  SmallNetBuilder b;
+  const TensorId image = b.input("image", DynamicShape(Shape{1, 3, 12, 12}));
+  // Up to a hundred thousand between the two factors.
+  const TensorId loud = b.conv("loud", b.scaled("up", image, 1e5f), 3, 16, 3);
+  const TensorId soft = b.conv("soft", b.scaled("down", loud, 1e-5f), 16, 16, 3);
+  b.graph.outputs = {soft};
+  NetOptions net_options;
+  net_options.threads = 1;
+  Net net = Net::from_graph(b.graph, net_options).value();
+  const Tensor expected = net.run({{"image", random_image(1)}}).value().at("soft:0");
+  TuneOptions options = quick(folder, {"cpu:float16"});
+  SECTION("seen on samples") {
+    for (std::uint32_t s = 0; s < 4; ++s)
+      options.calibration.push_back({{"image", random_image(10 + s)}});
+  }
+  SECTION("seen on inputs that were made") {}
+  const TuneReport report = net.tune(options).value();
+  CHECK(mentions(report.warnings, "values that float16 cannot hold"));
+  CHECK(mentions(report.warnings, "made inputs only") == options.calibration.empty());
+  const Tensor actual = net.run({{"image", random_image(1)}}).value().at("soft:0");
+  for (std::size_t i = 0; i < actual.values<float>().size(); ++i)
+    CHECK(actual.values<float>()[i] == Approx(expected.values<float>()[i]).margin(0.05));
+}
+
+TEST_CASE("proof: a cast to 16 bits and back rounds and overflows in every schema", "[proof]") {
+  const TemporaryFolder folder;
+  for (const char* type : {"float16", "bfloat16"}) {
+    SmallNetBuilder b;
+    const TensorId x = b.input("x", DynamicShape(Shape{4}));
+    Params there, back;
+    there.set("to", std::string(type));
+    back.set("to", std::string("float32"));
+    b.graph.outputs = {
+        b.layer("cast", "back", {b.layer("cast", "there", {b.scaled("x3", x, 3)}, there)}, back)};
+    Net net = Net::from_graph(b.graph, {}).value();
+    Tensor numbers = Tensor::create(DataType::float32, Shape{4}).value();
+    const float values[] = {0.1f, 30000.0f, -70000.0f, 1.0009f};
+    std::copy(std::begin(values), std::end(values), numbers.mutable_values<float>().begin());
+    const Tensor before = net.run({{"x", numbers}}).value().at("back:0");
+    for (const char* schema : {"cpu:float32", "cpu:float16", "cpu"}) {
+      CAPTURE(type, schema);
+      REQUIRE(net.tune(quick(folder, {schema})).ok());
+      const Tensor after = net.run({{"x", numbers}}).value().at("back:0");
+      for (std::size_t i = 0; i < 4; ++i)
+        CHECK(before.values<float>()[i] == after.values<float>()[i]);
+    }
+  }
+}
+
+TEST_CASE("proof: inputs that decide about shapes get values that the net runs on", "[proof]") {
+  const TemporaryFolder folder;
+  SmallNetBuilder b;
+  const auto counts = [&](const char* name, std::int64_t size) {
+    const TensorId id = b.input(name, DynamicShape(Shape{size}));
+    b.graph.tensor(id).type = DataType::int64;
+    return id;
+  };
+  const TensorId x = b.input("x", DynamicShape(Shape{4, 5}));
+  SECTION("slice") {
+    b.graph.outputs = {b.layer(
+        "slice", "slice",
+        {x, counts("starts", 1), counts("ends", 1), counts("axes", 1), counts("steps", 1)})};
+  }
+  SECTION("expand") {
+    b.graph.outputs = {b.layer("expand", "expand", {x, counts("shape", 3)})};
+  }
+  SECTION("tile") {
+    b.graph.outputs = {b.layer("tile", "tile", {x, counts("repeats", 2)})};
+  }
+  SECTION("reshape") {
+    b.graph.outputs = {b.layer("reshape", "reshape", {x, counts("shape", 2)})};
+  }
+  Net net = Net::from_graph(b.graph, {}).value();
+  const Result<TuneReport> report = net.tune(quick(folder, {"cpu:float32"}));
+  REQUIRE(report.ok());
+  CHECK(report->proof_inputs == 3);
+}
+
+TEST_CASE("proof: a net that runs on no made inputs keeps default choices and says so", "[proof]") {
+  const TemporaryFolder folder;
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{2}));
+  const TensorId shape = b.input("shape", DynamicShape(Shape{2}));
+  b.graph.tensor(shape).type = DataType::int64;
+  // Only a shape of three columns fits.
+  Params axis;
+  axis.set("axis", std::int64_t{1});
+  const TensorId three = b.layer("reshape", "three", {x, shape});
+  b.graph.outputs = {b.layer("dense", "fc", {three, b.weights("w", {3, 4})})};
+  Net net = Net::from_graph(b.graph, {}).value();
+  const Result<TuneReport> report = net.tune(quick(folder, {"cpu:float32"}));
+  REQUIRE(report.ok());
+  CHECK(mentions(report->warnings, "no inputs could be made"));
+  CHECK(net.tuned_paths().empty());
+}
