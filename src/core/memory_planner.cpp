@@ -5,6 +5,8 @@
 // no tensor placed before whose life overlaps. On real nets this comes within a few percent of the
 // lower bound (arena_minimum), which is reported beside it.
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include "core/plan_impl.h"
 
@@ -24,6 +26,92 @@ struct Block {
   std::size_t* offset = nullptr;
 };
 
+// A set of bytes as disjoint ranges, begin → end; ranges that touch are one.
+class Ranges {
+ public:
+  void add(std::size_t begin, std::size_t end) {
+    auto at = ranges_.upper_bound(begin);
+    if (at != ranges_.begin() && std::prev(at)->second >= begin) --at;
+    while (at != ranges_.end() && at->first <= end) {
+      begin = std::min(begin, at->first);
+      end = std::max(end, at->second);
+      at = ranges_.erase(at);
+    }
+    ranges_.emplace_hint(at, begin, end);
+  }
+
+  // The least offset from `offset` on that begins no more than `bytes` before the next range.
+  std::size_t skip(std::size_t offset, std::size_t bytes) const {
+    auto at = ranges_.upper_bound(offset);
+    if (at != ranges_.begin() && std::prev(at)->second > offset) --at;
+    for (; at != ranges_.end() && at->first < offset + bytes; ++at) offset = at->second;
+    return offset;
+  }
+
+ private:
+  std::map<std::size_t, std::size_t> ranges_;
+};
+
+// Which bytes of the arena are taken at which steps: a binary tree over the steps. A block is
+// noted at the few nodes that its life falls into, so that thousands of blocks are placed without
+// looking at each other.
+class TakenBytes {
+ public:
+  explicit TakenBytes(std::size_t steps) {
+    while (leaves_ < steps) leaves_ *= 2;
+    whole_.resize(2 * leaves_);
+    part_.resize(2 * leaves_);
+  }
+
+  // The lowest offset where the block collides with nothing.
+  std::size_t room_for(const Block& block) const {
+    std::vector<const Ranges*> taken;
+    visit(block, [&](std::size_t node, bool covered) {
+      taken.push_back(covered ? &part_[node] : &whole_[node]);
+    });
+    std::size_t offset = 0;
+    for (bool settled = false; !settled;) {
+      settled = true;
+      for (const Ranges* ranges : taken) {
+        const std::size_t free = ranges->skip(offset, block.bytes);
+        settled = settled && free == offset;
+        offset = free;
+      }
+    }
+    return offset;
+  }
+
+  void take(const Block& block, std::size_t offset) {
+    visit(block, [&](std::size_t node, bool covered) {
+      if (covered) whole_[node].add(offset, offset + block.bytes);
+      part_[node].add(offset, offset + block.bytes);
+    });
+  }
+
+ private:
+  // All nodes whose steps the block's life meets, from the root down to those that it covers.
+  template <class Visit>
+  void visit(const Block& block, Visit&& what) const {
+    visit(block, what, 1, 0, static_cast<std::int64_t>(leaves_) - 1);
+  }
+
+  template <class Visit>
+  void visit(const Block& block, Visit& what, std::size_t node, std::int64_t first,
+             std::int64_t last) const {
+    if (block.last < first || block.first > last) return;
+    const bool covered = block.first <= first && last <= block.last;
+    what(node, covered);
+    if (covered) return;
+    const std::int64_t middle = first + (last - first) / 2;
+    visit(block, what, 2 * node, first, middle);
+    visit(block, what, 2 * node + 1, middle + 1, last);
+  }
+
+  std::size_t leaves_ = 1;     // a power of two
+  std::vector<Ranges> whole_;  // per node: taken by blocks that live in all of its steps
+  std::vector<Ranges> part_;   // per node: taken in any of them
+};
+
 class MemoryPlanner {
  public:
   explicit MemoryPlanner(Plan::Impl& plan) : plan_(plan), last_use_(plan.slots.size(), -1) {}
@@ -34,6 +122,7 @@ class MemoryPlanner {
     assign_output_homes();
     share_views();
     share_in_place();
+    for (std::uint32_t id = 0; id < plan_.slots.size(); ++id) plan_.slots[id].root = root_of(id);
     drop_view_steps();
     place_blocks();
     place_outputs();
@@ -87,9 +176,20 @@ class MemoryPlanner {
     }
   }
 
+  // Roots are chains while they are found: a tensor that views share may come to lie in the memory
+  // of another. Each look shortens the chain.
+  std::uint32_t root_of(std::uint32_t id) {
+    while (plan_.slots[id].root != id) {
+      std::uint32_t& root = plan_.slots[id].root;
+      root = plan_.slots[root].root;
+      id = root;
+    }
+    return id;
+  }
+
   // `id` lives in the memory of `of`'s root.
   void share(TensorId id, TensorId of) {
-    const std::uint32_t root = plan_.slots[of].root;
+    const std::uint32_t root = root_of(of);
     plan_.slots[id].root = root;
     plan_.slots[id].home = plan_.slots[root].home;
     last_use_[root] = std::max(last_use_[root], last_use_[id]);
@@ -107,20 +207,19 @@ class MemoryPlanner {
       if (plan_.slots[out].home != Home::arena || plan_.slots[out].bytes != plan_.slots[in].bytes)
         continue;
       // Views of the output were shared with it before: they move along.
-      const std::uint32_t root = plan_.slots[in].root;
-      for (Slot& slot : plan_.slots)
-        if (slot.root == out) slot.root = root;
+      const std::uint32_t root = root_of(in);
+      plan_.slots[out].root = root;
       last_use_[root] = std::max(last_use_[root], last_use_[out]);
     }
   }
 
   // Nobody needs the bytes of `in` after this step, and no other input of the step is the same.
-  bool may_overwrite(const Step& step, TensorId in, std::int64_t s) const {
-    const std::uint32_t root = plan_.slots[in].root;
+  bool may_overwrite(const Step& step, TensorId in, std::int64_t s) {
+    const std::uint32_t root = root_of(in);
     if (plan_.slots[root].home != Home::arena || last_use_[root] > s) return false;
     int uses = 0;
     for (const TensorId id : step.inputs)
-      if (id != kNoTensor && plan_.slots[id].root == root) ++uses;
+      if (id != kNoTensor && root_of(id) == root) ++uses;
     return uses == 1;
   }
 
@@ -177,20 +276,12 @@ class MemoryPlanner {
   void place(std::vector<Block>& blocks) {
     std::stable_sort(blocks.begin(), blocks.end(),
                      [](const Block& a, const Block& b) { return a.bytes > b.bytes; });
-    std::vector<const Block*> placed;  // by offset
+    TakenBytes taken(plan_.steps.size());
     for (const Block& block : blocks) {
-      std::size_t offset = 0;
-      for (const Block* other : placed) {
-        if (other->last < block.first || other->first > block.last) continue;
-        if (*other->offset >= offset + block.bytes) break;
-        offset = std::max(offset, *other->offset + other->bytes);
-      }
-      *block.offset = offset;
-      plan_.arena_bytes = std::max(plan_.arena_bytes, offset + block.bytes);
-      placed.insert(
-          std::upper_bound(placed.begin(), placed.end(), offset,
-                           [](std::size_t value, const Block* b) { return value < *b->offset; }),
-          &block);
+      if (block.bytes == 0) continue;
+      *block.offset = taken.room_for(block);
+      taken.take(block, *block.offset);
+      plan_.arena_bytes = std::max(plan_.arena_bytes, *block.offset + block.bytes);
     }
   }
 

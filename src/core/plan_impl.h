@@ -107,6 +107,6 @@ Result<PreparedKernel> prepare_kernel(NetCore& core, const Layer& layer, const P
 // Gives every slot that needs one a place in the arena, after views and in-place work are known.
 // Fills home, root and offset of the slots, the workspace_offset of the steps, copies,
 // output_offsets and the sizes of the arena.
-void plan_memory(Plan::Impl& plan);
+SN_INTREE void plan_memory(Plan::Impl& plan);
 
 }  // namespace softneuro

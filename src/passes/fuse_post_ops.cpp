@@ -78,36 +78,84 @@ std::optional<PostOp> as_post_op(const Rewriter& rewriter, const Layer& layer, T
   return op;
 }
 
-bool fuse_next(Rewriter& rewriter, int i) {
-  const Layer& layer = rewriter.layer(i);
-  const TensorId y = layer.outputs[0];
-  if (y == kNoTensor || !rewriter.has_single_use(y) || !is_float(rewriter.tensor(y).type) ||
-      layer.type->is_view || layer.type->data_dependent_output)
-    return false;
-  const int next = rewriter.consumers(y)[0];
-  const Layer& consumer = rewriter.layer(next);
-  // y may be the operand of a post-op there, which is another matter.
-  const auto end = consumer.inputs.begin() + consumer.own_inputs;
-  if (std::find(consumer.inputs.begin(), end, y) == end) return false;
-  std::optional<PostOp> op = as_post_op(rewriter, consumer, y, is_product(layer));
-  if (!op) return false;
-  if (op->kind == PostOp::Kind::binary) {
-    op->input = static_cast<std::uint32_t>(
-        rewriter.append_post_op_input(i, consumer.inputs[op->swapped ? 0 : 1]));
-    if (is_commutative(op->binary)) op->swapped = false;
+// Which layers go into which, decided before anything is changed: a layer that is absorbed takes
+// along what it has absorbed, so that along a chain post-ops would be copied again and again.
+class Fusions {
+ public:
+  explicit Fusions(const Rewriter& rewriter)
+      : rewriter_(rewriter), chains_(static_cast<std::size_t>(rewriter.count())) {
+    for (int i = 0; i < rewriter.count(); ++i) chains_[static_cast<std::size_t>(i)].last = i;
   }
-  rewriter.layer(i).post_ops.push_back(*op);
+
+  // Lets the layer take in what follows it, as far as it can. The layers behind it have had their
+  // turn; what they take in comes along.
+  void extend(int i) {
+    while (const std::optional<int> next = fusable_next(i)) {
+      Chain& chain = at(i);
+      at(chain.last).next = *next;
+      at(*next).absorbed = true;
+      chain.last = at(*next).last;
+    }
+  }
+
+  bool absorbed(int i) const { return at(i).absorbed; }
+  int next(int i) const { return at(i).next; }
+
+ private:
+  struct Chain {
+    int next = -1;          // the layer that comes behind this one in a chain
+    int last = 0;           // the end of the chain that begins here
+    bool absorbed = false;  // this one does not begin a chain
+  };
+
+  Chain& at(int i) { return chains_[static_cast<std::size_t>(i)]; }
+  const Chain& at(int i) const { return chains_[static_cast<std::size_t>(i)]; }
+
+  std::optional<int> fusable_next(int i) const {
+    const Layer& layer = rewriter_.layer(i);
+    const TensorId y = rewriter_.layer(at(i).last).outputs[0];
+    if (y == kNoTensor || !rewriter_.has_single_use(y) || !is_float(rewriter_.tensor(y).type) ||
+        layer.type->is_view || layer.type->data_dependent_output)
+      return std::nullopt;
+    const int next = rewriter_.consumers(y)[0];
+    const Layer& consumer = rewriter_.layer(next);
+    // y may be the operand of a post-op there, or of one that the layer is going to be.
+    const auto end = consumer.inputs.begin() + consumer.own_inputs;
+    if (at(next).absorbed || std::find(consumer.inputs.begin(), end, y) == end ||
+        !as_post_op(rewriter_, consumer, y, is_product(layer)))
+      return std::nullopt;
+    return next;
+  }
+
+  const Rewriter& rewriter_;
+  std::vector<Chain> chains_;
+};
+
+void fuse(Rewriter& rewriter, int i, int next) {
+  const TensorId y = rewriter.layer(i).outputs[0];
+  const Layer& consumer = rewriter.layer(next);
+  PostOp op = *as_post_op(rewriter, consumer, y, is_product(rewriter.layer(i)));
+  if (op.kind == PostOp::Kind::binary) {
+    op.input = static_cast<std::uint32_t>(
+        rewriter.append_post_op_input(i, consumer.inputs[op.swapped ? 0 : 1]));
+    if (is_commutative(op.binary)) op.swapped = false;
+  }
+  rewriter.layer(i).post_ops.push_back(op);
   rewriter.absorb(i, next);
   rewriter.count_change();
-  return true;
 }
 
 }  // namespace
 
 Status fuse_post_ops(Graph& graph, PassContext& context) {
   Rewriter rewriter(graph, context);
+  Fusions fusions(rewriter);
   for (int i = rewriter.count() - 1; i >= 0; --i)
-    while (rewriter.alive(i) && takes_unary(rewriter.layer(i)) && fuse_next(rewriter, i)) continue;
+    if (takes_unary(rewriter.layer(i))) fusions.extend(i);
+  for (int i = 0; i < rewriter.count(); ++i)
+    for (int next = fusions.absorbed(i) ? -1 : fusions.next(i); next >= 0;
+         next = fusions.next(next))
+      fuse(rewriter, i, next);
   return rewriter.finish();
 }
 

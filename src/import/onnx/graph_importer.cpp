@@ -113,7 +113,10 @@ TensorId GraphImporter::add_constant(const std::string& name, Tensor value) {
 
 std::string GraphImporter::unique_layer_name(const std::string& base) {
   std::string name = base;
-  for (int i = 1; !layer_names_.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
+  if (layer_names_.insert(name).second) return name;
+  int& next = next_layer_suffix_[base];
+  do name = fmt::format("{}_{}", base, ++next);
+  while (!layer_names_.insert(name).second);
   return name;
 }
 

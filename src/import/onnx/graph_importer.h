@@ -105,6 +105,7 @@ class GraphImporter {
   std::unordered_set<std::string> tensor_names_;
   std::unordered_set<std::string> layer_names_;
   std::unordered_map<std::string, int> next_suffix_;
+  std::unordered_map<std::string, int> next_layer_suffix_;
   std::vector<bool> tainted_;  // by TensorId: comes from a node that could not be imported
   std::unordered_map<TensorId, std::string> refused_;  // values of types that do not exist here
 };
