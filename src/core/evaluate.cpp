@@ -1,6 +1,7 @@
 #include "core/evaluate.h"
 
 #include "core/error.h"
+#include "core/layer_cost.h"
 
 namespace softneuro {
 namespace {
@@ -46,7 +47,7 @@ class EvaluateContext final : public Context {
 
 Result<std::vector<Tensor>> run_problem(const Routine& routine, const Problem& problem,
                                         std::span<const Tensor> inputs, Allocator& allocator,
-                                        std::int64_t max_bytes) {
+                                        const EvaluateLimits& limits) {
   const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
   const RoutineParams params = routine.default_params(problem);
   PackedWeights packed;
@@ -63,7 +64,7 @@ Result<std::vector<Tensor>> run_problem(const Routine& routine, const Problem& p
     output_views[i].type = spec.type;
     if (!spec.present() || problem.type->data_dependent_output) continue;
     if (const auto bytes = storage_bytes(spec.type, spec.shape, spec.layout);
-        bytes < 0 || bytes > max_bytes)
+        bytes < 0 || bytes > limits.bytes)
       return make_error(StatusCode::out_of_memory, "output {} of layer '{}' would be {} {}", i,
                         problem.layer_name, to_string(spec.type), spec.shape.str());
     SN_ASSIGN_OR_RETURN(outputs[i], Tensor::create(spec.type, spec.shape, allocator, spec.layout));
@@ -78,7 +79,7 @@ Result<std::vector<Tensor>> run_problem(const Routine& routine, const Problem& p
   InlinePool pool;
   EvaluateContext context(input_views, output_views,
                           static_cast<std::byte*>(workspace.mutable_data()), pool, outputs,
-                          allocator, max_bytes);
+                          allocator, limits.bytes);
   SN_ASSIGN_OR_RETURN(const std::unique_ptr<KernelState> state, kernel->make_state());
   context.set_state(state.get());
   if (Status status = kernel->run(context); !status.ok())
@@ -170,11 +171,14 @@ Result<Problem> problem_for(const Layer& layer, std::span<const Tensor> inputs) 
 
 Result<std::vector<Tensor>> evaluate(const Registry& registry, const Layer& layer,
                                      std::span<const Tensor> inputs, Allocator& allocator,
-                                     std::int64_t max_bytes) {
+                                     const EvaluateLimits& limits) {
   return guarded([&]() -> Result<std::vector<Tensor>> {
     SN_ASSIGN_OR_RETURN(const Problem problem, problem_for(layer, inputs));
+    if (const double steps = layer_steps(problem); steps > limits.steps)
+      return make_error(StatusCode::out_of_memory, "layer '{}' would take {:.2g} steps", layer.name,
+                        steps);
     SN_ASSIGN_OR_RETURN(const Routine* routine, registry.default_choice(problem));
-    return run_problem(*routine, problem, inputs, allocator, max_bytes);
+    return run_problem(*routine, problem, inputs, allocator, limits);
   });
 }
 
@@ -186,7 +190,7 @@ Result<std::vector<Tensor>> evaluate_with(const Registry& registry, std::string_
     if (routine == nullptr)
       return make_error(StatusCode::not_found, "layer type {} has no routine {}", layer.type->name,
                         descriptor);
-    return run_problem(*routine, problem, inputs, default_allocator(), INT64_MAX);
+    return run_problem(*routine, problem, inputs, default_allocator(), {});
   });
 }
 

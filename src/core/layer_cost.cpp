@@ -1,8 +1,10 @@
 #include "core/layer_cost.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "core/einsum.h"
+#include "core/layer_type.h"
 #include "core/recurrent.h"
 #include "core/tensor_view.h"
 
@@ -88,6 +90,22 @@ LayerCost layer_cost(const Problem& problem) {
   if (!problem.type->data_dependent_output)
     for (const TensorSpec& spec : problem.outputs) cost.bytes += bytes_of(spec);
   return cost;
+}
+
+double layer_steps(const Problem& problem) {
+  double moved = 0, made = 0;
+  if (!problem.type->reads_shape_only)
+    for (const TensorSpec& spec : problem.inputs) moved += elements(spec);
+  if (!problem.type->data_dependent_output)
+    for (const TensorSpec& spec : problem.outputs) made += elements(spec);
+  const std::string_view type = problem.type->name;
+  double under_window = 1;
+  if (type.starts_with("max_pool") || type.starts_with("avg_pool") || type.starts_with("lp_pool"))
+    for (const std::int64_t k : problem.params.integers("kernel"))
+      under_window *= static_cast<double>(k);
+  // Each box is held against those that were kept before it.
+  if (type == "non_max_suppression") moved *= moved;
+  return std::max(macs_of(problem), moved + made * under_window);
 }
 
 }  // namespace softneuro

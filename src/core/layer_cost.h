@@ -15,6 +15,11 @@ struct LayerCost {
   double bytes = 0;
 };
 
+// Steps that the layer takes by its definition, roughly: multiply-accumulates, places under the
+// windows of a pool, pairs of boxes, or at least elements read and written. What decides whether a
+// layer of constants is computed beforehand.
+SN_INTREE double layer_steps(const Problem& problem);
+
 // Doubles: exact up to 2^53, and no size overflows them. Data-dependent outputs count nothing.
 SN_INTREE LayerCost layer_cost(const Problem& problem);
 

@@ -149,7 +149,7 @@ class PlanBuilder {
     return false;
   }
 
-  // Computes the layer now; false if the result would be too large to keep.
+  // Computes the layer now; false if that would take too long, or the result be too large to keep.
   Result<bool> fold(const Layer& layer) {
     std::vector<Tensor> inputs;
     for (const TensorId id : layer.inputs) {
@@ -164,8 +164,8 @@ class PlanBuilder {
         inputs.push_back(std::move(shape_only));
       }
     }
-    auto outputs =
-        evaluate(plan_->core->registry(), layer, inputs, plan_->core->allocator(), kFoldLimit);
+    auto outputs = evaluate(plan_->core->registry(), layer, inputs, plan_->core->allocator(),
+                            {kFoldLimit, kMaxFoldedSteps});
     if (!outputs.ok()) {
       if (outputs.status().code() == StatusCode::out_of_memory) return false;
       return outputs.status();

@@ -39,12 +39,14 @@ std::int64_t storage_bytes(DataType type, const Shape& shape, Layout layout) noe
     if (stored[1] < 0 || stored[1] > INT64_MAX - block) return -1;
     stored[1] = (stored[1] + block - 1) / block * block;
   }
-  const std::int64_t elements = stored.elements();
-  std::int64_t bytes = 0;
-  if (elements < 0 ||
-      __builtin_mul_overflow(elements, static_cast<std::int64_t>(size_of(type)), &bytes))
-    return -1;
-  return bytes;
+  if (stored.elements() < 0) return -1;
+  // Zeros are left out at first: whoever walks over a tensor multiplies some of its dimensions
+  // (strides, rows before an axis), also where it has no elements, and no such product may
+  // overflow.
+  auto bytes = static_cast<std::int64_t>(size_of(type));
+  for (const std::int64_t dim : stored.dims())
+    if (dim > 0 && __builtin_mul_overflow(bytes, dim, &bytes)) return -1;
+  return stored.elements() == 0 ? 0 : bytes;
 }
 
 Result<Tensor> Tensor::create(DataType type, const Shape& shape, Allocator& allocator,

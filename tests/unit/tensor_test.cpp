@@ -25,6 +25,15 @@ TEST_CASE("storage_bytes counts the padding of blocked layouts", "[tensor]") {
   CHECK(storage_bytes(DataType::float32, Shape{4}, Layout::nchw16c) == -1);
 }
 
+TEST_CASE("storage_bytes: a zero among dimensions whose product overflows is refused", "[tensor]") {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 40;
+  CHECK(storage_bytes(DataType::int8, Shape{0, 5, kLarge}, Layout::plain) == 0);
+  CHECK(storage_bytes(DataType::int8, Shape{0, kLarge, kLarge}, Layout::plain) == -1);
+  CHECK(storage_bytes(DataType::int8, Shape{kLarge, kLarge, 0}, Layout::plain) == -1);
+  CHECK(storage_bytes(DataType::float64, Shape{0, INT64_MAX / 4}, Layout::plain) == -1);
+  CHECK_FALSE(Tensor::create(DataType::float32, Shape{0, kLarge, kLarge}).ok());
+}
+
 TEST_CASE("tensors own, borrow and share memory", "[tensor]") {
   auto owned = Tensor::create(DataType::float32, Shape{2, 3});
   REQUIRE(owned.ok());

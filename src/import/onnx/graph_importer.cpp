@@ -176,6 +176,9 @@ const Tensor* GraphImporter::known_value(TensorId id) {
 void GraphImporter::fold(const Layer& layer) {
   constexpr std::size_t max_input_bytes = 16384;
   constexpr std::int64_t max_output_bytes = 2048;
+  // As much as any one of the above takes, whose work is by elements: a product over many axes of
+  // small constants is none of them.
+  constexpr double max_steps = 1e6;
   if (layer.type->data_dependent_output || layer.inputs.empty()) return;
   bool all_known = true;
   for (const TensorId id : layer.outputs) {
@@ -204,7 +207,7 @@ void GraphImporter::fold(const Layer& layer) {
     registry_.emplace(*std::move(made));
   }
   Result<std::vector<Tensor>> values =
-      evaluate(*registry_, layer, inputs, default_allocator(), max_output_bytes);
+      evaluate(*registry_, layer, inputs, default_allocator(), {max_output_bytes, max_steps});
   if (!values.ok()) return;  // whoever runs the net will hear of it
   for (std::size_t i = 0; i < values->size() && i < layer.outputs.size(); ++i)
     if (layer.outputs[i] != kNoTensor) folded_[layer.outputs[i]] = (*values)[i];
