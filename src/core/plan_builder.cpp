@@ -55,6 +55,8 @@ class PlanBuilder {
       if (!needed_[static_cast<std::size_t>(&layer - graph_.layers().data())]) continue;
       SN_RETURN_IF_ERROR(add_layer(layer));
     }
+    if (!with_kernels_) return {};
+    SN_RETURN_IF_ERROR(ask_for_memory());
     return prepare_kernels();
   }
 
@@ -213,6 +215,32 @@ class PlanBuilder {
     }
     if (!step.view && with_kernels_) unprepared_.push_back({plan_->steps.size(), problem});
     plan_->steps.push_back(std::move(step));
+    return {};
+  }
+
+  // No session takes less than the largest tensor that a layer makes. Where there is no memory for
+  // that, the plan is refused before kernels take theirs, some of it by the same sizes.
+  Status ask_for_memory() const {
+    constexpr std::size_t kWorthAsking = std::size_t{64} << 20;  // bytes
+    const Slot* largest = nullptr;
+    for (const Step& step : plan_->steps) {
+      if (step.view || step.dynamic) continue;
+      for (const TensorId id : step.outputs)
+        if (id != kNoTensor && (largest == nullptr || plan_->slots[id].bytes > largest->bytes))
+          largest = &plan_->slots[id];
+    }
+    if (largest == nullptr || largest->bytes < kWorthAsking) return {};
+    Allocator& allocator = plan_->core->allocator();
+    void* bytes = allocator.allocate(largest->bytes, kTensorAlignment);
+    if (bytes == nullptr) {
+      const auto id = static_cast<TensorId>(largest - plan_->slots.data());
+      return make_error(StatusCode::out_of_memory,
+                        "no memory for the tensor '{}' of {} bytes ({} {}): give the net smaller "
+                        "inputs, or its allocator more memory",
+                        graph_.tensor(id).name, largest->bytes, to_string(largest->type),
+                        largest->shape.str());
+    }
+    allocator.deallocate(bytes, largest->bytes);
     return {};
   }
 

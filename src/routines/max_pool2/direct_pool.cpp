@@ -20,7 +20,9 @@ class DirectPoolKernel final : public Kernel {
   DirectPoolKernel(const Problem& problem, PoolKind kind, const Window& window,
                    PostOpProgram post_ops)
       : window_(window),
-        shares_(window, problem.params.integer("count_include_pad") != 0),
+        shares_(kind == PoolKind::mean
+                    ? PoolShares(window, problem.params.integer("count_include_pad") != 0)
+                    : PoolShares()),
         function_(kind == PoolKind::max ? pool_functions().max : pool_functions().mean),
         post_ops_(std::move(post_ops)) {
     const TensorSpec& x = problem.inputs[0];

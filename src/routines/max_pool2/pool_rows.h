@@ -1,22 +1,34 @@
 // The inner loops of pooling, one variant per instruction set: any real data type, any layout.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
 #include "core/cpu.h"
 #include "core/window.h"
+#include "softneuro/export.h"
 #include "softneuro/types.h"
 
 namespace softneuro {
 
 // How many elements of the input an output is the mean of, and by how many their sum is divided:
-// products over the three axes of what stands here for each output index. Padding, where it counts,
-// is in the latter alone. Vectors are longer than needed, so that whole ones can be read.
-struct PoolShares {
+// products over the three axes of what stands here for each output index, at place(). Padding,
+// where it counts, is in the latter alone. Whole vectors can be read from any place on.
+//
+// All outputs whose windows lie within the input have the same: of these it holds one vector, so
+// that a table is as long as the edges, whatever the size of the image.
+struct SN_INTREE PoolShares {
   std::array<std::vector<float>, kMaxSpatialAxes> addends, counts;
+  // Per axis: the first output of those that are alike, and how many of them are left out.
+  std::array<std::int64_t, kMaxSpatialAxes> alike{}, left_out{};
 
+  PoolShares() = default;
   PoolShares(const Window& window, bool count_padding);
+  std::size_t place(std::size_t axis, std::int64_t o) const noexcept {
+    const std::int64_t first = alike[axis];
+    return static_cast<std::size_t>(o <= first ? o : std::max(o - left_out[axis], first));
+  }
 };
 
 // Output rows [first, last) of one plane, counted over the two outer spatial axes together. At

@@ -80,7 +80,7 @@ SN_INLINE Share operator*(Share a, Share b) {
   return {a.addends * b.addends, a.count * b.count};
 }
 SN_INLINE Share share_of(const PoolRows& task, std::size_t axis, std::int64_t o) {
-  const auto at = static_cast<std::size_t>(o);
+  const std::size_t at = task.shares->place(axis, o);
   return {task.shares->addends[axis][at], task.shares->counts[axis][at]};
 }
 
@@ -353,9 +353,11 @@ void combine_columns(const PoolRows& task, const float* buffer, const RowPlace& 
     FloatV result = Op::start();
     for (std::int64_t k = 0; k < ax.kernel; ++k)
       result = Op::combine(result, load_strided(p + k * ax.dilation, stride));
-    if constexpr (std::is_same_v<Op, Sum>)
-      result = mean_of(result, task, load(task.shares->addends[2].data() + o) * outer.addends,
-                       load(task.shares->counts[2].data() + o) * outer.count);
+    if constexpr (std::is_same_v<Op, Sum>) {
+      const std::size_t at = task.shares->place(2, o);
+      result = mean_of(result, task, load(task.shares->addends[2].data() + at) * outer.addends,
+                       load(task.shares->counts[2].data() + at) * outer.count);
+    }
     const std::int64_t lanes = std::min<std::int64_t>(kLanes, last - o);
     if (lanes < kLanes)
       store_elements(to + o, result, lanes);
