@@ -44,11 +44,12 @@ Status infer(InferContext& context) {
   SN_ASSIGN_OR_RETURN(const RecurrentOptions options, recurrent_options(Cell, context.params()));
   constexpr std::int64_t kLargestHidden = INT32_MAX;
   Dim hidden;
-  if (const std::int64_t given = context.params().integer("hidden_size"); given != 0)
-    hidden = Dim(given);
+  const std::int64_t given = context.params().integer("hidden_size");
+  if (given != 0) hidden = Dim(given);
   SN_RETURN_IF_ERROR(match(context, kRecurrentR, 2, hidden, "hidden_size"));
-  if (hidden.known() && (hidden.value < 1 || hidden.value > kLargestHidden))
-    return invalid_model("hidden_size is {}, expected 1 to {}", hidden.value, kLargestHidden);
+  if (given < 0 || hidden.value == 0 || hidden.value > kLargestHidden)
+    return invalid_model("hidden_size is {}, expected 1 to {}", given < 0 ? given : hidden.value,
+                         kLargestHidden);
 
   const int time_axis = options.batch_first ? 1 : 0, batch_axis = options.batch_first ? 0 : 1;
   const auto times_hidden = [&](std::int64_t n) {

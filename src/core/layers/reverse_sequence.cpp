@@ -12,7 +12,7 @@ Status infer(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
   const std::int64_t batch = context.params().integer("batch_axis");
   const std::int64_t time = context.params().integer("time_axis");
-  if (batch + time != 1 || batch * time != 0)
+  if (!(batch == 0 && time == 1) && !(batch == 1 && time == 0))
     return invalid_model("batch_axis is {} and time_axis {}, must be 0 and 1 or 1 and 0", batch,
                          time);
   const DynamicShape& x = context.shape(0);

@@ -2,11 +2,15 @@
 // wgweights. See core/winograd.h for the matrices.
 #include "core/winograd.h"
 
+#include "core/dim_arithmetic.h"
 #include "core/layer_type.h"
 #include "core/type_sets.h"
 
 namespace softneuro {
 namespace {
+
+// Sums with paddings, which are below 2³¹, still fit an int64.
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 61;
 
 std::vector<ParamSpec> tile_params() {
   return {
@@ -44,24 +48,26 @@ Status infer_wgenc(InferContext& context) {
   if (x.ranked()) {
     v[0] = x[0];
     v[1] = x[1];
-    std::int64_t tiles = 1;
+    std::vector<Dim> tiles;
     for (const int axis : {0, 1}) {
       const auto i = static_cast<std::size_t>(axis);
       if (pads[i] < 0 || pads[i + 2] < 0 || pads[i] > INT32_MAX || pads[i + 2] > INT32_MAX)
         return invalid_model("pads of axis {} are {} and {}, must be at least 0", axis, pads[i],
                              pads[i + 2]);
       const Dim size = x[axis + 2];
-      if (!size.known() || tiles < 0) {
-        tiles = -1;
+      if (!size.known()) {
+        tiles.emplace_back();
         continue;
       }
+      if (size.value > kLargestSize)
+        return invalid_model("axis {} of input 0 ({}) has too many elements", axis + 2, x.str());
       const std::int64_t outputs = size.value + pads[i] + pads[i + 2] - taps + 1;
       if (outputs < 1)
         return invalid_model("axis {} of input 0 ({}) is too small for {} taps", axis + 2, x.str(),
                              taps);
-      tiles *= tiles_of(outputs, tile, taps);
+      tiles.emplace_back(tiles_of(outputs, tile, taps));
     }
-    if (tiles >= 0) v[3] = Dim(tiles);
+    SN_ASSIGN_OR_RETURN(v[3], product_of(tiles));
   }
   context.set_output(0, context.type(0), std::move(v));
   return {};

@@ -21,7 +21,7 @@ constexpr const char* kNames[] = {
     "FLOAT8E5M2FNUZ", "UINT4",    "INT4",         "FLOAT4E2M1",     "FLOAT8E8M0",
     "UINT2",          "INT2"};
 
-DataType plain_type(std::int32_t type) {
+DataType plain_type(std::int64_t type) {
   switch (type) {
     case 1:
       return DataType::float32;
@@ -175,12 +175,12 @@ Result<std::int64_t> parse_count(const std::string& key, const std::string& text
 
 }  // namespace
 
-std::string element_type_name(std::int32_t type) {
-  if (type >= 0 && type < static_cast<std::int32_t>(std::size(kNames))) return kNames[type];
+std::string element_type_name(std::int64_t type) {
+  if (type >= 0 && type < static_cast<std::int64_t>(std::size(kNames))) return kNames[type];
   return fmt::format("type {}", type);
 }
 
-Result<DataType> element_type(std::int32_t type) {
+Result<DataType> element_type(std::int64_t type) {
   const DataType plain = plain_type(type);
   if (plain == DataType::undefined)
     return unsupported("tensors of {} are not supported", element_type_name(type));

@@ -1,14 +1,17 @@
 #include "import/onnx/window.h"
 
+#include "core/window.h"
+
 namespace softneuro::onnx {
 
 int spatial_dims(Node& node, std::string_view attribute, TensorId tensor) {
   int dims = static_cast<int>(node.integers(attribute).size());
   if (dims == 0 && node.rank(tensor) >= 0) dims = node.rank(tensor) - 2;
   if (dims == 0 && node.rank(tensor) < 0) dims = node.need_rank(tensor) - 2;
-  if (!node.failed() && (dims < 1 || dims > 3))
-    node.refuse("{} spatial dimensions: 1, 2 and 3 are supported", dims);
-  return dims;
+  if (dims >= 1 && dims <= kMaxSpatialAxes) return dims;
+  if (!node.failed())
+    node.refuse("{} spatial dimensions: 1 to {} are supported", dims, kMaxSpatialAxes);
+  return 1;
 }
 
 std::vector<std::int64_t> spatial_integers(Node& node, std::string_view name, int dims) {

@@ -6,7 +6,8 @@
 namespace softneuro::onnx {
 
 // How many spatial dimensions the node works on: from the attribute of that name, or else from the
-// rank of a tensor [N, C, spatial…]. Fails unless it is 1, 2 or 3.
+// rank of a tensor [N, C, spatial…]. Fails unless it is 1 to kMaxSpatialAxes; the result is in that
+// range even then, so that callers may count with it.
 int spatial_dims(Node& node, std::string_view attribute, TensorId tensor);
 
 // strides, pads, dilations and auto_pad, as the layer types' parameters; `dims` is checked

@@ -28,8 +28,7 @@ void import_softmax_of_matrix(Node& node) {
   if (rank >= 0) {
     if (axis < 0) axis += rank;
     bool ends_in_ones = axis >= 0 && axis < rank;
-    for (int i = static_cast<int>(axis) + 1; ends_in_ones && i < rank; ++i)
-      ends_in_ones = node.dim(x, i) == 1;
+    for (int i = rank - 1; ends_in_ones && i > axis; --i) ends_in_ones = node.dim(x, i) == 1;
     if (ends_in_ones) return node.finish(layer_type(node), {x}, softmax_params(node, axis));
   }
   const TensorId matrix = node.emit("flatten", {x}, {{"axis", axis}});

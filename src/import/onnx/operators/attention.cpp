@@ -146,7 +146,7 @@ TensorId probabilities(Node& node, TensorId scores, bool may_hide_all) {
   const DataType type = node.type(scores);
   DataType inner = type;
   if (const std::int64_t precision = node.integer("softmax_precision", 0); precision != 0) {
-    const Result<DataType> wanted = element_type(static_cast<std::int32_t>(precision));
+    const Result<DataType> wanted = element_type(precision);
     if (wanted.ok())
       inner = *wanted;
     else

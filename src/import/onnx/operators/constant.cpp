@@ -70,7 +70,7 @@ void import_range(Node& node) {
 
 // The data type that an attribute names by number; fails for unknown ones.
 DataType type_attribute(Node& node, std::string_view name) {
-  const Result<DataType> type = element_type(static_cast<std::int32_t>(node.integer(name, 0)));
+  const Result<DataType> type = element_type(node.integer(name, 0));
   if (type.ok()) return *type;
   node.fail(type.status());
   return DataType::undefined;
@@ -109,8 +109,7 @@ void import_cast_like(Node& node) {
 // Window functions: Σ c_k · cos(2πkn / N) with N = size, or size − 1 if symmetric.
 void import_window(Node& node) {
   const bool periodic = node.integer("periodic", 1) != 0;
-  Result<DataType> type =
-      element_type(static_cast<std::int32_t>(node.integer("output_datatype", 1)));
+  Result<DataType> type = element_type(node.integer("output_datatype", 1));
   if (!type.ok()) return node.fail(type.status());
   std::vector<double> terms;
   if (node.detail() == "hann") terms = {0.5, -0.5};

@@ -80,7 +80,7 @@ TensorId second_operand(Node& node) {
   const int own_rank = node.need_rank(b);
   std::int64_t axis = node.integer("axis", 0);
   if (axis < 0) axis += rank;
-  if (axis < 0 || axis + own_rank > rank) {
+  if (axis < 0 || axis > rank - own_rank) {
     node.reject("axis {} does not fit operands of ranks {} and {}", node.integer("axis", 0), rank,
                 own_rank);
     return b;

@@ -8,7 +8,7 @@ namespace {
 DataType output_type(Node& node) {
   const std::int64_t number = node.integer("output_dtype", 0);
   if (number == 0) return DataType::undefined;
-  const Result<DataType> type = element_type(static_cast<std::int32_t>(number));
+  const Result<DataType> type = element_type(number);
   if (!type.ok()) node.fail(type.status());
   return type.ok() ? *type : DataType::undefined;
 }
