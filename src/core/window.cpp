@@ -117,13 +117,15 @@ Result<WindowAxis> window_axis(const Params& params, int axes, int axis, std::in
     return result;
   }
   const std::int64_t room = input + result.pad_begin + result.pad_end - result.extent();
-  if (room < 0)
+  const bool rounds_up = params.integer("ceil_mode") != 0;
+  // Rounded up, less than a step too little room is none too little: one window, cut off.
+  if (room < 0 && (!rounds_up || -room >= result.stride))
     return invalid_model(
         "spatial axis {}: the window spans {} elements, more than the {} of the padded input", axis,
         result.extent(), input + result.pad_begin + result.pad_end);
   result.output = room / result.stride + 1;
-  if (params.integer("ceil_mode") != 0) {
-    if (room % result.stride != 0) ++result.output;
+  if (rounds_up) {
+    if (room > 0 && room % result.stride != 0) ++result.output;
     // A window that would start in the padding behind the input is left out.
     if ((result.output - 1) * result.stride >= input + result.pad_begin) --result.output;
   }

@@ -69,6 +69,31 @@ void add_known(ProblemSet& set) {
       .param("pads", {0, 1})
       .param("ceil_mode", 1)
       .expect({2}, Shape{1, 1, 1});
+  // Rounded up, a window larger than the padded input is one window, as in ONNX Runtime.
+  set.add("max_pool1")
+      .input({1, 1, 3}, explicit_values({1, 3, 2}))
+      .param("kernel", {5})
+      .param("strides", {3})
+      .param("ceil_mode", 1)
+      .expect({3}, Shape{1, 1, 1});
+  for (const std::int64_t counted : {0, 1})
+    set.add("avg_pool1")
+        .input({1, 1, 3}, explicit_values({1, 2, 3}))
+        .param("kernel", {6})
+        .param("strides", {3})
+        .param("pads", {1, 0})
+        .param("count_include_pad", counted)
+        .param("ceil_mode", 1)
+        .expect({counted != 0 ? 1.5 : 2}, Shape{1, 1, 1});
+  // Every other element, from the one before the first.
+  set.add("avg_pool1")
+      .input({1, 1, 4}, explicit_values({1, 2, 3, 4}))
+      .param("kernel", {4})
+      .param("strides", {2})
+      .param("dilations", {2})
+      .param("pads", {1, 1})
+      .param("ceil_mode", 1)
+      .expect({3}, Shape{1, 1, 1});
   set.add("lp_pool1")
       .input({1, 1, 3}, explicit_values({3, -4, 12}))
       .param("kernel", {2})
@@ -134,6 +159,20 @@ void add_parameters(ProblemSet& set) {
         .param("pads", {2, 1, 1, 2})
         .post_op(UnaryOp::relu);
     set.add(family + "1").input({2, 3, 17}).param("kernel", {4}).param("strides", {3});
+    // Windows larger than the padded input.
+    for (const std::int64_t channels : {1, 3, 8, 16, 33, 64}) {
+      set.add(family + "2")
+          .input({2, channels, 4, 5})
+          .param("kernel", {6, 7})
+          .param("strides", {3, 3})
+          .param("ceil_mode", 1);
+      set.add(family + "2")
+          .input({1, channels, 3, 9})
+          .param("kernel", {7, 3})
+          .param("strides", {4, 2})
+          .param("pads", {2, 0, 1, 1})
+          .param("ceil_mode", 1);
+    }
     set.add(family + "3")
         .input({1, 2, 5, 6, 7})
         .param("kernel", {2, 3, 2})
@@ -153,6 +192,13 @@ void add_parameters(ProblemSet& set) {
         .param("pads", {1, 2, 1, 2})
         .param("count_include_pad", 1)
         .param("ceil_mode", ceil);
+  set.add("avg_pool2")
+      .input({1, 16, 3, 11})
+      .param("kernel", {6, 4})
+      .param("strides", {3, 3})
+      .param("pads", {1, 2, 1, 2})
+      .param("count_include_pad", 1)
+      .param("ceil_mode", 1);
   set.add("avg_pool2").input({1, 40, 7, 7}).param("kernel", {7, 7});
 }
 

@@ -128,6 +128,18 @@ TEST_CASE("dynamic shapes: windows spell out their formula") {
                                {"strides", Ints{2, 2}},
                                {"ceil_mode", std::int64_t{1}}})) == "1x2x?x?");
   }
+  SECTION("ceil_mode with windows larger than the padded input") {
+    const auto rows = [&](std::int64_t kernel, std::int64_t stride) {
+      const TensorId five = b.random({1, 1, 5});
+      return shape_of(b, b.layer("max_pool1", {five},
+                                 {{"kernel", Ints{kernel}},
+                                  {"strides", Ints{stride}},
+                                  {"ceil_mode", std::int64_t{1}}}));
+    };
+    CHECK(rows(7, 3) == "1x1x1");
+    CHECK(rows(6, 2) == "1x1x1");
+    CHECK(rows(4, 3) == "1x1x2");
+  }
   SECTION("transposed") {
     CHECK(shape_of(b, b.layer("conv_transpose2", {x, b.random({2, 3, 2, 2})},
                               {{"strides", Ints{2, 2}}})) == "1x3x(h*2)x(w*2)");
