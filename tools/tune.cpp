@@ -32,6 +32,10 @@ void on_interrupt(int) {
 }
 
 void print_report(const TuneReport& report) {
+  if (report.layers.empty()) {
+    fmt::print("The net has no layers: nothing to tune.\n");
+    return;
+  }
   Table table({"layer", "type", "routine", "parameters", "formats", ">µs"});
   for (const TunedLayer& row : report.layers)
     table.add({row.layer, row.type, row.routine + (row.fallback ? " (fallback)" : ""), row.params,

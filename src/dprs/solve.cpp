@@ -36,11 +36,21 @@ Result<Solution> solve_unlimited(const Net& net, Engine& engine, const Limits& l
   return solution;
 }
 
+// There is nothing to choose: the empty path is all that limits could leave.
+Solution without_layers(const Net& net) {
+  Solution solution;
+  solution.paths.push_back(price(net.problem, net.uses, {}));
+  solution.lower_bound = solution.paths[0].cost;
+  solution.optimal = true;
+  return solution;
+}
+
 Result<Solution> solve_checked(const Problem& problem, const Limits& limits) {
   const auto start = std::chrono::steady_clock::now();
   if (Status status = validate(problem); !status.ok()) return status;
   if (Status status = check(limits); !status.ok()) return status;
   const Net net(problem);
+  if (problem.layers.empty()) return without_layers(net);
   Engine engine(net, limits, start + limits.time - limits.time / kReserve);
   const bool limited = limits.max_error < kInfinity || limits.max_memory != 0;
   Result<Solution> solution =

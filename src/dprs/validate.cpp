@@ -21,7 +21,9 @@ class Validation {
       : problem_(problem), made_by_(problem.tensors.size(), -1) {}
 
   Status run() {
-    if (problem_.formats < 1 || problem_.formats > kMaxFormats)
+    // A net without layers needs no format: its only path is the empty one.
+    const int least = problem_.layers.empty() ? 0 : 1;
+    if (problem_.formats < least || problem_.formats > kMaxFormats)
       return invalid(std::to_string(problem_.formats) + " formats; 1 to " +
                      std::to_string(kMaxFormats) + " are possible");
     for (std::size_t l = 0; l < problem_.layers.size(); ++l)

@@ -33,6 +33,20 @@ struct Damage {
 
 }  // namespace
 
+TEST_CASE("dprs: a problem without layers and formats has the empty path", "[dprs]") {
+  Problem problem;
+  problem.tensors.resize(1);
+  for (const bool limited : {false, true}) {
+    Limits limits;
+    if (limited) limits.max_error = 1;
+    const Result<Solution> solution = solve(problem, limits);
+    REQUIRE(solution.ok());
+    REQUIRE(solution->paths.size() == 1);
+    CHECK(solution->paths[0].choice.empty());
+    CHECK(solution->paths[0].cost == 0);
+  }
+}
+
 TEST_CASE("dprs: malformed problems give errors that name the place", "[dprs]") {
   REQUIRE(validate(sound()).ok());
   REQUIRE(solve(sound()).ok());

@@ -59,6 +59,38 @@ double difference(const NamedTensors& a, const NamedTensors& b) {
 
 }  // namespace
 
+TEST_CASE("tune: a net without layers is tuned to nothing, saved and run") {
+  const TemporaryFolder folder;
+  Graph graph;
+  Tensor two = Tensor::create(DataType::float32, Shape{2}).value();
+  two.mutable_values<float>()[0] = 1;
+  two.mutable_values<float>()[1] = 2;
+  graph.outputs.push_back(graph.add_constant("two", std::move(two)));
+  const bool passes_input_on = GENERATE(false, true);
+  NamedTensors inputs;
+  if (passes_input_on) {
+    TensorDef def;
+    def.name = "x";
+    def.type = DataType::float32;
+    def.shape = Shape{1, 3};
+    graph.inputs.push_back(graph.add_tensor(std::move(def)));
+    graph.outputs.push_back(graph.inputs.back());
+    inputs["x"] = Tensor::create(DataType::float32, Shape{1, 3}).value();
+    for (float& value : inputs["x"].mutable_values<float>()) value = 7;
+  }
+  Net net = Net::from_graph(std::move(graph), {}).value();
+  const auto report = net.tune(quick(folder));
+  INFO(report.status().message());
+  REQUIRE(report.ok());
+  CHECK(report->layers.empty());
+  const std::string path = (folder.path() / "tuned.dnn").string();
+  REQUIRE(net.save(path).ok());
+  const auto outputs = Net::load(path).value().run(inputs);
+  REQUIRE(outputs.ok());
+  CHECK(outputs->at("two").values<float>()[1] == 2);
+  if (passes_input_on) CHECK(outputs->at("x").values<float>()[2] == 7);
+}
+
 TEST_CASE("tune: the tuned net computes the same, and says what runs where") {
   const TemporaryFolder folder;
   Net net = small_net();
