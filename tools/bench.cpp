@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "json_text.h"
+#include "output.h"
 #include "profile_report.h"
 
 namespace softneuro::tool {
@@ -30,14 +32,13 @@ void print_json(const PreparedRun& run, const RunTimes& times, const NetProfile*
     report["layers"] = profile_json(*profile);
     report["layers_sum_ms"] = profile->sum_us * 1e-3;
   }
-  fmt::print("{}\n", report.dump(2));
+  say_lines(json_text(report));
 }
 
 void print_text(const PreparedRun& run, const RunTimes& times, const NetProfile* profile) {
-  if (profile != nullptr) fmt::print("{}", profile_table(*profile));
+  if (profile != nullptr) say_lines(profile_table(*profile));
   const MemoryReport memory = run.net.memory_report();
-  fmt::print(
-      "median {:.3f} ms, min {:.3f} ms, {} runs; arena {:.1f} MiB, weights {:.1f} MiB, "
+  say("median {:.3f} ms, min {:.3f} ms, {} runs; arena {:.1f} MiB, weights {:.1f} MiB, "
       "packed {:.1f} MiB\n",
       times.median_ms(), times.min_ms(), times.ms.size(), mebibytes(run.plan->arena_bytes()),
       mebibytes(memory.weights), mebibytes(memory.packed_weights));

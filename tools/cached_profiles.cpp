@@ -9,6 +9,8 @@
 
 #include "command.h"
 #include "core/path.h"
+#include "json_text.h"
+#include "output.h"
 #include "profiler/profile_cache.h"
 #include "table.h"
 
@@ -34,7 +36,7 @@ int list_cached_profiles(const std::string& folder, int threads, bool json) {
   if (threads == 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   ProfileCache cache;
   cache.open(folder.empty() ? ProfileCache::default_folder() : folder, machine_name(), threads,
-             [](const std::string& warning) { fmt::print(stderr, "softneuro: {}\n", warning); });
+             [](const std::string& warning) { complain("softneuro: {}\n", warning); });
   const std::map<std::string, Profile> rows(cache.rows().begin(), cache.rows().end());
   if (json) {
     nlohmann::json report = {{"file", cache.path()},
@@ -42,15 +44,15 @@ int list_cached_profiles(const std::string& folder, int threads, bool json) {
                              {"threads", threads},
                              {"rows", nlohmann::json::array()}};
     for (const auto& [key, row] : rows) report["rows"].push_back(to_json(key, row));
-    fmt::print("{}\n", report.dump(2));
+    say_lines(json_text(report));
     return kDone;
   }
   Table table({">µs", ">±", ">error", "remark", "what"});
   for (const auto& [key, row] : rows)
     table.add({fmt::format("{:.2f}", row.time_us), fmt::format("{:.2f}", row.spread_us),
                row.error > 0 ? fmt::format("{:.1e}", row.error) : "", remark_of(row), key});
-  fmt::print("{}\n{} rows for {}, {} threads, in {}\n", table.str(), rows.size(), machine_name(),
-             threads, cache.path());
+  say_lines(table.str());
+  say("\n{} rows for {}, {} threads, in {}\n", rows.size(), machine_name(), threads, cache.path());
   return kDone;
 }
 

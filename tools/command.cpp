@@ -8,6 +8,7 @@
 
 #include "core/dnn_file.h"
 #include "npy.h"
+#include "output.h"
 
 namespace softneuro::tool {
 
@@ -44,7 +45,7 @@ Result<Net> open_net(const NetArguments& arguments) {
   options.schemas = arguments.schemas;
   options.plugins = arguments.plugins;
   if (arguments.verbose)
-    options.log = [](LogLevel, std::string_view message) { fmt::print(stderr, "{}\n", message); };
+    options.log = [](LogLevel, std::string_view message) { complain("{}\n", message); };
   char head[64] = {};
   std::ifstream file(arguments.path, std::ios::binary);
   file.read(head, sizeof head);
@@ -122,12 +123,12 @@ std::string missing_sizes(const Net& net, const NamedShapes& shapes) {
 }
 
 int fail(const Status& status) {
-  fmt::print(stderr, "softneuro: {}\n", status.message());
+  complain("softneuro: {}\n", status.message());
   return kFailed;
 }
 
 int wrong_usage(const std::string& message) {
-  fmt::print(stderr, "softneuro: {}\n", message);
+  complain("softneuro: {}\n", message);
   return kWrongUsage;
 }
 

@@ -13,7 +13,9 @@
 #include "command.h"
 #include "core/evaluate.h"
 #include "core/plan_impl.h"
+#include "json_text.h"
 #include "npy.h"
+#include "output.h"
 #include "table.h"
 #include "tensor_summary.h"
 
@@ -124,7 +126,7 @@ void print_rows(const std::vector<Row>& rows) {
     table.add({row.tensor, row.layer, fmt::format("{:.3g}", row.difference.largest),
                fmt::format("{:.3g}", row.difference.excess), std::to_string(row.difference.at),
                verdict(row.difference)});
-  fmt::print("{}", table.str());
+  say_lines(table.str());
 }
 
 nlohmann::json to_json(const std::vector<Row>& rows) {
@@ -188,7 +190,7 @@ int compare_net(const CompareArguments& arguments) {
                                  wrong->layer)
                    : "; every layer agrees with cpu/naive, so model and reference disagree";
   }
-  if (arguments.json) fmt::print("{}\n", report.dump(2));
+  if (arguments.json) say_lines(json_text(report));
   if (departing == nullptr) return kDone;
   return fail(Status(StatusCode::internal, message));
 }

@@ -13,6 +13,7 @@
 #include <map>
 
 #include "core/layer_type.h"
+#include "core/printable.h"
 #include "core/routine.h"
 
 extern char** environ;
@@ -20,12 +21,19 @@ extern char** environ;
 namespace softneuro::tool {
 namespace {
 
-// Text inside a quoted DOT string.
-std::string quoted(const std::string& text) {
+// A label of some lines as a quoted DOT string. Names may hold anything: Graphviz reads backslashes
+// and entities, and the SVG must stay XML.
+std::string quoted(const std::string& label) {
   std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
+  for (std::size_t begin = 0; begin <= label.size();) {
+    const std::size_t end = std::min(label.find('\n', begin), label.size());
+    for (const char c : printable_text(label.substr(begin, end - begin))) {
+      if (c == '"' || c == '\\') out += '\\';
+      out += c;
+      if (c == '&') out += "amp;";
+    }
+    if (end < label.size()) out += '\n';
+    begin = end + 1;
   }
   return out + '"';
 }

@@ -6,6 +6,8 @@
 #include "command.h"
 #include "core/plan_impl.h"
 #include "core/registry.h"
+#include "json_text.h"
+#include "output.h"
 
 namespace softneuro::tool {
 namespace {
@@ -36,15 +38,14 @@ nlohmann::json explain_step(const Net& net, const Plan& plan, const Step& step) 
 }
 
 void print_step(const nlohmann::json& row) {
-  fmt::print("{} ({})\n", row["layer"].get<std::string>(), row["type"].get<std::string>());
-  if (row.contains("note")) fmt::print("  {}\n", row["note"].get<std::string>());
-  if (row.contains("problem")) fmt::print("  {}\n", row["problem"].get<std::string>());
+  say("{} ({})\n", row["layer"].get<std::string>(), row["type"].get<std::string>());
+  if (row.contains("note")) say("  {}\n", row["note"].get<std::string>());
+  if (row.contains("problem")) say("  {}\n", row["problem"].get<std::string>());
   for (const auto& entry : row["routines"]) {
     const bool applicable = entry["applicable"].get<bool>();
     const std::string routine = entry["routine"].get<std::string>();
     const char* mark = routine == row["chosen"].get<std::string>() ? "*" : applicable ? "+" : "-";
-    fmt::print("  {} {}{}\n", mark, routine,
-               applicable ? "" : ": " + entry["reason"].get<std::string>());
+    say("  {} {}{}\n", mark, routine, applicable ? "" : ": " + entry["reason"].get<std::string>());
   }
 }
 
@@ -66,11 +67,11 @@ int explain_net(const ExplainArguments& arguments) {
                        fmt::format("no layer of the plan is named '{}': inspect lists the layers",
                                    arguments.layer)));
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::json{{"layers", rows}}.dump(2));
+    say_lines(json_text(nlohmann::json{{"layers", rows}}));
     return kDone;
   }
   for (const auto& row : rows) print_step(row);
-  fmt::print("(* chosen, + applicable, - refused)\n");
+  say("(* chosen, + applicable, - refused)\n");
   return kDone;
 }
 

@@ -6,6 +6,8 @@
 
 #include "command.h"
 #include "import/onnx/onnx_import.h"
+#include "json_text.h"
+#include "output.h"
 #include "table.h"
 
 namespace softneuro::tool {
@@ -29,27 +31,25 @@ int check_model(const ImportArguments& arguments) {
                       {"opset", node.opset},
                       {"types", node.types},
                       {"reason", node.reason}});
-    fmt::print("{}\n", nlohmann::json{{"supported", rows.empty()},
-                                      {"nodes", report->nodes},
-                                      {"opset", report->opset},
-                                      {"ir_version", report->ir_version},
-                                      {"producer", report->producer},
-                                      {"unsupported", rows}}
-                           .dump(2));
+    say_lines(json_text(nlohmann::json{{"supported", rows.empty()},
+                                       {"nodes", report->nodes},
+                                       {"opset", report->opset},
+                                       {"ir_version", report->ir_version},
+                                       {"producer", report->producer},
+                                       {"unsupported", rows}}));
   } else if (unsupported.empty()) {
-    fmt::print("{}: all {} nodes are supported (opset {}, made by {})\n", arguments.path,
-               report->nodes, report->opset,
-               report->producer.empty() ? "an unnamed producer" : report->producer);
+    say("{}: all {} nodes are supported (opset {}, made by {})\n", arguments.path, report->nodes,
+        report->opset, report->producer.empty() ? "an unnamed producer" : report->producer);
   } else {
     Table table({"node", "operator", ">opset", "types", "reason"});
     for (const UnsupportedNode& node : unsupported)
       table.add({node.node, node.domain.empty() ? node.op : node.domain + "." + node.op,
                  std::to_string(node.opset), node.types, node.reason});
-    fmt::print("{}", table.str());
+    say_lines(table.str());
   }
   if (unsupported.empty()) return kDone;
-  fmt::print(stderr, "softneuro: {}: {} of {} nodes cannot be imported\n", arguments.path,
-             unsupported.size(), report->nodes);
+  complain("softneuro: {}: {} of {} nodes cannot be imported\n", arguments.path, unsupported.size(),
+           report->nodes);
   return kFailed;
 }
 
@@ -62,7 +62,7 @@ int import_model(const ImportArguments& arguments) {
   options.disabled_passes = arguments.disabled_passes;
   options.shapes = *shapes;
   if (arguments.verbose)
-    options.log = [](LogLevel, std::string_view message) { fmt::print(stderr, "{}\n", message); };
+    options.log = [](LogLevel, std::string_view message) { complain("{}\n", message); };
   auto net = Net::import(arguments.path, options);
   if (!net.ok()) return fail(net.status());
   if (Status status = net->save(arguments.output); !status.ok()) return fail(status);
@@ -71,12 +71,10 @@ int import_model(const ImportArguments& arguments) {
   const auto bytes = std::filesystem::file_size(arguments.output, error);
   const std::size_t layers = net->graph().layers().size();
   if (arguments.json) {
-    fmt::print(
-        "{}\n",
-        nlohmann::json{{"file", arguments.output}, {"bytes", bytes}, {"layers", layers}}.dump(2));
+    say_lines(json_text(
+        nlohmann::json{{"file", arguments.output}, {"bytes", bytes}, {"layers", layers}}));
   } else {
-    fmt::print("{}: {} layers, {:.2f} MB\n", arguments.output, layers,
-               static_cast<double>(bytes) * 1e-6);
+    say("{}: {} layers, {:.2f} MB\n", arguments.output, layers, static_cast<double>(bytes) * 1e-6);
   }
   return kDone;
 }

@@ -7,6 +7,8 @@
 #include "core/layer_type.h"
 #include "core/plan_impl.h"
 #include "drawing.h"
+#include "json_text.h"
+#include "output.h"
 #include "passes/pass.h"
 #include "table.h"
 #include "tuned_routines.h"
@@ -75,7 +77,7 @@ void print_paths(const std::vector<TunedPathInfo>& paths) {
                fmt::format("{:.3f}", path.time_us * 1e-3),
                path.error > 0 ? fmt::format("{:.2e}", path.error) : ""});
   }
-  fmt::print("\n{}", table.str());
+  say_lines('\n' + table.str());
 }
 
 nlohmann::json to_json(const Graph& graph) {
@@ -99,11 +101,11 @@ nlohmann::json to_json(const Graph& graph) {
 
 void print_graph(const Graph& graph) {
   for (const TensorId id : graph.inputs)
-    fmt::print("input   {}  {} {}\n", graph.tensor(id).name, to_string(graph.tensor(id).type),
-               graph.tensor(id).shape.str());
+    say("input   {}  {} {}\n", graph.tensor(id).name, to_string(graph.tensor(id).type),
+        graph.tensor(id).shape.str());
   for (const TensorId id : graph.outputs)
-    fmt::print("output  {}  {} {}\n", graph.tensor(id).name, to_string(graph.tensor(id).type),
-               graph.tensor(id).shape.str());
+    say("output  {}  {} {}\n", graph.tensor(id).name, to_string(graph.tensor(id).type),
+        graph.tensor(id).shape.str());
   Table table({"layer", "type", "parameters", "post-ops", "output", "shape", ">weights, kB"});
   std::size_t total = 0;
   for (const Layer& layer : graph.layers()) {
@@ -115,8 +117,9 @@ void print_graph(const Graph& graph) {
                first == kNoTensor ? "" : graph.tensor(first).shape.str(),
                bytes == 0 ? "" : fmt::format("{:.1f}", static_cast<double>(bytes) * 1e-3)});
   }
-  fmt::print("\n{}\n{} layers, {:.2f} MB of weights\n", table.str(), graph.layers().size(),
-             static_cast<double>(total) * 1e-6);
+  say_lines('\n' + table.str());
+  say("\n{} layers, {:.2f} MB of weights\n", graph.layers().size(),
+      static_cast<double>(total) * 1e-6);
 }
 
 // "net.dnn: 1.234 ms at 2 threads, cpu:float32,cpu:qint8, AMD EPYC, avx512", of each path.
@@ -159,12 +162,12 @@ int inspect_net(const InspectArguments& arguments) {
     nlohmann::json report = to_json(graph);
     report["tuned_paths"] = nlohmann::json::array();
     for (const TunedPathInfo& path : paths) report["tuned_paths"].push_back(path_json(path));
-    fmt::print("{}\n", report.dump(2));
+    say_lines(json_text(report));
   } else if (arguments.dot.empty() && arguments.svg.empty()) {
     print_graph(graph);
     print_paths(paths);
   } else {
-    fmt::print("{}\n", arguments.svg.empty() ? arguments.dot : arguments.svg);
+    say("{}\n", arguments.svg.empty() ? arguments.dot : arguments.svg);
   }
   return kDone;
 }
@@ -173,7 +176,7 @@ int list_passes() {
   Table table({"pass", ">version", "what it does"});
   for (const Pass& pass : all_passes())
     table.add({pass.name, std::to_string(pass.version), pass.doc});
-  fmt::print("{}", table.str());
+  say_lines(table.str());
   return kDone;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "command.h"
+#include "output.h"
 
 int main(int argc, char** argv) {
   using namespace softneuro::tool;
@@ -21,7 +22,7 @@ int main(int argc, char** argv) {
     for (const Command& command : commands)
       if (command.app->parsed()) return command.run();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "softneuro: {}\n", error.what());
+    complain("softneuro: {}\n", error.what());
     return kFailed;
   }
   return kWrongUsage;

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cached_profiles.h"
+#include "json_text.h"
+#include "output.h"
 #include "profile_report.h"
 
 namespace softneuro::tool {
@@ -25,15 +27,14 @@ int profile_net(const ProfileArguments& arguments) {
       !status.ok())
     return fail(status);
   if (arguments.json)
-    fmt::print("{}\n", nlohmann::json{{"layers", profile_json(*profile)},
-                                      {"layers_sum_ms", profile->sum_us * 1e-3},
-                                      {"median_ms", profile->untraced.median_ms()},
-                                      {"min_ms", profile->untraced.min_ms()},
-                                      {"traced_median_ms", profile->traced.median_ms()},
-                                      {"runs", profile->untraced.ms.size()}}
-                           .dump(2));
+    say_lines(json_text(nlohmann::json{{"layers", profile_json(*profile)},
+                                       {"layers_sum_ms", profile->sum_us * 1e-3},
+                                       {"median_ms", profile->untraced.median_ms()},
+                                       {"min_ms", profile->untraced.min_ms()},
+                                       {"traced_median_ms", profile->traced.median_ms()},
+                                       {"runs", profile->untraced.ms.size()}}));
   else
-    fmt::print("{}", profile_table(*profile));
+    say_lines(profile_table(*profile));
   return kDone;
 }
 

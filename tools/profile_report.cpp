@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "drawing.h"
+#include "json_text.h"
 #include "table.h"
 
 namespace softneuro::tool {
@@ -187,7 +188,7 @@ Status write_profile_files(const NetProfile& profile, const PreparedRun& run,
   if (!files.csv.empty())
     if (Status status = write_text(profile_csv(profile), files.csv); !status.ok()) return status;
   if (!files.chrome.empty()) {
-    const std::string trace = chrome_trace(profile, net).dump(1) + '\n';
+    const std::string trace = json_text(chrome_trace(profile, net), 1);
     if (Status status = write_text(trace, files.chrome); !status.ok()) return status;
   }
   if (files.svg.empty()) return {};

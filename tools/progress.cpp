@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "output.h"
+
 namespace softneuro::tool {
 namespace {
 
@@ -51,21 +53,20 @@ void ProgressPrinter::draw(const TuneProgress& progress) {
   const std::size_t full = kBar * std::min(progress.done, total) / total;
   std::string bar;
   for (std::size_t i = 0; i < kBar; ++i) bar += i < full ? "█" : "░";
-  fmt::print(stderr, "\r\033[K{:<14} {} {}/{}  {}  {}", name_of(stage_), bar, progress.done,
-             progress.total, shortened(progress.layer, 24), shortened(progress.candidate, 36));
-  if (progress.seconds_left > 0) fmt::print(stderr, "  {:.0f} s left", progress.seconds_left);
+  complain("\r\033[K{:<14} {} {}/{}  {}  {}", name_of(stage_), bar, progress.done, progress.total,
+           shortened(progress.layer, 24), shortened(progress.candidate, 36));
+  if (progress.seconds_left > 0) complain("  {:.0f} s left", progress.seconds_left);
   std::fflush(stderr);
   drawn_ = true;
 }
 
 void ProgressPrinter::log(const TuneProgress& progress) {
-  fmt::print(stderr, "tune: {} {}/{} {} ({:.1f} s)\n", name_of(stage_), progress.done,
-             progress.total, progress.layer,
-             std::chrono::duration<double>(Clock::now() - begin_).count());
+  complain("tune: {} {}/{} {} ({:.1f} s)\n", name_of(stage_), progress.done, progress.total,
+           progress.layer, std::chrono::duration<double>(Clock::now() - begin_).count());
 }
 
 void ProgressPrinter::finish() {
-  if (drawn_) fmt::print(stderr, "\r\033[K");
+  if (drawn_) complain("\r\033[K");
   drawn_ = false;
 }
 

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "json_text.h"
 #include "npy.h"
+#include "output.h"
 #include "table.h"
 #include "tensor_summary.h"
 
@@ -40,7 +42,7 @@ void print_summary(const NamedTensors& outputs) {
                fmt::format("{:.5g}", s.minimum), fmt::format("{:.5g}", s.maximum),
                fmt::format("{:.5g}", s.mean), top});
   }
-  fmt::print("{}", table.str());
+  say_lines(table.str());
 }
 
 nlohmann::json to_json(const std::string& name, const Tensor& tensor, const std::string& file) {
@@ -90,9 +92,9 @@ int run_net(const RunArguments& arguments) {
   if (arguments.json) {
     nlohmann::json rows = nlohmann::json::array();
     for (const auto& [name, tensor] : *outputs) rows.push_back(to_json(name, tensor, files[name]));
-    fmt::print("{}\n", nlohmann::json{{"outputs", rows}}.dump(2));
+    say_lines(json_text(nlohmann::json{{"outputs", rows}}));
   } else if (!arguments.output_dir.empty()) {
-    for (const auto& [name, path] : files) fmt::print("{}: {}\n", name, path);
+    for (const auto& [name, path] : files) say("{}: {}\n", name, path);
   } else {
     print_summary(*outputs);
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/printable.h"
+
 namespace softneuro::tool {
 namespace {
 
@@ -25,6 +27,7 @@ Table::Table(std::vector<std::string> titles) : titles_(std::move(titles)) {
 
 void Table::add(std::vector<std::string> cells) {
   cells.resize(titles_.size());
+  for (std::string& cell : cells) cell = printable_text(std::move(cell));
   rows_.push_back(std::move(cells));
 }
 

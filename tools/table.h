@@ -10,7 +10,8 @@ class Table {
  public:
   // A leading '>' in a title aligns its column to the right.
   explicit Table(std::vector<std::string> titles);
-  void add(std::vector<std::string> cells);  // as many as titles
+  // As many cells as titles; their text is made printable.
+  void add(std::vector<std::string> cells);
   std::string str() const;
 
  private:

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "json_text.h"
+#include "output.h"
 #include "progress.h"
 #include "samples.h"
 #include "table.h"
@@ -33,33 +35,32 @@ void on_interrupt(int) {
 
 void print_report(const TuneReport& report) {
   if (report.layers.empty()) {
-    fmt::print("The net has no layers: nothing to tune.\n");
+    say("The net has no layers: nothing to tune.\n");
     return;
   }
   Table table({"layer", "type", "routine", "parameters", "formats", ">µs"});
   for (const TunedLayer& row : report.layers)
     table.add({row.layer, row.type, row.routine + (row.fallback ? " (fallback)" : ""), row.params,
                row.formats, fmt::format("{:.1f}", row.time_us)});
-  fmt::print("{}\n", table.str());
+  say_lines(table.str() + '\n');
   for (const auto& [schema, us] : report.time_by_schema_us)
-    fmt::print("{:<24} {:>10.1f} µs\n", schema, us);
-  fmt::print("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {} threads, {}\n",
-             report.untuned_us * 1e-3, report.tuned_us * 1e-3,
-             report.tuned_us > 0 ? report.untuned_us / report.tuned_us : 0, report.threads,
-             report.machine);
-  fmt::print("tuned in {:.2f} s: {} measured, {} from the cache, {} dropped for wrong results{}\n",
-             report.seconds, report.measured, report.from_cache, report.rejected,
-             report.complete ? "" : "; the time limit came first");
-  if (report.gap > 0) fmt::print("the path is within {:.2f} % of the optimum\n", 100 * report.gap);
+    say("{:<24} {:>10.1f} µs\n", schema, us);
+  say("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {} threads, {}\n", report.untuned_us * 1e-3,
+      report.tuned_us * 1e-3, report.tuned_us > 0 ? report.untuned_us / report.tuned_us : 0,
+      report.threads, report.machine);
+  say("tuned in {:.2f} s: {} measured, {} from the cache, {} dropped for wrong results{}\n",
+      report.seconds, report.measured, report.from_cache, report.rejected,
+      report.complete ? "" : "; the time limit came first");
+  if (report.gap > 0) say("the path is within {:.2f} % of the optimum\n", 100 * report.gap);
   if (report.error > 0)
-    fmt::print("error {:.4g} (RMS, relative to float32), same answer on {:.1f} % of the samples\n",
-               report.error, 100 * report.agreement);
+    say("error {:.4g} (RMS, relative to float32), same answer on {:.1f} % of the samples\n",
+        report.error, 100 * report.agreement);
   if (report.proof_inputs > 0)
-    fmt::print("answers as the model on {} {}: largest difference {:.3g} (RMS, relative)\n",
-               report.proof_inputs, report.proved_on_samples ? "samples" : "made inputs",
-               report.difference);
+    say("answers as the model on {} {}: largest difference {:.3g} (RMS, relative)\n",
+        report.proof_inputs, report.proved_on_samples ? "samples" : "made inputs",
+        report.difference);
   if (report.qint8_share > 0)
-    fmt::print("{:.1f} % of the multiply-accumulates in qint8\n", 100 * report.qint8_share);
+    say("{:.1f} % of the multiply-accumulates in qint8\n", 100 * report.qint8_share);
 }
 
 nlohmann::json report_json(const TuneReport& report, const std::string& output) {
@@ -130,14 +131,13 @@ int tune_net(const TuneArguments& arguments) {
   const Result<TuneReport> report = net->tune(options);
   progress.finish();
   if (!report.ok()) return fail(report.status());
-  for (const std::string& warning : report->warnings)
-    fmt::print(stderr, "softneuro: warning: {}\n", warning);
+  for (const std::string& warning : report->warnings) complain("softneuro: warning: {}\n", warning);
   if (!arguments.output.empty())
     if (Status status = net->save(arguments.output, {.packed_weights = arguments.packed});
         !status.ok())
       return fail(status);
   if (arguments.json)
-    fmt::print("{}\n", report_json(*report, arguments.output).dump(2));
+    say_lines(json_text(report_json(*report, arguments.output)));
   else
     print_report(*report);
   return kDone;

@@ -7,6 +7,8 @@
 
 #include "command.h"
 #include "core/dnn_file.h"
+#include "json_text.h"
+#include "output.h"
 #include "profiler/taken_routines.h"
 
 namespace softneuro::tool {
@@ -56,12 +58,12 @@ nlohmann::json to_json(const std::vector<TunedNet>& nets, const Rows& rows) {
 
 // Lines of the list that begin with # are for people.
 void print_list(const std::vector<TunedNet>& nets, const Rows& rows) {
-  fmt::print("# SOFTNEURO_EDGE_ROUTINES: what these nets take beside the small set.\n");
+  say("# SOFTNEURO_EDGE_ROUTINES: what these nets take beside the small set.\n");
   for (const TunedNet& net : nets) {
-    if (net.paths.empty()) fmt::print("#   {}: not tuned, takes default choices\n", net.file);
+    if (net.paths.empty()) say("#   {}: not tuned, takes default choices\n", net.file);
     for (const RoutinePath& path : net.paths)
-      fmt::print("#   {}: tuned on {} at {} thread{}\n", net.file, path.machine, path.threads,
-                 path.threads == 1 ? "" : "s");
+      say("#   {}: tuned on {} at {} thread{}\n", net.file, path.machine, path.threads,
+          path.threads == 1 ? "" : "s");
   }
   std::size_t width = 0;
   for (const auto& [key, row] : rows)
@@ -71,11 +73,10 @@ void print_list(const std::vector<TunedNet>& nets, const Rows& rows) {
   };
   for (const auto& [key, row] : rows)
     if (row.routine.is_builtin)
-      fmt::print("{:<{}}  # {}\n", key.first + ' ' + key.second, width, layers(row));
+      say("{:<{}}  # {}\n", key.first + ' ' + key.second, width, layers(row));
   for (const auto& [key, row] : rows)
     if (!row.routine.is_builtin)
-      fmt::print(
-          "# {} {}: of a plugin or another device; in edge builds default choices take its "
+      say("# {} {}: of a plugin or another device; in edge builds default choices take its "
           "place ({}; tune --plugin none does not take such)\n",
           key.first, key.second, layers(row));
 }
@@ -91,7 +92,7 @@ int list_tuned_routines(const std::vector<std::string>& files, bool json) {
     nets.push_back(*std::move(net));
   }
   if (json)
-    fmt::print("{}\n", to_json(nets, rows).dump(2));
+    say_lines(json_text(to_json(nets, rows)));
   else
     print_list(nets, rows);
   return kDone;

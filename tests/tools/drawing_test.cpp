@@ -87,3 +87,11 @@ TEST_CASE("drawing: a layer that no step of the plan computes is pale") {
   CHECK(colour(box(dot, "second")) == "#ffffff");
   CHECK(colour(box(dot, "first")) != "#ffffff");
 }
+
+TEST_CASE("drawing: names are text, whatever bytes they have") {
+  Chain chain;
+  chain.graph.rename_tensor(chain.graph.inputs[0], "\x1b[31m&#27;<b>\xff\\N");
+  const std::string dot = tool::to_dot(chain.graph, {});
+  CHECK_THAT(dot, Contains("\"\\\\x1b[31m&amp;#27;<b>\\\\xff\\\\N\n"));
+  CHECK_THAT(dot, !Contains("\x1b") && !Contains("\xff"));
+}

@@ -1,0 +1,43 @@
+// All that the tool says to people goes through here: the texts that are put into a message may be
+// a model's names, which must not reach the terminal as they are.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "core/printable.h"
+
+namespace softneuro::tool {
+
+template <class T>
+using Told = std::conditional_t<std::is_convertible_v<T, std::string_view>, std::string, T>;
+
+template <class T>
+Told<T> told(T&& value) {
+  if constexpr (std::is_convertible_v<T, std::string_view>)
+    return printable_text(std::string(std::string_view(value)));
+  else
+    return std::forward<T>(value);
+}
+
+// On standard output; texts among the arguments become printable lines.
+template <class... A>
+void say(fmt::format_string<Told<A>...> format, A&&... args) {
+  fmt::print(format, told<A>(std::forward<A>(args))...);
+}
+// The same on standard error.
+template <class... A>
+void complain(fmt::format_string<Told<A>...> format, A&&... args) {
+  fmt::print(stderr, format, told<A>(std::forward<A>(args))...);
+}
+// Lines that are printable already: a table, JSON.
+inline void say_lines(const std::string& lines) {
+  fmt::print("{}", lines);
+}
+
+}  // namespace softneuro::tool
