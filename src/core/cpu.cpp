@@ -14,13 +14,20 @@
 namespace softneuro {
 namespace {
 
+#if defined(__x86_64__)
+// Clang 14's __builtin_cpu_supports does not know this one.
+bool has_f16c() noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 Isa detect() noexcept {
   Isa isa = Isa::baseline;
 #if defined(__x86_64__)
   __builtin_cpu_init();
   // The builtins check the operating system's support (XGETBV) as well.
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("f16c"))
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
     isa = Isa::avx2;
   if (isa == Isa::avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))

@@ -81,11 +81,11 @@ NamedShapes Net::Impl::tuned_shapes() const {
 }
 
 Result<std::vector<Shape>> Net::Impl::resolve_shapes(const NamedShapes& shapes) const {
-  for (const auto& [name, shape] : shapes)
+  for (const auto& given : shapes)
     if (std::none_of(inputs.begin(), inputs.end(),
-                     [&](const TensorInfo& info) { return info.name == name; }))
-      return make_error(StatusCode::not_found, "the net has no input '{}'; its inputs are {}", name,
-                        names_of(inputs));
+                     [&](const TensorInfo& info) { return info.name == given.first; }))
+      return make_error(StatusCode::not_found, "the net has no input '{}'; its inputs are {}",
+                        given.first, names_of(inputs));
   std::vector<Shape> resolved;
   std::map<std::string, std::int64_t> symbols;
   const NamedShapes tuned = tuned_shapes();

@@ -9,8 +9,9 @@ namespace {
 
 template <class Entries>
 auto position(Entries& entries, std::string_view name) {
-  return std::lower_bound(entries.begin(), entries.end(), name,
-                          [](const Params::Entry& e, std::string_view n) { return e.name < n; });
+  return std::lower_bound(
+      entries.begin(), entries.end(), name,
+      [](const Params::Entry& e, std::string_view n) { return e.name.compare(n) < 0; });
 }
 
 template <class T>

@@ -73,6 +73,18 @@ SN_INLINE FloatV as_float(IntV v) {
 SN_INLINE FloatV select(IntV mask, FloatV yes, FloatV no) {
   return mask ? yes : no;
 }
+// Lane l of the result is lane lanes[l] of v; lanes are in [0, kLanes).
+SN_INLINE FloatV permute(FloatV v, IntV lanes) {
+#if defined(__AVX512F__)
+  return (FloatV)_mm512_permutexvar_ps((__m512i)lanes, (__m512)v);
+#elif defined(__AVX2__)
+  return (FloatV)_mm256_permutevar8x32_ps((__m256)v, (__m256i)lanes);
+#else
+  FloatV permuted;
+  for (int i = 0; i < kLanes; ++i) permuted[i] = v[lanes[i]];
+  return permuted;
+#endif
+}
 SN_INLINE IntV is_nan(FloatV v) {
   return v != v;
 }

@@ -115,7 +115,7 @@ template <class T>
 SN_INLINE FloatV spread(const T* pixel, std::int64_t start, std::int64_t member, bool narrow,
                         IntV group_starts) {
   if (!narrow) return splat(one_element(pixel + start + member));
-  return __builtin_shuffle(load_element(pixel), group_starts + static_cast<std::int32_t>(member));
+  return permute(load_element(pixel), group_starts + static_cast<std::int32_t>(member));
 }
 
 // The first lane of each lane's group.
