@@ -1,7 +1,6 @@
 #include "core/cpu.h"
 
 #include <cstdlib>
-#include <string_view>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -15,49 +14,53 @@ namespace softneuro {
 namespace {
 
 #if defined(__x86_64__)
+
+// Registers and bits of the processor's leaf 7.
+struct Leaf7Bits {
+  unsigned subleaf;
+  unsigned reg;   // eax, ebx, ecx, edx
+  unsigned bits;  // all of them
+  CpuFeature feature;
+};
+// (Their registers are those of a level, which the operating system saves, but for the tiles':
+// see may_use_tiles.)
+constexpr unsigned kAmxTile = 1u << 24;
+constexpr Leaf7Bits kLeaf7Bits[] = {
+    {1, 0, 1u << 4, CpuFeature::avx_vnni},
+    {0, 2, 1u << 11, CpuFeature::avx512_vnni},
+    {1, 0, 1u << 5, CpuFeature::avx512_bf16},
+    {0, 3, 1u << 23, CpuFeature::avx512_fp16},
+    {0, 3, 1u << 25 | kAmxTile, CpuFeature::amx_int8},
+    {0, 3, 1u << 22 | kAmxTile, CpuFeature::amx_bf16},
+};
+
 // Clang 14's __builtin_cpu_supports does not know this one.
 bool has_f16c() noexcept {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
-#endif
 
-Isa detect() noexcept {
-  Isa isa = Isa::baseline;
-#if defined(__x86_64__)
+CpuFeatures detect() noexcept {
+  CpuFeatures found;
   __builtin_cpu_init();
   // The builtins check the operating system's support (XGETBV) as well.
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
-    isa = Isa::avx2;
-  if (isa == Isa::avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+    found = found | CpuFeature::avx2;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    isa = Isa::avx512;
-#endif
-  if (const char* mask = std::getenv("SOFTNEURO_MAX_ISA")) {
-    const std::string_view name = mask;
-    for (const Isa level : {Isa::baseline, Isa::avx2})
-      if (name == to_string(level) && level < isa) return level;
+    found = found | CpuFeature::avx512;
+  for (const Leaf7Bits& row : kLeaf7Bits) {
+    unsigned reg[4] = {};
+    // A subleaf that the processor lacks is all zero.
+    if (__get_cpuid_count(7, row.subleaf, &reg[0], &reg[1], &reg[2], &reg[3]) != 0 &&
+        (reg[row.reg] & row.bits) == row.bits)
+      found = found | row.feature;
   }
-  return isa;
-}
-
-#if defined(__x86_64__)
-
-// What comes on top of avx512; not if the mask asks for that level.
-bool may_exceed_avx512() noexcept {
-  const char* const mask = std::getenv("SOFTNEURO_MAX_ISA");
-  return current_isa() == Isa::avx512 &&
-         (mask == nullptr || std::string_view(mask) != to_string(Isa::avx512));
-}
-
-// EDX of the processor's leaf 7: bit 22 AMX-BF16, 23 AVX512-FP16, 24 AMX-TILE.
-bool has_features(unsigned bits) noexcept {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & bits) == bits;
+  return closed(found);
 }
 
 // The tiles' state is large: Linux saves it for those processes only that have asked.
-bool may_use_tiles() noexcept {
+[[maybe_unused]] bool may_use_tiles() noexcept {
 #if defined(__linux__) && defined(SYS_arch_prctl)
   constexpr int kRequestPermission = 0x1023, kTileData = 18;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
@@ -66,29 +69,42 @@ bool may_use_tiles() noexcept {
 #endif
 }
 
+#else
+
+CpuFeatures detect() noexcept {
+  return {};
+}
+
 #endif
 
 }  // namespace
 
+CpuFeatures processor_features() noexcept {
+  static const CpuFeatures features = detect();
+  return features;
+}
+
+CpuFeatures usable_features() noexcept {
+  static const CpuFeatures features = [] {
+    const char* const mask = std::getenv("SOFTNEURO_MAX_ISA");
+    return mask == nullptr ? processor_features() : processor_features() & allowed_features(mask);
+  }();
+  return features;
+}
+
 Isa current_isa() noexcept {
-  static const Isa isa = detect();
-  return isa;
+  const CpuFeatures usable = usable_features();
+  if (usable.has(CpuFeature::avx512)) return Isa::avx512;
+  return usable.has(CpuFeature::avx2) ? Isa::avx2 : Isa::baseline;
 }
 
 bool has_avx512_vnni() noexcept {
-#if defined(__x86_64__)
-  static const bool has = may_exceed_avx512() && __builtin_cpu_supports("avx512vnni") != 0;
-  return has;
-#else
-  return false;
-#endif
+  return usable_features().has(CpuFeature::avx512_vnni);
 }
 
-// (The registers are those of avx512, which the operating system saves.)
 bool has_avx512_fp16() noexcept {
-#if defined(__x86_64__) && defined(SN_ISA_AVX512FP16)
-  static const bool has = may_exceed_avx512() && has_features(1u << 23);
-  return has;
+#if defined(SN_ISA_AVX512FP16)
+  return usable_features().has(CpuFeature::avx512_fp16);
 #else
   return false;
 #endif
@@ -96,8 +112,8 @@ bool has_avx512_fp16() noexcept {
 
 bool has_amx_bf16() noexcept {
 #if defined(__x86_64__) && defined(SN_ISA_AMXBF16)
-  static const bool has = may_exceed_avx512() && has_features(1u << 22 | 1u << 24) &&
-                          __builtin_cpu_supports("avx512bf16") != 0 && may_use_tiles();
+  static const bool has =
+      usable_features().has(CpuFeature::amx_bf16 | CpuFeature::avx512_bf16) && may_use_tiles();
   return has;
 #else
   return false;

@@ -1,7 +1,6 @@
 #include "core/path.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 
 #include "adapt/insert_adapts.h"
@@ -81,12 +80,12 @@ void forget_unfit_adapts(const Registry& registry, RoutinePath& path) {
   });
 }
 
-// The level, and whether what comes on top of it is hidden, which makes another machine of it.
+// The level; and if features are masked, what is left beyond it, which makes another machine of it.
 std::string instructions() {
-  const char* const mask = std::getenv("SOFTNEURO_MAX_ISA");
   const std::string level = to_string(current_isa());
-  return current_isa() == Isa::avx512 && mask != nullptr && mask == level ? level + " alone"
-                                                                          : level;
+  if (usable_features() == processor_features()) return level;
+  const std::string more = to_string(usable_features() - allowed_features(level));
+  return level + (more.empty() ? " alone" : " with " + more);
 }
 
 }  // namespace
