@@ -23,6 +23,28 @@ std::mutex& asking() {
   return mutex;
 }
 
+// Whether an implementation adds up products of bytes in 32 bits, by what the library calls it
+// ("jit_int8:avx512_core_vnni", "brgconv:avx512_core_amx_int8", "jit_uni_int8:avx2"). Without VNNI
+// or AMX there is vpmaddubsw, which adds two products in 16 bits and saturates; against that the
+// library halves the weights of signed inputs (wei_adj_scale), which rounds them, and those of
+// unsigned ones not at all. Kernels name the set that they are made for: "avx2" and "sse41" stand
+// for vpmaddubsw even where AVX512-VNNI is there, since they look for AVX-VNNI alone. (With it
+// "sse41" is exact, too, but the name is the same, and "avx2_vnni" always comes before it.) Matrix
+// products name none, and take the best that there is.
+bool sums_bytes_exactly(std::string_view info) {
+  if (info.find("gemm:") != std::string_view::npos ||
+      info.find("gemm_s8") != std::string_view::npos)
+    return may_use_vnni();
+  return info.find("_vnni") != std::string_view::npos ||
+         info.find("_amx_int8") != std::string_view::npos;
+}
+
+bool has_byte_weights(const dnnl::primitive_desc_base& desc) {
+  const dnnl_memory_desc_t* const weights =
+      dnnl_primitive_desc_query_md(desc.get(), dnnl_query_weights_md, 0);
+  return weights != nullptr && weights->data_type == dnnl_s8;
+}
+
 // visit(name, descriptor) → whether to go on; must not ask in turn.
 template <class F>
 void for_each_implementation(const_dnnl_op_desc_t op_desc, const dnnl::primitive_attr& attributes,
@@ -38,7 +60,9 @@ void for_each_implementation(const_dnnl_op_desc_t op_desc, const dnnl::primitive
     dnnl::primitive_desc_base desc;
     desc.reset(dnnl_primitive_desc_iterator_fetch(made));
     if (!desc) return;
-    const std::string name = implementation_name(desc.impl_info_str());
+    const std::string_view info = desc.impl_info_str();
+    const std::string name = implementation_name(info);
+    if (has_byte_weights(desc) && !sums_bytes_exactly(info)) continue;
     if ((with_reference || !is_reference(name)) && !visit(name, desc)) return;
   } while (dnnl_primitive_desc_iterator_next(made) == dnnl_success);
 }

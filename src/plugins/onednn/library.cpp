@@ -3,7 +3,8 @@
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl_debug.h>
 
-#include <cstdlib>
+#include <algorithm>
+#include <iterator>
 
 #include "core/cpu.h"
 #include "core/error.h"
@@ -29,11 +30,30 @@ const OpenMp& open_mp() noexcept {
   return functions;
 }
 
-// The library has a mask of its own, which can be set until it is first used.
+// The library has a mask of its own, which can be set until it is first used: the highest of its
+// sets that asks for nothing that SOFTNEURO_MAX_ISA hides. It knows no set of AVX-512 with AVX-VNNI
+// but "all", so that AVX-VNNI is hidden with anything beyond it.
 void mask_instruction_sets() {
-  const char* const mask = std::getenv("SOFTNEURO_MAX_ISA");
-  if (mask == nullptr || current_isa() == Isa::avx512) return;
-  (void)dnnl_set_max_cpu_isa(current_isa() == Isa::avx2 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_sse41);
+  using enum CpuFeature;
+  constexpr CpuFeatures kLevel = avx2 | avx512;
+  struct Set {
+    dnnl_cpu_isa_t isa;
+    CpuFeatures asks;
+  };
+  constexpr Set kSets[] = {
+      {dnnl_cpu_isa_all, kLevel | avx_vnni | avx512_vnni | avx512_bf16 | amx_int8 | amx_bf16},
+      {dnnl_cpu_isa_avx512_core_amx, kLevel | avx512_vnni | avx512_bf16 | amx_int8 | amx_bf16},
+      {dnnl_cpu_isa_avx512_core_bf16, kLevel | avx512_vnni | avx512_bf16},
+      {dnnl_cpu_isa_avx512_core_vnni, kLevel | avx512_vnni},
+      {dnnl_cpu_isa_avx512_core, kLevel},
+      {dnnl_cpu_isa_avx2_vnni, avx2 | avx_vnni},
+      {dnnl_cpu_isa_avx2, CpuFeatures{} | avx2},
+      {dnnl_cpu_isa_sse41, {}}};
+  const CpuFeatures hidden = processor_features() - usable_features();
+  const auto* const best = std::find_if(std::begin(kSets), std::end(kSets), [&](const Set& set) {
+    return (set.asks & hidden) == CpuFeatures{};
+  });
+  if (best->isa != dnnl_cpu_isa_all) (void)dnnl_set_max_cpu_isa(best->isa);
 }
 
 Status prepare() {
@@ -73,7 +93,7 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
-bool multiplies_bytes_exactly() {
+bool may_use_vnni() {
   const int isa = dnnl_get_effective_cpu_isa();
   return isa == dnnl_cpu_isa_avx2_vnni ||
          (isa & dnnl_cpu_isa_avx512_core_vnni) == dnnl_cpu_isa_avx512_core_vnni;

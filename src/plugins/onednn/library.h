@@ -19,9 +19,8 @@ std::string library_name();
 // The CPU. Precondition: prepare_library() is ok.
 const dnnl::engine& engine();
 
-// Whether sums of products of unsigned and signed bytes are exact: they are where the processor may
-// use VNNI; in older instructions they saturate at 16 bits.
-bool multiplies_bytes_exactly();
+// Whether the library has VNNI of either width here, and no mask, ours or its own, forbids it.
+bool may_use_vnni();
 
 // While one lives, what oneDNN makes or runs on this thread stays on this thread: it asks OpenMP
 // for the size of a team, which is one. The thread's own setting comes back afterwards.

@@ -51,13 +51,13 @@ class QuantizedRoutine final : public Routine {
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability weights = takes_quantized_weights(problem); !weights) return weights;
-    if (!multiplies_bytes_exactly())
-      return Applicability::no("sums of 8-bit products saturate without VNNI instructions");
     if (problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
       return Applicability::no("there is nothing to compute");
     if (!fuse(problem)) return Applicability::no("the library lacks one of the post-ops");
     return choices_of(problem)->empty()
-               ? Applicability::no("the library has only reference code for it")
+               ? Applicability::no(
+                     "the library has only reference code for it, or sums of 8-bit products that "
+                     "saturate, as they do without VNNI instructions")
                : Applicability::yes();
   }
 

@@ -1,7 +1,5 @@
 #include "plugins/xnnpack/library.h"
 
-#include <cstdlib>
-
 #include "core/cpu.h"
 #include "core/error.h"
 
@@ -9,7 +7,9 @@ namespace softneuro::xnnpack {
 namespace {
 
 Status prepare() {
-  if (std::getenv("SOFTNEURO_MAX_ISA") != nullptr && current_isa() != Isa::avx512)
+  // It chooses by the level alone, of what can be masked (docs/libraries.md).
+  constexpr CpuFeatures kLevels = CpuFeature::avx2 | CpuFeature::avx512;
+  if ((processor_features() & kLevels) != (usable_features() & kLevels))
     return unsupported("XNNPACK cannot be kept from newer instructions, as SOFTNEURO_MAX_ISA asks");
   return status_of(xnn_initialize(nullptr), "initialising");
 }

@@ -9,7 +9,7 @@
 namespace softneuro::xnnpack {
 
 // Once per process, before anything else of the library is used. unsupported if the processor is
-// not one that it knows, or if SOFTNEURO_MAX_ISA is set: the library has no mask.
+// not one that it knows, or if SOFTNEURO_MAX_ISA hides a level: the library has no mask.
 Status prepare_library();
 
 // "xnnpack 2022": the library does not tell its version; Debian's is a snapshot of that year.
