@@ -7,7 +7,8 @@
 // - of every table that a *.isa.cpp file makes, some function of this processor's variant ran,
 // - no function for a newer instruction set did (older ones are used by choice, too: a tile of 8
 //   channels, a reference for rounding),
-// - this processor's level is what the operating system says of it, or what SOFTNEURO_MAX_ISA asks.
+// - what may be used is what the operating system says of the processor, as far as
+//   SOFTNEURO_MAX_ISA leaves it.
 #if defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define CATCH_CONFIG_EXTERNAL_INTERFACES
@@ -209,8 +210,8 @@ bool ran(const Choosable& choosable) {
                      [](const unsigned char* f) { return function_at(f)->ran->load(); });
 }
 
-// The level that this process should have found, by what the system says of the processor.
-std::string expected_level() {
+// What this process should have found, by what the system says of the processor.
+CpuFeatures expected_features() {
   std::ifstream file("/proc/cpuinfo");
   std::set<std::string> flags;
   for (std::string line; flags.empty() && std::getline(file, line);)
@@ -218,16 +219,21 @@ std::string expected_level() {
       std::istringstream words(line);
       flags = {std::istream_iterator<std::string>(words), {}};
     }
-  const auto has = [&](std::initializer_list<const char*> all) {
-    return std::all_of(all.begin(), all.end(), [&](const char* f) { return flags.contains(f); });
-  };
-  std::vector<std::string> levels = {"baseline"};
-  if (has({"avx2", "fma", "f16c"})) levels.push_back("avx2");
-  if (levels.size() == 2 && has({"avx512f", "avx512bw", "avx512dq", "avx512vl"}))
-    levels.push_back("avx512");
+  const std::pair<CpuFeature, std::vector<std::string>> kFlags[] = {
+      {CpuFeature::avx2, {"avx2", "fma", "f16c"}},
+      {CpuFeature::avx512, {"avx512f", "avx512bw", "avx512dq", "avx512vl"}},
+      {CpuFeature::avx_vnni, {"avx_vnni"}},
+      {CpuFeature::avx512_vnni, {"avx512_vnni"}},
+      {CpuFeature::avx512_bf16, {"avx512_bf16"}},
+      {CpuFeature::avx512_fp16, {"avx512_fp16"}},
+      {CpuFeature::amx_int8, {"amx_int8"}},
+      {CpuFeature::amx_bf16, {"amx_bf16"}}};
+  CpuFeatures found;
+  for (const auto& [feature, names] : kFlags)
+    if (std::all_of(names.begin(), names.end(), [&](const auto& f) { return flags.contains(f); }))
+      found = found | feature;
   const char* const mask = std::getenv("SOFTNEURO_MAX_ISA");
-  const auto masked = std::find(levels.begin(), levels.end(), mask == nullptr ? "" : mask);
-  return masked == levels.end() ? levels.back() : *masked;
+  return closed(mask == nullptr ? found : found & allowed_features(mask));
 }
 
 int rank(const std::string& level) {
@@ -238,8 +244,9 @@ int rank(const std::string& level) {
 std::vector<std::string> judge() {
   const std::string level = to_string(current_isa());
   std::vector<std::string> faults;
-  if (level != expected_level())
-    faults.push_back("routines take this processor for " + level + ", it is " + expected_level());
+  if (usable_features() != expected_features())
+    faults.push_back("routines take this processor for " + to_string(usable_features()) +
+                     ", it is " + to_string(expected_features()));
   std::map<std::string, std::pair<std::size_t, std::size_t>> counts;  // functions: that ran, all
   for (const Function& function : functions) {
     counts[function.level].first += function.ran->load();
