@@ -16,7 +16,7 @@ _STAGES = (
 )
 
 
-def _block(
+def inverted_residual(
     g: GraphBuilder, x: Tensor, name: str, expansion: int, channels: int, stride: int
 ) -> Tensor:
     y, index = x, 0
@@ -35,7 +35,7 @@ def build(g: GraphBuilder) -> None:
     index = 1
     for expansion, channels, repeats, stride in _STAGES:
         for repeat in range(repeats):
-            x = _block(g, x, f"features.{index}", expansion, channels, stride if repeat == 0 else 1)
+            x = inverted_residual(g, x, f"features.{index}", expansion, channels, stride if repeat == 0 else 1)
             index += 1
     x = relu6(g, conv_norm(g, x, f"features.{index}.0", 1280, 1), f"features.{index}.2")
     g.output(classifier(g, global_pool_flat(g, x, "avgpool"), "classifier.1"), "output")

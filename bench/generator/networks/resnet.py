@@ -16,7 +16,7 @@ def _shortcut(
     return conv_norm(g, x, f"{name}.downsample.0", channels, 1, stride=stride), 1.0
 
 
-def _basic(g: GraphBuilder, x: Tensor, name: str, width: int, stride: int) -> Tensor:
+def basic_block(g: GraphBuilder, x: Tensor, name: str, width: int, stride: int) -> Tensor:
     y = relu(g, conv_norm(g, x, f"{name}.conv1", width, 3, stride=stride), f"{name}.relu")
     shortcut, gain = _shortcut(g, x, name, width, stride)
     y = conv_norm(g, y, f"{name}.conv2", width, 3, gain=gain)
@@ -42,7 +42,7 @@ def _build(g: GraphBuilder, block, depths: tuple[int, int, int, int]) -> None:
 
 
 def build_resnet18(g: GraphBuilder) -> None:
-    _build(g, _basic, (2, 2, 2, 2))
+    _build(g, basic_block, (2, 2, 2, 2))
 
 
 def build_resnet50(g: GraphBuilder) -> None:

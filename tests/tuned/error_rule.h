@@ -1,0 +1,54 @@
+// How far a tuned net's answer may be from the reference: one rule for all models, by what the
+// allowed schemas may round.
+//
+// Errors are RMS(result - reference) / RMS(reference) of an output over all data sets: ranges that
+// serve them all may be coarse for one of them. Outputs that are probabilities, behind
+// Softmax or Sigmoid, are compared by their logarithms, relative to their log-odds: a small
+// relative error of a score is a large one of a probability. What several sources add is summed in
+// squares, since roundings of different kinds are independent.
+//
+// | allowed       | may differ by                    | because
+// | ------------- | -------------------------------- | -------------------------------------------
+// | float32 alone | what an untuned net may, element | sums in another order, no more; a quantised
+// |               | by element                       | model is compared with itself unrounded
+// | + float16     | kHalfLayer · √products           | every layer's result is rounded to 11 bits,
+// |               |                                  | and may be summed in them; roundings of
+// |               |                                  | different layers are independent
+// | + qint8, the  | kModelRounding · (rounded −      | some layers round as the model does, some
+// | model's own   | unrounded)                       | do not; two such answers differ by √2 of
+// |               |                                  | what rounding does as a whole
+// | + qint8,      | kByteLayer · √products           | every layer's inputs and weights are
+// | calibrated    |                                  | rounded to 8 bits of their range
+// | any           | never kGarbage                   | an error of the order of the answer is none
+// |               |                                  | that a choice of data types explains
+#pragma once
+
+#include "models/model_case.h"
+
+namespace softneuro::test {
+
+// A layer's relative error in float16, as the numeric tests allow it for one routine.
+inline constexpr double kHalfLayer = 2.5e-3;
+// A layer's relative error in 8 bits: a tensor whose range is 50 times its RMS, as spectra have it
+// (images: 10 to 20), in 255 steps of 50/255 each, has an error of that / √12.
+inline constexpr double kByteLayer = 0.057;
+inline constexpr double kModelRounding = 2;
+inline constexpr double kGarbage = 0.3;
+
+// What the tuner may choose from.
+struct Allowance {
+  bool float16 = false;
+  bool qint8 = false;
+  bool calibrated = false;  // with samples: layers that the model left in floats may round, too
+};
+
+struct Verdict {
+  std::string wrong;  // empty if all is well
+  double share = 0;   // of the allowed error, of the worst output; 0 where elements are compared
+};
+
+// results[i] is the net's answer to model.data[i].
+Verdict judge(const ModelCase& model, const std::vector<NamedTensors>& results,
+              const Allowance& allowance);
+
+}  // namespace softneuro::test
