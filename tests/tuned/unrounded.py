@@ -3,8 +3,8 @@
 
 `rounded` computes what the integers stand for: QLinear operators become the float operator between
 DequantizeLinear and QuantizeLinear, so that no kernel's way of saturating its sums takes part.
-`unrounded` has the same clamps, but rounds no activation: every QuantizeLinear becomes a Clip to the
-range of its integers.  The tuner may choose any mixture of the two.
+`unrounded` has the same clamps, but rounds no activation: every QuantizeLinear becomes a Clip to
+the range of its integers.  The tuner may choose any mixture of the two.
 """
 
 from __future__ import annotations
