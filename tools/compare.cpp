@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "compare_model.h"
 #include "core/evaluate.h"
 #include "core/plan_impl.h"
 #include "json_text.h"
@@ -24,6 +25,7 @@ namespace {
 
 struct CompareArguments : NetArguments {
   std::vector<std::string> references;
+  std::string model;
   double rtol = 1e-3;
   double atol = 1e-4;
 };
@@ -204,15 +206,22 @@ Command add_compare(CLI::App& app) {
   add_net_option(*command, *arguments);
   add_input_option(*command, *arguments);
   add_routine_options(*command, *arguments);
-  command
-      ->add_option("--reference", arguments->references,
-                   "NAME=FILE.npy: what a tensor should be, inner ones too (repeatable)")
-      ->required();
+  command->add_option("--reference", arguments->references,
+                      "NAME=FILE.npy: what a tensor should be, inner ones too (repeatable)");
+  command->add_option("--model", arguments->model,
+                      "the model that the net was made from: compares with what it means, layer by "
+                      "layer, on --input or on inputs that are made");
+  add_shape_option(*command, *arguments);
   command->add_option("--rtol", arguments->rtol, "relative tolerance (default 1e-3)")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--atol", arguments->atol, "absolute tolerance (default 1e-4)")
       ->check(CLI::NonNegativeNumber);
-  return {command, [arguments] { return compare_net(*arguments); }};
+  return {command, [arguments] {
+            if (arguments->references.empty() == arguments->model.empty())
+              return wrong_usage("give either --reference or --model");
+            return arguments->model.empty() ? compare_net(*arguments)
+                                            : compare_with_model(*arguments, arguments->model);
+          }};
 }
 
 }  // namespace softneuro::tool

@@ -42,6 +42,8 @@ typedef struct sn_tune_report {
   double qint8_share; /* of the multiply-accumulates */
   size_t measured;
   size_t from_cache;
+  double difference;   /* RMS(out - ref) / RMS(ref) of the worst output against the model */
+  size_t proof_inputs; /* sets of inputs that it was measured on; 0: nothing was tuned */
 } sn_tune_report;
 
 /* Tunes the net in place; sn_net_save keeps the result. Not while another thread uses `net`. The

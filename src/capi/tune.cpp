@@ -70,6 +70,8 @@ Status tune(sn_net* net, const sn_tune_options* wanted, sn_tune_report* out) {
   row.qint8_share = report.qint8_share;
   row.measured = report.measured;
   row.from_cache = report.from_cache;
+  row.difference = report.difference;
+  row.proof_inputs = report.proof_inputs;
   return write(row, out, "sn_tune_report");
 }
 

@@ -83,7 +83,10 @@ bool HalfRange::fits(const LayerCandidates& entry, const Candidate& candidate) c
   return true;
 }
 
-std::size_t HalfRange::drop_candidates(std::vector<LayerCandidates>& layers) const {
+Result<std::size_t> HalfRange::drop_candidates(const Registry& registry,
+                                               const NetProblems& problems,
+                                               const CandidateRules& rules,
+                                               std::vector<LayerCandidates>& layers) const {
   std::set<std::ptrdiff_t> touched;
   for (LayerCandidates& entry : layers) {
     const TensorId x = entry.layer.layer->inputs.empty() ? kNoTensor : entry.layer.layer->inputs[0];
@@ -97,8 +100,19 @@ std::size_t HalfRange::drop_candidates(std::vector<LayerCandidates>& layers) con
       if (sum < 0) sum = largest_sum(entry.layer.problem, largest_x);
       return sum > kLargestHalf;
     };
-    if (std::all_of(entry.candidates.begin(), entry.candidates.end(), is_unfit)) continue;
     if (std::erase_if(entry.candidates, is_unfit) > 0) touched.insert(&entry - layers.data());
+  }
+  const auto is_empty = [](const LayerCandidates& entry) { return entry.candidates.empty(); };
+  if (std::any_of(layers.begin(), layers.end(), is_empty)) {
+    CandidateRules single = rules;
+    single.schemas = {"cpu:float32"};
+    SN_ASSIGN_OR_RETURN(const std::vector<LayerCandidates> floats,
+                        list_candidates(registry, problems, single));
+    for (std::size_t l = 0; l < layers.size(); ++l)
+      if (is_empty(layers[l])) {
+        layers[l].candidates = floats[l].candidates;
+        layers[l].fallback = true;
+      }
   }
   // Those of one problem may have lost different ones by now: each is looked at by itself.
   for (std::size_t l = 0; l < layers.size(); ++l)

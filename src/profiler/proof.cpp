@@ -95,11 +95,11 @@ class Prover {
     SN_RETURN_IF_ERROR(session.run(inputs, outputs));
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       SN_ASSIGN_OR_RETURN(const Tensor alone, own_value(graph_.outputs[o], own));
+      if (alone.empty()) continue;  // a constant
       if (alone.bytes() != outputs[o].bytes() ||
           (alone.bytes() > 0 && std::memcmp(alone.data(), outputs[o].data(), alone.bytes()) != 0))
         return internal_error(
-            "output '{}' of the tuned plan is not what its layers give one by one; please report "
-            "this",
+            "output '{}' of the plan is not what its layers give one by one; please report this",
             plan_.outputs[o].name);
     }
     return {};
@@ -174,9 +174,17 @@ class Prover {
     if (!plan_.slots[id].constant.empty()) return plan_.slots[id].constant;
     TensorId from = id;
     while (own[from].empty() && alias_[from] != from) from = alias_[from];
-    if (const int i = input_index(from); i >= 0)
-      return inputs_[static_cast<std::size_t>(i)].reshaped(plan_.slots[id].shape);
-    return from == id ? own[id] : own[from].reshaped(plan_.slots[id].shape);
+    const int i = input_index(from);
+    const Tensor& source = i >= 0 ? inputs_[static_cast<std::size_t>(i)] : own[from];
+    if (from == id || source.empty()) return source;
+    // A view: the same bytes under another shape, or in a layout that orders them alike.
+    const Slot& slot = plan_.slots[id];
+    SN_ASSIGN_OR_RETURN(Tensor view, Tensor::create(slot.format.type, slot.shape,
+                                                    job_.core->allocator(), slot.format.layout));
+    if (view.bytes() != source.bytes())
+      return internal_error("'{}' is a view of another size", graph_.tensor(id).name);
+    if (view.bytes() > 0) std::memcpy(view.mutable_data(), source.data(), view.bytes());
+    return view;
   }
 
   Result<Tensor> plain(const Tensor& tensor, TensorId id) const {
@@ -293,7 +301,8 @@ class Prover {
       explained.absolute = kRoundings * compare_tensors(expected, *untouched, 0).error();
     std::string why = departure(*reference, actual, explained);
     if (why.empty() && !is_judged_by_itself(step, o)) return {};
-    if (type == DataType::float32 && o == 0 && step.layer->type->name != "adapt") {
+    if (job_.is_same_graph && type == DataType::float32 && o == 0 &&
+        step.layer->type->name != "adapt") {
       // Neither of the two need be the exact one.
       const bool cheap = naive_is_cheap(*step.layer);
       if (why.empty() && !cheap) return {};
@@ -353,8 +362,8 @@ class Prover {
 
   Status departs(const Step& step, TensorId id, const std::string& why) const {
     return internal_error(
-        "the tuned net departs from the model at layer '{}' ({}): '{}' {}. The net stays as it "
-        "was; other --schemas may help, and please report this",
+        "the net departs from the model at layer '{}' ({}): '{}' {}; other --schemas may help, and "
+        "please report this",
         step.layer->name, step.routine_name, graph_.tensor(id).name, why);
   }
 
@@ -382,8 +391,9 @@ Result<double> error_of(const ProofJob& job, std::span<const Tensor> inputs) {
     const Comparison comparison = compare_tensors(expected[o], actual[o], 0);
     if (comparison.broken)
       return internal_error(
-          "output '{}' of the tuned net is NaN or infinite where the model's is not, or the other "
-          "way round. The net stays as it was; schemas without 16-bit types may help",
+          "output '{}' is NaN or infinite where the model's is not, or the other way round; "
+          "--schemas "
+          "without 16-bit types may help",
           job.model->tensor(job.model->outputs[o]).name);
     worst = std::max(worst, comparison.relative());
   }

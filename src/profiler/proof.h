@@ -25,6 +25,7 @@ struct ProofJob {
 // one after the other. Inputs are sets in the order of the graph's inputs. Gives the relative RMS
 // error of the worst real output of the whole plan over all sets. `internal` where something
 // departs: the message names the first layer that does.
-Result<double> prove_answer(const ProofJob& job, std::span<const std::vector<Tensor>> inputs);
+SN_INTREE Result<double> prove_answer(const ProofJob& job,
+                                      std::span<const std::vector<Tensor>> inputs);
 
 }  // namespace softneuro

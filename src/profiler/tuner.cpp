@@ -154,7 +154,9 @@ Status Tuner::drop_what_half_cannot_hold() {
   if (!types().contains(DataType::float16)) return {};
   SN_ASSIGN_OR_RETURN(const HalfRange range,
                       HalfRange::measure(job_.core, job_.graph, job_.shapes, job_.proof_inputs));
-  const std::size_t layers = range.drop_candidates(layers_);
+  SN_ASSIGN_OR_RETURN(
+      const std::size_t layers,
+      range.drop_candidates(job_.core->registry(), problems_, units_.inside_rules, layers_));
   if (layers > 0)
     warn(
         fmt::format("{} layers have values that float16 cannot hold, or nearly so: they stay in "
@@ -416,7 +418,10 @@ Status Tuner::prove(const Finalist& chosen) {
   proof.cancel = options_.cancel;
   SN_ASSIGN_OR_RETURN(proof.tuned,
                       build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
-  SN_ASSIGN_OR_RETURN(difference_, prove_answer(proof, job_.proof_inputs));
+  const Result<double> difference = prove_answer(proof, job_.proof_inputs);
+  if (!difference.ok())
+    return Status(difference.status()).with_context("nothing was tuned, the net stays as it was");
+  difference_ = *difference;
   tell("proof", 1, 1);
   return {};
 }

@@ -9,6 +9,7 @@
 #include "profiler/tuner.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
+#include "timed_cumsum.h"
 
 using namespace softneuro;
 using namespace softneuro::test;
@@ -150,6 +151,10 @@ TEST_CASE("proof: a net whose fastest routine is one per cent off is not tuned a
   const auto core = one_thread();
   auto& registry = const_cast<Registry&>(core->registry());
   REQUIRE(registry.add(std::make_unique<SloppyCumsum>(*registry.find("cumsum", "cpu/naive"))).ok());
+  REQUIRE(registry
+              .add(std::make_unique<TimedCumsum>("cpu/slow", *registry.find("cumsum", "cpu/naive"),
+                                                 200))
+              .ok());
   const TuneOptions options = quick(folder, {"cpu:float32"});
   TuneJob job;
   job.core = core;

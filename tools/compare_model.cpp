@@ -1,0 +1,110 @@
+#include "compare_model.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/plan_impl.h"
+#include "json_text.h"
+#include "output.h"
+#include "profiler/made_inputs.h"
+#include "profiler/proof.h"
+
+namespace softneuro::tool {
+namespace {
+
+struct Answer {
+  double difference = 0;
+  std::size_t inputs = 0;
+  bool made = false;
+};
+
+// What the command line says, else what the net was tuned for.
+Result<NamedShapes> shapes_for(const NetArguments& arguments, const Net& net) {
+  auto shapes = given_shapes(arguments);
+  if (!shapes.ok()) return shapes;
+  if (missing_sizes(net, *shapes).empty()) return shapes;
+  for (const TunedPathInfo& path : net.tuned_paths())
+    for (const auto& [name, shape] : path.shapes) shapes->emplace(name, shape);
+  if (const std::string missing = missing_sizes(net, *shapes); !missing.empty())
+    return Status(StatusCode::invalid_argument, missing);
+  return shapes;
+}
+
+// The sets of inputs to compare on, in the order of the net's inputs.
+Result<std::vector<std::vector<Tensor>>> input_sets(const NetArguments& arguments,
+                                                    const ProofJob& job, const Net& net,
+                                                    bool& made) {
+  made = arguments.inputs.empty();
+  if (made) {
+    auto sets = make_inputs(job.core, job.model, job.shapes);
+    if (sets.ok() && sets->empty())
+      return Status(StatusCode::invalid_argument,
+                    "no inputs could be made that the model runs on: give some with --input");
+    return sets;
+  }
+  auto given = read_inputs(arguments);
+  if (!given.ok()) return given.status();
+  std::vector<Tensor> set;
+  for (const TensorInfo& input : net.inputs()) {
+    const auto found = given->find(input.name);
+    if (found == given->end())
+      return Status(StatusCode::invalid_argument,
+                    fmt::format("input '{}' is missing: give it with --input", input.name));
+    set.push_back(found->second);
+  }
+  return std::vector<std::vector<Tensor>>{std::move(set)};
+}
+
+Result<Answer> answer_of(const NetArguments& arguments, const Net& net, const Net& model) {
+  auto shapes = shapes_for(arguments, net);
+  if (!shapes.ok()) return shapes.status();
+  auto plan = net.plan(*shapes);
+  if (!plan.ok()) return plan.status();
+  ProofJob job;
+  job.tuned = *plan;
+  job.core = (*plan)->impl().core;
+  auto graph = std::make_shared<Graph>(model.graph());
+  if (graph->inputs.size() != net.inputs().size() || graph->outputs.size() != net.outputs().size())
+    return Status(StatusCode::invalid_argument,
+                  "the net has other inputs or outputs than the model: it was made from another");
+  job.model = std::move(graph);
+  for (const TensorInfo& input : (*plan)->inputs()) job.shapes.push_back(input.shape.to_shape());
+  Answer answer;
+  auto sets = input_sets(arguments, job, net, answer.made);
+  if (!sets.ok()) return sets.status();
+  answer.inputs = sets->size();
+  auto difference = prove_answer(job, *sets);
+  if (!difference.ok()) return difference.status();
+  answer.difference = *difference;
+  return answer;
+}
+
+}  // namespace
+
+int compare_with_model(const NetArguments& arguments, const std::string& model) {
+  auto net = open_net(arguments);
+  if (!net.ok()) return fail(net.status());
+  NetArguments plain = arguments;
+  plain.path = model;
+  plain.disabled_passes = {"all"};  // the model as it is written
+  auto meant = open_net(plain);
+  if (!meant.ok()) return fail(meant.status());
+  const Result<Answer> answer = answer_of(arguments, *net, *meant);
+  if (arguments.json) {
+    nlohmann::json report = {{"same", answer.ok()}};
+    if (answer.ok()) {
+      report["difference"] = answer->difference;
+      report["inputs"] = answer->inputs;
+      report["made_inputs"] = answer->made;
+    } else {
+      report["reason"] = answer.status().message();
+    }
+    say_lines(json_text(report));
+  }
+  if (!answer.ok()) return fail(answer.status());
+  if (!arguments.json)
+    say("answers as the model on {} {}: largest difference {:.3g} (RMS, relative)\n",
+        answer->inputs, answer->made ? "made inputs" : "given inputs", answer->difference);
+  return kDone;
+}
+
+}  // namespace softneuro::tool

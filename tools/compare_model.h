@@ -1,0 +1,11 @@
+// softneuro compare --model: does a net answer as the model that it was made from?
+#pragma once
+
+#include "command.h"
+
+namespace softneuro::tool {
+
+// `model`: the file. On the --input tensors, or on inputs that are made. Gives the exit status.
+int compare_with_model(const NetArguments& arguments, const std::string& model);
+
+}  // namespace softneuro::tool
