@@ -58,6 +58,9 @@ set(SOFTNEURO_COMPILE_OPTIONS
     "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND SOFTNEURO_PCH)
   list(APPEND SOFTNEURO_COMPILE_OPTIONS -fpch-preprocess)
+elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND SOFTNEURO_PCH)
+  # ccache compares a precompiled header's content, in which clang would write when it was made.
+  list(APPEND SOFTNEURO_COMPILE_OPTIONS "SHELL:-Xclang -fno-pch-timestamp")
 endif()
 
 set(SOFTNEURO_WARNINGS

@@ -43,7 +43,8 @@ int prepare_run(const NetArguments& arguments, std::optional<PreparedRun>& prepa
   if (!inputs.ok()) return fail(inputs.status());
   auto session = Session::create(*plan);
   if (!session.ok()) return fail(session.status());
-  prepared.emplace(*std::move(net), *std::move(plan), *std::move(inputs), *std::move(session));
+  prepared =
+      PreparedRun{*std::move(net), *std::move(plan), *std::move(inputs), *std::move(session)};
   return kDone;
 }
 
