@@ -286,7 +286,8 @@ def resize(g: Graph) -> None:
     else:
         shape = x.shape[:2] + tuple(g.integer(1, 2 * d + 1) for d in x.shape[2:])
         inputs = [x, None, None, g.constant(np.array(shape, np.int64))]
-    if 0 in shape:
+    # One pixel by cubic interpolation: the engines and the evaluator all have it another way.
+    if 0 in shape or (mode == "cubic" and 1 in shape[2:]):
         raise NoFit
     g.add("Resize", inputs, [(FLOAT, shape)], **options)
 

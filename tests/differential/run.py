@@ -127,7 +127,9 @@ def verdict(case: Case, results: dict, references: dict, by_evaluator: set, ours
     for name, gap in off.items():
         if explained({name: gap}, spread, references):
             continue
-        reason = settled(case.model, case.feed, name, ours, name in by_evaluator)
+        reason = settled(
+            case.model, case.feed, references, name, ours, name in by_evaluator
+        )
         if not reason:
             return Outcome("DIFFERS", f"{name}: {gap:.3g}, rounding explains {spread[name]:.3g}")
         found = Outcome(reason)
