@@ -248,7 +248,10 @@ class Prover {
     const bool is_adapt = step.layer->type->name == "adapt";
     // What exact arithmetic gives for the inputs as the step takes them, and for the model's own.
     std::vector<Tensor> exact, untouched;
-    if (rounded && !is_adapt) {
+    if (rounded && is_adapt) {
+      exact = rounded_inputs;
+      untouched = model_inputs;
+    } else if (rounded) {
       SN_ASSIGN_OR_RETURN(exact, evaluate(job_.core->registry(), *step.layer, rounded_inputs,
                                           job_.core->allocator()));
       SN_ASSIGN_OR_RETURN(untouched, evaluate(job_.core->registry(), *step.layer, model_inputs,
