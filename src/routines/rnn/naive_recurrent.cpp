@@ -35,7 +35,8 @@ Status NaiveRecurrentKernel::run(Context& context) const noexcept {
 
 void NaiveRecurrentKernel::run_sequence(Context& context, int direction, std::int64_t b,
                                         std::int64_t length) const noexcept {
-  const auto [steps, batch, input, hidden] = sizes_;
+  const std::int64_t steps = sizes_.steps, batch = sizes_.batch, input = sizes_.input,
+                     hidden = sizes_.hidden;
   double* const h = reinterpret_cast<double*>(context.workspace());
   double* const c = h + hidden;
   double* const gates = c + hidden;
