@@ -35,7 +35,7 @@ bool transforms_data(const Routine& routine, const RoutineParams& params) {
 // Rounded in float16 on the way: an element's error depends on the partial sums, not on what is
 // left of them in the end. As it is with transforms, the largest magnitude counts.
 bool sums_in_half(const Routine& routine) {
-  return routine.descriptor().algorithm == "fp16";
+  return routine.accumulator_type() == DataType::float16;
 }
 
 // What cpu/naive gave.

@@ -9,14 +9,14 @@
 //
 // | allowed       | may differ by                    | because
 // | ------------- | -------------------------------- | -------------------------------------------
-// | float32 alone | what an untuned net may, element | sums in another order, no more; a quantised
-// |               | by element                       | model is compared with itself unrounded
+// | float32 alone | what an untuned net may, element | sums in another order, no more
+// |               | by element                       |
 // | + float16     | kHalfLayer · √products           | every layer's result is rounded to 11 bits,
 // |               |                                  | and may be summed in them; roundings of
 // |               |                                  | different layers are independent
-// | + qint8, the  | kModelRounding · (rounded −      | some layers round as the model does, some
-// | model's own   | unrounded)                       | do not; two such answers differ by √2 of
-// |               |                                  | what rounding does as a whole
+// | a quantised   | kMovedLevels · (rounded −        | the model's own rounding stays; a sum that
+// | model         | unrounded), kMovedByHalf with    | differs in its last bits, or in the last
+// |               | float16                          | ones of float16, may end on the next level
 // | + qint8,      | kByteLayer · √products           | every layer's inputs and weights are
 // | calibrated    |                                  | rounded to 8 bits of their range
 // | any           | never kGarbage                   | an error of the order of the answer is none
@@ -32,7 +32,10 @@ inline constexpr double kHalfLayer = 2.5e-3;
 // A layer's relative error in 8 bits: a tensor whose range is 50 times its RMS, as spectra have it
 // (images: 10 to 20), in 255 steps of 50/255 each, has an error of that / √12.
 inline constexpr double kByteLayer = 0.057;
-inline constexpr double kModelRounding = 2;
+// Of what the model's rounding does to its answer as a whole. In float16 every sum is off by some
+// hundredths of a level, so that as many values move by one.
+inline constexpr double kMovedLevels = 0.5;
+inline constexpr double kMovedByHalf = 1.5;
 inline constexpr double kGarbage = 0.3;
 
 // What the tuner may choose from.
