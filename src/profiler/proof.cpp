@@ -278,7 +278,7 @@ class Prover {
     if (job_.is_same_graph) return {};
     Explained explained;
     explained.relative = tolerance_of(DataType::float32);
-    set_levels(step, id, explained);
+    set_levels(step, explained);
     const std::string why = departure(meant, actual, explained);
     return why.empty() ? Status() : departs(step, id, why + ", in float32 already");
   }
@@ -291,12 +291,16 @@ class Prover {
     Explained explained;
     explained.relative = tolerance_of(type);
     explained.unbiased = type != DataType::float32;
-    set_levels(step, id, explained);
+    set_levels(step, explained);
     const Tensor* reference = &expected;
     Tensor held;
+    const std::optional<Quantization>& q = graph_.tensor(id).quantization;
+    // 8-bit arithmetic cannot tell less than a step of the result's range, whatever it is stored
+    // as.
+    if (type == DataType::qint8 && q && q->axis < 0)
+      explained.step = std::max(explained.step, static_cast<double>(q->scales[0]));
     if (slot.format.type == DataType::qint8) {
-      explained.step = static_cast<double>(graph_.tensor(id).quantization->scales[0]);
-      SN_ASSIGN_OR_RETURN(held, within_levels(expected, *graph_.tensor(id).quantization));
+      SN_ASSIGN_OR_RETURN(held, within_levels(expected, *q));
       reference = &held;
     }
     // By how much rounding of the inputs moves the result.
@@ -327,16 +331,18 @@ class Prover {
     return slot.format.type;
   }
 
-  void set_levels(const Step& step, TensorId id, Explained& explained) const {
-    const auto& ops = step.layer->post_ops;
-    const auto& q = graph_.tensor(id).quantization;
-    if (!q || q->axis >= 0) return;
-    const bool fused = !ops.empty() && ops.back() == fake_quantize_to(*q);
-    const bool own = step.layer->type->name == "unary" &&
-                     step.layer->params.text("op") == to_string(UnaryOp::fake_quantize);
-    if (!fused && !own) return;
-    explained.on_levels = true;
-    explained.step = static_cast<double>(q->scales[0]);
+  // What the layer itself rounds to levels, of whichever kind.
+  static void set_levels(const Step& step, Explained& explained) {
+    const auto round_to = [&](double scale) {
+      explained.on_levels = true;
+      explained.step = std::max(explained.step, scale);
+    };
+    const Layer& layer = *step.layer;
+    if (layer.type->name == "unary" && layer.params.text("op") == to_string(UnaryOp::fake_quantize))
+      round_to(layer.params.real("alpha"));
+    for (const PostOp& op : layer.post_ops)
+      if (op.kind == PostOp::Kind::unary && op.unary == UnaryOp::fake_quantize)
+        round_to(static_cast<double>(op.alpha));
   }
 
   Result<Tensor> within_levels(const Tensor& tensor, const Quantization& q) const {
