@@ -21,7 +21,7 @@ class Splitter {
  public:
   // `most_cells`: of one table, with the variable that is eliminated from it.
   Splitter(const Model& model, const Order& order, double most_cells)
-      : order_(order), most_cells_(most_cells), variables_(model.variables) {
+      : most_cells_(most_cells), variables_(model.variables) {
     const std::size_t count = model.variables.size();
     for (std::size_t v = 0; v < count; ++v) copies_.push_back({static_cast<int>(v)});
     position_.resize(count);
@@ -136,7 +136,6 @@ class Splitter {
       std::replace(scopes_[at(factor)].begin(), scopes_[at(factor)].end(), variable, copy);
   }
 
-  const Order& order_;
   double most_cells_;
   std::vector<Variable> variables_;  // the model's, then copies
   std::vector<std::vector<int>> copies_;
