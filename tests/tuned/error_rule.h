@@ -33,9 +33,11 @@ inline constexpr double kHalfLayer = 2.5e-3;
 // (images: 10 to 20), in 255 steps of 50/255 each, has an error of that / √12.
 inline constexpr double kByteLayer = 0.057;
 // Of what the model's rounding does to its answer as a whole. In float16 every sum is off by some
-// hundredths of a level, so that as many values move by one.
+// hundredths of a level, so that as many values move by one; behind a few layers the two roundings
+// are as good as independent, and differ by √2 of what one does, more or less by chance, since
+// answers are of ten numbers or so.
 inline constexpr double kMovedLevels = 0.5;
-inline constexpr double kMovedByHalf = 1.5;
+inline constexpr double kMovedByHalf = 2;
 inline constexpr double kGarbage = 0.3;
 
 // What the tuner may choose from.
