@@ -249,7 +249,7 @@ void pool_positions(const PoolRows& task) noexcept {
           (place(az, oz, z.first) * ay.input + place(ay, oy, y.first)) * ax.input - ax.pad_begin;
       pool_within<Op, T>(task, static_cast<const T*>(task.input) + at * task.inner, taps,
                          static_cast<T*>(task.output) + row * ax.output * task.inner, within.first,
-                         within.last, outer * share_of(task, 2, within.first));
+                         within.last, share_in_row<Op>(task, outer, within.first));
     }
     one_by_one(within.last, ax.output);
   }
