@@ -18,6 +18,8 @@ constexpr double kMovedSteps = 1.5;
 // what chance does: so many standard deviations.
 constexpr double kStretch = 0.005;
 constexpr double kDeviations = 4;
+// Tensors whose RMS is fewer levels than this may shrink: much of them is rounded to zero.
+constexpr double kLevels = 8;
 
 bool is_equal(const Tensor& a, const Tensor& b) {
   return a.bytes() == b.bytes() &&
@@ -28,11 +30,11 @@ bool is_within_levels(const Comparison& c, double step) {
   return c.largest <= kMovedSteps * step && c.moved <= std::max(1.0, kMovedShare * c.count);
 }
 
-bool is_stretched(const Comparison& c, double explained) {
-  if (c.square == 0) return false;
+// The factor that fits best, against its standard error.
+bool is_stretched(const Comparison& c, double step) {
+  if (c.square == 0 || c.square < c.count * step * step * kLevels * kLevels) return false;
   const double stretch = std::fabs(c.product / c.square - 1);
-  const double chance = kDeviations * explained / std::sqrt(c.square);
-  return stretch > kStretch + chance;
+  return stretch > kStretch + kDeviations * std::sqrt(c.scatter) / c.square;
 }
 
 }  // namespace
@@ -75,6 +77,7 @@ Comparison compare_tensors(const Tensor& expected, const Tensor& actual, double 
     c.square += x * x;
     c.product += x * y;
     c.difference += difference * difference;
+    c.scatter += difference * difference * x * x;
     c.largest = std::max(c.largest, difference);
     c.moved += difference > step / 2;
   }
@@ -91,7 +94,7 @@ std::string departure(const Tensor& expected, const Tensor& actual, const Explai
   const double rounding = explained.on_levels && !explained.unbiased ? 0 : explained.step;
   const double limit = explained.relative * std::sqrt(c.square / std::max(c.count, 1.0)) +
                        explained.absolute + rounding;
-  const bool stretched = explained.unbiased && is_stretched(c, std::sqrt(c.difference));
+  const bool stretched = explained.unbiased && is_stretched(c, explained.step);
   if (c.error() <= limit && !stretched) return {};
   if (c.error() <= limit)
     return fmt::format("is {:.3g} times as large (least squares)", c.product / c.square);

@@ -27,6 +27,7 @@ struct Comparison {
   double square = 0;      // Σ expected²
   double difference = 0;  // Σ (actual − expected)²
   double product = 0;     // Σ actual · expected
+  double scatter = 0;     // Σ (actual − expected)² · expected²: of `product`, about its mean
   double count = 0;
   double moved = 0;     // elements that lie more than half a step off
   double largest = 0;   // |actual − expected|

@@ -356,7 +356,7 @@ class Prover {
     return held;
   }
 
-  // The model's plan took the same routine: a flaw of it would not show.
+  // The model's plan may have taken the same routine: a flaw of it would not show.
   bool is_judged_by_itself(const Step& step, std::size_t o) const {
     return o == 0 && step.routine != nullptr && job_.is_same_graph &&
            step.routine->descriptor().type == DataType::float32 &&

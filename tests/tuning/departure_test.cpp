@@ -1,0 +1,92 @@
+// What rounding explains of a difference between two tensors, and what it does not.
+#include "profiler/departure.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <random>
+
+using namespace softneuro;
+
+namespace {
+
+constexpr std::int64_t kCount = 4096;
+
+Tensor filled(const std::vector<float>& values) {
+  Tensor tensor =
+      Tensor::create(DataType::float32, Shape{static_cast<std::int64_t>(values.size())}).value();
+  std::copy(values.begin(), values.end(), tensor.mutable_values<float>().begin());
+  return tensor;
+}
+
+std::vector<float> normal_values(float width = 1) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal(0, width);
+  std::vector<float> values(kCount);
+  for (float& value : values) value = normal(random);
+  return values;
+}
+
+// Times `factor`, then to multiples of `step`.
+Tensor rounded(std::vector<float> values, float factor, float step) {
+  for (float& value : values) value = step * std::nearbyint(value * factor / step);
+  return filled(values);
+}
+
+Explained explained_by(DataType type, double step) {
+  Explained explained;
+  explained.relative = tolerance_of(type);
+  explained.unbiased = type != DataType::float32;
+  explained.step = step;
+  return explained;
+}
+
+}  // namespace
+
+TEST_CASE("departure: rounding to 8 bits is explained, one per cent too much is not", "[proof]") {
+  const std::vector<float> values = normal_values();
+  const Explained explained = explained_by(DataType::qint8, 6.0 / 255);
+  for (const float factor : {1.0f, 1.01f, 0.99f}) {
+    CAPTURE(factor);
+    const std::string why =
+        departure(filled(values), rounded(values, factor, 6.0f / 255), explained);
+    CHECK(why.empty() == (factor == 1.0f));
+  }
+}
+
+TEST_CASE("departure: rounding to 11 bits is explained, one per cent too much is not", "[proof]") {
+  const std::vector<float> values = normal_values();
+  const Explained explained = explained_by(DataType::float16, 0);
+  CHECK(departure(filled(values), rounded(values, 1, 0x1p-10f), explained).empty());
+  CHECK(departure(filled(values), rounded(values, 1.01f, 0x1p-10f), explained).find("1.01 times") !=
+        std::string::npos);
+}
+
+TEST_CASE("departure: values within a few levels may shrink by rounding alone", "[proof]") {
+  const std::vector<float> values = normal_values(0.3f);  // of a level
+  CHECK(departure(filled(values), rounded(values, 1, 1), explained_by(DataType::qint8, 1)).empty());
+}
+
+TEST_CASE("departure: in float32 few values on levels may move, by one level", "[proof]") {
+  Explained explained = explained_by(DataType::float32, 1);
+  explained.on_levels = true;
+  const Tensor expected = rounded(normal_values(20), 1, 1);
+  const auto moved = [&](std::size_t count, float by) {
+    Tensor actual = expected.clone().value();
+    for (std::size_t i = 0; i < count; ++i) actual.mutable_values<float>()[i] += by;
+    return actual;
+  };
+  CHECK(departure(expected, moved(40, 1), explained).empty());
+  CHECK_FALSE(departure(expected, moved(400, 1), explained).empty());
+  CHECK_FALSE(departure(expected, moved(10, 2), explained).empty());
+}
+
+TEST_CASE("departure: NaN and infinities have to be where they are expected", "[proof]") {
+  std::vector<float> values = normal_values();
+  values[3] = std::numeric_limits<float>::quiet_NaN();
+  values[4] = std::numeric_limits<float>::infinity();
+  const Tensor expected = filled(values);
+  CHECK(departure(expected, expected, explained_by(DataType::float16, 0)).empty());
+  values[4] = 65504;
+  CHECK_FALSE(departure(expected, filled(values), explained_by(DataType::float16, 0)).empty());
+}
