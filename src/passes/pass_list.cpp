@@ -5,6 +5,7 @@
 namespace softneuro {
 
 Status remove_dead_layers(Graph& graph, PassContext& context);
+Status contract_einsums(Graph& graph, PassContext& context);
 Status fold_constants(Graph& graph, PassContext& context);
 Status remove_no_ops(Graph& graph, PassContext& context);
 Status merge_duplicates(Graph& graph, PassContext& context);
@@ -35,7 +36,8 @@ namespace {
 constexpr Pass kPasses[] = {
     {"remove_dead_layers", 1, "remove layers and optional outputs that no output needs",
      remove_dead_layers},
-    {"fold_constants", 2, "compute what is known beforehand, shape arithmetic included",
+    {"contract_einsums", 1, "einsums of many operands: products of two", contract_einsums},
+    {"fold_constants", 3, "compute what is known beforehand, shape arithmetic included",
      fold_constants},
     {"remove_no_ops", 1, "remove identities, casts, reshapes, + 0… that change nothing",
      remove_no_ops},
