@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "softneuro/export.h"
@@ -35,26 +36,21 @@ SN_API const char* to_string(StatusCode code);
 class [[nodiscard]] Status {
  public:
   Status() noexcept = default;
-  Status(StatusCode code, std::string message) noexcept
-      : code_(code), message_(std::move(message)) {}
+  // What is not printable in the message (names of models may be any bytes) is written \xNN.
+  SN_API Status(StatusCode code, std::string message);
 
   bool ok() const noexcept { return code_ == StatusCode::ok; }
   explicit operator bool() const noexcept { return ok(); }
   StatusCode code() const noexcept { return code_; }
-  // One line for people; empty while ok.
+  // One printable line for people; empty while ok.
   const std::string& message() const noexcept { return message_; }
   // The same error with "context: " put before its message; ok stays ok.
-  Status with_context(std::string_view context) &&;
+  SN_API Status with_context(std::string_view context) &&;
 
  private:
   StatusCode code_ = StatusCode::ok;
   std::string message_;
 };
-
-inline Status Status::with_context(std::string_view context) && {
-  if (!ok()) message_ = std::string(context) + ": " + message_;
-  return std::move(*this);
-}
 
 // Thrown by Result::value() only, that is, only from code compiled into the user's program.
 class StatusError : public std::runtime_error {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/printable.h"
 #include "core/registry.h"
 #include "softneuro/net.h"
 
@@ -24,7 +25,7 @@ class NetCore {
   bool has_own_means() const { return own_pool_ != nullptr && allocator_ == &default_allocator(); }
   const std::vector<std::string>& schemas() const { return schemas_; }
   void log(LogLevel level, std::string_view message) const {
-    if (log_) log_(level, message);
+    if (log_) log_(level, printable_text(std::string(message)));
   }
 
   // The packed weights of `layer` for `routine`, made at the first call and shared afterwards.

@@ -1,4 +1,5 @@
 #include "core/plan_impl.h"
+#include "core/printable.h"
 
 namespace softneuro {
 
@@ -28,7 +29,8 @@ MemoryReport Plan::memory_report() const {
 std::string Plan::describe() const {
   std::string text;
   for (const Step& step : impl_->steps) {
-    text += step.layer->type->name + ' ' + step.layer->name + ' ' + step.routine_name + " ->";
+    text += step.layer->type->name + ' ' + printable_text(step.layer->name) + ' ' +
+            step.routine_name + " ->";
     for (const TensorId id : step.outputs) {
       if (id == kNoTensor) continue;
       const Slot& slot = impl_->slots[id];

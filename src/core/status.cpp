@@ -1,6 +1,16 @@
 #include "softneuro/status.h"
 
+#include "core/printable.h"
+
 namespace softneuro {
+
+Status::Status(StatusCode code, std::string message)
+    : code_(code), message_(printable_text(std::move(message))) {}
+
+Status Status::with_context(std::string_view context) && {
+  if (!ok()) message_ = printable_text(std::string(context)) + ": " + message_;
+  return std::move(*this);
+}
 
 const char* to_string(StatusCode code) {
   switch (code) {

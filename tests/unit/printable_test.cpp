@@ -2,7 +2,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "softneuro/status.h"
+
 using softneuro::printable_text;
+using softneuro::Status;
+using softneuro::StatusCode;
 
 TEST_CASE("printable: characters of any script stay, what is none is written as its bytes") {
   CHECK(printable_text("") == "");
@@ -24,4 +28,11 @@ TEST_CASE("printable: broken UTF-8 is written as its bytes") {
   CHECK(printable_text("\xc3(") == "\\xc3(");
   const std::string twice = printable_text("\x01é\xe9");
   CHECK(printable_text(twice) == twice);
+}
+
+TEST_CASE("status: what a model's name would do to a terminal stands in the message as its bytes") {
+  Status status(StatusCode::invalid_model, "layer 'a\x1b[31m\n'");
+  CHECK(status.message() == "layer 'a\\x1b[31m\\x0a'");
+  CHECK(std::move(status).with_context("'\x07.onnx'").message() ==
+        "'\\x07.onnx': layer 'a\\x1b[31m\\x0a'");
 }
