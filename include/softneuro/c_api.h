@@ -172,6 +172,14 @@ enum {
 
 typedef struct sn_net sn_net;
 
+/* A request to stop, which any thread may make at any time. It must outlive the calls that look at
+ * it. */
+typedef struct sn_cancel sn_cancel;
+SN_API sn_status sn_cancel_create(sn_cancel** cancel);
+SN_API void sn_cancel_request(sn_cancel* cancel);
+SN_API void sn_cancel_reset(sn_cancel* cancel);
+SN_API void sn_cancel_free(sn_cancel* cancel);
+
 typedef struct sn_net_options {
   size_t struct_size;
   int32_t
@@ -185,10 +193,11 @@ typedef struct sn_net_options {
   size_t schema_count;
   const char* const* plugins; /* libraries with routines, in order */
   size_t plugin_count;
-  size_t max_plans; /* plans for other shapes that sn_net_run keeps; 0: 8 */
+  size_t max_plans;        /* plans for other shapes that sn_net_run keeps; 0: 8 */
+  const sn_cancel* cancel; /* stops an import, which then gives SN_CANCELLED */
 } sn_net_options;
 #define SN_NET_OPTIONS_INIT \
-  { sizeof(sn_net_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(sn_net_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Options may be null everywhere. Loads a .dnn file; weights are mapped, not copied. */
 SN_API sn_status sn_net_load(const char* path, const sn_net_options* options, sn_net** net);
@@ -255,9 +264,10 @@ typedef struct sn_session_options {
   const sn_allocator* allocator;    /* for the arena; null: the net's */
   const char* const* extra_outputs; /* inner tensors, given behind the net's own outputs */
   size_t extra_output_count;
+  const sn_cancel* cancel; /* stops the planning, which then gives SN_CANCELLED */
 } sn_session_options;
 #define SN_SESSION_OPTIONS_INIT \
-  { sizeof(sn_session_options), 0, 0, 0 }
+  { sizeof(sn_session_options), 0, 0, 0, 0 }
 
 /* For given input shapes (null and 0 where the model fixes all of them). The net may be freed
  * before its sessions. */
@@ -275,13 +285,6 @@ SN_API sn_status sn_session_output_info(const sn_session* session, size_t index,
 /* Of the session's plan. */
 SN_API sn_status sn_session_memory_report(const sn_session* session, sn_memory_report* report);
 
-/* A request to stop, which any thread may make at any time. */
-typedef struct sn_cancel sn_cancel;
-SN_API sn_status sn_cancel_create(sn_cancel** cancel);
-SN_API void sn_cancel_request(sn_cancel* cancel);
-SN_API void sn_cancel_reset(sn_cancel* cancel);
-SN_API void sn_cancel_free(sn_cancel* cancel);
-
 /* One step that has just run. Names are valid as long as the session. */
 typedef struct sn_step_trace {
   size_t struct_size; /* set by the library */
@@ -297,7 +300,8 @@ typedef void (*sn_trace_callback)(void* context, const sn_step_trace* step);
 
 typedef struct sn_run_options {
   size_t struct_size;
-  const sn_cancel* cancel; /* looked at between layers; the run then gives SN_CANCELLED */
+  const sn_cancel* cancel; /* the run then gives SN_CANCELLED; looked at between
+                              layers and within long ones (but not those of oneDNN and XNNPACK) */
   sn_trace_callback trace; /* called on the running thread after each step */
   void* trace_context;
 } sn_run_options;

@@ -1,6 +1,7 @@
 // Net: a model, ready to be planned, run and saved.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -24,7 +25,7 @@ class Registry;
 using NamedShapes = std::map<std::string, Shape, std::less<>>;
 
 enum class LogLevel : int { debug = 0, info = 1, warning = 2 };
-// Called from any thread that uses the net; must not throw.
+// Called from any thread that uses the net, with one printable line; must not throw.
 using LogCallback = std::function<void(LogLevel, std::string_view message)>;
 
 // How much of a .dnn file is checked before it is used. Structure (indices, sizes, cycles…) always
@@ -55,6 +56,9 @@ struct ImportOptions : NetOptions {
   std::vector<std::string> disabled_passes;
   // Sizes to fix for inputs with symbolic dimensions, so that passes can rely on them.
   NamedShapes shapes;
+  // Once it is true, the import returns cancelled. Looked at between nodes, between passes and
+  // between layers that are computed beforehand.
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 struct SaveOptions {
@@ -105,16 +109,19 @@ class SN_API Net {
   // --- running --------------------------------------------------------------------------------
   // The simple way: name → tensor in, name → tensor out (the caller's own). Plans the shapes of
   // `inputs` if it has not met them before. With `outputs`, those tensors are computed instead:
-  // any names of graph outputs or inner tensors.
-  Result<NamedTensors> run(const NamedTensors& inputs,
-                           std::span<const std::string> outputs = {}) const noexcept;
-  // Plans ahead, so that run() on these shapes is quick from the first time on.
-  Status prepare(const NamedShapes& shapes = {}) const noexcept;
+  // any names of graph outputs or inner tensors. `options.cancel` stops the planning, too.
+  Result<NamedTensors> run(const NamedTensors& inputs, std::span<const std::string> outputs = {},
+                           const RunOptions& options = {}) const noexcept;
+  // Plans ahead, so that run() on these shapes is quick from the first time on. Returns cancelled
+  // once `*cancel` is true, which is looked at between layers.
+  Status prepare(const NamedShapes& shapes = {},
+                 const std::atomic<bool>* cancel = nullptr) const noexcept;
   // The plan for given input shapes (inputs with static shapes may be left out), kept for later
   // calls. `extra_outputs`: inner tensors, by name, to be given behind the net's own outputs.
+  // `cancel` as for prepare().
   Result<std::shared_ptr<const Plan>> plan(
-      const NamedShapes& shapes = {},
-      std::span<const std::string> extra_outputs = {}) const noexcept;
+      const NamedShapes& shapes = {}, std::span<const std::string> extra_outputs = {},
+      const std::atomic<bool>* cancel = nullptr) const noexcept;
 
   // --- for the targets of this source tree -------------------------------------------------------
   static Result<Net> from_graph(Graph graph, const NetOptions& options) noexcept;

@@ -45,7 +45,7 @@ class SN_API Plan {
   // Bytes of one session's arena (activations and workspace).
   std::size_t arena_bytes() const noexcept;
   MemoryReport memory_report() const;
-  // One line per step for people: layer, routine, shapes.
+  // One printable line per step for people: layer, routine, shapes.
   std::string describe() const;
 
   struct Impl;
@@ -68,7 +68,9 @@ struct StepTrace {
 };
 
 struct RunOptions {
-  // Read between layers; once it is true, run() returns cancelled.
+  // Once it is true, run() returns cancelled; outputs have no meaning then, the session stays
+  // usable. Looked at between layers and within long ones of ours (products, convolutions, pools);
+  // oneDNN and XNNPACK end the layer first.
   const std::atomic<bool>* cancel = nullptr;
   // Called on the running thread after each step; must not throw. Timing costs two clock reads
   // per step, only when set.

@@ -35,6 +35,9 @@ struct sn_session {
 struct sn_cancel {
   std::atomic<bool> requested{false};
 };
+inline const std::atomic<bool>* request_of(const sn_cancel* cancel) {
+  return cancel == nullptr ? nullptr : &cancel->requested;
+}
 
 namespace softneuro::capi {
 

@@ -18,7 +18,7 @@ Status create(const sn_net& net, const sn_shape* shapes, std::size_t shape_count
                       texts_from(options.extra_outputs, options.extra_output_count,
                                  "sn_session_options.extra_outputs"));
   SN_ASSIGN_OR_RETURN(auto allocator, host_allocator(options.allocator));
-  SN_ASSIGN_OR_RETURN(auto plan, net.net.plan(named, extra));
+  SN_ASSIGN_OR_RETURN(auto plan, net.net.plan(named, extra, request_of(options.cancel)));
   SessionOptions cpp;
   cpp.allocator = allocator.get();
   SN_ASSIGN_OR_RETURN(Session session, Session::create(std::move(plan), cpp));
@@ -47,7 +47,7 @@ Result<sn_tensor> read_tensor(const sn_tensor* views, std::size_t index, const T
 
 RunOptions run_options(const sn_run_options& options) {
   RunOptions result;
-  if (options.cancel != nullptr) result.cancel = &options.cancel->requested;
+  result.cancel = request_of(options.cancel);
   // Two pointers: std::function holds them without allocating.
   if (options.trace != nullptr)
     result.trace = [trace = options.trace, context = options.trace_context](const StepTrace& s) {

@@ -114,6 +114,10 @@ struct LayerType {
   // Rounding to the output's data type is what the layer is for (cast): a real output of 16 bits
   // keeps its type in every schema.
   bool rounds_to_type = false;
+  // A run that is cancelled need not end the layer: kernels leave out tasks (parallel_for). No task
+  // may take an index or a size from what another one wrote. For types that work on each byte for
+  // long: sums of products, windows.
+  bool cancellable = false;
   // Fills outputs from inputs, or says which input contradicts the layer.
   Status (*infer)(InferContext& context) = nullptr;
 

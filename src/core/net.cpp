@@ -109,7 +109,8 @@ Result<std::vector<Shape>> Net::Impl::resolve_shapes(const NamedShapes& shapes) 
 }
 
 Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> shapes,
-                                                        std::span<const std::string> extra) {
+                                                        std::span<const std::string> extra,
+                                                        const std::atomic<bool>* cancel) {
   std::string key;
   for (const Shape& shape : shapes) key += shape.str() + ';';
   for (const std::string& name : extra) key += name + ';';
@@ -127,10 +128,10 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
   const std::shared_ptr<const RoutinePath> path = path_for(shapes, exact);
   std::shared_ptr<const Plan> plan;
   if (path == nullptr) {
-    SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes));
+    SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes, {}, cancel));
   } else {
     std::vector<std::string> replaced;
-    SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes, *path, &replaced));
+    SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes, *path, &replaced, cancel));
     tell_fit(*path, exact, replaced);
   }
   const std::lock_guard<std::mutex> lock(mutex);
@@ -340,25 +341,26 @@ MemoryReport Net::memory_report() const {
 
 // --- running -----------------------------------------------------------------------------------
 
-Result<std::shared_ptr<const Plan>> Net::plan(
-    const NamedShapes& shapes, std::span<const std::string> extra_outputs) const noexcept {
+Result<std::shared_ptr<const Plan>> Net::plan(const NamedShapes& shapes,
+                                              std::span<const std::string> extra_outputs,
+                                              const std::atomic<bool>* cancel) const noexcept {
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
     SN_ASSIGN_OR_RETURN(const std::vector<Shape> resolved, impl_->resolve_shapes(shapes));
-    return impl_->plan_for(resolved, extra_outputs);
+    return impl_->plan_for(resolved, extra_outputs, cancel);
   });
 }
 
-Status Net::prepare(const NamedShapes& shapes) const noexcept {
+Status Net::prepare(const NamedShapes& shapes, const std::atomic<bool>* cancel) const noexcept {
   return guarded([&]() -> Status {
-    SN_ASSIGN_OR_RETURN(const auto prepared, plan(shapes));
+    SN_ASSIGN_OR_RETURN(const auto prepared, plan(shapes, {}, cancel));
     SN_ASSIGN_OR_RETURN(Session session, impl_->take_session(prepared));
     impl_->give_back(prepared, std::move(session));
     return {};
   });
 }
 
-Result<NamedTensors> Net::run(const NamedTensors& inputs,
-                              std::span<const std::string> wanted) const noexcept {
+Result<NamedTensors> Net::run(const NamedTensors& inputs, std::span<const std::string> wanted,
+                              const RunOptions& options) const noexcept {
   return guarded([&]() -> Result<NamedTensors> {
     NamedShapes shapes;
     for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape());
@@ -376,7 +378,7 @@ Result<NamedTensors> Net::run(const NamedTensors& inputs,
                        [&](const TensorInfo& info) { return info.name == name; }))
         extra.push_back(name);
 
-    SN_ASSIGN_OR_RETURN(const auto planned, plan(shapes, extra));
+    SN_ASSIGN_OR_RETURN(const auto planned, plan(shapes, extra, options.cancel));
     SN_ASSIGN_OR_RETURN(Session session, impl_->take_session(planned));
     const auto infos = planned->outputs();
     std::vector<Tensor> outputs(infos.size());
@@ -386,7 +388,7 @@ Result<NamedTensors> Net::run(const NamedTensors& inputs,
                                                      impl_->core->allocator()));
     }
     const std::vector<Tensor> before = outputs;
-    if (Status status = session.run(ordered, outputs); !status.ok()) {
+    if (Status status = session.run(ordered, outputs, options); !status.ok()) {
       impl_->give_back(planned, std::move(session));  // an error leaves it usable
       return status;
     }

@@ -39,7 +39,8 @@ struct Net::Impl {
   // One shape per graph input, checked against what the model says of it.
   Result<std::vector<Shape>> resolve_shapes(const NamedShapes& shapes) const;
   Result<std::shared_ptr<const Plan>> plan_for(std::span<const Shape> shapes,
-                                               std::span<const std::string> extra_outputs);
+                                               std::span<const std::string> extra_outputs,
+                                               const std::atomic<bool>* cancel);
   // The tuned path that fits best: this machine, these threads, these shapes, in that order; null
   // if none is of this instruction set's kind at all. `exact`: it was made for all three.
   std::shared_ptr<const RoutinePath> path_for(std::span<const Shape> shapes, bool& exact);

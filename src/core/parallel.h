@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
-#include "softneuro/thread_pool.h"
+#include "core/workers.h"
 
 namespace softneuro {
 
@@ -21,32 +20,37 @@ class PoolBurst {
   ThreadPool& pool_;
 };
 
-// Calls f(i) for each i in [0, count). f must not throw. How the work is cut must depend on the
-// problem only, never on the number of threads, wherever that could change a result's bits.
+// Calls f(i) for each i in [0, count), as long as the work is not cancelled. f must not throw. How
+// the work is cut must depend on the problem only, never on the number of threads, wherever that
+// could change a result's bits.
 template <class F>
-void parallel_for(ThreadPool& pool, std::int64_t count, F&& f) noexcept {
+void parallel_for(const Workers& workers, std::int64_t count, F&& f) noexcept {
   if (count <= 0) return;
-  if (count == 1 || pool.concurrency() == 1) {
-    for (std::int64_t i = 0; i < count; ++i) f(i);
+  const auto task = [&](std::int64_t i) {
+    if (!workers.cancelled()) f(i);
+  };
+  if (count == 1 || workers.concurrency() == 1) {
+    for (std::int64_t i = 0; i < count; ++i) task(i);
     return;
   }
-  using Fn = std::remove_reference_t<F>;
+  ThreadPool& pool = workers;
   pool.run(
       static_cast<std::size_t>(count),
       [](void* context, std::size_t i) {
-        (*static_cast<Fn*>(context))(static_cast<std::int64_t>(i));
+        (*static_cast<const decltype(task)*>(context))(static_cast<std::int64_t>(i));
       },
-      const_cast<void*>(static_cast<const void*>(&f)));
+      const_cast<void*>(static_cast<const void*>(&task)));
 }
 
 // Calls f(first, last) on consecutive pieces of [0, count), each of at least `grain` (but the
 // last). Pieces depend on count and grain only.
 template <class F>
-void parallel_ranges(ThreadPool& pool, std::int64_t count, std::int64_t grain, F&& f) noexcept {
+void parallel_ranges(const Workers& workers, std::int64_t count, std::int64_t grain,
+                     F&& f) noexcept {
   if (count <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t pieces = std::clamp<std::int64_t>(count / grain, 1, 64);
-  parallel_for(pool, pieces,
+  parallel_for(workers, pieces,
                [&](std::int64_t p) { f(count * p / pieces, count * (p + 1) / pieces); });
 }
 

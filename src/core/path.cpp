@@ -118,9 +118,10 @@ std::uint64_t graph_key(const Graph& graph) {
 }
 
 Result<NetProblems> problems_of(std::shared_ptr<NetCore> core, std::shared_ptr<const Graph> graph,
-                                std::span<const Shape> input_shapes) {
+                                std::span<const Shape> input_shapes,
+                                const std::atomic<bool>* cancel) {
   SN_ASSIGN_OR_RETURN(const std::unique_ptr<Plan::Impl> outline,
-                      outline_plan(std::move(core), graph, input_shapes));
+                      outline_plan(std::move(core), graph, input_shapes, cancel));
   NetProblems problems;
   for (const Step& step : outline->steps) {
     if (step.dynamic) continue;
@@ -168,15 +169,16 @@ Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<NetCore> core,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes,
                                                const RoutinePath& path,
-                                               std::vector<std::string>* replaced) {
+                                               std::vector<std::string>* replaced,
+                                               const std::atomic<bool>* cancel) {
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
     RoutinePath fitting = path;
-    SN_ASSIGN_OR_RETURN(const NetProblems problems, problems_of(core, graph, input_shapes));
+    SN_ASSIGN_OR_RETURN(const NetProblems problems, problems_of(core, graph, input_shapes, cancel));
     SN_RETURN_IF_ERROR(replace_unfit_choices(core->registry(), problems, fitting, replaced));
     forget_unfit_adapts(core->registry(), fitting);
     SN_ASSIGN_OR_RETURN(AdaptedGraph adapted, insert_adapts(*graph, fitting));
     return build_plan(std::move(core), std::move(adapted.graph), input_shapes,
-                      std::move(adapted.choices));
+                      std::move(adapted.choices), cancel);
   });
 }
 

@@ -56,7 +56,8 @@ struct NetProblems {
 };
 SN_INTREE Result<NetProblems> problems_of(std::shared_ptr<NetCore> core,
                                           std::shared_ptr<const Graph> graph,
-                                          std::span<const Shape> input_shapes);
+                                          std::span<const Shape> input_shapes,
+                                          const std::atomic<bool>* cancel = nullptr);
 
 // Whether a layer may be computed as `choice` says; if not, why.
 SN_INTREE Applicability check_choice(const Registry& registry, const Problem& model_problem,
@@ -69,6 +70,7 @@ SN_INTREE Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<NetCore
                                                          std::shared_ptr<const Graph> graph,
                                                          std::span<const Shape> input_shapes,
                                                          const RoutinePath& path,
-                                                         std::vector<std::string>* replaced);
+                                                         std::vector<std::string>* replaced,
+                                                         const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace softneuro

@@ -18,8 +18,9 @@ alignas(kTensorAlignment) const unsigned char kNoBytes[kTensorAlignment] = {};
 
 class PlanBuilder {
  public:
-  PlanBuilder(std::shared_ptr<NetCore> core, std::shared_ptr<const Graph> graph, Choices choices)
-      : plan_(std::make_unique<Plan::Impl>()), graph_(*graph) {
+  PlanBuilder(std::shared_ptr<NetCore> core, std::shared_ptr<const Graph> graph, Choices choices,
+              const std::atomic<bool>* cancel)
+      : plan_(std::make_unique<Plan::Impl>()), graph_(*graph), cancel_(cancel) {
     plan_->core = std::move(core);
     plan_->graph = std::move(graph);
     plan_->choices = std::move(choices);
@@ -53,6 +54,7 @@ class PlanBuilder {
     mark_needed();
     for (const Layer& layer : graph_.layers()) {
       if (!needed_[static_cast<std::size_t>(&layer - graph_.layers().data())]) continue;
+      SN_RETURN_IF_ERROR(check_cancelled(cancel_));
       SN_RETURN_IF_ERROR(add_layer(layer));
     }
     if (!with_kernels_) return {};
@@ -264,6 +266,7 @@ class PlanBuilder {
   }
 
   Status prepare_step(const Unprepared& unprepared) {
+    SN_RETURN_IF_ERROR(check_cancelled(cancel_));
     Step& step = plan_->steps[unprepared.step];
     SN_ASSIGN_OR_RETURN(PreparedKernel prepared,
                         prepare_kernel(*plan_->core, *step.layer, unprepared.problem,
@@ -324,6 +327,7 @@ class PlanBuilder {
 
   std::unique_ptr<Plan::Impl> plan_;
   const Graph& graph_;
+  const std::atomic<bool>* cancel_;
   std::vector<bool> known_;   // per tensor: its value is in Slot::constant
   std::vector<bool> needed_;  // per layer
   std::vector<Unprepared> unprepared_;
@@ -389,18 +393,20 @@ Result<PreparedKernel> prepare_kernel(NetCore& core, const Layer& layer, const P
 
 Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<NetCore> core,
                                                std::shared_ptr<const Graph> graph,
-                                               std::span<const Shape> input_shapes,
-                                               Choices choices) {
+                                               std::span<const Shape> input_shapes, Choices choices,
+                                               const std::atomic<bool>* cancel) {
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
-    return PlanBuilder(std::move(core), std::move(graph), std::move(choices)).build(input_shapes);
+    return PlanBuilder(std::move(core), std::move(graph), std::move(choices), cancel)
+        .build(input_shapes);
   });
 }
 
 Result<std::unique_ptr<Plan::Impl>> outline_plan(std::shared_ptr<NetCore> core,
                                                  std::shared_ptr<const Graph> graph,
-                                                 std::span<const Shape> input_shapes) {
+                                                 std::span<const Shape> input_shapes,
+                                                 const std::atomic<bool>* cancel) {
   return guarded([&]() -> Result<std::unique_ptr<Plan::Impl>> {
-    return PlanBuilder(std::move(core), std::move(graph), {}).outline(input_shapes);
+    return PlanBuilder(std::move(core), std::move(graph), {}, cancel).outline(input_shapes);
   });
 }
 

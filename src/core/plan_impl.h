@@ -81,14 +81,17 @@ struct Plan::Impl {
 };
 
 // Plans `graph` (verified, topologically sorted) for the given shapes of its inputs, in order.
+// `cancel` may be null; once it is true: the status cancelled.
 Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<NetCore> core,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes,
-                                               Choices choices = {});
+                                               Choices choices = {},
+                                               const std::atomic<bool>* cancel = nullptr);
 // The same without kernels and memory: slots and steps, for those who look at problems only.
 Result<std::unique_ptr<Plan::Impl>> outline_plan(std::shared_ptr<NetCore> core,
                                                  std::shared_ptr<const Graph> graph,
-                                                 std::span<const Shape> input_shapes);
+                                                 std::span<const Shape> input_shapes,
+                                                 const std::atomic<bool>* cancel = nullptr);
 
 // The problem that a layer of the plan poses, in the formats of its choice. unsupported where
 // shapes depend on data.

@@ -12,7 +12,7 @@
 #include "core/param_space.h"
 #include "core/problem.h"
 #include "core/tensor_view.h"
-#include "softneuro/thread_pool.h"
+#include "core/workers.h"
 
 namespace softneuro {
 
@@ -69,8 +69,8 @@ class SN_INTREE KernelState {
 class Context {
  public:
   Context(std::span<const TensorView> inputs, std::span<TensorView> outputs, std::byte* workspace,
-          ThreadPool& pool) noexcept
-      : inputs_(inputs), outputs_(outputs), workspace_(workspace), pool_(pool) {}
+          Workers workers) noexcept
+      : inputs_(inputs), outputs_(outputs), workspace_(workspace), workers_(workers) {}
   virtual ~Context() = default;
 
   std::span<const TensorView> inputs() const noexcept { return inputs_; }
@@ -87,7 +87,7 @@ class Context {
   }
   // Kernel::workspace_bytes() bytes aligned to kTensorAlignment, contents undefined.
   std::byte* workspace() const noexcept { return workspace_; }
-  ThreadPool& pool() const noexcept { return pool_; }
+  Workers pool() const noexcept { return workers_; }
   // What the kernel's make_state() gave to this session; null if nothing.
   KernelState* state() const noexcept { return state_; }
   void set_state(KernelState* state) noexcept { state_ = state; }
@@ -99,7 +99,7 @@ class Context {
   std::span<const TensorView> inputs_;
   std::span<TensorView> outputs_;
   std::byte* workspace_;
-  ThreadPool& pool_;
+  Workers workers_;
   KernelState* state_ = nullptr;
 };
 

@@ -63,8 +63,9 @@ struct Session::Impl {
   Status bind_outputs(std::span<Tensor> outputs);
   void patch(std::span<const Tensor> inputs);
   Status run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options);
-  Status run_step(std::size_t s);
-  Status run_dynamic(std::size_t s);
+  Workers workers_for(const Step& step, Cancellation& cancellation) const;
+  Status run_step(std::size_t s, Cancellation& cancellation);
+  Status run_dynamic(std::size_t s, Cancellation& cancellation);
   Status prepare_dynamic(const Step& step, DynamicState& state);
   Status finish_outputs(std::span<Tensor> outputs);
   const void* pointer_of(TensorId id) const;
@@ -93,9 +94,9 @@ namespace {
 class DynamicContext final : public Context {
  public:
   DynamicContext(std::span<const TensorView> inputs, std::span<TensorView> outputs,
-                 std::byte* workspace, ThreadPool& pool, const Step& step,
+                 std::byte* workspace, Workers workers, const Step& step,
                  std::vector<GrowingBuffer>& buffers, Allocator& allocator)
-      : Context(inputs, outputs, workspace, pool),
+      : Context(inputs, outputs, workspace, workers),
         step_(step),
         buffers_(buffers),
         allocator_(allocator) {}
@@ -244,12 +245,13 @@ Status Session::Impl::run(std::span<const Tensor> inputs, std::span<Tensor> outp
   SN_RETURN_IF_ERROR(bind_outputs(outputs));
   patch(inputs);
   const PoolBurst burst(impl.core->pool());
+  Cancellation cancellation(options.cancel);
   for (std::size_t s = 0; s < impl.steps.size(); ++s) {
-    if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))
-      return Status(StatusCode::cancelled, "cancelled");
+    if (cancellation.requested()) return cancelled();
     const std::int64_t begin = options.trace ? clock_ns() : 0;
     const Step& step = impl.steps[s];
-    if (Status status = step.dynamic ? run_dynamic(s) : run_step(s); !status.ok())
+    if (Status status = step.dynamic ? run_dynamic(s, cancellation) : run_step(s, cancellation);
+        !status.ok())
       return guarded([&] {
         return std::move(status).with_context(fmt::format("layer '{}'", step.layer->name));
       });
@@ -257,20 +259,25 @@ Status Session::Impl::run(std::span<const Tensor> inputs, std::span<Tensor> outp
       options.trace({s, impl.steps.size(), step.layer->name.c_str(), step.layer->type->name.c_str(),
                      step.routine_name.c_str(), begin, clock_ns()});
   }
+  if (cancellation.seen()) return cancelled();
   return finish_outputs(outputs);
 }
 
-Status Session::Impl::run_step(std::size_t s) {
+Workers Session::Impl::workers_for(const Step& step, Cancellation& cancellation) const {
+  return {impl.core->pool(), step.layer->type->cancellable ? &cancellation : nullptr};
+}
+
+Status Session::Impl::run_step(std::size_t s, Cancellation& cancellation) {
   const Step& step = impl.steps[s];
   const StepViews& places = step_views[s];
   Context context({views.data() + places.inputs, step.inputs.size()},
                   {views.data() + places.outputs, step.outputs.size()},
-                  base() + step.workspace_offset, impl.core->pool());
+                  base() + step.workspace_offset, workers_for(step, cancellation));
   context.set_state(places.state.get());
   return step.kernel->run(context);
 }
 
-Status Session::Impl::run_dynamic(std::size_t s) {
+Status Session::Impl::run_dynamic(std::size_t s, Cancellation& cancellation) {
   return guarded([&]() -> Status {
     const Step& step = impl.steps[s];
     DynamicState& state = dynamic_states[step_views[s].dynamic];
@@ -291,7 +298,7 @@ Status Session::Impl::run_dynamic(std::size_t s) {
     }
     DynamicContext context(inputs, outputs,
                            static_cast<std::byte*>(state.workspace.bytes.mutable_data()),
-                           impl.core->pool(), step, dynamic_buffers, *allocator);
+                           workers_for(step, cancellation), step, dynamic_buffers, *allocator);
     context.set_state(state.kernel_state.get());
     SN_RETURN_IF_ERROR(state.kernel->run(context));
     for (std::size_t i = 0; i < outputs.size(); ++i)

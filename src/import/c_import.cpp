@@ -1,6 +1,7 @@
 // The part of the C API that lives beside the importers.
 #include "capi/error.h"
 #include "capi/handles.h"
+#include "capi/structs.h"
 
 using namespace softneuro;
 using namespace softneuro::capi;
@@ -8,9 +9,11 @@ using namespace softneuro::capi;
 namespace {
 
 Result<ImportOptions> import_options(const sn_net_options* given, std::shared_ptr<Host>& host) {
+  SN_ASSIGN_OR_RETURN(const sn_net_options known, read(given, "sn_net_options"));
   SN_ASSIGN_OR_RETURN(NetOptions common, net_options(given, host));
   ImportOptions options;
   static_cast<NetOptions&>(options) = std::move(common);
+  options.cancel = request_of(known.cancel);
   return options;
 }
 

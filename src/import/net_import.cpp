@@ -30,6 +30,7 @@ Result<Graph> import_graph(std::span<const std::byte> bytes, const std::string& 
   OnnxImportOptions onnx;
   onnx.allocator = options.allocator;
   onnx.shapes = options.shapes;
+  onnx.cancel = options.cancel;
   return import_onnx_memory(bytes, folder, onnx);
 }
 
@@ -39,6 +40,7 @@ Result<Net> import_net(std::span<const std::byte> bytes, const std::string& fold
   PassOptions pass_options;
   pass_options.disabled = options.disabled_passes;
   pass_options.allocator = options.allocator;
+  pass_options.cancel = options.cancel;
   std::vector<PassReport> reports;
   SN_ASSIGN_OR_RETURN(const Registry registry, make_builtin_registry());
   SN_RETURN_IF_ERROR(run_passes(graph, registry, pass_options, &reports));

@@ -70,6 +70,7 @@ Status fold_constants(Graph& graph, PassContext& context) {
   Rewriter rewriter(graph, context);
   ShapeValues values(graph);
   for (int i = 0; i < rewriter.count(); ++i) {
+    SN_RETURN_IF_ERROR(check_cancelled(context.options.cancel));
     const Layer& layer = rewriter.layer(i);
     std::optional<Quantization> quantization;
     if (layer.type->name == "dequantize" && layer.post_ops.empty())

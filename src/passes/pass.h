@@ -1,6 +1,7 @@
 // Pass: one named change of a graph that keeps what it computes (up to the rounding of floats).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,6 +17,8 @@ struct PassOptions {
   // inputs if that is more: it shall not blow a small fill or expand up to a large weight.
   std::int64_t max_folded_bytes = std::int64_t{1} << 20;
   Allocator* allocator = nullptr;  // for new constants; null: default_allocator()
+  // Looked at between passes and folded layers; once true: the status cancelled. May be null.
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 struct PassContext {

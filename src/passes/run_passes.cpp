@@ -71,6 +71,7 @@ Status run_all(Graph& graph, const Registry& registry, const PassOptions& option
     for (std::size_t i = 0; i < passes.size(); ++i) {
       if (round == 0) own[i].layers_before = graph.layers().size();
       if (passes[i]->when_settled && changes > 0 && round + 1 < kMaxRounds) continue;
+      SN_RETURN_IF_ERROR(check_cancelled(options.cancel));
       SN_RETURN_IF_ERROR(run_one(*passes[i], graph, context, own[i]));
       changes += context.changes;
     }

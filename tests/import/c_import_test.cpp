@@ -102,3 +102,19 @@ TEST_CASE("c api: what cannot be imported is refused") {
   REQUIRE(sn_net_import_memory("abc", 3, nullptr, nullptr, &net) == SN_INVALID_MODEL);
   REQUIRE(sn_net_import_memory("abc", 3, nullptr, nullptr, nullptr) == SN_INVALID_ARGUMENT);
 }
+
+TEST_CASE("c api: an import stops at a request") {
+  const std::string path = source_dir() + "/models/shapes/shapes.onnx";
+  sn_cancel* cancel = nullptr;
+  REQUIRE(sn_cancel_create(&cancel) == SN_OK);
+  sn_cancel_request(cancel);
+  sn_net_options options = SN_NET_OPTIONS_INIT;
+  options.cancel = cancel;
+  sn_net* net = nullptr;
+  CHECK(sn_net_import(path.c_str(), &options, &net) == SN_CANCELLED);
+  CHECK(net == nullptr);
+  sn_cancel_reset(cancel);
+  CHECK(sn_net_import(path.c_str(), &options, &net) == SN_OK);
+  sn_net_free(net);
+  sn_cancel_free(cancel);
+}

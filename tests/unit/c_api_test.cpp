@@ -516,6 +516,11 @@ TEST_CASE("c api: cancelling, tracing, logging, the host's threads") {
   outputs[0].data = outputs[1].data = nullptr;
   REQUIRE(sn_session_run(session.session, &x, 1, outputs, 2, &run) == SN_CANCELLED);
   REQUIRE_FALSE(last_error().empty());
+  sn_session_options planning = SN_SESSION_OPTIONS_INIT;
+  planning.cancel = cancel;
+  sn_session* none = nullptr;
+  const sn_shape other = shape_of_x(3);
+  REQUIRE(sn_session_create(net.net, &other, 1, &planning, &none) == SN_CANCELLED);
   sn_cancel_reset(cancel);
   REQUIRE(sn_session_run(session.session, &x, 1, outputs, 2, &run) == SN_OK);
   sn_cancel_free(cancel);

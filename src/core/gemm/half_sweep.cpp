@@ -41,11 +41,11 @@ HalfSweep::HalfSweep(const PackedShape& shape, const SweepLimits& limits, const 
                       limits);
 }
 
-void HalfSweep::run(ThreadPool& pool, std::span<const TensorView> inputs, Half* c,
+void HalfSweep::run(const Workers& workers, std::span<const TensorView> inputs, Half* c,
                     const PackedOperands<Half>& operands, const TilePostOps& post_ops,
                     float*) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
-  parallel_for(pool, shape_.matrices * pieces_.count(), [&](std::int64_t i) {
+  parallel_for(workers, shape_.matrices * pieces_.count(), [&](std::int64_t i) {
     Task task{inputs, c, operands, post_ops};
     run_task(task, i);
   });

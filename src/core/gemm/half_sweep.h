@@ -26,7 +26,7 @@ class HalfSweep {
   std::int64_t workspace_floats() const noexcept { return 0; }
 
   // c: memory of the layer's whole output; inputs: those of the layer, for post-ops.
-  void run(ThreadPool& pool, std::span<const TensorView> inputs, Half* c,
+  void run(const Workers& workers, std::span<const TensorView> inputs, Half* c,
            const PackedOperands<Half>& operands, const TilePostOps& post_ops,
            float* workspace) const noexcept;
 

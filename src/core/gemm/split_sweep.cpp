@@ -71,18 +71,25 @@ void SplitSweep<T>::cut(const SweepLimits& limits, std::int64_t threads) {
 }
 
 template <class T>
-void SplitSweep<T>::run(ThreadPool& pool, std::span<const TensorView> inputs, T* c,
+void SplitSweep<T>::run(const Workers& workers, std::span<const TensorView> inputs, T* c,
                         const PackedOperands<T>& operands, const TilePostOps& post_ops,
                         float* workspace) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
   const std::int64_t tasks = shape_.matrices * pieces_.count();
   std::atomic<std::int64_t> next{0};
-  parallel_for(pool, std::min<std::int64_t>(slots_, pool.concurrency()), [&](std::int64_t slot) {
-    float* const own = workspace + slot * slot_floats_;
-    Task task{
-        inputs, c, operands, post_ops, reinterpret_cast<std::byte*>(own), own + split_bytes_ / 4};
-    for (std::int64_t i = next.fetch_add(1); i < tasks; i = next.fetch_add(1)) run_task(task, i);
-  });
+  parallel_for(workers, std::min<std::int64_t>(slots_, workers.concurrency()),
+               [&](std::int64_t slot) {
+                 float* const own = workspace + slot * slot_floats_;
+                 Task task{inputs,
+                           c,
+                           operands,
+                           post_ops,
+                           reinterpret_cast<std::byte*>(own),
+                           own + split_bytes_ / 4};
+                 for (std::int64_t i = next.fetch_add(1); i < tasks && !workers.cancelled();
+                      i = next.fetch_add(1))
+                   run_task(task, i);
+               });
 }
 
 template <class T>

@@ -28,7 +28,7 @@ class SplitSweep {
   // Floats of workspace that run() needs.
   std::int64_t workspace_floats() const noexcept { return slots_ * slot_floats_; }
   // c: memory of the layer's whole output; inputs: those of the layer, for post-ops.
-  void run(ThreadPool& pool, std::span<const TensorView> inputs, T* c,
+  void run(const Workers& workers, std::span<const TensorView> inputs, T* c,
            const PackedOperands<T>& operands, const TilePostOps& post_ops,
            float* workspace) const noexcept;
 

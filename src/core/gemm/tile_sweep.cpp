@@ -77,11 +77,11 @@ std::int64_t TileSweep::stored_columns() const noexcept {
   return pieces_of(shape_.columns, shape_.c_block) * shape_.c_block;
 }
 
-void TileSweep::run(ThreadPool& pool, std::span<const TensorView> inputs, float* c,
+void TileSweep::run(const Workers& workers, std::span<const TensorView> inputs, float* c,
                     const SweepOperands& operands, const TilePostOps& ops) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
   const Task task{inputs, c, operands, ops};
-  parallel_for(pool, tasks(), [&](std::int64_t i) { run_task(task, i); });
+  parallel_for(workers, tasks(), [&](std::int64_t i) { run_task(task, i); });
 }
 
 void TileSweep::begin_task(Task& task, std::int64_t index) const noexcept {

@@ -61,7 +61,7 @@ class TileSweep {
   TileSweep(const SweepShape& shape, const SweepLimits& limits, const TileKernels& kernels);
 
   // c: memory of the layer's whole output in float32; inputs: those of the layer, for post-ops.
-  void run(ThreadPool& pool, std::span<const TensorView> inputs, float* c,
+  void run(const Workers& workers, std::span<const TensorView> inputs, float* c,
            const SweepOperands& operands, const TilePostOps& ops) const noexcept;
   std::int64_t tasks() const noexcept { return shape_.matrices * pieces_.count(); }
 

@@ -96,6 +96,7 @@ Status add_conv(LayerTypes& types) {
   type.min_inputs = 2;
   type.max_inputs = 3;
   type.params = window_params();
+  type.cancellable = true;
   type.infer = infer<Axes, false>;
   return types.add(std::move(type));
 }
@@ -116,6 +117,7 @@ Status add_conv_transpose(LayerTypes& types) {
                          "elements added behind the output per axis; empty: 0"});
   type.params.push_back({"output_shape", ParamKind::integers, none,
                          "spatial output size, from which pads follow; empty: from pads"});
+  type.cancellable = true;
   type.infer = infer<Axes, true>;
   return types.add(std::move(type));
 }

@@ -56,6 +56,7 @@ Status register_layer_dense(LayerTypes& types) {
   type.params = {
       {"transpose_weights", ParamKind::integer, std::int64_t{0}, "1: the weights are [N,K]"},
   };
+  type.cancellable = true;
   type.infer = infer;
   return types.add(std::move(type));
 }

@@ -49,6 +49,7 @@ Status register_layer_einsum(LayerTypes& types) {
   type.min_inputs = 1;
   type.max_inputs = -1;
   type.params = {{"equation", ParamKind::text, std::string(), "as 'ij,jk->ik'", true}};
+  type.cancellable = true;
   type.infer = infer;
   return types.add(std::move(type));
 }

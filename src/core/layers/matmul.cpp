@@ -63,6 +63,7 @@ Status register_layer_matmul(LayerTypes& types) {
       {"transpose_a", ParamKind::integer, std::int64_t{0}, "1: the last two axes of a are swapped"},
       {"transpose_b", ParamKind::integer, std::int64_t{0}, "1: the last two axes of b are swapped"},
   };
+  type.cancellable = true;
   type.infer = infer;
   return types.add(std::move(type));
 }

@@ -144,6 +144,7 @@ Status add_pools(LayerTypes& types) {
   max.max_outputs = 2;
   max.params.push_back({"storage_order", ParamKind::integer, std::int64_t{0},
                         "1: the indices count the spatial axes column-major"});
+  max.cancellable = true;
   max.infer = infer_max<Axes>;
   SN_RETURN_IF_ERROR(types.add(std::move(max)));
 
@@ -151,12 +152,14 @@ Status add_pools(LayerTypes& types) {
       pool_type("avg_pool" + axes, "Mean of each window. Input 0: x[N,C,S…]. Output 0: y[N,C,O…].");
   avg.params.push_back({"count_include_pad", ParamKind::integer, std::int64_t{0},
                         "1: padding counts as zeros, but never what lies beyond it"});
+  avg.cancellable = true;
   avg.infer = infer_mean<Axes>;
   SN_RETURN_IF_ERROR(types.add(std::move(avg)));
 
   LayerType lp = pool_type(
       "lp_pool" + axes, "(Σ |x|^p)^(1/p) of each window. Input 0: x[N,C,S…]. Output 0: y[N,C,O…].");
   lp.params.push_back({"p", ParamKind::integer, std::int64_t{2}, "the norm's exponent, >= 1"});
+  lp.cancellable = true;
   lp.infer = infer_mean<Axes>;
   return types.add(std::move(lp));
 }

@@ -112,6 +112,7 @@ Status add(LayerTypes& types, const char* name, std::string doc, ParamSpec own) 
       {"layout", ParamKind::integer, std::int64_t{0}, "1: the batch comes first"},
   };
   if (!own.name.empty()) type.params.push_back(std::move(own));
+  type.cancellable = true;
   type.infer = infer<Cell>;
   return types.add(std::move(type));
 }

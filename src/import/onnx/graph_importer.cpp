@@ -389,6 +389,7 @@ Status GraphImporter::import_nodes(const google::protobuf::RepeatedPtrField<Node
                                    Scope& scope) {
   int index = 0;
   for (const NodeProto& node : nodes) {
+    SN_RETURN_IF_ERROR(check_cancelled(options_.cancel));
     if (static_cast<std::int64_t>(++report_.nodes) > options_.max_nodes)
       return unsupported("the model has more than {} nodes, its functions expanded",
                          options_.max_nodes);

@@ -7,6 +7,7 @@
 // sequences, optionals and texts are refused.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -33,6 +34,8 @@ struct OnnxImportOptions {
   std::int64_t max_sparse_bytes = std::int64_t{256} << 20;
   // Nodes after the model's own functions are expanded: a small file may claim billions.
   std::int64_t max_nodes = 1'000'000;
+  // Looked at between nodes; once it is true: the status cancelled. May be null.
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 // A node that cannot be imported, and why.

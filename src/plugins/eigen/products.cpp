@@ -32,10 +32,10 @@ void Products::add_piece(Piece piece) {
   pieces_.push_back(piece);
 }
 
-void Products::run(ThreadPool& pool, const float* a, const float* b, float* y,
+void Products::run(const Workers& workers, const float* a, const float* b, float* y,
                    float* workspace) const noexcept {
   const EigenOps& ops = eigen_ops();
-  parallel_for(pool, static_cast<std::int64_t>(pieces_.size()), [&](std::int64_t index) {
+  parallel_for(workers, static_cast<std::int64_t>(pieces_.size()), [&](std::int64_t index) {
     const Piece& piece = pieces_[static_cast<std::size_t>(index)];
     EigenProduct product = product_;
     product.rows = piece.rows;

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "core/workers.h"
 #include "plugins/eigen/ops.h"
-#include "softneuro/thread_pool.h"
 
 namespace softneuro::eigen {
 
@@ -21,7 +21,7 @@ class Products {
 
   // Floats, to be aligned to 64 bytes.
   std::int64_t workspace() const noexcept { return workspace_; }
-  void run(ThreadPool& pool, const float* a, const float* b, float* y,
+  void run(const Workers& workers, const float* a, const float* b, float* y,
            float* workspace) const noexcept;
 
  private:

@@ -17,7 +17,7 @@ class NaiveAvgPoolKernel final : public Kernel {
     for (std::int64_t p = 0; p < planes_; ++p)
       for (std::int64_t z = 0; z < az.output; ++z)
         for (std::int64_t y = 0; y < ay.output; ++y)
-          for (std::int64_t x = 0; x < ax.output; ++x)
+          for (std::int64_t x = 0; x < ax.output && !context.pool().cancelled(); ++x)
             store(context.output(0), index++, mean(context.input(0), p, z, y, x));
     return {};
   }

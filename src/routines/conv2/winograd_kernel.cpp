@@ -221,11 +221,13 @@ class WgKernel final : public Kernel {
 
   // f(i, slot) for each i < count; no two calls at once have the same slot.
   template <class F>
-  void share(ThreadPool& pool, std::int64_t count, F&& f) const noexcept {
+  void share(const Workers& workers, std::int64_t count, F&& f) const noexcept {
     std::atomic<std::int64_t> next{0};
-    const auto workers = std::min<std::int64_t>(slots_, pool.concurrency());
-    parallel_for(pool, workers, [&](std::int64_t slot) {
-      for (std::int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) f(i, slot);
+    const auto slots = std::min<std::int64_t>(slots_, workers.concurrency());
+    parallel_for(workers, slots, [&](std::int64_t slot) {
+      for (std::int64_t i = next.fetch_add(1); i < count && !workers.cancelled();
+           i = next.fetch_add(1))
+        f(i, slot);
     });
   }
 

@@ -38,6 +38,7 @@ class NaiveConvTransposeKernel final : public Kernel {
         for (std::int64_t z = 0; z < az.output; ++z)
           for (std::int64_t y = 0; y < ay.output; ++y)
             for (std::int64_t x = 0; x < ax.output; ++x) {
+              if (context.pool().cancelled()) return;
               const Sum bias = g_.bias ? load_as<Sum>(context.input(2), m) : Sum{0};
               store_as(context.output(0), index++,
                        multiply_add(bias, window_sum<Sum>(context, n, m, z, y, x), Sum{1}));

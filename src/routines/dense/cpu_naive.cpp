@@ -27,6 +27,7 @@ class NaiveDenseKernel final : public Kernel {
     const std::int64_t rows = x.shape.elements(0, x.shape.rank() - 1);
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t j = 0; j < columns; ++j) {
+        if (context.pool().cancelled()) return;
         Sum sum = 0;
         for (std::int64_t k = 0; k < depth; ++k)
           sum = multiply_add(sum, load_as<Sum>(x, r * depth + k),

@@ -56,6 +56,7 @@ class NaiveEinsumKernel final : public Kernel {
     for (std::int64_t i = 0; i < count; ++i) {
       Sum sum = 0;
       if (!empty) do {
+          if (context.pool().cancelled()) return;
           sum = multiply_add(sum, product<Sum>(context, index), Sum{1});
         } while (next(index, output_labels_, labels_));
       store_as(context.output(0), i, sum);

@@ -17,7 +17,7 @@ class NaiveLpPoolKernel final : public Kernel {
     for (std::int64_t plane = 0; plane < planes_; ++plane)
       for (std::int64_t z = 0; z < az.output; ++z)
         for (std::int64_t y = 0; y < ay.output; ++y)
-          for (std::int64_t x = 0; x < ax.output; ++x)
+          for (std::int64_t x = 0; x < ax.output && !context.pool().cancelled(); ++x)
             store(context.output(0), index++, norm(context.input(0), plane, z, y, x));
     return {};
   }

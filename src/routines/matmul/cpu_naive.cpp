@@ -26,6 +26,7 @@ class NaiveMatmulKernel final : public Kernel {
     for (std::int64_t n = 0; n < batches; ++n)
       for (std::int64_t i = 0; i < g_.rows; ++i)
         for (std::int64_t j = 0; j < g_.columns; ++j) {
+          if (context.pool().cancelled()) return;
           const std::int64_t a = g_.a_offset(n) + i * g_.a_row;
           const std::int64_t b = g_.b_offset(n) + j * g_.b_column;
           Sum sum = 0;

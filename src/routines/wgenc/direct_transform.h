@@ -47,7 +47,7 @@ class DirectTransform : public Routine {
 
 // f(image, tile) for all tiles, `group` of them in each task.
 template <class F>
-void for_wg_tiles(ThreadPool& pool, std::int64_t images, std::int64_t tiles, std::int64_t group,
+void for_wg_tiles(const Workers& pool, std::int64_t images, std::int64_t tiles, std::int64_t group,
                   F&& f) noexcept {
   const std::int64_t groups = (tiles + group - 1) / group;
   parallel_for(pool, images * groups, [&](std::int64_t i) {

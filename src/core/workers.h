@@ -1,0 +1,53 @@
+// Workers: the threads that compute a layer, which may be told to stop in its midst.
+#pragma once
+
+#include <atomic>
+
+#include "softneuro/status.h"
+#include "softneuro/thread_pool.h"
+
+namespace softneuro {
+
+// One run's view of a request to stop, which its maker may take back at any time. What was seen
+// stays: a layer that left out work never counts as computed.
+class Cancellation {
+ public:
+  // `request` may be null: nothing ever stops.
+  explicit Cancellation(const std::atomic<bool>* request) noexcept : request_(request) {}
+  bool requested() noexcept {
+    if (request_ == nullptr || !request_->load(std::memory_order_relaxed)) return seen();
+    seen_.store(true, std::memory_order_relaxed);
+    return true;
+  }
+  bool seen() const noexcept { return seen_.load(std::memory_order_relaxed); }
+
+ private:
+  const std::atomic<bool>* request_;
+  std::atomic<bool> seen_ = false;
+};
+
+inline Status cancelled() {
+  return Status(StatusCode::cancelled, "cancelled");
+}
+// For work in steps of its own: nets that are imported or planned.
+inline Status check_cancelled(const std::atomic<bool>* request) {
+  return request != nullptr && request->load(std::memory_order_relaxed) ? cancelled() : Status();
+}
+
+// A pool, and the request to stop that its tasks heed, if any. Passed by value.
+class Workers {
+ public:
+  Workers(ThreadPool& pool, Cancellation* cancellation = nullptr) noexcept  // NOLINT: implicit
+      : pool_(&pool), cancellation_(cancellation) {}
+  operator ThreadPool&() const noexcept { return *pool_; }  // NOLINT: implicit by intent
+
+  int concurrency() const noexcept { return pool_->concurrency(); }
+  // True: what is left of the layer need not be computed; its outputs have no meaning then.
+  bool cancelled() const noexcept { return cancellation_ != nullptr && cancellation_->requested(); }
+
+ private:
+  ThreadPool* pool_;
+  Cancellation* cancellation_;
+};
+
+}  // namespace softneuro
