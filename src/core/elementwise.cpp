@@ -250,7 +250,11 @@ double apply(UnaryOp op, double x, double alpha, double beta) noexcept {
     case UnaryOp::linear:
       return alpha * x + beta;
     case UnaryOp::fake_quantize:
-      return alpha * clamp(std::nearbyint(x / alpha), beta, beta + 255);
+      // The quotient's bits decide ties: float32, as in a layer quantize.
+      // Levels are integers, which have no -0.
+      return alpha * (clamp(std::nearbyint(static_cast<float>(x) / static_cast<float>(alpha)), beta,
+                            beta + 255) +
+                      0.0);
     case UnaryOp::logical_not:
       return x == 0;
     case UnaryOp::bitwise_not:

@@ -51,7 +51,7 @@ SN_INLINE FloatV compute(FloatV x, float alpha, float beta) {
   if constexpr (op == UnaryOp::square) return x * x;
   if constexpr (op == UnaryOp::linear) return x * alpha + beta;
   if constexpr (op == UnaryOp::fake_quantize)
-    return clamp(round(x * (1.0f / alpha)), beta, beta + 255.0f) * alpha;
+    return (clamp(round(x / alpha), beta, beta + 255.0f) + 0.0f) * alpha;  // no -0: an integer
 }
 
 template <UnaryOp op>

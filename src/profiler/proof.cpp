@@ -53,6 +53,7 @@ class Prover {
   // Every step by itself, on the model's values.
   Status check_steps(std::span<const Tensor> inputs) {
     inputs_ = inputs;
+    made_.clear();
     std::size_t begin = 0;
     while (begin < plan_.steps.size()) {
       std::vector<TensorId> wanted;
@@ -248,12 +249,15 @@ class Prover {
     const bool is_adapt = step.layer->type->name == "adapt";
     // What exact arithmetic gives for the inputs as the step takes them, and for the model's own.
     std::vector<Tensor> exact, untouched;
+    SN_ASSIGN_OR_RETURN(const bool is_of_model, has_meant_outputs(step));
     if (rounded && is_adapt) {
       exact = rounded_inputs;
       untouched = model_inputs;
     } else if (rounded) {
       SN_ASSIGN_OR_RETURN(exact, evaluate(job_.core->registry(), *step.layer, rounded_inputs,
                                           job_.core->allocator()));
+    }
+    if (!is_adapt && (rounded || !is_of_model)) {
       SN_ASSIGN_OR_RETURN(untouched, evaluate(job_.core->registry(), *step.layer, model_inputs,
                                               job_.core->allocator()));
     }
@@ -262,15 +266,27 @@ class Prover {
       if (id == kNoTensor) continue;
       SN_ASSIGN_OR_RETURN(const Tensor actual, plain(outputs[o], id));
       SN_ASSIGN_OR_RETURN(const Tensor meant, value(id));
-      const Tensor* const reference = !exact.empty() ? &exact[o] : meant.empty() ? nullptr : &meant;
+      const Tensor* const reference = !exact.empty()   ? &exact[o]
+                                      : !meant.empty() ? &meant
+                                      : is_adapt       ? nullptr
+                                                       : &untouched[o];
       if (!untouched.empty() && !meant.empty())
         SN_RETURN_IF_ERROR(check_meaning(step, id, meant, untouched[o]));
       if (reference != nullptr)
         SN_RETURN_IF_ERROR(check_output(step, o, *reference, actual, rounded_inputs,
                                         untouched.empty() ? nullptr : &untouched[o]));
-      if (meant.empty()) made_[id] = actual;
+      if (meant.empty()) made_[id] = untouched.empty() ? actual : untouched[o];
     }
     return {};
+  }
+
+  // The model has all that the step makes.
+  Result<bool> has_meant_outputs(const Step& step) const {
+    for (const TensorId id : step.outputs) {
+      SN_ASSIGN_OR_RETURN(const Tensor meant, value(id));
+      if (id != kNoTensor && meant.empty()) return false;
+    }
+    return true;
   }
 
   // The layer as the tuned graph has it against the model, both in the model's types.
@@ -383,7 +399,8 @@ class Prover {
   std::vector<TensorId> meant_;  // in the model
   std::span<const Tensor> inputs_;
   std::unordered_map<TensorId, Tensor> values_;  // by tensor of the model
-  std::unordered_map<TensorId, Tensor> made_;    // by tensor of the plan: the model has none such
+  // What the model has not: by tensor of the plan, computed from the model's values.
+  std::unordered_map<TensorId, Tensor> made_;
 };
 
 // Of the worst real output.

@@ -37,9 +37,14 @@ class Groups {
   }
 
   void join(const Layer& concat) {
+    const TensorId y = concat.outputs[0];
     std::vector<TensorId> members;
+    bool has_constants = false;
     for (const TensorId id : concat.inputs)
-      if (id != kNoTensor && !graph_.tensor(id).is_constant()) members.push_back(root(id));
+      if (id != kNoTensor && graph_.tensor(id).is_constant())
+        has_constants = true;
+      else if (id != kNoTensor)
+        members.push_back(root(id));
     std::sort(members.begin(), members.end());
     members.erase(std::unique(members.begin(), members.end()), members.end());
     if (members.empty() ||
@@ -51,9 +56,13 @@ class Groups {
       all.merge(histograms_[members[i]]);
       narrowest = std::min(narrowest, narrowest_[members[i]]);
     }
+    if (has_constants) {  // they were seen in the result alone
+      if (!usable(y)) return;
+      all.merge(histograms_[y]);
+    }
     if (width_of(all) > kWidest * narrowest) return;
     for (const TensorId id : members) parents_[id] = members[0];
-    parents_[concat.outputs[0]] = members[0];
+    parents_[y] = members[0];
     histograms_[members[0]] = std::move(all);
     narrowest_[members[0]] = narrowest;
   }

@@ -60,14 +60,17 @@ def differences(results: dict, references: dict) -> dict[str, float]:
     return found
 
 
-def _float_tensors(model: onnx.ModelProto) -> set[str]:
+def _float_tensors(model: onnx.ModelProto) -> dict[str, int]:
+    """Name → type of the float32 and float16 tensors."""
     inferred = shape_inference.infer_shapes(model, data_prop=True)
-    values = [*inferred.graph.value_info, *inferred.graph.output]
-    return {v.name for v in values if v.type.tensor_type.elem_type == TensorProto.FLOAT}
+    values = [*inferred.graph.input, *inferred.graph.value_info, *inferred.graph.output]
+    types = {v.name: v.type.tensor_type.elem_type for v in values}
+    floats = (TensorProto.FLOAT, TensorProto.FLOAT16)
+    return {name: type for name, type in types.items() if type in floats}
 
 
 def noisy(model: onnx.ModelProto, seed: int, relative: float, absolute: float) -> onnx.ModelProto:
-    """The model with noise on each float32 tensor that a node makes, and on its float32 inputs."""
+    """The model with noise on each float tensor that a node makes, and on its float inputs."""
     made = onnx.ModelProto()
     made.CopyFrom(model)
     floats = _float_tensors(model)
@@ -75,12 +78,19 @@ def noisy(model: onnx.ModelProto, seed: int, relative: float, absolute: float) -
     nodes, constants = [], [
         numpy_helper.from_array(np.array(relative, np.float32), "noise.relative"),
         numpy_helper.from_array(np.array(absolute, np.float32), "noise.absolute"),
+        numpy_helper.from_array(np.array(0, np.float32), "noise.zero"),
         numpy_helper.from_array(np.array(APPROXIMATION, np.float32), "noise.approximation"),
     ]
 
     def add(clean: str, name: str, approximate: bool = False) -> None:
         n = f"{clean}.noise"
         size = f"{n}.size"
+        result, half = name, floats[clean.removesuffix(".clean")] == TensorProto.FLOAT16
+        if half:  # noise in float32, which is rounded with what it is added to
+            nodes.append(
+                helper.make_node("Cast", [clean], [f"{clean}.wide"], to=TensorProto.FLOAT)
+            )
+            clean, name = f"{clean}.wide", f"{name}.wide"
         nodes.append(
             helper.make_node("RandomNormalLike", [clean], [n], seed=float(seed * 1000 + len(nodes)))
         )
@@ -96,11 +106,17 @@ def noisy(model: onnx.ModelProto, seed: int, relative: float, absolute: float) -
             nodes.append(helper.make_node("Add", [total, f"{size}3"], [f"{size}4"]))
             total = f"{size}4"
         nodes.append(helper.make_node("Mul", [n, total], [f"{n}.product"]))
-        nodes.append(helper.make_node("Add", [clean, f"{n}.product"], [name]))
+        nodes.append(helper.make_node("Add", [clean, f"{n}.product"], [f"{n}.sum"]))
+        # In every other run what is less than the noise becomes zero, as rounding does it.
+        small = [f"{size}0", total] if seed % 2 == 0 else ["noise.absolute", "noise.absolute"]
+        nodes.append(helper.make_node("Less", small, [f"{n}.small"]))
+        nodes.append(helper.make_node("Where", [f"{n}.small", "noise.zero", f"{n}.sum"], [name]))
+        if half:
+            nodes.append(helper.make_node("Cast", [name], [result], to=TensorProto.FLOAT16))
 
     renamed = {}
     for value in model.graph.input:
-        if value.type.tensor_type.elem_type == TensorProto.FLOAT:
+        if value.name in floats:
             renamed[value.name] = f"{value.name}.noisy"
             add(value.name, renamed[value.name])
     for node in model.graph.node:
@@ -140,23 +156,28 @@ def scatter(
 ) -> dict[str, float]:
     """Output name → how far ONNX Runtime's noisy answers are from its own, at most.
 
-    Runs that it refuses (ReduceMax of nothing) say nothing.
+    Outputs that it refuses to compute (ReduceMax of nothing) say nothing.
     """
     most = {name: 0.0 for name in references}
-    try:
-        centre = run_onnxruntime(model, feed)
-    except Refused:
-        return most
+    centre = _what_runs(model, feed, references)
     for run in range(RUNS):
-        try:
-            results = run_onnxruntime(noisy(model, run + 1, relative, absolute), feed)
-        except Refused:
-            continue
-        for name in most:
+        results = _what_runs(noisy(model, run + 1, relative, absolute), feed, references)
+        for name in centre.keys() & results.keys():
             if results[name].shape == centre[name].shape:
                 gap = float(deviation(results[name], centre[name]).max(initial=0))
                 most[name] = max(most[name], gap)
     return most
+
+
+def _what_runs(model: onnx.ModelProto, feed: dict, names) -> dict:
+    """ONNX Runtime's outputs; where it refuses the model, those that it computes by themselves."""
+    try:
+        return run_onnxruntime(model, feed)
+    except Refused:
+        found = {}
+        for name in names:
+            found.update(_or_nothing(run_part, run_onnxruntime, model, feed, [name]) or {})
+        return found
 
 
 def explained(off: dict[str, float], spread: dict[str, float], references: dict) -> bool:
@@ -259,10 +280,21 @@ def _or_nothing(engine, *arguments) -> dict | None:
         return None
 
 
-def settled(model, feed: dict, references: dict, name: str, ours, by_evaluator: bool) -> str:
+def settled(
+    model,
+    feed: dict,
+    references: dict,
+    name: str,
+    ours,
+    untuned,
+    by_evaluator: bool,
+    noise=(FLOAT_NOISE, 0),
+) -> str:
     """Who errs where output `name` differs: the first node that is off, alone, with three opinions.
 
     `ours` runs a model with softneuro; the other side is the reference evaluator or ONNX Runtime.
+    `untuned` likewise, in float32 alone. `noise`: relative and absolute, of the data types that
+    `ours` may take.
     Empty if it may be us.
     """
     theirs = run_reference if by_evaluator else run_onnxruntime
@@ -278,7 +310,7 @@ def settled(model, feed: dict, references: dict, name: str, ours, by_evaluator: 
         part = with_outputs(model, outputs)
         part_feed = {v.name: feed[v.name] for v in part.graph.input}
         off = differences(mine, other)
-        if not off or explained(off, scatter(part, part_feed, other), other):
+        if not off or explained(off, scatter(part, part_feed, other, *noise), other):
             continue
         values = {n: feed.get(n, constants.get(n)) for n in node.input if n}
         for n in values:
@@ -290,7 +322,7 @@ def settled(model, feed: dict, references: dict, name: str, ours, by_evaluator: 
             return "limits at infinity"
         alone = _alone(model, node, values)
         mine, ort, evaluator = (
-            _or_nothing(engine, alone, values) for engine in (ours, run_onnxruntime, run_reference)
+            _or_nothing(engine, alone, values) for engine in (untuned, run_onnxruntime, run_reference)
         )
         if mine is None:
             return ""

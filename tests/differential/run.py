@@ -40,10 +40,6 @@ from judge import (
     with_outputs,
 )
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tuned"))
-
-from unrounded import unrounded  # noqa: E402
-
 TUNE_SECONDS = 0.05
 # Of planted errors. Not noticed: in graphs without float outputs, or of zeros, or as steep as that.
 LEAST_NOTICED = 0.9
@@ -97,6 +93,9 @@ def compare(case: Case, engine: SoftNeuro) -> Outcome:
     def ours(model: onnx.ModelProto, feed: dict) -> dict:
         return engine.run(model.SerializeToString(), feed, case.options)
 
+    def untuned(model: onnx.ModelProto, feed: dict) -> dict:
+        return engine.run(model.SerializeToString(), feed, "threads=1")
+
     try:
         references, by_evaluator = reference_for(case.model, case.feed)
     except Refused as refusal:
@@ -111,24 +110,27 @@ def compare(case: Case, engine: SoftNeuro) -> Outcome:
         return Outcome("both refuse" if both else "REFUSED", shown(refusal))
     if not references:
         return Outcome("no judge", shown(refused))
-    return verdict(case, results, references, by_evaluator, ours)
+    return verdict(case, results, references, by_evaluator, ours, untuned)
 
 
-def verdict(case: Case, results: dict, references: dict, by_evaluator: set, ours) -> Outcome:
+def verdict(
+    case: Case, results: dict, references: dict, by_evaluator: set, ours, untuned
+) -> Outcome:
     off = differences(results, references)
     if not off:
         return Outcome("same as the reference evaluator" if by_evaluator else "same")
+    noise, types = noise_of(case)
     spread = scatter(case.model, case.feed, references)
     if explained(off, spread, references):
         return Outcome("rounding")
-    if case.schemas and (found := explained_by_types(case, results, references)):
-        return Outcome(found)
-    found = Outcome("rounding")
+    if types:
+        spread = scatter(case.model, case.feed, references, *noise)
+    found = Outcome(f"rounding of {types}" if types else "rounding")
     for name, gap in off.items():
         if explained({name: gap}, spread, references):
             continue
         reason = settled(
-            case.model, case.feed, references, name, ours, name in by_evaluator
+            case.model, case.feed, references, name, ours, untuned, name in by_evaluator, noise
         )
         if not reason:
             return Outcome("DIFFERS", f"{name}: {gap:.3g}, rounding explains {spread[name]:.3g}")
@@ -136,32 +138,13 @@ def verdict(case: Case, results: dict, references: dict, by_evaluator: set, ours
     return found
 
 
-def explained_by_types(case: Case, results: dict, references: dict) -> str:
-    """Why a tuned net may differ from the model as it says, by what its schemas allow."""
-    byte = "qint8" in case.schemas or case.schemas == "cpu"
+def noise_of(case: Case) -> tuple[tuple[float, float], str]:
+    """The rounding that the schemas of a tuned net bring, and the types that bring it."""
+    byte = case.calibrated or is_quantised(case.model)
+    byte = byte and ("qint8" in case.schemas or case.schemas == "cpu")
     half = "float16" in case.schemas or case.schemas == "cpu"
-    off = differences(results, references)
-    spread = scatter(case.model, case.feed, references)
-    if is_quantised(case.model):
-        # Rounding may go, clamps may not.
-        try:
-            plain = run_onnxruntime(unrounded(case.model), case.feed)
-        except Refused:
-            plain = references
-        rest = differences(results, plain)
-        if not rest or explained(rest, scatter(unrounded(case.model), case.feed, plain), plain):
-            return "without the model's rounding"
-        lost = differences(plain, references)
-        for name, gap in lost.items():
-            spread[name] += gap
-    if half or byte:
-        relative = HALF_NOISE if half else FLOAT_NOISE
-        absolute = BYTE_NOISE if byte and case.calibrated else 0
-        wider = scatter(case.model, case.feed, references, relative, absolute)
-        spread = {name: max(spread[name], wider[name]) for name in spread}
-    if explained(off, spread, references):
-        return "rounding of " + (" and ".join(["float16"] * half + ["qint8"] * byte) or "the model")
-    return ""
+    noise = (HALF_NOISE if half else FLOAT_NOISE, BYTE_NOISE if byte else 0)
+    return noise, " and ".join(["float16"] * half + ["qint8"] * byte)
 
 
 class Planted:

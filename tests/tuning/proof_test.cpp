@@ -183,6 +183,48 @@ TEST_CASE("proof: a pass that drops a clamp is named with the layer that lost it
   CHECK(*right == 0);
 }
 
+TEST_CASE("proof: a tensor that the model has not is judged on each inputs by itself", "[proof]") {
+  // The tuned graph transposes last: the model has no values between its layers.
+  SmallNetBuilder b, moved;
+  Params perm;
+  perm.set("perm", std::vector<std::int64_t>{1, 0});
+  const TensorId x = b.input("x", DynamicShape(Shape{4, 6}));
+  b.graph.outputs = {b.unary("square", "y", b.layer("transpose", "t", {x}, perm))};
+  const TensorId z = moved.input("x", DynamicShape(Shape{4, 6}));
+  moved.graph.outputs = {moved.layer("transpose", "y", {moved.unary("square", "z", z)}, perm)};
+  const ProofJob job = proof_of(one_thread(), finished(std::move(b.graph)),
+                                finished(std::move(moved.graph)), {}, Shape{4, 6});
+  const std::vector<std::vector<Tensor>> inputs = {{filled({4, 6}, 2)}, {filled({4, 6}, 3)}};
+  const Result<double> proved = prove_answer(job, inputs);
+  CHECK(proved.status().message() == "");
+}
+
+TEST_CASE("proof: a routine that is off on what the model has not is named", "[proof]") {
+  // As above, where the layer that the model has not takes a routine that is one per cent off.
+  const auto core = one_thread();
+  SmallNetBuilder b, moved;
+  Params perm;
+  perm.set("perm", std::vector<std::int64_t>{1, 0});
+  const auto sums = [&](SmallNetBuilder& net, const char* name, TensorId from, std::int64_t axis) {
+    Tensor along = Tensor::create(DataType::int64, Shape{1}).value();
+    along.mutable_values<std::int64_t>()[0] = axis;
+    return net.layer("cumsum", name, {from, net.graph.add_constant("axis", std::move(along))});
+  };
+  const TensorId x = b.input("x", DynamicShape(Shape{4, 6}));
+  b.graph.outputs = {sums(b, "y", b.layer("transpose", "t", {x}, perm), 1)};
+  const TensorId z = moved.input("x", DynamicShape(Shape{4, 6}));
+  moved.graph.outputs = {moved.layer("transpose", "y", {sums(moved, "z", z, 0)}, perm)};
+  const auto tuned = finished(std::move(moved.graph));
+  auto& registry = const_cast<Registry&>(core->registry());
+  REQUIRE(registry.add(std::make_unique<SloppyCumsum>(*registry.find("cumsum", "cpu/naive"))).ok());
+  RoutinePath path;
+  const FormatTuple formats = FormatTuple::parse("float32,int64 -> float32").value();
+  path.layers[tuned->layers()[0].id] = {"cpu/sloppy", {}, formats, 0};
+  const ProofJob job = proof_of(core, finished(std::move(b.graph)), tuned, path, Shape{4, 6});
+  const std::vector<std::vector<Tensor>> inputs = {{filled({4, 6}, 4)}};
+  CHECK_THAT(prove_answer(job, inputs).status().message(), Catch::Contains("'z'"));
+}
+
 TEST_CASE("proof: the report of a float32 tuning states the difference from the model", "[proof]") {
   const TemporaryFolder folder;
   NetOptions net_options;

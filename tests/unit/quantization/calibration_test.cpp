@@ -165,6 +165,25 @@ TEST_CASE("calibration: concatenated tensors share levels unless that harms", "[
   }
 }
 
+TEST_CASE("calibration: levels of a concatenation hold its constants", "[quantization]") {
+  for (const double value : {3.0, 100.0}) {
+    GraphBuilder b;
+    const TensorId x = b.unary("sin", b.input("x", Shape{1, 4, 2, 2}));
+    const TensorId c = b.random({1, 1, 2, 2}, value, value + 1);
+    const TensorId y = b.layer("concat", {x, c}, {{"axis", std::int64_t{1}}});
+    const Net net = net_of(b.finish({y}));
+    const auto samples = random_samples({1, 4, 2, 2}, 4);
+    const CalibrationResult result = calibrate(net, samples_of(samples)).value();
+    const auto of = [&](TensorId id) {
+      return result.quantizations.find(b.graph().tensor(id).name)->second;
+    };
+    INFO(value);
+    CHECK(of(y).scales[0] * static_cast<float>(255 - of(y).zero_points[0]) >=
+          static_cast<float>(value));
+    CHECK((of(x).scales[0] == of(y).scales[0]) == (value < 10));
+  }
+}
+
 TEST_CASE("calibration: the model's own quantisation stands, also for what moves",
           "[quantization]") {
   Graph graph = small_net();

@@ -2,8 +2,11 @@
 #include "quantization/imported.h"
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
+#include <cstring>
 
+#include "core/evaluate.h"
 #include "quantization/weights.h"
 #include "unit/graph_evaluator.h"
 
@@ -89,6 +92,29 @@ TEST_CASE("imported: nets answer as before, saturation and rounding included", "
   const Tensor before = test::evaluate_graph(model.graph, {x})[0];
   const Tensor after = test::evaluate_graph(graph, {x})[0];
   for (std::size_t i = 0; i < 4; ++i) CHECK(before.values<float>()[i] == after.values<float>()[i]);
+}
+
+TEST_CASE("imported: half levels round as in the model, to the last bit", "[quantization]") {
+  for (const double scale : {0.7, 0.1, 0.05, 0.003}) {
+    GraphBuilder b;
+    const TensorId x = b.input("x", Shape{1000});
+    const Scale levels = scale_of(b, scale, 100);
+    Graph graph = b.finish({round_trip(b, x, levels, levels)});
+    Tensor halves = Tensor::create(DataType::float32, Shape{1000}).value();
+    for (int i = 0; i < 1000; ++i)
+      halves.mutable_values<float>()[static_cast<std::size_t>(i)] =
+          static_cast<float>(scale) * 0.5f * static_cast<float>(i - 300);
+    const Tensor expected = test::evaluate_graph(graph, {halves})[0];
+    REQUIRE(adopt_quantization(graph, test::builtin_registry()).value() == 1);
+    REQUIRE(graph.layers().size() == 1);
+    for (const char* routine : {"cpu/naive", "cpu/direct"}) {
+      const Tensor y =
+          evaluate_with(test::builtin_registry(), routine, graph.layers()[0], std::array{halves})
+              .value()[0];
+      CAPTURE(scale, routine);
+      CHECK(std::memcmp(y.data(), expected.data(), y.bytes()) == 0);
+    }
+  }
 }
 
 TEST_CASE("imported: a pair behind what only moves its levels leaves nothing", "[quantization]") {
