@@ -21,6 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!again.ok()) fuzz::finding("written, but not read", again.status());
   if (again->data_type() != read->data_type() || again->shape() != read->shape() ||
       (read->bytes() > 0 && std::memcmp(again->data(), read->data(), read->bytes()) != 0))
-    fuzz::finding("another array was written", invalid_argument("{} {}", to_string(again->data_type()), again->shape().str()));
+    fuzz::finding("another array was written",
+                  invalid_argument("{} {}", to_string(again->data_type()), again->shape().str()));
   return 0;
 }

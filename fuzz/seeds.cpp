@@ -2,8 +2,8 @@
 //
 //   softneuro_fuzz_seeds OUT SOURCE [SUITES]
 //
-// OUT/seeds/HARNESS/*, OUT/HARNESS.list and OUT/HARNESS.dict; SOURCE is the checkout, whose models are seeds too, and
-// SUITES the folder of suites beside it, whose breakers are.
+// OUT/seeds/HARNESS/*, OUT/HARNESS.list and OUT/HARNESS.dict; SOURCE is the checkout, whose models
+// are seeds too, and SUITES the folder of suites beside it, whose breakers are.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
