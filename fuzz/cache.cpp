@@ -26,6 +26,7 @@ std::string resealed(std::string_view text) {
 
 void read_and_add(const std::string& folder, std::string_view text) {
   const std::string path = folder + '/' + ProfileCache::file_name(kMachine, 1);
+  std::remove(path.c_str());  // a file system may take care of a file that is cut to nothing: slow
   std::ofstream(path, std::ios::binary) << text;
   ProfileCache cache;
   cache.open(folder, kMachine, 1, [](std::string) {});
