@@ -98,6 +98,14 @@ if(SOFTNEURO_SANITIZE)
   endif()
 endif()
 
+# What the fuzzers of fuzz/ read files with tells them which branches ran.
+set(SOFTNEURO_FUZZ OFF)
+set(SOFTNEURO_COVERAGE_OPTIONS "")
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND SOFTNEURO_SANITIZE MATCHES "address")
+  set(SOFTNEURO_FUZZ ON)
+  set(SOFTNEURO_COVERAGE_OPTIONS -fsanitize=fuzzer-no-link)
+endif()
+
 # Settings that every target of this build shares. NO_WARNINGS is for generated sources.
 function(softneuro_target_defaults target)
   cmake_parse_arguments(arg "NO_WARNINGS" "" "" ${ARGN})

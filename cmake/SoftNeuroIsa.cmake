@@ -79,9 +79,16 @@ function(softneuro_isa_object prefix set out)
   add_library(${target} OBJECT ${ARGN})
   softneuro_target_defaults(${target})
   softneuro_runtime_defaults(${target})
+  # Clang's `fast` fuses what the optimiser leaves side by side, which differs from one instance of a
+  # template to the next; its `on` fuses each x += a * b as it is written, so that equal rows and
+  # columns give equal bits. GCC knows no `on`.
+  set(contract fast)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    set(contract on)
+  endif()
   # -fno-gnu-unique: a unique symbol would be shared with the rest again, at load time.
   target_compile_options(${target} PRIVATE
-    ${SOFTNEURO_ISA_FLAGS_${set}} -ffp-contract=fast
+    ${SOFTNEURO_ISA_FLAGS_${set}} -ffp-contract=${contract}
     $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # GCC's own avx512fintrin.h sets these off when inlined (GCC bug 105593).

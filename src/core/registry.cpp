@@ -1,7 +1,7 @@
 #include "core/registry.h"
 
 #include <algorithm>
-#include <tuple>
+#include <span>
 
 #include "core/error.h"
 #include "core/post_ops.h"
@@ -63,8 +63,22 @@ Applicability applicability(const Routine& routine, const Problem& problem) {
   return routine.applicable(without_post_ops(problem));
 }
 
-auto key(const Routine& routine) {
-  return std::tuple(routine.layer_type(), routine.descriptor().str());
+// The order of a registry. Texts are made only where layer types are equal: a registry is made for
+// every net.
+bool comes_before(const Routine& a, const Routine& b) {
+  const int order = a.layer_type().compare(b.layer_type());
+  return order != 0 ? order < 0 : a.descriptor().str() < b.descriptor().str();
+}
+
+std::span<const std::unique_ptr<const Routine>> of_type(
+    const std::vector<std::unique_ptr<const Routine>>& routines, std::string_view layer_type) {
+  const auto begin =
+      std::partition_point(routines.begin(), routines.end(),
+                           [&](const auto& routine) { return routine->layer_type() < layer_type; });
+  const auto end = std::find_if(begin, routines.end(), [&](const auto& routine) {
+    return routine->layer_type() != layer_type;
+  });
+  return {begin, end};
 }
 
 }  // namespace
@@ -80,15 +94,14 @@ Status Registry::add(std::unique_ptr<const Routine> routine) {
                             routine->layer_type());
   const auto place =
       std::lower_bound(routines_.begin(), routines_.end(), routine,
-                       [](const auto& a, const auto& b) { return key(*a) < key(*b); });
+                       [](const auto& a, const auto& b) { return comes_before(*a, *b); });
   routines_.insert(place, std::move(routine));
   return {};
 }
 
 std::vector<const Routine*> Registry::routines(std::string_view layer_type) const {
   std::vector<const Routine*> found;
-  for (const auto& routine : routines_)
-    if (routine->layer_type() == layer_type) found.push_back(routine.get());
+  for (const auto& routine : of_type(routines_, layer_type)) found.push_back(routine.get());
   return found;
 }
 
@@ -99,9 +112,8 @@ std::vector<const Routine*> Registry::all() const {
 }
 
 const Routine* Registry::find(std::string_view layer_type, std::string_view descriptor) const {
-  for (const auto& routine : routines_)
-    if (routine->layer_type() == layer_type && routine->descriptor().str() == descriptor)
-      return routine.get();
+  for (const auto& routine : of_type(routines_, layer_type))
+    if (routine->descriptor().str() == descriptor) return routine.get();
   return nullptr;
 }
 

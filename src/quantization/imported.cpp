@@ -167,11 +167,12 @@ class Adoption {
 
   // A source that nothing else reads may be stored in its levels: it is rounded to them anyway.
   void annotate_sources() {
-    for (const auto& [front, adopted] : adopted_) {
+    for (const auto& entry : adopted_) {
+      const Adopted& adopted = entry.second;
       if (rewriter_.is_output(adopted.source)) continue;
       const auto users = rewriter_.consumers(adopted.source);
       const bool alone = std::all_of(users.begin(), users.end(), [&](int user) {
-        return user == front || rewriter_.layer(user).outputs[0] == adopted.result;
+        return user == entry.first || rewriter_.layer(user).outputs[0] == adopted.result;
       });
       if (alone) quantize_as(adopted.source, adopted.quantization);
     }

@@ -109,7 +109,7 @@ struct Symbol {
   std::string name;
   unsigned char* address = nullptr;
   std::size_t size = 0;
-  unsigned type = 0;
+  int type = 0;
 };
 
 std::vector<Symbol> read_symbols() {

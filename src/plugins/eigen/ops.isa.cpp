@@ -13,13 +13,14 @@ using Index = Eigen::Index;
 // library computes the transposed product: its left operand is b.
 class Blocks final : public Eigen::internal::level3_blocking<float, float> {
  public:
-  Blocks(Index rows, Index depth, Index columns, float* memory) {
+  // Without memory, only their number of elements is of use.
+  Blocks(Index rows, Index depth, Index columns, float* memory = nullptr) {
     m_mc = columns;
     m_nc = rows;
     m_kc = depth;
     Eigen::internal::computeProductBlockingSizes<float, float>(m_kc, m_mc, m_nc);
     m_blockA = memory;
-    m_blockB = memory + first_size();
+    if (memory != nullptr) m_blockB = memory + first_size();
   }
   Index elements() const {
     return first_size() + (m_kc * m_nc + kAligned - 1) / kAligned * kAligned;
@@ -31,7 +32,7 @@ class Blocks final : public Eigen::internal::level3_blocking<float, float> {
 };
 
 std::int64_t workspace(std::int64_t rows, std::int64_t depth, std::int64_t columns) noexcept {
-  return Blocks(rows, depth, columns, nullptr).elements();
+  return Blocks(rows, depth, columns).elements();
 }
 
 template <bool ATransposed, bool BTransposed>

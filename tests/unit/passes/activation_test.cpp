@@ -223,7 +223,8 @@ TEST_CASE("fuse_hard_swish: near misses") {
           return b.binary("div", b.binary("mul", x, relu6_of_x_plus_3(b, x)), b.scalar(5));
         }) == "unary:linear unary:clip binary:mul unary:linear");
   CHECK(activation([](auto& b, auto x) {  // of another tensor
-          return b.binary("mul", b.unary("exp", x), b.unary("hard_sigmoid", x, 0.2, 0.5));
+          const TensorId gate = b.unary("hard_sigmoid", x, 0.2, 0.5);
+          return b.binary("mul", b.unary("exp", x), gate);
         }) == "unary:hard_sigmoid unary:exp binary:mul");
   CHECK(activation([](auto& b, auto x) {  // the gate is read elsewhere
           const TensorId gate = b.unary("hard_sigmoid", x, 0.2, 0.5);
@@ -250,7 +251,8 @@ TEST_CASE("fuse_silu: near misses") {
   CHECK(activation([](auto& b, auto x) { return b.binary("add", x, b.unary("sigmoid", x)); }) ==
         "unary:sigmoid binary:add");
   CHECK(activation([](auto& b, auto x) {  // two different tensors
-          return b.binary("mul", b.unary("abs", x), b.unary("sigmoid", x));
+          const TensorId gate = b.unary("sigmoid", x);
+          return b.binary("mul", b.unary("abs", x), gate);
         }) == "unary:sigmoid unary:abs binary:mul");
 }
 

@@ -150,8 +150,8 @@ TEST_CASE("sink_transposes: near misses") {
           return b.binary("add", t, b.random({1, 1, 1, 1, 3}));
         }) == "transpose binary:add");
   CHECK(sunk([](auto& b, auto t) {  // another reader
-          return b.binary("add", b.unary("exp", t),
-                          b.layer("reshape", {t, b.integers({-1, 4, 5, 3})}));
+          const TensorId reshaped = b.layer("reshape", {t, b.integers({-1, 4, 5, 3})});
+          return b.binary("add", b.unary("exp", t), reshaped);
         }) == "transpose reshape unary:exp binary:add");
   CHECK(sunk([](auto& b, auto t) {  // the order of axes matters
           return b.layer("reshape", {t, b.integers({-1, 20, 3})});

@@ -406,7 +406,8 @@ TEST_CASE("fold_affine: before a layer with weights") {
   }
   SECTION("a second reader") {
     const TensorId z = b.unary("linear", x, 2, 0);
-    y = b.binary("pow", b.unary("exp", z), b.layer("conv2", {z, b.random({1, 3, 1, 1})}));
+    const TensorId convolved = b.layer("conv2", {z, b.random({1, 3, 1, 1})});
+    y = b.binary("pow", b.unary("exp", z), convolved);
     expected = "unary:linear conv2 unary:exp binary:pow";
   }
   CHECK(folded(b, y, "fold_affine") == expected);
