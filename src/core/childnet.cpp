@@ -44,7 +44,7 @@ Result<const Routine*> default_routine(const Registry& registry, const Problem& 
   std::string reasons;
   for (const Registry::Candidate& candidate : registry.explain(problem)) {
     const auto rank = [](const Routine& r) {
-      return childnet_of(r) != nullptr ? -1 : r.default_rank();
+      return r.as_childnet() != nullptr ? -1 : r.default_rank();
     };
     if (!candidate.applicability)
       reasons +=
@@ -81,7 +81,7 @@ Status choose(const Registry& registry, const std::vector<InnerChoice>& choices,
                               candidate.applicability.reason());
     layer.routine = candidate.routine;
     SN_ASSIGN_OR_RETURN(layer.params, parse_params(*layer.routine, layer.problem, named->params));
-    if (const ChildnetRoutine* nested = childnet_of(*layer.routine))
+    if (const ChildnetRoutine* nested = layer.routine->as_childnet())
       return nested->outline(base_of(layer), layer.params).status();
     return {};
   }
@@ -149,15 +149,6 @@ Status check_segments(const ChildnetOutline& outline, std::span<const Tensor> se
 }
 
 }  // namespace
-
-const ChildnetRoutine* childnet_of(const Routine& routine) {
-#if defined(__cpp_rtti)
-  return dynamic_cast<const ChildnetRoutine*>(&routine);
-#else
-  static_cast<void>(routine);
-  return nullptr;
-#endif
-}
 
 // --- what is inside ------------------------------------------------------------------------------
 

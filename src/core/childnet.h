@@ -59,6 +59,7 @@ class SN_INTREE ChildnetRoutine : public Routine {
   // Whether `params` can be taken: own ones of outer_space(), and any path inside that can run.
   Applicability check_params(const Problem& problem, const RoutineParams& params) const;
 
+  const ChildnetRoutine* as_childnet() const override { return this; }
   int default_rank() const override { return 5; }
   Applicability applicable(const Problem& problem) const final;
   bool supports_post_ops(const Problem& problem) const final;
@@ -96,8 +97,5 @@ class SN_INTREE ChildnetRoutine : public Routine {
 
   mutable const Registry* registry_ = nullptr;  // null: the built-in one
 };
-
-// Null if the routine is no childnet (or the library was built without RTTI, as for the edge).
-SN_INTREE const ChildnetRoutine* childnet_of(const Routine& routine);
 
 }  // namespace softneuro

@@ -80,7 +80,7 @@ Result<RoutineParams> parse_params(const Routine& routine, const Problem& proble
   SN_ASSIGN_OR_RETURN(const auto items, split(text, ','));
   for (const std::string_view item : items) {
     const std::string_view name = item.substr(0, item.find('='));
-    if (name == "inner" && name.size() < item.size() && childnet_of(routine) != nullptr) {
+    if (name == "inner" && name.size() < item.size() && routine.as_childnet() != nullptr) {
       params.set(name, std::string(item.substr(name.size() + 1)));
       continue;
     }

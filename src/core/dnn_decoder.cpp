@@ -253,17 +253,21 @@ Result<PostOp> DnnDecoder::post_op(const schema::PostOp& source) {
 
 // --- tuned paths --------------------------------------------------------------------------------
 
-Result<std::vector<RoutinePath>> DnnDecoder::paths(const schema::File& source, const Graph& graph) {
-  std::vector<RoutinePath> paths;
+Status DnnDecoder::paths(const schema::File& source, const Graph& graph,
+                         std::vector<RoutinePath>& paths, std::vector<std::string>& unread) {
   SN_RETURN_IF_ERROR(count(source.paths()));
-  if (source.paths() == nullptr) return paths;
+  if (source.paths() == nullptr) return {};
   for (const schema::TunedPath* row : *source.paths()) {
     RoutinePath path;
-    SN_RETURN_IF_ERROR(
-        this->path(*row, graph, path).with_context(fmt::format("tuned path {}", paths.size())));
-    paths.push_back(std::move(path));
+    // One that speaks of what this library does not know (another device, another type) concerns
+    // machines that do.
+    if (const Status status = this->path(*row, graph, path); status.ok())
+      paths.push_back(std::move(path));
+    else
+      unread.push_back(fmt::format("tuned path {} is left out: {}", paths.size() + unread.size(),
+                                   status.message()));
   }
-  return paths;
+  return {};
 }
 
 Result<PackedByKey> DnnDecoder::packed(const schema::File& source) {

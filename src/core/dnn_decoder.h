@@ -29,7 +29,9 @@ class DnnDecoder {
   Result<Graph> graph(const schema::Graph& source) { return graph(source, 0); }
   // The tuned paths of `graph`, which comes from the same file. invalid_model where one speaks of
   // layers or tensors that are not there, or says what cannot be read.
-  Result<std::vector<RoutinePath>> paths(const schema::File& source, const Graph& graph);
+  // Adds those that can be read to `paths`, and a line for each other one to `unread`.
+  Status paths(const schema::File& source, const Graph& graph, std::vector<RoutinePath>& paths,
+               std::vector<std::string>& unread);
   // The packed weights: bytes whose meaning only their key's owner knows.
   Result<PackedByKey> packed(const schema::File& source);
 

@@ -31,6 +31,7 @@ struct DnnContents {
   Graph graph;
   // As far as they make sense; whether they apply is a plan's matter.
   std::vector<RoutinePath> paths;
+  std::vector<std::string> unread_paths;  // a line for each path that is left out, and why
   PackedByKey packed;  // mere bytes: whoever uses one checks that its size is right
 };
 

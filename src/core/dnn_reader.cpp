@@ -139,7 +139,7 @@ Result<DnnContents> decode(std::span<const std::byte> file, std::shared_ptr<cons
   DnnContents result;
   SN_ASSIGN_OR_RETURN(result.graph, decoder.graph(*root->graph()));
   SN_RETURN_IF_ERROR(result.graph.verify(types));
-  SN_ASSIGN_OR_RETURN(result.paths, decoder.paths(*root, result.graph));
+  SN_RETURN_IF_ERROR(decoder.paths(*root, result.graph, result.paths, result.unread_paths));
   SN_ASSIGN_OR_RETURN(result.packed, decoder.packed(*root));
   return result;
 }

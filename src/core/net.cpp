@@ -227,15 +227,21 @@ Result<Net> Net::from_graph(Graph graph, const NetOptions& options) noexcept {
   });
 }
 
+Result<Net> Net::Impl::of(DnnContents contents, const NetOptions& options) {
+  SN_ASSIGN_OR_RETURN(Net net, from_graph(std::move(contents.graph), options));
+  net.impl_->paths = std::move(contents.paths);
+  net.impl_->core->offer_packed(std::move(contents.packed));
+  for (const std::string& line : contents.unread_paths)
+    net.impl_->core->log(LogLevel::warning, line);
+  return net;
+}
+
 Result<Net> Net::load(const std::string& path, const NetOptions& options) noexcept {
   return guarded([&]() -> Result<Net> {
     Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
     SN_ASSIGN_OR_RETURN(DnnContents contents,
                         load_dnn_contents(path, builtin_layer_types(), options.verify, allocator));
-    SN_ASSIGN_OR_RETURN(Net net, from_graph(std::move(contents.graph), options));
-    net.impl_->paths = std::move(contents.paths);
-    net.impl_->core->offer_packed(std::move(contents.packed));
-    return net;
+    return Impl::of(std::move(contents), options);
   });
 }
 
@@ -246,10 +252,7 @@ Result<Net> Net::load_memory(const void* data, std::size_t bytes,
     SN_ASSIGN_OR_RETURN(DnnContents contents,
                         load_dnn_contents_memory(data, bytes, nullptr, builtin_layer_types(),
                                                  options.verify, allocator));
-    SN_ASSIGN_OR_RETURN(Net net, from_graph(std::move(contents.graph), options));
-    net.impl_->paths = std::move(contents.paths);
-    net.impl_->core->offer_packed(std::move(contents.packed));
-    return net;
+    return Impl::of(std::move(contents), options);
   });
 }
 

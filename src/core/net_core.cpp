@@ -26,7 +26,7 @@ Result<std::shared_ptr<NetCore>> NetCore::create(const NetOptions& options) {
   }
   SN_RETURN_IF_ERROR(core->load_plugins(options));
   for (const Routine* routine : core->registry_.all())
-    if (const ChildnetRoutine* childnet = childnet_of(*routine))
+    if (const ChildnetRoutine* childnet = routine->as_childnet())
       childnet->use_registry(core->registry_);
   return core;
 }
@@ -100,7 +100,7 @@ class ProbingAllocator final : public Allocator {
 std::size_t size_of_packing(const Routine& routine, const Problem& problem,
                             const RoutineParams& params) {
   if (const auto known = routine.packed_size(problem, params)) return *known;
-  if (childnet_of(routine) != nullptr) return 0;  // what it asks for first is not the packing
+  if (routine.as_childnet() != nullptr) return 0;  // what it asks for first is not the packing
   const std::string& type = routine.layer_type();
   if (!routine.library().empty() || (type != "conv2" && type != "dense" && type != "matmul"))
     return 0;

@@ -34,6 +34,8 @@ struct Net::Impl {
   std::list<Planned> plans;        // most recently used first
   std::vector<RoutinePath> paths;  // tuned ones, at most one per machine, threads and shapes
 
+  // The net in a file that was read. What of it is left out is logged.
+  static Result<Net> of(DnnContents contents, const NetOptions& options);
   // Shapes that the net was tuned for; empty if it was not.
   NamedShapes tuned_shapes() const;
   // One shape per graph input, checked against what the model says of it.

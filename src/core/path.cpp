@@ -157,7 +157,7 @@ Applicability check_choice(const Registry& registry, const Problem& model_proble
     return Applicability::no("the routine does not offer the formats " + choice.formats.str());
   if (Applicability fits = registry.check(*routine, problem); !fits) return fits;
   const bool usual = choice.params == routine->default_params(problem);
-  if (const ChildnetRoutine* childnet = childnet_of(*routine); childnet != nullptr && !usual)
+  if (const ChildnetRoutine* childnet = routine->as_childnet(); childnet != nullptr && !usual)
     return childnet->check_params(problem, choice.params);
   const ParamSpace space = routine->param_space(problem);
   if (!usual && (space.axes.empty() || !space.contains(choice.params)))

@@ -15,7 +15,9 @@ class OwnInputsContext final : public Context {
   OwnInputsContext(Context& outer, std::size_t own_inputs) noexcept
       : Context(outer.inputs().first(std::min(own_inputs, outer.input_count())), outer.outputs(),
                 outer.workspace(), outer.pool()),
-        outer_(outer) {}
+        outer_(outer) {
+    set_state(outer.state());
+  }
   Status allocate_output(std::size_t i, const Shape& shape) noexcept override {
     return outer_.allocate_output(i, shape);
   }
@@ -40,6 +42,8 @@ class PostOpTail final : public Kernel {
 
   std::size_t workspace_bytes() const noexcept override { return base_->workspace_bytes(); }
   int in_place_input() const noexcept override { return in_place_; }
+  std::size_t library_bytes() const noexcept override { return base_->library_bytes(); }
+  Result<std::unique_ptr<KernelState>> make_state() const override { return base_->make_state(); }
 
   Status run(Context& context) const noexcept override {
     OwnInputsContext own(context, own_inputs_);

@@ -122,6 +122,8 @@ class SN_INTREE Kernel {
   virtual Status run(Context& context) const noexcept = 0;
 };
 
+class ChildnetRoutine;
+
 // One implementation of one layer type. Stateless and const: one object per registry.
 class SN_INTREE Routine {
  public:
@@ -131,6 +133,8 @@ class SN_INTREE Routine {
 
   const std::string& layer_type() const { return layer_type_; }
   const RoutineDescriptor& descriptor() const { return descriptor_; }
+  // Itself, if it is one. Builds without type information ask here.
+  virtual const ChildnetRoutine* as_childnet() const { return nullptr; }
   // Raised whenever results or speed may change: part of the profile cache's key.
   virtual int version() const { return 1; }
   // Version of the library that does the work ("onednn 2.6.3"); part of that key too.

@@ -61,7 +61,7 @@ std::vector<Candidate> view_candidates(const Problem& problem,
 // The candidates of a routine for a problem in the formats that it has.
 void add_fixed(const Registry& registry, const Routine& routine, const Problem& problem,
                const CandidateRules& rules, std::vector<Candidate>& candidates) {
-  const ChildnetRoutine* childnet = childnet_of(routine);
+  const ChildnetRoutine* childnet = routine.as_childnet();
   if ((childnet != nullptr && !rules.childnets) || !registry.check(routine, problem).ok()) return;
   const ParamSpace space =
       childnet != nullptr ? childnet->outer_space(problem) : routine.param_space(problem);

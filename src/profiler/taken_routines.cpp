@@ -78,7 +78,7 @@ class Collector {
   // Of a childnet: its layers, and those that its constants are computed by.
   Status add_inside(const Routine& routine, const Problem& problem, const RoutineParams& params,
                     const std::string& name) {
-    const ChildnetRoutine* childnet = childnet_of(routine);
+    const ChildnetRoutine* childnet = routine.as_childnet();
     if (childnet == nullptr) return {};
     const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
     SN_ASSIGN_OR_RETURN(const ChildnetOutline outline,

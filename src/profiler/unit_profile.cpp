@@ -194,7 +194,7 @@ Status UnitProfiler::choose_inside(const Problem& model, Candidate& candidate, d
   const Problem problem = with_formats(model, candidate.formats);
   SN_ASSIGN_OR_RETURN(
       const ChildnetInside inside,
-      solve_inside(core_.registry(), *childnet_of(*candidate.routine), problem, candidate.params,
+      solve_inside(core_.registry(), *candidate.routine->as_childnet(), problem, candidate.params,
                    rules, exhaustive_ ? INFINITY : kLostInside * best_us, core_.allocator(),
                    measure));
   candidate.hopeless = !inside.worth;

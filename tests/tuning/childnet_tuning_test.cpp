@@ -113,7 +113,7 @@ Problem nhwc_problem(Fixture& f, const std::string& layer) {
 const ChildnetRoutine& winograd(const Registry& registry) {
   const Routine* routine = registry.find("conv2", "cpu:float32:nhwc/wgnet");
   REQUIRE(routine != nullptr);
-  return *childnet_of(*routine);
+  return *routine->as_childnet();
 }
 
 // Made-up times, by layer and parameters: 10 µs, but for what `text` holds.
@@ -203,7 +203,7 @@ TEST_CASE("childnets: unit profiling fills in what is inside, and measures the w
     CHECK(f.cache.find(net->key)->time_us == net->unit_us);
     // Each layer inside has the candidate with the least time among those in the cache.
     const Problem problem = with_formats(left.layer.problem, net->formats);
-    const auto outline = childnet_of(*net->routine)->outline(problem, net->params).value();
+    const auto outline = net->routine->as_childnet()->outline(problem, net->params).value();
     for (const ChildnetLayer& layer : outline.layers) {
       const Profile* chosen =
           f.cache.find(profile_key(layer.problem, *layer.routine, layer.params));
@@ -248,7 +248,7 @@ TEST_CASE("childnets: a layer inside shares its times with the same problem else
     if (!candidate.open) f.cache.put(candidate.key, {.time_us = 1e6});
   const Problem outer = dense.layer.problem;
   for (const Candidate* net : nets) {
-    const auto outline = childnet_of(*net->routine)->outline(outer, net->params).value();
+    const auto outline = net->routine->as_childnet()->outline(outer, net->params).value();
     for (const ChildnetLayer& layer : outline.layers) {
       if (layer.view) continue;
       for (const Candidate& inner :
@@ -340,7 +340,7 @@ TEST_CASE("childnets: one within another is left open until its own inside is ch
   const Problem problem = nhwc_problem(f, "left");
   Registry registry = make_builtin_registry().value();
   REQUIRE(registry.add(std::make_unique<Wrapped>()).ok());
-  const ChildnetRoutine& outer = *childnet_of(*registry.find("conv2", "cpu:float32:nhwc/wrapped"));
+  const ChildnetRoutine& outer = *registry.find("conv2", "cpu:float32:nhwc/wrapped")->as_childnet();
   outer.use_registry(registry);
   std::size_t opened = 0;
   const MeasureInside measure = [&](const Problem&, std::vector<Candidate>& candidates,
@@ -379,7 +379,7 @@ TEST_CASE("childnets: one within another is left open until its own inside is ch
   }
   // Without childnets none is listed: nothing goes on for ever.
   for (const Candidate& candidate : list_fixed_candidates(registry, problem, {kFloat32, 8, false}))
-    CHECK(childnet_of(*candidate.routine) == nullptr);
+    CHECK(candidate.routine->as_childnet() == nullptr);
 }
 
 TEST_CASE("childnets: a path may name all that is inside; what is not there is refused") {

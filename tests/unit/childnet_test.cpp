@@ -95,8 +95,8 @@ struct Convolution {
 const ChildnetRoutine& winograd() {
   const Routine* routine = registry().find("conv2", "cpu:float32:nhwc/wgnet");
   REQUIRE(routine != nullptr);
-  REQUIRE(childnet_of(*routine) != nullptr);
-  return *childnet_of(*routine);
+  REQUIRE(routine->as_childnet() != nullptr);
+  return *routine->as_childnet();
 }
 
 void check_close(const std::vector<float>& a, const std::vector<float>& b) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "core/dnn_file.h"
 #include "core/graph.h"
 #include "core/layer_type.h"
 #include "core/plan_impl.h"
@@ -364,6 +365,30 @@ TEST_CASE("the number of threads does not change a bit", "[net]") {
     const auto yb = b.net.run({{"x", x}}).value();
     CHECK(same_bits(ya.at("soft:0"), yb.at("soft:0")));
   }
+}
+
+TEST_CASE("a net whose file has one tuned path that cannot be read loads with the others",
+          "[net]") {
+  const SmallNet small;
+  RoutinePath good, bad;
+  good.machine = bad.machine = "somewhere";
+  good.shapes = bad.shapes = {{"x", Shape{2, 8}}};
+  const Layer& layer = small.net.graph().layers()[0];
+  good.layers[layer.id] = {
+      "cpu/naive", {}, FormatTuple::parse("float32,float32,float32 -> float32").value(), 0};
+  bad.layers[layer.id] = {"cpu/naive", {}, FormatTuple::parse("float32 -> float32").value(), 0};
+  const Tensor file =
+      serialize_dnn(small.net.graph(), default_allocator(), std::array{good, bad, good}).value();
+  std::string log;
+  NetOptions options;
+  options.log = [&](LogLevel level, std::string_view line) {
+    if (level == LogLevel::warning) log += line;
+  };
+  const Result<Net> net = Net::load_memory(file.data(), file.bytes(), options);
+  REQUIRE(net.status().message() == "");
+  CHECK(net->tuned_paths().size() == 2);
+  CHECK_THAT(log, Catch::Contains("tuned path 1 is left out: layer 'fc' has 3 inputs"));
+  CHECK(net->run({{"x", ramp(Shape{2, 8})}}).ok());
 }
 
 TEST_CASE("runs can be cancelled and traced", "[net]") {

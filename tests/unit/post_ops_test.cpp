@@ -181,11 +181,17 @@ TEST_CASE("post-ops: shapes with dimensions of one", "[post_ops]") {
   check_program(Fused(DataType::float32, {}, Layout::plain, {{{}, true}}), 7);
 }
 
-class Doubler final : public Kernel {
+// As the kernels of libraries are: it has a state, and memory that the library keeps.
+class Copier final : public Kernel {
  public:
   int in_place_input() const noexcept override { return 0; }
+  std::size_t library_bytes() const noexcept override { return 7; }
+  Result<std::unique_ptr<KernelState>> make_state() const override {
+    return std::make_unique<KernelState>();
+  }
   Status run(Context& context) const noexcept override {
     if (context.input_count() != 1) return Status(StatusCode::internal, "foreign inputs");
+    if (context.state() == nullptr) return Status(StatusCode::internal, "no state");
     const std::int64_t count = stored_elements(context.input(0).shape, context.input(0).layout);
     for (std::int64_t i = 0; i < count; ++i)
       context.output(0).as_mutable<float>()[i] = context.input(0).as<float>()[i];
@@ -204,14 +210,17 @@ class InlinePool final : public ThreadPool {
 TEST_CASE("post-ops: a tail behind any kernel", "[post_ops]") {
   const Fused fused(DataType::float32, {2, 19, 30, 40}, Layout::nchw8c,
                     {{{19, 1, 1}, true}, {{2, 19, 1, 1}, false}});
-  auto tail = make_post_op_tail(std::make_unique<Doubler>(), fused.problem);
+  auto tail = make_post_op_tail(std::make_unique<Copier>(), fused.problem);
   REQUIRE(tail.ok());
   CHECK((*tail)->in_place_input() == 0);
+  CHECK((*tail)->library_bytes() == 7);
   Tensor y = fused.tensors[0].clone().value();
   std::memset(y.mutable_data(), 0xff, y.bytes());
   TensorView output{y.data_type(), y.layout(), y.shape(), y.mutable_data()};
   InlinePool pool;
   Context context(fused.inputs, {&output, 1}, nullptr, pool);
+  const std::unique_ptr<KernelState> state = std::move(*(*tail)->make_state());
+  context.set_state(state.get());
   REQUIRE((*tail)->run(context).ok());
   check(fused, output);
 }
@@ -219,8 +228,7 @@ TEST_CASE("post-ops: a tail behind any kernel", "[post_ops]") {
 TEST_CASE("post-ops: what may be the same tensor is not overwritten", "[post_ops]") {
   const Fused residual(DataType::float32, {1, 8, 4, 4}, Layout::plain, {{{1, 8, 4, 4}, false}});
   CHECK_FALSE(post_ops_allow_in_place(residual.problem, 0));
-  CHECK((*make_post_op_tail(std::make_unique<Doubler>(), residual.problem))->in_place_input() ==
-        -1);
+  CHECK((*make_post_op_tail(std::make_unique<Copier>(), residual.problem))->in_place_input() == -1);
 }
 
 TEST_CASE("post-ops: refusals", "[post_ops]") {
@@ -231,7 +239,7 @@ TEST_CASE("post-ops: refusals", "[post_ops]") {
   Fused predicate(DataType::float32, {4}, Layout::plain, {{{4}, false}});
   predicate.problem.post_ops[0].binary = BinaryOp::less;
   CHECK_FALSE(PostOpProgram::supports(predicate.problem).ok());
-  CHECK_FALSE(make_post_op_tail(std::make_unique<Doubler>(), predicate.problem).ok());
+  CHECK_FALSE(make_post_op_tail(std::make_unique<Copier>(), predicate.problem).ok());
 }
 
 }  // namespace
