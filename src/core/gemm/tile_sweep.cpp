@@ -14,6 +14,7 @@ constexpr std::int64_t kEnoughPieces = 12;  // to keep threads busy without cutt
 
 // What a task needs at run time.
 struct TileSweep::Task {
+  Workers workers;
   std::span<const TensorView> inputs;
   float* c;  // the whole output
   const SweepOperands& operands;
@@ -80,7 +81,7 @@ std::int64_t TileSweep::stored_columns() const noexcept {
 void TileSweep::run(const Workers& workers, std::span<const TensorView> inputs, float* c,
                     const SweepOperands& operands, const TilePostOps& ops) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
-  const Task task{inputs, c, operands, ops};
+  const Task task{workers, inputs, c, operands, ops};
   parallel_for(workers, tasks(), [&](std::int64_t i) { run_task(task, i); });
 }
 
@@ -101,7 +102,7 @@ void TileSweep::run_task(const Task& shared, std::int64_t index) const noexcept 
   Task task = shared;
   begin_task(task, index);
   Block block{task.first_group, std::min(task.first_group + block_groups_, task.last_group), 0};
-  for (bool more = true; more;) {
+  for (bool more = true; more && !task.workers.cancelled();) {
     Block next = block;
     more = advance(task, next);
     Lines lines;
