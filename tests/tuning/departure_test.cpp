@@ -62,6 +62,22 @@ TEST_CASE("departure: rounding to 11 bits is explained, one per cent too much is
         std::string::npos);
 }
 
+TEST_CASE("departure: copies of few numbers may all be rounded one way", "[proof]") {
+  const std::vector<float> all = normal_values();
+  const Explained explained = explained_by(DataType::qint8, 0.1);
+  for (std::size_t first = 0; first + 12 <= all.size(); first += 12) {
+    std::vector<float> copies;
+    for (int copy = 0; copy < 50; ++copy)
+      copies.insert(copies.end(), all.begin() + static_cast<std::ptrdiff_t>(first),
+                    all.begin() + static_cast<std::ptrdiff_t>(first) + 12);
+    CAPTURE(first);
+    CHECK(departure(filled(copies), rounded(copies, 1, 0.1f), explained).empty());
+  }
+  std::vector<float> twice = all;
+  twice.insert(twice.end(), all.begin(), all.end());
+  CHECK_FALSE(departure(filled(twice), rounded(twice, 1.01f, 0.1f), explained).empty());
+}
+
 TEST_CASE("departure: values within a few levels may shrink by rounding alone", "[proof]") {
   const std::vector<float> values = normal_values(0.3f);  // of a level
   CHECK(departure(filled(values), rounded(values, 1, 1), explained_by(DataType::qint8, 1)).empty());
