@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/workers.h"
 
@@ -25,21 +26,13 @@ class PoolBurst {
 // could change a result's bits.
 template <class F>
 void parallel_for(const Workers& workers, std::int64_t count, F&& f) noexcept {
-  if (count <= 0) return;
-  const auto task = [&](std::int64_t i) {
-    if (!workers.cancelled()) f(i);
-  };
-  if (count == 1 || workers.concurrency() == 1) {
-    for (std::int64_t i = 0; i < count; ++i) task(i);
-    return;
-  }
-  ThreadPool& pool = workers;
-  pool.run(
-      static_cast<std::size_t>(count),
+  using Fn = std::remove_reference_t<F>;
+  workers.run(
+      count,
       [](void* context, std::size_t i) {
-        (*static_cast<const decltype(task)*>(context))(static_cast<std::int64_t>(i));
+        (*static_cast<Fn*>(context))(static_cast<std::int64_t>(i));
       },
-      const_cast<void*>(static_cast<const void*>(&task)));
+      const_cast<void*>(static_cast<const void*>(&f)));
 }
 
 // Calls f(first, last) on consecutive pieces of [0, count), each of at least `grain` (but the

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "softneuro/status.h"
 #include "softneuro/thread_pool.h"
@@ -42,6 +43,8 @@ class Workers {
   operator ThreadPool&() const noexcept { return *pool_; }  // NOLINT: implicit by intent
 
   int concurrency() const noexcept { return pool_->concurrency(); }
+  // Calls task(context, i) for each i in [0, count), as long as the work is not cancelled.
+  SN_INTREE void run(std::int64_t count, ThreadPool::Task task, void* context) const noexcept;
   // True: what is left of the layer need not be computed; its outputs have no meaning then.
   bool cancelled() const noexcept { return cancellation_ != nullptr && cancellation_->requested(); }
 
