@@ -170,13 +170,15 @@ def scatter(
 
 
 def _what_runs(model: onnx.ModelProto, feed: dict, names) -> dict:
-    """ONNX Runtime's outputs; where it refuses the model, those that it computes by themselves."""
+    """ONNX Runtime's outputs; where it refuses the model, one by one, by whoever computes them."""
     try:
         return run_onnxruntime(model, feed)
     except Refused:
         found = {}
         for name in names:
-            found.update(_or_nothing(run_part, run_onnxruntime, model, feed, [name]) or {})
+            alone = _or_nothing(run_part, run_onnxruntime, model, feed, [name])
+            alone = alone or _or_nothing(run_part, run_reference, model, feed, [name])
+            found.update(alone or {})
         return found
 
 
