@@ -9,15 +9,7 @@
 #include "core/layer_cost.h"
 #include "core/plan_impl.h"
 #include "core/tensor_view.h"
-#if defined(SOFTNEURO_HAS_EIGEN_PLUGIN)
-#include "plugins/eigen/routines.h"
-#endif
-#if defined(SOFTNEURO_HAS_ONEDNN_PLUGIN)
-#include "plugins/onednn/routines.h"
-#endif
-#if defined(SOFTNEURO_HAS_XNNPACK_PLUGIN)
-#include "plugins/xnnpack/routines.h"
-#endif
+#include "numeric/library_routines.h"
 
 namespace softneuro::fuzz {
 namespace {
@@ -86,18 +78,9 @@ ImportOptions small_options(SmallAllocator& allocator) {
   return options;
 }
 
-void add_library_routines([[maybe_unused]] const Net& net) {
+void add_library_routines(const Net& net) {
   // Nothing is planned yet: adding routines is safe.
-  [[maybe_unused]] auto& registry = const_cast<Registry&>(net.registry());
-#if defined(SOFTNEURO_HAS_EIGEN_PLUGIN)
-  static_cast<void>(eigen::add_routines(registry).ok());
-#endif
-#if defined(SOFTNEURO_HAS_ONEDNN_PLUGIN)
-  static_cast<void>(onednn::add_routines(registry).ok());
-#endif
-#if defined(SOFTNEURO_HAS_XNNPACK_PLUGIN)
-  static_cast<void>(xnnpack::add_routines(registry).ok());
-#endif
+  static_cast<void>(test::add_library_routines(const_cast<Registry&>(net.registry())));
 }
 
 void run_once(const Net& net, std::uint64_t seed, SmallAllocator& allocator) {

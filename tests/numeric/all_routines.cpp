@@ -2,33 +2,14 @@
 #include <catch2/catch.hpp>
 
 #include "numeric/check_routine.h"
-#if defined(SOFTNEURO_HAS_EIGEN_PLUGIN)
-#include "plugins/eigen/routines.h"
-#endif
-#if defined(SOFTNEURO_HAS_ONEDNN_PLUGIN)
-#include "plugins/onednn/routines.h"
-#endif
-#if defined(SOFTNEURO_HAS_XNNPACK_PLUGIN)
-#include "plugins/xnnpack/routines.h"
-#endif
+#include "numeric/library_routines.h"
 
 namespace softneuro::test {
 namespace {
 
 Registry make_all_routines() {
   Registry registry = make_builtin_registry().value();
-#if defined(SOFTNEURO_HAS_EIGEN_PLUGIN)
-  if (const Status status = eigen::add_routines(registry); !status.ok())
-    WARN("the Eigen plugin: " << status.message());
-#endif
-#if defined(SOFTNEURO_HAS_ONEDNN_PLUGIN)
-  if (const Status status = onednn::add_routines(registry); !status.ok())
-    WARN("the oneDNN plugin: " << status.message());
-#endif
-#if defined(SOFTNEURO_HAS_XNNPACK_PLUGIN)
-  if (const Status status = xnnpack::add_routines(registry); !status.ok())
-    WARN("the XNNPACK plugin: " << status.message());
-#endif
+  for (const std::string& line : add_library_routines(registry)) WARN(line);
   return registry;
 }
 

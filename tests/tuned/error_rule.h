@@ -38,9 +38,7 @@ inline constexpr double kByteLayer = 0.057;
 // answers are of ten numbers or so.
 inline constexpr double kMovedLevels = 0.5;
 inline constexpr double kMovedByHalf = 2;
-// A detector of depthwise convolutions, with all its layers in 8 bits, is 0.38 off by rounding
-// alone: its error grows evenly from layer to layer.
-inline constexpr double kGarbage = 0.5;
+inline constexpr double kGarbage = 0.3;
 
 // What the tuner may choose from.
 struct Allowance {
