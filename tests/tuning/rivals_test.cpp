@@ -228,7 +228,7 @@ TEST_CASE(
   check_all_quick(core_with_rivals(), {.slow_us = 100, .quick_us = 117, .quick_inside = false});
 }
 
-TEST_CASE("tune: paths in turns are compared as they run in steady use", "[alone][slow]") {
+TEST_CASE("tune: paths in turns are compared as they run in steady use", "[alone]") {
   NetOptions net_options;
   net_options.threads = 1;
   const std::shared_ptr<NetCore> core = NetCore::create(net_options).value();
