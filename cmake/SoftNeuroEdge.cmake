@@ -21,7 +21,7 @@ set(SOFTNEURO_EDGE_LEFT_OUT
     "/(dense|matmul)/cpu_(amx|convnet|tiled)\\.cpp$" "/reduce/cpu_pool\\.cpp$")
 
 # Folders whose kernels exist once per element type. They are compiled for float32 alone where no
-# other type is asked for (SN_FLOAT32_KERNELS, see core/kernel_types.h).
+# other type is asked for (SN_FLOAT32_KERNELS, see cpu/tensor/kernel_types.h).
 set(SOFTNEURO_EDGE_TYPED_FOLDERS max_pool2 avg_pool2 reduce resize)
 
 set(SOFTNEURO_EDGE_TYPES float32 float16 bfloat16 qint8)

@@ -2,10 +2,10 @@
 #include <cstdio>
 #include <fstream>
 
-#include "core/checksum.h"
-#include "core/error.h"
+#include "core/base/checksum.h"
+#include "core/base/error.h"
 #include "one_run.h"
-#include "profiler/profile_cache.h"
+#include "profiler/cache/profile_cache.h"
 #include "support/temporary_folder.h"
 
 namespace softneuro {

@@ -1,5 +1,5 @@
 // Reads .dnn files, plans and runs what they hold.
-#include "core/checksum.h"
+#include "core/base/checksum.h"
 #include "one_run.h"
 #include "support/dnn_samples.h"
 

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "one_run.h"
 #include "support/temporary_folder.h"
 

@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <random>
 
-#include "core/element.h"
-#include "core/layer_cost.h"
-#include "core/plan_impl.h"
-#include "core/tensor_view.h"
+#include "core/base/element.h"
+#include "core/base/tensor_view.h"
+#include "core/plan/plan_impl.h"
+#include "core/routine/layer_cost.h"
 #include "numeric/library_routines.h"
 
 namespace softneuro::fuzz {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "softneuro/net.h"
 
 namespace softneuro::fuzz {

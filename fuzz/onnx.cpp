@@ -1,6 +1,6 @@
 // Imports ONNX models; what the importer takes can be saved, loaded, planned and run.
-#include "core/checksum.h"
-#include "core/dnn_file.h"
+#include "core/base/checksum.h"
+#include "core/dnn/file.h"
 #include "one_run.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -10,13 +10,13 @@
 #include <random>
 #include <set>
 
-#include "core/dnn_file.h"
-#include "core/error.h"
-#include "core/path.h"
+#include "core/base/error.h"
+#include "core/dnn/file.h"
 #include "import/operator_uses.h"
+#include "net/tuned_plan.h"
 #include "npy.h"
 #include "one_run.h"
-#include "profiler/profile_cache.h"
+#include "profiler/cache/profile_cache.h"
 
 namespace softneuro::fuzz {
 namespace {

@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "command.h"
-#include "core/path.h"
 #include "json_text.h"
+#include "net/tuned_plan.h"
 #include "output.h"
-#include "profiler/profile_cache.h"
+#include "profiler/cache/profile_cache.h"
 #include "table.h"
 
 namespace softneuro::tool {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "core/dnn_file.h"
+#include "core/dnn/file.h"
 #include "npy.h"
 #include "output.h"
 

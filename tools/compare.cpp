@@ -12,8 +12,8 @@
 
 #include "command.h"
 #include "compare_model.h"
-#include "core/evaluate.h"
-#include "core/plan_impl.h"
+#include "core/plan/plan_impl.h"
+#include "core/routine/evaluate.h"
 #include "json_text.h"
 #include "npy.h"
 #include "output.h"

@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/plan_impl.h"
+#include "core/plan/plan_impl.h"
 #include "json_text.h"
 #include "output.h"
-#include "profiler/made_inputs.h"
-#include "profiler/proof.h"
+#include "profiler/tune/made_inputs.h"
+#include "profiler/tune/proof.h"
 
 namespace softneuro::tool {
 namespace {

@@ -12,9 +12,9 @@
 #include <fstream>
 #include <map>
 
-#include "core/layer_type.h"
-#include "core/printable.h"
-#include "core/routine.h"
+#include "core/base/printable.h"
+#include "core/graph/layer_type.h"
+#include "core/routine/routine.h"
 
 extern char** environ;
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "core/graph.h"
-#include "core/plan_impl.h"
+#include "core/graph/graph.h"
+#include "core/plan/plan_impl.h"
 
 namespace softneuro::tool {
 

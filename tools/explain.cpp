@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
-#include "core/plan_impl.h"
-#include "core/registry.h"
+#include "core/plan/plan_impl.h"
+#include "core/routine/registry.h"
 #include "json_text.h"
 #include "output.h"
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
-#include "core/layer_type.h"
-#include "core/plan_impl.h"
+#include "core/graph/layer_type.h"
+#include "core/plan/plan_impl.h"
 #include "drawing.h"
 #include "json_text.h"
 #include "output.h"

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <span>
 
-#include "core/format.h"
-#include "core/plan_impl.h"
+#include "core/plan/plan_impl.h"
+#include "core/routine/format.h"
 
 namespace softneuro::tool {
 namespace {

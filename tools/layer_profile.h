@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/layer_cost.h"
+#include "core/routine/layer_cost.h"
 #include "measure.h"
 
 namespace softneuro::tool {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.h"
-#include "core/file_mapping.h"
+#include "core/base/error.h"
+#include "core/base/file_mapping.h"
 
 namespace softneuro {
 namespace {

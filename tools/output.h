@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 
 namespace softneuro::tool {
 

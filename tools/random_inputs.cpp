@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "core/element.h"
+#include "core/base/element.h"
 
 namespace softneuro::tool {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 
 namespace softneuro::tool {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
-#include "core/dnn_file.h"
+#include "core/dnn/file.h"
 #include "json_text.h"
 #include "output.h"
 #include "profiler/taken_routines.h"

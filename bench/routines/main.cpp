@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "core/parallel.h"
-#include "core/registry.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
 #include "shapes.h"
 
 namespace softneuro::bench {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace softneuro::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/evaluate.h"
+#include "core/routine/evaluate.h"
 
 namespace softneuro::bench {
 

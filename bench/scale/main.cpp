@@ -15,8 +15,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/error.h"
-#include "core/graph.h"
+#include "core/base/error.h"
+#include "core/graph/graph.h"
 #include "scale/models.h"
 #include "softneuro/net.h"
 

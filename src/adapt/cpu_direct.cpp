@@ -4,11 +4,11 @@
 #include <cstring>
 
 #include "adapt/run_cast.h"
-#include "core/broadcast_walk.h"
-#include "core/parallel.h"
-#include "core/registry.h"
-#include "core/strided_copy.h"
-#include "core/tile_moves.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/simd/tile_moves.h"
+#include "cpu/tensor/broadcast_walk.h"
+#include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {
 namespace {

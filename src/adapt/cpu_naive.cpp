@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "adapt/element_place.h"
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/element_place.h"
 
 namespace softneuro {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace softneuro {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/path.h"
+#include "net/tuned_plan.h"
 
 namespace softneuro {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/float_span.h"
+#include "cpu/simd/float_span.h"
 
 namespace softneuro {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/problem.h"
-#include "core/qint8_rows.h"
+#include "core/routine/problem.h"
+#include "cpu/simd/qint8_rows.h"
 
 namespace softneuro {
 

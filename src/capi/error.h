@@ -1,7 +1,7 @@
 // How C functions answer: a status now, the message on demand.
 #pragma once
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "softneuro/c_api.h"
 
 namespace softneuro::capi {

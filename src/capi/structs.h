@@ -4,7 +4,7 @@
 #include <string>
 #include <type_traits>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "softneuro/c_api.h"
 #include "softneuro/session.h"
 #include "softneuro/tensor.h"

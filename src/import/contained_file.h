@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/file_mapping.h"
+#include "core/base/file_mapping.h"
 
 namespace softneuro {
 

@@ -1,8 +1,8 @@
 // Net::import: model file → Graph → Net.
 #include <cstring>
 
-#include "core/dnn_format.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/dnn/file_header.h"
 #include "import/contained_file.h"
 #include "import/onnx/onnx_import.h"
 #include "passes/pass.h"

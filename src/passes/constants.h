@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "core/element.h"
-#include "core/error.h"
-#include "core/graph.h"
-#include "core/tensor_view.h"
+#include "core/base/element.h"
+#include "core/base/error.h"
+#include "core/base/tensor_view.h"
+#include "core/graph/graph.h"
 
 namespace softneuro {
 

@@ -8,8 +8,8 @@
 #include <array>
 #include <bit>
 
-#include "core/einsum.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/layers/einsum_equation.h"
 #include "passes/rewriter.h"
 
 namespace softneuro {

@@ -7,10 +7,10 @@
 // exactly the model's integers again.
 #include <algorithm>
 
-#include "core/evaluate.h"
-#include "core/shape_values.h"
+#include "core/graph/shape_values.h"
+#include "core/routine/evaluate.h"
+#include "passes/adopt_quantization.h"
 #include "passes/rewriter.h"
-#include "quantization/imported.h"
 
 namespace softneuro {
 namespace {

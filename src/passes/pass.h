@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/registry.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 

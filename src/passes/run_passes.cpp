@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "passes/pass.h"
 
 namespace softneuro {

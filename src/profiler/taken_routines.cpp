@@ -2,10 +2,10 @@
 
 #include <map>
 
-#include "core/builtin.h"
-#include "core/childnet.h"
-#include "core/error.h"
-#include "core/evaluate.h"
+#include "core/base/error.h"
+#include "core/childnet/childnet.h"
+#include "core/routine/evaluate.h"
+#include "routines/builtin.h"
 
 namespace softneuro {
 namespace {

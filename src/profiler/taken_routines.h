@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/path.h"
+#include "net/tuned_plan.h"
 
 namespace softneuro {
 

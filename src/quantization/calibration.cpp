@@ -5,9 +5,9 @@
 #include <set>
 #include <string_view>
 
-#include "core/error.h"
-#include "core/float_span.h"
-#include "core/format.h"
+#include "core/base/error.h"
+#include "core/routine/format.h"
+#include "cpu/simd/float_span.h"
 #include "quantization/histogram.h"
 #include "quantization/output_history.h"
 #include "quantization/sharing.h"

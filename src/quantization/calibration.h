@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "softneuro/net.h"
 
 namespace softneuro {

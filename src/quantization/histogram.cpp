@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "core/quantize_rows.h"
+#include "cpu/simd/quantize_rows.h"
 
 namespace softneuro {
 namespace {

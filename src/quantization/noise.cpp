@@ -5,11 +5,11 @@
 #include <limits>
 #include <map>
 
-#include "core/error.h"
-#include "core/evaluate.h"
-#include "core/float_span.h"
-#include "core/format.h"
-#include "core/layer_type.h"
+#include "core/base/error.h"
+#include "core/graph/layer_type.h"
+#include "core/routine/evaluate.h"
+#include "core/routine/format.h"
+#include "cpu/simd/float_span.h"
 #include "quantization/histogram.h"
 
 namespace softneuro {

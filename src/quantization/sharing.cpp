@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/layer_type.h"
+#include "core/graph/layer_type.h"
 #include "quantization/tensor_roles.h"
 
 namespace softneuro {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "quantization/calibration.h"
 #include "quantization/histogram.h"
 

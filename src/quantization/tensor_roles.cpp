@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "core/layer_type.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {

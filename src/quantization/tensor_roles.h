@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace softneuro {
 

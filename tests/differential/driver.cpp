@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "core/element.h"
-#include "core/error.h"
+#include "core/base/element.h"
+#include "core/base/error.h"
 #include "softneuro/net.h"
 
 namespace softneuro::test {

@@ -10,9 +10,9 @@
 #include <fstream>
 #include <iostream>
 
-#include "core/builtin.h"
-#include "core/dnn_file.h"
-#include "profiler/candidates.h"
+#include "core/dnn/file.h"
+#include "profiler/select/candidates.h"
+#include "routines/builtin.h"
 #include "tuning/small_net.h"
 
 using namespace softneuro;

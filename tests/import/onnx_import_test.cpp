@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/layer_type.h"
+#include "core/graph/layer_type.h"
 #include "import/onnx_model.h"
 #include "softneuro/net.h"
 

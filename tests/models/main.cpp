@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "models/model_case.h"
 
 namespace softneuro::test {

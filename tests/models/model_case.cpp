@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "core/element.h"
-#include "core/error.h"
+#include "core/base/element.h"
+#include "core/base/error.h"
 #include "npy.h"
 
 namespace softneuro::test {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <map>
 
-#include "adapt/element_place.h"
-#include "core/element.h"
+#include "core/base/element.h"
+#include "cpu/tensor/element_place.h"
 #include "numeric/check_routine.h"
 
 namespace softneuro::test {

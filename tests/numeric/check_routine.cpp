@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "core/element.h"
+#include "core/base/element.h"
 
 namespace softneuro::test {
 

@@ -1,7 +1,7 @@
 // Runs problems through routines and compares what comes out.
 #pragma once
 
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "numeric/problem_set.h"
 
 namespace softneuro::test {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/element.h"
-#include "core/format.h"
+#include "core/base/element.h"
+#include "core/routine/format.h"
 #include "numeric/check_routine.h"
 
 namespace softneuro::test {

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "core/cpu.h"
+#include "core/base/cpu.h"
 #include "plugins/onednn/library.h"
 
 namespace softneuro::test {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <map>
 
-#include "core/format.h"
+#include "core/routine/format.h"
 #include "numeric/check_routine.h"
 
 namespace softneuro::test {

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "core/format.h"
+#include "core/routine/format.h"
 #include "numeric/check_routine.h"
 
 namespace softneuro::test {

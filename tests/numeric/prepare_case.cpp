@@ -2,8 +2,8 @@
 #include <cmath>
 #include <random>
 
-#include "core/element.h"
-#include "core/evaluate.h"
+#include "core/base/element.h"
+#include "core/routine/evaluate.h"
 #include "numeric/check_routine.h"
 
 namespace softneuro::test {

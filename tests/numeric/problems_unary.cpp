@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "core/elementwise.h"
+#include "core/graph/elementwise.h"
 #include "numeric/problem_set.h"
 
 namespace softneuro::test {

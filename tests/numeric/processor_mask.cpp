@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/cpu.h"
+#include "core/base/cpu.h"
 #include "support/skip.h"
 
 namespace softneuro::test {

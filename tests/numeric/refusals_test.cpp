@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "core/cpu.h"
+#include "core/base/cpu.h"
 #include "numeric/check_routine.h"
 
 namespace softneuro::test {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/element.h"
+#include "core/base/element.h"
 #include "numeric/check_routine.h"
 
 namespace softneuro::test {

@@ -33,7 +33,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cpu.h"
+#include "core/base/cpu.h"
 
 namespace softneuro::test {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/error.h"
-#include "core/file_mapping.h"
+#include "core/base/error.h"
+#include "core/base/file_mapping.h"
 #include "import/onnx/tensor_reader.h"
 #include "softneuro/net.h"
 #include "support/tensor_difference.h"

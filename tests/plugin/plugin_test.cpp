@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "core/evaluate.h"
-#include "core/graph.h"
-#include "core/layer_type.h"
-#include "core/registry.h"
+#include "core/graph/graph.h"
+#include "core/graph/layer_type.h"
+#include "core/routine/evaluate.h"
+#include "core/routine/registry.h"
 #include "softneuro/net.h"
 #include "support/skip.h"
 

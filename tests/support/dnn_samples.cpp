@@ -5,8 +5,8 @@
 #include <cstring>
 #include <random>
 
-#include "core/checksum.h"
-#include "core/dnn_format.h"
+#include "core/base/checksum.h"
+#include "core/dnn/file_header.h"
 #include "schemas/softneuro_generated.h"
 
 namespace softneuro::test {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/layer_type.h"
+#include "core/graph/graph.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro::test {
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "core/layer_type.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro::test {
 namespace {

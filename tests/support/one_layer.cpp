@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/element.h"
-#include "core/evaluate.h"
-#include "core/graph.h"
+#include "core/base/element.h"
+#include "core/graph/graph.h"
+#include "core/routine/evaluate.h"
 
 namespace softneuro::test {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/layer_type.h"
-#include "core/params.h"
-#include "core/registry.h"
+#include "core/graph/layer_type.h"
+#include "core/graph/params.h"
+#include "core/routine/registry.h"
 
 namespace softneuro::test {
 

@@ -1,7 +1,7 @@
 // conv2 as a net of nothing but itself: a childnet that may stand in, or around, another one.
 #pragma once
 
-#include "core/childnet.h"
+#include "core/childnet/childnet.h"
 
 namespace softneuro::test {
 

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/layer_type.h"
+#include "core/graph/layer_type.h"
 
 using namespace softneuro;
 using Catch::Matchers::Contains;

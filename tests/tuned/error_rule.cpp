@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/element.h"
+#include "core/base/element.h"
 
 namespace softneuro::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "support/temporary_folder.h"
 #include "tuned/error_rule.h"
 

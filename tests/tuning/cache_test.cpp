@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "profiler/profile_cache.h"
+#include "profiler/cache/profile_cache.h"
 #include "support/temporary_folder.h"
 
 using namespace softneuro;

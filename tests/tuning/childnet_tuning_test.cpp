@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/childnet_text.h"
-#include "core/net_core.h"
-#include "core/path.h"
-#include "profiler/childnet_solve.h"
-#include "profiler/unit_profile.h"
+#include "core/childnet/childnet_text.h"
+#include "core/plan/runtime.h"
+#include "net/tuned_plan.h"
+#include "profiler/select/childnet_solve.h"
+#include "profiler/select/unit_profile.h"
 #include "small_net.h"
 #include "support/wrapped_conv.h"
 

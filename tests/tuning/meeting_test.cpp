@@ -1,5 +1,5 @@
 // Meetings of a pool's threads: what keeps measurements apart from a neighbour's load.
-#include "profiler/meeting.h"
+#include "profiler/measure/meeting.h"
 
 #include <sched.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "core/parallel.h"
+#include "core/base/parallel.h"
 
 using namespace softneuro;
 

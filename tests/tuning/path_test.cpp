@@ -1,12 +1,11 @@
 // Plans on given paths: any path computes what the net means; what does not apply is replaced.
-#include "core/path.h"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 
 #include "adapt/insert_adapts.h"
-#include "core/net_impl.h"
-#include "profiler/candidates.h"
+#include "net/net_impl.h"
+#include "net/tuned_plan.h"
+#include "profiler/select/candidates.h"
 #include "small_net.h"
 #include "support/tensor_difference.h"
 

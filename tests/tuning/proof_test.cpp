@@ -1,12 +1,12 @@
 // The tuned net answers as the model does: what tuning proves at its end, and what keeps it true.
-#include "profiler/proof.h"
+#include "profiler/tune/proof.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "core/path.h"
-#include "profiler/tuner.h"
+#include "net/tuned_plan.h"
+#include "profiler/tune/tuner.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
 #include "timed_cumsum.h"

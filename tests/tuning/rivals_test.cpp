@@ -4,11 +4,11 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 
-#include "core/net_core.h"
-#include "core/path.h"
-#include "profiler/profile_cache.h"
-#include "profiler/timer.h"
-#include "profiler/tuner.h"
+#include "core/plan/runtime.h"
+#include "net/tuned_plan.h"
+#include "profiler/cache/profile_cache.h"
+#include "profiler/measure/timer.h"
+#include "profiler/tune/tuner.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
 #include "timed_cumsum.h"

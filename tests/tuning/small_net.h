@@ -5,8 +5,8 @@
 #include <cmath>
 #include <random>
 
-#include "core/graph.h"
-#include "core/layer_type.h"
+#include "core/graph/graph.h"
+#include "core/graph/layer_type.h"
 #include "softneuro/net.h"
 
 namespace softneuro::test {

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <memory>
 
-#include "core/clock.h"
-#include "core/error.h"
-#include "core/routine.h"
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/routine/routine.h"
 
 namespace softneuro::test {
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/cpu.h"
+#include "core/base/cpu.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
 

@@ -1,5 +1,5 @@
 // Turns of plans that are compared: how their time is spent.
-#include "profiler/turns.h"
+#include "profiler/measure/turns.h"
 
 #include <catch2/catch.hpp>
 

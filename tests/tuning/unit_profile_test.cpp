@@ -1,14 +1,14 @@
 // Unit profiles: candidates alone, as they are inside of a net, whatever neighbours do meanwhile.
-#include "profiler/unit_profile.h"
+#include "profiler/select/unit_profile.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
 
-#include "core/net_core.h"
-#include "core/parallel.h"
-#include "core/path.h"
-#include "profiler/tuner.h"
+#include "core/base/parallel.h"
+#include "core/plan/runtime.h"
+#include "net/tuned_plan.h"
+#include "profiler/tune/tuner.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
 #include "timed_cumsum.h"

@@ -4,12 +4,12 @@
 #include <cstring>
 #include <random>
 
-#include "adapt/void_adapt.h"
-#include "core/element.h"
-#include "core/layer_type.h"
-#include "core/qint8_rows.h"
-#include "core/registry.h"
-#include "core/tile_moves.h"
+#include "core/base/element.h"
+#include "core/graph/layer_type.h"
+#include "core/routine/registry.h"
+#include "core/routine/void_adapt.h"
+#include "cpu/simd/qint8_rows.h"
+#include "cpu/simd/tile_moves.h"
 
 namespace softneuro {
 namespace {

@@ -1,5 +1,5 @@
 // Writing files whole or not at all, with everything that can go wrong.
-#include "core/atomic_file.h"
+#include "core/base/atomic_file.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/dnn_file.h"
+#include "core/dnn/file.h"
 #include "support/dnn_samples.h"
 #include "support/temporary_folder.h"
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/dnn_file.h"
+#include "core/dnn/file.h"
 #include "support/temporary_folder.h"
 
 using namespace softneuro;

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <thread>
 
-#include "core/parallel.h"
+#include "core/base/parallel.h"
 #include "softneuro/net.h"
 #include "unit/graph_evaluator.h"
 

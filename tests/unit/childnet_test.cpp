@@ -1,12 +1,12 @@
 // Childnets: what is inside, how it is named, what is packed, and nets within nets.
-#include "core/childnet.h"
+#include "core/childnet/childnet.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "core/childnet_kernel.h"
-#include "core/childnet_text.h"
-#include "core/evaluate.h"
+#include "core/childnet/childnet_kernel.h"
+#include "core/childnet/childnet_text.h"
+#include "core/routine/evaluate.h"
 #include "support/one_layer.h"
 #include "support/tensor_difference.h"
 #include "support/wrapped_conv.h"

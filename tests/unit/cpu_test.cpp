@@ -1,5 +1,5 @@
 // The words of SOFTNEURO_MAX_ISA.
-#include "core/cpu.h"
+#include "core/base/cpu.h"
 
 #include <catch2/catch.hpp>
 

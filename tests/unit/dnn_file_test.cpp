@@ -1,6 +1,4 @@
 // .dnn files: what is saved is what is loaded.
-#include "core/dnn_file.h"
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,7 +10,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/dnn_format.h"
+#include "core/dnn/file.h"
+#include "core/dnn/file_header.h"
 #include "support/dnn_samples.h"
 #include "support/graph_compare.h"
 #include "support/skip.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/dnn_file.h"
+#include "core/dnn/file.h"
 #include "support/graph_compare.h"
 #include "support/skip.h"
 

@@ -6,9 +6,9 @@
 #include <functional>
 #include <random>
 
-#include "core/checksum.h"
-#include "core/dnn_file.h"
-#include "core/dnn_format.h"
+#include "core/base/checksum.h"
+#include "core/dnn/file.h"
+#include "core/dnn/file_header.h"
 #include "schemas/softneuro_generated.h"
 #include "support/dnn_samples.h"
 #include "support/graph_compare.h"

@@ -1,5 +1,5 @@
 // What tuning says about the error of samples that it has not seen.
-#include "profiler/error_bound.h"
+#include "profiler/tune/error_bound.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "core/gemm/gemm.h"
+#include "cpu/gemm/gemm.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

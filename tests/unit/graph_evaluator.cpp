@@ -5,8 +5,8 @@
 #include <cmath>
 #include <random>
 
-#include "core/element.h"
-#include "core/evaluate.h"
+#include "core/base/element.h"
+#include "core/routine/evaluate.h"
 
 namespace softneuro::test {
 namespace {

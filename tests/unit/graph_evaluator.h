@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "passes/pass.h"
 
 namespace softneuro::test {

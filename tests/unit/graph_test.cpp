@@ -1,9 +1,9 @@
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "core/layer_type.h"
+#include "core/graph/layer_type.h"
 
 using namespace softneuro;
 using Catch::Contains;

@@ -1,9 +1,9 @@
 // The rates of every profile stand on these counts.
-#include "core/layer_cost.h"
+#include "core/routine/layer_cost.h"
 
 #include <catch2/catch.hpp>
 
-#include "core/evaluate.h"
+#include "core/routine/evaluate.h"
 #include "support/one_layer.h"
 
 using namespace softneuro;

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "core/plan_impl.h"
+#include "core/plan/plan_impl.h"
 
 using namespace softneuro;
 

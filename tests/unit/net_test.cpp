@@ -8,10 +8,10 @@
 #include <set>
 #include <thread>
 
-#include "core/dnn_file.h"
-#include "core/graph.h"
-#include "core/layer_type.h"
-#include "core/plan_impl.h"
+#include "core/dnn/file.h"
+#include "core/graph/graph.h"
+#include "core/graph/layer_type.h"
+#include "core/plan/plan_impl.h"
 
 using namespace softneuro;
 

@@ -1,5 +1,5 @@
 // The parameters that a routine may take, and those that a tuner tries.
-#include "core/param_space.h"
+#include "core/routine/param_space.h"
 
 #include <catch2/catch.hpp>
 

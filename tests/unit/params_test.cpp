@@ -1,8 +1,8 @@
-#include "core/params.h"
+#include "core/graph/params.h"
 
 #include <catch2/catch.hpp>
 
-#include "core/layer_type.h"
+#include "core/graph/layer_type.h"
 
 using namespace softneuro;
 

@@ -1,12 +1,11 @@
 // Plugins whose table lies in this program: what the loader refuses, and what the host's functions
 // answer. tests/plugin/ has those that come as files.
-#include "core/plugin_loader.h"
-
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "core/evaluate.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
+#include "core/plugin/loader.h"
+#include "core/routine/evaluate.h"
 
 using namespace softneuro;
 using Catch::Contains;

@@ -1,12 +1,12 @@
-#include "core/post_ops.h"
+#include "cpu/post_ops/post_ops.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <random>
 
-#include "core/element.h"
-#include "core/layer_type.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/graph/layer_type.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -1,6 +1,6 @@
 // The vector functions against their double specification, in every instruction set that this
 // processor has.
-#include "core/span_ops.h"
+#include "cpu/simd/span_ops.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Products on tiles of bfloat16 are as exact as those of float32, and write what is theirs alone:
 // the numeric tests' tolerance would not see a product of parts that is left out.
-#include "core/gemm/split_sweep.h"
+#include "cpu/gemm/split_sweep.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

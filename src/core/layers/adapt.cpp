@@ -1,6 +1,6 @@
 // adapt: the same tensor in another format (the paper's section III-B). Put into a net by
 // src/adapt/insert_adapts.cpp between layers whose routines want different formats.
-#include "core/layer_type.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {

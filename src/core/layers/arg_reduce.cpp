@@ -1,6 +1,6 @@
-#include "core/choice.h"
-#include "core/layer_type.h"
-#include "core/type_sets.h"
+#include "core/graph/enum_param.h"
+#include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/layer_type.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {

@@ -1,6 +1,6 @@
 // channel_shuffle: what ShuffleNets write as reshape, transpose, reshape. As one layer it exists in
 // every layout.
-#include "core/layer_type.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {

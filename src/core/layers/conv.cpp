@@ -1,7 +1,7 @@
 // conv1/2/3 and conv_transpose1/2/3.
-#include "core/layer_type.h"
-#include "core/type_sets.h"
-#include "core/window.h"
+#include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
+#include "core/layers/window.h"
 
 namespace softneuro {
 namespace {

@@ -1,5 +1,5 @@
-#include "core/layer_type.h"
-#include "core/type_sets.h"
+#include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {

@@ -1,7 +1,7 @@
 // The layers that exchange channels for resolution: depth_to_space, space_to_depth.
-#include "core/choice.h"
-#include "core/dim_arithmetic.h"
-#include "core/layer_type.h"
+#include "core/graph/dim_arithmetic.h"
+#include "core/graph/enum_param.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {

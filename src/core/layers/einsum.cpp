@@ -1,7 +1,6 @@
-#include "core/einsum.h"
-
-#include "core/layer_type.h"
-#include "core/type_sets.h"
+#include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
+#include "core/layers/einsum_equation.h"
 
 namespace softneuro {
 namespace {

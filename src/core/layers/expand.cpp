@@ -1,6 +1,6 @@
 // The layers that repeat their input: expand and tile.
-#include "core/dim_arithmetic.h"
-#include "core/layer_type.h"
+#include "core/graph/dim_arithmetic.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {

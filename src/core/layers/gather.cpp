@@ -1,6 +1,6 @@
 // The layers that read at computed places: gather, gather_elements, gather_nd.
-#include "core/dim_arithmetic.h"
-#include "core/layer_type.h"
+#include "core/graph/dim_arithmetic.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {

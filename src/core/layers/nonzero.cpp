@@ -1,8 +1,8 @@
 // The layers that pick elements by their value: nonzero, compress.
 #include <limits>
 
-#include "core/dim_arithmetic.h"
-#include "core/layer_type.h"
+#include "core/graph/dim_arithmetic.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {

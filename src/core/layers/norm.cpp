@@ -2,8 +2,8 @@
 // layer_norm, rms_norm, lrn, lp_norm.
 #include <cmath>
 
-#include "core/layer_type.h"
-#include "core/type_sets.h"
+#include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {

@@ -1,6 +1,6 @@
-#include "core/dim_arithmetic.h"
-#include "core/element.h"
-#include "core/layer_type.h"
+#include "core/base/element.h"
+#include "core/graph/dim_arithmetic.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {

@@ -1,7 +1,7 @@
 // max_pool1/2/3, avg_pool1/2/3, lp_pool1/2/3 and max_unpool.
-#include "core/layer_type.h"
-#include "core/type_sets.h"
-#include "core/window.h"
+#include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
+#include "core/layers/window.h"
 
 namespace softneuro {
 namespace {

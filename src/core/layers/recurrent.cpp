@@ -1,8 +1,7 @@
 // lstm, gru, rnn.
-#include "core/recurrent.h"
-
-#include "core/layer_type.h"
-#include "core/type_sets.h"
+#include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
+#include "core/layers/recurrent_options.h"
 
 namespace softneuro {
 namespace {

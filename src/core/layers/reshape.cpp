@@ -1,7 +1,7 @@
 // The layers whose output is the input's bytes under another shape: reshape, flatten, squeeze,
 // unsqueeze, identity.
-#include "core/dim_arithmetic.h"
-#include "core/layer_type.h"
+#include "core/graph/dim_arithmetic.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {

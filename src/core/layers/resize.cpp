@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/choice.h"
-#include "core/dim_arithmetic.h"
-#include "core/element.h"
-#include "core/layer_type.h"
+#include "core/base/element.h"
+#include "core/graph/dim_arithmetic.h"
+#include "core/graph/enum_param.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {

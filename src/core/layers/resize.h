@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/error.h"
-#include "core/params.h"
+#include "core/base/error.h"
+#include "core/graph/params.h"
 #include "softneuro/shape.h"
 #include "softneuro/tensor.h"
 

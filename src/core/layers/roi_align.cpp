@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "core/choice.h"
-#include "core/dim_arithmetic.h"
-#include "core/layer_type.h"
+#include "core/graph/dim_arithmetic.h"
+#include "core/graph/enum_param.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {

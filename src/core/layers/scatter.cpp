@@ -1,9 +1,9 @@
 // The layers that write at computed places: scatter_elements, scatter_nd.
 #include "core/layers/scatter.h"
 
-#include "core/choice.h"
-#include "core/dim_arithmetic.h"
-#include "core/layer_type.h"
+#include "core/graph/dim_arithmetic.h"
+#include "core/graph/enum_param.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {

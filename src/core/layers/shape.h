@@ -1,7 +1,7 @@
 // What shape inference and routines of `shape` share.
 #pragma once
 
-#include "core/params.h"
+#include "core/graph/params.h"
 
 namespace softneuro {
 

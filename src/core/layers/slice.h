@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace softneuro {
 

@@ -1,7 +1,7 @@
 #include "core/layers/transpose.h"
 
-#include "core/dim_arithmetic.h"
-#include "core/layer_type.h"
+#include "core/graph/dim_arithmetic.h"
+#include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/error.h"
-#include "core/params.h"
+#include "core/base/error.h"
+#include "core/graph/params.h"
 
 namespace softneuro {
 

@@ -1,10 +1,9 @@
 // The steps of Winograd convolution as layers: wgenc → wgconv → wgdec, with the weights from
-// wgweights. See core/winograd.h for the matrices.
-#include "core/winograd.h"
-
-#include "core/dim_arithmetic.h"
-#include "core/layer_type.h"
-#include "core/type_sets.h"
+// wgweights. See core/layers/winograd_matrices.h for the matrices.
+#include "core/graph/dim_arithmetic.h"
+#include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
+#include "core/layers/winograd_matrices.h"
 
 namespace softneuro {
 namespace {

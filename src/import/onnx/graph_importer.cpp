@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/evaluate.h"
-#include "core/layer_type.h"
+#include "core/graph/layer_type.h"
+#include "core/routine/evaluate.h"
 
 namespace softneuro::onnx {
 namespace {

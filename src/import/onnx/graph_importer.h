@@ -9,8 +9,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/registry.h"
-#include "core/shape_values.h"
+#include "core/graph/shape_values.h"
+#include "core/routine/registry.h"
 #include "import/onnx/node.h"
 #include "import/onnx/onnx_import.h"
 #include "import/onnx/tensor_reader.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/element.h"
-#include "core/layer_type.h"
+#include "core/base/element.h"
+#include "core/graph/layer_type.h"
 #include "import/onnx/graph_importer.h"
 
 namespace softneuro::onnx {

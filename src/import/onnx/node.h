@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.h"
-#include "core/graph.h"
+#include "core/base/error.h"
+#include "core/graph/graph.h"
 #include "import/onnx/onnx.pb.h"
 #include "import/onnx/operators.h"
 

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "core/error.h"
-#include "core/layer_type.h"
+#include "core/base/error.h"
+#include "core/graph/layer_type.h"
 #include "import/contained_file.h"
 #include "import/onnx/graph_importer.h"
 

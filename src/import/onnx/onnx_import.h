@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "softneuro/allocator.h"
 
 namespace softneuro {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "import/contained_file.h"
 
 namespace softneuro::onnx {

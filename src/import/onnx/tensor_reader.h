@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "core/file_mapping.h"
+#include "core/base/file_mapping.h"
 #include "import/onnx/onnx.pb.h"
 #include "import/onnx/onnx_import.h"
 

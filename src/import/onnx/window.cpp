@@ -1,6 +1,6 @@
 #include "import/onnx/window.h"
 
-#include "core/window.h"
+#include "core/layers/window.h"
 
 namespace softneuro::onnx {
 

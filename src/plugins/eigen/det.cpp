@@ -1,8 +1,8 @@
 // det cpu/eigen: Eigen's LU decomposition with partial pivoting, in double.
 #include <algorithm>
 
-#include "core/parallel.h"
-#include "core/registry.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
 #include "plugins/eigen/ops.h"
 #include "plugins/eigen/routines.h"
 

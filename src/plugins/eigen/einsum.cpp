@@ -1,13 +1,12 @@
 // einsum cpu/eigen: a contraction of two operands as a batch of products. An operand that does not
 // lie as one is copied into the workspace, and so is a result whose axes are mixed.
-#include "core/einsum.h"
-
 #include <algorithm>
 #include <optional>
 
-#include "core/element.h"
-#include "core/registry.h"
-#include "core/strided_copy.h"
+#include "core/base/element.h"
+#include "core/layers/einsum_equation.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/strided_copy.h"
 #include "plugins/eigen/products.h"
 #include "plugins/eigen/routines.h"
 

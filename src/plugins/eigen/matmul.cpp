@@ -1,8 +1,8 @@
 // matmul cpu/eigen: Eigen's product of every pair of matrices.
 #include <algorithm>
 
-#include "core/layer_type.h"
-#include "core/registry.h"
+#include "core/graph/layer_type.h"
+#include "core/routine/registry.h"
 #include "plugins/eigen/products.h"
 #include "plugins/eigen/routines.h"
 

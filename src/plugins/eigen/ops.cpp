@@ -1,6 +1,6 @@
 #include "plugins/eigen/ops.h"
 
-#include "core/isa_variants.h"
+#include "core/base/isa_variants.h"
 
 namespace softneuro {
 

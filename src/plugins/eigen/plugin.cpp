@@ -1,5 +1,5 @@
 // The one symbol that the plugin shows.
-#include "core/intree_plugin.h"
+#include "core/plugin/intree.h"
 #include "intree_tag.h"
 #include "plugins/eigen/routines.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/parallel.h"
+#include "core/base/parallel.h"
 
 namespace softneuro::eigen {
 Products::Products(const EigenProduct& product, std::vector<Places> places, int threads)

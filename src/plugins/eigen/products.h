@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/workers.h"
+#include "core/base/workers.h"
 #include "plugins/eigen/ops.h"
 
 namespace softneuro::eigen {

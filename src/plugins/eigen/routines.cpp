@@ -2,7 +2,7 @@
 
 #include <Eigen/Core>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define SN_TEXT_(x) #x
 #define SN_TEXT(x) SN_TEXT_(x)

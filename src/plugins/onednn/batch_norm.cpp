@@ -1,5 +1,5 @@
 // batch_norm cpu/onednn, cpu:float32:nhwc/onednn, …
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "plugins/onednn/fused_ops.h"
 #include "plugins/onednn/plain_layer.h"
 #include "plugins/onednn/routines.h"

@@ -1,6 +1,6 @@
 // conv2 cpu:float32:nhwc/onednn and cpu:float32:nchw16c/onednn.
-#include "core/error.h"
-#include "core/registry.h"
+#include "core/base/error.h"
+#include "core/routine/registry.h"
 #include "plugins/onednn/routines.h"
 #include "plugins/onednn/weighted_float32.h"
 

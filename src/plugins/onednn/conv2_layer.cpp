@@ -1,6 +1,6 @@
-#include "core/error.h"
-#include "plugins/cut/conv_pieces.h"
+#include "core/base/error.h"
 #include "plugins/onednn/weighted_layer.h"
+#include "plugins/partition/conv_pieces.h"
 
 namespace softneuro::onednn {
 namespace {

@@ -1,5 +1,5 @@
 // dense cpu/onednn.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "plugins/onednn/routines.h"
 #include "plugins/onednn/weighted_float32.h"
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "plugins/onednn/weighted_layer.h"
 
 namespace softneuro::onednn {
@@ -41,7 +41,7 @@ class DenseLayer final : public WeightedLayer {
     constexpr std::int64_t kManyRows = 64;     // per part
     constexpr std::int64_t kColumnBlock = 64;  // what kernels work on at a time
     DenseShape shape = dense_shape(problem);
-    // Rounded to 8 bits they are [N, K] (quantization/weights.h).
+    // Rounded to 8 bits they are [N, K] (cpu/qint8/weights.h).
     if (task.weights != memory::data_type::f32) shape.transposed = true;
     const bool by_rows = shape.rows >= kManyRows * split;
     const std::int64_t block = by_rows ? 1 : kColumnBlock;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/problem.h"
+#include "core/routine/problem.h"
 #include "plugins/onednn/library.h"
 
 namespace softneuro::onednn {

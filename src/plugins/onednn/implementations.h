@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/routine.h"
+#include "core/routine/routine.h"
 #include "plugins/onednn/library.h"
 
 namespace softneuro::onednn {

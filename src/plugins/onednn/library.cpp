@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/cpu.h"
-#include "core/error.h"
+#include "core/base/cpu.h"
+#include "core/base/error.h"
 
 namespace softneuro::onednn {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "plugins/onednn/weighted_layer.h"
 
 namespace softneuro::onednn {

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "core/error.h"
-#include "core/parallel.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
 
 namespace softneuro::onednn {
 namespace {

@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "core/post_ops.h"
-#include "core/routine.h"
+#include "core/routine/routine.h"
+#include "cpu/post_ops/post_ops.h"
 #include "plugins/onednn/library.h"
 
 namespace softneuro::onednn {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/format.h"
-#include "core/qint8_post_ops.h"
-#include "core/registry.h"
+#include "core/base/error.h"
+#include "core/routine/format.h"
+#include "core/routine/registry.h"
+#include "cpu/post_ops/qint8_post_ops.h"
 #include "plugins/onednn/choice_cache.h"
 #include "plugins/onednn/implementations.h"
 

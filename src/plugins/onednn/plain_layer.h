@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/routine.h"
-#include "plugins/cut/pieces.h"
+#include "core/routine/routine.h"
 #include "plugins/onednn/piece_kernel.h"
+#include "plugins/partition/pieces.h"
 
 namespace softneuro::onednn {
 

@@ -3,13 +3,13 @@
 // that is not used.
 #include <algorithm>
 
-#include "core/qint8_post_ops.h"
-#include "core/registry.h"
-#include "plugins/cut/conv_pieces.h"
-#include "plugins/cut/pool_window.h"
+#include "core/routine/registry.h"
+#include "cpu/post_ops/qint8_post_ops.h"
 #include "plugins/onednn/fused_ops.h"
 #include "plugins/onednn/plain_layer.h"
 #include "plugins/onednn/routines.h"
+#include "plugins/partition/conv_pieces.h"
+#include "plugins/partition/pool_window.h"
 
 namespace softneuro::onednn {
 namespace {

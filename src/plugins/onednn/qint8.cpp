@@ -1,6 +1,6 @@
 // conv2 cpu:qint8:nhwc/onednn and dense cpu:qint8/onednn.
-#include "core/error.h"
-#include "core/registry.h"
+#include "core/base/error.h"
+#include "core/routine/registry.h"
 #include "plugins/onednn/routines.h"
 #include "plugins/onednn/weighted_qint8.h"
 

@@ -1,13 +1,12 @@
 // lstm, gru and rnn cpu/onednn: one primitive per direction and part of the batch, with the usual
 // activations. `impl` names the implementation; `ref` is no slow one here, but products of matrices
 // with generated code for the gates behind them.
-#include "core/recurrent.h"
-
 #include <algorithm>
 
-#include "core/checksum.h"
-#include "core/error.h"
-#include "core/registry.h"
+#include "core/base/checksum.h"
+#include "core/base/error.h"
+#include "core/layers/recurrent_options.h"
+#include "core/routine/registry.h"
 #include "plugins/onednn/choice_cache.h"
 #include "plugins/onednn/implementations.h"
 #include "plugins/onednn/plain_layer.h"

@@ -1,9 +1,9 @@
 // reduce cpu/onednn: sums and means over the last axes. Of the library's other reductions, max and
 // min lose NaN, a product may leave the range of float32 on the way, and for the rest, as for other
 // axes, it has reference code only.
-#include "core/error.h"
-#include "core/reduction.h"
-#include "core/registry.h"
+#include "core/base/error.h"
+#include "core/layers/reduction.h"
+#include "core/routine/registry.h"
 #include "plugins/onednn/plain_layer.h"
 #include "plugins/onednn/routines.h"
 

@@ -4,11 +4,11 @@
 
 #include <cmath>
 
-#include "core/registry.h"
-#include "plugins/cut/resize_positions.h"
+#include "core/routine/registry.h"
 #include "plugins/onednn/fused_ops.h"
 #include "plugins/onednn/plain_layer.h"
 #include "plugins/onednn/routines.h"
+#include "plugins/partition/resize_positions.h"
 
 namespace softneuro::onednn {
 namespace {

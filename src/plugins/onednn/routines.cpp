@@ -1,6 +1,6 @@
 #include "plugins/onednn/routines.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "plugins/onednn/library.h"
 
 namespace softneuro::onednn {

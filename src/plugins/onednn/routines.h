@@ -1,7 +1,7 @@
 // The routines over oneDNN: one function per file of routines.
 #pragma once
 
-#include "core/registry.h"
+#include "core/routine/registry.h"
 
 namespace softneuro::onednn {
 

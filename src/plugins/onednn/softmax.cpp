@@ -1,6 +1,6 @@
 // softmax cpu/onednn and cpu:float32:nhwc/onednn, along the last axis in memory.
-#include "core/error.h"
-#include "core/registry.h"
+#include "core/base/error.h"
+#include "core/routine/registry.h"
 #include "plugins/onednn/plain_layer.h"
 #include "plugins/onednn/routines.h"
 

@@ -1,7 +1,7 @@
 // unary cpu/onednn, cpu:float32:nhwc/onednn, …: the library's element-wise functions, as far as
 // they keep NaN and denormals: relu, clip and exp make a number of NaN, log takes the smallest
 // numbers for larger ones.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "plugins/onednn/fused_ops.h"
 #include "plugins/onednn/plain_layer.h"
 #include "plugins/onednn/routines.h"

@@ -1,7 +1,7 @@
 #include "plugins/onednn/weighted_float32.h"
 
-#include "core/error.h"
-#include "core/layer_cost.h"
+#include "core/base/error.h"
+#include "core/routine/layer_cost.h"
 #include "plugins/onednn/choice_cache.h"
 #include "plugins/onednn/weighted_work.h"
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "plugins/cut/pieces.h"
+#include "core/base/error.h"
 #include "plugins/onednn/implementations.h"
 #include "plugins/onednn/piece_kernel.h"
+#include "plugins/partition/pieces.h"
 
 namespace softneuro::onednn {
 namespace {

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/routine.h"
+#include "core/routine/routine.h"
 #include "plugins/onednn/fused_ops.h"
 
 namespace softneuro::onednn {

@@ -1,10 +1,10 @@
 #include "plugins/onednn/weighted_qint8.h"
 
-#include "core/error.h"
-#include "core/layer_cost.h"
+#include "core/base/error.h"
+#include "core/routine/layer_cost.h"
+#include "cpu/qint8/weights.h"
 #include "plugins/onednn/choice_cache.h"
 #include "plugins/onednn/weighted_work.h"
-#include "quantization/weights.h"
 
 namespace softneuro::onednn {
 namespace {

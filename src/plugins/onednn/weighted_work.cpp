@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/checksum.h"
-#include "core/error.h"
+#include "core/base/checksum.h"
+#include "core/base/error.h"
 #include "plugins/onednn/implementations.h"
 
 namespace softneuro::onednn {

@@ -3,9 +3,9 @@
 // beside infinity.
 #include <array>
 
-#include "core/registry.h"
-#include "core/stored_order.h"
-#include "plugins/cut/pieces.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/stored_order.h"
+#include "plugins/partition/pieces.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 

@@ -1,9 +1,9 @@
 // conv2 cpu:float32:nhwc/xnnpack: XNNPACK's convolutions, depthwise ones among them, one thread per
 // piece of the work; `split` says in how many. Each session keeps weights of its own, because
 // operators of this library bind addresses.
-#include "core/error.h"
-#include "core/registry.h"
-#include "plugins/cut/conv_pieces.h"
+#include "core/base/error.h"
+#include "core/routine/registry.h"
+#include "plugins/partition/conv_pieces.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 

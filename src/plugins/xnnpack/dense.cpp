@@ -2,8 +2,8 @@
 // says in how many pieces. Each session keeps weights of its own.
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/registry.h"
+#include "core/base/error.h"
+#include "core/routine/registry.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 

@@ -1,7 +1,7 @@
 #include "plugins/xnnpack/library.h"
 
-#include "core/cpu.h"
-#include "core/error.h"
+#include "core/base/cpu.h"
+#include "core/base/error.h"
 
 namespace softneuro::xnnpack {
 namespace {

@@ -5,10 +5,10 @@
 #include <bit>
 #include <cmath>
 
-#include "core/error.h"
-#include "core/layer_cost.h"
-#include "core/parallel.h"
-#include "plugins/cut/pieces.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/routine/layer_cost.h"
+#include "plugins/partition/pieces.h"
 
 namespace softneuro::xnnpack {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/post_ops.h"
-#include "core/routine.h"
+#include "core/routine/routine.h"
+#include "cpu/post_ops/post_ops.h"
 #include "plugins/xnnpack/library.h"
 
 namespace softneuro::xnnpack {

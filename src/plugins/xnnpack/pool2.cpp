@@ -2,9 +2,9 @@
 // lose a NaN, so it is not used.)
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/registry.h"
-#include "plugins/cut/pool_window.h"
+#include "core/base/error.h"
+#include "core/routine/registry.h"
+#include "plugins/partition/pool_window.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 

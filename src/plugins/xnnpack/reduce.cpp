@@ -1,8 +1,8 @@
 // reduce cpu:float32:nhwc/xnnpack: the mean of each channel (global average pooling), cut by
 // images.
-#include "core/reduction.h"
-#include "core/registry.h"
-#include "plugins/cut/pieces.h"
+#include "core/layers/reduction.h"
+#include "core/routine/registry.h"
+#include "plugins/partition/pieces.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 

@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "core/registry.h"
-#include "plugins/cut/pieces.h"
-#include "plugins/cut/resize_positions.h"
+#include "core/routine/registry.h"
+#include "plugins/partition/pieces.h"
+#include "plugins/partition/resize_positions.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 

@@ -1,6 +1,6 @@
 #include "plugins/xnnpack/routines.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "plugins/xnnpack/library.h"
 
 namespace softneuro::xnnpack {

@@ -1,7 +1,7 @@
 // softmax cpu/xnnpack and cpu:float32:nhwc/xnnpack, along the last axis in memory.
-#include "core/error.h"
-#include "core/registry.h"
-#include "plugins/cut/pieces.h"
+#include "core/base/error.h"
+#include "core/routine/registry.h"
+#include "plugins/partition/pieces.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 

@@ -3,8 +3,8 @@
 // ceil, floor, sqrt and sigmoid. Its clamp, which would be relu and clip, makes a number of NaN.
 #include <optional>
 
-#include "core/registry.h"
-#include "plugins/cut/pieces.h"
+#include "core/routine/registry.h"
+#include "plugins/partition/pieces.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 

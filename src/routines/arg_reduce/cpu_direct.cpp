@@ -2,8 +2,8 @@
 // is searched together, so that memory is read in order.
 #include <algorithm>
 
-#include "core/parallel.h"
-#include "core/registry.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

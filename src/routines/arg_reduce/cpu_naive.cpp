@@ -1,6 +1,6 @@
 // arg_reduce cpu/naive: the specification. NaN beats every number, as in numpy.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

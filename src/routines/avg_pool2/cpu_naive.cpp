@@ -1,7 +1,7 @@
 // avg_pool1, avg_pool2, avg_pool3 cpu/naive: the specification. Means in double.
-#include "core/element.h"
-#include "core/registry.h"
-#include "core/window.h"
+#include "core/base/element.h"
+#include "core/layers/window.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -1,6 +1,6 @@
 #include "routines/batch_norm/affine_rows.h"
 
-#include "core/vector_element.h"
+#include "cpu/simd/vector_element.h"
 
 namespace softneuro::SN_ISA_NAMESPACE {
 namespace {

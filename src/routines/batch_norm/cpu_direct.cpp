@@ -4,12 +4,12 @@
 #include <cmath>
 #include <string>
 
-#include "core/element.h"
-#include "core/float_span.h"
-#include "core/isa_variants.h"
-#include "core/parallel.h"
-#include "core/post_ops.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/base/isa_variants.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/simd/float_span.h"
 #include "routines/batch_norm/affine_rows.h"
 
 namespace softneuro {

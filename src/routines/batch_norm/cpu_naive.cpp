@@ -1,6 +1,6 @@
 // batch_norm cpu/naive: the specification. (x − mean) / sqrt(var + epsilon) · scale + bias.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -1,16 +1,16 @@
-// binary cpu/direct: vector functions over rows and constants (core/broadcast_walk.h), post-ops
-// included, in any layout. float16, bfloat16 and qint8 are computed in float32.
+// binary cpu/direct: vector functions over rows and constants (cpu/tensor/broadcast_walk.h),
+// post-ops included, in any layout. float16, bfloat16 and qint8 are computed in float32.
 #include <algorithm>
 #include <optional>
 #include <string>
 
-#include "core/float_span.h"
-#include "core/pad_channels.h"
-#include "core/parallel.h"
-#include "core/post_ops.h"
-#include "core/qint8_post_ops.h"
-#include "core/registry.h"
-#include "core/span_ops.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/post_ops/pad_channels.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/post_ops/qint8_post_ops.h"
+#include "cpu/simd/float_span.h"
+#include "cpu/simd/span_ops.h"
 
 namespace softneuro {
 namespace {

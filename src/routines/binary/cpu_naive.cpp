@@ -1,6 +1,6 @@
-// binary cpu/naive: the specification, as in core/elementwise.h.
-#include "core/element.h"
-#include "core/registry.h"
+// binary cpu/naive: the specification, as in core/graph/elementwise.h.
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

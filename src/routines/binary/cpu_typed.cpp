@@ -4,9 +4,9 @@
 #include <cstring>
 #include <type_traits>
 
-#include "core/broadcast_walk.h"
-#include "core/parallel.h"
-#include "core/registry.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/broadcast_walk.h"
 
 namespace softneuro {
 namespace {

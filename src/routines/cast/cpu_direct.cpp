@@ -5,9 +5,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/float_span.h"
-#include "core/parallel.h"
-#include "core/registry.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/simd/float_span.h"
 
 namespace softneuro {
 namespace {

@@ -1,7 +1,7 @@
 // cast cpu/naive: the specification. Real → integer truncates and saturates, integer → integer
 // wraps, everything → real rounds to nearest even, everything → boolean is x ≠ 0.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

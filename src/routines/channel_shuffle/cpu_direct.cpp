@@ -2,11 +2,11 @@
 // in nhwc.
 #include <algorithm>
 
-#include "core/element.h"
-#include "core/moved_layer.h"
-#include "core/parallel.h"
-#include "core/strided_copy.h"
-#include "core/tile_moves.h"
+#include "core/base/element.h"
+#include "core/base/parallel.h"
+#include "cpu/simd/tile_moves.h"
+#include "cpu/tensor/strided_copy.h"
+#include "routines/moved_layer.h"
 
 namespace softneuro {
 namespace {

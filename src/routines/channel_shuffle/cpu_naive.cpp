@@ -1,7 +1,7 @@
 // channel_shuffle cpu/naive: [N, groups, C/groups, S] becomes [N, C/groups, groups, S].
-#include "core/element.h"
-#include "core/registry.h"
-#include "core/strided_copy.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {
 namespace {

@@ -1,6 +1,6 @@
 // clip cpu/naive: the specification. y = min(max(x, low), high); an absent limit does nothing.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

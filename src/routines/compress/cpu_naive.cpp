@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 
-#include "core/registry.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -5,11 +5,11 @@
 #include <cstring>
 #include <string>
 
-#include "core/parallel.h"
-#include "core/qint8_post_ops.h"
-#include "core/registry.h"
-#include "core/stored_order.h"
-#include "core/tile_moves.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/post_ops/qint8_post_ops.h"
+#include "cpu/simd/tile_moves.h"
+#include "cpu/tensor/stored_order.h"
 
 namespace softneuro {
 namespace {

@@ -1,7 +1,7 @@
 // concat cpu/naive: each input is a block of columns of the output, seen as a matrix whose rows are
 // the dimensions before the axis.
-#include "core/registry.h"
-#include "core/strided_copy.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {
 namespace {

@@ -2,9 +2,9 @@
 // row by row. Post-ops follow while the rows are in the cache.
 #include <algorithm>
 
-#include "core/parallel.h"
-#include "core/post_ops.h"
-#include "core/registry.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/post_ops/post_ops.h"
 #include "routines/conv2/depthwise.h"
 #include "routines/conv2/geometry.h"
 

@@ -1,5 +1,5 @@
 // conv1, conv2 cpu:float16:nhwc/depthwise.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/conv2/narrow_groups.h"
 
 namespace softneuro {

@@ -1,5 +1,5 @@
 // conv1, conv2, conv3 cpu:float16:nhwc/direct.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/conv2/direct_conv.h"
 
 namespace softneuro {

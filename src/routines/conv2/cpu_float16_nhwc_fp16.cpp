@@ -1,6 +1,6 @@
 // conv1, conv2, conv3 cpu:float16:nhwc/fp16.
-#include "core/gemm/half_sweep.h"
-#include "core/registry.h"
+#include "core/routine/registry.h"
+#include "cpu/gemm/half_sweep.h"
 #include "routines/conv2/packed_conv.h"
 
 namespace softneuro {

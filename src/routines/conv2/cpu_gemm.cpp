@@ -4,11 +4,11 @@
 // float16 and bfloat16 tensors are converted at the borders.
 #include <algorithm>
 
-#include "core/float_span.h"
-#include "core/gemm/gemm.h"
-#include "core/gemm/sweep_pieces.h"
-#include "core/post_ops.h"
-#include "core/registry.h"
+#include "core/routine/registry.h"
+#include "cpu/gemm/gemm.h"
+#include "cpu/gemm/sweep_pieces.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/simd/float_span.h"
 #include "routines/conv2/geometry.h"
 #include "routines/conv2/im2col.h"
 

@@ -1,6 +1,6 @@
 // conv1, conv2, conv3 cpu/naive: the specification. Sums in double, integers in int64.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 #include "routines/conv2/geometry.h"
 
 namespace softneuro {

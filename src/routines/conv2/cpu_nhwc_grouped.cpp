@@ -1,5 +1,5 @@
 // conv1, conv2 cpu:float32:nhwc/grouped.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/conv2/narrow_groups.h"
 
 namespace softneuro {

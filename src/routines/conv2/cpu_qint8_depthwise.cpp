@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/parallel.h"
-#include "core/registry.h"
-#include "quantization/finish.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/qint8/finish.h"
 #include "routines/conv2/geometry.h"
 #include "routines/conv2/qint8_depthwise.h"
 

@@ -1,13 +1,13 @@
 // conv1, conv2, conv3 cpu:qint8:nhwc/direct: an output position's patch of the input by panels of
-// weights; quantization/product.h. The patch is read where it lies, one piece of channels per
+// weights; cpu/qint8/product.h. The patch is read where it lies, one piece of channels per
 // kernel position; where those pieces are no multiple of four bytes, or many, patches are copied
 // first.
 #include <algorithm>
 #include <cstring>
 
-#include "core/parallel.h"
-#include "core/registry.h"
-#include "quantization/product.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/qint8/product.h"
 #include "routines/conv2/geometry.h"
 
 namespace softneuro {

@@ -1,10 +1,10 @@
 // conv1, conv2, conv3 cpu:qint8/naive and cpu:qint8:nhwc/naive: the specification of quantised
-// convolution, in integers; quantization/weights.h says what is computed.
-#include "adapt/element_place.h"
-#include "core/post_ops.h"
-#include "core/registry.h"
-#include "quantization/requantize.h"
-#include "quantization/weights.h"
+// convolution, in integers; cpu/qint8/weights.h says what is computed.
+#include "core/routine/registry.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/qint8/requantize.h"
+#include "cpu/qint8/weights.h"
+#include "cpu/tensor/element_place.h"
 #include "routines/conv2/geometry.h"
 
 namespace softneuro {

@@ -1,7 +1,7 @@
 // conv2 cpu:float32:nhwc/wg and cpu:float32:nchw16c/wg: Winograd convolution of 3x3 and 5x5 kernels
 // with stride 1. Blocks of tiles are transformed, multiplied and transformed back while they are in
-// the cache; see core/winograd.h for the arithmetic and its errors, which grow with tile_size:
-// relative to the largest output about 1e-6 (4), 1e-5 (6), 2e-5 (8).
+// the cache; see core/layers/winograd_matrices.h for the arithmetic and its errors, which grow with
+// tile_size: relative to the largest output about 1e-6 (4), 1e-5 (6), 2e-5 (8).
 //
 // Routine parameters:
 //   tile_size  4, 6, 8   inputs per side of a tile (3x3: F(2x2), F(4x4), F(6x6))
@@ -16,10 +16,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/float_span.h"
-#include "core/gemm/sweep_pieces.h"
-#include "core/post_ops.h"
-#include "core/registry.h"
+#include "core/routine/registry.h"
+#include "cpu/gemm/sweep_pieces.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/simd/float_span.h"
 #include "routines/conv2/geometry.h"
 #include "routines/conv2/winograd.h"
 #include "routines/conv2/winograd_kernel.h"

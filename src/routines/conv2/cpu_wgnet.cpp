@@ -3,10 +3,10 @@
 // constant. cpu:float32:nhwc/wg does the same in one piece, and faster; here the steps can be
 // measured and chosen one by one, and kernels of any size have them.
 //
-// Routine parameters: tile_size, and those of the layers inside (core/childnet.h).
-#include "core/childnet.h"
-#include "core/error.h"
-#include "core/winograd.h"
+// Routine parameters: tile_size, and those of the layers inside (core/childnet/childnet.h).
+#include "core/base/error.h"
+#include "core/childnet/childnet.h"
+#include "core/layers/winograd_matrices.h"
 #include "routines/conv2/geometry.h"
 
 namespace softneuro {

@@ -1,6 +1,6 @@
 #include "routines/conv2/depthwise.h"
 
-#include "core/cpu.h"
+#include "core/base/cpu.h"
 
 namespace softneuro {
 

@@ -1,7 +1,7 @@
 // The inner loops of depthwise convolution, one variant per instruction set.
 #pragma once
 
-#include "core/window.h"
+#include "core/layers/window.h"
 
 namespace softneuro {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/float_span.h"
-#include "core/gemm/gemm.h"
-#include "core/gemm/swept_layer.h"
+#include "core/base/error.h"
+#include "cpu/gemm/gemm.h"
+#include "cpu/gemm/swept_layer.h"
+#include "cpu/simd/float_span.h"
 
 namespace softneuro {
 namespace {

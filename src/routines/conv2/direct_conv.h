@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/gemm/tile_sweep.h"
+#include "cpu/gemm/tile_sweep.h"
 #include "routines/conv2/geometry.h"
 
 namespace softneuro {

@@ -1,8 +1,8 @@
 // The sizes of a convolution problem of one, two or three spatial axes, as loops want them.
 #pragma once
 
-#include "core/problem.h"
-#include "core/window.h"
+#include "core/layers/window.h"
+#include "core/routine/problem.h"
 
 namespace softneuro {
 

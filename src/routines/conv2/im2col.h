@@ -1,8 +1,8 @@
 // im2col, a panel at a time: the patches that a convolution's kernel meets, as matrix B of a GEMM.
 #pragma once
 
-#include "core/gemm/gemm.h"
-#include "core/window.h"
+#include "core/layers/window.h"
+#include "cpu/gemm/gemm.h"
 
 namespace softneuro {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/error.h"
-#include "core/float_span.h"
-#include "core/gemm/tile_post_ops.h"
+#include "core/base/error.h"
+#include "cpu/gemm/tile_post_ops.h"
+#include "cpu/simd/float_span.h"
 #include "routines/conv2/geometry.h"
 
 namespace softneuro {

@@ -3,9 +3,9 @@
 // several. The inner loops, one variant per instruction set, and the routines around them.
 #pragma once
 
-#include "core/cpu.h"
-#include "core/routine.h"
-#include "core/window.h"
+#include "core/base/cpu.h"
+#include "core/layers/window.h"
+#include "core/routine/routine.h"
 
 namespace softneuro {
 

@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "core/vector_element.h"
+#include "cpu/simd/vector_element.h"
 
 #if defined(SOFTNEURO_EDGE) && defined(__GNUC__) && !defined(__clang__)
 // The edge build optimises for size; here that would leave the sums in memory.

@@ -1,4 +1,4 @@
-#include "core/isa_variants.h"
+#include "core/base/isa_variants.h"
 #include "routines/conv2/narrow_groups.h"
 
 namespace softneuro {

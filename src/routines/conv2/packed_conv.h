@@ -2,7 +2,7 @@
 // processors with instructions for that have in common.
 #pragma once
 
-#include "core/routine.h"
+#include "core/routine/routine.h"
 
 namespace softneuro {
 

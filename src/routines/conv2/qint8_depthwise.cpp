@@ -1,6 +1,6 @@
 #include "routines/conv2/qint8_depthwise.h"
 
-#include "core/isa_variants.h"
+#include "core/base/isa_variants.h"
 
 namespace softneuro {
 

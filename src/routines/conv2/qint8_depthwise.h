@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/cpu.h"
+#include "core/base/cpu.h"
 
 namespace softneuro {
 
@@ -17,7 +17,7 @@ constexpr std::int64_t depthwise_lane(std::int64_t c) noexcept {
 }
 
 // Output positions with all their channels: y[p, c] = fma(start[c] + Σ x[tap, c] · w[tap, c],
-// scale[c], bias[c]), then float32 or bytes as in core/gemm/int8_tile.h.
+// scale[c], bias[c]), then float32 or bytes as in cpu/gemm/int8_tile.h.
 struct Qint8DepthwiseTask {
   // taps[p · tap_count + t]: the channels of one input position; tap_count is a multiple of
   // kDepthwiseTaps, what is missing points anywhere (its weights are 0).

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/isa_variants.h"
-#include "core/winograd.h"
+#include "core/base/isa_variants.h"
+#include "core/layers/winograd_matrices.h"
 
 namespace softneuro {
 

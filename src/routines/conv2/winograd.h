@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "core/cpu.h"
+#include "core/base/cpu.h"
 
 namespace softneuro {
 

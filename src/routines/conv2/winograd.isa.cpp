@@ -1,6 +1,6 @@
 #include "routines/conv2/winograd.h"
 
-#include "core/vector.h"
+#include "cpu/simd/vector.h"
 
 #if defined(SOFTNEURO_EDGE) && defined(__GNUC__) && !defined(__clang__)
 // The edge build optimises for size; here that would leave the sums in memory.
@@ -13,7 +13,8 @@ namespace {
 constexpr int kBlock = static_cast<int>(kWgBlock);
 constexpr int kParts = kBlock / kLanes;  // vectors of a block
 
-// --- one-dimensional transforms: core/winograd.h's matrices, common terms shared -----------------
+// --- one-dimensional transforms: core/layers/winograd_matrices.h's matrices, common terms shared
+// -----------------
 
 // Bᵀ d
 SN_INLINE void encode_line(const FloatV (&d)[4], FloatV (&o)[4]) {

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <limits>
 
-#include "core/float_span.h"
-#include "core/gemm/sweep_pieces.h"
-#include "core/post_ops.h"
-#include "core/winograd.h"
+#include "core/layers/winograd_matrices.h"
+#include "cpu/gemm/sweep_pieces.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/simd/float_span.h"
 #include "routines/conv2/geometry.h"
 #include "routines/conv2/winograd.h"
 

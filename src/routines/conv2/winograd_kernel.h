@@ -1,7 +1,7 @@
 // The kernel of Winograd convolution; conv2/cpu_wg.cpp says what the choices mean.
 #pragma once
 
-#include "core/routine.h"
+#include "core/routine/routine.h"
 
 namespace softneuro {
 

@@ -2,7 +2,7 @@
 // convolution.
 #pragma once
 
-#include "core/window.h"
+#include "core/layers/window.h"
 
 namespace softneuro {
 

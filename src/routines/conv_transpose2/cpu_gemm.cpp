@@ -4,10 +4,10 @@
 // converted at the borders.
 #include <algorithm>
 
-#include "core/float_span.h"
-#include "core/gemm/gemm.h"
-#include "core/post_ops.h"
-#include "core/registry.h"
+#include "core/routine/registry.h"
+#include "cpu/gemm/gemm.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/simd/float_span.h"
 #include "routines/conv2/geometry.h"
 #include "routines/conv_transpose2/col2im.h"
 

@@ -1,8 +1,8 @@
 // conv_transpose1, conv_transpose2, conv_transpose3 cpu/naive: the specification, written as a
 // gather: each output element sums what the inputs that meet it bring. In double, integers in
 // int64.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 #include "routines/conv2/geometry.h"
 
 namespace softneuro {

@@ -1,6 +1,6 @@
 // cumsum cpu/naive: the specification. Sums in double, or in int64 for integers.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -1,6 +1,6 @@
 // dense cpu/amx.
-#include "core/gemm/split_sweep.h"
-#include "core/registry.h"
+#include "core/routine/registry.h"
+#include "cpu/gemm/split_sweep.h"
 #include "routines/dense/packed_dense.h"
 
 namespace softneuro {

@@ -2,9 +2,10 @@
 // that computes conv2 also computes dense. Rows become images of one pixel, whose bytes are the
 // same in every layout.
 //
-// Routine parameters: layout, in which conv2 is computed, and those of conv2 (core/childnet.h).
-#include "core/childnet.h"
-#include "core/error.h"
+// Routine parameters: layout, in which conv2 is computed, and those of conv2
+// (core/childnet/childnet.h).
+#include "core/base/error.h"
+#include "core/childnet/childnet.h"
 
 namespace softneuro {
 namespace {

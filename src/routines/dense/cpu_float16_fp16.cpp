@@ -1,6 +1,6 @@
 // dense cpu:float16/fp16.
-#include "core/gemm/half_sweep.h"
-#include "core/registry.h"
+#include "core/routine/registry.h"
+#include "cpu/gemm/half_sweep.h"
 #include "routines/dense/packed_dense.h"
 
 namespace softneuro {

@@ -1,5 +1,5 @@
 // dense cpu:float16/tiled.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/dense/tiled_dense.h"
 
 namespace softneuro {

@@ -2,9 +2,9 @@
 // are packed first. float16 and bfloat16 tensors are converted at the borders.
 #include <algorithm>
 
-#include "core/float_span.h"
-#include "core/post_ops.h"
-#include "core/registry.h"
+#include "core/routine/registry.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/simd/float_span.h"
 #include "routines/dense/dense_sizes.h"
 
 namespace softneuro {

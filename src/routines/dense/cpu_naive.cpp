@@ -1,6 +1,6 @@
 // dense cpu/naive: the specification. y = x · w + bias, summed in double, integers in int64.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

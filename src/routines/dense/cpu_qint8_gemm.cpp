@@ -1,11 +1,11 @@
 // dense cpu:qint8/gemm: rows of the input by panels of weights, integers exact, float32 or qint8
-// out; quantization/product.h.
+// out; cpu/qint8/product.h.
 #include <algorithm>
 #include <cstring>
 
-#include "core/parallel.h"
-#include "core/registry.h"
-#include "quantization/product.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/qint8/product.h"
 
 namespace softneuro {
 namespace {

@@ -1,9 +1,9 @@
 // dense cpu:qint8/naive: the specification of the quantised matrix product, in integers;
-// quantization/weights.h says what is computed.
-#include "core/post_ops.h"
-#include "core/registry.h"
-#include "quantization/requantize.h"
-#include "quantization/weights.h"
+// cpu/qint8/weights.h says what is computed.
+#include "core/routine/registry.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/qint8/requantize.h"
+#include "cpu/qint8/weights.h"
 
 namespace softneuro {
 namespace {

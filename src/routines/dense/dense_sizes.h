@@ -1,8 +1,8 @@
 // A dense layer as a product: x[rows, depth] · w[depth, columns].
 #pragma once
 
-#include "core/gemm/gemm.h"
-#include "core/problem.h"
+#include "core/routine/problem.h"
+#include "cpu/gemm/gemm.h"
 
 namespace softneuro {
 

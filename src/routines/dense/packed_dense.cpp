@@ -1,10 +1,10 @@
 #include "routines/dense/packed_dense.h"
 
-#include "core/error.h"
-#include "core/float_span.h"
-#include "core/gemm/half_sweep.h"
-#include "core/gemm/split_sweep.h"
-#include "core/gemm/swept_layer.h"
+#include "core/base/error.h"
+#include "cpu/gemm/half_sweep.h"
+#include "cpu/gemm/split_sweep.h"
+#include "cpu/gemm/swept_layer.h"
+#include "cpu/simd/float_span.h"
 #include "routines/dense/dense_sizes.h"
 
 namespace softneuro {

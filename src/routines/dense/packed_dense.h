@@ -2,7 +2,7 @@
 // common.
 #pragma once
 
-#include "core/routine.h"
+#include "core/routine/routine.h"
 
 namespace softneuro {
 

@@ -1,7 +1,7 @@
 // dense on the tile kernels: rows of x are read where they lie, weights are packed.
 #pragma once
 
-#include "core/routine.h"
+#include "core/routine/routine.h"
 
 namespace softneuro {
 

@@ -1,5 +1,5 @@
 // depth_to_space cpu/naive: the output as [N, C, H, block, W, block], each axis a stride of x.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/depth_to_space/move.h"
 
 namespace softneuro {

@@ -1,8 +1,8 @@
 // The movement that depth_to_space is.
 #pragma once
 
-#include "core/problem.h"
-#include "core/routine.h"
+#include "core/routine/problem.h"
+#include "core/routine/routine.h"
 
 namespace softneuro {
 

@@ -1,5 +1,5 @@
 // dequantize cpu/direct: 8, 16 or 32 bit integers to float32, per tensor or per axis.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/quantize/scaled_rows.h"
 
 namespace softneuro {

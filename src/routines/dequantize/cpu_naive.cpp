@@ -1,7 +1,7 @@
 // dequantize cpu/naive: the specification. y = (x − zero_point) · scale.
-#include "core/element.h"
-#include "core/registry.h"
-#include "core/scale_index.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
+#include "routines/quantize/scale_index.h"
 
 namespace softneuro {
 namespace {

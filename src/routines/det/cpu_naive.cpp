@@ -2,8 +2,8 @@
 #include <cmath>
 #include <utility>
 
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

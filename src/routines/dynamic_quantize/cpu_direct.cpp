@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/element.h"
-#include "core/parallel.h"
-#include "core/quantize_rows.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/simd/quantize_rows.h"
 
 namespace softneuro {
 namespace {

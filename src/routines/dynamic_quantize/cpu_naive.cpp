@@ -1,7 +1,7 @@
 // dynamic_quantize cpu/naive: the specification. All in float32, in the order of the ONNX
 // operator: the bits of scale and zero point decide ties.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -1,8 +1,8 @@
 // einsum cpu/naive: the specification. For each output element, the sum over all other indices of
 // the product of the inputs' elements; in double, integers in int64.
-#include "core/einsum.h"
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/layers/einsum_equation.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -1,5 +1,5 @@
 // expand cpu/naive: walks the output; broadcast axes stand still in the input.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/expand/move.h"
 
 namespace softneuro {

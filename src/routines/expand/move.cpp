@@ -1,7 +1,7 @@
 #include "routines/expand/move.h"
 
-#include "core/element.h"
-#include "core/strided_copy.h"
+#include "core/base/element.h"
+#include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {
 

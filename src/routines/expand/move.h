@@ -1,8 +1,8 @@
 // The movement that expand is.
 #pragma once
 
-#include "core/problem.h"
-#include "core/routine.h"
+#include "core/routine/problem.h"
+#include "core/routine/routine.h"
 
 namespace softneuro {
 

@@ -1,6 +1,6 @@
 // eye_like cpu/naive: y[i, j] = 1 where j − i = k, else 0.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -1,6 +1,6 @@
 // fill cpu/naive: every element is the value.
-#include "core/registry.h"
-#include "core/strided_copy.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {
 namespace {

@@ -1,9 +1,9 @@
 // gather cpu/naive: x seen as [outer, axis, inner]; copies one inner run per index.
 #include <cstring>
 
-#include "core/indexing.h"
-#include "core/parallel.h"
-#include "core/registry.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/indexing.h"
 
 namespace softneuro {
 namespace {

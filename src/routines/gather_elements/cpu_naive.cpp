@@ -1,10 +1,10 @@
 // gather_elements cpu/naive: each output element's own place, with the index put in on the axis.
 #include <cstring>
 
-#include "core/element.h"
-#include "core/indexing.h"
-#include "core/parallel.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/indexing.h"
 
 namespace softneuro {
 namespace {

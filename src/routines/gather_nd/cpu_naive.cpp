@@ -1,9 +1,9 @@
 // gather_nd cpu/naive: each tuple of indices names a contiguous slice of x, which is copied.
 #include <cstring>
 
-#include "core/element.h"
-#include "core/indexing.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/indexing.h"
 
 namespace softneuro {
 namespace {

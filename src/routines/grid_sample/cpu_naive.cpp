@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/choice.h"
-#include "core/element.h"
+#include "core/base/element.h"
+#include "core/base/parallel.h"
+#include "core/graph/enum_param.h"
 #include "core/layers/grid_sample.h"
-#include "core/parallel.h"
-#include "core/registry.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

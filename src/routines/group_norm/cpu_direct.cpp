@@ -2,9 +2,9 @@
 // float32 only.
 #include <cmath>
 
-#include "core/parallel.h"
-#include "core/post_ops.h"
-#include "core/registry.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/post_ops/post_ops.h"
 #include "routines/layer_norm/row_norm.h"
 
 namespace softneuro {

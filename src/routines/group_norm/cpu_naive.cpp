@@ -1,7 +1,7 @@
 // group_norm and instance_norm cpu/naive: the specification. Groups of consecutive channels of one
 // image are brought to mean 0 and variance 1; instance_norm has one channel per group.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

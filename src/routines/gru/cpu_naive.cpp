@@ -1,7 +1,7 @@
 // gru cpu/naive: the specification, in double. Gates z r h:
 //   z = f(x·wzᵀ + h₋₁·rzᵀ + biases), r likewise, n = g(x·whᵀ + (r ⊙ h₋₁)·rhᵀ + biases)
 //   (linear_before_reset: n = g(x·whᵀ + wbh + r ⊙ (h₋₁·rhᵀ + rbh))), h = (1 − z) ⊙ n + z ⊙ h₋₁
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/rnn/naive_recurrent.h"
 
 namespace softneuro {

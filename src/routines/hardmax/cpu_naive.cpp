@@ -1,6 +1,6 @@
 // hardmax cpu/naive: the specification. 1 at the first largest element, 0 elsewhere.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -2,10 +2,10 @@
 // element per element of the row. float16 and bfloat16 through float32 in the workspace.
 #include <cmath>
 
-#include "core/float_span.h"
-#include "core/parallel.h"
-#include "core/post_ops.h"
-#include "core/registry.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/simd/float_span.h"
 #include "routines/layer_norm/row_norm.h"
 
 namespace softneuro {

@@ -1,7 +1,7 @@
 // layer_norm and rms_norm cpu/naive: the specification. Statistics over the trailing axes in
 // double; rms_norm neither subtracts the mean nor has a bias.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -1,6 +1,6 @@
 #include "routines/layer_norm/row_norm.h"
 
-#include "core/cpu.h"
+#include "core/base/cpu.h"
 
 namespace softneuro {
 

@@ -1,6 +1,6 @@
 // lp_norm cpu/naive: the specification. x / ‖x‖p along one axis; 0 where the norm is 0.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

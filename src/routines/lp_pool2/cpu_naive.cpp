@@ -1,7 +1,7 @@
 // lp_pool1, lp_pool2, lp_pool3 cpu/naive: the specification. (Σ |x|^p)^(1/p) in double.
-#include "core/element.h"
-#include "core/registry.h"
-#include "core/window.h"
+#include "core/base/element.h"
+#include "core/layers/window.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

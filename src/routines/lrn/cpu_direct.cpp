@@ -1,10 +1,10 @@
 // lrn cpu/direct: a strip of positions through all channels at a time; float32 only.
 #include <algorithm>
 
-#include "core/parallel.h"
-#include "core/post_ops.h"
-#include "core/registry.h"
-#include "core/span_ops.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/simd/span_ops.h"
 
 namespace softneuro {
 namespace {

@@ -1,8 +1,8 @@
 // lrn cpu/naive: the specification. y[c] = x[c] / (bias + alpha/size · Σ x²)^beta.
 #include <algorithm>
 
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -2,11 +2,11 @@
 // the recurrent weights per step, for the whole batch. Weights are packed per gate. float32 only.
 #include <algorithm>
 
-#include "core/float_span.h"
-#include "core/gemm/gemm.h"
-#include "core/recurrent.h"
-#include "core/registry.h"
-#include "core/span_ops.h"
+#include "core/layers/recurrent_options.h"
+#include "core/routine/registry.h"
+#include "cpu/gemm/gemm.h"
+#include "cpu/simd/float_span.h"
+#include "cpu/simd/span_ops.h"
 #include "routines/rnn/naive_recurrent.h"
 
 namespace softneuro {

@@ -1,7 +1,7 @@
 // lstm cpu/naive: the specification, in double. Gates i o f c:
 //   i = f(x·wiᵀ + h₋₁·riᵀ + pi ⊙ c₋₁ + biases), f likewise (input_forget: f = 1 − i)
 //   c = f ⊙ c₋₁ + i ⊙ g(x·wcᵀ + h₋₁·rcᵀ + biases), o = f(… + po ⊙ c), h = o ⊙ h(c)
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/rnn/naive_recurrent.h"
 
 namespace softneuro {

@@ -1,5 +1,5 @@
 // matmul cpu:float16/tiled.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/matmul/tiled_matmul.h"
 
 namespace softneuro {

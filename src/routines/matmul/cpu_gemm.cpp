@@ -3,11 +3,11 @@
 // lies, and so is a row-major B that few rows meet. float32 only.
 #include <algorithm>
 
-#include "core/element.h"
-#include "core/float_span.h"
-#include "core/gemm/gemm.h"
-#include "core/post_ops.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
+#include "cpu/gemm/gemm.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/simd/float_span.h"
 #include "routines/matmul/geometry.h"
 
 namespace softneuro {

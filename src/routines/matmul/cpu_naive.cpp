@@ -1,6 +1,6 @@
 // matmul cpu/naive: the specification. Sums in double, integers in int64.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 #include "routines/matmul/geometry.h"
 
 namespace softneuro {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/element.h"
+#include "core/base/element.h"
 
 namespace softneuro {
 namespace {

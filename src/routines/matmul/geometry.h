@@ -1,7 +1,7 @@
 // A matmul problem as a batch of matrix products: vectors are matrices of one row or column.
 #pragma once
 
-#include "core/problem.h"
+#include "core/routine/problem.h"
 
 namespace softneuro {
 

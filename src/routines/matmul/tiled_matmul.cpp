@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
-#include "core/float_span.h"
-#include "core/gemm/gemm.h"
-#include "core/gemm/tile_sweep.h"
-#include "core/span_ops.h"
-#include "core/tile_moves.h"
+#include "core/base/error.h"
+#include "cpu/gemm/gemm.h"
+#include "cpu/gemm/tile_sweep.h"
+#include "cpu/simd/float_span.h"
+#include "cpu/simd/span_ops.h"
+#include "cpu/simd/tile_moves.h"
 #include "routines/matmul/geometry.h"
 
 namespace softneuro {

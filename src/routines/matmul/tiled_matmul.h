@@ -1,7 +1,7 @@
 // matmul on the tile kernels: B is packed while running, rows of A are read where they lie.
 #pragma once
 
-#include "core/routine.h"
+#include "core/routine/routine.h"
 
 namespace softneuro {
 

@@ -1,7 +1,7 @@
 // max_pool1, max_pool2, max_pool3 cpu/naive: the specification.
-#include "core/element.h"
-#include "core/registry.h"
-#include "core/window.h"
+#include "core/base/element.h"
+#include "core/layers/window.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <string>
 
-#include "core/float_span.h"
-#include "core/kernel_types.h"
-#include "core/parallel.h"
-#include "core/qint8_post_ops.h"
+#include "core/base/parallel.h"
+#include "cpu/post_ops/qint8_post_ops.h"
+#include "cpu/simd/float_span.h"
+#include "cpu/tensor/kernel_types.h"
 
 namespace softneuro {
 namespace {

@@ -1,9 +1,9 @@
 // The kernel behind max_pool and avg_pool cpu/direct, in any layout and data type.
 #pragma once
 
-#include "core/post_ops.h"
-#include "core/qint8_rows.h"
-#include "core/registry.h"
+#include "core/routine/registry.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/simd/qint8_rows.h"
 #include "routines/max_pool2/pool_rows.h"
 
 namespace softneuro {

@@ -1,6 +1,6 @@
 #include "routines/max_pool2/pool_rows.h"
 
-#include "core/isa_variants.h"
+#include "core/base/isa_variants.h"
 
 namespace softneuro {
 

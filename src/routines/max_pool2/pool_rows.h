@@ -5,8 +5,8 @@
 #include <array>
 #include <vector>
 
-#include "core/cpu.h"
-#include "core/window.h"
+#include "core/base/cpu.h"
+#include "core/layers/window.h"
 #include "softneuro/export.h"
 #include "softneuro/types.h"
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/kernel_types.h"
-#include "core/vector_element.h"
+#include "cpu/simd/vector_element.h"
+#include "cpu/tensor/kernel_types.h"
 
 #if defined(SOFTNEURO_EDGE) && defined(__GNUC__) && !defined(__clang__)
 // The edge build optimises for size; here that would mean no vectors.

@@ -1,7 +1,7 @@
 // max_unpool cpu/naive: the specification. Elements are moved, whatever their type.
-#include "core/element.h"
-#include "core/registry.h"
-#include "core/window.h"
+#include "core/base/element.h"
+#include "core/layers/window.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/element.h"
-#include "core/indexing.h"
-#include "core/parallel.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/indexing.h"
 
 namespace softneuro {
 namespace {

@@ -1,7 +1,7 @@
 // nonzero cpu/naive: counts, then writes each index tuple as a column.
-#include "core/element.h"
-#include "core/indexing.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/indexing.h"
 
 namespace softneuro {
 namespace {

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/element.h"
-#include "core/indexing.h"
-#include "core/registry.h"
-#include "core/strided_copy.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/indexing.h"
+#include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {
 namespace {

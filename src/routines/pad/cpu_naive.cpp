@@ -1,5 +1,5 @@
 // pad cpu/naive: what stays of x is copied into place; each other element asks where on x it lies.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/pad/move.h"
 
 namespace softneuro {

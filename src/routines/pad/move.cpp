@@ -4,15 +4,15 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/choice.h"
-#include "core/element.h"
-#include "core/error.h"
-#include "core/indexing.h"
+#include "core/base/element.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/graph/enum_param.h"
 #include "core/layers/pad.h"
-#include "core/parallel.h"
-#include "core/qint8_rows.h"
-#include "core/stored_order.h"
-#include "core/strided_copy.h"
+#include "cpu/simd/qint8_rows.h"
+#include "cpu/tensor/indexing.h"
+#include "cpu/tensor/stored_order.h"
+#include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {
 namespace {

@@ -1,5 +1,5 @@
 // quantize cpu/direct: float32 to 8 or 16 bit integers, per tensor or per axis.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/quantize/scaled_rows.h"
 
 namespace softneuro {

@@ -1,8 +1,8 @@
 // quantize cpu/naive: the specification. y = saturate(round(x / scale) + zero_point), the quotient
 // in float32 because its bits decide ties.
-#include "core/element.h"
-#include "core/registry.h"
-#include "core/scale_index.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
+#include "routines/quantize/scale_index.h"
 
 namespace softneuro {
 namespace {

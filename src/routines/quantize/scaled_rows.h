@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "core/element.h"
-#include "core/parallel.h"
-#include "core/quantize_rows.h"
-#include "core/routine.h"
-#include "core/scale_index.h"
+#include "core/base/element.h"
+#include "core/base/parallel.h"
+#include "core/routine/routine.h"
+#include "cpu/simd/quantize_rows.h"
+#include "routines/quantize/scale_index.h"
 
 namespace softneuro {
 

@@ -1,6 +1,6 @@
 // range cpu/naive: y[i] = start + i · delta; real types in double, integers exactly.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/element.h"
-#include "core/float_span.h"
-#include "core/isa_variants.h"
-#include "core/parallel.h"
-#include "core/reduction.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/base/isa_variants.h"
+#include "core/base/parallel.h"
+#include "core/layers/reduction.h"
+#include "core/routine/registry.h"
+#include "cpu/simd/float_span.h"
 #include "routines/reduce/folds.h"
 
 namespace softneuro {

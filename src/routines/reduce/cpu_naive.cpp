@@ -1,7 +1,7 @@
 // reduce cpu/naive: the specification. Sums in double, or in int64 for integers.
-#include "core/element.h"
-#include "core/reduction.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/layers/reduction.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -2,7 +2,7 @@
 // window is the whole plane. float32, float16, bfloat16 and qint8, in any layout.
 #include <string>
 
-#include "core/reduction.h"
+#include "core/layers/reduction.h"
 #include "routines/max_pool2/direct_pool.h"
 
 namespace softneuro {

@@ -1,7 +1,7 @@
 #include "routines/reduce/folds.h"
 
-#include "core/block_sum.h"
-#include "core/vector_math.h"
+#include "cpu/simd/block_sum.h"
+#include "cpu/simd/vector_math.h"
 
 namespace softneuro::SN_ISA_NAMESPACE {
 namespace {

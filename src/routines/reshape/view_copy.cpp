@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "adapt/void_adapt.h"
-#include "core/qint8_rows.h"
-#include "core/strided_copy.h"
+#include "core/routine/void_adapt.h"
+#include "cpu/simd/qint8_rows.h"
+#include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {
 namespace {

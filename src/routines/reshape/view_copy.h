@@ -1,7 +1,7 @@
 // The routines that all view layers (reshape, flatten, squeeze, unsqueeze, identity) have.
 #pragma once
 
-#include "core/registry.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 

@@ -7,13 +7,13 @@
 #include <limits>
 #include <string>
 
-#include "core/float_span.h"
-#include "core/isa_variants.h"
-#include "core/kernel_types.h"
-#include "core/parallel.h"
-#include "core/qint8_post_ops.h"
-#include "core/registry.h"
-#include "core/stored_order.h"
+#include "core/base/isa_variants.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/post_ops/qint8_post_ops.h"
+#include "cpu/simd/float_span.h"
+#include "cpu/tensor/kernel_types.h"
+#include "cpu/tensor/stored_order.h"
 #include "routines/resize/mix.h"
 #include "routines/resize/taps.h"
 

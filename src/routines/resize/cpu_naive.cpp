@@ -1,10 +1,10 @@
 // resize cpu/naive: each output element is the weighted sum of its taps on all axes.
 #include <cstring>
 
-#include "core/element.h"
-#include "core/indexing.h"
-#include "core/parallel.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/indexing.h"
 #include "routines/resize/taps.h"
 
 namespace softneuro {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "core/kernel_types.h"
-#include "core/vector_element.h"
+#include "cpu/simd/vector_element.h"
+#include "cpu/tensor/kernel_types.h"
 
 namespace softneuro::SN_ISA_NAMESPACE {
 namespace {

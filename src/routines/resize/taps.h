@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/layers/resize.h"
-#include "core/problem.h"
+#include "core/routine/problem.h"
 
 namespace softneuro {
 

@@ -1,8 +1,8 @@
 // reverse_sequence cpu/naive: y[t] = x[len − 1 − t] for t < len, else x[t]; per sequence.
 #include <cstring>
 
-#include "core/indexing.h"
-#include "core/registry.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/indexing.h"
 
 namespace softneuro {
 namespace {

@@ -1,5 +1,5 @@
 // rnn cpu/naive: the specification. h = f(x·wᵀ + h₋₁·rᵀ + biases), in double.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/rnn/naive_recurrent.h"
 
 namespace softneuro {

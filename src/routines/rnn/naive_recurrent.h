@@ -1,9 +1,9 @@
 // What the naive rnn, gru and lstm share: directions, batch, sequence lengths and states.
 #pragma once
 
-#include "core/element.h"
-#include "core/recurrent.h"
-#include "core/routine.h"
+#include "core/base/element.h"
+#include "core/layers/recurrent_options.h"
+#include "core/routine/routine.h"
 
 namespace softneuro {
 

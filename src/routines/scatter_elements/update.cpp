@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/element.h"
+#include "core/base/element.h"
 
 namespace softneuro {
 namespace {

@@ -1,8 +1,8 @@
 // How scatter_elements and scatter_nd write one element.
 #pragma once
 
+#include "core/base/tensor_view.h"
 #include "core/layers/scatter.h"
-#include "core/tensor_view.h"
 
 namespace softneuro {
 

@@ -1,9 +1,9 @@
 // scatter_nd cpu/naive: copies x, then writes the updates slice by slice, in order.
-#include "core/choice.h"
-#include "core/element.h"
-#include "core/indexing.h"
-#include "core/registry.h"
-#include "core/strided_copy.h"
+#include "core/base/element.h"
+#include "core/graph/enum_param.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/indexing.h"
+#include "cpu/tensor/strided_copy.h"
 #include "routines/scatter_elements/update.h"
 
 namespace softneuro {

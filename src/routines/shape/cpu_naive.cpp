@@ -1,6 +1,6 @@
 // shape cpu/naive: y[i] = x.shape[first + i].
 #include "core/layers/shape.h"
-#include "core/registry.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

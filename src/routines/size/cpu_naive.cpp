@@ -1,5 +1,5 @@
 // size cpu/naive: the number of elements of x.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -1,5 +1,5 @@
 // slice cpu/naive: the output is read from the input with other strides, from the first index on.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/slice/move.h"
 
 namespace softneuro {

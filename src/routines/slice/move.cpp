@@ -1,9 +1,9 @@
 #include "routines/slice/move.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/layers/slice.h"
-#include "core/stored_order.h"
-#include "core/strided_copy.h"
+#include "cpu/tensor/stored_order.h"
+#include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {
 namespace {

@@ -2,11 +2,11 @@
 // float16 and bfloat16 are converted to float32 in the workspace.
 #include <algorithm>
 
-#include "core/float_span.h"
-#include "core/isa_variants.h"
-#include "core/parallel.h"
-#include "core/registry.h"
-#include "core/stored_order.h"
+#include "core/base/isa_variants.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/simd/float_span.h"
+#include "cpu/tensor/stored_order.h"
 #include "routines/softmax/rows.h"
 
 namespace softneuro {

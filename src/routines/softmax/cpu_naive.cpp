@@ -1,8 +1,8 @@
 // softmax cpu/naive: the specification. y = exp(x − max) / Σ exp(x − max), summed in double.
 #include <cmath>
 
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -2,8 +2,8 @@
 // blocks, so that their error does not grow with the length of a row.
 #include "routines/softmax/rows.h"
 
-#include "core/block_sum.h"
-#include "core/vector_math.h"
+#include "cpu/simd/block_sum.h"
+#include "cpu/simd/vector_math.h"
 
 namespace softneuro::SN_ISA_NAMESPACE {
 namespace {

@@ -1,5 +1,5 @@
 // space_to_depth cpu/naive: the output as [N, block, block, C, H, W], each axis a stride of x.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/space_to_depth/move.h"
 
 namespace softneuro {

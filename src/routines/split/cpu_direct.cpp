@@ -1,5 +1,5 @@
 // split cpu/direct: what cpu/naive does, in other data types and in nhwc.
-#include "core/moved_layer.h"
+#include "routines/moved_layer.h"
 #include "routines/split/move.h"
 
 namespace softneuro {

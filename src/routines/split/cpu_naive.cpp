@@ -1,6 +1,6 @@
 // split cpu/naive: each output is a block of columns of the input, seen as a matrix whose rows are
 // the dimensions before the axis.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/split/move.h"
 
 namespace softneuro {

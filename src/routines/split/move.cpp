@@ -1,9 +1,9 @@
 #include "routines/split/move.h"
 
-#include "core/error.h"
-#include "core/layer_type.h"
-#include "core/stored_order.h"
-#include "core/strided_copy.h"
+#include "core/base/error.h"
+#include "core/graph/layer_type.h"
+#include "cpu/tensor/stored_order.h"
+#include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {
 namespace {

@@ -1,5 +1,5 @@
 // tile cpu/naive: each axis of the output is two, the repetition and the input's own.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/tile/move.h"
 
 namespace softneuro {

@@ -1,7 +1,7 @@
 #include "routines/tile/move.h"
 
-#include "core/stored_order.h"
-#include "core/strided_copy.h"
+#include "cpu/tensor/stored_order.h"
+#include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {
 

@@ -2,8 +2,8 @@
 // total (value, then lower index), so the result is unique.
 #include <algorithm>
 
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -1,7 +1,7 @@
 #include "routines/transpose/axes.h"
 
 #include "core/layers/transpose.h"
-#include "core/stored_order.h"
+#include "cpu/tensor/stored_order.h"
 
 namespace softneuro {
 

@@ -1,8 +1,8 @@
 // The movement that a transpose is.
 #pragma once
 
-#include "core/problem.h"
-#include "core/strided_copy.h"
+#include "core/routine/problem.h"
+#include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {
 

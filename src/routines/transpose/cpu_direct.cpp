@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/moved_layer.h"
-#include "core/parallel.h"
-#include "core/tile_moves.h"
+#include "core/base/parallel.h"
+#include "cpu/simd/tile_moves.h"
+#include "routines/moved_layer.h"
 #include "routines/transpose/axes.h"
 
 namespace softneuro {

@@ -1,5 +1,5 @@
 // transpose cpu/naive: walks the output in order and fetches each element of the input.
-#include "core/registry.h"
+#include "core/routine/registry.h"
 #include "routines/transpose/axes.h"
 
 namespace softneuro {

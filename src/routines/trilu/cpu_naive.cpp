@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/registry.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <string>
 
-#include "core/float_span.h"
-#include "core/parallel.h"
-#include "core/post_ops.h"
-#include "core/qint8_post_ops.h"
-#include "core/registry.h"
-#include "core/span_ops.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/post_ops/qint8_post_ops.h"
+#include "cpu/simd/float_span.h"
+#include "cpu/simd/span_ops.h"
 
 namespace softneuro {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

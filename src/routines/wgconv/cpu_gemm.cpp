@@ -4,11 +4,11 @@
 // Routine parameter: rows of a product that one task computes.
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/float_span.h"
-#include "core/gemm/gemm.h"
-#include "core/parallel.h"
-#include "core/registry.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/gemm/gemm.h"
+#include "cpu/simd/float_span.h"
 
 namespace softneuro {
 namespace {

@@ -1,6 +1,6 @@
 // wgconv cpu/naive: the specification. Sums in double.
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

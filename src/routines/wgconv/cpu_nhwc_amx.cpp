@@ -1,11 +1,11 @@
 // wgconv cpu:float32:nhwc/amx: for each image and point one product, tiles · weights, on weights
 // that were packed. Parameters: see swept_layer.h.
-#include "core/error.h"
-#include "core/float_span.h"
-#include "core/gemm/gemm.h"
-#include "core/gemm/split_sweep.h"
-#include "core/gemm/swept_layer.h"
-#include "core/registry.h"
+#include "core/base/error.h"
+#include "core/routine/registry.h"
+#include "cpu/gemm/gemm.h"
+#include "cpu/gemm/split_sweep.h"
+#include "cpu/gemm/swept_layer.h"
+#include "cpu/simd/float_span.h"
 
 namespace softneuro {
 namespace {

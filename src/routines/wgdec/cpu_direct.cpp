@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/post_ops.h"
+#include "cpu/post_ops/post_ops.h"
 #include "routines/wgenc/direct_transform.h"
 
 namespace softneuro {

@@ -1,7 +1,7 @@
 // wgdec cpu/naive: the specification. Aᵀ m A + bias in double.
-#include "core/element.h"
-#include "core/registry.h"
-#include "core/winograd.h"
+#include "core/base/element.h"
+#include "core/layers/winograd_matrices.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

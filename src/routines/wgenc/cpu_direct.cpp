@@ -1,7 +1,7 @@
 // wgenc cpu:float32:nhwc/direct: the transforms of conv2's Winograd kernel, 16 channels at a time.
 #include <vector>
 
-#include "core/winograd.h"
+#include "core/layers/winograd_matrices.h"
 #include "routines/wgenc/direct_transform.h"
 
 namespace softneuro {

@@ -1,7 +1,7 @@
 // wgenc cpu/naive: the specification. Bᵀ d B in double.
-#include "core/element.h"
-#include "core/registry.h"
-#include "core/winograd.h"
+#include "core/base/element.h"
+#include "core/layers/winograd_matrices.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "core/parallel.h"
-#include "core/registry.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
 #include "routines/conv2/winograd.h"
 
 namespace softneuro {

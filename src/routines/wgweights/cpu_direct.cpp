@@ -1,9 +1,9 @@
 // wgweights cpu/direct: G g, then (G g) Gᵀ, of 16 kernels at a time.
 #include <algorithm>
 
-#include "core/parallel.h"
-#include "core/registry.h"
-#include "core/winograd.h"
+#include "core/base/parallel.h"
+#include "core/layers/winograd_matrices.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -1,9 +1,9 @@
 // where cpu/direct: rows of elements of 1, 2, 4 or 8 bytes.
 #include <algorithm>
 
-#include "core/broadcast_walk.h"
-#include "core/parallel.h"
-#include "core/registry.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "cpu/tensor/broadcast_walk.h"
 
 namespace softneuro {
 namespace {

@@ -1,8 +1,8 @@
 // where cpu/naive: y = condition ? x : y. Moves bytes, so any data type will do.
 #include <cstring>
 
-#include "core/element.h"
-#include "core/registry.h"
+#include "core/base/element.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 namespace {

@@ -1,7 +1,7 @@
 // softneuro compare --model: a net against the model that it was made from.
 #include <catch2/catch.hpp>
 
-#include "core/dnn_file.h"
+#include "core/dnn/file.h"
 #include "support/temporary_folder.h"
 #include "tuning/small_net.h"
 #include "tuning/tool/run_tool.h"

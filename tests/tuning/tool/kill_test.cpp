@@ -9,8 +9,8 @@
 #include <random>
 #include <thread>
 
-#include "core/path.h"
-#include "profiler/profile_cache.h"
+#include "net/tuned_plan.h"
+#include "profiler/cache/profile_cache.h"
 #include "support/temporary_folder.h"
 #include "support/tensor_difference.h"
 #include "tuning/small_net.h"

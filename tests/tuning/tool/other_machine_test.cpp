@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <set>
 
-#include "core/cpu.h"
-#include "core/dnn_file.h"
+#include "core/base/cpu.h"
+#include "core/dnn/file.h"
 #include "npy.h"
-#include "profiler/candidates.h"
+#include "profiler/select/candidates.h"
 #include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "support/tensor_difference.h"

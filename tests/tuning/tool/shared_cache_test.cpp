@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <memory>
 
-#include "core/path.h"
-#include "profiler/profile_cache.h"
+#include "net/tuned_plan.h"
+#include "profiler/cache/profile_cache.h"
 #include "support/temporary_folder.h"
 #include "support/tensor_difference.h"
 #include "tuning/small_net.h"

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "adapt/element_place.h"
-#include "core/evaluate.h"
-#include "core/format.h"
+#include "core/routine/evaluate.h"
+#include "core/routine/format.h"
+#include "cpu/tensor/element_place.h"
 #include "support/one_layer.h"
 
 namespace softneuro::test {

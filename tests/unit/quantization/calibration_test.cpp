@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "core/layer_type.h"
+#include "core/graph/layer_type.h"
 #include "unit/graph_evaluator.h"
 
 using namespace softneuro;

@@ -1,13 +1,12 @@
 // Models that bring their own quantisation: pairs of quantize and dequantize, dequantised weights.
-#include "quantization/imported.h"
-
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "core/evaluate.h"
-#include "quantization/weights.h"
+#include "core/routine/evaluate.h"
+#include "cpu/qint8/weights.h"
+#include "passes/adopt_quantization.h"
 #include "unit/graph_evaluator.h"
 
 using namespace softneuro;

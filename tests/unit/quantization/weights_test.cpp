@@ -1,10 +1,10 @@
 // Weights in 8 bits.
-#include "quantization/weights.h"
+#include "cpu/qint8/weights.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "core/evaluate.h"
+#include "core/routine/evaluate.h"
 #include "unit/graph_evaluator.h"
 
 using namespace softneuro;

@@ -1,7 +1,7 @@
 // Constants, and tensors made from nothing but a few numbers.
 #include <algorithm>
 
-#include "core/element.h"
+#include "core/base/element.h"
 #include "import/onnx/graph_importer.h"
 #include "import/onnx/node.h"
 

@@ -1,0 +1,101 @@
+// Childnet: a routine that is itself a net (the paper's section III-D, figure 1): Winograd is
+// wgenc → wgconv → wgdec, dense is reshape → conv2 → reshape. The layers inside have routines and
+// parameters of their own, so that they can be measured and chosen one by one.
+//
+// To write one, derive from ChildnetRoutine, add the layers in build(), and register it like any
+// routine. Everything else is done here: what depends on constants alone is computed in pack() and
+// kept in the packed bytes; all that runs shares one workspace, planned at creation; views cost
+// nothing; nothing is allocated while running.
+//
+// The routine parameter `inner` says what is chosen inside, innermost first:
+//   {wgenc=cpu:float32:nhwc/direct;wgconv=cpu:float32:nhwc/gemm{block=8}}
+// names layers, descriptors and, in braces, parameters (of a childnet: `inner` again). Layers that
+// are not named take the routine of highest default rank with its default parameters.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/routine/registry.h"
+
+namespace softneuro {
+
+// How deep childnets may stand in childnets.
+inline constexpr int kMaxChildnetDepth = 4;
+
+// One layer of a childnet that is computed while running.
+struct ChildnetLayer {
+  std::size_t index = 0;  // in ChildnetOutline::graph.layers()
+  Problem problem;        // in the formats that it has inside; folded constants have no value yet
+  bool view = false;      // its output is its input's bytes: no routine
+  const Routine* routine = nullptr;
+  RoutineParams params;
+};
+
+// A childnet for one problem: what a tuner measures and solves.
+struct ChildnetOutline {
+  Graph graph;                        // topologically ordered
+  std::vector<TensorSpec> specs;      // of the graph's tensors, as they lie inside
+  std::vector<std::int32_t> ports;    // per tensor: the outer input that it is, or −1
+  std::vector<std::size_t> folded;    // layers computed in pack()
+  std::vector<ChildnetLayer> layers;  // the others, in order
+};
+
+class SN_INTREE ChildnetRoutine : public Routine {
+ public:
+  using Routine::Routine;
+
+  // Where the routines inside come from: the registry that the childnet is in, plugins included,
+  // once that stays where it is; before, they are built-in ones. Called by the registry's owner
+  // before anybody else asks; the registry outlives the childnet's use.
+  void use_registry(const Registry& registry) const { registry_ = &registry; }
+
+  // unsupported, or invalid_argument for a malformed `inner`, if nothing can run inside.
+  Result<ChildnetOutline> outline(const Problem& problem, const RoutineParams& params) const;
+  // The value of `inner` that names what the layers of an outline have.
+  static std::string inner_text(const ChildnetOutline& outline);
+  // Its own parameters with the inside left open (`inner` is empty): one net for each.
+  ParamSpace outer_space(const Problem& problem) const;
+  // Whether `params` can be taken: own ones of outer_space(), and any path inside that can run.
+  Applicability check_params(const Problem& problem, const RoutineParams& params) const;
+
+  const ChildnetRoutine* as_childnet() const override { return this; }
+  int default_rank() const override { return 5; }
+  Applicability applicable(const Problem& problem) const final;
+  bool supports_post_ops(const Problem& problem) const final;
+  RoutineParams default_params(const Problem& problem) const final;
+  ParamSpace param_space(const Problem& problem) const final;
+  std::string pack_key(const Problem& problem, const RoutineParams& params) const final;
+  Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
+                             Allocator& allocator) const final;
+  // Known where it is of all layers inside.
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams& params) const final;
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const final;
+
+ protected:
+  // Whether there is such a net at all; the layers inside are asked afterwards.
+  virtual Applicability fits(const Problem& problem) const = 0;
+  // Adds the layers, in topological order, and the outputs. `inputs`: tensors of the problem's own
+  // inputs, kNoTensor where left out. No post-ops: they join the layer that makes output 0, or are
+  // a tail if that is a view.
+  virtual Status build(const Problem& problem, const RoutineParams& params, Graph& graph,
+                       const std::vector<TensorId>& inputs) const = 0;
+  // Its own parameters, without `inner`.
+  virtual RoutineParams own_params(const Problem&) const { return {}; }
+  virtual std::vector<ParamAxis> own_axes(const Problem&) const { return {}; }
+  // Layout of the tensors inside that have three dimensions or more.
+  virtual Layout inner_layout(const RoutineParams&) const { return descriptor().layout; }
+  // Whether output 0 is made by a layer that may carry the problem's post-ops.
+  virtual bool carries_post_ops() const { return false; }
+
+ private:
+  Status add_layer(ChildnetOutline& outline, std::size_t index, const Problem& problem,
+                   const RoutineParams& params) const;
+  Result<const Registry*> inside() const;
+
+  mutable const Registry* registry_ = nullptr;  // null: the built-in one
+};
+
+}  // namespace softneuro

@@ -1,0 +1,197 @@
+#include "core/childnet/childnet_kernel.h"
+
+#include <array>
+#include <cstring>
+
+#include "core/base/error.h"
+#include "core/plan/plan_impl.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::size_t kMaxPorts = 16;  // inputs, or outputs, of a layer inside
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+}
+
+// One per layer inside; null where its kernel keeps nothing.
+class ChildnetState final : public KernelState {
+ public:
+  std::vector<std::unique_ptr<KernelState>> states;
+};
+
+class ChildnetKernel final : public Kernel {
+ public:
+  explicit ChildnetKernel(Plan::Impl plan) : plan_(std::move(plan)) {
+    plan_memory(plan_);
+    // Behind the arena the planner puts places for outputs that nobody binds: here all are bound.
+    arena_bytes_ = plan_.output_offsets.empty() ? plan_.arena_bytes : plan_.output_offsets[0];
+  }
+
+  std::size_t workspace_bytes() const noexcept override { return arena_bytes_; }
+  std::size_t library_bytes() const noexcept override {
+    std::size_t bytes = 0;
+    for (const Step& step : plan_.steps) bytes += step.kernel->library_bytes();
+    return bytes;
+  }
+
+  Result<std::unique_ptr<KernelState>> make_state() const override {
+    auto all = std::make_unique<ChildnetState>();
+    bool any = false;
+    for (const Step& step : plan_.steps) {
+      SN_ASSIGN_OR_RETURN(auto state, step.kernel->make_state());
+      any = any || state != nullptr;
+      all->states.push_back(std::move(state));
+    }
+    if (!any) return std::unique_ptr<KernelState>();
+    return std::unique_ptr<KernelState>(std::move(all));
+  }
+
+  Status run(Context& context) const noexcept override {
+    const auto* const states = static_cast<const ChildnetState*>(context.state());
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      const Step& step = plan_.steps[s];
+      std::array<TensorView, kMaxPorts> inputs, outputs;
+      for (std::size_t i = 0; i < step.inputs.size(); ++i)
+        inputs[i] = view_of_tensor(context, step.inputs[i]);
+      for (std::size_t i = 0; i < step.outputs.size(); ++i)
+        outputs[i] = view_of_tensor(context, step.outputs[i]);
+      Context inner({inputs.data(), step.inputs.size()}, {outputs.data(), step.outputs.size()},
+                    context.workspace() + step.workspace_offset, context.pool());
+      if (states != nullptr) inner.set_state(states->states[s].get());
+      SN_RETURN_IF_ERROR(step.kernel->run(inner));
+    }
+    for (const OutputCopy& copy : plan_.copies)
+      std::memcpy(context.output(copy.output).data, view_of_tensor(context, copy.from).data,
+                  plan_.slots[copy.from].bytes);
+    return {};
+  }
+
+ private:
+  TensorView view_of_tensor(const Context& context, TensorId id) const noexcept {
+    if (id == kNoTensor) return {};
+    const Slot& slot = plan_.slots[id];
+    const Slot& root = plan_.slots[slot.root];
+    TensorView view = {slot.format.type, slot.format.layout, slot.shape, nullptr};
+    switch (root.home) {
+      case Home::input:
+        view.data = context.input(root.io).data;
+        break;
+      case Home::output:
+        view.data = context.output(root.io).data;
+        break;
+      case Home::constant:
+        view.data = const_cast<void*>(root.constant.data());
+        break;
+      case Home::arena:
+        view.data = context.workspace() + root.offset;
+        break;
+      default:
+        break;
+    }
+    return view;
+  }
+
+  Plan::Impl plan_;
+  std::size_t arena_bytes_ = 0;
+};
+
+Slot slot_of(const TensorSpec& spec, std::int32_t port) {
+  Slot slot;
+  slot.type = spec.type;
+  slot.format = {spec.type, spec.layout};
+  slot.shape = spec.shape;
+  slot.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
+  if (port >= 0) {
+    slot.home = Home::input;
+    slot.io = static_cast<std::uint32_t>(port);
+  } else if (spec.constant || !spec.value.empty()) {  // without a value: nobody reads it
+    slot.home = Home::constant;
+    slot.constant = spec.value;
+  }
+  return slot;
+}
+
+}  // namespace
+
+std::size_t joined_bytes(std::span<const std::size_t> sizes) noexcept {
+  std::size_t bytes = aligned((sizes.size() + 1) * sizeof(std::uint64_t));
+  for (const std::size_t size : sizes) bytes += aligned(size);
+  return bytes;
+}
+
+Result<PackedWeights> join_segments(std::span<const Tensor> segments, Allocator& allocator) {
+  std::vector<std::size_t> sizes;
+  for (const Tensor& segment : segments) sizes.push_back(segment.bytes());
+  PackedWeights packed;
+  SN_ASSIGN_OR_RETURN(
+      packed.bytes,
+      Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(joined_bytes(sizes))},
+                     allocator));
+  auto* const to = static_cast<std::byte*>(packed.bytes.mutable_data());
+  std::size_t at = joined_bytes(std::vector<std::size_t>(sizes.size()));
+  std::memset(to, 0, at);
+  const std::uint64_t count = sizes.size();
+  std::memcpy(to, &count, sizeof count);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::uint64_t size = sizes[i];
+    std::memcpy(to + (i + 1) * sizeof size, &size, sizeof size);
+    if (size > 0) std::memcpy(to + at, segments[i].data(), size);
+    std::memset(to + at + size, 0, aligned(size) - size);
+    at += aligned(size);
+  }
+  return packed;
+}
+
+Result<std::vector<Tensor>> split_segments(const PackedWeights& packed) {
+  const auto* const from = static_cast<const std::byte*>(packed.bytes.data());
+  const std::size_t bytes = packed.bytes.bytes();
+  const auto malformed = [] { return internal_error("packed weights of a childnet do not fit"); };
+  std::uint64_t count = 0;
+  if (bytes < sizeof count) return malformed();
+  std::memcpy(&count, from, sizeof count);
+  if (count >= bytes / sizeof count) return malformed();
+  std::size_t at = aligned((static_cast<std::size_t>(count) + 1) * sizeof count);
+  const auto owner = std::make_shared<const Tensor>(packed.bytes);
+  std::vector<Tensor> segments;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t size = 0;
+    std::memcpy(&size, from + (i + 1) * sizeof size, sizeof size);
+    if (at > bytes || size > bytes - at) return malformed();
+    Tensor segment;
+    if (size > 0) {
+      SN_ASSIGN_OR_RETURN(
+          segment, Tensor::share(DataType::uint8, Shape{static_cast<std::int64_t>(size)}, from + at,
+                                 static_cast<std::size_t>(size), owner));
+    }
+    segments.push_back(std::move(segment));
+    at += aligned(static_cast<std::size_t>(size));
+  }
+  return segments;
+}
+
+Result<std::unique_ptr<Kernel>> make_childnet_kernel(
+    const ChildnetOutline& outline, std::vector<std::shared_ptr<const Kernel>> kernels) {
+  Plan::Impl plan;
+  plan.graph = std::make_shared<const Graph>(outline.graph);
+  for (TensorId id = 0; id < outline.specs.size(); ++id)
+    plan.slots.push_back(slot_of(outline.specs[id], outline.ports[id]));
+  for (std::size_t i = 0; i < outline.layers.size(); ++i) {
+    const Layer& layer = outline.graph.layers()[outline.layers[i].index];
+    if (layer.inputs.size() > kMaxPorts || layer.outputs.size() > kMaxPorts)
+      return unsupported("'{}' has more than {} inputs or outputs", layer.name, kMaxPorts);
+    Step step;
+    step.layer = &plan.graph->layers()[outline.layers[i].index];
+    step.kernel = std::move(kernels[i]);
+    step.view = outline.layers[i].view;
+    step.inputs = layer.inputs;
+    step.outputs = layer.outputs;
+    for (const TensorId id : layer.outputs)
+      if (id != kNoTensor) plan.slots[id].home = Home::arena;
+    plan.steps.push_back(std::move(step));
+  }
+  return std::unique_ptr<Kernel>(std::make_unique<ChildnetKernel>(std::move(plan)));
+}
+
+}  // namespace softneuro

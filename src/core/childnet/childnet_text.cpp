@@ -1,0 +1,102 @@
+#include "core/childnet/childnet_text.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/childnet/childnet.h"
+
+namespace softneuro {
+namespace {
+
+// Pieces between separators that stand in no braces; invalid_argument if braces do not match.
+Result<std::vector<std::string_view>> split(std::string_view text, char separator) {
+  std::vector<std::string_view> items;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '{' && ++depth > kMaxChildnetDepth * 2)
+      return invalid_argument("'{}': childnets nest at most {} deep", text, kMaxChildnetDepth);
+    if (text[i] == '}' && --depth < 0) return invalid_argument("'{}': a brace too many", text);
+    if (text[i] == separator && depth == 0) {
+      items.push_back(text.substr(begin, i - begin));
+      begin = i + 1;
+    }
+  }
+  if (depth != 0) return invalid_argument("'{}': a brace is missing", text);
+  if (begin < text.size()) items.push_back(text.substr(begin));
+  return items;
+}
+
+}  // namespace
+
+Result<std::vector<InnerChoice>> parse_inner(std::string_view text) {
+  std::vector<InnerChoice> choices;
+  if (text.empty()) return choices;
+  if (text.size() < 2 || text.front() != '{' || text.back() != '}')
+    return invalid_argument("'{}' should stand in braces", text);
+  SN_ASSIGN_OR_RETURN(const auto items, split(text.substr(1, text.size() - 2), ';'));
+  for (const std::string_view item : items) {
+    const std::size_t equals = item.find('=');
+    if (equals == 0 || equals == std::string_view::npos || equals + 1 == item.size())
+      return invalid_argument("'{}' should be layer=routine or layer=routine{{parameters}}", item);
+    InnerChoice choice;
+    choice.layer = item.substr(0, equals);
+    std::string_view rest = item.substr(equals + 1);
+    if (const std::size_t brace = rest.find('{'); brace != std::string_view::npos) {
+      if (rest.back() != '}') return invalid_argument("'{}' goes on behind its braces", item);
+      choice.params = rest.substr(brace + 1, rest.size() - brace - 2);
+      rest = rest.substr(0, brace);
+    }
+    choice.routine = rest;
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+std::string print_inner(const std::vector<InnerChoice>& choices) {
+  if (choices.empty()) return {};
+  std::string text = "{";
+  for (const InnerChoice& choice : choices) {
+    if (text.size() > 1) text += ';';
+    text += choice.layer + '=' + choice.routine;
+    if (!choice.params.empty()) text += '{' + choice.params + '}';
+  }
+  return text + '}';
+}
+
+std::string print_params(RoutineParams params) {
+  const std::string inner(params.text("inner"));
+  params.erase("inner");
+  const std::string others = params.str();
+  if (inner.empty()) return others;
+  return "inner=" + inner + (others.empty() ? "" : ",") + others;
+}
+
+Result<RoutineParams> parse_params(const Routine& routine, const Problem& problem,
+                                   std::string_view text) {
+  RoutineParams params = routine.default_params(problem);
+  if (text.empty()) return params;
+  const ParamSpace space = routine.param_space(problem);
+  SN_ASSIGN_OR_RETURN(const auto items, split(text, ','));
+  for (const std::string_view item : items) {
+    const std::string_view name = item.substr(0, item.find('='));
+    if (name == "inner" && name.size() < item.size() && routine.as_childnet() != nullptr) {
+      params.set(name, std::string(item.substr(name.size() + 1)));
+      continue;
+    }
+    bool found = false;
+    for (const ParamAxis& axis : space.axes)
+      for (const ParamValue& value : axis.values) {
+        RoutineParams one;
+        one.set(axis.name, value);
+        if (axis.name != name || one.str() != item) continue;
+        params.set(name, value);
+        found = true;
+      }
+    if (!found)
+      return invalid_argument("'{}' is no parameter of {} here", item, routine.descriptor().str());
+  }
+  return params;
+}
+
+}  // namespace softneuro

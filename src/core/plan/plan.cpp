@@ -1,0 +1,44 @@
+#include "core/base/printable.h"
+#include "core/plan/plan_impl.h"
+
+namespace softneuro {
+
+Plan::Plan(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+Plan::~Plan() = default;
+
+std::span<const TensorInfo> Plan::inputs() const noexcept {
+  return impl_->inputs;
+}
+std::span<const TensorInfo> Plan::outputs() const noexcept {
+  return impl_->outputs;
+}
+std::size_t Plan::arena_bytes() const noexcept {
+  return impl_->arena_bytes;
+}
+
+MemoryReport Plan::memory_report() const {
+  MemoryReport report;
+  report.weights = impl_->weight_bytes;
+  report.packed_weights = impl_->core->packed_bytes();
+  report.arena = impl_->arena_bytes;
+  report.arena_minimum = impl_->arena_minimum;
+  report.plans = 1;
+  return report;
+}
+
+std::string Plan::describe() const {
+  std::string text;
+  for (const Step& step : impl_->steps) {
+    text += step.layer->type->name + ' ' + printable_text(step.layer->name) + ' ' +
+            step.routine_name + " ->";
+    for (const TensorId id : step.outputs) {
+      if (id == kNoTensor) continue;
+      const Slot& slot = impl_->slots[id];
+      text += ' ' + slot.format.str() + '[' + (step.dynamic ? "?" : slot.shape.str()) + ']';
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace softneuro

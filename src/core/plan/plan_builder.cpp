@@ -1,0 +1,413 @@
+// Graph + concrete input shapes → steps with kernels. What can be known before running is computed
+// here (shape arithmetic); what depends on data becomes a dynamic step.
+#include <cstdint>
+
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/plan/plan_impl.h"
+#include "core/routine/evaluate.h"
+#include "core/routine/void_adapt.h"
+
+namespace softneuro {
+namespace {
+
+// Results computed while planning are kept up to this size; larger ones are steps like any other.
+constexpr std::int64_t kFoldLimit = std::int64_t{1} << 20;
+
+alignas(kTensorAlignment) const unsigned char kNoBytes[kTensorAlignment] = {};
+
+class PlanBuilder {
+ public:
+  PlanBuilder(std::shared_ptr<NetCore> core, std::shared_ptr<const Graph> graph, Choices choices,
+              const std::atomic<bool>* cancel)
+      : plan_(std::make_unique<Plan::Impl>()), graph_(*graph), cancel_(cancel) {
+    plan_->core = std::move(core);
+    plan_->graph = std::move(graph);
+    plan_->choices = std::move(choices);
+    plan_->slots.resize(graph_.tensor_count());
+    known_.resize(graph_.tensor_count());
+  }
+
+  Result<std::shared_ptr<const Plan>> build(std::span<const Shape> input_shapes) {
+    SN_RETURN_IF_ERROR(make_steps(input_shapes));
+    SN_RETURN_IF_ERROR(set_outputs());
+    plan_memory(*plan_);
+    return std::shared_ptr<const Plan>(std::make_shared<Plan>(std::move(plan_)));
+  }
+
+  Result<std::unique_ptr<Plan::Impl>> outline(std::span<const Shape> input_shapes) {
+    with_kernels_ = false;
+    SN_RETURN_IF_ERROR(make_steps(input_shapes));
+    return std::move(plan_);
+  }
+
+ private:
+  // A step that has no kernel yet.
+  struct Unprepared {
+    std::size_t step;
+    Problem problem;
+  };
+
+  Status make_steps(std::span<const Shape> input_shapes) {
+    SN_RETURN_IF_ERROR(set_inputs(input_shapes));
+    set_constants();
+    mark_needed();
+    for (const Layer& layer : graph_.layers()) {
+      if (!needed_[static_cast<std::size_t>(&layer - graph_.layers().data())]) continue;
+      SN_RETURN_IF_ERROR(check_cancelled(cancel_));
+      SN_RETURN_IF_ERROR(add_layer(layer));
+    }
+    if (!with_kernels_) return {};
+    SN_RETURN_IF_ERROR(ask_for_memory());
+    return prepare_kernels();
+  }
+
+  Status set_inputs(std::span<const Shape> shapes) {
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const TensorId id = graph_.inputs[i];
+      const TensorDef& def = graph_.tensor(id);
+      Slot& slot = plan_->slots[id];
+      slot.home = Home::input;
+      slot.io = static_cast<std::uint32_t>(i);
+      slot.type = def.type;
+      slot.format = {def.type, Layout::plain};
+      slot.shape = shapes[i];
+      const std::int64_t bytes = storage_bytes(def.type, shapes[i], Layout::plain);
+      if (bytes < 0)
+        return invalid_argument("input '{}': shape {} does not fit in memory", def.name,
+                                shapes[i].str());
+      slot.bytes = static_cast<std::size_t>(bytes);
+      plan_->inputs.push_back({def.name, def.type, shapes[i]});
+    }
+    return {};
+  }
+
+  void set_constants() {
+    for (TensorId id = 0; id < graph_.tensor_count(); ++id)
+      if (const Tensor& constant = graph_.tensor(id).constant; !constant.empty()) {
+        set_known(id, constant);
+        plan_->weight_bytes += constant.bytes();
+      }
+  }
+
+  // Layers that some output depends on.
+  void mark_needed() {
+    needed_.assign(graph_.layers().size(), false);
+    const std::vector<std::int32_t> producers = graph_.producers();
+    std::vector<TensorId> open = graph_.outputs;
+    while (!open.empty()) {
+      const TensorId id = open.back();
+      open.pop_back();
+      const std::int32_t producer = producers[id];
+      if (producer < 0 || needed_[static_cast<std::size_t>(producer)]) continue;
+      needed_[static_cast<std::size_t>(producer)] = true;
+      for (const TensorId input : graph_.layers()[static_cast<std::size_t>(producer)].inputs)
+        if (input != kNoTensor) open.push_back(input);
+    }
+  }
+
+  void set_known(TensorId id, const Tensor& value) {
+    Slot& slot = plan_->slots[id];
+    slot.home = Home::constant;
+    slot.type = value.data_type();
+    slot.format = {value.data_type(), Layout::plain};
+    slot.shape = value.shape();
+    slot.bytes = value.bytes();
+    slot.constant = value;
+    known_[id] = true;
+  }
+
+  bool is_dynamic(const Layer& layer) const {
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+      const TensorId id = layer.inputs[i];
+      if (id == kNoTensor) continue;
+      if (plan_->slots[id].home == Home::dynamic) return true;
+      const bool needs_value = i < 31 && (layer.type->value_inputs >> i & 1u) != 0;
+      if (needs_value && !known_[id]) return true;
+    }
+    return layer.type->data_dependent_output;
+  }
+
+  bool all_known(const Layer& layer) const {
+    for (const TensorId id : layer.inputs)
+      if (id != kNoTensor && !known_[id]) return false;
+    return true;
+  }
+
+  Status add_layer(const Layer& layer) {
+    if (!layer.subgraphs.empty())
+      return unsupported("layer '{}': control flow ({}) cannot be run", layer.name,
+                         layer.type->name);
+    const bool shapes_suffice = layer.type->reads_shape_only && !has_dynamic_input(layer);
+    if (shapes_suffice || all_known(layer)) {
+      SN_ASSIGN_OR_RETURN(const bool folded, fold(layer));
+      if (folded) return {};
+    }
+    if (is_dynamic(layer)) return add_dynamic_step(layer);
+    return add_step(layer);
+  }
+
+  bool has_dynamic_input(const Layer& layer) const {
+    for (const TensorId id : layer.inputs)
+      if (id != kNoTensor && plan_->slots[id].home == Home::dynamic) return true;
+    return false;
+  }
+
+  // Computes the layer now; false if that would take too long, or the result be too large to keep.
+  Result<bool> fold(const Layer& layer) {
+    std::vector<Tensor> inputs;
+    for (const TensorId id : layer.inputs) {
+      if (id == kNoTensor) {
+        inputs.emplace_back();
+      } else if (known_[id]) {
+        inputs.push_back(plan_->slots[id].constant);
+      } else {  // a layer that reads the shape only: the bytes do not exist yet
+        const Slot& slot = plan_->slots[id];
+        SN_ASSIGN_OR_RETURN(Tensor shape_only,
+                            Tensor::borrow_const(slot.type, slot.shape, kNoBytes, slot.bytes));
+        inputs.push_back(std::move(shape_only));
+      }
+    }
+    auto outputs = evaluate(plan_->core->registry(), layer, inputs, plan_->core->allocator(),
+                            {kFoldLimit, kMaxFoldedSteps});
+    if (!outputs.ok()) {
+      if (outputs.status().code() == StatusCode::out_of_memory) return false;
+      return outputs.status();
+    }
+    for (std::size_t i = 0; i < layer.outputs.size(); ++i)
+      if (layer.outputs[i] != kNoTensor) set_known(layer.outputs[i], (*outputs)[i]);
+    return true;
+  }
+
+  Status add_dynamic_step(const Layer& layer) {
+    Step step;
+    step.layer = &layer;
+    step.routine_name = "chosen at run time";
+    step.inputs = layer.inputs;
+    step.outputs = layer.outputs;
+    step.dynamic = true;
+    for (const TensorId id : layer.outputs) {
+      if (id == kNoTensor) continue;
+      plan_->slots[id].home = Home::dynamic;
+      plan_->slots[id].type = graph_.tensor(id).type;
+      plan_->slots[id].format = {graph_.tensor(id).type, Layout::plain};
+    }
+    plan_->steps.push_back(std::move(step));
+    return {};
+  }
+
+  Status add_step(const Layer& layer) {
+    SN_ASSIGN_OR_RETURN(const Problem problem, problem_of(*plan_, layer));
+    SN_RETURN_IF_ERROR(check_formats(layer, problem));
+    Step step;
+    step.layer = &layer;
+    step.inputs = layer.inputs;
+    step.outputs = layer.outputs;
+    step.view = layer.type->is_view || is_void(layer, problem);
+    for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
+      if (layer.outputs[i] == kNoTensor) continue;
+      Slot& slot = plan_->slots[layer.outputs[i]];
+      const TensorSpec& spec = problem.outputs[i];
+      slot.home = Home::arena;
+      slot.type = graph_.tensor(layer.outputs[i]).type;
+      if (slot.type == DataType::undefined || !is_real(spec.type)) slot.type = spec.type;
+      slot.format = {spec.type, spec.layout};
+      slot.shape = spec.shape;
+      slot.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
+    }
+    if (!step.view && with_kernels_) unprepared_.push_back({plan_->steps.size(), problem});
+    plan_->steps.push_back(std::move(step));
+    return {};
+  }
+
+  // No session takes less than the largest tensor that a layer makes. Where there is no memory for
+  // that, the plan is refused before kernels take theirs, some of it by the same sizes.
+  Status ask_for_memory() const {
+    constexpr std::size_t kWorthAsking = std::size_t{64} << 20;  // bytes
+    const Slot* largest = nullptr;
+    for (const Step& step : plan_->steps) {
+      if (step.view || step.dynamic) continue;
+      for (const TensorId id : step.outputs)
+        if (id != kNoTensor && (largest == nullptr || plan_->slots[id].bytes > largest->bytes))
+          largest = &plan_->slots[id];
+    }
+    if (largest == nullptr || largest->bytes < kWorthAsking) return {};
+    Allocator& allocator = plan_->core->allocator();
+    void* bytes = allocator.allocate(largest->bytes, kTensorAlignment);
+    if (bytes == nullptr) {
+      const auto id = static_cast<TensorId>(largest - plan_->slots.data());
+      return make_error(StatusCode::out_of_memory,
+                        "no memory for the tensor '{}' of {} bytes ({} {}): give the net smaller "
+                        "inputs, or its allocator more memory",
+                        graph_.tensor(id).name, largest->bytes, to_string(largest->type),
+                        largest->shape.str());
+    }
+    allocator.deallocate(bytes, largest->bytes);
+    return {};
+  }
+
+  // Packing weights and making code takes most of the time that a plan takes: all threads share it.
+  // Not those of the caller, who lent them for running layers; nor with an allocator of the
+  // caller's, which might take memory back in order only: what it has to hold must not depend on
+  // who comes first.
+  Status prepare_kernels() {
+    if (!plan_->core->has_own_means()) {
+      for (const Unprepared& unprepared : unprepared_) SN_RETURN_IF_ERROR(prepare_step(unprepared));
+      return {};
+    }
+    std::vector<Status> outcomes(unprepared_.size());
+    parallel_for(plan_->core->pool(), static_cast<std::int64_t>(unprepared_.size()),
+                 [&](std::int64_t i) {
+                   const auto at = static_cast<std::size_t>(i);
+                   outcomes[at] = guarded([&] { return prepare_step(unprepared_[at]); });
+                 });
+    for (Status& outcome : outcomes) SN_RETURN_IF_ERROR(std::move(outcome));
+    return {};
+  }
+
+  Status prepare_step(const Unprepared& unprepared) {
+    SN_RETURN_IF_ERROR(check_cancelled(cancel_));
+    Step& step = plan_->steps[unprepared.step];
+    SN_ASSIGN_OR_RETURN(PreparedKernel prepared,
+                        prepare_kernel(*plan_->core, *step.layer, unprepared.problem,
+                                       has_own_constants(*step.layer), choice_of(*step.layer)));
+    step.routine = prepared.routine;
+    step.routine_name = prepared.routine->descriptor().str();
+    step.params = std::move(prepared.params);
+    step.kernel = std::move(prepared.kernel);
+    return {};
+  }
+
+  // An adapt that changes no byte.
+  static bool is_void(const Layer& layer, const Problem& problem) {
+    if (layer.type->name != "adapt") return false;
+    const TensorSpec& from = problem.inputs[0];
+    const TensorSpec& to = problem.outputs[0];
+    // Both sides are the same tensor of the model, with one quantisation.
+    return is_void_adapt(from.shape, {from.type, from.layout}, {to.type, to.layout}, true);
+  }
+
+  const Choice* choice_of(const Layer& layer) const {
+    const auto found = plan_->choices.find(layer.id);
+    return found == plan_->choices.end() ? nullptr : &found->second;
+  }
+
+  // Its constants are the graph's own, not computed for this plan only.
+  bool has_own_constants(const Layer& layer) const {
+    for (const TensorId id : layer.inputs)
+      if (id != kNoTensor && known_[id] && !graph_.tensor(id).is_constant()) return false;
+    return true;
+  }
+
+  // What the step takes is what its producers made. A defect of whoever made the choices.
+  Status check_formats(const Layer& layer, const Problem& problem) const {
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+      const TensorId id = layer.inputs[i];
+      if (id == kNoTensor) continue;
+      const Format wanted = {problem.inputs[i].type, problem.inputs[i].layout};
+      if (!(plan_->slots[id].format == wanted))
+        return internal_error("layer '{}': input {} is {}, but its routine wants {}", layer.name, i,
+                              plan_->slots[id].format.str(), wanted.str());
+    }
+    return {};
+  }
+
+  Status set_outputs() {
+    for (const TensorId id : graph_.outputs) {
+      const TensorDef& def = graph_.tensor(id);
+      const Slot& slot = plan_->slots[id];
+      if (slot.home == Home::none)
+        return invalid_model("output '{}' is computed by no layer", def.name);
+      TensorInfo info{def.name, slot.type, def.shape};
+      if (slot.home != Home::dynamic) info.shape = slot.shape;
+      plan_->outputs.push_back(std::move(info));
+    }
+    return {};
+  }
+
+  std::unique_ptr<Plan::Impl> plan_;
+  const Graph& graph_;
+  const std::atomic<bool>* cancel_;
+  std::vector<bool> known_;   // per tensor: its value is in Slot::constant
+  std::vector<bool> needed_;  // per layer
+  std::vector<Unprepared> unprepared_;
+  bool with_kernels_ = true;
+};
+
+}  // namespace
+
+Result<Problem> problem_of(const Plan::Impl& plan, const Layer& layer) {
+  std::vector<TensorSpec> specs;
+  for (const TensorId id : layer.inputs) {
+    TensorSpec spec;
+    if (id != kNoTensor) {
+      const Slot& slot = plan.slots[id];
+      if (slot.home == Home::dynamic)
+        return unsupported("layer '{}': the shape of '{}' depends on data", layer.name,
+                           plan.graph->tensor(id).name);
+      spec.type = slot.type;
+      spec.shape = slot.shape;
+      spec.constant = !slot.constant.empty();
+      spec.value = slot.constant;
+      spec.quantization = plan.graph->tensor(id).quantization;
+    }
+    specs.push_back(std::move(spec));
+  }
+  SN_ASSIGN_OR_RETURN(Problem problem, make_problem(layer, std::move(specs)));
+  problem.threads = plan.core->pool().concurrency();
+  for (std::size_t i = 0; i < layer.outputs.size(); ++i)
+    if (layer.outputs[i] != kNoTensor)
+      problem.outputs[i].quantization = plan.graph->tensor(layer.outputs[i]).quantization;
+  const auto choice = plan.choices.find(layer.id);
+  if (choice == plan.choices.end()) return problem;
+  if (choice->second.formats.inputs.size() != problem.inputs.size() ||
+      choice->second.formats.outputs.size() != problem.outputs.size())
+    return internal_error("layer '{}': the choice has formats for other inputs or outputs",
+                          layer.name);
+  return with_formats(problem, choice->second.formats);
+}
+
+Result<PreparedKernel> prepare_kernel(NetCore& core, const Layer& layer, const Problem& problem,
+                                      bool shareable, const Choice* choice) {
+  PreparedKernel prepared;
+  if (choice == nullptr || choice->routine.empty()) {
+    SN_ASSIGN_OR_RETURN(prepared.routine, core.registry().default_choice(problem, core.schemas()));
+    prepared.params = prepared.routine->default_params(problem);
+  } else {
+    prepared.routine = core.registry().find(layer.type->name, choice->routine);
+    if (prepared.routine == nullptr)
+      return make_error(StatusCode::not_found, "layer '{}': there is no routine {} of {}",
+                        layer.name, choice->routine, layer.type->name);
+    prepared.params = choice->params;
+  }
+  const auto context = [&] {
+    return fmt::format("layer '{}', routine {}", layer.name, prepared.routine->descriptor().str());
+  };
+  auto packed = core.packed(layer, *prepared.routine, problem, prepared.params, shareable);
+  if (!packed.ok()) return Status(packed.status()).with_context(context());
+  auto kernel = create_kernel(*prepared.routine, problem, prepared.params, *packed);
+  if (!kernel.ok()) return Status(kernel.status()).with_context(context());
+  prepared.kernel = std::move(*kernel);
+  return prepared;
+}
+
+Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<NetCore> core,
+                                               std::shared_ptr<const Graph> graph,
+                                               std::span<const Shape> input_shapes, Choices choices,
+                                               const std::atomic<bool>* cancel) {
+  return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
+    return PlanBuilder(std::move(core), std::move(graph), std::move(choices), cancel)
+        .build(input_shapes);
+  });
+}
+
+Result<std::unique_ptr<Plan::Impl>> outline_plan(std::shared_ptr<NetCore> core,
+                                                 std::shared_ptr<const Graph> graph,
+                                                 std::span<const Shape> input_shapes,
+                                                 const std::atomic<bool>* cancel) {
+  return guarded([&]() -> Result<std::unique_ptr<Plan::Impl>> {
+    return PlanBuilder(std::move(core), std::move(graph), {}, cancel).outline(input_shapes);
+  });
+}
+
+}  // namespace softneuro

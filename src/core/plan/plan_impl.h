@@ -1,0 +1,115 @@
+// The inside of a Plan: slots (tensors with a place in memory) and steps (kernels in order).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/plan/runtime.h"
+#include "core/routine/routine.h"
+#include "softneuro/session.h"
+
+namespace softneuro {
+
+// How one layer is computed: routine, parameters, and the formats that it takes and gives.
+struct Choice {
+  std::string routine;  // descriptor; empty: the default one for these formats
+  RoutineParams params;
+  FormatTuple formats;
+  double time_us = 0;  // measured inside the net; 0: not measured
+};
+using Choices = std::unordered_map<LayerId, Choice>;
+
+// Where a tensor's bytes are while a session runs.
+enum class Home : std::uint8_t {
+  none,      // nobody needs it
+  input,     // the caller's input tensor
+  output,    // the caller's output tensor, or the session's memory for it
+  constant,  // Slot::constant
+  arena,     // the session's arena at Slot::offset
+  dynamic,   // shape known at run time only: a buffer of the session that grows
+};
+
+// One per tensor of the plan's graph, same index.
+struct Slot {
+  Home home = Home::none;
+  DataType type = DataType::undefined;  // the model's: what shape inference sees
+  Format format;           // how the bytes lie; the model's type, plain, unless a choice says else
+  Shape shape;             // not for dynamic ones
+  std::uint32_t root = 0;  // the slot whose memory this one is; itself unless view or in place
+  std::uint32_t io = 0;    // index of the input or output for those homes (of the root)
+  std::size_t offset = 0;  // in the arena (of the root)
+  std::size_t bytes = 0;
+  Tensor constant;
+};
+
+struct Step {
+  const Layer* layer = nullptr;      // of the plan's own graph
+  const Routine* routine = nullptr;  // null for dynamic steps: chosen at run time
+  std::string routine_name;
+  RoutineParams params;
+  std::shared_ptr<const Kernel> kernel;
+  std::vector<TensorId> inputs;  // kNoTensor: left out
+  std::vector<TensorId> outputs;
+  std::size_t workspace_offset = 0;
+  bool dynamic = false;
+  bool view = false;  // output 0 is input 0's bytes: no kernel
+};
+
+// An output whose bytes are made elsewhere: copied after the last step.
+struct OutputCopy {
+  TensorId from = kNoTensor;
+  std::uint32_t output = 0;
+};
+
+struct Plan::Impl {
+  std::shared_ptr<NetCore> core;
+  std::shared_ptr<const Graph> graph;
+  std::vector<Slot> slots;
+  std::vector<Step> steps;
+  std::vector<OutputCopy> copies;
+  std::vector<TensorInfo> inputs;
+  std::vector<TensorInfo> outputs;
+  // Place of each output in the session's own memory, used where the caller binds none.
+  std::vector<std::size_t> output_offsets;
+  std::size_t arena_bytes = 0;
+  std::size_t arena_minimum = 0;
+  std::size_t weight_bytes = 0;
+  Choices choices;  // by layer of `graph`; layers without one take default choices
+};
+
+// Plans `graph` (verified, topologically sorted) for the given shapes of its inputs, in order.
+// `cancel` may be null; once it is true: the status cancelled.
+Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<NetCore> core,
+                                               std::shared_ptr<const Graph> graph,
+                                               std::span<const Shape> input_shapes,
+                                               Choices choices = {},
+                                               const std::atomic<bool>* cancel = nullptr);
+// The same without kernels and memory: slots and steps, for those who look at problems only.
+Result<std::unique_ptr<Plan::Impl>> outline_plan(std::shared_ptr<NetCore> core,
+                                                 std::shared_ptr<const Graph> graph,
+                                                 std::span<const Shape> input_shapes,
+                                                 const std::atomic<bool>* cancel = nullptr);
+
+// The problem that a layer of the plan poses, in the formats of its choice. unsupported where
+// shapes depend on data.
+SN_INTREE Result<Problem> problem_of(const Plan::Impl& plan, const Layer& layer);
+
+// Packs and creates the kernel for a problem: as `choice` says, or if that is null or names no
+// routine, the default one.
+struct PreparedKernel {
+  const Routine* routine = nullptr;
+  RoutineParams params;
+  std::shared_ptr<const Kernel> kernel;
+};
+Result<PreparedKernel> prepare_kernel(NetCore& core, const Layer& layer, const Problem& problem,
+                                      bool shareable, const Choice* choice = nullptr);
+
+// Gives every slot that needs one a place in the arena, after views and in-place work are known.
+// Fills home, root and offset of the slots, the workspace_offset of the steps, copies,
+// output_offsets and the sizes of the arena.
+SN_INTREE void plan_memory(Plan::Impl& plan);
+
+}  // namespace softneuro

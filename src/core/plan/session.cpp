@@ -1,0 +1,439 @@
+// Session: the memory of one running plan, and the loop that runs it.
+//
+// Every step has its own run of tensor views in one flat array, made once. run() only patches the
+// pointers of the caller's inputs and outputs, then calls the kernels. Dynamic steps (shapes that
+// depend on data) keep their last kernel and buffers and make new ones only when sizes change.
+#include "softneuro/session.h"
+
+#include <cstring>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/plan/plan_impl.h"
+#include "core/routine/evaluate.h"
+
+namespace softneuro {
+namespace {
+
+// Memory that only grows, for one dynamic tensor.
+struct GrowingBuffer {
+  Tensor bytes;
+
+  Status reserve(std::size_t needed, Allocator& allocator) {
+    if (!bytes.empty() && bytes.bytes() >= needed) return {};
+    const std::size_t size = std::max<std::size_t>(needed + needed / 2, 64);
+    bytes = Tensor();  // give back first: the old contents are not needed
+    SN_ASSIGN_OR_RETURN(
+        bytes, Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(size)}, allocator));
+    return {};
+  }
+};
+
+// What a dynamic step was last prepared for.
+struct DynamicState {
+  bool prepared = false;
+  std::vector<TensorSpec> inputs;  // shapes, and values of value inputs
+  std::vector<Shape> output_shapes;
+  std::shared_ptr<const Kernel> kernel;
+  std::unique_ptr<KernelState> kernel_state;
+  GrowingBuffer workspace;
+};
+
+}  // namespace
+
+struct Session::Impl {
+  // Where a step's views begin in `views`.
+  struct StepViews {
+    std::size_t inputs = 0;
+    std::size_t outputs = 0;
+    std::size_t dynamic = 0;  // index into `dynamic_states`
+    std::unique_ptr<KernelState> state;
+  };
+  // A view whose pointer changes from run to run.
+  struct Patch {
+    std::size_t view;
+    std::uint32_t io;
+  };
+
+  explicit Impl(std::shared_ptr<const Plan> p) : plan(std::move(p)), impl(plan->impl()) {}
+
+  Status init(const SessionOptions& options);
+  Status check_inputs(std::span<const Tensor> inputs) const;
+  Status bind_outputs(std::span<Tensor> outputs);
+  void patch(std::span<const Tensor> inputs);
+  Status run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options);
+  Workers workers_for(const Step& step, Cancellation& cancellation) const;
+  Status run_step(std::size_t s, Cancellation& cancellation);
+  Status run_dynamic(std::size_t s, Cancellation& cancellation);
+  Status prepare_dynamic(const Step& step, DynamicState& state);
+  Status finish_outputs(std::span<Tensor> outputs);
+  const void* pointer_of(TensorId id) const;
+  TensorView view_of(TensorId id) const;
+  std::byte* base() { return static_cast<std::byte*>(arena.mutable_data()); }
+
+  std::shared_ptr<const Plan> plan;
+  const Plan::Impl& impl;
+  Allocator* allocator = nullptr;
+  Tensor arena;
+  std::vector<TensorView> views;  // all steps' inputs and outputs, one after another
+  std::vector<StepViews> step_views;
+  std::vector<Patch> input_patches;
+  std::vector<Patch> output_patches;
+  std::vector<const void*> input_pointers;
+  std::vector<void*> output_pointers;
+  std::vector<Tensor> own_outputs;  // views of the session's memory
+  std::vector<DynamicState> dynamic_states;
+  std::vector<TensorView> dynamic_views;       // per tensor; filled by dynamic steps
+  std::vector<GrowingBuffer> dynamic_buffers;  // per tensor
+};
+
+namespace {
+
+// Gives data-dependent outputs memory from the session's growing buffers.
+class DynamicContext final : public Context {
+ public:
+  DynamicContext(std::span<const TensorView> inputs, std::span<TensorView> outputs,
+                 std::byte* workspace, Workers workers, const Step& step,
+                 std::vector<GrowingBuffer>& buffers, Allocator& allocator)
+      : Context(inputs, outputs, workspace, workers),
+        step_(step),
+        buffers_(buffers),
+        allocator_(allocator) {}
+
+  Status allocate_output(std::size_t i, const Shape& shape) noexcept override {
+    return guarded([&]() -> Status {
+      if (i >= outputs_.size()) return internal_error("there is no output {}", i);
+      if (!outputs_[i].present()) return {};
+      const std::int64_t bytes = storage_bytes(outputs_[i].type, shape, Layout::plain);
+      if (bytes < 0) return invalid_argument("output {} would have the shape {}", i, shape.str());
+      GrowingBuffer& buffer = buffers_[step_.outputs[i]];
+      SN_RETURN_IF_ERROR(buffer.reserve(static_cast<std::size_t>(bytes), allocator_));
+      outputs_[i].shape = shape;
+      outputs_[i].data = buffer.bytes.mutable_data();
+      return {};
+    });
+  }
+
+ private:
+  const Step& step_;
+  std::vector<GrowingBuffer>& buffers_;
+  Allocator& allocator_;
+};
+
+}  // namespace
+
+// --- preparing ---------------------------------------------------------------------------------
+
+const void* Session::Impl::pointer_of(TensorId id) const {
+  const Slot& root = impl.slots[impl.slots[id].root];
+  switch (root.home) {
+    case Home::constant:
+      return root.constant.data();
+    case Home::arena:
+      return static_cast<const std::byte*>(arena.data()) + root.offset;
+    case Home::input:
+      return input_pointers[root.io];
+    case Home::output:
+      return output_pointers[root.io];
+    default:
+      return nullptr;
+  }
+}
+
+TensorView Session::Impl::view_of(TensorId id) const {
+  if (id == kNoTensor) return {};
+  const Slot& slot = impl.slots[id];
+  if (slot.home == Home::dynamic) return dynamic_views[id];
+  return {slot.format.type, slot.format.layout, slot.shape, const_cast<void*>(pointer_of(id))};
+}
+
+Status Session::Impl::init(const SessionOptions& options) {
+  allocator = options.allocator != nullptr ? options.allocator : &impl.core->allocator();
+  SN_ASSIGN_OR_RETURN(
+      arena, Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(impl.arena_bytes)},
+                            *allocator));
+  input_pointers.assign(impl.inputs.size(), nullptr);
+  output_pointers.assign(impl.outputs.size(), nullptr);
+  own_outputs.resize(impl.outputs.size());
+  dynamic_views.resize(impl.slots.size());
+  dynamic_buffers.resize(impl.slots.size());
+
+  for (std::size_t o = 0; o < impl.outputs.size(); ++o) {
+    const Slot& slot = impl.slots[impl.graph->outputs[o]];
+    if (slot.home == Home::dynamic) continue;
+    SN_ASSIGN_OR_RETURN(
+        own_outputs[o],
+        Tensor::borrow(slot.type, slot.shape, base() + impl.output_offsets[o], slot.bytes));
+  }
+  for (const Step& step : impl.steps) {
+    StepViews places;
+    const auto append = [&](const std::vector<TensorId>& ids) {
+      const std::size_t begin = views.size();
+      for (const TensorId id : ids) {
+        if (id != kNoTensor && impl.slots[id].home != Home::dynamic) {
+          const Slot& root = impl.slots[impl.slots[id].root];
+          if (root.home == Home::input) input_patches.push_back({views.size(), root.io});
+          if (root.home == Home::output) output_patches.push_back({views.size(), root.io});
+        }
+        views.push_back(view_of(id));
+      }
+      return begin;
+    };
+    places.inputs = append(step.inputs);
+    places.outputs = append(step.outputs);
+    if (step.dynamic) {
+      places.dynamic = dynamic_states.size();
+      dynamic_states.emplace_back();
+    } else {
+      SN_ASSIGN_OR_RETURN(places.state, step.kernel->make_state());
+    }
+    step_views.push_back(std::move(places));
+  }
+  return {};
+}
+
+// --- running -----------------------------------------------------------------------------------
+
+Status Session::Impl::check_inputs(std::span<const Tensor> inputs) const {
+  if (inputs.size() != impl.inputs.size())
+    return invalid_argument("{} inputs are given, the plan takes {}", inputs.size(),
+                            impl.inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Slot& slot = impl.slots[impl.graph->inputs[i]];
+    if (inputs[i].data_type() != slot.type || !(inputs[i].shape() == slot.shape) ||
+        inputs[i].layout() != Layout::plain)
+      return invalid_argument("input '{}' is {} {}, the plan takes {} {}", impl.inputs[i].name,
+                              to_string(inputs[i].data_type()), inputs[i].shape().str(),
+                              to_string(slot.type), slot.shape.str());
+  }
+  return {};
+}
+
+Status Session::Impl::bind_outputs(std::span<Tensor> outputs) {
+  if (outputs.size() != impl.outputs.size())
+    return invalid_argument("{} outputs are asked for, the plan gives {}", outputs.size(),
+                            impl.outputs.size());
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    const Slot& slot = impl.slots[impl.graph->outputs[o]];
+    if (slot.home == Home::dynamic) continue;
+    if (outputs[o].empty()) {
+      output_pointers[o] = own_outputs[o].mutable_data();
+      continue;
+    }
+    if (outputs[o].data_type() != slot.type || !(outputs[o].shape() == slot.shape) ||
+        outputs[o].layout() != Layout::plain)
+      return invalid_argument("output '{}' is bound to {} {}, the plan gives {} {}",
+                              impl.outputs[o].name, to_string(outputs[o].data_type()),
+                              outputs[o].shape().str(), to_string(slot.type), slot.shape.str());
+    output_pointers[o] = outputs[o].mutable_data();
+    if (output_pointers[o] == nullptr && slot.bytes > 0)
+      return invalid_argument("output '{}' is bound to read-only memory", impl.outputs[o].name);
+  }
+  return {};
+}
+
+void Session::Impl::patch(std::span<const Tensor> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) input_pointers[i] = inputs[i].data();
+  for (const Patch& p : input_patches) views[p.view].data = const_cast<void*>(input_pointers[p.io]);
+  for (const Patch& p : output_patches) views[p.view].data = output_pointers[p.io];
+}
+
+Status Session::Impl::run(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                          const RunOptions& options) {
+  SN_RETURN_IF_ERROR(check_inputs(inputs));
+  SN_RETURN_IF_ERROR(bind_outputs(outputs));
+  patch(inputs);
+  const PoolBurst burst(impl.core->pool());
+  Cancellation cancellation(options.cancel);
+  for (std::size_t s = 0; s < impl.steps.size(); ++s) {
+    if (cancellation.requested()) return cancelled();
+    const std::int64_t begin = options.trace ? clock_ns() : 0;
+    const Step& step = impl.steps[s];
+    if (Status status = step.dynamic ? run_dynamic(s, cancellation) : run_step(s, cancellation);
+        !status.ok())
+      return guarded([&] {
+        return std::move(status).with_context(fmt::format("layer '{}'", step.layer->name));
+      });
+    if (options.trace)
+      options.trace({s, impl.steps.size(), step.layer->name.c_str(), step.layer->type->name.c_str(),
+                     step.routine_name.c_str(), begin, clock_ns()});
+  }
+  if (cancellation.seen()) return cancelled();
+  return finish_outputs(outputs);
+}
+
+Workers Session::Impl::workers_for(const Step& step, Cancellation& cancellation) const {
+  return {impl.core->pool(), step.layer->type->cancellable ? &cancellation : nullptr};
+}
+
+Status Session::Impl::run_step(std::size_t s, Cancellation& cancellation) {
+  const Step& step = impl.steps[s];
+  const StepViews& places = step_views[s];
+  Context context({views.data() + places.inputs, step.inputs.size()},
+                  {views.data() + places.outputs, step.outputs.size()},
+                  base() + step.workspace_offset, workers_for(step, cancellation));
+  context.set_state(places.state.get());
+  return step.kernel->run(context);
+}
+
+Status Session::Impl::run_dynamic(std::size_t s, Cancellation& cancellation) {
+  return guarded([&]() -> Status {
+    const Step& step = impl.steps[s];
+    DynamicState& state = dynamic_states[step_views[s].dynamic];
+    const std::span<TensorView> inputs(views.data() + step_views[s].inputs, step.inputs.size());
+    const std::span<TensorView> outputs(views.data() + step_views[s].outputs, step.outputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (step.inputs[i] != kNoTensor && impl.slots[step.inputs[i]].home == Home::dynamic)
+        inputs[i] = dynamic_views[step.inputs[i]];
+
+    SN_RETURN_IF_ERROR(prepare_dynamic(step, state));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      outputs[i] = {};
+      if (step.outputs[i] == kNoTensor) continue;
+      outputs[i].type = impl.slots[step.outputs[i]].type;
+      if (step.layer->type->data_dependent_output) continue;
+      outputs[i].shape = state.output_shapes[i];
+      outputs[i].data = dynamic_buffers[step.outputs[i]].bytes.mutable_data();
+    }
+    DynamicContext context(inputs, outputs,
+                           static_cast<std::byte*>(state.workspace.bytes.mutable_data()),
+                           workers_for(step, cancellation), step, dynamic_buffers, *allocator);
+    context.set_state(state.kernel_state.get());
+    SN_RETURN_IF_ERROR(state.kernel->run(context));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (step.outputs[i] != kNoTensor) dynamic_views[step.outputs[i]] = outputs[i];
+    return {};
+  });
+}
+
+namespace {
+
+// Same shapes, and same values where the kernel was made for values.
+bool same_as_before(const Step& step, std::span<const TensorView> now, const DynamicState& state) {
+  if (!state.prepared) return false;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const TensorSpec& before = state.inputs[i];
+    if (before.type != now[i].type) return false;
+    if (!now[i].present()) continue;
+    if (!(before.shape == now[i].shape)) return false;
+    const bool by_value = i < 31 && (step.layer->type->value_inputs >> i & 1u) != 0;
+    if (by_value && !before.constant && before.value.bytes() > 0 &&
+        std::memcmp(before.value.data(), now[i].data, before.value.bytes()) != 0)
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status Session::Impl::prepare_dynamic(const Step& step, DynamicState& state) {
+  const StepViews& places = step_views[static_cast<std::size_t>(&step - impl.steps.data())];
+  const std::span<const TensorView> now(views.data() + places.inputs, step.inputs.size());
+  if (same_as_before(step, now, state)) return {};
+
+  state.prepared = false;
+  std::vector<TensorSpec> specs;
+  bool shareable = true;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    TensorSpec spec;
+    spec.type = now[i].type;
+    spec.shape = now[i].shape;
+    if (now[i].present()) {
+      const TensorId id = step.inputs[i];
+      spec.constant = impl.slots[id].home == Home::constant;
+      if (spec.constant) {
+        spec.value = impl.slots[id].constant;
+        if (!impl.graph->tensor(id).is_constant()) shareable = false;
+      } else if (i < 31 && (step.layer->type->value_inputs >> i & 1u) != 0) {
+        SN_ASSIGN_OR_RETURN(const Tensor value,
+                            Tensor::borrow_const(spec.type, spec.shape, now[i].data,
+                                                 static_cast<std::size_t>(storage_bytes(
+                                                     spec.type, spec.shape, Layout::plain))));
+        SN_ASSIGN_OR_RETURN(spec.value, value.clone(*allocator));
+      }
+      spec.quantization = impl.graph->tensor(id).quantization;
+    }
+    specs.push_back(std::move(spec));
+  }
+  state.inputs = specs;
+  SN_ASSIGN_OR_RETURN(const Problem problem, make_problem(*step.layer, std::move(specs)));
+  SN_ASSIGN_OR_RETURN(PreparedKernel prepared,
+                      prepare_kernel(*impl.core, *step.layer, problem, shareable));
+  state.kernel_state.reset();
+  state.kernel = std::move(prepared.kernel);
+  SN_ASSIGN_OR_RETURN(state.kernel_state, state.kernel->make_state());
+  SN_RETURN_IF_ERROR(state.workspace.reserve(state.kernel->workspace_bytes(), *allocator));
+
+  state.output_shapes.clear();
+  for (std::size_t i = 0; i < problem.outputs.size(); ++i) {
+    const TensorSpec& spec = problem.outputs[i];
+    state.output_shapes.push_back(spec.shape);
+    if (!spec.present() || step.layer->type->data_dependent_output) continue;
+    const std::int64_t bytes = storage_bytes(spec.type, spec.shape, Layout::plain);
+    SN_RETURN_IF_ERROR(
+        dynamic_buffers[step.outputs[i]].reserve(static_cast<std::size_t>(bytes), *allocator));
+  }
+  state.prepared = true;
+  return {};
+}
+
+Status Session::Impl::finish_outputs(std::span<Tensor> outputs) {
+  for (std::size_t o = 0; o < outputs.size(); ++o)
+    if (outputs[o].empty() && impl.slots[impl.graph->outputs[o]].home != Home::dynamic)
+      outputs[o] = own_outputs[o];
+  for (const OutputCopy& copy : impl.copies) {
+    const TensorView from = view_of(copy.from);
+    const std::int64_t bytes = storage_bytes(from.type, from.shape, Layout::plain);
+    Tensor& to = outputs[copy.output];
+    if (impl.slots[copy.from].home == Home::dynamic) {
+      if (to.empty()) {
+        SN_ASSIGN_OR_RETURN(
+            to, Tensor::borrow(from.type, from.shape, from.data, static_cast<std::size_t>(bytes)));
+        continue;
+      }
+      if (to.data_type() != from.type || !(to.shape() == from.shape) ||
+          (to.mutable_data() == nullptr && bytes > 0))
+        return invalid_argument("output '{}' is {} {} this time, it is bound to {} {}",
+                                impl.outputs[copy.output].name, to_string(from.type),
+                                from.shape.str(), to_string(to.data_type()), to.shape().str());
+    }
+    if (bytes > 0) std::memcpy(to.mutable_data(), from.data, static_cast<std::size_t>(bytes));
+  }
+  return {};
+}
+
+// --- the public face ---------------------------------------------------------------------------
+
+Session::Session(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+Result<Session> Session::create(std::shared_ptr<const Plan> plan,
+                                const SessionOptions& options) noexcept {
+  return guarded([&]() -> Result<Session> {
+    if (plan == nullptr) return invalid_argument("a session needs a plan");
+    auto impl = std::make_unique<Impl>(std::move(plan));
+    SN_RETURN_IF_ERROR(impl->init(options));
+    return Session(std::move(impl));
+  });
+}
+
+Status Session::run(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                    const RunOptions& options) noexcept {
+  return guarded([&] { return impl_->run(inputs, outputs, options); });
+}
+
+const Plan& Session::plan() const noexcept {
+  return *impl_->plan;
+}
+
+std::size_t Session::dynamic_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const GrowingBuffer& buffer : impl_->dynamic_buffers) bytes += buffer.bytes.bytes();
+  for (const DynamicState& state : impl_->dynamic_states) bytes += state.workspace.bytes.bytes();
+  return bytes;
+}
+
+}  // namespace softneuro

@@ -1,0 +1,40 @@
+// Plugins from elsewhere (plugin.h): shared libraries whose routines join a registry.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/routine/registry.h"
+#include "softneuro/plugin.h"
+
+namespace softneuro {
+
+// Opens the file `path` – a plugin from elsewhere, or one of this source tree (intree_plugin.h) –
+// and adds its routines. All or nothing: on an error the registry is as it
+// was, and `library` too. The library stays loaded as long as `library`, or a routine or kernel of
+// it, lives; then it is unloaded.
+//   not_found         there is no such file
+//   invalid_argument  not a shared library, no plugin, a malformed table, a layer type that does
+//                     not exist, a routine that exists already
+//   incompatible      another plugin ABI; an in-tree plugin of another build
+//   unsupported       the plugin itself declines; this library is built without plugins
+SN_INTREE Status load_plugin(const std::string& path, Registry& registry,
+                             std::shared_ptr<void>& library);
+
+using PluginEntryFunction = const sn_plugin* (*)(const sn_plugin_host*, char*, std::size_t);
+
+// The same for a plugin whose code is there already. `library`, which may be null, is kept while
+// anything of the plugin lives; `path` is for messages.
+SN_INTREE Status add_plugin(PluginEntryFunction entry, const std::string& path,
+                            std::shared_ptr<void> library, Registry& registry);
+
+// Among the paths of plugins: no plugin is to be found by itself (plugin_folder.h).
+inline constexpr std::string_view kNoFoundPlugins = "none";
+
+// The paths in SOFTNEURO_PLUGINS, which are separated by colons. Empty in programs that run with
+// more rights than their caller.
+std::vector<std::string> plugins_of_environment();
+
+}  // namespace softneuro

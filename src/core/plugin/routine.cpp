@@ -1,0 +1,214 @@
+#include "core/plugin/routine.h"
+
+#if !defined(SOFTNEURO_NO_PLUGINS)
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace softneuro {
+namespace {
+
+// A routine's table entry. `table` is a copy in which fields that the plugin does not know are
+// null; `self` is the plugin's own, which its functions get.
+struct PluginEntry {
+  std::shared_ptr<const LoadedPlugin> plugin;
+  const sn_plugin_routine* self = nullptr;
+  sn_plugin_routine table{};
+
+  std::string plugin_context() const { return fmt::format("plugin '{}'", plugin->name); }
+};
+
+// What version 1 of the ABI has; fields that come later must be asked for.
+constexpr std::size_t kRoutineSize =
+    offsetof(sn_plugin_routine, run) + sizeof(sn_plugin_routine::run);
+
+// More than any machine has, and so small that sums of a few do not overflow.
+constexpr std::size_t kMostBytes = std::size_t{1} << 60;
+
+class PluginKernel final : public Kernel {
+ public:
+  PluginKernel(std::shared_ptr<const PluginEntry> entry, Tensor packed, const Problem& problem)
+      : entry_(std::move(entry)),
+        packed_(std::move(packed)),
+        inputs_(problem.inputs.size()),
+        outputs_(problem.outputs.size()) {}
+  PluginKernel(const PluginKernel&) = delete;
+  PluginKernel& operator=(const PluginKernel&) = delete;
+  ~PluginKernel() override {
+    if (created_ && entry_->table.destroy != nullptr) entry_->table.destroy(entry_->self, &kernel_);
+  }
+
+  Status create(const Problem& problem, const RoutineParams& params) {
+    kernel_.struct_size = sizeof(kernel_);
+    kernel_.in_place_input = -1;
+    const PluginProblem view(problem);
+    PluginMessage message;
+    const sn_plugin_status code =
+        entry_->table.create(entry_->self, &view, to_plugin(params), packed_.data(),
+                             packed_.bytes(), &kernel_, message.data(), message.size());
+    if (code != SN_PLUGIN_OK)
+      return plugin_status(code, message).with_context(entry_->plugin_context());
+    created_ = true;
+    if (kernel_.in_place_input < -1 || kernel_.in_place_input >= static_cast<int>(inputs_))
+      return internal_error("plugin '{}': its kernel would work in place on input {} of {}",
+                            entry_->plugin->name, kernel_.in_place_input, inputs_);
+    if (kernel_.workspace_bytes > kMostBytes)
+      return internal_error("plugin '{}': its kernel asks for a workspace of {} bytes",
+                            entry_->plugin->name, kernel_.workspace_bytes);
+    tensors_offset_ =
+        (kernel_.workspace_bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+    return {};
+  }
+
+  // The plugin's, and behind it the tensors that it is shown.
+  std::size_t workspace_bytes() const noexcept override {
+    return tensors_offset_ + PluginContext::bytes(inputs_, outputs_);
+  }
+  int in_place_input() const noexcept override { return kernel_.in_place_input; }
+
+  Status run(Context& context) const noexcept override {
+    if (context.input_count() != inputs_ || context.output_count() != outputs_)
+      return guarded([&] {
+        return internal_error("a kernel for {} inputs and {} outputs is run with {} and {}",
+                              inputs_, outputs_, context.input_count(), context.output_count());
+      });
+    const PluginContext view(context, context.workspace() + tensors_offset_);
+    PluginMessage message;
+    const sn_plugin_status code =
+        entry_->table.run(entry_->self, &kernel_, &view, message.data(), message.size());
+    if (code == SN_PLUGIN_OK) return {};
+    return guarded([&] {
+      const bool is_ours = message.empty() && !view.failure().ok();
+      return Status(is_ours ? view.failure() : plugin_status(code, message))
+          .with_context(
+              fmt::format("routine {} of {}", entry_->table.descriptor, entry_->plugin_context()));
+    });
+  }
+
+ private:
+  std::shared_ptr<const PluginEntry> entry_;
+  Tensor packed_;
+  std::size_t inputs_;
+  std::size_t outputs_;
+  sn_plugin_kernel kernel_{};
+  bool created_ = false;
+  std::size_t tensors_offset_ = 0;
+};
+
+class PluginRoutine final : public Routine {
+ public:
+  explicit PluginRoutine(std::shared_ptr<const PluginEntry> entry)
+      : Routine(entry->table.layer_type, entry->table.descriptor), entry_(std::move(entry)) {}
+
+  int version() const override { return entry_->table.version; }
+  int default_rank() const override { return entry_->table.default_rank; }
+
+  Applicability applicable(const Problem& problem) const override {
+    const PluginProblem view(problem);
+    PluginMessage reason;
+    if (entry_->table.applicable(entry_->self, &view, reason.data(), reason.size()) != 0)
+      return Applicability::yes();
+    return Applicability::no(reason.text());
+  }
+
+  bool supports_post_ops(const Problem& problem) const override {
+    if (entry_->table.supports_post_ops == nullptr) return false;
+    const PluginProblem view(problem);
+    return entry_->table.supports_post_ops(entry_->self, &view) != 0;
+  }
+
+  RoutineParams default_params(const Problem& problem) const override {
+    RoutineParams params;
+    if (entry_->table.default_params == nullptr) return params;
+    const PluginProblem view(problem);
+    entry_->table.default_params(entry_->self, &view, to_plugin(params));
+    return params;
+  }
+
+  // The plugin may pack differently for each of its parameters.
+  std::string pack_key(const Problem&, const RoutineParams& params) const override {
+    return params.str();
+  }
+
+  Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
+                             Allocator& allocator) const override {
+    PackedWeights packed;
+    if (entry_->table.pack_bytes == nullptr) return packed;
+    const PluginProblem view(problem);
+    PluginMessage message;
+    std::size_t bytes = 0;
+    sn_plugin_status code = entry_->table.pack_bytes(entry_->self, &view, to_plugin(params), &bytes,
+                                                     message.data(), message.size());
+    if (code == SN_PLUGIN_OK && bytes > 0) {
+      if (bytes > kMostBytes)
+        return internal_error("plugin '{}': it would pack weights into {} bytes",
+                              entry_->plugin->name, bytes);
+      SN_ASSIGN_OR_RETURN(
+          packed.bytes,
+          Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, allocator));
+      code = entry_->table.pack(entry_->self, &view, to_plugin(params), packed.bytes.mutable_data(),
+                                bytes, message.data(), message.size());
+    }
+    if (code != SN_PLUGIN_OK)
+      return plugin_status(code, message).with_context(entry_->plugin_context());
+    return packed;
+  }
+
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const override {
+    auto kernel = std::make_unique<PluginKernel>(entry_, packed.bytes, problem);
+    SN_RETURN_IF_ERROR(kernel->create(problem, params));
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+ private:
+  std::shared_ptr<const PluginEntry> entry_;
+};
+
+Status check_functions(const sn_plugin_routine& table) {
+  if (table.applicable == nullptr || table.create == nullptr || table.run == nullptr)
+    return invalid_argument("{} is null", table.applicable == nullptr ? "applicable"
+                                          : table.create == nullptr   ? "create"
+                                                                      : "run");
+  if ((table.pack_bytes == nullptr) != (table.pack == nullptr))
+    return invalid_argument("of pack_bytes and pack one is null: both or none");
+  return {};
+}
+
+Status check_descriptor(const sn_plugin_routine& table) {
+  SN_ASSIGN_OR_RETURN(const RoutineDescriptor descriptor,
+                      RoutineDescriptor::parse(table.descriptor));
+  if (descriptor.platform != Device::cpu)
+    return invalid_argument("plugin ABI {} has routines of the platform cpu only",
+                            SN_PLUGIN_ABI_VERSION);
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<const Routine>> make_plugin_routine(
+    const std::shared_ptr<const LoadedPlugin>& plugin, const sn_plugin_routine* routine) {
+  if (routine == nullptr) return invalid_argument("it is null");
+  if (routine->struct_size < kRoutineSize)
+    return invalid_argument("struct_size is {}, at least {} bytes are needed", routine->struct_size,
+                            kRoutineSize);
+  auto entry = std::make_shared<PluginEntry>();
+  entry->plugin = plugin;
+  entry->self = routine;
+  std::memcpy(&entry->table, routine,
+              std::min<std::size_t>(routine->struct_size, sizeof(entry->table)));
+  const sn_plugin_routine& table = entry->table;
+  if (table.layer_type == nullptr || table.descriptor == nullptr)
+    return invalid_argument("{} is null",
+                            table.layer_type == nullptr ? "layer_type" : "descriptor");
+  Status status = check_descriptor(table);
+  if (status.ok()) status = check_functions(table);
+  if (!status.ok())
+    return std::move(status).with_context(
+        fmt::format("'{}' of '{}'", table.descriptor, table.layer_type));
+  return std::unique_ptr<const Routine>(std::make_unique<PluginRoutine>(std::move(entry)));
+}
+
+}  // namespace softneuro
+#endif  // !SOFTNEURO_NO_PLUGINS

@@ -1,9 +1,0 @@
-#include "core/quantize_rows.h"
-
-#include "core/isa_variants.h"
-
-namespace softneuro {
-
-SN_CHOOSE_VARIANT(QuantizeRows, kQuantizeRows, quantize_rows)
-
-}  // namespace softneuro

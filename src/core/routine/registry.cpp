@@ -1,0 +1,191 @@
+#include "core/routine/registry.h"
+
+#include <algorithm>
+#include <span>
+
+#include "core/base/error.h"
+#include "cpu/post_ops/post_ops.h"
+
+namespace softneuro {
+namespace {
+
+// What every routine of a descriptor refuses alike, so that none has to ask. Adapt layers are there
+// to mix formats; transposes may change the layout, since what they do to the order of memory is
+// often nothing then.
+Applicability formats_fit(const Routine& routine, const Problem& problem) {
+  const RoutineDescriptor& descriptor = routine.descriptor();
+  const bool mixes_layouts = problem.type->name == "transpose";
+  bool laid_out = false;
+  bool typed = false;
+  const auto check = [&](const TensorSpec& spec, const char* what, std::size_t i) -> std::string {
+    if (!spec.present() || spec.constant) return {};
+    if (spec.layout != Layout::plain && spec.layout != descriptor.layout)
+      return fmt::format("{} {} is {}, the routine's layout is {}", what, i, to_string(spec.layout),
+                         to_string(descriptor.layout));
+    if (spec.layout == Layout::plain && descriptor.layout != Layout::plain && !mixes_layouts &&
+        spec.shape.rank() >= 3 && is_real(spec.type))
+      return fmt::format("{} {} is plain, the routine's layout is {}", what, i,
+                         to_string(descriptor.layout));
+    if (spec.type == DataType::qint8 && descriptor.type != DataType::qint8)
+      return fmt::format("{} {} is quantised", what, i);
+    laid_out = laid_out || spec.layout == descriptor.layout;
+    typed = typed || spec.type == descriptor.type;
+    return {};
+  };
+  for (std::size_t i = 0; i < problem.inputs.size(); ++i)
+    if (auto reason = check(problem.inputs[i], "input", i); !reason.empty())
+      return Applicability::no(std::move(reason));
+  for (std::size_t i = 0; i < problem.outputs.size(); ++i)
+    if (auto reason = check(problem.outputs[i], "output", i); !reason.empty())
+      return Applicability::no(std::move(reason));
+  if (!laid_out && descriptor.layout != Layout::plain)
+    return Applicability::no(fmt::format("no tensor is {}", to_string(descriptor.layout)));
+  if (!typed && descriptor.type != DataType::float32)
+    return Applicability::no(fmt::format("no tensor is {}", to_string(descriptor.type)));
+  return Applicability::yes();
+}
+
+// The generic tail works on numbers as they lie in memory, which the bytes of qint8 are not.
+bool tail_fits(const Problem& problem) {
+  if (problem.outputs[0].type == DataType::qint8) return false;
+  return std::none_of(problem.post_ops.begin(), problem.post_ops.end(), [&](const PostOp& op) {
+    return op.kind == PostOp::Kind::binary && problem.inputs[op.input].type == DataType::qint8;
+  });
+}
+
+Applicability applicability(const Routine& routine, const Problem& problem) {
+  if (problem.type->name != "adapt")
+    if (Applicability formats = formats_fit(routine, problem); !formats) return formats;
+  if (problem.post_ops.empty() || routine.supports_post_ops(problem))
+    return routine.applicable(problem);
+  if (!tail_fits(problem))
+    return Applicability::no("the routine cannot apply these post-ops to quantised tensors itself");
+  return routine.applicable(without_post_ops(problem));
+}
+
+// The order of a registry. Texts are made only where layer types are equal: a registry is made for
+// every net.
+bool comes_before(const Routine& a, const Routine& b) {
+  const int order = a.layer_type().compare(b.layer_type());
+  return order != 0 ? order < 0 : a.descriptor().str() < b.descriptor().str();
+}
+
+std::span<const std::unique_ptr<const Routine>> of_type(
+    const std::vector<std::unique_ptr<const Routine>>& routines, std::string_view layer_type) {
+  const auto begin =
+      std::partition_point(routines.begin(), routines.end(),
+                           [&](const auto& routine) { return routine->layer_type() < layer_type; });
+  const auto end = std::find_if(begin, routines.end(), [&](const auto& routine) {
+    return routine->layer_type() != layer_type;
+  });
+  return {begin, end};
+}
+
+}  // namespace
+
+Status Registry::add(std::unique_ptr<const Routine> routine) {
+  if (routine->descriptor().algorithm.empty())
+    return internal_error("a routine of {} has a malformed descriptor", routine->layer_type());
+  if (types_->find(routine->layer_type()) == nullptr)
+    return invalid_argument("routine {} is for the layer type '{}', which does not exist",
+                            routine->descriptor().str(), routine->layer_type());
+  if (find(routine->layer_type(), routine->descriptor().str()) != nullptr)
+    return invalid_argument("routine {} of {} is registered twice", routine->descriptor().str(),
+                            routine->layer_type());
+  const auto place =
+      std::lower_bound(routines_.begin(), routines_.end(), routine,
+                       [](const auto& a, const auto& b) { return comes_before(*a, *b); });
+  routines_.insert(place, std::move(routine));
+  return {};
+}
+
+std::vector<const Routine*> Registry::routines(std::string_view layer_type) const {
+  std::vector<const Routine*> found;
+  for (const auto& routine : of_type(routines_, layer_type)) found.push_back(routine.get());
+  return found;
+}
+
+std::vector<const Routine*> Registry::all() const {
+  std::vector<const Routine*> found;
+  for (const auto& routine : routines_) found.push_back(routine.get());
+  return found;
+}
+
+const Routine* Registry::find(std::string_view layer_type, std::string_view descriptor) const {
+  for (const auto& routine : of_type(routines_, layer_type))
+    if (routine->descriptor().str() == descriptor) return routine.get();
+  return nullptr;
+}
+
+Applicability Registry::check(const Routine& routine, const Problem& problem) const {
+  return applicability(routine, problem);
+}
+
+std::vector<Registry::Candidate> Registry::explain(const Problem& problem) const {
+  std::vector<Candidate> candidates;
+  for (const Routine* routine : routines(problem.type->name))
+    candidates.push_back({routine, applicability(*routine, problem)});
+  return candidates;
+}
+
+Result<const Routine*> Registry::default_choice(const Problem& problem,
+                                                std::span<const std::string> schemas) const {
+  const auto allowed = [&](const RoutineDescriptor& descriptor) {
+    return schemas.empty() ||
+           std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
+             return matches_schema(descriptor, pattern);
+           });
+  };
+  std::string reasons;
+  const Routine* best = nullptr;
+  const Routine* fallback = nullptr;  // cpu float32, outside of what the user allows
+  for (const Candidate& candidate : explain(problem)) {
+    if (!candidate.applicability) {
+      reasons +=
+          fmt::format("{}{}: {}", reasons.empty() ? "" : "; ",
+                      candidate.routine->descriptor().str(), candidate.applicability.reason());
+      continue;
+    }
+    const Routine*& place = allowed(candidate.routine->descriptor()) ? best : fallback;
+    if (&place == &fallback && !matches_schema(candidate.routine->descriptor(), "cpu:float32"))
+      continue;
+    if (place == nullptr || candidate.routine->default_rank() > place->default_rank())
+      place = candidate.routine;
+  }
+  if (best != nullptr) return best;
+  if (fallback != nullptr) return fallback;
+  return unsupported("layer '{}': no routine can compute {} ({})", problem.layer_name,
+                     problem.str(), reasons.empty() ? "none is registered" : reasons);
+}
+
+bool matches_schema(const RoutineDescriptor& descriptor, std::string_view pattern) {
+  const auto next = [&]() -> std::string_view {
+    const std::size_t colon = pattern.find(':');
+    const std::string_view part = pattern.substr(0, colon);
+    pattern.remove_prefix(colon == std::string_view::npos ? pattern.size() : colon + 1);
+    return part;
+  };
+  if (next() != to_string(descriptor.platform)) return false;
+  if (pattern.empty()) return true;
+  if (next() != to_string(descriptor.type)) return false;
+  return pattern.empty() || next() == to_string(descriptor.layout);
+}
+
+Problem without_post_ops(const Problem& problem) {
+  Problem base = problem;
+  base.post_ops.clear();
+  base.inputs.resize(std::min<std::size_t>(base.own_inputs, base.inputs.size()));
+  return base;
+}
+
+Result<std::unique_ptr<Kernel>> create_kernel(const Routine& routine, const Problem& problem,
+                                              const RoutineParams& params,
+                                              const PackedWeights& packed) {
+  if (problem.post_ops.empty() || routine.supports_post_ops(problem))
+    return routine.create(problem, params, packed);
+  SN_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> base,
+                      routine.create(without_post_ops(problem), params, packed));
+  return make_post_op_tail(std::move(base), problem);
+}
+
+}  // namespace softneuro

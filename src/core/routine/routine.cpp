@@ -1,0 +1,86 @@
+#include "core/routine/routine.h"
+
+#include "core/base/error.h"
+
+namespace softneuro {
+namespace {
+
+bool is_algorithm_name(std::string_view name) {
+  if (name.empty()) return false;
+  for (const char c : name)
+    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_')) return false;
+  return true;
+}
+
+Result<Layout> parse_layout(std::string_view name) {
+  for (int i = 0; i < kLayoutCount; ++i)
+    if (name == to_string(static_cast<Layout>(i))) return static_cast<Layout>(i);
+  return invalid_argument("unknown layout '{}'", name);
+}
+
+}  // namespace
+
+std::string RoutineDescriptor::schema() const {
+  std::string text = to_string(platform);
+  if (type != DataType::float32 || layout != Layout::plain)
+    text += std::string(":") + to_string(type);
+  if (layout != Layout::plain) text += std::string(":") + to_string(layout);
+  return text;
+}
+
+std::string RoutineDescriptor::str() const {
+  return schema() + '/' + algorithm;
+}
+
+Result<RoutineDescriptor> RoutineDescriptor::parse(std::string_view text) {
+  RoutineDescriptor descriptor;
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos || !is_algorithm_name(text.substr(slash + 1)))
+    return invalid_argument(
+        "'{}' is no routine descriptor: expected platform[:dtype[:layout]]/algorithm", text);
+  descriptor.algorithm = text.substr(slash + 1);
+
+  std::vector<std::string_view> parts;
+  std::string_view rest = text.substr(0, slash);
+  for (std::size_t colon = rest.find(':'); colon != std::string_view::npos;
+       colon = rest.find(':')) {
+    parts.push_back(rest.substr(0, colon));
+    rest.remove_prefix(colon + 1);
+  }
+  parts.push_back(rest);
+  if (parts.size() > 3) return invalid_argument("too many parts in '{}'", text);
+
+  if (parts[0] == "cuda")
+    descriptor.platform = Device::cuda;
+  else if (parts[0] != "cpu")
+    return invalid_argument("unknown platform '{}' in '{}': cpu or cuda", parts[0], text);
+  if (parts.size() > 1) {
+    descriptor.type = parse_data_type(parts[1]);
+    if (descriptor.type == DataType::undefined)
+      return invalid_argument("unknown data type '{}' in '{}'", parts[1], text);
+  }
+  if (parts.size() > 2) {
+    SN_ASSIGN_OR_RETURN(descriptor.layout, parse_layout(parts[2]));
+  }
+  return descriptor;
+}
+
+Status Context::allocate_output(std::size_t i, const Shape&) noexcept {
+  return guarded(
+      [&] { return internal_error("output {} does not depend on data: it has its memory", i); });
+}
+
+Kernel::~Kernel() = default;
+KernelState::~KernelState() = default;
+
+Routine::Routine(std::string_view layer_type, std::string_view descriptor)
+    : layer_type_(layer_type) {
+  if (auto parsed = RoutineDescriptor::parse(descriptor); parsed.ok()) descriptor_ = *parsed;
+}
+Routine::~Routine() = default;
+
+std::vector<FormatTuple> Routine::formats(const Problem& problem) const {
+  return uniform_formats(problem, descriptor_.type, descriptor_.layout);
+}
+
+}  // namespace softneuro

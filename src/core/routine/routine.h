@@ -1,0 +1,190 @@
+// Routine → Kernel → run: how a layer is computed (the paper's section II-B).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/tensor_view.h"
+#include "core/base/workers.h"
+#include "core/routine/format.h"
+#include "core/routine/param_space.h"
+#include "core/routine/problem.h"
+
+namespace softneuro {
+
+// platform[:dtype[:layout]]/algorithm. parse(str(d)) == d; left-out parts mean float32 and plain.
+// The data type is that of the arithmetic on real-valued tensors; tensors of integers and
+// booleans keep the model's type in every schema.
+struct RoutineDescriptor {
+  Device platform = Device::cpu;
+  DataType type = DataType::float32;
+  Layout layout = Layout::plain;
+  std::string algorithm;  // "naive", "wg2", "onednn"
+
+  SN_INTREE std::string str() const;
+  // The part before the slash, canonical: "cpu", "cpu:qint8", "cpu:float32:nchw16c".
+  SN_INTREE std::string schema() const;
+  SN_INTREE static Result<RoutineDescriptor> parse(std::string_view text);
+  bool operator==(const RoutineDescriptor&) const = default;
+};
+
+// Whether a routine can compute a problem *correctly*; if not, why (one short sentence).
+// Speed is the profiler's business.
+class Applicability {
+ public:
+  static Applicability yes() { return {}; }
+  static Applicability no(std::string reason) {
+    Applicability a;
+    a.reason_ = std::move(reason);
+    if (a.reason_.empty()) a.reason_ = "refused without a reason";
+    return a;
+  }
+  bool ok() const { return reason_.empty(); }
+  explicit operator bool() const { return ok(); }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  std::string reason_;
+};
+
+// Chosen values of a routine's own parameters (tile_size, impl…): the paper's Table III.
+using RoutineParams = Params;
+
+// Weights in the order a kernel wants them; made once, shared by all sessions and plans.
+struct PackedWeights {
+  Tensor bytes;  // uint8, any length; empty: the kernel reads the original constants
+};
+
+// What a kernel of a library whose operators bind pointers keeps per session.
+class SN_INTREE KernelState {
+ public:
+  virtual ~KernelState();
+};
+
+// What a running kernel may touch.
+class Context {
+ public:
+  Context(std::span<const TensorView> inputs, std::span<TensorView> outputs, std::byte* workspace,
+          Workers workers) noexcept
+      : inputs_(inputs), outputs_(outputs), workspace_(workspace), workers_(workers) {}
+  virtual ~Context() = default;
+
+  std::span<const TensorView> inputs() const noexcept { return inputs_; }
+  std::span<TensorView> outputs() const noexcept { return outputs_; }
+  std::size_t input_count() const noexcept { return inputs_.size(); }
+  std::size_t output_count() const noexcept { return outputs_.size(); }
+  const TensorView& input(std::size_t i) const noexcept { return inputs_[i]; }
+  const TensorView& output(std::size_t i) const noexcept { return outputs_[i]; }
+  bool has_input(std::size_t i) const noexcept {
+    return i < inputs_.size() && inputs_[i].present();
+  }
+  bool has_output(std::size_t i) const noexcept {
+    return i < outputs_.size() && outputs_[i].present();
+  }
+  // Kernel::workspace_bytes() bytes aligned to kTensorAlignment, contents undefined.
+  std::byte* workspace() const noexcept { return workspace_; }
+  Workers pool() const noexcept { return workers_; }
+  // What the kernel's make_state() gave to this session; null if nothing.
+  KernelState* state() const noexcept { return state_; }
+  void set_state(KernelState* state) noexcept { state_ = state; }
+  // For layer types with data_dependent_output only: gives output i its shape and memory.
+  // Afterwards output(i) carries both.
+  virtual Status allocate_output(std::size_t i, const Shape& shape) noexcept;
+
+ protected:
+  std::span<const TensorView> inputs_;
+  std::span<TensorView> outputs_;
+  std::byte* workspace_;
+  Workers workers_;
+  KernelState* state_ = nullptr;
+};
+
+// A routine prepared for one problem with fixed parameters. Immutable: one kernel serves any
+// number of sessions at once; everything that changes lies in the context.
+class SN_INTREE Kernel {
+ public:
+  virtual ~Kernel();
+  virtual std::size_t workspace_bytes() const noexcept { return 0; }
+  // Index of an input whose memory may also be output 0's; −1 if none may.
+  virtual int in_place_input() const noexcept { return -1; }
+  // What one session needs besides workspace; null: nothing. Called once per session, may allocate.
+  virtual Result<std::unique_ptr<KernelState>> make_state() const {
+    return std::unique_ptr<KernelState>();
+  }
+  // Bytes of memory that a library keeps for this kernel out of the allocator's sight.
+  virtual std::size_t library_bytes() const noexcept { return 0; }
+  // Post-ops are part of the work (the routine said supports_post_ops). Data-dependent
+  // errors (an index out of range) are returned; everything else was checked before.
+  virtual Status run(Context& context) const noexcept = 0;
+};
+
+class ChildnetRoutine;
+
+// One implementation of one layer type. Stateless and const: one object per registry.
+class SN_INTREE Routine {
+ public:
+  Routine(std::string_view layer_type,
+          std::string_view descriptor);  // must parse: checked by tests
+  virtual ~Routine();
+
+  const std::string& layer_type() const { return layer_type_; }
+  const RoutineDescriptor& descriptor() const { return descriptor_; }
+  // Itself, if it is one. Builds without type information ask here.
+  virtual const ChildnetRoutine* as_childnet() const { return nullptr; }
+  // Raised whenever results or speed may change: part of the profile cache's key.
+  virtual int version() const { return 1; }
+  // Version of the library that does the work ("onednn 2.6.3"); part of that key too.
+  virtual std::string library() const { return {}; }
+  // In which sums of products are kept. float16: they may overflow on the way to a result that
+  // fits.
+  virtual DataType accumulator_type() const { return DataType::float32; }
+  // Where nothing was measured, the applicable routine with the highest number is taken.
+  // naive is 0. A guess, never more.
+  virtual int default_rank() const { return 0; }
+
+  // The formats in which the routine would take and give the tensors of `problem`, which comes in
+  // the model's own types and plain layout. Each tuple is a problem of its own to be asked about
+  // (applicable) and measured. Default: every real tensor in the descriptor's type and layout.
+  // Constants keep the model's format. A qint8 routine may offer float32 outputs, too.
+  virtual std::vector<FormatTuple> formats(const Problem& problem) const;
+  // Asked through Registry::explain only, which has checked already that the layouts are the
+  // descriptor's own, and no data type is undefined or qint8 unless the descriptor says so.
+  virtual Applicability applicable(const Problem& problem) const = 0;
+  // False: a layer with post-ops is still a candidate; the registry puts a tail behind the kernel.
+  virtual bool supports_post_ops(const Problem&) const { return false; }
+  // Parameters to use where nothing was tuned; constant time.
+  virtual RoutineParams default_params(const Problem&) const { return {}; }
+  // Values that the profiler may try; contains default_params(). Default: those alone.
+  virtual ParamSpace param_space(const Problem&) const { return {}; }
+  // Weights reordered for create(); needs no threads. Called once per layer and pack_key(), which
+  // must tell apart all that this depends on besides the weights: parameters, and the shapes of
+  // other inputs, on which it should not depend, so that plans for several shapes share them.
+  virtual Result<PackedWeights> pack(const Problem&, const RoutineParams&, Allocator&) const {
+    return PackedWeights{};
+  }
+  // Bytes that pack() gives, if they are known without packing. Then packed weights of that size in
+  // a file are taken as they are; create() gets no others.
+  virtual std::optional<std::size_t> packed_size(const Problem&, const RoutineParams&) const {
+    return std::nullopt;
+  }
+  // False: of constant inputs, create() and its kernels need nothing but what pack() made of them.
+  // A childnet does not keep what it computed for such layers only.
+  virtual bool reads_constants(const Problem&) const { return true; }
+  // Tells apart the packings of one layer's weights; equal keys share the bytes.
+  virtual std::string pack_key(const Problem&, const RoutineParams&) const { return {}; }
+  // Precondition: applicable(problem), and packed comes from pack(). Kernels keep what they need
+  // (Tensor handles share ownership); they never keep references into `problem`.
+  virtual Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                                 const RoutineParams& params,
+                                                 const PackedWeights& packed) const = 0;
+
+ private:
+  std::string layer_type_;
+  RoutineDescriptor descriptor_;
+};
+
+}  // namespace softneuro

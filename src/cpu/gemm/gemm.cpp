@@ -1,0 +1,71 @@
+#include "cpu/gemm/gemm.h"
+
+#include <algorithm>
+
+#include "core/base/cpu.h"
+#include "cpu/simd/tile_moves.h"
+
+namespace softneuro {
+
+namespace baseline {
+void gemm(const GemmTask& task) noexcept;
+}
+#ifdef SN_ISA_X86
+namespace avx2 {
+void gemm(const GemmTask& task) noexcept;
+}
+namespace avx512 {
+void gemm(const GemmTask& task) noexcept;
+}
+#endif
+
+namespace {
+
+// Walks `panels` of Width lanes: lane l of panel p at step s is source[(p·Width + l)·lane_stride +
+// s·step_stride]. Serves A (lanes are rows) and B (lanes are columns).
+template <std::int64_t Width>
+void pack(const float* source, std::int64_t lane_stride, std::int64_t step_stride,
+          std::int64_t lanes, std::int64_t steps, float* packed) noexcept {
+  if (steps == 0) return;  // a matrix of nothing may have no memory
+  const TileMoves& moves = tile_moves();
+  for (std::int64_t first = 0; first < lanes; first += Width, packed += Width * steps) {
+    const float* const from = source + first * lane_stride;
+    const std::int64_t used = std::min(Width, lanes - first);
+    if (used < Width) std::fill_n(packed, Width * steps, 0.0f);
+    if (step_stride == 1) {
+      moves.transpose(sizeof(float), {from, packed, lane_stride, Width, used, steps});
+    } else if (lane_stride == 1) {
+      moves.copy(sizeof(float), {from, packed, step_stride, Width, steps, used});
+    } else {
+      for (std::int64_t s = 0; s < steps; ++s)
+        for (std::int64_t l = 0; l < used; ++l)
+          packed[s * Width + l] = from[l * lane_stride + s * step_stride];
+    }
+  }
+}
+
+}  // namespace
+
+void pack_a(const MatrixView& a, std::int64_t rows, std::int64_t k, float* packed) noexcept {
+  pack<kGemmRows>(a.data, a.row_stride, a.column_stride, rows, k, packed);
+}
+
+void pack_b(const MatrixView& b, std::int64_t k, std::int64_t columns, float* packed) noexcept {
+  pack<kGemmColumns>(b.data, b.column_stride, b.row_stride, columns, k, packed);
+}
+
+void gemm(const GemmTask& task) noexcept {
+#ifdef SN_ISA_X86
+  switch (current_isa()) {
+    case Isa::avx512:
+      return avx512::gemm(task);
+    case Isa::avx2:
+      return avx2::gemm(task);
+    default:
+      break;
+  }
+#endif
+  baseline::gemm(task);
+}
+
+}  // namespace softneuro

@@ -1,0 +1,72 @@
+#include "cpu/gemm/split_tile.h"
+
+#include "core/base/cpu.h"
+#include "cpu/gemm/packed_product.h"
+
+namespace softneuro {
+
+static_assert(kPackedMaxRows % kSplitRows == 0 && kSplitRows == kPackedPanel);
+
+#if defined(SN_ISA_AMXBF16)
+
+namespace avx512 {
+void sum_store_half(const SumStore<Half>& store) noexcept;
+void sum_store_float(const SumStore<float>& store) noexcept;
+}  // namespace avx512
+namespace amxbf16 {
+void split(const SplitRows<Half>& rows) noexcept;
+void split(const SplitRows<float>& rows) noexcept;
+void begin() noexcept;
+void end() noexcept;
+void multiply_half(const SplitProduct& product) noexcept;
+void multiply_float(const SplitProduct& product) noexcept;
+void pack_half(const float* from, std::int64_t depth, std::byte* to) noexcept;
+void pack_float(const float* from, std::int64_t depth, std::byte* to) noexcept;
+}  // namespace amxbf16
+
+namespace {
+
+template <int Parts>
+std::int64_t tile_bytes(std::int64_t steps) noexcept {
+  return steps * Parts * kSplitStep * kPackedPanel * 2;
+}
+void pack_half(const float* from, std::int64_t segments, std::int64_t length,
+               std::byte* to) noexcept {
+  amxbf16::pack_half(from, segments * length, to);
+}
+void pack_float(const float* from, std::int64_t segments, std::int64_t length,
+                std::byte* to) noexcept {
+  amxbf16::pack_float(from, segments * length, to);
+}
+
+}  // namespace
+
+template <>
+const SplitTileOps<Half>* split_tile_ops() noexcept {
+  static constexpr SplitTileOps<Half> kOps = {
+      amxbf16::split, amxbf16::begin, amxbf16::multiply_half, amxbf16::end,
+      tile_bytes<2>,  pack_half,      avx512::sum_store_half};
+  return has_amx_bf16() ? &kOps : nullptr;
+}
+template <>
+const SplitTileOps<float>* split_tile_ops() noexcept {
+  static constexpr SplitTileOps<float> kOps = {
+      amxbf16::split, amxbf16::begin, amxbf16::multiply_float, amxbf16::end,
+      tile_bytes<3>,  pack_float,     avx512::sum_store_float};
+  return has_amx_bf16() ? &kOps : nullptr;
+}
+
+#else
+
+template <>
+const SplitTileOps<Half>* split_tile_ops() noexcept {
+  return nullptr;
+}
+template <>
+const SplitTileOps<float>* split_tile_ops() noexcept {
+  return nullptr;
+}
+
+#endif
+
+}  // namespace softneuro

@@ -1,0 +1,97 @@
+// The generic childnet "base + post-ops": any routine serves a fused layer.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/simd/float_span.h"
+
+namespace softneuro {
+namespace {
+
+// What the base sees: its own inputs only, so that variadic layers count them right.
+class OwnInputsContext final : public Context {
+ public:
+  OwnInputsContext(Context& outer, std::size_t own_inputs) noexcept
+      : Context(outer.inputs().first(std::min(own_inputs, outer.input_count())), outer.outputs(),
+                outer.workspace(), outer.pool()),
+        outer_(outer) {
+    set_state(outer.state());
+  }
+  Status allocate_output(std::size_t i, const Shape& shape) noexcept override {
+    return outer_.allocate_output(i, shape);
+  }
+
+ private:
+  Context& outer_;
+};
+
+// Elements that all ops pass over before the next piece: they stay in the first-level cache.
+constexpr std::int64_t kPiece = 4096;
+
+class PostOpTail final : public Kernel {
+ public:
+  PostOpTail(std::unique_ptr<Kernel> base, PostOpProgram program, std::size_t own_inputs,
+             std::int64_t elements, bool fast, int in_place)
+      : base_(std::move(base)),
+        program_(std::move(program)),
+        own_inputs_(own_inputs),
+        elements_(elements),
+        fast_(fast),
+        in_place_(in_place) {}
+
+  std::size_t workspace_bytes() const noexcept override { return base_->workspace_bytes(); }
+  int in_place_input() const noexcept override { return in_place_; }
+  std::size_t library_bytes() const noexcept override { return base_->library_bytes(); }
+  Result<std::unique_ptr<KernelState>> make_state() const override { return base_->make_state(); }
+
+  Status run(Context& context) const noexcept override {
+    OwnInputsContext own(context, own_inputs_);
+    SN_RETURN_IF_ERROR(base_->run(own));
+    const TensorView& output = context.output(0);
+    const std::int64_t pieces = (elements_ + kPiece - 1) / kPiece;
+    parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
+      const std::int64_t offset = piece * kPiece;
+      const std::int64_t count = std::min(kPiece, elements_ - offset);
+      if (!fast_) return program_.apply_any(context.inputs(), output, offset, count);
+      alignas(64) float buffer[kPiece];
+      const float* results = read_floats(output.data, output.type, offset, count, buffer);
+      program_.apply(context.inputs(), const_cast<float*>(results), offset, count);
+      write_floats(output.data, output.type, offset, count, results);
+    });
+    return {};
+  }
+
+ private:
+  std::unique_ptr<Kernel> base_;
+  PostOpProgram program_;
+  std::size_t own_inputs_;
+  std::int64_t elements_;  // of output 0 in memory, padding included
+  bool fast_;
+  int in_place_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> make_post_op_tail(std::unique_ptr<Kernel> base,
+                                                  const Problem& problem) {
+  if (problem.type->data_dependent_output)
+    return unsupported("post-ops behind {}, whose output depends on data", problem.type->name);
+  const TensorSpec& output = problem.outputs[0];
+  for (const PostOp& op : problem.post_ops) {
+    const DataType type = op.kind == PostOp::Kind::unary ? result_type(op.unary, output.type)
+                                                         : result_type(op.binary, output.type);
+    if (type != output.type)
+      return unsupported("post-op {} would turn {} into {}", op.str(), to_string(output.type),
+                         to_string(type));
+  }
+  SN_ASSIGN_OR_RETURN(PostOpProgram program, PostOpProgram::create(problem));
+  const std::int64_t elements = stored_elements(output.shape, output.layout);
+  int in_place = base->in_place_input();
+  if (!post_ops_allow_in_place(problem, in_place)) in_place = -1;
+  return std::unique_ptr<Kernel>(std::make_unique<PostOpTail>(
+      std::move(base), std::move(program), problem.own_inputs, elements,
+      PostOpProgram::supports_in_float32(problem).ok(), in_place));
+}
+
+}  // namespace softneuro

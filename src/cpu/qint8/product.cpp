@@ -1,0 +1,177 @@
+#include "cpu/qint8/product.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kRows = 48;           // of a block: a multiple of every tile's rows
+constexpr std::int64_t kTileFloats = 12288;  // float32 tiles for post-ops: 48 KiB of stack
+
+// Where the parts of the packed bytes begin.
+struct PackedParts {
+  std::int64_t columns;  // of a group, padded
+  std::int64_t start, scale, bias, weights, bytes;
+
+  explicit PackedParts(const ProductSizes& s) : columns(round_up(s.outputs, kInt8Lanes)) {
+    const std::int64_t table = round_up(4 * s.groups * columns, kTensorAlignment);
+    start = 0;
+    scale = table;
+    bias = 2 * table;
+    weights = 3 * table;
+    bytes = weights + s.groups * group_bytes(s);
+  }
+  std::int64_t group_bytes(const ProductSizes& s) const { return columns * s.taps * s.quads() * 4; }
+  // Where a group's panel begins, from the weights of the group on.
+  static std::int64_t panel_at(const ProductSizes& s, std::int64_t panel) {
+    return panel * kInt8Panel * s.taps * s.quads() * 4;
+  }
+};
+
+template <class T>
+T* part(void* packed, std::int64_t at) {
+  return reinterpret_cast<T*>(static_cast<std::byte*>(packed) + at);
+}
+template <class T>
+const T* part(const void* packed, std::int64_t at) {
+  return reinterpret_cast<const T*>(static_cast<const std::byte*>(packed) + at);
+}
+
+// x as the tile reads it: unsigned.
+std::int32_t unsigned_zero(const TensorScale& x) {
+  return x.zero_point + (x.is_signed ? 128 : 0);
+}
+
+// Output m of a group: [channels][kernel] → [kernel][channels], four by four, into its lane.
+void pack_output(const ProductSizes& s, const std::int8_t* row, std::int64_t kernel, std::int64_t m,
+                 std::int8_t* group) {
+  const std::int64_t panel = m / kInt8Panel, lane = m % kInt8Panel;
+  const std::int64_t width =
+      round_up(std::min(kInt8Panel, s.outputs - panel * kInt8Panel), kInt8Lanes);
+  std::int8_t* const to = group + PackedParts::panel_at(s, panel) + 4 * lane;
+  const std::int64_t channels = s.depth / kernel;
+  for (std::int64_t k = 0; k < s.depth; ++k)
+    to[k / 4 * 4 * width + k % 4] = row[k % channels * kernel + k / channels];
+}
+
+}  // namespace
+
+Result<PackedWeights> QuantizedProduct::pack(const Problem& problem, const ProductSizes& sizes,
+                                             std::int64_t kernel, Allocator& allocator) {
+  SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem));
+  const TensorScale x = tensor_scale(problem.inputs[0]);
+  const PackedParts parts(sizes);
+  PackedWeights packed;
+  SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, Shape{parts.bytes}, allocator));
+  void* const bytes = packed.bytes.mutable_data();
+  std::memset(bytes, 0, packed.bytes.bytes());
+  for (std::int64_t m = 0; m < sizes.groups * sizes.outputs; ++m) {
+    const std::int64_t group = m / sizes.outputs, column = m % sizes.outputs;
+    const std::int8_t* const row = weights.values.data() + m * weights.depth;
+    std::int32_t sum = 0;
+    for (std::int64_t k = 0; k < weights.depth; ++k) sum += row[k];
+    const std::int64_t at = group * parts.columns + column;
+    const auto i = static_cast<std::size_t>(m);
+    part<std::int32_t>(bytes, parts.start)[at] = -unsigned_zero(x) * sum;
+    part<float>(bytes, parts.scale)[at] = x.scale * weights.scales[i];
+    part<float>(bytes, parts.bias)[at] = weights.bias[i];
+    pack_output(sizes, row, kernel, column,
+                part<std::int8_t>(bytes, parts.weights) + group * parts.group_bytes(sizes));
+  }
+  return packed;
+}
+
+Result<QuantizedProduct> QuantizedProduct::create(const Problem& problem, const ProductSizes& sizes,
+                                                  const PackedWeights& packed) {
+  QuantizedProduct product;
+  product.sizes_ = sizes;
+  product.packed_ = packed.bytes;
+  product.tile_ = int8_tile_function();
+  const TensorScale x = tensor_scale(problem.inputs[0]);
+  product.flip_ = x.is_signed;
+  product.zero_byte_ = static_cast<std::uint8_t>(x.zero_point & 255);
+  SN_ASSIGN_OR_RETURN(product.finish_, QuantizedFinish::create(problem, true));
+  product.max_panels_ = sizes.panels();
+  product.max_rows_ = kRows;
+  if (product.finish_.needs_tiles()) {
+    constexpr std::int64_t kLeastRows = 8;
+    product.max_panels_ = std::min(sizes.panels(), kTileFloats / kLeastRows / kInt8Panel);
+    const std::int64_t width = std::min(product.max_panels_ * kInt8Panel, sizes.outputs);
+    product.max_rows_ =
+        std::clamp<std::int64_t>(kTileFloats / std::max<std::int64_t>(width, 1), kLeastRows, kRows);
+  }
+  return product;
+}
+
+void QuantizedProduct::run(const Context& context, const ProductBlock& block) const noexcept {
+  const std::int64_t first = block.first_panel * kInt8Panel;
+  const std::int64_t width = std::min(block.panels * kInt8Panel, sizes_.outputs - first);
+  if (!finish_.needs_tiles()) {
+    run_panels(context, block, nullptr, width);
+    if (!finish_.folded) finish_block(context, block, nullptr, width);
+    return;
+  }
+  alignas(64) float tile[kTileFloats];
+  run_panels(context, block, tile, width);
+  finish_block(context, block, tile, width);
+}
+
+// Sums into the output, or into `tile` if that is given.
+void QuantizedProduct::run_panels(const Context& context, const ProductBlock& block, float* tile,
+                                  std::int64_t width) const noexcept {
+  const PackedParts parts(sizes_);
+  const void* const packed = packed_.data();
+  const std::int64_t all = sizes_.groups * sizes_.outputs;
+  const std::int64_t block_column = block.first_panel * kInt8Panel;
+  Int8Tile t;
+  t.rows = block.rows;
+  t.row_count = block.row_count;
+  t.taps = sizes_.taps;
+  t.quads = sizes_.quads();
+  t.flip = flip_;
+  t.inverse = finish_.inverse;
+  t.low = finish_.low;
+  t.high = finish_.high;
+  t.zero_point = finish_.scale.zero_point;
+  t.row_stride = tile != nullptr ? width : all;
+  t.addend = finish_.addend;
+  t.addend.row_stride = all;
+  for (std::int64_t p = block.first_panel; p < block.first_panel + block.panels; ++p) {
+    const std::int64_t column = p * kInt8Panel;
+    const std::int64_t table = block.group * parts.columns + column;
+    const std::int64_t at = block.first_row * all + block.group * sizes_.outputs + column;
+    t.columns = std::min(kInt8Panel, sizes_.outputs - column);
+    t.weights = part<std::int8_t>(packed, parts.weights) + block.group * parts.group_bytes(sizes_) +
+                PackedParts::panel_at(sizes_, p);
+    t.start = part<std::int32_t>(packed, parts.start) + table;
+    t.scale = part<float>(packed, parts.scale) + table;
+    t.bias = part<float>(packed, parts.bias) + table;
+    if (finish_.addend_input >= 0)
+      t.addend.data =
+          context.input(static_cast<std::size_t>(finish_.addend_input)).as<std::uint8_t>() + at;
+    if (tile != nullptr)
+      t.floats = tile + (column - block_column);
+    else if (finish_.to_bytes)
+      t.bytes = context.output(0).as_mutable<std::uint8_t>() + at;
+    else
+      t.floats = context.output(0).as_mutable<float>() + at;
+    tile_(t);
+  }
+}
+
+// Post-ops, and the rounding of what is in `tile`.
+void QuantizedProduct::finish_block(const Context& context, const ProductBlock& block, float* tile,
+                                    std::int64_t width) const noexcept {
+  const std::int64_t all = sizes_.groups * sizes_.outputs;
+  const std::int64_t column = block.group * sizes_.outputs + block.first_panel * kInt8Panel;
+  const bool whole = width == all;
+  const std::int64_t pieces = whole ? 1 : block.row_count;
+  const std::int64_t count = whole ? block.row_count * width : width;
+  for (std::int64_t r = 0; r < pieces; ++r) {
+    const std::int64_t offset = (block.first_row + r) * all + column;
+    finish_.finish(context, tile == nullptr ? nullptr : tile + r * width, offset, count);
+  }
+}
+
+}  // namespace softneuro

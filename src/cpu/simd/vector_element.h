@@ -1,0 +1,113 @@
+// One vector of floats from and to memory of any real data type: for *.isa.cpp files only.
+#pragma once
+
+#include <bit>
+
+#include "cpu/simd/vector.h"
+#include "softneuro/types.h"
+
+namespace softneuro::SN_ISA_NAMESPACE {
+
+template <class T>
+using NarrowV __attribute__((vector_size(sizeof(T) * kLanes))) = T;
+
+// kLanes elements; int8 and uint8 as the numbers that they are.
+SN_INLINE FloatV load_element(const float* p) {
+  return load(p);
+}
+SN_INLINE FloatV load_element(const Half* p) {
+#if defined(__AVX512F__)
+  return (FloatV)_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+#elif defined(__F16C__)
+  return (FloatV)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+#else
+  FloatV v;
+  for (int i = 0; i < kLanes; ++i) v[i] = to_float(p[i]);
+  return v;
+#endif
+}
+SN_INLINE FloatV load_element(const BFloat16* p) {
+  NarrowV<std::uint16_t> bits;
+  __builtin_memcpy(&bits, p, sizeof bits);
+  return (FloatV)(__builtin_convertvector(bits, UnsignedV) << 16);
+}
+// (The compilers' own conversion of a narrow vector goes step by step.)
+template <class T>
+SN_INLINE IntV load_bytes(const T* p) {
+#if defined(__AVX512F__)
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return (IntV)(static_cast<T>(-1) < 0 ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes));
+#elif defined(__AVX2__)
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return (IntV)(static_cast<T>(-1) < 0 ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes));
+#else
+  NarrowV<T> bytes;
+  __builtin_memcpy(&bytes, p, sizeof bytes);
+  return __builtin_convertvector(bytes, IntV);
+#endif
+}
+SN_INLINE FloatV load_element(const std::uint8_t* p) {
+  return __builtin_convertvector(load_bytes(p), FloatV);
+}
+SN_INLINE FloatV load_element(const std::int8_t* p) {
+  return __builtin_convertvector(load_bytes(p), FloatV);
+}
+
+// Rounded to nearest even; whole numbers saturate, and NaN becomes 0.
+SN_INLINE void store_element(float* p, FloatV v) {
+  store(p, v);
+}
+SN_INLINE void store_element(Half* p, FloatV v) {
+#if defined(__AVX512F__)
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                      _mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__F16C__)
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                   _mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT));
+#else
+  for (int i = 0; i < kLanes; ++i) p[i] = to_half(v[i]);
+#endif
+}
+SN_INLINE void store_element(BFloat16* p, FloatV v) {
+  const UnsignedV bits = (UnsignedV)v;
+  const UnsignedV rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  const UnsignedV nan = (bits >> 16) | 0x40;
+  const auto narrow = __builtin_convertvector(is_nan(v) ? nan : rounded, NarrowV<std::uint16_t>);
+  __builtin_memcpy(static_cast<void*>(p), &narrow, sizeof narrow);
+}
+template <class T>
+SN_INLINE void store_byte_elements(T* p, FloatV v, float low) {
+  const FloatV limited = clamp(round(v), low, low + 255.0f);
+  const FloatV number = select(is_nan(v), FloatV{}, limited);
+  const IntV bits = __builtin_convertvector(number, IntV) & splat(std::int32_t{255});
+  const auto narrow = __builtin_convertvector(bits, NarrowV<std::uint8_t>);
+  __builtin_memcpy(static_cast<void*>(p), &narrow, sizeof narrow);
+}
+SN_INLINE void store_element(std::uint8_t* p, FloatV v) {
+  store_byte_elements(p, v, 0);
+}
+SN_INLINE void store_element(std::int8_t* p, FloatV v) {
+  store_byte_elements(p, v, -128);
+}
+
+// The first `count` (0 < count < kLanes) elements alone; the other lanes are those of zero bits.
+template <class T>
+SN_INLINE FloatV load_elements(const T* p, std::int64_t count) {
+  T some[kLanes] = {};
+  for (std::int64_t i = 0; i < count; ++i) some[i] = p[i];
+  return load_element(some);
+}
+template <class T>
+SN_INLINE void store_elements(T* p, FloatV v, std::int64_t count) {
+  T some[kLanes];
+  store_element(some, v);
+  for (std::int64_t i = 0; i < count; ++i) p[i] = some[i];
+}
+SN_INLINE FloatV load_elements(const float* p, std::int64_t count) {
+  return load_first(p, count);
+}
+SN_INLINE void store_elements(float* p, FloatV v, std::int64_t count) {
+  store_first(p, v, count);
+}
+
+}  // namespace softneuro::SN_ISA_NAMESPACE

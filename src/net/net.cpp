@@ -1,0 +1,412 @@
+#include "softneuro/net.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/dnn/file.h"
+#include "core/plan/plan_impl.h"
+#include "net/net_impl.h"
+#include "softneuro/version.h"
+
+namespace softneuro {
+namespace {
+
+std::string names_of(std::span<const TensorInfo> infos) {
+  std::string text;
+  for (const TensorInfo& info : infos) text += (text.empty() ? "'" : ", '") + info.name + "'";
+  return text.empty() ? "none" : text;
+}
+
+std::vector<TensorInfo> describe(const Graph& graph, std::span<const TensorId> ids) {
+  std::vector<TensorInfo> infos;
+  for (const TensorId id : ids) {
+    const TensorDef& def = graph.tensor(id);
+    infos.push_back({def.name, def.type, def.shape});
+  }
+  return infos;
+}
+
+// `shape` against what the model declares; symbols must mean the same size everywhere.
+Status check_shape(const TensorInfo& info, const Shape& shape,
+                   std::map<std::string, std::int64_t>& symbols) {
+  if (shape.elements() < 0)
+    return invalid_argument("input '{}': shape {} is negative or too large", info.name,
+                            shape.str());
+  if (!info.shape.ranked()) return {};
+  bool fits = info.shape.rank() == shape.rank();
+  for (int axis = 0; fits && axis < shape.rank(); ++axis)
+    fits = !info.shape[axis].known() || info.shape[axis].value == shape[axis];
+  if (!fits)
+    return invalid_argument("input '{}' has the shape {}, the net takes {}", info.name, shape.str(),
+                            info.shape.str());
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const std::string& symbol = info.shape[axis].symbol;
+    if (info.shape[axis].known() || symbol.empty()) continue;
+    const auto [place, is_new] = symbols.emplace(symbol, shape[axis]);
+    if (!is_new && place->second != shape[axis])
+      return invalid_argument("input '{}': dimension '{}' is {} here and {} in another input",
+                              info.name, symbol, shape[axis], place->second);
+  }
+  return {};
+}
+
+// The graph with more outputs.
+Result<std::shared_ptr<const Graph>> with_outputs(const std::shared_ptr<const Graph>& graph,
+                                                  std::span<const std::string> extra) {
+  if (extra.empty()) return graph;
+  auto copy = std::make_shared<Graph>(*graph);
+  for (const std::string& name : extra) {
+    const TensorId id = copy->find_tensor(name);
+    if (id == kNoTensor)
+      return make_error(StatusCode::not_found,
+                        "no tensor is named '{}': it may have been fused away (inspect lists what "
+                        "is left; import with disabled_passes = {{\"all\"}} keeps every one)",
+                        name);
+    copy->outputs.push_back(id);
+  }
+  return std::shared_ptr<const Graph>(std::move(copy));
+}
+
+}  // namespace
+
+const char* version() noexcept {
+  return SOFTNEURO_VERSION;
+}
+
+// --- Net::Impl ---------------------------------------------------------------------------------
+
+NamedShapes Net::Impl::tuned_shapes() const {
+  const std::lock_guard<std::mutex> lock(mutex);
+  return paths.empty() ? NamedShapes() : paths.front().shapes;
+}
+
+Result<std::vector<Shape>> Net::Impl::resolve_shapes(const NamedShapes& shapes) const {
+  for (const auto& given : shapes)
+    if (std::none_of(inputs.begin(), inputs.end(),
+                     [&](const TensorInfo& info) { return info.name == given.first; }))
+      return make_error(StatusCode::not_found, "the net has no input '{}'; its inputs are {}",
+                        given.first, names_of(inputs));
+  std::vector<Shape> resolved;
+  std::map<std::string, std::int64_t> symbols;
+  const NamedShapes tuned = tuned_shapes();
+  for (const TensorInfo& info : inputs) {
+    auto given = shapes.find(info.name);
+    // A tuned net remembers the sizes that nobody gives.
+    if (given == shapes.end() && !info.shape.is_static())
+      if (const auto known = tuned.find(info.name); known != tuned.end()) {
+        SN_RETURN_IF_ERROR(check_shape(info, known->second, symbols));
+        resolved.push_back(known->second);
+        continue;
+      }
+    if (given == shapes.end() && !info.shape.is_static())
+      return invalid_argument("input '{}' has the shape {}: say which sizes to use", info.name,
+                              info.shape.str());
+    const Shape shape = given != shapes.end() ? given->second : info.shape.to_shape();
+    SN_RETURN_IF_ERROR(check_shape(info, shape, symbols));
+    resolved.push_back(shape);
+  }
+  return resolved;
+}
+
+Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> shapes,
+                                                        std::span<const std::string> extra,
+                                                        const std::atomic<bool>* cancel) {
+  std::string key;
+  for (const Shape& shape : shapes) key += shape.str() + ';';
+  for (const std::string& name : extra) key += name + ';';
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (auto it = plans.begin(); it != plans.end(); ++it)
+      if (it->key == key) {
+        plans.splice(plans.begin(), plans, it);
+        return it->plan;
+      }
+  }
+  // Two threads may plan the same shapes at once; the second result is dropped.
+  SN_ASSIGN_OR_RETURN(const auto wanted, with_outputs(graph, extra));
+  bool exact = false;
+  const std::shared_ptr<const RoutinePath> path = path_for(shapes, exact);
+  std::shared_ptr<const Plan> plan;
+  if (path == nullptr) {
+    SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes, {}, cancel));
+  } else {
+    std::vector<std::string> replaced;
+    SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes, *path, &replaced, cancel));
+    tell_fit(*path, exact, replaced);
+  }
+  const std::lock_guard<std::mutex> lock(mutex);
+  for (const Planned& planned : plans)
+    if (planned.key == key) return planned.plan;
+  plans.push_front({std::move(key), plan, {}});
+  while (plans.size() > max_plans) plans.pop_back();
+  return plan;
+}
+
+std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> shapes, bool& exact) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  const RoutinePath* best = nullptr;
+  int best_score = -1;
+  for (const RoutinePath& path : paths) {
+    bool same_shapes = path.shapes.size() == inputs.size();
+    for (std::size_t i = 0; same_shapes && i < inputs.size(); ++i) {
+      const auto found = path.shapes.find(inputs[i].name);
+      same_shapes = found != path.shapes.end() && found->second == shapes[i];
+    }
+    const bool same_machine = path.machine == machine_name();
+    const bool same_threads = path.threads == core->pool().concurrency();
+    const int score = 4 * same_machine + 2 * same_shapes + same_threads;
+    if (score <= best_score) continue;
+    best = &path;
+    best_score = score;
+  }
+  exact = best_score == 7;
+  return best == nullptr ? nullptr : std::make_shared<const RoutinePath>(*best);
+}
+
+void Net::Impl::tell_fit(const RoutinePath& path, bool exact,
+                         const std::vector<std::string>& replaced) const {
+  if (!exact)
+    core->log(LogLevel::info,
+              fmt::format("the nearest tuned path is for {} with {} threads; it serves here as far "
+                          "as it applies: tune for this machine, thread count and shape",
+                          path.machine, path.threads));
+  for (const std::string& line : replaced) core->log(LogLevel::warning, line);
+}
+
+void Net::Impl::keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_graph) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (graph != tuned_graph) paths.clear();  // paths speak of the graph that they were made for
+  std::erase_if(paths, [&](const RoutinePath& known) {
+    return known.machine == path.machine && known.threads == path.threads &&
+           known.shapes == path.shapes;
+  });
+  paths.push_back(std::move(path));
+  graph = std::move(tuned_graph);
+  plans.clear();
+  core->forget_packed();  // of candidates that were only tried
+}
+
+Result<Session> Net::Impl::take_session(const std::shared_ptr<const Plan>& plan) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (Planned& planned : plans)
+      if (planned.plan == plan && !planned.idle.empty()) {
+        Session session = std::move(planned.idle.back());
+        planned.idle.pop_back();
+        return session;
+      }
+  }
+  return Session::create(plan);
+}
+
+void Net::Impl::give_back(const std::shared_ptr<const Plan>& plan, Session session) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  for (Planned& planned : plans)
+    if (planned.plan == plan) {
+      planned.idle.push_back(std::move(session));
+      return;
+    }
+}
+
+// --- making and saving -------------------------------------------------------------------------
+
+Result<Net> Net::from_graph(Graph graph, const NetOptions& options) noexcept {
+  return guarded([&]() -> Result<Net> {
+    if (options.max_plans == 0) return invalid_argument("max_plans must be at least 1");
+    SN_RETURN_IF_ERROR(graph.verify(builtin_layer_types()));
+    SN_RETURN_IF_ERROR(graph.sort());
+    SN_RETURN_IF_ERROR(graph.infer_shapes());
+    auto impl = std::make_shared<Impl>();
+    SN_ASSIGN_OR_RETURN(impl->core, NetCore::create(options));
+    impl->graph = std::make_shared<const Graph>(std::move(graph));
+    impl->inputs = describe(*impl->graph, impl->graph->inputs);
+    impl->outputs = describe(*impl->graph, impl->graph->outputs);
+    impl->max_plans = options.max_plans;
+    impl->net_options = options;
+    return Net(std::move(impl));
+  });
+}
+
+Result<Net> Net::Impl::of(DnnContents contents, const NetOptions& options) {
+  SN_ASSIGN_OR_RETURN(Net net, from_graph(std::move(contents.graph), options));
+  net.impl_->paths = std::move(contents.paths);
+  net.impl_->core->offer_packed(std::move(contents.packed));
+  for (const std::string& line : contents.unread_paths)
+    net.impl_->core->log(LogLevel::warning, line);
+  return net;
+}
+
+Result<Net> Net::load(const std::string& path, const NetOptions& options) noexcept {
+  return guarded([&]() -> Result<Net> {
+    Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
+    SN_ASSIGN_OR_RETURN(DnnContents contents,
+                        load_dnn_contents(path, builtin_layer_types(), options.verify, allocator));
+    return Impl::of(std::move(contents), options);
+  });
+}
+
+Result<Net> Net::load_memory(const void* data, std::size_t bytes,
+                             const NetOptions& options) noexcept {
+  return guarded([&]() -> Result<Net> {
+    Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
+    SN_ASSIGN_OR_RETURN(DnnContents contents,
+                        load_dnn_contents_memory(data, bytes, nullptr, builtin_layer_types(),
+                                                 options.verify, allocator));
+    return Impl::of(std::move(contents), options);
+  });
+}
+
+// What the kernels of this machine's tuned paths have packed.
+Result<PackedByKey> Net::Impl::packed_for_saving(std::span<const RoutinePath> tuned) {
+  PackedByKey packed;
+  for (const RoutinePath& path : tuned) {
+    if (path.machine != machine_name()) continue;
+    SN_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, resolve_shapes(path.shapes));
+    SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core, graph, shapes, path, nullptr));
+    const Plan::Impl& impl = plan->impl();
+    for (const Step& step : impl.steps) {
+      if (step.routine == nullptr) continue;
+      bool own = false;
+      for (const TensorId id : step.inputs)
+        own = own || (id != kNoTensor && impl.graph->tensor(id).is_constant());
+      if (!own) continue;
+      SN_ASSIGN_OR_RETURN(const Problem problem, problem_of(impl, *step.layer));
+      const bool composes = !problem.post_ops.empty() && !step.routine->supports_post_ops(problem);
+      SN_ASSIGN_OR_RETURN(const PackedWeights weights,
+                          core->packed(*step.layer, *step.routine, problem, step.params, true));
+      if (weights.bytes.empty()) continue;
+      packed.emplace(
+          NetCore::packed_key(*step.layer, *step.routine,
+                              composes ? without_post_ops(problem) : problem, step.params),
+          weights.bytes);
+    }
+  }
+  return packed;
+}
+
+Status Net::save(const std::string& path, const SaveOptions& options) const noexcept {
+  return guarded([&]() -> Status {
+    std::vector<RoutinePath> paths;
+    std::shared_ptr<const Graph> graph;
+    {
+      const std::lock_guard<std::mutex> lock(impl_->mutex);
+      paths = impl_->paths;
+      graph = impl_->graph;
+    }
+    PackedByKey packed;
+    if (options.packed_weights) {
+      SN_ASSIGN_OR_RETURN(packed, impl_->packed_for_saving(paths));
+    }
+    return save_dnn(*graph, path, paths, packed);
+  });
+}
+
+std::vector<TunedPathInfo> Net::tuned_paths() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  std::vector<TunedPathInfo> infos;
+  for (const RoutinePath& path : impl_->paths)
+    infos.push_back({path.machine, path.threads, path.shapes, path.schemas, path.time_us,
+                     path.untuned_us, path.error});
+  return infos;
+}
+
+// --- asking ------------------------------------------------------------------------------------
+
+std::span<const TensorInfo> Net::inputs() const noexcept {
+  return impl_->inputs;
+}
+std::span<const TensorInfo> Net::outputs() const noexcept {
+  return impl_->outputs;
+}
+const Graph& Net::graph() const noexcept {
+  return *impl_->graph;
+}
+const Registry& Net::registry() const noexcept {
+  return impl_->core->registry();
+}
+
+MemoryReport Net::memory_report() const {
+  MemoryReport report;
+  for (TensorId id = 0; id < impl_->graph->tensor_count(); ++id)
+    report.weights += impl_->graph->tensor(id).constant.bytes();
+  report.packed_weights = impl_->core->packed_bytes();
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  for (const Impl::Planned& planned : impl_->plans) {
+    ++report.plans;
+    report.sessions += planned.idle.size();
+    report.arena = std::max(report.arena, planned.plan->arena_bytes());
+    report.arena_minimum =
+        std::max(report.arena_minimum, planned.plan->memory_report().arena_minimum);
+    for (const Session& session : planned.idle) report.dynamic += session.dynamic_bytes();
+  }
+  return report;
+}
+
+// --- running -----------------------------------------------------------------------------------
+
+Result<std::shared_ptr<const Plan>> Net::plan(const NamedShapes& shapes,
+                                              std::span<const std::string> extra_outputs,
+                                              const std::atomic<bool>* cancel) const noexcept {
+  return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
+    SN_ASSIGN_OR_RETURN(const std::vector<Shape> resolved, impl_->resolve_shapes(shapes));
+    return impl_->plan_for(resolved, extra_outputs, cancel);
+  });
+}
+
+Status Net::prepare(const NamedShapes& shapes, const std::atomic<bool>* cancel) const noexcept {
+  return guarded([&]() -> Status {
+    SN_ASSIGN_OR_RETURN(const auto prepared, plan(shapes, {}, cancel));
+    SN_ASSIGN_OR_RETURN(Session session, impl_->take_session(prepared));
+    impl_->give_back(prepared, std::move(session));
+    return {};
+  });
+}
+
+Result<NamedTensors> Net::run(const NamedTensors& inputs, std::span<const std::string> wanted,
+                              const RunOptions& options) const noexcept {
+  return guarded([&]() -> Result<NamedTensors> {
+    NamedShapes shapes;
+    for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape());
+    std::vector<Tensor> ordered;
+    for (const TensorInfo& info : impl_->inputs) {
+      const auto given = inputs.find(info.name);
+      if (given == inputs.end())
+        return invalid_argument("input '{}' ({} {}) is missing", info.name, to_string(info.type),
+                                info.shape.str());
+      ordered.push_back(given->second);
+    }
+    std::vector<std::string> extra;
+    for (const std::string& name : wanted)
+      if (std::none_of(impl_->outputs.begin(), impl_->outputs.end(),
+                       [&](const TensorInfo& info) { return info.name == name; }))
+        extra.push_back(name);
+
+    SN_ASSIGN_OR_RETURN(const auto planned, plan(shapes, extra, options.cancel));
+    SN_ASSIGN_OR_RETURN(Session session, impl_->take_session(planned));
+    const auto infos = planned->outputs();
+    std::vector<Tensor> outputs(infos.size());
+    for (std::size_t o = 0; o < infos.size(); ++o) {
+      if (planned->impl().slots[planned->impl().graph->outputs[o]].home == Home::dynamic) continue;
+      SN_ASSIGN_OR_RETURN(outputs[o], Tensor::create(infos[o].type, infos[o].shape.to_shape(),
+                                                     impl_->core->allocator()));
+    }
+    const std::vector<Tensor> before = outputs;
+    if (Status status = session.run(ordered, outputs, options); !status.ok()) {
+      impl_->give_back(planned, std::move(session));  // an error leaves it usable
+      return status;
+    }
+    NamedTensors named;
+    for (std::size_t o = 0; o < infos.size(); ++o) {
+      if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), infos[o].name) == wanted.end())
+        continue;
+      if (before[o].empty()) {  // a view of the session's memory, which the session takes along
+        SN_ASSIGN_OR_RETURN(outputs[o], outputs[o].clone(impl_->core->allocator()));
+      }
+      named.emplace(infos[o].name, outputs[o]);
+    }
+    impl_->give_back(planned, std::move(session));
+    return named;
+  });
+}
+
+}  // namespace softneuro

@@ -1,0 +1,60 @@
+// The inside of a Net: the graph, and the plans and idle sessions that it keeps.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/dnn/file.h"
+#include "core/graph/graph.h"
+#include "core/plan/runtime.h"
+#include "net/tuned_plan.h"
+#include "softneuro/net.h"
+
+namespace softneuro {
+
+struct Net::Impl {
+  // A plan for one set of input shapes and outputs, with the sessions that wait for work.
+  struct Planned {
+    std::string key;
+    std::shared_ptr<const Plan> plan;
+    std::vector<Session> idle;
+  };
+
+  std::shared_ptr<NetCore> core;
+  std::shared_ptr<const Graph> graph;
+  std::vector<TensorInfo> inputs;
+  std::vector<TensorInfo> outputs;
+  std::size_t max_plans = 8;
+  NetOptions net_options;  // tuning makes pools of other sizes
+
+  mutable std::mutex mutex;        // guards what follows; never held while planning
+  std::list<Planned> plans;        // most recently used first
+  std::vector<RoutinePath> paths;  // tuned ones, at most one per machine, threads and shapes
+
+  // The net in a file that was read. What of it is left out is logged.
+  static Result<Net> of(DnnContents contents, const NetOptions& options);
+  // Shapes that the net was tuned for; empty if it was not.
+  NamedShapes tuned_shapes() const;
+  // One shape per graph input, checked against what the model says of it.
+  Result<std::vector<Shape>> resolve_shapes(const NamedShapes& shapes) const;
+  Result<std::shared_ptr<const Plan>> plan_for(std::span<const Shape> shapes,
+                                               std::span<const std::string> extra_outputs,
+                                               const std::atomic<bool>* cancel);
+  // The tuned path that fits best: this machine, these threads, these shapes, in that order; null
+  // if none is of this instruction set's kind at all. `exact`: it was made for all three.
+  std::shared_ptr<const RoutinePath> path_for(std::span<const Shape> shapes, bool& exact);
+  Result<PackedByKey> packed_for_saving(std::span<const RoutinePath> tuned);
+  void tell_fit(const RoutinePath& path, bool exact,
+                const std::vector<std::string>& replaced) const;
+  Result<TuneReport> tune(const TuneOptions& options);
+  // Takes the place of a path for the same machine, threads and shapes; plans are made anew.
+  void keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_graph);
+  // An idle session over `plan`, or a new one; give it back when done.
+  Result<Session> take_session(const std::shared_ptr<const Plan>& plan);
+  void give_back(const std::shared_ptr<const Plan>& plan, Session session);
+};
+
+}  // namespace softneuro

@@ -1,0 +1,206 @@
+#include "passes/adopt_quantization.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/base/element.h"
+#include "core/graph/layer_type.h"
+#include "core/routine/format.h"
+#include "passes/pattern.h"
+#include "passes/rewriter.h"
+#include "quantization/tensor_roles.h"
+
+namespace softneuro {
+namespace {
+
+bool is_known(const Graph& graph, TensorId id) {
+  return id != kNoTensor && graph.tensor(id).is_constant();
+}
+
+// int8 or uint8: signed or not; nothing for other types.
+std::optional<bool> signedness(const Graph& graph, const Layer& layer) {
+  DataType type = DataType::undefined;
+  if (layer.type->name == "dequantize")
+    type = graph.tensor(layer.inputs[0]).type;
+  else if (layer.inputs.size() > 2 && layer.inputs[2] != kNoTensor)
+    type = graph.tensor(layer.inputs[2]).type;
+  else
+    type = parse_data_type(layer.params.text("to"));
+  if (type == DataType::int8) return true;
+  if (type == DataType::uint8) return false;
+  return std::nullopt;
+}
+
+bool is_same(const Quantization& a, const Quantization& b) {
+  return a.is_signed == b.is_signed && a.axis == b.axis && a.scales == b.scales &&
+         a.zero_points == b.zero_points;
+}
+
+// The quantize layer in front of a dequantize layer that undoes it; −1 if there is none.
+int partner(const Rewriter& rewriter, int dequantize) {
+  const Layer& layer = rewriter.layer(dequantize);
+  const int maker = rewriter.producer(layer.inputs[0]);
+  if (maker < 0 || rewriter.layer(maker).type->name != "quantize" ||
+      !rewriter.layer(maker).post_ops.empty())
+    return -1;
+  const Layer& front = rewriter.layer(maker);
+  const auto to = quantization_of(rewriter.graph(), front);
+  const auto from = quantization_of(rewriter.graph(), layer);
+  const bool same_type = front.inputs[0] != kNoTensor && rewriter.tensor(front.inputs[0]).type ==
+                                                             rewriter.tensor(layer.outputs[0]).type;
+  return to && from && is_same(*to, *from) && same_type ? maker : -1;
+}
+
+}  // namespace
+
+std::optional<Quantization> quantization_of(const Graph& graph, const Layer& layer) {
+  const std::string& name = layer.type->name;
+  if ((name != "quantize" && name != "dequantize") || layer.inputs.size() < 2 ||
+      !is_known(graph, layer.inputs[1]) || layer.params.integer("block_size", 0) != 0)
+    return std::nullopt;
+  const std::optional<bool> is_signed = signedness(graph, layer);
+  if (!is_signed) return std::nullopt;
+  const TensorView scales = view_of(graph.tensor(layer.inputs[1]).constant);
+  const bool shifted = layer.inputs.size() > 2 && layer.inputs[2] != kNoTensor;
+  if (shifted && (!is_known(graph, layer.inputs[2]) ||
+                  graph.tensor(layer.inputs[2]).constant.elements() != scales.elements()))
+    return std::nullopt;
+  Quantization q;
+  q.is_signed = *is_signed;
+  for (std::int64_t i = 0; i < scales.elements(); ++i) {
+    const auto scale = static_cast<float>(load(scales, i));
+    if (!(scale > 0) || !std::isfinite(scale)) return std::nullopt;
+    q.scales.push_back(scale);
+    const std::int64_t zero =
+        shifted ? load_integer(view_of(graph.tensor(layer.inputs[2]).constant), i) : 0;
+    q.zero_points.push_back(static_cast<std::int32_t>(zero));
+  }
+  if (q.scales.empty()) return std::nullopt;
+  if (q.scales.size() > 1) {
+    const DynamicShape& shape = graph.tensor(layer.inputs[0]).shape;
+    if (!shape.ranked()) return std::nullopt;
+    const Result<int> axis = normalize_axis(layer.params.integer("axis"), shape.rank());
+    if (!axis.ok()) return std::nullopt;
+    q.axis = *axis;
+  }
+  return q;
+}
+
+namespace {
+
+class Adoption {
+ public:
+  explicit Adoption(Rewriter& rewriter)
+      : rewriter_(rewriter), levels_(rewriter.graph().tensor_count(), nullptr) {}
+
+  // In topological order: what is known of a tensor's levels comes from the layers before. Gives
+  // the number of quantize layers that were adopted.
+  std::size_t run() {
+    for (int i = 0; i < rewriter_.count(); ++i) {
+      if (!rewriter_.alive(i)) continue;
+      if (rewriter_.layer(i).type->name == "dequantize" && rewriter_.layer(i).post_ops.empty())
+        adopt(i);
+      else
+        pass_on_levels(rewriter_.layer(i));
+    }
+    annotate_sources();
+    return adopted_.size();
+  }
+
+ private:
+  // What one quantize layer became.
+  struct Adopted {
+    TensorId source = kNoTensor;  // the tensor that it quantises
+    TensorId result = kNoTensor;  // stands for what its dequantize layers gave
+    Quantization quantization;
+  };
+
+  void adopt(int dequantize) {
+    const int front = partner(rewriter_, dequantize);
+    if (front < 0) return;
+    Quantization q = *quantization_of(rewriter_.graph(), rewriter_.layer(front));
+    if (q.axis >= 0) return;
+    const auto [known, is_new] = adopted_.try_emplace(front);
+    Adopted& adopted = known->second;
+    if (!is_new) {
+      rewriter_.bypass(dequantize, adopted.result);
+      return;
+    }
+    adopted = {rewriter_.layer(front).inputs[0], kNoTensor, std::move(q)};
+    adopted.result = replace(dequantize, front, adopted.quantization);
+    quantize_as(adopted.result, adopted.quantization);
+    levels_[adopted.result] = &adopted.quantization;
+  }
+
+  // One layer for the pair; none where the values are of these levels already.
+  TensorId replace(int dequantize, int front, const Quantization& q) {
+    const TensorId x = rewriter_.layer(front).inputs[0];
+    const TensorId y = rewriter_.layer(dequantize).outputs[0];
+    if (levels_[x] != nullptr && is_same(*levels_[x], q) && rewriter_.bypass(dequantize, x))
+      return rewriter_.producer(y) >= 0 ? y : x;
+    const PostOp round = fake_quantize_to(q);
+    const int matched[] = {dequantize};
+    rewriter_.replace(matched, dequantize, *rewriter_.context().type("unary"), {x},
+                      unary_params(round.unary, static_cast<double>(round.alpha),
+                                   static_cast<double>(round.beta)));
+    rewriter_.add_sources(dequantize, front);
+    return y;
+  }
+
+  void pass_on_levels(const Layer& layer) {
+    const Quantization* levels = nullptr;
+    if (moves_elements(layer)) levels = levels_[layer.inputs[0]];
+    if (layer.type->name == "concat" && layer.post_ops.empty()) levels = levels_in_common(layer);
+    if (levels == nullptr) return;
+    for (const TensorId id : layer.outputs)
+      if (id != kNoTensor && is_float(rewriter_.tensor(id).type)) levels_[id] = levels;
+  }
+
+  const Quantization* levels_in_common(const Layer& concat) const {
+    const Quantization* common = levels_[concat.inputs[0]];
+    for (const TensorId id : concat.inputs)
+      if (common == nullptr || levels_[id] == nullptr || !is_same(*common, *levels_[id]))
+        return nullptr;
+    return common;
+  }
+
+  // A source that nothing else reads may be stored in its levels: it is rounded to them anyway.
+  void annotate_sources() {
+    for (const auto& entry : adopted_) {
+      const Adopted& adopted = entry.second;
+      if (rewriter_.is_output(adopted.source)) continue;
+      const auto users = rewriter_.consumers(adopted.source);
+      const bool alone = std::all_of(users.begin(), users.end(), [&](int user) {
+        return user == entry.first || rewriter_.layer(user).outputs[0] == adopted.result;
+      });
+      if (alone) quantize_as(adopted.source, adopted.quantization);
+    }
+  }
+
+  void quantize_as(TensorId id, const Quantization& q) {
+    std::optional<Quantization>& own = rewriter_.graph().tensor(id).quantization;
+    if (!own) own = q;
+  }
+
+  Rewriter& rewriter_;
+  std::vector<const Quantization*> levels_;  // of a tensor's values; null: not known
+  std::map<int, Adopted> adopted_;           // by quantize layer
+};
+
+}  // namespace
+
+Result<std::size_t> adopt_quantization(Graph& graph, const Registry& registry) {
+  PassOptions pass_options;
+  SN_RETURN_IF_ERROR(graph.sort());
+  SN_RETURN_IF_ERROR(graph.infer_shapes());
+  PassContext context{registry, pass_options};
+  if (context.type("unary") == nullptr) return std::size_t{0};
+  Rewriter rewriter(graph, context);
+  const std::size_t adopted = Adoption(rewriter).run();
+  SN_RETURN_IF_ERROR(rewriter.finish());
+  if (rewriter.changes() > 0) SN_RETURN_IF_ERROR(run_passes(graph, registry));
+  return adopted;
+}
+
+}  // namespace softneuro

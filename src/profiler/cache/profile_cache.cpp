@@ -1,0 +1,250 @@
+#include "profiler/cache/profile_cache.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/base/atomic_file.h"
+#include "core/base/checksum.h"
+#include "core/base/error.h"
+#include "core/base/file_descriptor.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::string_view kVersion = "1";
+constexpr std::size_t kRowsPerFlush = 64;
+constexpr off_t kMaxFileBytes = off_t{256} << 20;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  int get() const { return descriptor_; }
+  bool ok() const { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_;
+};
+
+// Every folder of `path` that is missing.
+bool make_folders(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1))
+    ::mkdir(path.substr(0, slash).c_str(), 0777);
+  return ::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST;
+}
+
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(descriptor, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+std::string read_all(int descriptor) {
+  struct stat info {};
+  if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > kMaxFileBytes)
+    return {};
+  std::string text(static_cast<std::size_t>(info.st_size), '\0');
+  std::size_t got = 0;
+  while (got < text.size()) {
+    const ssize_t n =
+        ::pread(descriptor, text.data() + got, text.size() - got, static_cast<off_t>(got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    got += static_cast<std::size_t>(n);
+  }
+  text.resize(got);
+  return text;
+}
+
+// Somebody was killed while writing, or the disk was full: half a row at the end is taken off, or
+// it would take the next one along. Under the lock only.
+void cut_torn_row(int descriptor) {
+  const off_t size = ::lseek(descriptor, 0, SEEK_END);
+  off_t end = size;
+  char last = '\0';
+  while (end > 0 && ::pread(descriptor, &last, 1, end - 1) == 1 && last != '\n') --end;
+  if (end < size && ::ftruncate(descriptor, end) != 0)
+    static_cast<void>(write_all(descriptor, "\n"));
+}
+
+// The descriptor's file is the one that the path leads to.
+bool is_still(int descriptor, const std::string& path) {
+  struct stat open_file {
+  }, named{};
+  return ::fstat(descriptor, &open_file) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
+}
+
+// Tabs and line ends separate fields and rows.
+std::string field(std::string_view text) {
+  std::string clean(text);
+  for (char& c : clean)
+    if (c == '\t' || c == '\n' || c == '\r') c = ' ';
+  return clean;
+}
+
+std::string_view take_field(std::string_view& row) {
+  const std::size_t tab = row.find('\t');
+  const std::string_view text = row.substr(0, tab);
+  row.remove_prefix(tab == std::string_view::npos ? row.size() : tab + 1);
+  return text;
+}
+
+bool parse_number(std::string_view text, double& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= 0 && value < 1e15;
+}
+
+std::string hex(std::uint64_t value) {
+  return fmt::format("{:016x}", value);
+}
+
+}  // namespace
+
+ProfileCache::~ProfileCache() {
+  static_cast<void>(guarded([&]() -> Status {
+                      flush();
+                      return {};
+                    }).ok());
+}
+
+std::string ProfileCache::default_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
+    return std::string(cache) + "/softneuro";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
+    return std::string(home) + "/.cache/softneuro";
+  return {};
+}
+
+std::string ProfileCache::file_name(const std::string& machine, int threads) {
+  return fmt::format("profile-{}-{}threads.tsv", hex(checksum(machine.data(), machine.size())),
+                     threads);
+}
+
+void ProfileCache::open(const std::string& folder, const std::string& machine, int threads,
+                        std::function<void(std::string)> warn) {
+  machine_ = field(machine);
+  warn_ = std::move(warn);
+  if (folder.empty()) return;
+  path_ = folder + '/' + file_name(machine_, threads);
+  std::string text;
+  {
+    const Descriptor file(open_descriptor(path_.c_str(), O_RDONLY | O_NONBLOCK, 0));
+    if (!file.ok()) {
+      if (!make_folders(folder)) {
+        if (warn_)
+          warn_(fmt::format("profile cache '{}': {}; measurements are not kept", folder,
+                            std::strerror(errno)));
+        path_.clear();
+      }
+      return;
+    }
+    text = read_all(file.get());
+  }
+  read(text);
+  if (skipped_ > 0 && warn_)
+    warn_(fmt::format("profile cache '{}': {} rows are damaged or foreign and were skipped", path_,
+                      skipped_));
+  if (read_rows_ + skipped_ > 2 * rows_.size() + 1000) compact();
+}
+
+void ProfileCache::read(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string_view row = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (row.empty()) continue;
+    const std::string_view sum = take_field(row);
+    const bool intact =
+        end != std::string_view::npos && sum == hex(checksum(row.data(), row.size()));
+    const std::string_view version = take_field(row);
+    const std::string_view machine = take_field(row);
+    const std::string_view key = take_field(row);
+    Profile profile;
+    const bool numbers = parse_number(take_field(row), profile.time_us) &&
+                         parse_number(take_field(row), profile.spread_us) &&
+                         parse_number(take_field(row), profile.error);
+    const std::string_view flags = take_field(row);
+    if (!intact || !numbers || version != kVersion || machine != machine_ || key.empty()) {
+      ++skipped_;
+      continue;
+    }
+    profile.wrong = flags.find('w') != std::string_view::npos;
+    profile.hopeless = flags.find('h') != std::string_view::npos;
+    rows_[std::string(key)] = profile;
+    ++read_rows_;
+  }
+}
+
+std::string ProfileCache::row_of(const std::string& key, const Profile& profile) const {
+  // Numbers exactly: what is read makes the same choices as what was measured.
+  const std::string rest = fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}{}-", kVersion, machine_, key,
+                                       profile.time_us, profile.spread_us, profile.error,
+                                       profile.wrong ? "w" : "", profile.hopeless ? "h" : "");
+  return hex(checksum(rest.data(), rest.size())) + '\t' + rest + '\n';
+}
+
+const Profile* ProfileCache::find(const std::string& key) const {
+  const auto found = rows_.find(field(key));
+  return found == rows_.end() ? nullptr : &found->second;
+}
+
+void ProfileCache::put(const std::string& key, const Profile& profile) {
+  const std::string clean = field(key);
+  rows_[clean] = profile;
+  if (path_.empty()) return;
+  pending_ += row_of(clean, profile);
+  if (++pending_rows_ >= kRowsPerFlush) flush();
+}
+
+void ProfileCache::flush() {
+  if (pending_.empty() || path_.empty()) return;
+  bool kept = false;
+  for (int attempt = 0; attempt < 4 && !kept; ++attempt) {
+    const Descriptor file(open_descriptor(path_.c_str(), O_RDWR | O_APPEND | O_CREAT, 0666));
+    if (!file.ok() || ::flock(file.get(), LOCK_EX) != 0) break;
+    if (!is_still(file.get(), path_)) continue;  // another process has just compacted it
+    cut_torn_row(file.get());
+    kept = write_all(file.get(), pending_);
+  }
+  if (!kept && warn_) {
+    warn_(fmt::format("profile cache '{}': {}; measurements are not kept", path_,
+                      std::strerror(errno)));
+    path_.clear();
+  }
+  pending_.clear();
+  pending_rows_ = 0;
+}
+
+// Rewrites the file with one row per key. Rows that others append meanwhile would be lost, so it is
+// done under the same lock, on the file as it is then.
+void ProfileCache::compact() {
+  const Descriptor file(open_descriptor(path_.c_str(), O_RDWR, 0));
+  if (!file.ok() || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return;
+  rows_.clear();
+  read_rows_ = skipped_ = 0;
+  read(read_all(file.get()));
+  std::string text;
+  for (const auto& [key, profile] : rows_) text += row_of(key, profile);
+  auto fresh = AtomicFile::create(path_);
+  if (!fresh.ok() || !fresh->write(text.data(), text.size()).ok()) return;
+  static_cast<void>(fresh->commit().ok());
+}
+
+}  // namespace softneuro

@@ -1,0 +1,186 @@
+#include "profiler/measure/cold_caches.h"
+
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kUnknownCache = std::size_t{1} << 20;  // where the system does not say
+constexpr std::size_t kMostCache = std::size_t{4} << 20;
+constexpr std::int64_t kPatienceNs = 1'000'000;  // for threads that do not come
+// weights_are_far():
+constexpr int kProbes = 3;
+constexpr std::int64_t kProbingNs = 100'000'000;  // or as many as fit into this
+constexpr double kFewestTimes = 1.2;              // that memory is slower than a shared cache
+constexpr double kFarShare = 0.5;  // of the way from the shared cache's time to that of memory
+
+// Of a processor's own second-level cache.
+std::size_t cache_bytes() {
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  const long known = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (known > 0) return std::min(static_cast<std::size_t>(known), kMostCache);
+#endif
+  return kUnknownCache;
+}
+
+// One number per line, so that the compiler cannot leave the reading out.
+std::size_t read_lines(std::span<const std::byte> bytes) {
+  std::size_t sum = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += kLine)
+    sum += static_cast<std::size_t>(bytes[at]);
+  return sum;
+}
+
+struct Sweep {
+  std::span<const std::byte> memory;
+  std::span<const std::span<const std::byte>> recent;
+  std::size_t threads;
+  std::int64_t closes_ns;
+  std::atomic<std::size_t> arrived{0};
+  std::atomic<std::size_t> sum{0};
+};
+
+std::span<const std::byte> share(std::span<const std::byte> bytes, std::size_t index,
+                                 std::size_t threads) {
+  const std::size_t each = (bytes.size() + threads - 1) / threads;
+  const std::size_t begin = std::min(index * each, bytes.size());
+  return bytes.subspan(begin, std::min(each, bytes.size() - begin));
+}
+
+// Nobody begins before all are there, so that each thread comes once.
+void sweep_share(void* context, std::size_t index) noexcept {
+  Sweep& sweep = *static_cast<Sweep*>(context);
+  sweep.arrived.fetch_add(1, std::memory_order_acq_rel);
+  while (sweep.arrived.load(std::memory_order_acquire) < sweep.threads &&
+         clock_ns() < sweep.closes_ns) {
+  }
+  std::size_t sum = read_lines(share(sweep.memory, index, sweep.threads));
+  for (const auto bytes : sweep.recent) sum += read_lines(share(bytes, index, sweep.threads));
+  sweep.sum.fetch_add(sum, std::memory_order_relaxed);
+}
+
+#if defined(__x86_64__)
+bool has_clflushopt() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & bit_CLFLUSHOPT) != 0;
+}
+
+__attribute__((target("clflushopt"))) void flush_lines(std::span<const std::byte> bytes) {
+  for (std::size_t at = 0; at < bytes.size(); at += kLine)
+    __builtin_ia32_clflushopt(const_cast<std::byte*>(&bytes[at]));
+  if (!bytes.empty()) __builtin_ia32_clflushopt(const_cast<std::byte*>(&bytes.back()));
+  __builtin_ia32_mfence();
+}
+#endif
+
+}  // namespace
+
+const char* to_string(WeightsPlace place) noexcept {
+  switch (place) {
+    case WeightsPlace::own_cache:
+      return "own cache";
+    case WeightsPlace::shared_cache:
+      return "shared cache";
+    default:
+      return "memory";
+  }
+}
+
+// clflush alone waits for each line: fifteen times as long.
+bool can_flush() noexcept {
+#if defined(__x86_64__)
+  static const bool can = has_clflushopt();
+  return can;
+#else
+  return false;
+#endif
+}
+
+void flush(std::span<const std::byte> bytes) noexcept {
+#if defined(__x86_64__)
+  if (can_flush()) flush_lines(bytes);
+#else
+  static_cast<void>(bytes);
+#endif
+}
+
+std::size_t ColdCaches::own_bytes() const noexcept {
+  return cache_bytes() * static_cast<std::size_t>(pool_.concurrency());
+}
+
+void ColdCaches::sweep(std::span<const std::span<const std::byte>> recent) {
+  const PoolBurst burst(pool_);
+  const auto threads = static_cast<std::size_t>(pool_.concurrency());
+  if (memory_.empty()) memory_.resize(own_bytes() * 3 / 2, std::byte{1});
+  Sweep sweep{memory_, recent, threads, clock_ns() + kPatienceNs};
+  pool_.run(threads, sweep_share, &sweep);
+}
+
+void ColdCaches::read(std::span<const std::span<const std::byte>> bytes) {
+  const PoolBurst burst(pool_);
+  const auto threads = static_cast<std::size_t>(pool_.concurrency());
+  Sweep reading{{}, bytes, threads, clock_ns() + kPatienceNs};
+  pool_.run(threads, sweep_share, &reading);
+}
+
+void ColdCaches::prepare(std::span<const std::span<const std::byte>> weights,
+                         std::span<const std::span<const std::byte>> recent) {
+  if (place_ == WeightsPlace::memory)
+    for (const auto bytes : weights) flush(bytes);
+  else if (place_ == WeightsPlace::shared_cache)
+    sweep(recent);
+}
+
+Result<bool> weights_are_far(ColdCaches& caches, std::span<const std::byte> probe,
+                             const std::function<Status()>& run) {
+  if (!can_flush()) return false;
+  std::atomic<std::size_t> sum{0};
+  const auto read = [&] {
+    const std::int64_t begin = clock_ns();
+    sum.fetch_add(read_lines(probe), std::memory_order_relaxed);
+    return static_cast<double>(clock_ns() - begin);
+  };
+  double shared = INFINITY, memory = INFINITY;
+  const std::int64_t enough = clock_ns() + kProbingNs;
+  for (int i = 0; i < kProbes; ++i) {
+    // Some shared caches keep only what was read again.
+    read();
+    read();
+    caches.sweep({});
+    shared = std::min(shared, read());
+    // Behind a run, which makes processors forget pages' addresses as well.
+    if (i > 1 && clock_ns() > enough) continue;
+    SN_RETURN_IF_ERROR(run());
+    flush(probe);
+    memory = std::min(memory, read());
+  }
+  // Where a sweep drives everything into memory there is no shared cache to speak of.
+  if (memory < kFewestTimes * shared) return false;
+  // Once per run, as weights are. It takes up to a dozen runs until such a cache has learned to
+  // keep it, but one sees it learn.
+  double after = INFINITY;
+  const double far = shared + kFarShare * (memory - shared);
+  const std::int64_t begin = clock_ns();
+  for (int i = 0; i < 2 || clock_ns() < begin + (after > memory ? 1 : 3) * kProbingNs; ++i) {
+    SN_RETURN_IF_ERROR(run());
+    after = std::min(after, read());
+    if (after < far) return false;
+  }
+  return true;
+}
+
+}  // namespace softneuro

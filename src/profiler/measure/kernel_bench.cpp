@@ -1,0 +1,211 @@
+#include "profiler/measure/kernel_bench.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/base/element.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "profiler/measure/timer.h"
+
+namespace softneuro {
+namespace {
+
+constexpr int kAttempts = 4;
+constexpr std::int64_t kSliceNs = 4'000'000;  // that a thread keeps a processor, about
+
+// SplitMix64.
+struct Random {
+  std::uint64_t state = 42;
+  double unit() {
+    std::uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+  }
+  // About normal: the sum of four uniform ones has the right centre and width.
+  double normal() { return (unit() + unit() + unit() + unit() - 2) * 1.7320508; }
+};
+
+// Large tensors repeat one period: making millions of numbers would take longer than measuring.
+constexpr std::int64_t kPeriod = 1 << 14;
+
+void fill(const TensorSpec& spec, Tensor& tensor, Random& random) {
+  if (!is_float(spec.type)) {
+    if (tensor.bytes() > 0) std::memset(tensor.mutable_data(), 0, tensor.bytes());
+    return;
+  }
+  double low = -3, high = 3;
+  if (spec.quantization && spec.quantization->axis < 0) {
+    const Quantization& q = *spec.quantization;
+    const int smallest = q.is_signed ? -128 : 0;
+    low = q.scales[0] * (smallest - q.zero_points[0]);
+    high = q.scales[0] * (smallest + 255 - q.zero_points[0]);
+  }
+  const double centre = (low + high) / 2, width = (high - low) / 6;
+  const TensorView view = {spec.type, Layout::plain, spec.shape, tensor.mutable_data()};
+  const std::int64_t count = std::min(tensor.elements(), kPeriod);
+  for (std::int64_t i = 0; i < count; ++i)
+    store(view, i, std::fmin(std::fmax(centre + width * random.normal(), low), high));
+  const std::size_t period = static_cast<std::size_t>(count) * size_of(spec.type);
+  auto* const bytes = static_cast<std::byte*>(tensor.mutable_data());
+  for (std::size_t at = period; at < tensor.bytes(); at += period)
+    std::memcpy(bytes + at, bytes, std::min(period, tensor.bytes() - at));
+}
+
+// Libraries work out most of a kernel to say what they pack, and hardly ever share: not asked.
+Result<PackedWeights> packed_for(NetCore& core, const Routine& routine, const Problem& problem,
+                                 const RoutineParams& params, LastPacking* last) {
+  const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
+  const Problem seen = composes ? without_post_ops(problem) : problem;
+  if (last == nullptr || !routine.library().empty())
+    return routine.pack(seen, params, core.allocator());
+  std::string key = routine.descriptor().str() + '|' + formats_of(seen).str() + '|' +
+                    routine.pack_key(seen, params);
+  if (last->key != key) {
+    *last = {};  // first, so that there are never two
+    SN_ASSIGN_OR_RETURN(last->packed, routine.pack(seen, params, core.allocator()));
+    last->key = std::move(key);
+  }
+  return last->packed;
+}
+
+std::span<const std::byte> bytes_of(const Tensor& tensor) {
+  return {static_cast<const std::byte*>(tensor.data()), tensor.bytes()};
+}
+
+}  // namespace
+
+Result<KernelBench> KernelBench::create(NetCore& core, const Routine& routine,
+                                        const Problem& problem, const RoutineParams& params,
+                                        std::vector<Tensor> inputs, LastPacking* last) {
+  KernelBench bench;
+  bench.core_ = &core;
+  SN_ASSIGN_OR_RETURN(bench.packed_, packed_for(core, routine, problem, params, last));
+  SN_ASSIGN_OR_RETURN(bench.kernel_, create_kernel(routine, problem, params, bench.packed_));
+  SN_ASSIGN_OR_RETURN(bench.state_, bench.kernel_->make_state());
+  bench.inputs_ = std::move(inputs);
+  for (const Tensor& input : bench.inputs_) bench.input_views_.push_back(view_of(input));
+  bench.find_weights(problem, !routine.reads_constants(problem));
+  for (const TensorSpec& spec : problem.outputs) {
+    Tensor output;
+    if (spec.present()) {
+      SN_ASSIGN_OR_RETURN(output,
+                          Tensor::create(spec.type, spec.shape, core.allocator(), spec.layout));
+      if (output.bytes() > 0) std::memset(output.mutable_data(), 0, output.bytes());
+    }
+    bench.output_views_.push_back(view_of(output));
+    bench.recent_.push_back(bytes_of(output));  // layers share memory: others have just used it
+    bench.outputs_.push_back(std::move(output));
+  }
+  if (const std::size_t bytes = bench.kernel_->workspace_bytes(); bytes > 0) {
+    SN_ASSIGN_OR_RETURN(
+        bench.workspace_,
+        Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, core.allocator()));
+    bench.recent_.push_back(bytes_of(bench.workspace_));
+  }
+  return bench;
+}
+
+void KernelBench::find_weights(const Problem& problem, bool packed_only) {
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    if (!problem.inputs[i].constant)
+      recent_.push_back(bytes_of(inputs_[i]));
+    else if (packed_.bytes.empty() || !packed_only)
+      weights_.push_back(bytes_of(inputs_[i]));
+  if (!packed_.bytes.empty()) weights_.push_back(bytes_of(packed_.bytes));
+}
+
+Status KernelBench::run() noexcept {
+  Context context(input_views_, output_views_, static_cast<std::byte*>(workspace_.mutable_data()),
+                  core_->pool());
+  context.set_state(state_.get());
+  return kernel_->run(context);
+}
+
+double KernelBench::time_us(int runs, Meeting& meeting) noexcept {
+  const PoolBurst burst(core_->pool());  // as inside of a session's run
+  double best = INFINITY;
+  meeting.gather();
+  for (int attempt = 0; attempt < kAttempts; ++attempt)
+    if (time_once(runs, meeting, best)) break;
+  return best;
+}
+
+double KernelBench::cold_time_us(ColdCaches& caches, Meeting& meeting) {
+  const PoolBurst burst(core_->pool());
+  double best = INFINITY;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    caches.prepare(weights_, recent_);
+    // A library's own copy of the weights is somewhere; other data drives out some of it.
+    if (kernel_->library_bytes() > 0 && caches.place() == WeightsPlace::memory)
+      caches.sweep(recent_);
+    meeting.gather();
+    if (time_once(1, meeting, best)) break;
+  }
+  return best;
+}
+
+// Whether there is no need to repeat them.
+bool KernelBench::time_once(int runs, Meeting& meeting, double& best) noexcept {
+  const std::int64_t begin = clock_ns();
+  for (int i = 0; i < runs; ++i)
+    if (!run().ok()) {
+      best = -1;
+      return true;
+    }
+  const std::int64_t took = clock_ns() - begin;
+  best = std::min(best, static_cast<double>(took) * 1e-3 / runs);
+  // What takes longer than a slice of time is hardly ever left alone.
+  return meeting.gather() || took > kSliceNs;
+}
+
+Result<Tensor> in_format(NetCore& core, const Tensor& tensor, const Format& to,
+                         const std::optional<Quantization>& quantization) {
+  if (tensor.data_type() == to.type && tensor.layout() == to.layout) return tensor;
+  Problem problem;
+  problem.type = core.registry().layer_types().find("adapt");
+  problem.layer_name = "adapt";
+  problem.own_inputs = 1;
+  TensorSpec spec;
+  spec.shape = tensor.shape();
+  spec.quantization = quantization;
+  spec.type = tensor.data_type();
+  spec.layout = tensor.layout();
+  problem.inputs = {spec};
+  spec.type = to.type;
+  spec.layout = to.layout;
+  problem.outputs = {spec};
+  SN_ASSIGN_OR_RETURN(const Routine* routine, core.registry().default_choice(problem));
+  SN_ASSIGN_OR_RETURN(
+      KernelBench bench,
+      KernelBench::create(core, *routine, problem, routine->default_params(problem), {tensor}));
+  SN_RETURN_IF_ERROR(bench.run());
+  return bench.outputs()[0];
+}
+
+void fill_random(const TensorSpec& spec, Tensor& tensor) {
+  Random random;
+  fill(spec, tensor, random);
+}
+
+Result<std::vector<Tensor>> random_inputs(const Problem& problem, Allocator& allocator) {
+  Random random;
+  std::vector<Tensor> inputs;
+  for (const TensorSpec& spec : problem.inputs) {
+    if (!spec.present()) {
+      inputs.emplace_back();
+    } else if (!spec.value.empty()) {
+      inputs.push_back(spec.value);
+    } else {
+      SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(spec.type, spec.shape, allocator));
+      fill(spec, tensor, random);
+      inputs.push_back(std::move(tensor));
+    }
+  }
+  return inputs;
+}
+
+}  // namespace softneuro

@@ -1,0 +1,66 @@
+// One kernel with everything that it needs to run outside of a net.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/plan/runtime.h"
+#include "core/routine/routine.h"
+#include "profiler/measure/cold_caches.h"
+#include "profiler/measure/meeting.h"
+
+namespace softneuro {
+
+// The packing that was made last, for candidates of one layer that differ in nothing that matters
+// to it. One only: packed weights can be large.
+struct LastPacking {
+  std::string key;
+  PackedWeights packed;
+};
+
+class KernelBench {
+ public:
+  // Packs the problem's constants, makes the kernel, gives it outputs and workspace. `inputs` are
+  // in the problem's formats (empty where left out) and are shared with the caller. `last`, if it
+  // is given, spares packing; it belongs to one layer's problem.
+  static Result<KernelBench> create(NetCore& core, const Routine& routine, const Problem& problem,
+                                    const RoutineParams& params, std::vector<Tensor> inputs,
+                                    LastPacking* last = nullptr);
+
+  Status run() noexcept;
+  const std::vector<Tensor>& outputs() const { return outputs_; }
+  // Of `runs` runs, each; negative if one fails. Where a thread was away in the end, the runs are
+  // repeated, a few times at most; the least counts.
+  double time_us(int runs, Meeting& meeting) noexcept;
+  // The same of one run with its weights where they are inside of a net.
+  double cold_time_us(ColdCaches& caches, Meeting& meeting);
+
+ private:
+  void find_weights(const Problem& problem, bool packed_only);
+  bool time_once(int runs, Meeting& meeting, double& best) noexcept;
+
+  NetCore* core_ = nullptr;
+  PackedWeights packed_;
+  std::unique_ptr<Kernel> kernel_;
+  std::unique_ptr<KernelState> state_;
+  std::vector<Tensor> inputs_, outputs_;
+  std::vector<std::span<const std::byte>> weights_;  // what was packed, or constants as they are
+  std::vector<std::span<const std::byte>> recent_;   // the other inputs, outputs, workspace
+  std::vector<TensorView> input_views_, output_views_;
+  Tensor workspace_;
+};
+
+// `tensor` in another format, by the default adapt routine. `quantization` says what 8-bit numbers
+// mean on either side; null where there are none.
+Result<Tensor> in_format(NetCore& core, const Tensor& tensor, const Format& to,
+                         const std::optional<Quantization>& quantization);
+
+// Inputs of a problem in the model's own formats: constants as they are, real numbers from a fixed
+// random sequence within the range of the tensor's quantisation (else normal), integers zero.
+Result<std::vector<Tensor>> random_inputs(const Problem& problem, Allocator& allocator);
+
+// Such numbers for one of them.
+void fill_random(const TensorSpec& spec, Tensor& tensor);
+
+}  // namespace softneuro

@@ -1,0 +1,92 @@
+#include "profiler/measure/net_profile.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+
+namespace softneuro {
+
+// Of a step that was hardly ever left alone, all samples count.
+const Samples& StepSamples::samples(std::size_t step) const {
+  constexpr std::size_t kFewest = 3;
+  return whole_[step].count() >= std::min(kFewest, any_[step].count()) ? whole_[step] : any_[step];
+}
+
+double StepSamples::sum_us() const {
+  double sum = 0;
+  for (std::size_t s = 0; s < steps(); ++s) sum += time_us(s);
+  return sum;
+}
+
+Result<NetBench> NetBench::create(std::shared_ptr<const Plan> plan, std::vector<Tensor> inputs) {
+  SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
+  NetBench bench(std::move(session));
+  bench.outputs_.resize(plan->outputs().size());
+  bench.plan_ = std::move(plan);
+  bench.inputs_ = std::move(inputs);
+  return bench;
+}
+
+Result<double> NetBench::run() {
+  const std::int64_t begin = clock_ns();
+  SN_RETURN_IF_ERROR(session_.run(inputs_, outputs_));
+  return static_cast<double>(clock_ns() - begin) * 1e-3;
+}
+
+Status NetBench::settle(Meeting& meeting, int runs) {
+  constexpr int kMore = 2;
+  if (runs <= 0) return {};
+  const PoolBurst burst(plan_->impl().core->pool());
+  for (int i = 0; i < runs + kMore; ++i) {
+    SN_RETURN_IF_ERROR(run().status());
+    if (meeting.gather() && i + 1 >= runs) break;
+  }
+  return {};
+}
+
+Status NetBench::run_traced(StepSamples& samples, Meeting& meeting, const TuneBudget& budget) {
+  RunOptions options;
+  options.cancel = budget.cancel;
+  options.trace = [&](const StepTrace& trace) {
+    const bool whole = meeting.gather();
+    samples.add(trace.index, static_cast<double>(trace.end_ns - trace.begin_ns) * 1e-3, whole);
+  };
+  const PoolBurst burst(plan_->impl().core->pool());
+  meeting.gather();
+  return session_.run(inputs_, outputs_, options);
+}
+
+StepTime NetBench::step_time(std::size_t step, const StepSamples& samples) const {
+  const Plan::Impl& impl = plan_->impl();
+  const Step& taken = impl.steps[step];
+  StepTime time;
+  time.layer = taken.layer;
+  time.time_us = samples.time_us(step);
+  if (taken.layer->type->name == "adapt") {
+    // The tensor keeps its id in the adapted graph: adapted ones come behind the original ones.
+    time.source = taken.inputs[0];
+    time.from = impl.slots[taken.inputs[0]].format;
+    time.to = impl.slots[taken.outputs[0]].format;
+  }
+  return time;
+}
+
+Result<std::vector<std::vector<Tensor>>> outputs_of(std::shared_ptr<const Plan> plan,
+                                                    const std::vector<std::vector<Tensor>>& samples,
+                                                    Allocator& allocator) {
+  const std::size_t count = plan->outputs().size();
+  SN_ASSIGN_OR_RETURN(Session session, Session::create(std::move(plan)));
+  std::vector<std::vector<Tensor>> all;
+  for (const std::vector<Tensor>& inputs : samples) {
+    std::vector<Tensor> outputs(count);
+    SN_RETURN_IF_ERROR(session.run(inputs, outputs));
+    for (Tensor& output : outputs) {
+      SN_ASSIGN_OR_RETURN(output, output.clone(allocator));
+    }
+    all.push_back(std::move(outputs));
+  }
+  return all;
+}
+
+}  // namespace softneuro

@@ -1,0 +1,66 @@
+// Integrated profiling: the whole net runs with per-step clocks, so that caches are as they will be
+// (design, section 5).
+#pragma once
+
+#include "net/tuned_plan.h"
+#include "profiler/measure/timer.h"
+#include "profiler/select/unit_profile.h"
+
+namespace softneuro {
+
+struct StepTime {
+  const Layer* layer = nullptr;  // of the plan's graph
+  TensorId source = kNoTensor;   // adapts: the tensor of the original graph
+  Format from, to;               // adapts: formats
+  double time_us = 0;
+};
+
+// What runs with a clock at every step have shown, step by step. Between steps all threads meet, so
+// that each begins on a machine that is whole; samples in whose end a thread was away are kept
+// apart.
+class StepSamples {
+ public:
+  explicit StepSamples(std::size_t steps) : whole_(steps), any_(steps) {}
+  void add(std::size_t step, double us, bool whole) {
+    any_[step].add(us);
+    if (whole) whole_[step].add(us);
+  }
+  std::size_t steps() const { return any_.size(); }
+  double time_us(std::size_t step) const { return samples(step).centre(); }
+  double sum_us() const;
+  const Samples& samples(std::size_t step) const;
+
+ private:
+  std::vector<Samples> whole_, any_;
+};
+
+// A plan that is ready to run on given inputs, for measurements.
+class NetBench {
+ public:
+  static Result<NetBench> create(std::shared_ptr<const Plan> plan, std::vector<Tensor> inputs);
+  // One run; its time in microseconds.
+  Result<double> run();
+  // Brings into the caches what runs leave there: what ran before this net has driven it out. So
+  // many runs, if any; behind them up to two more, if a neighbour ran behind the last one.
+  Status settle(Meeting& meeting, int runs);
+  // One run with a clock at every step.
+  Status run_traced(StepSamples& samples, Meeting& meeting, const TuneBudget& budget);
+  // What step `step` of the plan is, with the time that the samples give it.
+  StepTime step_time(std::size_t step, const StepSamples& samples) const;
+  std::size_t steps() const { return plan_->impl().steps.size(); }
+  const std::vector<Tensor>& outputs() const { return outputs_; }
+  const std::shared_ptr<const Plan>& plan() const { return plan_; }
+
+ private:
+  explicit NetBench(Session session) : session_(std::move(session)) {}
+  std::shared_ptr<const Plan> plan_;
+  Session session_;
+  std::vector<Tensor> inputs_, outputs_;
+};
+
+// By sample, then by output: copies of what the plan gives.
+Result<std::vector<std::vector<Tensor>>> outputs_of(std::shared_ptr<const Plan> plan,
+                                                    const std::vector<std::vector<Tensor>>& samples,
+                                                    Allocator& allocator);
+
+}  // namespace softneuro

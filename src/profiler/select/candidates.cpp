@@ -1,0 +1,201 @@
+#include "profiler/select/candidates.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/checksum.h"
+#include "core/base/error.h"
+#include "core/childnet/childnet.h"
+
+namespace softneuro {
+namespace {
+
+std::string quantization_text(const Problem& problem) {
+  std::string text;
+  const auto add = [&](const TensorSpec& spec) {
+    if (spec.type != DataType::qint8 || !spec.quantization) return;
+    const Quantization& q = *spec.quantization;
+    text += fmt::format("{}{}{:x}", q.is_signed ? 's' : 'u', q.axis,
+                        checksum(q.scales.data(), q.scales.size() * sizeof(float)) +
+                            checksum(q.zero_points.data(), q.zero_points.size() * 4));
+  };
+  for (const TensorSpec& spec : problem.inputs) add(spec);
+  for (const TensorSpec& spec : problem.outputs) add(spec);
+  return text;
+}
+
+bool same_quantization(const TensorSpec& a, const TensorSpec& b) {
+  if (!a.quantization || !b.quantization) return false;
+  return a.quantization->is_signed == b.quantization->is_signed &&
+         a.quantization->axis == b.quantization->axis &&
+         a.quantization->scales == b.quantization->scales &&
+         a.quantization->zero_points == b.quantization->zero_points;
+}
+
+// A view passes on the bytes: plain, of any type whose bytes mean the same on both sides.
+std::vector<Candidate> view_candidates(const Problem& problem,
+                                       const std::vector<std::string>& schemas) {
+  std::vector<Candidate> candidates;
+  const FormatTuple own = formats_of(problem);
+  const auto add = [&](DataType type) {
+    Candidate candidate;
+    candidate.formats = own;
+    candidate.formats.inputs[0].type = candidate.formats.outputs[0].type = type;
+    candidate.unit_us = 0;
+    candidates.push_back(std::move(candidate));
+  };
+  const TensorSpec& x = problem.inputs[0];
+  add(x.type);
+  if (!is_real(x.type) || x.constant) return candidates;
+  for (const DataType type : {DataType::float32, DataType::float16, DataType::qint8}) {
+    if (type == x.type) continue;
+    if (type == DataType::qint8 && !same_quantization(x, problem.outputs[0])) continue;
+    const RoutineDescriptor schema{Device::cpu, type, Layout::plain, "view"};
+    if (std::any_of(schemas.begin(), schemas.end(),
+                    [&](const std::string& pattern) { return matches_schema(schema, pattern); }))
+      add(type);
+  }
+  return candidates;
+}
+
+// The candidates of a routine for a problem in the formats that it has.
+void add_fixed(const Registry& registry, const Routine& routine, const Problem& problem,
+               const CandidateRules& rules, std::vector<Candidate>& candidates) {
+  const ChildnetRoutine* childnet = routine.as_childnet();
+  if ((childnet != nullptr && !rules.childnets) || !registry.check(routine, problem).ok()) return;
+  const ParamSpace space =
+      childnet != nullptr ? childnet->outer_space(problem) : routine.param_space(problem);
+  std::vector<RoutineParams> choices = {routine.default_params(problem)};
+  for (RoutineParams& params :
+       rules.unpromising ? space.list(rules.max_params) : space.list_promising(rules.max_params))
+    if (!(params == choices.front())) choices.push_back(std::move(params));
+  for (RoutineParams& params : choices) {
+    Candidate candidate;
+    candidate.routine = &routine;
+    candidate.open = childnet != nullptr;
+    if (!candidate.open) candidate.key = profile_key(problem, routine, params);
+    candidate.params = std::move(params);
+    candidate.formats = formats_of(problem);
+    candidates.push_back(std::move(candidate));
+  }
+}
+
+void add_routine(const Registry& registry, const Routine& routine, const Problem& model,
+                 const CandidateRules& rules, std::vector<Candidate>& candidates) {
+  for (const FormatTuple& formats : routine.formats(model))
+    add_fixed(registry, routine, with_formats(model, formats), rules, candidates);
+}
+
+bool matches_any(const Routine& routine, std::span<const std::string> patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    return matches_schema(routine.descriptor(), pattern);
+  });
+}
+
+// naive where anything else computes the layer, in whatever formats (adapts lead everywhere): it
+// would take seconds to learn that it is slow.
+void drop_naive(std::vector<Candidate>& candidates) {
+  const auto is_naive = [](const Candidate& c) {
+    return c.routine->descriptor().algorithm == "naive";
+  };
+  if (!std::all_of(candidates.begin(), candidates.end(), is_naive))
+    std::erase_if(candidates, is_naive);
+}
+
+// Those expected to be fast first: the others are stopped sooner. Childnets come last: what they
+// have to beat decides how far they are looked into.
+void order_by_rank(std::vector<Candidate>& candidates) {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) {
+                     if (a.open != b.open) return b.open;
+                     return a.routine->default_rank() > b.routine->default_rank();
+                   });
+}
+
+}  // namespace
+
+bool Candidate::is_float32() const {
+  return routine == nullptr || routine->descriptor().type == DataType::float32;
+}
+
+std::string Candidate::str() const {
+  if (routine == nullptr) return "view";
+  const std::string name = routine->descriptor().str();
+  const std::string values = params.str();
+  return values.empty() ? name : name + ' ' + values;
+}
+
+Choice Candidate::choice() const {
+  Choice choice;
+  if (routine != nullptr) choice.routine = routine->descriptor().str();
+  choice.params = params;
+  choice.formats = formats;
+  choice.time_us = net_us > 0 ? net_us : unit_us;
+  return choice;
+}
+
+std::string profile_key(const Problem& problem, const Routine& routine,
+                        const RoutineParams& params) {
+  return fmt::format("{}|{}|{}|{}|v{}|{}", problem.str(), quantization_text(problem),
+                     routine.descriptor().str(), params.str(), routine.version(),
+                     routine.library());
+}
+
+std::vector<Candidate> list_fixed_candidates(const Registry& registry, const Problem& problem,
+                                             const CandidateRules& rules) {
+  std::vector<Candidate> candidates;
+  for (const bool allowed : {true, false}) {
+    if (!candidates.empty()) break;
+    for (const Routine* routine : registry.routines(problem.type->name))
+      if (matches_any(*routine, rules.schemas) == allowed)
+        add_fixed(registry, *routine, problem, rules, candidates);
+  }
+  drop_naive(candidates);
+  order_by_rank(candidates);
+  return candidates;
+}
+
+Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
+                                                     const NetProblems& problems,
+                                                     const CandidateRules& rules) {
+  std::vector<LayerCandidates> layers;
+  std::map<std::string, std::size_t> first_of;
+  for (const LayerProblem& layer : problems.layers) {
+    const Problem& model = layer.problem;
+    LayerCandidates entry;
+    entry.layer = layer;
+    // The model's own formats, but the scales of all tensors: they decide what qint8 routines do.
+    Problem quantised = model;
+    for (TensorSpec& spec : quantised.inputs)
+      if (is_real(spec.type) && spec.quantization) spec.type = DataType::qint8;
+    for (TensorSpec& spec : quantised.outputs)
+      if (is_real(spec.type) && spec.quantization) spec.type = DataType::qint8;
+    entry.same_as =
+        first_of.emplace(model.str() + quantization_text(quantised), layers.size()).first->second;
+    if (model.type->is_view) {
+      entry.candidates = view_candidates(model, rules.schemas);
+      layers.push_back(std::move(entry));
+      continue;
+    }
+    const std::vector<const Routine*> routines = registry.routines(model.type->name);
+    const auto add_matching = [&](std::span<const std::string> patterns) {
+      for (const Routine* routine : routines)
+        if (matches_any(*routine, patterns))
+          add_routine(registry, *routine, model, rules, entry.candidates);
+    };
+    add_matching(rules.schemas);
+    if (entry.candidates.empty()) {
+      entry.fallback = true;
+      const std::string float32 = "cpu:float32";
+      add_matching({&float32, 1});
+    }
+    if (entry.candidates.empty())
+      return unsupported("layer '{}': no routine can compute {}", layer.layer->name, model.str());
+    drop_naive(entry.candidates);
+    order_by_rank(entry.candidates);
+    layers.push_back(std::move(entry));
+  }
+  return layers;
+}
+
+}  // namespace softneuro

@@ -1,0 +1,62 @@
+// What may compute each layer of a net: routine × formats × parameters (the paper's section IV).
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "net/tuned_plan.h"
+#include "profiler/measure/timer.h"
+
+namespace softneuro {
+
+struct Candidate {
+  const Routine* routine = nullptr;  // null: a view, which costs nothing
+  RoutineParams params;
+  FormatTuple formats;
+  std::string key;    // in the profile cache
+  bool open = false;  // a childnet whose inside is to be chosen first; `key` is empty
+
+  // What was measured; microseconds. infinity: not yet.
+  double unit_us = std::numeric_limits<double>::infinity();  // alone
+  double least_us = 0;    // the least of what unit_us was made from; 0: not known
+  double net_us = 0;      // inside the net; 0: not yet
+  MeanTime compared;      // what comparisons of rivals found, in this tune; net_us then is its mean
+  double error = 0;       // RMS of the difference from float32 over its RMS, on random inputs
+  bool wrong = false;     // results beyond the tolerance of its data type
+  bool hopeless = false;  // stopped early: unit_us is an estimate
+
+  bool is_float32() const;  // rounds nothing that float32 does not; the layer's own default does so
+  std::string str() const;  // "cpu:float32:nhwc/wg tile_size=4"
+  Choice choice() const;
+};
+
+struct LayerCandidates {
+  LayerProblem layer;
+  std::size_t same_as = 0;  // first layer of the net with the same problem; its own index: itself
+  bool fallback = false;    // no routine of the allowed schemas: float32 ones serve
+  std::vector<Candidate> candidates;
+};
+
+struct CandidateRules {
+  std::vector<std::string> schemas;  // patterns
+  std::size_t max_params = 8;        // combinations of one routine's parameters
+  bool childnets = true;             // whether routines that are nets count
+  bool unpromising = false;          // whether what ParamSpace::promising leaves out counts, too
+};
+
+// The candidates of every layer of `problems`, in order. Those on naive routines are left
+// out where there is any other. unsupported if a layer has none at all.
+Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
+                                                     const NetProblems& problems,
+                                                     const CandidateRules& rules);
+// The candidates of one problem in the formats that it has, those expected to be fast first: for
+// layers inside of childnets. Where no routine of rules.schemas computes it, all others count.
+// None if nothing computes it.
+std::vector<Candidate> list_fixed_candidates(const Registry& registry, const Problem& problem,
+                                             const CandidateRules& rules);
+// Key of one measurement: problem, quantisation, descriptor, parameters, versions.
+std::string profile_key(const Problem& problem, const Routine& routine,
+                        const RoutineParams& params);
+
+}  // namespace softneuro

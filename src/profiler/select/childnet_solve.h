@@ -1,0 +1,38 @@
+// Childnets are tuned innermost first (the paper's section III-D; design, section 4): the layers
+// inside are problems of their own, with candidates that are measured like all others, and the
+// solver's best path inside is what the childnet is measured with.
+#pragma once
+
+#include <functional>
+
+#include "core/childnet/childnet.h"
+#include "profiler/select/candidates.h"
+
+namespace softneuro {
+
+// Gives a problem's constants their values.
+using FillConstants = std::function<void()>;
+
+// Fills in the times of a problem's candidates, as UnitProfiler::profile does. What is measured,
+// not known, needs constants: until `fill` was called they are memory that nobody has touched,
+// which may be most of what a tuning from the cache would spend its time on.
+using MeasureInside =
+    std::function<Status(const Problem&, std::vector<Candidate>&, const FillConstants& fill)>;
+
+struct ChildnetInside {
+  bool known = false;  // `inner` names the best path
+  bool worth = true;   // false: what was measured inside already takes longer than allowed
+  std::string inner;   // the parameter's value
+  double time_us = 0;  // of the layers inside, each alone: about what the whole cannot beat
+};
+
+// The best path inside `childnet` with the parameters `own` (where `inner` is empty). Stops as soon
+// as the best times of the layers seen so far add up to more than `worth_us`. Neither known nor
+// unworthy: a layer was not measured (the time is up), or has no right candidate.
+// Folded constants have random values here: they do not change times.
+Result<ChildnetInside> solve_inside(const Registry& registry, const ChildnetRoutine& childnet,
+                                    const Problem& problem, const RoutineParams& own,
+                                    const CandidateRules& rules, double worth_us,
+                                    Allocator& allocator, const MeasureInside& measure);
+
+}  // namespace softneuro

@@ -1,0 +1,71 @@
+// From measured candidates to the fastest routine path: the net as the solver sees it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dprs/dprs.h"
+#include "profiler/select/candidates.h"
+
+namespace softneuro {
+
+// Time of adapts as measured: (tensor of the graph, from, to) → choice.
+class AdaptTimes {
+ public:
+  // Measures what is not known yet.
+  using Measure = std::function<Result<AdaptChoice>(TensorId, const Format&, const Format&)>;
+  explicit AdaptTimes(Measure measure) : measure_(std::move(measure)) {}
+
+  Result<AdaptChoice> of(TensorId tensor, const Format& from, const Format& to);
+  // A time that was measured inside the net replaces the one measured alone.
+  void set_net_time(TensorId tensor, const Format& from, const Format& to, double us);
+
+ private:
+  Measure measure_;
+  std::map<std::string, AdaptChoice> known_;
+};
+
+// A path, by candidate: index into LayerCandidates::candidates per layer.
+struct Selection {
+  std::vector<int> choice;
+  double cost_us = 0;
+  double error = 0;
+  bool operator==(const Selection& other) const { return choice == other.choice; }
+};
+
+struct SelectionRules {
+  int k = 1;
+  double max_error = dprs::kInfinity;  // sum of `error_of`
+  // Whether a candidate may be taken; null: all that were measured and are right.
+  std::function<bool(const LayerCandidates&, const Candidate&)> allowed;
+  // Inside the net a layer may be slower than alone (its weights are not in the cache), and some
+  // candidates are hit harder than others. What is not measured inside is charged this share of the
+  // slowdown that the layer's other candidates showed there; less than 1 gives it the benefit of
+  // the doubt, so that it gets measured, and alone it counts with the least of its samples: a
+  // neighbour may have slowed down most of them, not what it was compared with.
+  double slowdown_share = 1;
+  // Cost of a candidate; null: net_us if measured, else unit_us with the slowdown above.
+  std::function<double(const LayerCandidates&, const Candidate&)> cost;
+  // What the cost is multiplied with; null: 1.
+  std::function<double(const LayerCandidates&, const Candidate&)> discount;
+  std::function<double(const LayerCandidates&, const Candidate&)> error;
+};
+
+struct Selections {
+  std::vector<Selection> paths;  // best first
+  double gap = 0;
+  std::string note;
+};
+
+// The best paths of the net under `rules`. Layers of the graph that are not in `layers` (dynamic
+// ones) take and give the model's formats.
+Result<Selections> select_paths(const Graph& graph, const std::vector<LayerCandidates>& layers,
+                                AdaptTimes& adapts, const SelectionRules& rules);
+
+// The path as plans take it, adapts included.
+Result<RoutinePath> make_path(const Graph& graph, const std::vector<LayerCandidates>& layers,
+                              AdaptTimes& adapts, const Selection& selection);
+
+}  // namespace softneuro

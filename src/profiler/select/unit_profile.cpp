@@ -1,0 +1,523 @@
+#include "profiler/select/unit_profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/base/element.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/routine/registry.h"
+#include "profiler/measure/timer.h"
+#include "profiler/select/childnet_solve.h"
+#include "profiler/tune/departure.h"
+
+namespace softneuro {
+namespace {
+
+constexpr double kFloorUs = 40;        // a batch lasts at least this long
+constexpr double kHopeless = 2.0;      // times the best: not worth a second look
+constexpr double kBehind = 1.4;        // times the best: two samples say enough
+constexpr double kNearTie = 1.12;      // times the best: measured again, interleaved
+constexpr std::size_t kMostAlive = 5;  // kernels kept for that
+constexpr int kTieRounds = 4;
+// A childnet whose layers inside take this many times the best of the other candidates cannot win:
+// what they leave in the caches for each other does not save as much.
+constexpr double kLostInside = 1.25;
+// Weights of that many bytes take a part of the layer's time that counts, where they are read anew.
+constexpr std::size_t kColdBytes = std::size_t{1} << 16;
+constexpr int kDeepest = 2;  // childnets within childnets that are looked into
+
+// What 8 bits can say: random inputs reach farther than the samples that the range comes from, and
+// saturating there is right.
+struct Bounds {
+  double low = -INFINITY, high = INFINITY;
+};
+Bounds bounds_of(const Format& format, const std::optional<Quantization>& quantization) {
+  if (format.type != DataType::qint8 || !quantization || quantization->axis >= 0) return {};
+  const int smallest = quantization->is_signed ? -128 : 0;
+  const double scale = quantization->scales[0];
+  return {scale * (smallest - quantization->zero_points[0]),
+          scale * (smallest + 255 - quantization->zero_points[0])};
+}
+
+// The same where all numbers are finite, several at a time; else NaN or infinity.
+double relative_rms_of_floats(const float* expected, const float* actual, std::int64_t count) {
+  constexpr std::int64_t kLanes = 16;
+  double square[kLanes] = {}, difference[kLanes] = {};
+  const auto add = [&](std::int64_t i, std::int64_t lane) {
+    const double x = expected[i], d = x - actual[i];
+    square[lane] += x * x;
+    difference[lane] += d * d;
+  };
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
+  for (; i < count; ++i) add(i, 0);
+  double squares = 0, differences = 0;
+  for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+    squares += square[lane];
+    differences += difference[lane];
+  }
+  if (differences == 0) return squares * 0;  // NaN is no zero
+  return std::sqrt(differences / squares);
+}
+
+// RMS(actual − expected) / RMS(expected); 0 if both are zero. NaN where only one of them is NaN.
+double relative_rms(const Tensor& expected, const Tensor& actual, const Bounds& bounds) {
+  double square = 0, difference = 0;
+  const TensorView e = view_of(expected), a = view_of(actual);
+  const bool floats = e.type == DataType::float32 && a.type == DataType::float32;
+  const std::int64_t count = expected.elements();
+  if (floats && std::isinf(bounds.low) && std::isinf(bounds.high)) {
+    const double quick = relative_rms_of_floats(e.as<float>(), a.as<float>(), count);
+    if (std::isfinite(quick)) return quick;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    double x = floats ? e.as<float>()[i] : load(e, i);
+    if (x < bounds.low || x > bounds.high) x = x < bounds.low ? bounds.low : bounds.high;
+    const double y = floats ? a.as<float>()[i] : load(a, i);
+    if (x == y || (std::isnan(x) && std::isnan(y))) {
+      square += std::isfinite(x) ? x * x : 0;
+      continue;
+    }
+    square += x * x;
+    difference += (x - y) * (x - y);
+  }
+  if (difference == 0) return 0;
+  return square > 0 ? std::sqrt(difference / square) : INFINITY;
+}
+
+std::size_t constant_bytes(const Problem& problem) {
+  std::size_t bytes = 0;
+  for (const TensorSpec& spec : problem.inputs)
+    if (spec.present() && spec.constant)
+      bytes += static_cast<std::size_t>(spec.shape.elements()) * size_of(spec.type);
+  return bytes;
+}
+
+int batch_of(double us) {
+  if (us <= 0) return 1000;
+  return static_cast<int>(std::clamp(std::ceil(kFloorUs / us), 1.0, 1000.0));
+}
+
+}  // namespace
+
+// A candidate whose kernel is kept, to be measured again beside its rivals.
+struct UnitProfiler::Alive {
+  Candidate* candidate;
+  KernelBench bench;
+  Samples samples;
+  int batch;
+};
+
+// One sample: a run that reads the weights anew, as in a net, or else so many in a row. What fails
+// takes for ever.
+double UnitProfiler::time_us(KernelBench& bench, int batch) {
+  const PoolBurst burst(core_.pool());
+  const double us = cold_ ? bench.cold_time_us(caches_, meeting_) : bench.time_us(batch, meeting_);
+  return us < 0 ? INFINITY : us;
+}
+
+void UnitProfiler::fill_constants() {
+  if (fill_constants_) fill_constants_();
+  fill_constants_ = nullptr;
+}
+
+Status UnitProfiler::prepare_reference(const Problem& model) {
+  if (!inputs_.empty() || model.inputs.empty()) {
+    if (!reference_.empty()) return {};
+  }
+  fill_constants();
+  SN_ASSIGN_OR_RETURN(inputs_, random_inputs(model, core_.allocator()));
+  const std::string float32 = "cpu:float32";
+  SN_ASSIGN_OR_RETURN(const Routine* routine,
+                      core_.registry().default_choice(model, {&float32, 1}));
+  SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, inputs_as(model));
+  SN_ASSIGN_OR_RETURN(KernelBench bench,
+                      KernelBench::create(core_, *routine, model, routine->default_params(model),
+                                          inputs, &last_packing_));
+  SN_RETURN_IF_ERROR(bench.run());
+  for (std::size_t o = 0; o < bench.outputs().size(); ++o) {
+    Tensor output = bench.outputs()[o];
+    if (!output.empty()) {
+      SN_ASSIGN_OR_RETURN(output, in_format(core_, output, {output.data_type(), Layout::plain},
+                                            model.outputs[o].quantization));
+    }
+    reference_.push_back(std::move(output));
+  }
+  return {};
+}
+
+// The inputs at hand in the formats of `problem`.
+Result<std::vector<Tensor>> UnitProfiler::inputs_as(const Problem& problem) {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const TensorSpec& spec = problem.inputs[i];
+    if (inputs_[i].empty()) {
+      inputs.emplace_back();
+      continue;
+    }
+    // Most candidates want the formats that others had before.
+    const Format format{spec.type, spec.layout};
+    auto& known = inputs_by_format_[fmt::format("{} {}", i, format.str())];
+    if (known.empty()) {
+      SN_ASSIGN_OR_RETURN(known, in_format(core_, inputs_[i], format, spec.quantization));
+    }
+    inputs.push_back(known);
+  }
+  return inputs;
+}
+
+// Names the best path inside of a childnet; the layers there are measured by a profiler of their
+// own, which shares everything but the problem at hand.
+Status UnitProfiler::choose_inside(const Problem& model, Candidate& candidate, double best_us) {
+  const auto measure = [&](const Problem& problem, std::vector<Candidate>& candidates,
+                           const FillConstants& fill) {
+    UnitProfiler inside(core_, cache_, budget_, meeting_, caches_, exhaustive_);
+    inside.on_candidate = on_candidate;
+    inside.warn = warn;
+    inside.inside_rules = inside_rules;
+    inside.depth_ = depth_ + 1;
+    inside.fill_constants_ = [&] {
+      fill_constants();  // those inside may be the same
+      fill();
+    };
+    Status status = inside.profile(problem, candidates);
+    counts_.measured += inside.counts_.measured;
+    counts_.from_cache += inside.counts_.from_cache;
+    counts_.rejected += inside.counts_.rejected;
+    return status;
+  };
+  CandidateRules rules = inside_rules;
+  rules.childnets = depth_ + 1 < kDeepest;
+  const Problem problem = with_formats(model, candidate.formats);
+  SN_ASSIGN_OR_RETURN(
+      const ChildnetInside inside,
+      solve_inside(core_.registry(), *candidate.routine->as_childnet(), problem, candidate.params,
+                   rules, exhaustive_ ? INFINITY : kLostInside * best_us, core_.allocator(),
+                   measure));
+  candidate.hopeless = !inside.worth;
+  if (!inside.known) return {};
+  candidate.open = false;
+  candidate.params.set("inner", inside.inner);
+  candidate.key = profile_key(problem, *candidate.routine, candidate.params);
+  return {};
+}
+
+// Small nets find weights in a cache that large ones do not: other times, other rows.
+std::string UnitProfiler::row_key(const Candidate& candidate) const {
+  return cold_ ? fmt::format("{}|weights in {}", candidate.key, to_string(caches_.place()))
+               : candidate.key;
+}
+
+bool UnitProfiler::from_cache(Candidate& candidate) {
+  const Profile* known = cache_.find(row_key(candidate));
+  if (known == nullptr) return false;
+  if (exhaustive_ && known->hopeless) return false;
+  candidate.unit_us = known->time_us;
+  candidate.wrong = known->wrong;
+  candidate.hopeless = known->hopeless;
+  candidate.error = known->error;
+  ++counts_.from_cache;
+  return true;
+}
+
+void UnitProfiler::keep(const Candidate& candidate, double spread_us) {
+  Profile profile;
+  profile.time_us = std::isfinite(candidate.unit_us) ? candidate.unit_us : 0;
+  profile.spread_us = spread_us;
+  profile.error = std::isfinite(candidate.error) ? candidate.error : 1e9;
+  profile.wrong = candidate.wrong;
+  profile.hopeless = candidate.hopeless;
+  cache_.put(row_key(candidate), profile);
+}
+
+Result<double> UnitProfiler::error_of(const Problem& model, const Candidate& candidate,
+                                      KernelBench& bench) {
+  double worst = 0;
+  for (std::size_t o = 0; o < reference_.size(); ++o) {
+    const Tensor& expected = reference_[o];
+    if (expected.empty() || expected.elements() == 0) continue;
+    SN_ASSIGN_OR_RETURN(const Tensor actual,
+                        in_format(core_, bench.outputs()[o], {expected.data_type(), Layout::plain},
+                                  model.outputs[o].quantization));
+    if (is_real(expected.data_type())) {
+      const double error = relative_rms(
+          expected, actual, bounds_of(candidate.formats.outputs[o], model.outputs[o].quantization));
+      worst = std::isnan(error) ? INFINITY : std::max(worst, error);
+    } else if (expected.bytes() > 0 &&
+               std::memcmp(expected.data(), actual.data(), expected.bytes()) != 0) {
+      worst = INFINITY;
+    }
+  }
+  return worst;
+}
+
+Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double best_us,
+                             std::vector<Alive>& alive) {
+  SN_RETURN_IF_ERROR(prepare_reference(model));
+  const Problem problem = with_formats(model, candidate.formats);
+  SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, inputs_as(problem));
+  SN_ASSIGN_OR_RETURN(KernelBench bench,
+                      KernelBench::create(core_, *candidate.routine, problem, candidate.params,
+                                          std::move(inputs), &last_packing_));
+  SN_RETURN_IF_ERROR(bench.run());
+  ++counts_.measured;
+  SN_ASSIGN_OR_RETURN(candidate.error, error_of(model, candidate, bench));
+  candidate.wrong = candidate.error > tolerance_of(candidate.routine->descriptor().type);
+  if (candidate.wrong) {
+    ++counts_.rejected;
+    if (warn)
+      warn(
+          fmt::format("layer '{}': {} is dropped: its results differ from the reference by {:.2g} "
+                      "(RMS, relative)",
+                      model.layer_name, candidate.str(), candidate.error));
+    keep(candidate, 0);
+    return {};
+  }
+  const PoolBurst burst(core_.pool());  // a thread that parks between samples has to be waited for
+  Samples samples;
+  const double first = time_us(bench, 1);
+  samples.add(first);
+  const int batch = cold_ ? 1 : batch_of(first);
+  const bool slow = !exhaustive_ && first > kHopeless * best_us;
+  // Inside of childnets times only rank what is measured again as a whole.
+  const std::size_t wanted = exhaustive_ ? 15 : 5;
+  const double most_us = exhaustive_ ? 2e5 : depth_ > 0 ? 1e4 : 4e4;
+  if (slow) samples.add(time_us(bench, 1));
+  candidate.hopeless = slow && samples.minimum() > 0.9 * kHopeless * best_us;
+  while (!candidate.hopeless && samples.count() < wanted &&
+         (samples.count() < 3 || samples.total() * batch < most_us)) {
+    samples.add(time_us(bench, batch));
+    candidate.hopeless =
+        !exhaustive_ && samples.count() == 2 && samples.minimum() > kBehind * best_us;
+  }
+  candidate.unit_us = samples.centre();
+  candidate.least_us = samples.minimum();
+  if (candidate.hopeless || candidate.unit_us > kNearTie * best_us)
+    unkept_[&candidate] = samples.spread();
+  else
+    alive.push_back({&candidate, std::move(bench), samples, batch});
+  return {};
+}
+
+// Its witness is the fastest one so far.
+void UnitProfiler::hear_witness(Candidate& candidate, std::vector<Alive>& alive) {
+  const auto witness = std::min_element(
+      alive.begin(), alive.end(),
+      [](const Alive& a, const Alive& b) { return a.candidate->unit_us < b.candidate->unit_us; });
+  if (witness == alive.end()) return;
+  double us = candidate.unit_us;
+  if (witness->candidate != &candidate) {
+    us = time_us(witness->bench, witness->batch);
+    if (witnesses_.is_witness(*witness->candidate) &&
+        us > Witnesses::kSlowed * witnesses_.least_us(*witness->candidate))
+      us = std::min(us, time_us(witness->bench, witness->batch));
+    witness->samples.add(us);
+  }
+  witnesses_.hear(candidate, *witness->candidate, us);
+}
+
+// Those that were slowed, unless they would still be behind the best. Where there is no time left,
+// what is known of them is not kept.
+Status UnitProfiler::measure_slowed_again(const Problem& model, double best_us,
+                                          std::vector<Alive>& alive) {
+  double least_us = best_us;
+  for (Alive& a : alive) {
+    if (!witnesses_.is_witness(*a.candidate)) continue;
+    // It may have been slowed as long as it was one.
+    witnesses_.hear_again(*a.candidate, time_us(a.bench, a.batch));
+    least_us = std::min(least_us, witnesses_.least_us(*a.candidate));
+  }
+  bool in_time = true;
+  const std::vector<Witnesses::Slowed> all_slowed = witnesses_.slowed();
+  witnesses_.clear();
+  for (const Witnesses::Slowed& slowed : all_slowed) {
+    Candidate& candidate = *slowed.candidate;
+    if (candidate.unit_us > kBehind * slowed.slowdown * least_us) continue;
+    in_time = in_time && !budget_.cancelled() && !budget_.expired();
+    std::erase_if(alive, [&](const Alive& a) { return a.candidate == &candidate; });
+    unkept_.erase(&candidate);
+    if (!in_time) continue;
+    if (const Status status = measure(model, candidate, best_us, alive); !status.ok())
+      drop(model, candidate, status);
+    drop_slowest(alive);
+  }
+  return budget_.cancelled() ? Status(StatusCode::cancelled, "tuning was cancelled") : Status();
+}
+
+// Rivals within the noise of each other take turns, so that a disturbance hits all alike.
+void UnitProfiler::settle_ties(std::vector<Alive>& alive) {
+  double best = INFINITY;
+  for (const Alive& a : alive) best = std::min(best, a.candidate->unit_us);
+  std::sort(alive.begin(), alive.end(), [](const Alive& a, const Alive& b) {
+    return a.candidate->unit_us < b.candidate->unit_us;
+  });
+  std::vector<Alive*> rivals;
+  for (Alive& a : alive)
+    if (a.candidate->unit_us <= kNearTie * best && rivals.size() < kMostAlive) rivals.push_back(&a);
+  const PoolBurst burst(core_.pool());
+  if (rivals.size() > 1)
+    for (int round = 0; round < (depth_ > 0 ? kTieRounds / 2 : kTieRounds); ++round)
+      for (Alive* a : rivals) a->samples.add(time_us(a->bench, a->batch));
+  for (Alive& a : alive) {
+    a.candidate->unit_us = a.samples.centre();
+    a.candidate->least_us = a.samples.minimum();
+  }
+}
+
+// Rows are kept when a layer is done: until then it may turn out that something was slowed.
+void UnitProfiler::keep_all(const std::vector<Alive>& alive) {
+  for (const Alive& a : alive) unkept_[a.candidate] = a.samples.spread();
+  for (const auto& [candidate, spread_us] : unkept_)
+    if (!candidate->wrong && std::isfinite(candidate->unit_us)) keep(*candidate, spread_us);
+  unkept_.clear();
+}
+
+// A routine that cannot do what it promised is a candidate less, not the end of tuning.
+void UnitProfiler::drop(const Problem& model, Candidate& candidate, const Status& status) {
+  candidate.wrong = true;
+  ++counts_.rejected;
+  if (warn)
+    warn(fmt::format("layer '{}': {} is dropped: {}", model.layer_name, candidate.str(),
+                     status.message()));
+}
+
+// Packed weights can be large. The first witness stays: if it was slowed, it was so first of all.
+void UnitProfiler::drop_slowest(std::vector<Alive>& alive) {
+  if (alive.size() <= kMostAlive) return;
+  const auto need = [&](const Alive& a) {
+    return std::pair(!witnesses_.is_first(*a.candidate), a.candidate->unit_us);
+  };
+  const auto slowest =
+      std::max_element(alive.begin(), alive.end(),
+                       [&](const Alive& a, const Alive& b) { return need(a) < need(b); });
+  unkept_[slowest->candidate] = slowest->samples.spread();
+  alive.erase(slowest);
+}
+
+void UnitProfiler::forget_problem() {
+  witnesses_.clear();
+  unkept_.clear();
+  inputs_.clear();
+  inputs_by_format_.clear();
+  reference_.clear();
+  last_packing_ = {};
+}
+
+Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candidates) {
+  forget_problem();
+  cold_ = caches_.place() != WeightsPlace::own_cache && constant_bytes(model) >= kColdBytes;
+  double best = INFINITY;
+  for (Candidate& candidate : candidates)
+    if (candidate.routine != nullptr && !candidate.open && from_cache(candidate) &&
+        !candidate.wrong)
+      best = std::min(best, candidate.unit_us);
+  std::vector<Alive> alive;
+  for (Candidate& candidate : candidates) {
+    if (candidate.routine == nullptr || candidate.wrong || std::isfinite(candidate.unit_us))
+      continue;
+    if (budget_.cancelled()) {
+      keep_all(alive);
+      return Status(StatusCode::cancelled, "tuning was cancelled");
+    }
+    if (budget_.expired()) break;
+    if (on_candidate) on_candidate(candidate, std::isfinite(best) ? best : 0);
+    Status status;
+    if (candidate.open) {
+      status = choose_inside(model, candidate, best);
+      if (status.code() == StatusCode::cancelled) {
+        keep_all(alive);
+        return status;
+      }
+      if (status.ok() && candidate.open) continue;
+    }
+    if (status.ok() && !from_cache(candidate)) {
+      status = measure(model, candidate, best, alive);
+      if (status.ok() && !candidate.wrong) hear_witness(candidate, alive);
+    }
+    if (!status.ok()) {
+      drop(model, candidate, status);
+      continue;
+    }
+    if (!candidate.wrong) best = std::min(best, candidate.unit_us);
+    drop_slowest(alive);
+  }
+  const Status status = measure_slowed_again(model, best, alive);
+  if (status.ok()) settle_ties(alive);
+  keep_all(alive);
+  forget_problem();
+  return status;
+}
+
+Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const Format& from,
+                                                const Format& to) {
+  cold_ = false;
+  Problem problem;
+  problem.type = core_.registry().layer_types().find("adapt");
+  problem.layer_name = "adapt";
+  problem.own_inputs = 1;
+  problem.threads = core_.pool().concurrency();
+  TensorSpec spec = tensor;
+  spec.constant = false;
+  spec.value = Tensor();
+  spec.type = from.type;
+  spec.layout = from.layout;
+  problem.inputs = {spec};
+  spec.type = to.type;
+  spec.layout = to.layout;
+  problem.outputs = {spec};
+
+  AdaptChoice best;
+  best.from = from;
+  best.to = to;
+  best.time_us = INFINITY;
+  std::string place;
+  Tensor input;
+  for (const Routine* routine : core_.registry().routines("adapt")) {
+    if (routine->descriptor().algorithm == "naive" && std::isfinite(best.time_us)) continue;
+    if (!core_.registry().check(*routine, problem).ok()) continue;
+    Candidate candidate;
+    candidate.routine = routine;
+    candidate.params = routine->default_params(problem);
+    candidate.key = profile_key(problem, *routine, candidate.params);
+    if (place.empty()) {
+      place = candidate.key;
+      if (const auto known = adapts_.find(place); known != adapts_.end()) return known->second;
+    }
+    if (!from_cache(candidate)) {
+      if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+      if (input.empty()) {
+        TensorSpec plain = tensor;
+        plain.constant = false;
+        plain.value = Tensor();
+        Problem source = problem;
+        source.inputs = {plain};
+        SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, random_inputs(source, core_.allocator()));
+        SN_ASSIGN_OR_RETURN(input, in_format(core_, inputs[0], from, tensor.quantization));
+      }
+      SN_ASSIGN_OR_RETURN(KernelBench bench,
+                          KernelBench::create(core_, *routine, problem, candidate.params, {input}));
+      SN_RETURN_IF_ERROR(bench.run());
+      ++counts_.measured;
+      const PoolBurst burst(core_.pool());
+      Samples samples;
+      const int batch = batch_of(bench.time_us(1, meeting_));
+      while (samples.count() < 5 && (samples.count() < 2 || samples.total() * batch < 5e3))
+        samples.add(bench.time_us(batch, meeting_));
+      if (samples.minimum() < 0) continue;  // it failed
+      candidate.unit_us = samples.centre();
+      keep(candidate, samples.spread());
+    }
+    if (candidate.unit_us < best.time_us) {
+      best.time_us = candidate.unit_us;
+      best.routine = routine->descriptor().str();
+      best.params = candidate.params;
+    }
+  }
+  if (!place.empty()) adapts_.emplace(place, best);
+  return best;
+}
+
+}  // namespace softneuro

@@ -1,0 +1,129 @@
+#include "profiler/tune/departure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "core/base/element.h"
+#include "core/base/error.h"
+#include "core/routine/format.h"
+
+namespace softneuro {
+namespace {
+
+// Sums in another order end on the other side of a tie now and then: by one level, and rarely.
+constexpr double kMovedShare = 0.02;
+constexpr double kMovedSteps = 1.5;
+// Rounding that favours no direction shrinks or stretches a tensor by no more than this, apart from
+// what chance does: so many standard deviations.
+constexpr double kStretch = 0.005;
+constexpr double kDeviations = 4;
+// Tensors whose RMS is fewer levels than this may shrink: much of them is rounded to zero.
+constexpr double kLevels = 8;
+
+bool is_equal(const Tensor& a, const Tensor& b) {
+  return a.bytes() == b.bytes() &&
+         (a.bytes() == 0 || std::memcmp(a.data(), b.data(), a.bytes()) == 0);
+}
+
+bool is_within_levels(const Comparison& c, double step) {
+  return c.largest <= kMovedSteps * step && c.moved <= std::max(1.0, kMovedShare * c.count);
+}
+
+// The factor that fits best, against its standard error.
+bool is_stretched(const Comparison& c, double step) {
+  if (c.square == 0 || c.square < c.count * step * step * kLevels * kLevels) return false;
+  const double stretch = std::fabs(c.product / c.square - 1);
+  return stretch > kStretch + kDeviations * std::sqrt(c.scatter) / c.square;
+}
+
+// Comparison::scatter where equal expected values are rounded alike, as copies of one number are.
+double scatter_of_copies(const Tensor& expected, const Tensor& actual) {
+  const TensorView e = view_of(expected), a = view_of(actual);
+  std::vector<std::pair<double, double>>
+      moves;  // of each finite element: value, its product's move
+  for (std::int64_t i = 0; i < expected.elements(); ++i)
+    if (const double x = load(e, i), y = load(a, i); std::isfinite(x) && std::isfinite(y))
+      moves.emplace_back(x, (y - x) * x);
+  std::sort(moves.begin(), moves.end());
+  double scatter = 0;
+  for (std::size_t i = 0; i < moves.size();) {
+    double together = 0;
+    for (const double x = moves[i].first; i < moves.size() && moves[i].first == x; ++i)
+      together += moves[i].second;
+    scatter += together * together;
+  }
+  return scatter;
+}
+
+}  // namespace
+
+double tolerance_of(DataType type) {
+  switch (type) {
+    case DataType::float32:
+    case DataType::float64:
+      return 1e-3;
+    case DataType::float16:
+      return 2e-2;
+    case DataType::bfloat16:
+      return 8e-2;
+    default:
+      return 0.3;  // 8 bits, on random inputs: only garbage is farther off
+  }
+}
+
+double Comparison::error() const {
+  return count > 0 ? std::sqrt(difference / count) : 0;
+}
+
+double Comparison::relative() const {
+  if (broken) return INFINITY;
+  if (difference == 0) return 0;
+  return square > 0 ? std::sqrt(difference / square) : INFINITY;
+}
+
+Comparison compare_tensors(const Tensor& expected, const Tensor& actual, double step) {
+  const TensorView e = view_of(expected), a = view_of(actual);
+  Comparison c;
+  c.count = static_cast<double>(expected.elements());
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    const double x = load(e, i), y = load(a, i);
+    if (!std::isfinite(x) || !std::isfinite(y)) {
+      c.broken = c.broken || !(x == y || (std::isnan(x) && std::isnan(y)));
+      continue;
+    }
+    const double difference = std::fabs(y - x);
+    c.square += x * x;
+    c.product += x * y;
+    c.difference += difference * difference;
+    c.scatter += difference * difference * x * x;
+    c.largest = std::max(c.largest, difference);
+    c.moved += difference > step / 2;
+  }
+  return c;
+}
+
+std::string departure(const Tensor& expected, const Tensor& actual, const Explained& explained) {
+  if (!is_float(expected.data_type()))
+    return is_equal(expected, actual) ? std::string() : "holds other integers";
+  Comparison c = compare_tensors(expected, actual, explained.step);
+  if (c.broken) return "is NaN or infinite where the model is not, or the other way round";
+  if (explained.on_levels && explained.step > 0 && is_within_levels(c, explained.step)) return {};
+  // In float32 few values may move by a level, which was looked at above; in 16 and 8 bits many do.
+  const double rounding = explained.on_levels && !explained.unbiased ? 0 : explained.step;
+  const double limit = explained.relative * std::sqrt(c.square / std::max(c.count, 1.0)) +
+                       explained.absolute + rounding;
+  bool stretched = explained.unbiased && is_stretched(c, explained.step);
+  if (stretched) {
+    c.scatter = scatter_of_copies(expected, actual);
+    stretched = is_stretched(c, explained.step);
+  }
+  if (c.error() <= limit && !stretched) return {};
+  if (c.error() <= limit)
+    return fmt::format("is {:.3g} times as large (least squares)", c.product / c.square);
+  return fmt::format("differs by {:.3g} (RMS, relative), {:.3g} at most", c.relative(), c.largest);
+}
+
+}  // namespace softneuro

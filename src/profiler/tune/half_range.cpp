@@ -1,0 +1,125 @@
+#include "profiler/tune/half_range.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/base/element.h"
+#include "core/base/error.h"
+#include "core/routine/layer_cost.h"
+#include "cpu/simd/float_span.h"
+#include "profiler/tune/inner_values.h"
+
+namespace softneuro {
+namespace {
+
+constexpr double kLargestHalf = 65504;
+// Other inputs may reach farther than those that were seen: two bits are left for them.
+constexpr double kHeadroom = 4;
+
+// Infinite where a value is.
+double largest_magnitude(const Tensor& floats) {
+  float largest = 0;
+  for (const float x : floats.values<float>())
+    largest = std::fmax(largest, std::fabs(x));  // NaN says nothing
+  return static_cast<double>(largest);
+}
+
+// The largest sum of a layer's products, whatever the order: Σ|w| of one output by the largest |x|.
+// Weights whose order of outputs is not known count as one output. 0: the layer sums no products.
+double largest_sum(const Problem& problem, double largest_x) {
+  if (problem.own_inputs < 2 || !problem.inputs[1].constant || problem.inputs[1].value.empty() ||
+      layer_cost(problem).macs == 0)
+    return 0;
+  const TensorView w = view_of(problem.inputs[1].value);
+  const Shape& shape = problem.inputs[1].shape;
+  if (shape.rank() < 2) return 0;
+  const bool rows =
+      problem.type->name.starts_with("conv") || problem.params.integer("transpose_weights", 0) != 0;
+  const std::int64_t outputs = rows ? shape[0] : shape[shape.rank() - 1];
+  if (outputs == 0) return 0;
+  const std::int64_t count = shape.elements(), per_row = count / outputs;
+  std::vector<double> sums(static_cast<std::size_t>(outputs));
+  for (std::int64_t i = 0; i < count; ++i)
+    sums[static_cast<std::size_t>(rows ? i / per_row : i % outputs)] += std::fabs(load(w, i));
+  return largest_x * *std::max_element(sums.begin(), sums.end());
+}
+
+}  // namespace
+
+Result<HalfRange> HalfRange::measure(const std::shared_ptr<NetCore>& core,
+                                     const std::shared_ptr<const Graph>& graph,
+                                     std::span<const Shape> shapes,
+                                     std::span<const std::vector<Tensor>> inputs) {
+  HalfRange range;
+  range.largest_.assign(graph->tensor_count(), 0);
+  std::vector<TensorId> inner;
+  for (const Layer& layer : graph->layers())
+    for (const TensorId id : layer.outputs)
+      if (id != kNoTensor && is_real(graph->tensor(id).type)) inner.push_back(id);
+  const auto see = [&](TensorId id, const Tensor& tensor) -> Status {
+    if (!is_real(tensor.data_type())) return {};
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(tensor, core->allocator()));
+    range.largest_[id] = std::max(range.largest_[id], largest_magnitude(floats));
+    return {};
+  };
+  for (const std::vector<Tensor>& set : inputs) {
+    for (std::size_t i = 0; i < set.size(); ++i) SN_RETURN_IF_ERROR(see(graph->inputs[i], set[i]));
+    SN_RETURN_IF_ERROR(read_inner_values(core, graph, shapes, set, inner, see));
+  }
+  return range;
+}
+
+bool HalfRange::fits(const LayerCandidates& entry, const Candidate& candidate) const {
+  const Layer& layer = *entry.layer.layer;
+  const auto is_beyond = [&](TensorId id, const Format& format) {
+    return id != kNoTensor && format.type == DataType::float16 &&
+           largest_[id] * kHeadroom > kLargestHalf;
+  };
+  for (std::size_t i = 0; i < layer.inputs.size(); ++i)
+    if (is_beyond(layer.inputs[i], candidate.formats.inputs[i])) return false;
+  for (std::size_t o = 0; o < layer.outputs.size(); ++o)
+    if (is_beyond(layer.outputs[o], candidate.formats.outputs[o])) return false;
+  return true;
+}
+
+Result<std::size_t> HalfRange::drop_candidates(const Registry& registry,
+                                               const NetProblems& problems,
+                                               const CandidateRules& rules,
+                                               std::vector<LayerCandidates>& layers) const {
+  std::set<std::ptrdiff_t> touched;
+  for (LayerCandidates& entry : layers) {
+    const TensorId x = entry.layer.layer->inputs.empty() ? kNoTensor : entry.layer.layer->inputs[0];
+    const double largest_x = x == kNoTensor ? 0 : largest_[x];
+    double sum = -1;
+    const auto is_unfit = [&](const Candidate& candidate) {
+      if (!fits(entry, candidate)) return true;
+      if (candidate.routine == nullptr ||
+          candidate.routine->accumulator_type() != DataType::float16)
+        return false;
+      if (sum < 0) sum = largest_sum(entry.layer.problem, largest_x);
+      return sum > kLargestHalf;
+    };
+    if (std::erase_if(entry.candidates, is_unfit) > 0) touched.insert(&entry - layers.data());
+  }
+  const auto is_empty = [](const LayerCandidates& entry) { return entry.candidates.empty(); };
+  if (std::any_of(layers.begin(), layers.end(), is_empty)) {
+    CandidateRules single = rules;
+    single.schemas = {"cpu:float32"};
+    SN_ASSIGN_OR_RETURN(const std::vector<LayerCandidates> floats,
+                        list_candidates(registry, problems, single));
+    for (std::size_t l = 0; l < layers.size(); ++l)
+      if (is_empty(layers[l])) {
+        layers[l].candidates = floats[l].candidates;
+        layers[l].fallback = true;
+      }
+  }
+  // Those of one problem may have lost different ones by now: each is looked at by itself.
+  for (std::size_t l = 0; l < layers.size(); ++l)
+    if (touched.contains(static_cast<std::ptrdiff_t>(l)) ||
+        touched.contains(static_cast<std::ptrdiff_t>(layers[l].same_as)))
+      layers[l].same_as = l;
+  return touched.size();
+}
+
+}  // namespace softneuro

@@ -1,0 +1,36 @@
+// Which layers float16 cannot hold: its largest number is 65504.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/plan/runtime.h"
+#include "profiler/select/candidates.h"
+
+namespace softneuro {
+
+// What runs with default choices have shown of a graph's tensors.
+class HalfRange {
+ public:
+  // `inputs`: sets of inputs in the order of the graph's inputs.
+  static Result<HalfRange> measure(const std::shared_ptr<NetCore>& core,
+                                   const std::shared_ptr<const Graph>& graph,
+                                   std::span<const Shape> shapes,
+                                   std::span<const std::vector<Tensor>> inputs);
+
+  // Takes out candidates that store a tensor in float16 whose values come near to the largest
+  // number, and those that sum in float16 what may pass it on the way. Layers that then have none
+  // get those of float32. Gives the number of layers that lost some.
+  Result<std::size_t> drop_candidates(const Registry& registry, const NetProblems& problems,
+                                      const CandidateRules& rules,
+                                      std::vector<LayerCandidates>& layers) const;
+
+ private:
+  bool fits(const LayerCandidates& layer, const Candidate& candidate) const;
+
+  std::vector<double> largest_;  // |x|, per tensor; 0 where nothing is known
+};
+
+}  // namespace softneuro

@@ -1,0 +1,174 @@
+#include "profiler/tune/made_inputs.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "core/base/element.h"
+#include "core/base/error.h"
+#include "core/graph/layer_type.h"
+#include "core/plan/plan_impl.h"
+#include "passes/adopt_quantization.h"
+#include "profiler/measure/kernel_bench.h"
+
+namespace softneuro {
+namespace {
+
+// What inputs look like whose numbers are only numbers.
+enum class Distribution : std::uint8_t { normal, share, image };
+constexpr std::array kDistributions = {Distribution::normal, Distribution::share,
+                                       Distribution::image};
+constexpr double kBrightest = 255;      // of an image in bytes
+constexpr std::int64_t kStride = 7919;  // between positions that are picked: a prime, to mix them
+constexpr double kLoud = 4;             // widens `normal` for inputs that are no images
+
+// What inputs look like whose values decide about shapes.
+enum class Kind : std::uint8_t {
+  one,
+  zero,
+  few,       // 4
+  huge,      // an end that lies behind every end
+  counting,  // 0, 1, 2…: axes
+  whole,     // −1, 1, 1…: a shape for any number of elements
+};
+struct ValueKind {
+  std::string_view layer_type;
+  std::size_t input;
+  Kind kind;
+};
+// Inputs that are not listed accept ones: counts, sizes, repeats, steps.
+constexpr ValueKind kValueKinds[] = {
+    {"slice", 1, Kind::zero},   {"slice", 2, Kind::huge},         {"slice", 3, Kind::counting},
+    {"range", 0, Kind::zero},   {"range", 1, Kind::few},          {"pad", 1, Kind::zero},
+    {"pad", 3, Kind::counting}, {"reduce", 1, Kind::counting},    {"squeeze", 1, Kind::counting},
+    {"cumsum", 1, Kind::zero},  {"unsqueeze", 1, Kind::counting}, {"reshape", 1, Kind::whole},
+    {"one_hot", 1, Kind::few},  {"trilu", 1, Kind::zero},
+};
+
+double value_of(Kind kind, std::int64_t i) {
+  switch (kind) {
+    case Kind::zero:
+      return 0;
+    case Kind::few:
+      return 4;
+    case Kind::huge:
+      return std::numeric_limits<std::int32_t>::max();
+    case Kind::counting:
+      return static_cast<double>(i);
+    case Kind::whole:
+      return i == 0 ? -1 : 1;
+    default:
+      return 1;
+  }
+}
+
+// How the net uses one of its inputs.
+struct Use {
+  std::optional<Kind> value;                 // decides about shapes
+  std::optional<std::int64_t> positions;     // picks one of so many
+  std::optional<Quantization> quantization;  // the model rounds it so
+};
+
+// Layers behind which a tensor still holds the input's numbers.
+bool hands_on(const Layer& layer) {
+  return layer.type->is_view || layer.type->name == "cast" || layer.type->name == "concat";
+}
+
+Use use_of(const Graph& graph, const std::vector<std::vector<std::int32_t>>& consumers,
+           TensorId input) {
+  Use use;
+  std::vector<TensorId> reached = {input};
+  for (std::size_t at = 0; at < reached.size(); ++at)
+    for (const std::int32_t index : consumers[reached[at]]) {
+      const Layer& layer = graph.layers()[static_cast<std::size_t>(index)];
+      for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+        if (layer.inputs[i] != reached[at]) continue;
+        if (i < 31 && (layer.type->value_inputs >> i & 1u) != 0) {
+          const auto listed = std::find_if(
+              std::begin(kValueKinds), std::end(kValueKinds), [&](const ValueKind& kind) {
+                return kind.layer_type == layer.type->name && kind.input == i;
+              });
+          use.value = listed == std::end(kValueKinds) ? Kind::one : listed->kind;
+        } else if (layer.type->name.starts_with("gather") && i == 1) {
+          const DynamicShape& data = graph.tensor(layer.inputs[0]).shape;
+          if (!data.ranked() || data.rank() == 0) continue;
+          const Result<int> axis = normalize_axis(layer.params.integer("axis", 0), data.rank());
+          if (axis.ok() && data[*axis].known())
+            use.positions = std::min(use.positions.value_or(data[*axis].value), data[*axis].value);
+        } else if (layer.type->name == "quantize" && i == 0) {
+          use.quantization = quantization_of(graph, layer);
+        }
+      }
+      if (hands_on(layer) && layer.outputs[0] != kNoTensor &&
+          std::find(reached.begin(), reached.end(), layer.outputs[0]) == reached.end())
+        reached.push_back(layer.outputs[0]);
+    }
+  return use;
+}
+
+bool looks_like_image(const Shape& shape) {
+  const auto is_colour = [](std::int64_t size) { return size == 1 || size == 3 || size == 4; };
+  return shape.rank() == 4 && (is_colour(shape[1]) || is_colour(shape[3]));
+}
+
+void fill(Tensor& tensor, const Use& use, Distribution distribution, bool with_zeros) {
+  TensorSpec spec;
+  spec.type = DataType::float32;
+  spec.shape = tensor.shape();
+  spec.quantization = use.quantization;
+  const TensorView y = view_of(tensor);
+  const std::int64_t count = tensor.elements();
+  if (use.value || !is_float(tensor.data_type())) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      double value = use.value ? value_of(*use.value, i) : with_zeros ? 0 : 1;
+      if (use.positions && *use.positions > 0 && !use.value)
+        value = with_zeros ? 0 : static_cast<double>(kStride * i % *use.positions);
+      store(y, i, value);
+    }
+    return;
+  }
+  spec.type = tensor.data_type();
+  fill_random(spec, tensor);
+  if (use.quantization || distribution == Distribution::normal) return;
+  // fill_random gives [−3, 3].
+  const bool image = distribution == Distribution::image && looks_like_image(tensor.shape());
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double normal = load(y, i), share = (normal + 3) / 6;
+    store(y, i,
+          distribution == Distribution::share ? share
+          : image                             ? kBrightest * share
+                                              : kLoud * normal);
+  }
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<Tensor>>> make_inputs(const std::shared_ptr<NetCore>& core,
+                                                     const std::shared_ptr<const Graph>& graph,
+                                                     std::span<const Shape> shapes) {
+  const auto consumers = graph->consumers();
+  std::vector<Use> uses;
+  for (const TensorId id : graph->inputs) uses.push_back(use_of(*graph, consumers, id));
+  std::vector<std::vector<Tensor>> sets;
+  SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core, graph, shapes));
+  SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
+  for (const bool with_zeros : {false, true}) {
+    for (const Distribution distribution : kDistributions) {
+      std::vector<Tensor> set;
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        const DataType type = graph->tensor(graph->inputs[i]).type;
+        SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(type, shapes[i], core->allocator()));
+        fill(tensor, uses[i], distribution, with_zeros);
+        set.push_back(std::move(tensor));
+      }
+      std::vector<Tensor> outputs(plan->outputs().size());
+      if (session.run(set, outputs).ok()) sets.push_back(std::move(set));
+    }
+    if (!sets.empty()) break;
+  }
+  return sets;
+}
+
+}  // namespace softneuro

@@ -1,0 +1,216 @@
+// Net::tune: what the caller gives → a TuneJob → a tuned path in the net.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "net/net_impl.h"
+#include "passes/adopt_quantization.h"
+#include "profiler/tune/made_inputs.h"
+#include "profiler/tune/tuner.h"
+#include "quantization/calibration.h"
+#include "softneuro/net.h"
+
+namespace softneuro {
+namespace {
+
+using Sample = NamedTensors;
+
+// Samples that the answer is proved on and ranges are seen on.
+constexpr std::size_t kProofSamples = 4;
+
+// Every fifth sample is held back; of two or more, at least the last one.
+bool is_held_back(std::size_t index, std::size_t count) {
+  return count >= 5 ? index % 5 == 4 : count >= 2 && index + 1 == count;
+}
+
+Result<std::vector<Tensor>> in_order(const Graph& graph, const Sample& sample, std::size_t number,
+                                     const std::vector<Shape>& shapes) {
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const TensorDef& def = graph.tensor(graph.inputs[i]);
+    const auto found = sample.find(def.name);
+    if (found == sample.end())
+      return invalid_argument("calibration sample {} has no input '{}'", number, def.name);
+    if (found->second.data_type() != def.type || !(found->second.shape() == shapes[i]))
+      return invalid_argument(
+          "calibration sample {}: input '{}' is {} {}, but the net is tuned for {} {}", number,
+          def.name, to_string(found->second.data_type()), found->second.shape().str(),
+          to_string(def.type), shapes[i].str());
+    tensors.push_back(found->second);
+  }
+  return tensors;
+}
+
+bool names_qint8(const std::vector<std::string>& schemas) {
+  return std::any_of(schemas.begin(), schemas.end(), [](const std::string& pattern) {
+    return pattern.find(":qint8") != std::string::npos;
+  });
+}
+
+bool has_quantisation(const Graph& graph) {
+  for (TensorId id = 0; id < graph.tensor_count(); ++id)
+    if (graph.tensor(id).quantization && !graph.tensor(id).is_constant()) return true;
+  return false;
+}
+
+Status check_schemas(const std::vector<std::string>& schemas) {
+  if (schemas.empty()) return invalid_argument("no schema is allowed; \"cpu\" allows every one");
+  for (const std::string& pattern : schemas) {
+    auto parsed = RoutineDescriptor::parse(pattern + "/any");
+    if (!parsed.ok()) return Status(parsed.status()).with_context("schema pattern");
+  }
+  return {};
+}
+
+// Whether a pattern lets 8-bit routines in: "cpu:qint8…", or "cpu", which allows every type.
+bool allows_qint8(const std::vector<std::string>& schemas) {
+  const RoutineDescriptor plain{Device::cpu, DataType::qint8, Layout::plain, "any"};
+  const RoutineDescriptor nhwc{Device::cpu, DataType::qint8, Layout::channels_last, "any"};
+  return std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
+    return matches_schema(plain, pattern) || matches_schema(nhwc, pattern);
+  });
+}
+
+// The graph with the quantisation that an 8-bit model brings along on its tensors instead of in
+// layers; the graph itself if there is none.
+Result<std::shared_ptr<const Graph>> adopted(std::shared_ptr<const Graph> graph,
+                                             const Registry& registry) {
+  const auto& layers = graph->layers();
+  if (std::none_of(layers.begin(), layers.end(),
+                   [](const Layer& layer) { return layer.type->name == "quantize"; }))
+    return graph;
+  auto copy = std::make_shared<Graph>(*graph);
+  SN_ASSIGN_OR_RETURN(const std::size_t annotated, adopt_quantization(*copy, registry));
+  if (annotated == 0) return graph;
+  SN_RETURN_IF_ERROR(copy->sort());
+  SN_RETURN_IF_ERROR(copy->infer_shapes());
+  return std::shared_ptr<const Graph>(std::move(copy));
+}
+
+// The graph with a quantisation on every tensor that the samples reached. Runs an untuned net, so
+// that calibration does not depend on what was tuned before.
+Result<std::shared_ptr<const Graph>> calibrated(const Graph& graph, const NetOptions& net_options,
+                                                const std::vector<NamedTensors>& samples,
+                                                std::vector<std::string>& warnings) {
+  NetOptions options = net_options;
+  options.schemas = {"cpu:float32"};
+  SN_ASSIGN_OR_RETURN(const Net net, Net::from_graph(graph, options));
+  SN_ASSIGN_OR_RETURN(const CalibrationResult result, calibrate(net, samples_of(samples)));
+  auto annotated = std::make_shared<Graph>(graph);
+  SN_RETURN_IF_ERROR(annotate(*annotated, result));
+  warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
+  return std::shared_ptr<const Graph>(std::move(annotated));
+}
+
+// What the net gives with default choices, in float32.
+Result<std::vector<std::vector<Tensor>>> references_for(
+    const TuneJob& job, const std::vector<std::vector<Tensor>>& samples) {
+  if (samples.empty()) return std::vector<std::vector<Tensor>>();
+  SN_ASSIGN_OR_RETURN(const auto plan, build_plan(job.core, job.graph, job.shapes));
+  return outputs_of(plan, samples, job.core->allocator());
+}
+
+// At most so many, evenly spread.
+std::vector<std::vector<Tensor>> spread_over(const std::vector<std::vector<Tensor>>& samples,
+                                             std::size_t most) {
+  std::vector<std::vector<Tensor>> some;
+  const std::size_t count = std::min(most, samples.size());
+  for (std::size_t i = 0; i < count; ++i) some.push_back(samples[i * samples.size() / count]);
+  return some;
+}
+
+// For nets that run on no inputs that were made for them: default choices stay.
+TuneReport left_alone(const TuneJob& job) {
+  TuneReport report;
+  report.machine = machine_name();
+  report.threads = job.core->pool().concurrency();
+  report.complete = false;
+  report.warnings.push_back(
+      "nothing was tuned: no inputs could be made that the net runs on; give some as calibration "
+      "samples");
+  return report;
+}
+
+// At most so many, evenly spread: they are all run for each path that is judged, and float32
+// outputs of `output_bytes` each are kept for them.
+std::vector<std::vector<Tensor>> some_of(const std::vector<std::vector<Tensor>>& samples,
+                                         std::size_t output_bytes) {
+  constexpr std::size_t kMost = 128, kMostBytes = 64 << 20;
+  const std::size_t fit = kMostBytes / std::max<std::size_t>(output_bytes, 1);
+  return spread_over(samples, std::min(kMost, fit));
+}
+
+}  // namespace
+
+Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
+  SN_RETURN_IF_ERROR(check_schemas(options.schemas));
+  if (options.max_error < 0) return invalid_argument("max_error must not be negative");
+  if (options.max_error > 0 && options.calibration.size() < 2)
+    return invalid_argument(
+        "max_error needs at least two calibration samples: one of them is held back to measure it");
+  TuneJob job;
+  job.options = &options;
+  job.core = core;
+  if (options.threads != 0 && options.threads != core->pool().concurrency()) {
+    NetOptions other = net_options;
+    other.threads = options.threads;
+    other.thread_pool = nullptr;
+    SN_ASSIGN_OR_RETURN(job.core, NetCore::create(other));
+  }
+  NamedShapes wanted = options.shapes;
+  if (!options.calibration.empty())
+    for (const auto& [name, tensor] : options.calibration[0]) wanted.emplace(name, tensor.shape());
+  SN_ASSIGN_OR_RETURN(job.shapes, resolve_shapes(wanted));
+
+  std::vector<std::vector<Tensor>> samples;
+  std::vector<NamedTensors> calibration;
+  for (std::size_t s = 0; s < options.calibration.size(); ++s) {
+    SN_ASSIGN_OR_RETURN(std::vector<Tensor> sample,
+                        in_order(*graph, options.calibration[s], s, job.shapes));
+    const bool held = is_held_back(s, options.calibration.size());
+    (held ? job.held_back : samples).push_back(std::move(sample));
+    if (!held) calibration.push_back(options.calibration[s]);
+  }
+  const std::shared_ptr<const Graph> before = graph;
+  SN_ASSIGN_OR_RETURN(const auto own, adopted(graph, core->registry()));
+  job.graph = before;  // what the references are computed with
+  if (names_qint8(options.schemas) && samples.empty() && !has_quantisation(*own))
+    return invalid_argument(
+        "qint8 needs to know the ranges of the tensors: give calibration samples, or import a "
+        "model that is quantised");
+  SN_ASSIGN_OR_RETURN(job.references, references_for(job, job.held_back));
+  if (options.max_error > 0) {
+    std::size_t output_bytes = 0;
+    for (const Tensor& output : job.references[0]) output_bytes += output.bytes();
+    job.seen = some_of(samples, output_bytes);
+  }
+  SN_ASSIGN_OR_RETURN(job.seen_references, references_for(job, job.seen));
+  job.graph = own;
+  job.model = before;
+  job.is_model = own == before;
+  job.has_samples = !samples.empty();
+  if (job.has_samples) {
+    job.proof_inputs = spread_over(samples, kProofSamples);
+  } else {
+    SN_ASSIGN_OR_RETURN(job.proof_inputs, make_inputs(job.core, before, job.shapes));
+    if (job.proof_inputs.empty()) return left_alone(job);
+  }
+  job.inputs = job.proof_inputs[0];
+
+  std::vector<std::string> warnings;
+  if (!calibration.empty() && allows_qint8(options.schemas)) {
+    if (options.progress) options.progress({.stage = "calibrate", .total = calibration.size()});
+    SN_ASSIGN_OR_RETURN(job.graph, calibrated(*own, net_options, calibration, warnings));
+  }
+
+  Tuner tuner(job);
+  SN_ASSIGN_OR_RETURN(TuneResult result, tuner.run());
+  result.report.warnings.insert(result.report.warnings.begin(), warnings.begin(), warnings.end());
+  keep_path(std::move(result.path), job.graph);
+  return std::move(result.report);
+}
+
+Result<TuneReport> Net::tune(const TuneOptions& options) noexcept {
+  return guarded([&] { return impl_->tune(options); });
+}
+
+}  // namespace softneuro

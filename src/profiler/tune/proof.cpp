@@ -1,0 +1,443 @@
+#include "profiler/tune/proof.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <unordered_map>
+
+#include "core/base/element.h"
+#include "core/base/error.h"
+#include "core/routine/evaluate.h"
+#include "core/routine/layer_cost.h"
+#include "profiler/measure/kernel_bench.h"
+#include "profiler/tune/departure.h"
+#include "profiler/tune/inner_values.h"
+
+namespace softneuro {
+namespace {
+
+// Of one pass over the steps: values of the model that are in memory at once.
+constexpr std::size_t kBytesAtOnce = std::size_t{256} << 20;
+// Where tuned plan and model took one routine, cpu/naive is the judge, if it takes no longer than
+// some milliseconds for the layer.
+constexpr double kNaiveMacs = 1e6;
+// A result in another order of sums may be farther from the model's than either is from exact.
+constexpr double kFloatNoise = 8;
+// The same of rounding inputs: what it does to a layer is measured for one rounding, and the kernel
+// rounds inside as well.
+constexpr double kRoundings = 2;
+
+class Prover {
+ public:
+  explicit Prover(const ProofJob& job)
+      : job_(job), plan_(job.tuned->impl()), graph_(*plan_.graph), alias_(graph_.tensor_count()) {
+    for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
+      alias_[id] = id;
+      meant_.push_back(of_model(graph_.tensor(id)));
+    }
+    std::vector<bool> made(graph_.tensor_count(), false);
+    for (const Step& step : plan_.steps)
+      for (const TensorId id : step.outputs)
+        if (id != kNoTensor) made[id] = true;
+    for (const Layer& layer : graph_.layers()) {
+      if (layer.type->name == "adapt") {
+        const TensorId x = layer.inputs[0], y = layer.outputs[0];
+        alias_[y] = x;
+        if (meant_[x] == kNoTensor) meant_[x] = meant_[y];
+      } else if (layer.type->is_view && !made[layer.outputs[0]]) {
+        alias_[layer.outputs[0]] = layer.inputs[0];
+      }
+    }
+  }
+
+  // Every step by itself, on the model's values.
+  Status check_steps(std::span<const Tensor> inputs) {
+    inputs_ = inputs;
+    made_.clear();
+    std::size_t begin = 0;
+    while (begin < plan_.steps.size()) {
+      std::vector<TensorId> wanted;
+      std::size_t bytes = 0, end = begin;
+      for (; end < plan_.steps.size() && (end == begin || bytes < kBytesAtOnce); ++end)
+        for (const auto* ids : {&plan_.steps[end].inputs, &plan_.steps[end].outputs})
+          for (const TensorId id : *ids) bytes += want(id, wanted);
+      std::sort(wanted.begin(), wanted.end());
+      wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+      values_.clear();
+      SN_RETURN_IF_ERROR(read_inner_values(job_.core, job_.model, job_.shapes, inputs, wanted,
+                                           [&](TensorId id, const Tensor& tensor) -> Status {
+                                             SN_ASSIGN_OR_RETURN(
+                                                 values_[id], tensor.clone(job_.core->allocator()));
+                                             return {};
+                                           }));
+      for (; begin < end; ++begin) SN_RETURN_IF_ERROR(check_step(plan_.steps[begin]));
+    }
+    return {};
+  }
+
+  // The whole plan against its steps one after the other.
+  Status check_whole(std::span<const Tensor> inputs) {
+    inputs_ = inputs;
+    std::vector<Tensor> own(graph_.tensor_count());
+    for (const Step& step : plan_.steps) {
+      SN_RETURN_IF_ERROR(check_cancel());
+      if (!is_fixed(step)) return {};  // what depends on data has no place of its own
+      std::vector<Tensor> values;
+      for (const TensorId id : step.inputs) {
+        SN_ASSIGN_OR_RETURN(Tensor value, own_value(id, own));
+        values.push_back(std::move(value));
+      }
+      SN_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, run_alone(step, values));
+      for (std::size_t o = 0; o < outputs.size(); ++o)
+        if (step.outputs[o] != kNoTensor) own[step.outputs[o]] = std::move(outputs[o]);
+    }
+    SN_ASSIGN_OR_RETURN(Session session, Session::create(job_.tuned));
+    std::vector<Tensor> outputs(plan_.outputs.size());
+    SN_RETURN_IF_ERROR(session.run(inputs, outputs));
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      SN_ASSIGN_OR_RETURN(const Tensor alone, own_value(graph_.outputs[o], own));
+      if (alone.empty()) continue;  // a constant
+      if (alone.bytes() != outputs[o].bytes() ||
+          (alone.bytes() > 0 && std::memcmp(alone.data(), outputs[o].data(), alone.bytes()) != 0))
+        return internal_error(
+            "output '{}' of the plan is not what its layers give one by one; please report this",
+            plan_.outputs[o].name);
+    }
+    return {};
+  }
+
+ private:
+  // The tensor of the model that means the same; kNoTensor if there is none of that name.
+  TensorId of_model(const TensorDef& def) const {
+    const TensorId id = job_.model->find_tensor(def.name);
+    if (id == kNoTensor || def.is_constant() || job_.model->tensor(id).is_constant() ||
+        job_.model->tensor(id).type != def.type || job_.model->is_input(id))
+      return kNoTensor;
+    return id;
+  }
+
+  Status check_cancel() const {
+    if (job_.cancel != nullptr && job_.cancel->load(std::memory_order_relaxed))
+      return Status(StatusCode::cancelled, "tuning was cancelled");
+    return {};
+  }
+
+  // Follows adapts and views to a tensor whose value is known by itself.
+  TensorId root_of(TensorId id) const {
+    while (alias_[id] != id && meant_[id] == kNoTensor) id = alias_[id];
+    return id;
+  }
+
+  // Adds the model's tensor to `wanted`; gives its bytes.
+  std::size_t want(TensorId id, std::vector<TensorId>& wanted) const {
+    if (id == kNoTensor || !plan_.slots[id].constant.empty()) return 0;
+    const TensorId meant = meant_[root_of(id)];
+    if (meant == kNoTensor) return 0;
+    wanted.push_back(meant);
+    return plan_.slots[id].bytes;
+  }
+
+  bool is_fixed(const Step& step) const {
+    const auto fixed = [&](const std::vector<TensorId>& ids) {
+      return std::all_of(ids.begin(), ids.end(), [&](TensorId id) {
+        return id == kNoTensor || plan_.slots[id].home != Home::dynamic;
+      });
+    };
+    return !step.dynamic && fixed(step.inputs) && fixed(step.outputs);
+  }
+
+  int input_index(TensorId id) const {
+    const auto found = std::find(graph_.inputs.begin(), graph_.inputs.end(), id);
+    return found == graph_.inputs.end() ? -1 : static_cast<int>(found - graph_.inputs.begin());
+  }
+
+  // What the model computes there, plain and in the model's type; empty if that is not known.
+  Result<Tensor> value(TensorId id) const {
+    if (id == kNoTensor) return Tensor();
+    if (!plan_.slots[id].constant.empty()) return plan_.slots[id].constant;
+    const TensorId root = root_of(id);
+    Tensor tensor;
+    if (const int i = input_index(root); i >= 0)
+      tensor = inputs_[static_cast<std::size_t>(i)];
+    else if (const auto found = values_.find(meant_[root]); found != values_.end())
+      tensor = found->second;
+    else if (const auto made = made_.find(root); made != made_.end())
+      tensor = made->second;
+    if (tensor.empty()) return tensor;
+    const Slot& slot = plan_.slots[id];
+    if (tensor.elements() != slot.shape.elements()) return Tensor();
+    return tensor.reshaped(slot.shape);
+  }
+
+  // The value in `own` or that of an input or constant, in the format of the plan.
+  Result<Tensor> own_value(TensorId id, const std::vector<Tensor>& own) const {
+    if (id == kNoTensor) return Tensor();
+    if (!plan_.slots[id].constant.empty()) return plan_.slots[id].constant;
+    TensorId from = id;
+    while (own[from].empty() && alias_[from] != from) from = alias_[from];
+    const int i = input_index(from);
+    const Tensor& source = i >= 0 ? inputs_[static_cast<std::size_t>(i)] : own[from];
+    if (from == id || source.empty()) return source;
+    // A view: the same bytes under another shape, or in a layout that orders them alike.
+    const Slot& slot = plan_.slots[id];
+    SN_ASSIGN_OR_RETURN(Tensor view, Tensor::create(slot.format.type, slot.shape,
+                                                    job_.core->allocator(), slot.format.layout));
+    if (view.bytes() != source.bytes())
+      return internal_error("'{}' is a view of another size", graph_.tensor(id).name);
+    if (view.bytes() > 0) std::memcpy(view.mutable_data(), source.data(), view.bytes());
+    return view;
+  }
+
+  Result<Tensor> plain(const Tensor& tensor, TensorId id) const {
+    return in_format(*job_.core, tensor, {plan_.slots[id].type, Layout::plain},
+                     graph_.tensor(id).quantization);
+  }
+
+  // `inputs` in the formats of the plan; so are the outputs.
+  Result<std::vector<Tensor>> run_alone(const Step& step, std::span<const Tensor> inputs) const {
+    Allocator& allocator = job_.core->allocator();
+    std::vector<TensorView> input_views, output_views;
+    for (const Tensor& input : inputs) input_views.push_back(view_of(input));
+    std::vector<Tensor> outputs;
+    for (const TensorId id : step.outputs) {
+      Tensor output;
+      if (id != kNoTensor) {
+        const Slot& slot = plan_.slots[id];
+        SN_ASSIGN_OR_RETURN(
+            output, Tensor::create(slot.format.type, slot.shape, allocator, slot.format.layout));
+        if (output.bytes() > 0) std::memset(output.mutable_data(), 0, output.bytes());
+      }
+      output_views.push_back(view_of(output));
+      outputs.push_back(std::move(output));
+    }
+    SN_ASSIGN_OR_RETURN(
+        Tensor workspace,
+        Tensor::create(DataType::uint8,
+                       Shape{static_cast<std::int64_t>(step.kernel->workspace_bytes())},
+                       allocator));
+    SN_ASSIGN_OR_RETURN(const std::unique_ptr<KernelState> state, step.kernel->make_state());
+    Context context(input_views, output_views, static_cast<std::byte*>(workspace.mutable_data()),
+                    job_.core->pool());
+    context.set_state(state.get());
+    SN_RETURN_IF_ERROR(step.kernel->run(context));
+    return outputs;
+  }
+
+  Status check_step(const Step& step) {
+    SN_RETURN_IF_ERROR(check_cancel());
+    if (!is_fixed(step)) return {};
+    std::vector<Tensor> model_inputs, inputs, rounded_inputs;
+    bool rounded = false;
+    for (const TensorId id : step.inputs) {
+      SN_ASSIGN_OR_RETURN(Tensor model, value(id));
+      if (id != kNoTensor && model.empty()) return {};  // behind something that depends on data
+      Tensor own = model, back = model;
+      if (id != kNoTensor && plan_.slots[id].constant.empty()) {
+        const Slot& slot = plan_.slots[id];
+        SN_ASSIGN_OR_RETURN(
+            own, in_format(*job_.core, model, slot.format, graph_.tensor(id).quantization));
+        if (slot.format.type != slot.type) {
+          rounded = true;
+          SN_ASSIGN_OR_RETURN(back, plain(own, id));
+        }
+      }
+      model_inputs.push_back(std::move(model));
+      inputs.push_back(std::move(own));
+      rounded_inputs.push_back(std::move(back));
+    }
+    SN_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, run_alone(step, inputs));
+    const bool is_adapt = step.layer->type->name == "adapt";
+    // What exact arithmetic gives for the inputs as the step takes them, and for the model's own.
+    std::vector<Tensor> exact, untouched;
+    SN_ASSIGN_OR_RETURN(const bool is_of_model, has_meant_outputs(step));
+    if (rounded && is_adapt) {
+      exact = rounded_inputs;
+      untouched = model_inputs;
+    } else if (rounded) {
+      SN_ASSIGN_OR_RETURN(exact, evaluate(job_.core->registry(), *step.layer, rounded_inputs,
+                                          job_.core->allocator()));
+    }
+    if (!is_adapt && (rounded || !is_of_model)) {
+      SN_ASSIGN_OR_RETURN(untouched, evaluate(job_.core->registry(), *step.layer, model_inputs,
+                                              job_.core->allocator()));
+    }
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      const TensorId id = step.outputs[o];
+      if (id == kNoTensor) continue;
+      SN_ASSIGN_OR_RETURN(const Tensor actual, plain(outputs[o], id));
+      SN_ASSIGN_OR_RETURN(const Tensor meant, value(id));
+      const Tensor* const reference = !exact.empty()   ? &exact[o]
+                                      : !meant.empty() ? &meant
+                                      : is_adapt       ? nullptr
+                                                       : &untouched[o];
+      if (!untouched.empty() && !meant.empty())
+        SN_RETURN_IF_ERROR(check_meaning(step, id, meant, untouched[o]));
+      if (reference != nullptr)
+        SN_RETURN_IF_ERROR(check_output(step, o, *reference, actual, rounded_inputs,
+                                        untouched.empty() ? nullptr : &untouched[o]));
+      if (meant.empty()) made_[id] = untouched.empty() ? actual : untouched[o];
+    }
+    return {};
+  }
+
+  // The model has all that the step makes.
+  Result<bool> has_meant_outputs(const Step& step) const {
+    for (const TensorId id : step.outputs) {
+      SN_ASSIGN_OR_RETURN(const Tensor meant, value(id));
+      if (id != kNoTensor && meant.empty()) return false;
+    }
+    return true;
+  }
+
+  // The layer as the tuned graph has it against the model, both in the model's types.
+  Status check_meaning(const Step& step, TensorId id, const Tensor& meant, const Tensor& actual) {
+    if (job_.is_same_graph) return {};
+    Explained explained;
+    explained.relative = tolerance_of(DataType::float32);
+    set_levels(step, explained);
+    const std::string why = departure(meant, actual, explained);
+    return why.empty() ? Status() : departs(step, id, why + ", in float32 already");
+  }
+
+  Status check_output(const Step& step, std::size_t o, const Tensor& expected, const Tensor& actual,
+                      std::span<const Tensor> inputs, const Tensor* untouched) {
+    const TensorId id = step.outputs[o];
+    const Slot& slot = plan_.slots[id];
+    const DataType type = type_of(step, slot);
+    Explained explained;
+    explained.relative = tolerance_of(type);
+    explained.unbiased = type != DataType::float32;
+    set_levels(step, explained);
+    const Tensor* reference = &expected;
+    Tensor held;
+    const std::optional<Quantization>& q = graph_.tensor(id).quantization;
+    // 8-bit arithmetic cannot tell less than a step of the result's range, whatever it is stored
+    // as.
+    if (type == DataType::qint8 && q && q->axis < 0)
+      explained.step = std::max(explained.step, static_cast<double>(q->scales[0]));
+    if (slot.format.type == DataType::qint8) {
+      SN_ASSIGN_OR_RETURN(held, within_levels(expected, *q));
+      reference = &held;
+    }
+    // By how much rounding of the inputs moves the result.
+    if (untouched != nullptr)
+      explained.absolute = kRoundings * compare_tensors(expected, *untouched, 0).error();
+    std::string why = departure(*reference, actual, explained);
+    if (why.empty() && !is_judged_by_itself(step, o)) return {};
+    if (job_.is_same_graph && type == DataType::float32 && o == 0 &&
+        step.layer->type->name != "adapt") {
+      // Neither of the two need be the exact one.
+      const bool cheap = naive_is_cheap(*step.layer);
+      if (why.empty() && !cheap) return {};
+      const auto naive = evaluate_with(job_.core->registry(), "cpu/naive", *step.layer, inputs);
+      if (!naive.ok()) return why.empty() ? Status() : departs(step, id, why);
+      const double noise = compare_tensors((*naive)[o], expected, 0).error();
+      explained.absolute = why.empty() ? 0 : kFloatNoise * noise;
+      why = departure((*naive)[o], actual, explained);
+    }
+    return why.empty() ? Status() : departs(step, id, why);
+  }
+
+  // The data type whose rounding the step's results carry.
+  static DataType type_of(const Step& step, const Slot& slot) {
+    const DataType own =
+        step.routine != nullptr ? step.routine->descriptor().type : DataType::float32;
+    if (tolerance_of(own) >= tolerance_of(slot.format.type) || !is_real(slot.format.type))
+      return own;
+    return slot.format.type;
+  }
+
+  // What the layer itself rounds to levels, of whichever kind.
+  static void set_levels(const Step& step, Explained& explained) {
+    const auto round_to = [&](double scale) {
+      explained.on_levels = true;
+      explained.step = std::max(explained.step, scale);
+    };
+    const Layer& layer = *step.layer;
+    if (layer.type->name == "unary" && layer.params.text("op") == to_string(UnaryOp::fake_quantize))
+      round_to(layer.params.real("alpha"));
+    for (const PostOp& op : layer.post_ops)
+      if (op.kind == PostOp::Kind::unary && op.unary == UnaryOp::fake_quantize)
+        round_to(static_cast<double>(op.alpha));
+  }
+
+  Result<Tensor> within_levels(const Tensor& tensor, const Quantization& q) const {
+    if (!is_real(tensor.data_type()) || q.axis >= 0) return tensor;
+    SN_ASSIGN_OR_RETURN(Tensor held, tensor.clone(job_.core->allocator()));
+    const double lowest = (q.is_signed ? -128.0 : 0.0) - q.zero_points[0];
+    const double scale = static_cast<double>(q.scales[0]);
+    const TensorView view = view_of(held);
+    for (std::int64_t i = 0; i < held.elements(); ++i)
+      store(view, i, std::fmin(std::fmax(load(view, i), scale * lowest), scale * (lowest + 255)));
+    return held;
+  }
+
+  // The model's plan may have taken the same routine: a flaw of it would not show.
+  bool is_judged_by_itself(const Step& step, std::size_t o) const {
+    return o == 0 && step.routine != nullptr && job_.is_same_graph &&
+           step.routine->descriptor().type == DataType::float32 &&
+           step.routine->descriptor().algorithm != "naive";
+  }
+
+  bool naive_is_cheap(const Layer& layer) const {
+    const Result<Problem> problem = problem_of(plan_, layer);
+    return problem.ok() && layer_cost(*problem).macs <= kNaiveMacs &&
+           problem->outputs[0].shape.elements() <= static_cast<std::int64_t>(kNaiveMacs);
+  }
+
+  Status departs(const Step& step, TensorId id, const std::string& why) const {
+    return internal_error(
+        "the net departs from the model at layer '{}' ({}): '{}' {}; other --schemas may help, and "
+        "please report this",
+        step.layer->name, step.routine_name, graph_.tensor(id).name, why);
+  }
+
+  const ProofJob& job_;
+  const Plan::Impl& plan_;
+  const Graph& graph_;           // of the tuned plan, adapts included
+  std::vector<TensorId> alias_;  // the tensor that holds the same numbers; itself
+  std::vector<TensorId> meant_;  // in the model
+  std::span<const Tensor> inputs_;
+  std::unordered_map<TensorId, Tensor> values_;  // by tensor of the model
+  // What the model has not: by tensor of the plan, computed from the model's values.
+  std::unordered_map<TensorId, Tensor> made_;
+};
+
+// Of the worst real output.
+Result<double> error_of(const ProofJob& job, std::span<const Tensor> inputs) {
+  double worst = 0;
+  SN_ASSIGN_OR_RETURN(const auto model, build_plan(job.core, job.model, job.shapes));
+  SN_ASSIGN_OR_RETURN(Session meant, Session::create(model));
+  SN_ASSIGN_OR_RETURN(Session tuned, Session::create(job.tuned));
+  std::vector<Tensor> expected(model->outputs().size()), actual(expected.size());
+  SN_RETURN_IF_ERROR(meant.run(inputs, expected));
+  SN_RETURN_IF_ERROR(tuned.run(inputs, actual));
+  for (std::size_t o = 0; o < expected.size(); ++o) {
+    if (!is_float(expected[o].data_type()) || !(expected[o].shape() == actual[o].shape())) continue;
+    const Comparison comparison = compare_tensors(expected[o], actual[o], 0);
+    if (comparison.broken)
+      return internal_error(
+          "output '{}' is NaN or infinite where the model's is not, or the other way round; "
+          "--schemas "
+          "without 16-bit types may help",
+          job.model->tensor(job.model->outputs[o]).name);
+    worst = std::max(worst, comparison.relative());
+  }
+  return worst;
+}
+
+}  // namespace
+
+Result<double> prove_answer(const ProofJob& job, std::span<const std::vector<Tensor>> inputs) {
+  Prover prover(job);
+  double worst = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    SN_RETURN_IF_ERROR(prover.check_steps(inputs[i]));
+    if (i == 0) SN_RETURN_IF_ERROR(prover.check_whole(inputs[i]));
+    SN_ASSIGN_OR_RETURN(const double error, error_of(job, inputs[i]));
+    worst = std::max(worst, error);
+  }
+  return worst;
+}
+
+}  // namespace softneuro

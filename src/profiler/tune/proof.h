@@ -1,0 +1,31 @@
+// Proof that a tuned net answers as the model does (design, section 5).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/plan/plan_impl.h"
+
+namespace softneuro {
+
+struct ProofJob {
+  std::shared_ptr<NetCore> core;
+  std::shared_ptr<const Graph> model;  // what is meant: run with default choices
+  std::shared_ptr<const Plan> tuned;   // of `model`, or of a graph that passes made of it
+  bool is_same_graph = false;          // `tuned` is of `model` itself: tensors keep their meaning
+  std::vector<Shape> shapes;           // of the graph's inputs
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+// Runs every step of the tuned plan by itself on what the model computes there, and compares its
+// outputs with the model's; what rounding of its inputs and outputs to the formats of the step
+// explains is let pass. Then runs the plan as a whole, which must give the same bits as its steps
+// one after the other. Inputs are sets in the order of the graph's inputs. Gives the relative RMS
+// error of the worst real output of the whole plan over all sets. `internal` where something
+// departs: the message names the first layer that does.
+SN_INTREE Result<double> prove_answer(const ProofJob& job,
+                                      std::span<const std::vector<Tensor>> inputs);
+
+}  // namespace softneuro

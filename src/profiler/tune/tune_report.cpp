@@ -1,0 +1,108 @@
+// What tuning tells: one row per layer and adapt, in order (the paper's Table III), and the sums.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/routine/layer_cost.h"
+#include "profiler/tune/tuner.h"
+
+namespace softneuro {
+namespace {
+
+constexpr int kMostRuns = 9, kFewestRuns = 3;
+constexpr std::int64_t kEnoughNs = 100'000'000;  // for the runs between the two
+
+// What one run of the chosen plan spends per step; from the plan's own choices if it cannot run.
+std::vector<double> step_times(NetBench& bench, Meeting& meeting, const TuneBudget& budget) {
+  std::vector<double> times(bench.steps());
+  StepSamples samples(bench.steps());
+  const std::int64_t begin = clock_ns();
+  for (int i = 0; i < kMostRuns && (i < kFewestRuns || clock_ns() - begin < kEnoughNs); ++i)
+    if (!bench.run_traced(samples, meeting, budget).ok()) return times;
+  for (std::size_t s = 0; s < times.size(); ++s) times[s] = samples.time_us(s);
+  return times;
+}
+
+}  // namespace
+
+Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
+  TuneResult result;
+  result.path = chosen.path;
+  result.path.machine = machine_name();
+  result.path.threads = job_.core->pool().concurrency();
+  result.path.schemas = options_.schemas;
+  result.path.time_us = chosen.time_us;
+  result.path.untuned_us = untuned_us;
+  result.path.error = chosen.error;
+  for (std::size_t i = 0; i < job_.shapes.size(); ++i)
+    result.path.shapes.emplace(job_.graph->tensor(job_.graph->inputs[i]).name, job_.shapes[i]);
+
+  SN_ASSIGN_OR_RETURN(const auto plan,
+                      build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
+  SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
+  const std::vector<double> times = step_times(bench, meeting_, budget_);
+  std::unordered_map<LayerId, std::size_t> index;
+  for (std::size_t l = 0; l < layers_.size(); ++l) index[layers_[l].layer.layer->id] = l;
+
+  TuneReport& report = result.report;
+  double macs = 0, qint8_macs = 0;
+  const Plan::Impl& impl = plan->impl();
+  for (std::size_t s = 0; s < impl.steps.size(); ++s) {
+    const Step& step = impl.steps[s];
+    TunedLayer row;
+    row.layer = step.layer->name;
+    row.type = step.layer->type->name;
+    row.routine = step.routine_name;
+    row.params = step.params.str();
+    row.sources = step.layer->sources;
+    row.time_us = times[s];
+    const auto choice = impl.choices.find(step.layer->id);
+    if (choice != impl.choices.end()) {
+      row.formats = choice->second.formats.str();
+      row.unit_us = choice->second.time_us;
+    }
+    if (const auto found = index.find(step.layer->id); found != index.end()) {
+      const LayerCandidates& layer = layers_[found->second];
+      row.candidates = layer.candidates.size();
+      const double layer_macs = layer_cost(layer.layer.problem).macs;
+      macs += layer_macs;
+      if (step.routine != nullptr && step.routine->descriptor().type == DataType::qint8)
+        qint8_macs += layer_macs;
+      row.fallback = layer.fallback;
+      if (!chosen.selection.choice.empty())
+        row.unit_us =
+            layer.candidates[static_cast<std::size_t>(chosen.selection.choice[found->second])]
+                .unit_us;
+    }
+    if (step.routine != nullptr)
+      report
+          .time_by_schema_us[row.type == "adapt" ? "adapt" : step.routine->descriptor().schema()] +=
+          row.time_us;
+    report.layers.push_back(std::move(row));
+  }
+  report.qint8_share = macs > 0 ? qint8_macs / macs : 0;
+  report.untuned_us = untuned_us;
+  report.tuned_us = chosen.time_us;
+  report.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - job_.begin).count();
+  report.measured = units_.counts().measured + net_measured_;
+  report.from_cache = units_.counts().from_cache + net_from_cache_;
+  report.rejected = units_.counts().rejected;
+  report.gap = gap_;
+  report.difference = difference_;
+  report.proof_inputs = job_.proof_inputs.size();
+  report.proved_on_samples = job_.has_samples;
+  report.error = chosen.error;
+  report.agreement = chosen.agreement;
+  report.complete = complete_;
+  report.machine = result.path.machine;
+  report.threads = result.path.threads;
+  if (meeting_.disturbed())
+    warn(fmt::format(
+        "{:.0f} % of the time went by waiting for processors that other processes had; what they "
+        "touched was measured again or set aside, but a quiet machine is measured better",
+        100 * meeting_.waited()));
+  report.warnings = warnings_;
+  return result;
+}
+
+}  // namespace softneuro

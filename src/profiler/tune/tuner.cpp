@@ -1,0 +1,444 @@
+#include "profiler/tune/tuner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/base/checksum.h"
+#include "core/base/element.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/routine/void_adapt.h"
+#include "profiler/tune/half_range.h"
+#include "profiler/tune/proof.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kPassUs = 150'000;  // whole-net runs of one pass last about this long
+constexpr double kAgreement = 1.1;         // of two times of one candidate inside the net
+constexpr double kTie = 1.01;              // within this the solver's order holds
+
+// Of two passes that agree, the mean: the lower one would make those win that were lucky. Of others
+// the lower one, which was disturbed less.
+double combined(double a, double b) {
+  const double low = std::min(a, b);
+  return std::max(a, b) > kAgreement * low ? low : (a + b) / 2;
+}
+
+std::vector<const TensorSpec*> specs_by_tensor(const Graph& graph,
+                                               const std::vector<LayerCandidates>& layers) {
+  std::vector<const TensorSpec*> specs(graph.tensor_count(), nullptr);
+  for (const LayerCandidates& entry : layers) {
+    const Layer& layer = *entry.layer.layer;
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i)
+      if (layer.inputs[i] != kNoTensor) specs[layer.inputs[i]] = &entry.layer.problem.inputs[i];
+    for (std::size_t o = 0; o < layer.outputs.size(); ++o)
+      if (layer.outputs[o] != kNoTensor) specs[layer.outputs[o]] = &entry.layer.problem.outputs[o];
+  }
+  return specs;
+}
+
+}  // namespace
+
+Tuner::Tuner(const TuneJob& job)
+    : job_(job),
+      options_(*job.options),
+      meeting_(job.core->pool()),
+      caches_(job.core->pool()),
+      units_(*job.core, cache_, budget_, meeting_, caches_, job.options->exhaustive),
+      adapts_([this](TensorId tensor, const Format& from, const Format& to) {
+        return measure_adapt(tensor, from, to);
+      }) {
+  budget_.cancel = options_.cancel;
+  if (options_.time_limit.count() > 0)
+    budget_.end = std::chrono::steady_clock::now() + options_.time_limit;
+  units_.warn = [this](std::string message) { warn(std::move(message)); };
+}
+
+void Tuner::warn(std::string message) {
+  job_.core->log(LogLevel::warning, message);
+  warnings_.push_back(std::move(message));
+}
+
+void Tuner::tell(const char* stage, std::size_t done, std::size_t total, const std::string& layer,
+                 const std::string& candidate, double best_us) const {
+  if (!options_.progress) return;
+  TuneProgress progress;
+  progress.stage = stage;
+  progress.done = done;
+  progress.total = total;
+  progress.layer = layer.c_str();
+  progress.candidate = candidate.c_str();
+  progress.best_us = best_us;
+  if (options_.time_limit.count() > 0)
+    progress.seconds_left = std::max(
+        0.0, std::chrono::duration<double>(budget_.end - std::chrono::steady_clock::now()).count());
+  options_.progress(progress);
+}
+
+Result<AdaptChoice> Tuner::measure_adapt(TensorId tensor, const Format& from, const Format& to) {
+  AdaptChoice impossible;
+  impossible.time_us = dprs::kInfinity;
+  const TensorSpec* spec = specs_[tensor];
+  if (spec == nullptr || !is_real(from.type) || !is_real(to.type)) return impossible;
+  if ((from.type == DataType::qint8 || to.type == DataType::qint8) && !spec->quantization)
+    return impossible;
+  if (is_void_adapt(spec->shape, from, to, true)) return AdaptChoice{};
+  SN_ASSIGN_OR_RETURN(AdaptChoice choice, units_.profile_adapt(*spec, from, to));
+  const Profile* known = cache_.find(adapt_key(tensor, from, to));
+  if (known != nullptr) choice.time_us = known->time_us;
+  return choice;
+}
+
+std::string Tuner::net_key(const LayerCandidates& layer, const Candidate& candidate) const {
+  return fmt::format("net|{:x}|{}|{}", graph_key_, layer.layer.layer->id, candidate.key);
+}
+
+std::string Tuner::adapt_key(TensorId tensor, const Format& from, const Format& to) const {
+  return fmt::format("net|{:x}|adapt {}|{}|{}", whole_key_, tensor, from.str(), to.str());
+}
+
+// What passes, comparisons, races and adapts depend on besides what their own keys say. net_key()
+// does not take it: a candidate's key names its problem and the routine's version, and what is
+// known of it outlives changes of other routines.
+std::uint64_t Tuner::whole_key() const {
+  std::string text = fmt::format("{:x}", graph_key_);
+  for (const Shape& shape : job_.shapes) text += ';' + shape.str();
+  for (const Routine* routine : job_.core->registry().all())
+    text += fmt::format("\n{} {} v{} {}", routine->layer_type(), routine->descriptor().str(),
+                        routine->version(), routine->library());
+  return checksum(text.data(), text.size());
+}
+
+std::string Tuner::path_key(const RoutinePath& path) const {
+  std::vector<std::string> rows;
+  for (const auto& [id, choice] : path.layers)
+    rows.push_back(
+        fmt::format("{} {} {} {}", id, choice.routine, choice.params.str(), choice.formats.str()));
+  std::sort(rows.begin(), rows.end());
+  std::string text;
+  for (const std::string& row : rows) text += row + '\n';
+  return fmt::format("path|{:x}|{:x}", whole_key_, checksum(text.data(), text.size()));
+}
+
+// --- candidates and unit profiles ---------------------------------------------------------------
+
+Status Tuner::find_candidates() {
+  graph_key_ = graph_key(*job_.graph);
+  whole_key_ = whole_key();
+  if (options_.use_cache)
+    cache_.open(options_.cache.empty() ? ProfileCache::default_folder() : options_.cache,
+                machine_name(), job_.core->pool().concurrency(),
+                [this](std::string message) { warn(std::move(message)); });
+  SN_ASSIGN_OR_RETURN(problems_, problems_of(job_.core, job_.graph, job_.shapes));
+  CandidateRules rules;
+  rules.schemas = options_.schemas;
+  if (options_.exhaustive) rules.max_params = 64;
+  rules.unpromising = options_.exhaustive;
+  units_.inside_rules = rules;
+  SN_ASSIGN_OR_RETURN(layers_, list_candidates(job_.core->registry(), problems_, rules));
+  SN_RETURN_IF_ERROR(drop_what_half_cannot_hold());
+  for (std::size_t l = 0; l < layers_.size(); ++l) layer_index_[layers_[l].layer.layer->id] = l;
+  specs_ = specs_by_tensor(*job_.graph, layers_);
+  std::string homeless;
+  for (const LayerCandidates& layer : layers_)
+    if (layer.fallback)
+      homeless += (homeless.empty() ? "'" : ", '") + layer.layer.layer->name + "'";
+  if (options_.strict && !homeless.empty())
+    return unsupported("no routine of the allowed schemas for the layers {}", homeless);
+  return {};
+}
+
+Status Tuner::drop_what_half_cannot_hold() {
+  if (!types().contains(DataType::float16)) return {};
+  SN_ASSIGN_OR_RETURN(const HalfRange range,
+                      HalfRange::measure(job_.core, job_.graph, job_.shapes, job_.proof_inputs));
+  SN_ASSIGN_OR_RETURN(
+      const std::size_t layers,
+      range.drop_candidates(job_.core->registry(), problems_, units_.inside_rules, layers_));
+  if (layers > 0)
+    warn(
+        fmt::format("{} layers have values that float16 cannot hold, or nearly so: they stay in "
+                    "other types",
+                    layers));
+  if (!job_.has_samples)
+    warn(
+        "ranges of float16 layers were seen on made inputs only: give --calibration samples, or "
+        "check the tuned net on real ones");
+  return {};
+}
+
+Status Tuner::profile_units() {
+  std::size_t total = 0;
+  for (std::size_t l = 0; l < layers_.size(); ++l) total += layers_[l].same_as == l;
+  std::size_t done = 0;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    LayerCandidates& layer = layers_[l];
+    if (layer.same_as != l) {
+      for (std::size_t c = 0; c < layer.candidates.size(); ++c) {
+        const Candidate& first = layers_[layer.same_as].candidates[c];
+        Candidate& same = layer.candidates[c];
+        same.params = first.params;  // of a childnet: what was chosen inside
+        same.key = first.key;
+        same.open = first.open;
+        same.unit_us = first.unit_us;
+        same.least_us = first.least_us;
+        same.error = first.error;
+        same.wrong = first.wrong;
+        same.hopeless = first.hopeless;
+      }
+      continue;
+    }
+    units_.on_candidate = [&](const Candidate& candidate, double best_us) {
+      tell("unit", done, total, layer.layer.layer->name, candidate.str(), best_us);
+    };
+    SN_RETURN_IF_ERROR(units_.profile(layer.layer.problem, layer.candidates));
+    // The time is up and nothing of this layer is known: it keeps its default choice.
+    const bool known =
+        std::any_of(layer.candidates.begin(), layer.candidates.end(),
+                    [](const Candidate& c) { return std::isfinite(c.unit_us) && !c.wrong; });
+    if (!known) {
+      complete_ = false;
+      for (Candidate& candidate : layer.candidates)
+        if (!candidate.wrong) {
+          candidate.unit_us = 1;
+          break;
+        }
+    }
+    tell("unit", ++done, total, layer.layer.layer->name);
+  }
+  cache_.flush();
+  return {};
+}
+
+// --- the whole net ------------------------------------------------------------------------------
+
+SelectionRules Tuner::rules() const {
+  SelectionRules rules;
+  rules.error = [this](const LayerCandidates& layer, const Candidate& candidate) {
+    return error_proxy(layer, candidate);
+  };
+  return rules;
+}
+
+Status Tuner::recall_net_times() {
+  for (LayerCandidates& layer : layers_)
+    for (Candidate& candidate : layer.candidates) {
+      if (candidate.routine == nullptr) continue;
+      if (const Profile* known = cache_.find(net_key(layer, candidate)); known != nullptr) {
+        candidate.net_us = known->time_us;
+        ++net_from_cache_;
+      }
+    }
+  return {};
+}
+
+// Runs the path that looks best now, where what was not measured inside yet has the benefit of the
+// doubt, and learns its layers' times inside the net. False: every one of them was known already.
+Result<bool> Tuner::run_pass(SelectionRules exploring) {
+  exploring.slowdown_share = kDoubted;
+  SN_ASSIGN_OR_RETURN(const Selections best,
+                      select_paths(*job_.graph, layers_, adapts_, exploring));
+  gap_ = best.gap;
+  const Selection& selection = best.paths[0];
+  bool news = false;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const Candidate& c = layers_[l].candidates[static_cast<std::size_t>(selection.choice[l])];
+    news = news || (c.routine != nullptr && c.net_us <= 0);
+  }
+  if (!news) return false;
+  SN_ASSIGN_OR_RETURN(const RoutinePath path, make_path(*job_.graph, layers_, adapts_, selection));
+  SN_ASSIGN_OR_RETURN(const auto plan,
+                      build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
+  SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
+  SN_ASSIGN_OR_RETURN(const double first, bench.run());
+  StepSamples samples(bench.steps());
+  const int runs = Turns::rounds_in(kPassUs, first, 3, 40);
+  for (int i = 0; i < runs && (i < 2 || !budget_.expired()); ++i)
+    SN_RETURN_IF_ERROR(bench.run_traced(samples, meeting_, budget_));
+  ++net_measured_;
+  for (std::size_t s = 0; s < bench.steps(); ++s) {
+    const StepTime step = bench.step_time(s, samples);
+    const int l = index_of(step);
+    if (step.source != kNoTensor) set_net_time(step);
+    if (l < 0) continue;
+    const auto at = static_cast<std::size_t>(l);
+    Candidate& candidate = layers_[at].candidates[static_cast<std::size_t>(selection.choice[at])];
+    set_net_time(at, candidate,
+                 candidate.net_us > 0 ? combined(candidate.net_us, step.time_us) : step.time_us);
+  }
+  cache_.flush();
+  return true;
+}
+
+// Of a layer that is measured; −1: another one.
+int Tuner::index_of(const StepTime& step) const {
+  const auto found = layer_index_.find(step.layer->id);
+  return step.source != kNoTensor || found == layer_index_.end() ? -1
+                                                                 : static_cast<int>(found->second);
+}
+
+void Tuner::set_net_time(std::size_t layer, Candidate& candidate, double us) {
+  candidate.net_us = us;
+  cache_.put(net_key(layers_[layer], candidate), {.time_us = us});
+}
+
+void Tuner::set_net_time(const StepTime& adapt) {
+  adapts_.set_net_time(adapt.source, adapt.from, adapt.to, adapt.time_us);
+  cache_.put(adapt_key(adapt.source, adapt.from, adapt.to), {.time_us = adapt.time_us});
+}
+
+// Data types that candidates have.
+std::set<DataType> Tuner::types() const {
+  std::set<DataType> types;
+  for (const LayerCandidates& layer : layers_)
+    for (const Candidate& c : layer.candidates)
+      if (c.routine != nullptr) types.insert(c.routine->descriptor().type);
+  return types;
+}
+
+// Candidates of `type`, and float32 ones of layers that have none.
+SelectionRules Tuner::single_type_rules(DataType type) const {
+  SelectionRules single = rules();
+  single.allowed = [type](const LayerCandidates& layer, const Candidate& candidate) {
+    if (candidate.routine == nullptr || candidate.routine->descriptor().type == type) return true;
+    const bool has_type =
+        std::any_of(layer.candidates.begin(), layer.candidates.end(), [&](const Candidate& c) {
+          return c.routine != nullptr && c.routine->descriptor().type == type && !c.wrong &&
+                 std::isfinite(c.unit_us);
+        });
+    return !has_type && candidate.routine->descriptor().type == DataType::float32;
+  };
+  return single;
+}
+
+// At most so many passes, those of earlier tunes with this cache included. False: the time is up.
+Result<bool> Tuner::run_passes_of(const std::string& what, const SelectionRules& rules,
+                                  int passes) {
+  const std::string key = fmt::format("passes|{:x}|{}", whole_key_, what);
+  const Profile* const before = cache_.find(key);
+  int pass = before == nullptr ? 0 : static_cast<int>(before->time_us);
+  while (pass < passes) {
+    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    if (budget_.expired() && pass > 0) return false;
+    tell("net", static_cast<std::size_t>(pass), static_cast<std::size_t>(passes));
+    const Result<bool> news = run_pass(rules);
+    if (!news.ok() && news.status().code() != StatusCode::cancelled && !what.starts_with("all"))
+      break;  // a layer that this type cannot reach from its neighbours
+    SN_RETURN_IF_ERROR(news.status());
+    pass = *news ? pass + 1 : passes;  // else nothing is left to learn
+    cache_.put(key, {.time_us = static_cast<double>(pass)});
+  }
+  cache_.flush();
+  return true;
+}
+
+// The mixture of all types, then each type alone: what the mixture has to beat must be known as
+// well as the mixture.
+Status Tuner::run_passes() {
+  SN_RETURN_IF_ERROR(recall_net_times());
+  const int passes = std::max(1, options_.exhaustive ? 20 : options_.passes);
+  std::size_t candidates = 0;  // with others there is more to explore
+  for (const LayerCandidates& layer : layers_) candidates += layer.candidates.size();
+  const std::string among = fmt::format("{} of {}", fmt::join(options_.schemas, ","), candidates);
+  std::vector<std::pair<std::string, SelectionRules>> kinds = {{"all|" + among, rules()}};
+  if (const std::set<DataType> all = types(); all.size() > 1)
+    for (const DataType type : all)
+      kinds.emplace_back(fmt::format("{}|{}", to_string(type), among), single_type_rules(type));
+  bool in_time = true;
+  for (const auto& [what, kind] : kinds)
+    if (in_time) {
+      SN_ASSIGN_OR_RETURN(in_time, run_passes_of(what, kind, passes));
+    }
+  for (const auto& [what, kind] : kinds)
+    if (in_time && !budget_.expired()) SN_RETURN_IF_ERROR(compare_rivals(what, kind));
+  if (in_time && !budget_.expired()) SN_RETURN_IF_ERROR(confirm(kinds[0].first, kinds[0].second));
+  complete_ = complete_ && in_time;
+  return {};
+}
+
+// --- finalists ----------------------------------------------------------------------------------
+
+Result<bool> Tuner::add_finalist(std::vector<Finalist>& finalists, const Selection& selection) {
+  for (const Finalist& known : finalists)
+    if (known.selection == selection) return false;
+  Finalist finalist;
+  finalist.selection = selection;
+  SN_ASSIGN_OR_RETURN(finalist.path, make_path(*job_.graph, layers_, adapts_, selection));
+  finalists.push_back(std::move(finalist));
+  return true;
+}
+
+// The best path of each data type alone: what a mixture has to beat, measured, not predicted.
+Status Tuner::add_single_type_finalists(std::vector<Finalist>& finalists) {
+  const std::set<DataType> all = types();
+  if (all.size() < 2) return {};
+  for (const DataType type : all) {
+    const Result<Selections> best =
+        select_paths(*job_.graph, layers_, adapts_, single_type_rules(type));
+    if (!best.ok()) continue;  // a layer that this type cannot reach from its neighbours
+    SN_RETURN_IF_ERROR(add_finalist(finalists, best->paths[0]).status());
+  }
+  return {};
+}
+
+Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
+  std::vector<Finalist> finalists;
+  SelectionRules best_rules = rules();
+  best_rules.k = std::max(1, options_.exhaustive ? 20 : options_.finalists);
+  SN_ASSIGN_OR_RETURN(const Selections best,
+                      select_paths(*job_.graph, layers_, adapts_, best_rules));
+  gap_ = best.gap;
+  for (const Selection& selection : best.paths)
+    SN_RETURN_IF_ERROR(add_finalist(finalists, selection).status());
+  SN_RETURN_IF_ERROR(add_single_type_finalists(finalists));
+  finalists.emplace_back();  // default choices: what everything is compared with
+  return finalists;
+}
+
+// The fastest first. Stable: what the noise cannot tell apart stays in the solver's order, so that
+// plans do not flap.
+void Tuner::put_in_order(std::vector<Finalist>& finalists) {
+  double best = INFINITY;
+  for (const Finalist& finalist : finalists) best = std::min(best, finalist.time_us);
+  std::stable_sort(finalists.begin(), finalists.end(), [&](const Finalist& a, const Finalist& b) {
+    return std::max(a.time_us, kTie * best) < std::max(b.time_us, kTie * best);
+  });
+}
+
+// The last word: a net that answers otherwise than the model is no result.
+Status Tuner::prove(const Finalist& chosen) {
+  tell("proof", 0, 1);
+  ProofJob proof;
+  proof.core = job_.core;
+  proof.model = job_.model;
+  proof.is_same_graph = job_.is_model;
+  proof.shapes = job_.shapes;
+  proof.cancel = options_.cancel;
+  SN_ASSIGN_OR_RETURN(proof.tuned,
+                      build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
+  const Result<double> difference = prove_answer(proof, job_.proof_inputs);
+  if (!difference.ok())
+    return Status(difference.status()).with_context("nothing was tuned, the net stays as it was");
+  difference_ = *difference;
+  tell("proof", 1, 1);
+  return {};
+}
+
+Result<TuneResult> Tuner::run() {
+  meeting_.hold_places();
+  SN_RETURN_IF_ERROR(find_candidates());
+  SN_RETURN_IF_ERROR(find_weights_place());
+  SN_RETURN_IF_ERROR(profile_units());
+  SN_RETURN_IF_ERROR(run_passes());
+  SN_ASSIGN_OR_RETURN(std::vector<Finalist> finalists, find_finalists());
+  SN_RETURN_IF_ERROR(race(finalists));
+  double untuned_us = finalists.back().time_us;
+  put_in_order(finalists);
+  SN_ASSIGN_OR_RETURN(const Finalist chosen, within_error(std::move(finalists), untuned_us));
+  SN_RETURN_IF_ERROR(prove(chosen));
+  return report(chosen, untuned_us);
+}
+
+}  // namespace softneuro

@@ -1,0 +1,186 @@
+// The stages of tuning in order: candidates, unit profiles, passes through the whole net, finalists
+// (the paper's sections IV and V; design, sections 4 and 5).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "net/tuned_plan.h"
+#include "profiler/measure/net_profile.h"
+#include "profiler/measure/turns.h"
+#include "profiler/select/selection.h"
+#include "profiler/select/unit_profile.h"
+#include "profiler/tune/error_bound.h"
+#include "softneuro/tune.h"
+
+namespace softneuro {
+
+struct TuneResult {
+  RoutinePath path;
+  TuneReport report;
+};
+
+// What the tuner is given: a net's parts, with shapes resolved.
+struct TuneJob {
+  std::shared_ptr<NetCore> core;
+  std::shared_ptr<const Graph> graph;  // quantisation annotated, if there is any
+  std::vector<Shape> shapes;           // of the graph's inputs
+  std::vector<Tensor> inputs;          // a run's inputs: a sample, or made ones
+  std::shared_ptr<const Graph> model;  // what the tuned net has to answer as
+  bool is_model = false;               // `graph` is `model`, but for quantisation
+  // What ranges and the answer are proved on: samples, or made inputs.
+  std::vector<std::vector<Tensor>> proof_inputs;
+  bool has_samples = false;
+  // Samples that calibration has not seen, in the order of the graph's inputs, and what float32
+  // gives for them.
+  std::vector<std::vector<Tensor>> held_back;
+  std::vector<std::vector<Tensor>> references;
+  // With an error limit: samples that calibration has seen, which show how far errors scatter, and
+  // what float32 gives for these.
+  std::vector<std::vector<Tensor>> seen;
+  std::vector<std::vector<Tensor>> seen_references;
+  const TuneOptions* options = nullptr;
+  // When tuning began, calibration included: from then on its seconds are counted.
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+};
+
+class Tuner {
+ public:
+  explicit Tuner(const TuneJob& job);
+  Result<TuneResult> run();
+
+ private:
+  // One path that is run end to end.
+  struct Finalist {
+    Selection selection;  // empty: default choices
+    RoutinePath path;
+    double time_us = 0;
+    double error = 0;
+    double agreement = 1;
+    std::size_t measured_runs = 0;
+  };
+
+  Status find_candidates();
+  Status drop_what_half_cannot_hold();
+  Status find_weights_place();
+  Result<bool> drives_weights_out();
+  Status profile_units();
+  Status recall_net_times();
+  Status run_passes();
+  std::set<DataType> types() const;
+  SelectionRules single_type_rules(DataType type) const;
+  Result<bool> run_pass(SelectionRules exploring);
+  int index_of(const StepTime& step) const;
+  // In layers_, of which it is one.
+  std::size_t place_of(const LayerCandidates& layer) const {
+    return static_cast<std::size_t>(&layer - layers_.data());
+  }
+  void set_net_time(std::size_t layer, Candidate& candidate, double us);
+  void set_net_time(const StepTime& adapt);
+  Result<bool> run_passes_of(const std::string& what, const SelectionRules& rules, int passes);
+  // SelectionRules::slowdown_share while looking for what might be better.
+  static constexpr double kDoubted = 0.4;
+  // Paths that take turns, so that rivals are compared at the same time in the same places.
+  struct Comparison {
+    double margin = 0;          // rivals: what would be on the best path if it took this share less
+    double unknown_margin = 0;  // the same of what was not measured inside yet
+    double slowdown_share = 1;  // of that (SelectionRules)
+    std::size_t most = 0;       // paths
+    std::int64_t run_us = 0;    // whole-net runs last about this long, all together
+    int times = 1;              // or so many times as long
+    const char* stage = "";     // of progress
+  };
+  struct Contestant;
+  Status compare_rivals(const std::string& what, const SelectionRules& rules);
+  Status compare(const SelectionRules& rules, const Comparison& how);
+  Result<double> cost_of(const Selection& selection, SelectionRules rules);
+  Status confirm(const std::string& what, const SelectionRules& rules);
+  int patience(const std::string& what) const;
+  Result<bool> find_first_runs_slower(std::vector<Contestant>& contestants, bool quick);
+  bool settles() const;
+  Result<std::vector<Contestant>> find_contestants(SelectionRules rules, const Comparison& how);
+  void learn_from(const std::vector<Contestant>& contestants);
+  Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);
+  Status add_single_type_finalists(std::vector<Finalist>& finalists);
+  Result<std::vector<Finalist>> find_finalists();
+  struct Race;
+  Status race(std::vector<Finalist>& finalists);
+  Result<Race> make_race(const std::vector<Finalist>& finalists);
+  Status run_turn(Race& race, std::size_t runner, const Turns& turns);
+  Status run_rounds(Race& race, const Turns& turns);
+  double noise_of(const Selection& selection) const;
+  // A path, and what it showed on the samples held back and then on those that calibration saw.
+  struct Judged {
+    Selection selection;
+    ErrorParts parts;
+  };
+  Result<ErrorParts> measure_error(Finalist& finalist);
+  ErrorParts typical_parts() const;
+  double suspected_error(const Finalist& finalist, const Judged& judged) const;
+  Result<double> judge_error(Finalist& finalist);
+  void warn_of_scatter(const Finalist& fastest, double suspected);
+  static void put_in_order(std::vector<Finalist>& finalists);
+  Result<Finalist> within_error(std::vector<Finalist> ranked, double& untuned_us);
+  Result<std::vector<Finalist>> repair(const Finalist& worst);
+  Status measure_noise(const Selection& worst);
+  std::vector<std::size_t> harmed_samples() const;
+  Result<std::vector<double>> noise_at_outputs(const Selection& selection);
+  std::vector<double> noise_of_layer(std::size_t layer, const Selection& worst,
+                                     const Selection& base, std::uint64_t digest);
+  double error_proxy(const LayerCandidates& layer, const Candidate& candidate) const;
+  Status prove(const Finalist& chosen);
+  Result<TuneResult> report(const Finalist& chosen, double untuned_us);
+
+  SelectionRules rules() const;
+  Result<AdaptChoice> measure_adapt(TensorId tensor, const Format& from, const Format& to);
+  std::string net_key(const LayerCandidates& layer, const Candidate& candidate) const;
+  std::uint64_t whole_key() const;
+  std::string adapt_key(TensorId tensor, const Format& from, const Format& to) const;
+  std::string path_key(const RoutinePath& path) const;
+  void tell(const char* stage, std::size_t done, std::size_t total, const std::string& layer = {},
+            const std::string& candidate = {}, double best_us = 0) const;
+  void warn(std::string message);
+
+  const TuneJob& job_;
+  const TuneOptions& options_;
+  TuneBudget budget_;
+  ProfileCache cache_;
+  Meeting meeting_;
+  ColdCaches caches_;
+  UnitProfiler units_;
+  AdaptTimes adapts_;
+  std::map<std::string, MeanTime> compared_adapts_;  // as Candidate::compared, by adapt_key()
+  std::optional<bool> first_runs_slower_;            // nothing before the first comparison
+  NetProblems problems_;
+  std::vector<LayerCandidates> layers_;
+  std::unordered_map<LayerId, std::size_t> layer_index_;  // in layers_
+  std::vector<const TensorSpec*> specs_;  // per tensor of the graph: shape and quantisation
+  std::uint64_t graph_key_ = 0;
+  std::uint64_t whole_key_ = 0;  // of the graph, its inputs' shapes and all routines there are
+  double gap_ = 0;
+  double difference_ = 0;  // TuneReport::difference
+  std::vector<Judged> judged_;
+  std::size_t net_measured_ = 0, net_from_cache_ = 0;
+  bool complete_ = true;
+  std::vector<std::string> warnings_;
+
+  // What one layer's rounding does to the net's outputs: power of the error in relation to the
+  // output's own, and the unit error of the candidate that it was measured with.
+  struct OutputNoise {
+    double power = 0, unit_error = 0;
+    bool known = false;
+  };
+  std::vector<OutputNoise> noise_;  // per layer; empty: not measured
+  double usual_noise_ = 1;          // power at the outputs per unit of unit error²
+  std::vector<std::vector<Tensor>> noise_samples_, noise_references_;
+  // Of all layers measured together, by the sample's place in Judged::parts.
+  std::map<std::size_t, double> noise_by_sample_;
+};
+
+}  // namespace softneuro
