@@ -11,8 +11,12 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/machine.h"
 #include "core/dnn/file.h"
+#include "core/plan/net_problems.h"
+#include "core/routine/check_choice.h"
 #include "import/operator_uses.h"
+#include "net/make_runtime.h"
 #include "net/tuned_plan.h"
 #include "npy.h"
 #include "one_run.h"
@@ -56,7 +60,7 @@ RoutinePath any_path(const Net& net, std::mt19937_64& random) {
   RoutinePath path;
   path.machine = machine_name();
   SmallAllocator allocator;
-  const auto core = NetCore::create(small_options(allocator));
+  const auto core = make_runtime(small_options(allocator));
   std::vector<Shape> shapes;
   for (const TensorInfo& input : net.inputs()) {
     if (!input.shape.is_static() || !core.ok()) return path;

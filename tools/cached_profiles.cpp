@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "command.h"
+#include "core/base/machine.h"
 #include "json_text.h"
 #include "net/tuned_plan.h"
 #include "output.h"

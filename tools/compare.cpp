@@ -17,6 +17,7 @@
 #include "json_text.h"
 #include "npy.h"
 #include "output.h"
+#include "routines/builtin.h"
 #include "table.h"
 #include "tensor_summary.h"
 

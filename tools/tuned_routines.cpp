@@ -7,15 +7,16 @@
 
 #include "command.h"
 #include "core/dnn/file.h"
+#include "core/layers/builtin_layers.h"
 #include "json_text.h"
+#include "net/required_routines.h"
 #include "output.h"
-#include "profiler/taken_routines.h"
 
 namespace softneuro::tool {
 namespace {
 
 struct Row {
-  TakenRoutine routine;
+  RequiredRoutine routine;
   std::size_t layers = 0;  // of all nets
 };
 using Rows = std::map<std::pair<std::string, std::string>, Row>;  // by folder and descriptor
@@ -28,9 +29,9 @@ struct TunedNet {
 Result<TunedNet> add_net(const std::string& file, Rows& rows) {
   auto contents = load_dnn_contents(file, builtin_layer_types(), Verify::structure);
   if (!contents.ok()) return contents.status();
-  auto taken = taken_routines(std::move(contents->graph), contents->paths);
+  auto taken = required_routines(std::move(contents->graph), contents->paths);
   if (!taken.ok()) return Status(taken.status()).with_context(file);
-  for (TakenRoutine& routine : *taken) {
+  for (RequiredRoutine& routine : *taken) {
     Row& row = rows[{routine.folder, routine.routine}];
     row.layers += routine.layers.size();
     row.routine = std::move(routine);

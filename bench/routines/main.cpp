@@ -19,6 +19,7 @@
 
 #include "core/base/parallel.h"
 #include "core/routine/registry.h"
+#include "routines/builtin.h"
 #include "shapes.h"
 
 namespace softneuro::bench {
@@ -66,11 +67,10 @@ Result<Candidate> make_candidate(const Routine& routine, const Problem& problem,
   Candidate c;
   c.routine = &routine;
   c.params = params;
-  const bool alone = problem.post_ops.empty() || routine.supports_post_ops(problem);
   SN_ASSIGN_OR_RETURN(
       const PackedWeights packed,
-      routine.pack(alone ? problem : without_post_ops(problem), params, default_allocator()));
-  SN_ASSIGN_OR_RETURN(c.kernel, create_kernel(routine, problem, params, packed));
+      pack_weights(routine, base_problem(routine, problem), params, default_allocator()));
+  SN_ASSIGN_OR_RETURN(c.kernel, problem.registry->create_kernel(routine, problem, params, packed));
   SN_ASSIGN_OR_RETURN(c.state, c.kernel->make_state());
   for (const TensorSpec& spec : problem.inputs) {
     SN_ASSIGN_OR_RETURN(c.inputs.emplace_back(), view_of_spec(spec, c.tensors));
@@ -178,7 +178,7 @@ void print(std::string_view shape, const Candidate& c, double operations, const 
 
 Status bench_shape(const Registry& registry, std::string_view shape, ThreadPool& pool,
                    const Options& options) {
-  SN_ASSIGN_OR_RETURN(Problem problem, parse_problem(registry.layer_types(), shape));
+  SN_ASSIGN_OR_RETURN(Problem problem, parse_problem(registry, shape));
   problem.threads = options.threads;
   std::vector<Candidate> candidates = candidates_of(registry, problem, options);
   measure(candidates, pool, options.seconds);

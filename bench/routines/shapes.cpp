@@ -263,7 +263,7 @@ std::span<const NamedShapes> named_shapes() {
   return kNets;
 }
 
-Result<Problem> parse_problem(const LayerTypes& types, std::string_view text) {
+Result<Problem> parse_problem(const Registry& registry, std::string_view text) {
   SN_ASSIGN_OR_RETURN(const Description d, read(text));
   Layer layer;
   layer.name = std::string(text);
@@ -282,7 +282,7 @@ Result<Problem> parse_problem(const LayerTypes& types, std::string_view text) {
   } else {
     return invalid_argument("'{}': conv, dense and matmul are known", d.type);
   }
-  layer.type = types.find(d.type == "conv" ? "conv2" : d.type);
+  layer.type = registry.layer_types().find(d.type == "conv" ? "conv2" : d.type);
   layer.own_inputs = static_cast<std::uint32_t>(shapes.size());
   if (d.add) {
     PostOp op;
@@ -300,7 +300,7 @@ Result<Problem> parse_problem(const LayerTypes& types, std::string_view text) {
     SN_ASSIGN_OR_RETURN(TensorSpec spec, spec_of(shapes[i], constant, depth));
     specs.push_back(std::move(spec));
   }
-  return make_problem(layer, std::move(specs));
+  return make_problem(registry, layer, std::move(specs));
 }
 
 }  // namespace softneuro::bench

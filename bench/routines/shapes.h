@@ -14,7 +14,7 @@ namespace softneuro::bench {
 //   dense:128x768,o3072[,gelu]                            rows x depth
 //   matmul:12x128x64,o128                                 batch x rows x depth, no constants
 // Left out: k1, s1, p = (k−1)/2, d1, g1, n1. `add` adds a tensor of the output's shape first.
-Result<Problem> parse_problem(const LayerTypes& types, std::string_view text);
+Result<Problem> parse_problem(const Registry& registry, std::string_view text);
 
 struct NamedShapes {
   std::string_view net;

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/layers/builtin_layers.h"
 
 namespace softneuro {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "net/tuned_plan.h"
+#include "core/routine/routine_path.h"
 
 namespace softneuro {
 

@@ -6,6 +6,7 @@
 #include "import/contained_file.h"
 #include "import/onnx/onnx_import.h"
 #include "passes/pass.h"
+#include "routines/builtin.h"
 #include "softneuro/net.h"
 
 namespace softneuro {

@@ -3,8 +3,11 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/machine.h"
 #include "core/dnn/file.h"
+#include "core/layers/builtin_layers.h"
 #include "core/plan/plan_impl.h"
+#include "net/make_runtime.h"
 #include "net/net_impl.h"
 #include "softneuro/version.h"
 
@@ -183,7 +186,7 @@ void Net::Impl::keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_g
   paths.push_back(std::move(path));
   graph = std::move(tuned_graph);
   plans.clear();
-  core->forget_packed();  // of candidates that were only tried
+  core->packed_weights().clear();  // of candidates that were only tried
 }
 
 Result<Session> Net::Impl::take_session(const std::shared_ptr<const Plan>& plan) {
@@ -217,7 +220,7 @@ Result<Net> Net::from_graph(Graph graph, const NetOptions& options) noexcept {
     SN_RETURN_IF_ERROR(graph.sort());
     SN_RETURN_IF_ERROR(graph.infer_shapes());
     auto impl = std::make_shared<Impl>();
-    SN_ASSIGN_OR_RETURN(impl->core, NetCore::create(options));
+    SN_ASSIGN_OR_RETURN(impl->core, make_runtime(options));
     impl->graph = std::make_shared<const Graph>(std::move(graph));
     impl->inputs = describe(*impl->graph, impl->graph->inputs);
     impl->outputs = describe(*impl->graph, impl->graph->outputs);
@@ -230,7 +233,7 @@ Result<Net> Net::from_graph(Graph graph, const NetOptions& options) noexcept {
 Result<Net> Net::Impl::of(DnnContents contents, const NetOptions& options) {
   SN_ASSIGN_OR_RETURN(Net net, from_graph(std::move(contents.graph), options));
   net.impl_->paths = std::move(contents.paths);
-  net.impl_->core->offer_packed(std::move(contents.packed));
+  net.impl_->core->packed_weights().preload(std::move(contents.packed));
   for (const std::string& line : contents.unread_paths)
     net.impl_->core->log(LogLevel::warning, line);
   return net;
@@ -271,14 +274,12 @@ Result<PackedByKey> Net::Impl::packed_for_saving(std::span<const RoutinePath> tu
         own = own || (id != kNoTensor && impl.graph->tensor(id).is_constant());
       if (!own) continue;
       SN_ASSIGN_OR_RETURN(const Problem problem, problem_of(impl, *step.layer));
-      const bool composes = !problem.post_ops.empty() && !step.routine->supports_post_ops(problem);
-      SN_ASSIGN_OR_RETURN(const PackedWeights weights,
-                          core->packed(*step.layer, *step.routine, problem, step.params, true));
+      SN_ASSIGN_OR_RETURN(
+          const PackedWeights weights,
+          core->packed_weights().get(*step.layer, *step.routine, problem, step.params, true));
       if (weights.bytes.empty()) continue;
-      packed.emplace(
-          NetCore::packed_key(*step.layer, *step.routine,
-                              composes ? without_post_ops(problem) : problem, step.params),
-          weights.bytes);
+      packed.emplace(PackedCache::key_of(*step.layer, *step.routine, problem, step.params),
+                     weights.bytes);
     }
   }
   return packed;
@@ -329,7 +330,7 @@ MemoryReport Net::memory_report() const {
   MemoryReport report;
   for (TensorId id = 0; id < impl_->graph->tensor_count(); ++id)
     report.weights += impl_->graph->tensor(id).constant.bytes();
-  report.packed_weights = impl_->core->packed_bytes();
+  report.packed_weights = impl_->core->packed_weights().bytes();
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   for (const Impl::Planned& planned : impl_->plans) {
     ++report.plans;

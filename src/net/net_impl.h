@@ -23,7 +23,7 @@ struct Net::Impl {
     std::vector<Session> idle;
   };
 
-  std::shared_ptr<NetCore> core;
+  std::shared_ptr<Runtime> core;
   std::shared_ptr<const Graph> graph;
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;

@@ -1,5 +1,5 @@
-// What is built in: tables that CMake generates from the files of src/core/layers/ and
-// src/routines/ (cmake/SoftNeuroTables.cmake). Both end with a row of nulls.
+// The routines that are built in: a table that CMake generates from the files of src/routines/ and
+// src/adapt/ (cmake/SoftNeuroTables.cmake). It ends with a row of nulls.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +9,15 @@
 
 namespace softneuro {
 
-struct LayerRegistration {
-  const char* name;  // the file, for messages
-  Status (*add)(LayerTypes&);
-};
 struct RoutineRegistration {
   const char* name;  // folder and file
   Isa isa;           // what the file is compiled for: add may be called only where it is there
   Status (*add)(Registry&);
 };
-
-extern const LayerRegistration builtin_layers[];
-extern const std::size_t builtin_layer_count;
 extern const RoutineRegistration builtin_routines[];
 extern const std::size_t builtin_routine_count;
+
+// A registry of all of them that this processor can run, on builtin_layer_types().
+SN_INTREE Result<Registry> make_builtin_registry();
 
 }  // namespace softneuro

@@ -11,6 +11,9 @@
 #include <iostream>
 
 #include "core/dnn/file.h"
+#include "core/layers/builtin_layers.h"
+#include "core/plan/net_problems.h"
+#include "net/make_runtime.h"
 #include "profiler/select/candidates.h"
 #include "routines/builtin.h"
 #include "tuning/small_net.h"
@@ -58,7 +61,7 @@ void write_tuned_net(const std::string& path) {
   NetOptions options;
   options.threads = 1;
   options.plugins = {"none"};
-  const auto core = NetCore::create(options).value();
+  const auto core = make_runtime(options).value();
   const std::vector<Shape> shapes = {Shape{1, 16, 12, 12}};
   const NetProblems problems = problems_of(core, graph, shapes).value();
   const auto layers = list_candidates(core->registry(), problems, {{"cpu"}, 8}).value();

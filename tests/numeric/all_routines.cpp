@@ -3,6 +3,7 @@
 
 #include "numeric/check_routine.h"
 #include "numeric/library_routines.h"
+#include "routines/builtin.h"
 
 namespace softneuro::test {
 namespace {

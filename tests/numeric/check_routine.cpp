@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/base/element.h"
+#include "routines/builtin.h"
 
 namespace softneuro::test {
 
@@ -214,7 +215,7 @@ std::optional<PreparedCase> case_for(const Routine& routine, const PreparedCase&
 
 void check_case(const Registry& registry, const Case& description) {
   const std::uint64_t seed = test_seed();
-  const Result<PreparedCase> made = prepare(registry.layer_types(), description, seed);
+  const Result<PreparedCase> made = prepare(registry, description, seed);
   INFO(description.layer_type << "{" << description.params.str()
                               << "}: " << made.status().message());
   REQUIRE(made.ok());

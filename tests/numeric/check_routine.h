@@ -12,7 +12,7 @@ struct PreparedCase {
   std::vector<Tensor> inputs;  // as problem.inputs, empty where left out
 };
 // The inputs depend on the case and on `seed` only.
-Result<PreparedCase> prepare(const LayerTypes& types, const Case& description, std::uint64_t seed);
+Result<PreparedCase> prepare(const Registry& registry, const Case& description, std::uint64_t seed);
 
 // The same case in another format of its real-valued tensors: for routines that work in float16
 // and the like, or in another layout. Nothing if it does not exist in that format.

@@ -119,7 +119,7 @@ std::int64_t lost(const Tensor& expected, const Tensor& actual, bool& any) {
 // Every routine on one problem, in its own formats and with all of its parameters.
 int check_nan(const Case& description) {
   const Registry& registry = all_routines();
-  Result<PreparedCase> made = prepare(registry.layer_types(), description, test_seed());
+  Result<PreparedCase> made = prepare(registry, description, test_seed());
   INFO(made.status().message());
   REQUIRE(made.ok());
   PreparedCase& prepared = *made;
@@ -158,7 +158,7 @@ TEST_CASE("numeric: NaN propagates through every routine and what is fused into 
   add_layers(set);
   int checked = 0;
   for (const Case& layer : set.cases()) {
-    const auto made = prepare(all_routines().layer_types(), layer, test_seed());
+    const auto made = prepare(all_routines(), layer, test_seed());
     INFO(made.status().message());
     REQUIRE(made.ok());
     for (const auto& [name, chain] : kChains) {

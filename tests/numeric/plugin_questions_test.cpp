@@ -18,8 +18,8 @@ struct Question {
   RoutineParams params;
 
   std::string ask() const {
-    const std::optional<std::size_t> bytes = routine->packed_size(problem, params);
-    return routine->pack_key(problem, params) + (bytes ? std::to_string(*bytes) : "unknown");
+    const Result<std::size_t> bytes = routine->packed_bytes(problem, params);
+    return routine->pack_key(problem, params) + (bytes.ok() ? std::to_string(*bytes) : "unknown");
   }
 };
 
@@ -38,8 +38,7 @@ std::vector<Question> questions(DataType type) {
   bytes.zero_points = {3};
   std::vector<Question> found;
   for (const Case& description : set.cases()) {
-    Problem problem =
-        prepare(all_routines().layer_types(), description, test_seed()).value().problem;
+    Problem problem = prepare(all_routines(), description, test_seed()).value().problem;
     problem.threads = 2;
     problem.inputs[0].quantization = problem.outputs[0].quantization = bytes;
     for (const Routine* routine : all_routines().routines(description.layer_type)) {

@@ -111,8 +111,7 @@ TEST_CASE("eight sessions of library routines keep to the threads of their net",
   };
   std::vector<Work> work;
   for (const Case& description : set.cases()) {
-    const PreparedCase prepared =
-        prepare(all_routines().layer_types(), description, test_seed()).value();
+    const PreparedCase prepared = prepare(all_routines(), description, test_seed()).value();
     for (const Routine* routine : all_routines().routines(description.layer_type)) {
       const RoutineDescriptor& descriptor = routine->descriptor();
       if (routine->library().empty() || descriptor.type != DataType::float32) continue;

@@ -91,9 +91,10 @@ std::int64_t place(std::int64_t index, const Shape& shape, Layout layout) {
 
 }  // namespace
 
-Result<PreparedCase> prepare(const LayerTypes& types, const Case& description, std::uint64_t seed) {
+Result<PreparedCase> prepare(const Registry& registry, const Case& description,
+                             std::uint64_t seed) {
   Layer layer;
-  layer.type = types.find(description.layer_type);
+  layer.type = registry.layer_types().find(description.layer_type);
   if (layer.type == nullptr)
     return Status(StatusCode::not_found, "no layer type " + description.layer_type);
   layer.name = "tested";
@@ -121,7 +122,7 @@ Result<PreparedCase> prepare(const LayerTypes& types, const Case& description, s
     specs.push_back(spec_of(inputs[i], tensor, value_input));
     prepared.inputs.push_back(std::move(tensor));
   }
-  SN_ASSIGN_OR_RETURN(prepared.problem, make_problem(layer, std::move(specs)));
+  SN_ASSIGN_OR_RETURN(prepared.problem, make_problem(registry, layer, std::move(specs)));
   return prepared;
 }
 

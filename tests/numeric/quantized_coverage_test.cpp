@@ -8,7 +8,7 @@ namespace {
 
 bool takes(const Routine& routine, const Case& description) {
   const Registry& registry = builtin_registry();
-  const Result<PreparedCase> made = prepare(registry.layer_types(), description, test_seed());
+  const Result<PreparedCase> made = prepare(registry, description, test_seed());
   if (!made.ok()) return false;
   Problem problem = made->problem;
   const auto quantize = [](TensorSpec& spec) {

@@ -79,7 +79,7 @@ TEST_CASE("numeric: every refusal of every routine has a reason", "[numeric]") {
     ProblemSet set;
     problem_files[i].add(set);
     for (const Case& description : set.cases()) {
-      const Result<PreparedCase> made = prepare(registry.layer_types(), description, test_seed());
+      const Result<PreparedCase> made = prepare(registry, description, test_seed());
       if (!made.ok()) continue;  // cases that are wrong on purpose
       ask(registry, made->problem, asked);
       const Problem problem = quantised(made->problem);

@@ -6,39 +6,10 @@
 
 #include "core/base/element.h"
 #include "numeric/check_routine.h"
+#include "numeric/guarded_memory.h"
 
 namespace softneuro::test {
 namespace {
-
-constexpr std::size_t kGuard = 256;
-constexpr std::byte kGuardByte{0xa5};
-constexpr std::byte kPoison{0xff};  // NaN as float of any width, −1 as integer
-
-// Memory between two guarded zones, aligned to kTensorAlignment.
-class GuardedMemory {
- public:
-  explicit GuardedMemory(std::size_t bytes = 0)
-      : bytes_(bytes), all_(bytes + 2 * kGuard + kTensorAlignment, kGuardByte) {
-    std::fill_n(data(), bytes, kPoison);
-  }
-  std::byte* data() {
-    const auto address = reinterpret_cast<std::uintptr_t>(all_.data()) + kGuard;
-    return all_.data() + kGuard +
-           (kTensorAlignment - address % kTensorAlignment) % kTensorAlignment;
-  }
-  std::size_t size() const { return bytes_; }
-  bool intact() {
-    std::byte* const begin = data();
-    const auto guards = [](const std::byte* first, const std::byte* last) {
-      return std::all_of(first, last, [](std::byte b) { return b == kGuardByte; });
-    };
-    return guards(all_.data(), begin) && guards(begin + bytes_, all_.data() + all_.size());
-  }
-
- private:
-  std::size_t bytes_;
-  std::vector<std::byte> all_;
-};
 
 class GuardedContext final : public Context {
  public:
@@ -60,11 +31,10 @@ class GuardedContext final : public Context {
 
 Result<std::unique_ptr<Kernel>> make_kernel(const Routine& routine, const Problem& problem,
                                             const RoutineParams& params) {
-  const bool alone = problem.post_ops.empty() || routine.supports_post_ops(problem);
   SN_ASSIGN_OR_RETURN(
       const PackedWeights packed,
-      routine.pack(alone ? problem : without_post_ops(problem), params, default_allocator()));
-  return create_kernel(routine, problem, params, packed);
+      pack_weights(routine, base_problem(routine, problem), params, default_allocator()));
+  return problem.registry->create_kernel(routine, problem, params, packed);
 }
 
 // Copies, so that a kernel that writes to its inputs is found out.

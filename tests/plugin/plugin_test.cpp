@@ -6,6 +6,7 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/layer_type.h"
+#include "core/layers/builtin_layers.h"
 #include "core/routine/evaluate.h"
 #include "core/routine/registry.h"
 #include "softneuro/net.h"
@@ -169,7 +170,7 @@ TEST_CASE("a plugin's refusal and its reason reach explain") {
   TensorSpec input;
   input.type = DataType::float32;
   input.shape = Shape{2, 4};
-  const auto problem = make_problem(*layer, {input});
+  const auto problem = make_problem(net->registry(), *layer, {input});
   REQUIRE(problem.ok());
   int seen = 0;
   for (const Registry::Candidate& candidate : net->registry().explain(*problem)) {

@@ -6,7 +6,9 @@
 
 #include "core/base/element.h"
 #include "core/graph/graph.h"
+#include "core/layers/builtin_layers.h"
 #include "core/routine/evaluate.h"
+#include "routines/builtin.h"
 
 namespace softneuro::test {
 namespace {
@@ -58,15 +60,17 @@ Result<Problem> problem_of(const OneLayer& one) {
     }
     specs.push_back(std::move(spec));
   }
-  return make_problem(layer, std::move(specs));
+  static const Registry registry = make_builtin_registry().value();
+  return make_problem(registry, layer, std::move(specs));
 }
 
 Result<std::vector<Tensor>> run_routine(const Routine& routine, const Problem& problem,
                                         const std::vector<Tensor>& inputs) {
   const RoutineParams params = routine.default_params(problem);
   SN_ASSIGN_OR_RETURN(const PackedWeights packed,
-                      routine.pack(problem, params, default_allocator()));
-  SN_ASSIGN_OR_RETURN(const auto kernel, create_kernel(routine, problem, params, packed));
+                      pack_weights(routine, problem, params, default_allocator()));
+  SN_ASSIGN_OR_RETURN(const auto kernel,
+                      problem.registry->create_kernel(routine, problem, params, packed));
   std::vector<TensorView> in, out;
   for (const Tensor& input : inputs) in.push_back(view_of(input));
   std::vector<Tensor> outputs(problem.outputs.size());

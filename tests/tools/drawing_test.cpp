@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/graph/layer_type.h"
+#include "core/layers/builtin_layers.h"
 
 using namespace softneuro;
 using Catch::Matchers::Contains;

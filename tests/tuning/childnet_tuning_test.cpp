@@ -5,10 +5,15 @@
 #include <cstring>
 
 #include "core/childnet/childnet_text.h"
+#include "core/layers/builtin_layers.h"
+#include "core/plan/net_problems.h"
 #include "core/plan/runtime.h"
+#include "core/routine/check_choice.h"
+#include "net/make_runtime.h"
 #include "net/tuned_plan.h"
 #include "profiler/select/childnet_solve.h"
 #include "profiler/select/unit_profile.h"
+#include "routines/builtin.h"
 #include "small_net.h"
 #include "support/wrapped_conv.h"
 
@@ -27,12 +32,15 @@ class OtherWgconv final : public Routine {
   Applicability applicable(const Problem& problem) const override {
     return work_.applicable(problem);
   }
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    return work_.packed_bytes(problem, work_.default_params(problem));
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
+              std::byte* packed) const override {
     ++packings;
     for (const float weight : problem.inputs[1].value.values<float>())
       unwritten += std::isnan(weight);
-    return work_.pack(problem, work_.default_params(problem), allocator);
+    return work_.pack(problem, work_.default_params(problem), scratch, packed);
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights& packed) const override {
@@ -57,7 +65,7 @@ Graph childnet_graph() {
 
 // Its layers, as problems and with their candidates.
 struct Fixture {
-  std::shared_ptr<NetCore> core;
+  std::shared_ptr<Runtime> core;
   std::shared_ptr<const Graph> graph;
   NetProblems problems;
   std::vector<LayerCandidates> layers;
@@ -73,7 +81,7 @@ struct Fixture {
     NetOptions options;
     options.threads = 1;
     options.allocator = allocator;
-    core = NetCore::create(options).value();
+    core = make_runtime(options).value();
     const Shape shapes[] = {Shape{1, 16, 12, 12}};
     problems = problems_of(core, graph, shapes).value();
     layers = list_candidates(core->registry(), problems, {kFloat32, 8}).value();
@@ -263,7 +271,7 @@ TEST_CASE("childnets: a layer inside shares its times with the same problem else
 
 TEST_CASE("childnets: routines inside come from the registry that is passed in") {
   Fixture f;
-  const Problem problem = nhwc_problem(f, "left");
+  Problem problem = nhwc_problem(f, "left");
   Registry registry = make_builtin_registry().value();
   const Routine* gemm = registry.find("wgconv", "cpu:float32:nhwc/gemm");
   REQUIRE(gemm != nullptr);
@@ -272,7 +280,7 @@ TEST_CASE("childnets: routines inside come from the registry that is passed in")
   RoutineParams params = net.default_params(problem);
   params.set("inner", std::string("{wgconv=cpu:float32:nhwc/other}"));
   CHECK_FALSE(net.outline(problem, params).ok());
-  net.use_registry(registry);
+  problem.registry = &registry;
   CHECK(net.outline(problem, params).ok());
   MadeUpTimes times;
   times.fast = "cpu:float32:nhwc/other";
@@ -337,11 +345,11 @@ TEST_CASE("childnets: a profiler fills the constants before it measures inside")
 
 TEST_CASE("childnets: one within another is left open until its own inside is chosen") {
   Fixture f;
-  const Problem problem = nhwc_problem(f, "left");
+  Problem problem = nhwc_problem(f, "left");
   Registry registry = make_builtin_registry().value();
+  problem.registry = &registry;
   REQUIRE(registry.add(std::make_unique<Wrapped>()).ok());
   const ChildnetRoutine& outer = *registry.find("conv2", "cpu:float32:nhwc/wrapped")->as_childnet();
-  outer.use_registry(registry);
   std::size_t opened = 0;
   const MeasureInside measure = [&](const Problem&, std::vector<Candidate>& candidates,
                                     const FillConstants&) {
@@ -371,7 +379,7 @@ TEST_CASE("childnets: one within another is left open until its own inside is ch
   RoutineParams params = outer.default_params(problem);
   params.set("inner", inside.inner);
   CHECK(outer.check_params(problem, params).ok());
-  CHECK(outer.pack(problem, params, default_allocator()).ok());
+  CHECK(pack_weights(outer, problem, params, default_allocator()).ok());
   for (const char* const nested : {"{wgconv=cpu:float32:nhwc/none}", "wgconv", "{wgconv={}}"}) {
     INFO(nested);
     params.set("inner", "{conv=cpu:float32:nhwc/wgnet{inner=" + std::string(nested) + "}}");

@@ -1,5 +1,5 @@
 // What rounding explains of a difference between two tensors, and what it does not.
-#include "profiler/tune/departure.h"
+#include "profiler/measure/departure.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -3,6 +3,9 @@
 #include <cmath>
 
 #include "adapt/insert_adapts.h"
+#include "core/layers/builtin_layers.h"
+#include "core/plan/net_problems.h"
+#include "net/make_runtime.h"
 #include "net/net_impl.h"
 #include "net/tuned_plan.h"
 #include "profiler/select/candidates.h"
@@ -15,7 +18,7 @@ using namespace softneuro::test;
 namespace {
 
 struct Fixture {
-  std::shared_ptr<NetCore> core;
+  std::shared_ptr<Runtime> core;
   std::shared_ptr<const Graph> graph;
   std::vector<Shape> shapes;
   std::vector<LayerCandidates> layers;
@@ -28,7 +31,7 @@ struct Fixture {
     graph = std::make_shared<const Graph>(std::move(made));
     NetOptions options;
     options.threads = 2;
-    core = NetCore::create(options).value();
+    core = make_runtime(options).value();
     shapes = {Shape{1, 3, 12, 12}};
     const NetProblems problems = problems_of(core, graph, shapes).value();
     layers = list_candidates(core->registry(), problems, {schemas, 4}).value();

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "core/layers/builtin_layers.h"
+#include "net/make_runtime.h"
 #include "net/tuned_plan.h"
 #include "profiler/tune/tuner.h"
 #include "small_net.h"
@@ -51,10 +53,10 @@ class SloppyCumsum final : public Routine {
   const Routine& naive_;
 };
 
-std::shared_ptr<NetCore> one_thread() {
+std::shared_ptr<Runtime> one_thread() {
   NetOptions options;
   options.threads = 1;
-  return NetCore::create(options).value();
+  return make_runtime(options).value();
 }
 
 std::shared_ptr<const Graph> finished(Graph graph) {
@@ -99,7 +101,7 @@ std::shared_ptr<const Graph> clipped_conv(bool clipped) {
   return finished(std::move(b.graph));
 }
 
-ProofJob proof_of(const std::shared_ptr<NetCore>& core, std::shared_ptr<const Graph> model,
+ProofJob proof_of(const std::shared_ptr<Runtime>& core, std::shared_ptr<const Graph> model,
                   const std::shared_ptr<const Graph>& tuned, const RoutinePath& path,
                   const Shape& shape) {
   ProofJob job;

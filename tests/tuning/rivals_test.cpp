@@ -4,7 +4,12 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 
+#include "core/base/machine.h"
+#include "core/graph/graph_key.h"
+#include "core/layers/builtin_layers.h"
+#include "core/plan/net_problems.h"
 #include "core/plan/runtime.h"
+#include "net/make_runtime.h"
 #include "net/tuned_plan.h"
 #include "profiler/cache/profile_cache.h"
 #include "profiler/measure/timer.h"
@@ -36,10 +41,10 @@ std::shared_ptr<const Graph> chain(Dim rows = 1) {
 }
 
 // With two more routines of cumsum, as if a plugin brought them.
-std::shared_ptr<NetCore> core_with_rivals(int version = 1) {
+std::shared_ptr<Runtime> core_with_rivals(int version = 1) {
   NetOptions options;
   options.threads = 1;
-  std::shared_ptr<NetCore> core = NetCore::create(options).value();
+  std::shared_ptr<Runtime> core = make_runtime(options).value();
   auto& registry = const_cast<Registry&>(core->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/slow", naive, 200)).ok());
@@ -47,7 +52,7 @@ std::shared_ptr<NetCore> core_with_rivals(int version = 1) {
   return core;
 }
 
-TuneJob job_for(const std::shared_ptr<NetCore>& core, std::shared_ptr<const Graph> graph,
+TuneJob job_for(const std::shared_ptr<Runtime>& core, std::shared_ptr<const Graph> graph,
                 const Shape& shape, const TuneOptions& options) {
   TuneJob job;
   job.core = core;
@@ -104,7 +109,7 @@ void remember(const TuneJob& job, const Remembered& times) {
 }
 
 // With a profile cache that knows `times`.
-void check_all_quick(const std::shared_ptr<NetCore>& core, const Remembered& times) {
+void check_all_quick(const std::shared_ptr<Runtime>& core, const Remembered& times) {
   const TemporaryFolder folder;
   TuneOptions options;
   options.cache = folder.path().string();
@@ -168,7 +173,7 @@ class CachedCumsum final : public Routine {
 }  // namespace
 
 TEST_CASE("tune: what was measured inside counts for all layers with the same problem") {
-  const std::shared_ptr<NetCore> core = core_with_rivals();
+  const std::shared_ptr<Runtime> core = core_with_rivals();
   const auto graph = chain();
   const Shape shapes[] = {Shape{1, 64}};
   const NetProblems problems = problems_of(core, graph, shapes).value();
@@ -194,7 +199,7 @@ TEST_CASE("tune: what was measured inside counts for all layers with the same pr
 }
 
 TEST_CASE("tune: who looks for better ones believes the least of a candidate's times alone") {
-  const std::shared_ptr<NetCore> core = core_with_rivals();
+  const std::shared_ptr<Runtime> core = core_with_rivals();
   const auto graph = chain();
   const Shape shapes[] = {Shape{1, 64}};
   const NetProblems problems = problems_of(core, graph, shapes).value();
@@ -231,7 +236,7 @@ TEST_CASE(
 TEST_CASE("tune: paths in turns are compared as they run in steady use", "[alone]") {
   NetOptions net_options;
   net_options.threads = 1;
-  const std::shared_ptr<NetCore> core = NetCore::create(net_options).value();
+  const std::shared_ptr<Runtime> core = make_runtime(net_options).value();
   auto& registry = const_cast<Registry&>(core->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   REQUIRE(registry.add(std::make_unique<CachedCumsum>("cpu/slow", naive, 120, 120)).ok());
@@ -243,7 +248,7 @@ TEST_CASE("tune: what was run as a whole counts for the same shapes and routines
   const TemporaryFolder folder;
   TuneOptions options;
   options.cache = folder.path().string();
-  const std::shared_ptr<NetCore> core = core_with_rivals();
+  const std::shared_ptr<Runtime> core = core_with_rivals();
   const auto graph = chain(Dim("rows"));
   const TuneJob first = job_for(core, graph, Shape{1, 64}, options);
   REQUIRE(Tuner(first).run().ok());
@@ -265,7 +270,7 @@ TEST_CASE("tune: what looked best by luck is found out when it is measured again
   const TemporaryFolder folder;
   NetOptions net_options;
   net_options.threads = 1;
-  const std::shared_ptr<NetCore> core = NetCore::create(net_options).value();
+  const std::shared_ptr<Runtime> core = make_runtime(net_options).value();
   auto& registry = const_cast<Registry&>(core->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   // It has the higher rank: without another look it would win the race as the default choice.
@@ -292,7 +297,7 @@ TEST_CASE("tune: what looked best by luck is found out when it is measured again
 
 TEST_CASE("tune: a comparison that was cancelled is made the next time") {
   const TemporaryFolder folder;
-  const std::shared_ptr<NetCore> core = core_with_rivals();
+  const std::shared_ptr<Runtime> core = core_with_rivals();
   TuneOptions options;
   options.cache = folder.path().string();
   std::atomic<bool> cancel = false;

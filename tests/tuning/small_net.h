@@ -7,6 +7,7 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/layer_type.h"
+#include "core/layers/builtin_layers.h"
 #include "softneuro/net.h"
 
 namespace softneuro::test {

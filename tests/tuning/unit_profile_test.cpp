@@ -5,8 +5,12 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "core/base/machine.h"
 #include "core/base/parallel.h"
+#include "core/layers/builtin_layers.h"
+#include "core/plan/net_problems.h"
 #include "core/plan/runtime.h"
+#include "net/make_runtime.h"
 #include "net/tuned_plan.h"
 #include "profiler/tune/tuner.h"
 #include "small_net.h"
@@ -26,13 +30,13 @@ std::shared_ptr<const Graph> finished(SmallNetBuilder& b, TensorId output) {
   return std::make_shared<const Graph>(std::move(b.graph));
 }
 
-std::shared_ptr<NetCore> one_thread() {
+std::shared_ptr<Runtime> one_thread() {
   NetOptions options;
   options.threads = 1;
-  return NetCore::create(options).value();
+  return make_runtime(options).value();
 }
 
-std::vector<LayerCandidates> candidates_of(const std::shared_ptr<NetCore>& core,
+std::vector<LayerCandidates> candidates_of(const std::shared_ptr<Runtime>& core,
                                            const NetProblems& problems) {
   const std::vector<std::string> float32 = {"cpu:float32"};
   return list_candidates(core->registry(), problems, {float32}).value();
@@ -45,7 +49,7 @@ std::span<const std::byte> bytes_of(const std::vector<int>& numbers) {
 }  // namespace
 
 TEST_CASE("unit profile: what a neighbour slowed down is measured again", "[slow]") {
-  const std::shared_ptr<NetCore> core = one_thread();
+  const std::shared_ptr<Runtime> core = one_thread();
   auto& registry = const_cast<Registry&>(core->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   // In the order of their ranks.
@@ -120,7 +124,7 @@ TEST_CASE("witnesses: who was measured while they were slow") {
 }
 
 TEST_CASE("unit profile: times with weights in another place are other rows") {
-  const std::shared_ptr<NetCore> core = one_thread();
+  const std::shared_ptr<Runtime> core = one_thread();
   SmallNetBuilder b;
   const TensorId x = b.input("x", DynamicShape(Shape{4, 256}));
   const auto graph = finished(
@@ -155,7 +159,7 @@ TEST_CASE("cold caches: no byte changes, for any number of threads") {
   const int threads = GENERATE(1, 3);
   NetOptions options;
   options.threads = threads;
-  const std::shared_ptr<NetCore> core = NetCore::create(options).value();
+  const std::shared_ptr<Runtime> core = make_runtime(options).value();
   ColdCaches caches(core->pool());
   CHECK(caches.place() == WeightsPlace::own_cache);
   std::vector<int> weights(10007), input(1003);
@@ -178,7 +182,7 @@ TEST_CASE("cold caches: no byte changes, for any number of threads") {
 
 TEST_CASE(
     "cold caches: what drives weights out, whatever a neighbour does, and errors are passed on") {
-  const std::shared_ptr<NetCore> core = one_thread();
+  const std::shared_ptr<Runtime> core = one_thread();
   ColdCaches caches(core->pool());
   const std::vector<std::byte> probe(std::size_t{2} << 20, std::byte{1});
   CHECK_FALSE(weights_are_far(caches, probe, [] { return Status(); }).value());
@@ -206,7 +210,7 @@ TEST_CASE(
 
 TEST_CASE("tune: where a net's weights are is found out once") {
   const TemporaryFolder folder;
-  const std::shared_ptr<NetCore> core = one_thread();
+  const std::shared_ptr<Runtime> core = one_thread();
   SmallNetBuilder b;
   const TensorId x = b.input("x", DynamicShape(Shape{1, 2048}));
   // 16 MiB: more than the caches of one processor's own.

@@ -6,10 +6,12 @@
 
 #include "core/base/element.h"
 #include "core/graph/layer_type.h"
+#include "core/layers/builtin_layers.h"
 #include "core/routine/registry.h"
 #include "core/routine/void_adapt.h"
 #include "cpu/simd/qint8_rows.h"
 #include "cpu/simd/tile_moves.h"
+#include "routines/builtin.h"
 
 namespace softneuro {
 namespace {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/dnn/file.h"
+#include "core/layers/builtin_layers.h"
 #include "support/temporary_folder.h"
 
 using namespace softneuro;

@@ -7,6 +7,7 @@
 #include "core/childnet/childnet_kernel.h"
 #include "core/childnet/childnet_text.h"
 #include "core/routine/evaluate.h"
+#include "routines/builtin.h"
 #include "support/one_layer.h"
 #include "support/tensor_difference.h"
 #include "support/wrapped_conv.h"
@@ -58,14 +59,15 @@ struct Convolution {
       if (spec.constant) spec.value = input;
       specs.push_back(std::move(spec));
     }
-    problem = make_problem(layer, std::move(specs)).value();
+    problem = make_problem(registry(), layer, std::move(specs)).value();
     problem.outputs[0].layout = Layout::channels_last;
   }
 
   // Runs twice on poisoned memory, each with a state of its own; both must give the same.
   std::vector<float> run(const Routine& routine, const RoutineParams& chosen) const {
-    const PackedWeights packed = routine.pack(problem, chosen, default_allocator()).value();
-    const auto kernel = create_kernel(routine, problem, chosen, packed).value();
+    const PackedWeights packed =
+        pack_weights(routine, problem, chosen, default_allocator()).value();
+    const auto kernel = registry().create_kernel(routine, problem, chosen, packed).value();
     const auto pool = create_thread_pool(2).value();
     std::vector<TensorView> views;
     for (const Tensor& input : inputs) views.push_back(view_of(input));
@@ -177,7 +179,7 @@ TEST_CASE("childnet: a malformed choice is refused, and says what is wrong") {
     const auto outline = winograd().outline(c.problem, chosen);
     CHECK(outline.status().code() == StatusCode::invalid_argument);
     CHECK_FALSE(outline.status().message().empty());
-    CHECK_FALSE(winograd().pack(c.problem, chosen, default_allocator()).ok());
+    CHECK_FALSE(pack_weights(winograd(), c.problem, chosen, default_allocator()).ok());
   }
 }
 
@@ -203,7 +205,8 @@ TEST_CASE("childnet: tensors inside share one workspace") {
   const Convolution c;
   const RoutineParams usual = winograd().default_params(c.problem);
   const ChildnetOutline outline = winograd().outline(c.problem, usual).value();
-  const PackedWeights packed = winograd().pack(c.problem, usual, default_allocator()).value();
+  const PackedWeights packed =
+      pack_weights(winograd(), c.problem, usual, default_allocator()).value();
   const auto kernel = winograd().create(c.problem, usual, packed).value();
   const auto bytes = [&](std::size_t layer) {
     return static_cast<std::size_t>(outline.layers[layer].problem.outputs[0].shape.elements()) * 4;
@@ -217,53 +220,16 @@ TEST_CASE("childnet: transformed weights are kept once, and of a size that is kn
   const Convolution c;
   const Routine& routine = *registry().find("conv2", "cpu:float32:nhwc/wgnet");
   const RoutineParams usual = routine.default_params(c.problem);
-  const PackedWeights packed = routine.pack(c.problem, usual, default_allocator()).value();
-  CHECK(routine.packed_size(c.problem, usual) == packed.bytes.bytes());
+  const PackedWeights packed = pack_weights(routine, c.problem, usual, default_allocator()).value();
+  CHECK(routine.packed_bytes(c.problem, usual).value() == packed.bytes.bytes());
   const std::int64_t tile = usual.integer("tile_size");
   CHECK(packed.bytes.bytes() < static_cast<std::size_t>(tile * tile * 16 * 32 * 4 * 5 / 4));
-  // As a file might have it: as long in all, but the parts are others.
-  PackedWeights wrong;
-  wrong.bytes = packed.bytes.clone().value();
-  auto* const sizes = static_cast<std::byte*>(wrong.bytes.mutable_data()) + sizeof(std::uint64_t);
-  std::uint64_t count = 0;
-  std::memcpy(&count, wrong.bytes.data(), sizeof count);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    std::uint64_t size = 0;
-    std::memcpy(&size, sizes + i * sizeof size, sizeof size);
-    size -= size > 64 ? 64 : 0;
-    std::memcpy(sizes + i * sizeof size, &size, sizeof size);
-  }
-  CHECK(create_kernel(routine, c.problem, usual, packed).ok());
-  CHECK_FALSE(create_kernel(routine, c.problem, usual, wrong).ok());
-}
-
-TEST_CASE("childnet: packed bytes that were cut or made up are refused") {
-  const Tensor first = test::tensor<std::uint8_t>({3}, {1, 2, 3});
-  const Tensor segments[] = {first, Tensor(), first};
-  const PackedWeights packed = join_segments(segments, default_allocator()).value();
-  const std::vector<Tensor> again = split_segments(packed).value();
-  REQUIRE(again.size() == 3);
-  CHECK(again[1].empty());
-  CHECK(again[2].bytes() == 3);
-  CHECK(std::memcmp(again[2].data(), first.data(), 3) == 0);
-
-  for (const std::int64_t size : {0, 4, 8, 24, 64, 128}) {
-    INFO("cut to " << size);
-    PackedWeights cut;
-    cut.bytes = Tensor::borrow_const(DataType::uint8, Shape{size}, packed.bytes.data(),
-                                     static_cast<std::size_t>(size))
-                    .value();
-    CHECK_FALSE(split_segments(cut).ok());
-  }
-  PackedWeights made_up;
-  made_up.bytes = packed.bytes.clone().value();
-  for (const std::size_t word : {0u, 1u, 3u}) {
-    INFO("word " << word);
-    PackedWeights wrong;
-    wrong.bytes = packed.bytes.clone().value();
-    const std::uint64_t huge = UINT64_MAX - 70;
-    std::memcpy(static_cast<std::byte*>(wrong.bytes.mutable_data()) + word * 8, &huge, 8);
-    CHECK_FALSE(split_segments(wrong).ok());
+  CHECK(registry().create_kernel(routine, c.problem, usual, packed).ok());
+  const auto bytes = static_cast<std::int64_t>(packed.bytes.bytes());
+  for (const std::int64_t size : {std::int64_t{0}, bytes - 64, bytes + 64}) {
+    INFO(size << " bytes instead of " << bytes);
+    const PackedWeights wrong{Tensor::create(DataType::uint8, Shape{size}).value()};
+    CHECK_FALSE(registry().create_kernel(routine, c.problem, usual, wrong).ok());
   }
 }
 

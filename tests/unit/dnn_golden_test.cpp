@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/dnn/file.h"
+#include "core/layers/builtin_layers.h"
 #include "support/graph_compare.h"
 #include "support/skip.h"
 

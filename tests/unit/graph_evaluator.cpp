@@ -6,7 +6,9 @@
 #include <random>
 
 #include "core/base/element.h"
+#include "core/layers/builtin_layers.h"
 #include "core/routine/evaluate.h"
+#include "routines/builtin.h"
 
 namespace softneuro::test {
 namespace {

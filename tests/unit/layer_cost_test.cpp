@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/layers/builtin_layers.h"
 #include "core/routine/evaluate.h"
 #include "support/one_layer.h"
 
@@ -33,7 +34,8 @@ LayerCost cost_of(const char* type, Params layer_params, std::vector<Input> inpu
   const LayerType* found = builtin_layer_types().find(type);
   REQUIRE(found != nullptr);
   const Layer& layer = graph.add_layer(*found, "layer", in, out, std::move(layer_params));
-  const Result<Problem> problem = make_problem(layer, std::move(specs));
+  const Registry registry(builtin_layer_types());
+  const Result<Problem> problem = make_problem(registry, layer, std::move(specs));
   INFO(problem.status().message());
   REQUIRE(problem.ok());
   return layer_cost(*problem);

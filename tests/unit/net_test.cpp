@@ -11,6 +11,7 @@
 #include "core/dnn/file.h"
 #include "core/graph/graph.h"
 #include "core/graph/layer_type.h"
+#include "core/layers/builtin_layers.h"
 #include "core/plan/plan_impl.h"
 
 using namespace softneuro;

@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "core/graph/graph.h"
+#include "core/layers/builtin_layers.h"
 #include "core/plugin/loader.h"
 #include "core/routine/evaluate.h"
+#include "routines/builtin.h"
 
 using namespace softneuro;
 using Catch::Contains;
@@ -300,7 +302,7 @@ TEST_CASE("plugin_host: specs, parameters and post-ops of a problem") {
   w.constant = true;
   w.value = *Tensor::create(DataType::float32, w.shape);
   const auto problem = make_problem(
-      layer,
+      registry, layer,
       {spec_of(DataType::float32, Shape{2, 3, 4}), w, {}, spec_of(DataType::float32, Shape{5})});
   INFO(problem.status().message());
   REQUIRE(problem.ok());
@@ -336,7 +338,7 @@ TEST_CASE("plugin_host: lists and texts among the parameters") {
   REQUIRE(add(table, registry).ok());
   Params params;
   params.set("strides", std::vector<std::int64_t>{2, 1});
-  const auto problem = make_problem(make_layer("conv2", 2, std::move(params)),
+  const auto problem = make_problem(registry, make_layer("conv2", 2, std::move(params)),
                                     {spec_of(DataType::float32, Shape{1, 1, 4, 4}),
                                      spec_of(DataType::float32, Shape{1, 1, 3, 3})});
   REQUIRE(problem.ok());

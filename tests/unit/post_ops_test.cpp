@@ -6,7 +6,9 @@
 
 #include "core/base/element.h"
 #include "core/graph/layer_type.h"
+#include "core/layers/builtin_layers.h"
 #include "core/routine/registry.h"
+#include "cpu/post_ops/unfused_post_ops.h"
 
 namespace softneuro {
 namespace {
@@ -210,7 +212,7 @@ class InlinePool final : public ThreadPool {
 TEST_CASE("post-ops: a tail behind any kernel", "[post_ops]") {
   const Fused fused(DataType::float32, {2, 19, 30, 40}, Layout::nchw8c,
                     {{{19, 1, 1}, true}, {{2, 19, 1, 1}, false}});
-  auto tail = make_post_op_tail(std::make_unique<Copier>(), fused.problem);
+  auto tail = append_post_ops(std::make_unique<Copier>(), fused.problem);
   REQUIRE(tail.ok());
   CHECK((*tail)->in_place_input() == 0);
   CHECK((*tail)->library_bytes() == 7);
@@ -228,7 +230,7 @@ TEST_CASE("post-ops: a tail behind any kernel", "[post_ops]") {
 TEST_CASE("post-ops: what may be the same tensor is not overwritten", "[post_ops]") {
   const Fused residual(DataType::float32, {1, 8, 4, 4}, Layout::plain, {{{1, 8, 4, 4}, false}});
   CHECK_FALSE(post_ops_allow_in_place(residual.problem, 0));
-  CHECK((*make_post_op_tail(std::make_unique<Copier>(), residual.problem))->in_place_input() == -1);
+  CHECK((*append_post_ops(std::make_unique<Copier>(), residual.problem))->in_place_input() == -1);
 }
 
 TEST_CASE("post-ops: refusals", "[post_ops]") {
@@ -239,7 +241,7 @@ TEST_CASE("post-ops: refusals", "[post_ops]") {
   Fused predicate(DataType::float32, {4}, Layout::plain, {{{4}, false}});
   predicate.problem.post_ops[0].binary = BinaryOp::less;
   CHECK_FALSE(PostOpProgram::supports(predicate.problem).ok());
-  CHECK_FALSE(make_post_op_tail(std::make_unique<Copier>(), predicate.problem).ok());
+  CHECK_FALSE(append_post_ops(std::make_unique<Copier>(), predicate.problem).ok());
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ struct Product {
     shape.columns = columns;
     shape.length = depth;
     shape.c_row_stride = columns;
-    std::vector<std::byte> packed(size(packed_bytes(shape, ops)) + 64);
+    std::vector<std::byte> packed(size(product_bytes(shape, ops)) + 64);
     auto* const aligned = packed.data() + 64 - reinterpret_cast<std::uintptr_t>(packed.data()) % 64;
     std::vector<float> panel(size(depth * kPackedPanel));
     pack_product(

@@ -12,19 +12,6 @@
 namespace softneuro {
 namespace {
 
-// Made once, when the first childnet that is in no registry of its own is asked about.
-const Result<Registry>& builtin_registry() {
-  static const Result<Registry> registry = make_builtin_registry();
-  return registry;
-}
-
-// Childnets are asked whether they apply by asking what is inside them.
-thread_local int depth_now = 0;
-struct DepthGuard {
-  DepthGuard() { ++depth_now; }
-  ~DepthGuard() { --depth_now; }
-};
-
 // Elements lie in the order of the plain layout.
 bool lies_as_plain(const TensorSpec& spec) {
   if (spec.layout == Layout::plain || spec.shape.rank() < 2) return true;
@@ -59,9 +46,7 @@ Result<const Routine*> default_routine(const Registry& registry, const Problem& 
 }
 
 Problem base_of(const ChildnetLayer& layer) {
-  const Problem& problem = layer.problem;
-  const bool composes = !problem.post_ops.empty() && !layer.routine->supports_post_ops(problem);
-  return composes ? without_post_ops(problem) : problem;
+  return base_problem(*layer.routine, layer.problem);
 }
 
 Status choose(const Registry& registry, const std::vector<InnerChoice>& choices,
@@ -118,46 +103,43 @@ bool is_read(const ChildnetOutline& outline, TensorId id) {
   return false;
 }
 
-// What pack() makes: the folded tensors that are read, then each layer's packed weights. Unknown
-// unless all layers know theirs.
-std::optional<std::vector<std::size_t>> segment_sizes(const ChildnetOutline& outline) {
-  std::vector<std::size_t> sizes;
-  for (const std::size_t index : outline.folded)
-    for (const TensorId id : outline.graph.layers()[index].outputs) {
-      const bool kept = id != kNoTensor && is_read(outline, id);
-      const TensorSpec spec = kept ? outline.specs[id] : TensorSpec{};
-      sizes.push_back(
-          kept ? static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout)) : 0);
-    }
-  for (const ChildnetLayer& layer : outline.layers) {
-    if (layer.view) continue;
-    const auto size = layer.routine->packed_size(base_of(layer), layer.params);
-    if (!size) return std::nullopt;
-    sizes.push_back(*size);
-  }
-  return sizes;
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
 }
 
-// Packed weights may come from a file, whose size was right: so must be the parts'.
-Status check_segments(const ChildnetOutline& outline, std::span<const Tensor> segments) {
-  const auto sizes = segment_sizes(outline);
-  if (!sizes) return {};
-  const bool fit =
-      std::equal(sizes->begin(), sizes->end(), segments.begin(), segments.end(),
-                 [](std::size_t size, const Tensor& segment) { return size == segment.bytes(); });
-  return fit ? Status() : internal_error("packed weights of a childnet do not fit its layers");
+// What pack() makes: the folded tensors that are read, then each layer's packed weights, each
+// aligned.
+struct PackedParts {
+  std::vector<std::size_t> folded;  // bytes, for each output of each folded layer; 0: not kept
+  std::vector<std::size_t> layers;  // bytes, for each layer; 0: none
+  std::size_t bytes = 0;            // of all
+};
+Result<PackedParts> packed_parts(const ChildnetOutline& outline) {
+  PackedParts parts;
+  for (const std::size_t index : outline.folded)
+    for (const TensorId id : outline.graph.layers()[index].outputs) {
+      std::size_t bytes = 0;
+      if (id != kNoTensor && is_read(outline, id)) {
+        const TensorSpec& spec = outline.specs[id];
+        bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
+      }
+      parts.folded.push_back(bytes);
+      parts.bytes += aligned(bytes);
+    }
+  for (const ChildnetLayer& layer : outline.layers) {
+    std::size_t bytes = 0;
+    if (!layer.view) {
+      SN_ASSIGN_OR_RETURN(bytes, layer.routine->packed_bytes(base_of(layer), layer.params));
+    }
+    parts.layers.push_back(bytes);
+    parts.bytes += aligned(bytes);
+  }
+  return parts;
 }
 
 }  // namespace
 
 // --- what is inside ------------------------------------------------------------------------------
-
-Result<const Registry*> ChildnetRoutine::inside() const {
-  if (registry_ != nullptr) return registry_;
-  const Result<Registry>& registry = builtin_registry();
-  SN_RETURN_IF_ERROR(registry.status());
-  return &*registry;
-}
 
 Status ChildnetRoutine::add_layer(ChildnetOutline& outline, std::size_t index,
                                   const Problem& problem, const RoutineParams& params) const {
@@ -168,8 +150,9 @@ Status ChildnetRoutine::add_layer(ChildnetOutline& outline, std::size_t index,
   const bool constant = all_constant(outline, layer);
   ChildnetLayer inner;
   inner.index = index;
-  SN_ASSIGN_OR_RETURN(inner.problem, make_problem(layer, std::move(inputs)));
+  SN_ASSIGN_OR_RETURN(inner.problem, make_problem(*problem.registry, layer, std::move(inputs)));
   inner.problem.threads = problem.threads;
+  inner.problem.childnet_depth = problem.childnet_depth + 1;
   for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
     const TensorId id = layer.outputs[i];
     if (id == kNoTensor) continue;
@@ -200,9 +183,11 @@ Status ChildnetRoutine::add_layer(ChildnetOutline& outline, std::size_t index,
 
 Result<ChildnetOutline> ChildnetRoutine::outline(const Problem& problem,
                                                  const RoutineParams& params) const {
-  if (depth_now >= kMaxChildnetDepth)
+  if (problem.registry == nullptr)
+    return unsupported("there is no registry to take the routines inside from");
+  // A childnet asks the registry about the layers inside, which may ask childnets in turn.
+  if (problem.childnet_depth >= kMaxChildnetDepth)
     return unsupported("childnets nest at most {} deep", kMaxChildnetDepth);
-  const DepthGuard guard;
   SN_ASSIGN_OR_RETURN(const auto choices, parse_inner(params.text("inner")));
   ChildnetOutline outline;
   std::vector<TensorId> own;
@@ -254,9 +239,8 @@ Result<ChildnetOutline> ChildnetRoutine::outline(const Problem& problem,
           return !l.view && l.problem.layer_name == choice.layer;
         }))
       return invalid_argument("{} has no layer '{}' inside", descriptor().str(), choice.layer);
-  SN_ASSIGN_OR_RETURN(const Registry* registry, inside());
   for (ChildnetLayer& layer : outline.layers)
-    if (!layer.view) SN_RETURN_IF_ERROR(choose(*registry, choices, layer));
+    if (!layer.view) SN_RETURN_IF_ERROR(choose(*problem.registry, choices, layer));
   return outline;
 }
 
@@ -298,6 +282,7 @@ ParamSpace ChildnetRoutine::outer_space(const Problem& problem) const {
 
 Applicability ChildnetRoutine::check_params(const Problem& problem,
                                             const RoutineParams& params) const {
+  if (params == default_params(problem)) return Applicability::yes();
   const auto named = outline(problem, params);
   if (!named.ok()) return Applicability::no(std::string(named.status().message()));
   RoutineParams open = params;
@@ -313,11 +298,10 @@ ParamSpace ChildnetRoutine::param_space(const Problem& problem) const {
   // check_params() takes them. Specifications (rank 0) are there to compare with.
   ParamAxis inner{"inner", {std::string()}};
   const auto usual = outline(problem, default_params(problem));
-  const auto registry = inside();
-  if (usual.ok() && registry.ok())
+  if (usual.ok())
     for (const ChildnetLayer& layer : usual->layers) {
       if (layer.view) continue;
-      for (const Registry::Candidate& candidate : (*registry)->explain(layer.problem))
+      for (const Registry::Candidate& candidate : problem.registry->explain(layer.problem))
         if (candidate.applicability && candidate.routine != layer.routine &&
             candidate.routine->default_rank() > 0)
           inner.values.emplace_back(
@@ -342,64 +326,79 @@ std::string ChildnetRoutine::pack_key(const Problem& problem, const RoutineParam
   return key;
 }
 
-Result<PackedWeights> ChildnetRoutine::pack(const Problem& problem, const RoutineParams& params,
-                                            Allocator& allocator) const {
-  SN_ASSIGN_OR_RETURN(ChildnetOutline inside, outline(problem, params));
-  SN_ASSIGN_OR_RETURN(const Registry* registry, this->inside());
-  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> values, fold(*registry, inside, allocator));
-  std::vector<Tensor> segments;
-  for (const std::size_t index : inside.folded)
-    for (const TensorId id : inside.graph.layers()[index].outputs)
-      segments.push_back(id == kNoTensor || !is_read(inside, id) ? Tensor() : values[id]);
-  for (ChildnetLayer& layer : inside.layers) {
-    if (layer.view) continue;
-    const Layer& of = inside.graph.layers()[layer.index];
-    for (std::size_t i = 0; i < of.inputs.size(); ++i)
-      if (of.inputs[i] != kNoTensor && layer.problem.inputs[i].constant)
-        layer.problem.inputs[i].value = values[of.inputs[i]];
-    SN_ASSIGN_OR_RETURN(const PackedWeights packed,
-                        layer.routine->pack(base_of(layer), layer.params, allocator));
-    segments.push_back(packed.bytes);
-  }
-  return join_segments(segments, allocator);
+Result<std::size_t> ChildnetRoutine::packed_bytes(const Problem& problem,
+                                                  const RoutineParams& params) const {
+  SN_ASSIGN_OR_RETURN(const ChildnetOutline inside, outline(problem, params));
+  SN_ASSIGN_OR_RETURN(const PackedParts parts, packed_parts(inside));
+  return parts.bytes;
 }
 
-std::optional<std::size_t> ChildnetRoutine::packed_size(const Problem& problem,
-                                                        const RoutineParams& params) const {
-  const auto inside = outline(problem, params);
-  if (!inside.ok()) return std::nullopt;
-  const auto sizes = segment_sizes(*inside);
-  if (!sizes) return std::nullopt;
-  return joined_bytes(*sizes);
+Status ChildnetRoutine::pack(const Problem& problem, const RoutineParams& params,
+                             Allocator& scratch, std::byte* packed) const {
+  SN_ASSIGN_OR_RETURN(ChildnetOutline inside, outline(problem, params));
+  SN_ASSIGN_OR_RETURN(const PackedParts parts, packed_parts(inside));
+  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> values, fold(*problem.registry, inside, scratch));
+  std::memset(packed, 0, parts.bytes);  // what lies between the parts, too
+  std::size_t next = 0;
+  for (const std::size_t index : inside.folded)
+    for (const TensorId id : inside.graph.layers()[index].outputs) {
+      const std::size_t bytes = parts.folded[next++];
+      if (bytes > 0) std::memcpy(packed, values[id].data(), bytes);
+      packed += aligned(bytes);
+    }
+  for (std::size_t i = 0; i < inside.layers.size(); ++i) {
+    if (parts.layers[i] == 0) continue;
+    ChildnetLayer& layer = inside.layers[i];
+    const Layer& of = inside.graph.layers()[layer.index];
+    for (std::size_t k = 0; k < of.inputs.size(); ++k)
+      if (of.inputs[k] != kNoTensor && layer.problem.inputs[k].constant)
+        layer.problem.inputs[k].value = values[of.inputs[k]];
+    SN_RETURN_IF_ERROR(layer.routine->pack(base_of(layer), layer.params, scratch, packed));
+    packed += aligned(parts.layers[i]);
+  }
+  return {};
 }
 
 Result<std::unique_ptr<Kernel>> ChildnetRoutine::create(const Problem& problem,
                                                         const RoutineParams& params,
                                                         const PackedWeights& packed) const {
   SN_ASSIGN_OR_RETURN(ChildnetOutline inside, outline(problem, params));
-  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> segments, split_segments(packed));
-  SN_RETURN_IF_ERROR(check_segments(inside, segments));
+  SN_ASSIGN_OR_RETURN(const PackedParts parts, packed_parts(inside));
+  if (packed.bytes.bytes() != parts.bytes)
+    return internal_error("packed weights of {} bytes, {} are wanted", packed.bytes.bytes(),
+                          parts.bytes);
+  const auto owner = std::make_shared<const Tensor>(packed.bytes);
+  const auto* from = static_cast<const std::byte*>(packed.bytes.data());
+  const auto take = [&](DataType type, const Shape& shape, std::size_t bytes) {
+    const std::byte* const part = from;
+    from += aligned(bytes);
+    return Tensor::share(type, shape, part, bytes, owner);
+  };
   std::size_t next = 0;
-  const auto take = [&] { return next < segments.size() ? segments[next++] : Tensor(); };
   for (const std::size_t index : inside.folded)
     for (const TensorId id : inside.graph.layers()[index].outputs) {
-      const Tensor bytes = take();
-      if (id == kNoTensor || !is_read(inside, id)) continue;
+      const std::size_t bytes = parts.folded[next++];
+      if (bytes == 0) continue;
       TensorSpec& spec = inside.specs[id];
-      SN_ASSIGN_OR_RETURN(spec.value,
-                          Tensor::share(spec.type, spec.shape, bytes.data(), bytes.bytes(),
-                                        std::make_shared<const Tensor>(packed.bytes)));
+      SN_ASSIGN_OR_RETURN(spec.value, take(spec.type, spec.shape, bytes));
     }
   std::vector<std::shared_ptr<const Kernel>> kernels;
-  for (ChildnetLayer& layer : inside.layers) {
+  for (std::size_t i = 0; i < inside.layers.size(); ++i) {
+    ChildnetLayer& layer = inside.layers[i];
     if (layer.view) {
       kernels.emplace_back();
       continue;
     }
     const Layer& of = inside.graph.layers()[layer.index];
-    for (std::size_t i = 0; i < of.inputs.size(); ++i)
-      if (of.inputs[i] != kNoTensor) layer.problem.inputs[i] = inside.specs[of.inputs[i]];
-    auto kernel = create_kernel(*layer.routine, layer.problem, layer.params, {take()});
+    for (std::size_t k = 0; k < of.inputs.size(); ++k)
+      if (of.inputs[k] != kNoTensor) layer.problem.inputs[k] = inside.specs[of.inputs[k]];
+    PackedWeights part;
+    if (const std::size_t bytes = parts.layers[i]; bytes > 0) {
+      SN_ASSIGN_OR_RETURN(part.bytes,
+                          take(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, bytes));
+    }
+    auto kernel =
+        problem.registry->create_kernel(*layer.routine, layer.problem, layer.params, part);
     if (!kernel.ok())
       return Status(kernel.status())
           .with_context(fmt::format("'{}' inside {}", of.name, descriptor().str()));

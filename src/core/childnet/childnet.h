@@ -45,20 +45,18 @@ class SN_INTREE ChildnetRoutine : public Routine {
  public:
   using Routine::Routine;
 
-  // Where the routines inside come from: the registry that the childnet is in, plugins included,
-  // once that stays where it is; before, they are built-in ones. Called by the registry's owner
-  // before anybody else asks; the registry outlives the childnet's use.
-  void use_registry(const Registry& registry) const { registry_ = &registry; }
-
-  // unsupported, or invalid_argument for a malformed `inner`, if nothing can run inside.
+  // The routines inside come from Problem::registry. unsupported, or invalid_argument for a
+  // malformed `inner`, if nothing can run inside.
   Result<ChildnetOutline> outline(const Problem& problem, const RoutineParams& params) const;
   // The value of `inner` that names what the layers of an outline have.
   static std::string inner_text(const ChildnetOutline& outline);
   // Its own parameters with the inside left open (`inner` is empty): one net for each.
   ParamSpace outer_space(const Problem& problem) const;
   // Whether `params` can be taken: own ones of outer_space(), and any path inside that can run.
-  Applicability check_params(const Problem& problem, const RoutineParams& params) const;
+  Applicability check_params(const Problem& problem, const RoutineParams& params) const override;
 
+  // 2: the packed weights have no table of their parts.
+  int version() const override { return 2; }
   const ChildnetRoutine* as_childnet() const override { return this; }
   int default_rank() const override { return 5; }
   Applicability applicable(const Problem& problem) const final;
@@ -66,11 +64,9 @@ class SN_INTREE ChildnetRoutine : public Routine {
   RoutineParams default_params(const Problem& problem) const final;
   ParamSpace param_space(const Problem& problem) const final;
   std::string pack_key(const Problem& problem, const RoutineParams& params) const final;
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
-                             Allocator& allocator) const final;
-  // Known where it is of all layers inside.
-  std::optional<std::size_t> packed_size(const Problem& problem,
-                                         const RoutineParams& params) const final;
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams& params) const final;
+  Status pack(const Problem& problem, const RoutineParams& params, Allocator& scratch,
+              std::byte* packed) const final;
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const final;
 
@@ -93,9 +89,6 @@ class SN_INTREE ChildnetRoutine : public Routine {
  private:
   Status add_layer(ChildnetOutline& outline, std::size_t index, const Problem& problem,
                    const RoutineParams& params) const;
-  Result<const Registry*> inside() const;
-
-  mutable const Registry* registry_ = nullptr;  // null: the built-in one
 };
 
 }  // namespace softneuro

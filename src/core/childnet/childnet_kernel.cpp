@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::size_t kMaxPorts = 16;  // inputs, or outputs, of a layer inside
 
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
-}
-
 // One per layer inside; null where its kernel keeps nothing.
 class ChildnetState final : public KernelState {
  public:
@@ -114,62 +110,6 @@ Slot slot_of(const TensorSpec& spec, std::int32_t port) {
 }
 
 }  // namespace
-
-std::size_t joined_bytes(std::span<const std::size_t> sizes) noexcept {
-  std::size_t bytes = aligned((sizes.size() + 1) * sizeof(std::uint64_t));
-  for (const std::size_t size : sizes) bytes += aligned(size);
-  return bytes;
-}
-
-Result<PackedWeights> join_segments(std::span<const Tensor> segments, Allocator& allocator) {
-  std::vector<std::size_t> sizes;
-  for (const Tensor& segment : segments) sizes.push_back(segment.bytes());
-  PackedWeights packed;
-  SN_ASSIGN_OR_RETURN(
-      packed.bytes,
-      Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(joined_bytes(sizes))},
-                     allocator));
-  auto* const to = static_cast<std::byte*>(packed.bytes.mutable_data());
-  std::size_t at = joined_bytes(std::vector<std::size_t>(sizes.size()));
-  std::memset(to, 0, at);
-  const std::uint64_t count = sizes.size();
-  std::memcpy(to, &count, sizeof count);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const std::uint64_t size = sizes[i];
-    std::memcpy(to + (i + 1) * sizeof size, &size, sizeof size);
-    if (size > 0) std::memcpy(to + at, segments[i].data(), size);
-    std::memset(to + at + size, 0, aligned(size) - size);
-    at += aligned(size);
-  }
-  return packed;
-}
-
-Result<std::vector<Tensor>> split_segments(const PackedWeights& packed) {
-  const auto* const from = static_cast<const std::byte*>(packed.bytes.data());
-  const std::size_t bytes = packed.bytes.bytes();
-  const auto malformed = [] { return internal_error("packed weights of a childnet do not fit"); };
-  std::uint64_t count = 0;
-  if (bytes < sizeof count) return malformed();
-  std::memcpy(&count, from, sizeof count);
-  if (count >= bytes / sizeof count) return malformed();
-  std::size_t at = aligned((static_cast<std::size_t>(count) + 1) * sizeof count);
-  const auto owner = std::make_shared<const Tensor>(packed.bytes);
-  std::vector<Tensor> segments;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    std::uint64_t size = 0;
-    std::memcpy(&size, from + (i + 1) * sizeof size, sizeof size);
-    if (at > bytes || size > bytes - at) return malformed();
-    Tensor segment;
-    if (size > 0) {
-      SN_ASSIGN_OR_RETURN(
-          segment, Tensor::share(DataType::uint8, Shape{static_cast<std::int64_t>(size)}, from + at,
-                                 static_cast<std::size_t>(size), owner));
-    }
-    segments.push_back(std::move(segment));
-    at += aligned(static_cast<std::size_t>(size));
-  }
-  return segments;
-}
 
 Result<std::unique_ptr<Kernel>> make_childnet_kernel(
     const ChildnetOutline& outline, std::vector<std::shared_ptr<const Kernel>> kernels) {

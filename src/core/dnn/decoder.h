@@ -11,7 +11,7 @@
 #include "core/dnn/file.h"
 #include "core/graph/graph.h"
 #include "core/graph/layer_type.h"
-#include "net/tuned_plan.h"
+#include "core/routine/routine_path.h"
 #include "schemas/softneuro_generated.h"
 
 namespace softneuro {

@@ -8,18 +8,18 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/layer_type.h"
-#include "net/tuned_plan.h"
+#include "core/routine/routine_path.h"
 #include "softneuro/net.h"
 
 namespace softneuro {
 
-// Packed weights by NetCore's key.
+// Packed weights by Runtime's key.
 using PackedByKey = std::map<std::string, Tensor, std::less<>>;
 
 // Writes `graph` to `path`, whole or not at all (see AtomicFile). Equal graphs give equal bytes.
 // Equal constants are stored once. Parameters at their default are left out, so that libraries that
 // do not know them yet can still read the file.
-// `paths` are tuned paths of this graph, `packed` weights as kernels want them (NetCore::packed).
+// `paths` are tuned paths of this graph, `packed` weights as kernels want them (Runtime::packed).
 SN_INTREE Status save_dnn(const Graph& graph, const std::string& path,
                           std::span<const RoutinePath> paths = {}, const PackedByKey& packed = {});
 // The same bytes in memory (data type uint8, one dimension).

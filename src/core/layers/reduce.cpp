@@ -31,9 +31,9 @@ Status infer(InferContext& context) {
       context.set_output(0, context.type(0), DynamicShape());
     return {};
   }
-  SN_ASSIGN_OR_RETURN(const std::uint32_t axes,
-                      reduced_axes(values.value_or(std::vector<std::int64_t>{}), x.rank(),
-                                   context.params().integer("noop_with_empty_axes") != 0));
+  SN_ASSIGN_OR_RETURN(
+      const std::uint32_t axes,
+      reduced_axes(context.params(), values.value_or(std::vector<std::int64_t>{}), x.rank()));
   std::vector<Dim> dims;
   for (int d = 0; d < x.rank(); ++d) {
     if ((axes >> d & 1u) == 0)

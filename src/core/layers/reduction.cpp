@@ -2,7 +2,6 @@
 
 #include "core/base/element.h"
 #include "core/graph/enum_param.h"
-#include "core/routine/problem.h"
 
 namespace softneuro {
 
@@ -13,11 +12,11 @@ Result<ReduceOp> parse_reduce_op(const Params& params) {
   return static_cast<ReduceOp>(index);
 }
 
-Result<std::uint32_t> reduced_axes(std::span<const std::int64_t> axes, int rank,
-                                   bool noop_with_empty_axes) {
+Result<std::uint32_t> reduced_axes(const Params& params, std::span<const std::int64_t> axes,
+                                   int rank) {
   if (rank > kMaxRank)
     return unsupported("a tensor of rank {}, at most {} are supported", rank, kMaxRank);
-  if (axes.empty()) return noop_with_empty_axes ? 0u : (1u << rank) - 1u;
+  if (axes.empty()) return params.integer("noop_with_empty_axes") != 0 ? 0u : (1u << rank) - 1u;
   std::uint32_t mask = 0;
   for (const std::int64_t axis : axes) {
     if (axis < -rank || axis >= rank)
@@ -28,11 +27,6 @@ Result<std::uint32_t> reduced_axes(std::span<const std::int64_t> axes, int rank,
     mask |= bit;
   }
   return mask;
-}
-
-Result<std::uint32_t> reduced_axes(const Problem& problem) {
-  return reduced_axes(problem.integers(1), problem.inputs[0].shape.rank(),
-                      problem.params.integer("noop_with_empty_axes") != 0);
 }
 
 ReductionPlan plan_reduction(const Shape& shape, std::uint32_t axes) noexcept {

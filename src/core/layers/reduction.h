@@ -11,8 +11,6 @@
 
 namespace softneuro {
 
-struct Problem;
-
 // In the order of the names in `reduce`'s parameter op.
 enum class ReduceOp : std::uint8_t {
   sum,
@@ -29,13 +27,10 @@ enum class ReduceOp : std::uint8_t {
 
 SN_INTREE Result<ReduceOp> parse_reduce_op(const Params& params);
 
-// Bit d: axis d is reduced. No axes: all of them, or none if `noop_with_empty_axes`. An axis out
-// of range, or twice, is an error.
-SN_INTREE Result<std::uint32_t> reduced_axes(std::span<const std::int64_t> axes, int rank,
-                                             bool noop_with_empty_axes);
-
-// Those of a concrete problem of that layer type.
-SN_INTREE Result<std::uint32_t> reduced_axes(const Problem& problem);
+// Bit d: axis d is reduced. `params`: of the layer, complete. No axes: all of them, or none if its
+// noop_with_empty_axes says so. An axis out of range, or twice, is an error.
+SN_INTREE Result<std::uint32_t> reduced_axes(const Params& params,
+                                             std::span<const std::int64_t> axes, int rank);
 
 // A reduction of a plain tensor, with neighbouring axes of one kind joined: the dimensions that
 // stay and those that go, outermost first, with the input's strides.

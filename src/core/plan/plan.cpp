@@ -19,7 +19,7 @@ std::size_t Plan::arena_bytes() const noexcept {
 MemoryReport Plan::memory_report() const {
   MemoryReport report;
   report.weights = impl_->weight_bytes;
-  report.packed_weights = impl_->core->packed_bytes();
+  report.packed_weights = impl_->core->packed_weights().bytes();
   report.arena = impl_->arena_bytes;
   report.arena_minimum = impl_->arena_minimum;
   report.plans = 1;

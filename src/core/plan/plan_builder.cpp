@@ -18,7 +18,7 @@ alignas(kTensorAlignment) const unsigned char kNoBytes[kTensorAlignment] = {};
 
 class PlanBuilder {
  public:
-  PlanBuilder(std::shared_ptr<NetCore> core, std::shared_ptr<const Graph> graph, Choices choices,
+  PlanBuilder(std::shared_ptr<Runtime> core, std::shared_ptr<const Graph> graph, Choices choices,
               const std::atomic<bool>* cancel)
       : plan_(std::make_unique<Plan::Impl>()), graph_(*graph), cancel_(cancel) {
     plan_->core = std::move(core);
@@ -353,7 +353,8 @@ Result<Problem> problem_of(const Plan::Impl& plan, const Layer& layer) {
     }
     specs.push_back(std::move(spec));
   }
-  SN_ASSIGN_OR_RETURN(Problem problem, make_problem(layer, std::move(specs)));
+  SN_ASSIGN_OR_RETURN(Problem problem,
+                      make_problem(plan.core->registry(), layer, std::move(specs)));
   problem.threads = plan.core->pool().concurrency();
   for (std::size_t i = 0; i < layer.outputs.size(); ++i)
     if (layer.outputs[i] != kNoTensor)
@@ -367,7 +368,7 @@ Result<Problem> problem_of(const Plan::Impl& plan, const Layer& layer) {
   return with_formats(problem, choice->second.formats);
 }
 
-Result<PreparedKernel> prepare_kernel(NetCore& core, const Layer& layer, const Problem& problem,
+Result<PreparedKernel> prepare_kernel(Runtime& core, const Layer& layer, const Problem& problem,
                                       bool shareable, const Choice* choice) {
   PreparedKernel prepared;
   if (choice == nullptr || choice->routine.empty()) {
@@ -383,15 +384,16 @@ Result<PreparedKernel> prepare_kernel(NetCore& core, const Layer& layer, const P
   const auto context = [&] {
     return fmt::format("layer '{}', routine {}", layer.name, prepared.routine->descriptor().str());
   };
-  auto packed = core.packed(layer, *prepared.routine, problem, prepared.params, shareable);
+  auto packed =
+      core.packed_weights().get(layer, *prepared.routine, problem, prepared.params, shareable);
   if (!packed.ok()) return Status(packed.status()).with_context(context());
-  auto kernel = create_kernel(*prepared.routine, problem, prepared.params, *packed);
+  auto kernel = core.registry().create_kernel(*prepared.routine, problem, prepared.params, *packed);
   if (!kernel.ok()) return Status(kernel.status()).with_context(context());
   prepared.kernel = std::move(*kernel);
   return prepared;
 }
 
-Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<NetCore> core,
+Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes, Choices choices,
                                                const std::atomic<bool>* cancel) {
@@ -401,7 +403,7 @@ Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<NetCore> core,
   });
 }
 
-Result<std::unique_ptr<Plan::Impl>> outline_plan(std::shared_ptr<NetCore> core,
+Result<std::unique_ptr<Plan::Impl>> outline_plan(std::shared_ptr<Runtime> core,
                                                  std::shared_ptr<const Graph> graph,
                                                  std::span<const Shape> input_shapes,
                                                  const std::atomic<bool>* cancel) {

@@ -3,24 +3,14 @@
 
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/graph/graph.h"
 #include "core/plan/runtime.h"
-#include "core/routine/routine.h"
+#include "core/routine/routine_path.h"
 #include "softneuro/session.h"
 
 namespace softneuro {
-
-// How one layer is computed: routine, parameters, and the formats that it takes and gives.
-struct Choice {
-  std::string routine;  // descriptor; empty: the default one for these formats
-  RoutineParams params;
-  FormatTuple formats;
-  double time_us = 0;  // measured inside the net; 0: not measured
-};
-using Choices = std::unordered_map<LayerId, Choice>;
 
 // Where a tensor's bytes are while a session runs.
 enum class Home : std::uint8_t {
@@ -65,7 +55,7 @@ struct OutputCopy {
 };
 
 struct Plan::Impl {
-  std::shared_ptr<NetCore> core;
+  std::shared_ptr<Runtime> core;
   std::shared_ptr<const Graph> graph;
   std::vector<Slot> slots;
   std::vector<Step> steps;
@@ -82,13 +72,13 @@ struct Plan::Impl {
 
 // Plans `graph` (verified, topologically sorted) for the given shapes of its inputs, in order.
 // `cancel` may be null; once it is true: the status cancelled.
-Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<NetCore> core,
+Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes,
                                                Choices choices = {},
                                                const std::atomic<bool>* cancel = nullptr);
 // The same without kernels and memory: slots and steps, for those who look at problems only.
-Result<std::unique_ptr<Plan::Impl>> outline_plan(std::shared_ptr<NetCore> core,
+Result<std::unique_ptr<Plan::Impl>> outline_plan(std::shared_ptr<Runtime> core,
                                                  std::shared_ptr<const Graph> graph,
                                                  std::span<const Shape> input_shapes,
                                                  const std::atomic<bool>* cancel = nullptr);
@@ -104,7 +94,7 @@ struct PreparedKernel {
   RoutineParams params;
   std::shared_ptr<const Kernel> kernel;
 };
-Result<PreparedKernel> prepare_kernel(NetCore& core, const Layer& layer, const Problem& problem,
+Result<PreparedKernel> prepare_kernel(Runtime& core, const Layer& layer, const Problem& problem,
                                       bool shareable, const Choice* choice = nullptr);
 
 // Gives every slot that needs one a place in the arena, after views and in-place work are known.

@@ -357,7 +357,8 @@ Status Session::Impl::prepare_dynamic(const Step& step, DynamicState& state) {
     specs.push_back(std::move(spec));
   }
   state.inputs = specs;
-  SN_ASSIGN_OR_RETURN(const Problem problem, make_problem(*step.layer, std::move(specs)));
+  SN_ASSIGN_OR_RETURN(const Problem problem,
+                      make_problem(impl.core->registry(), *step.layer, std::move(specs)));
   SN_ASSIGN_OR_RETURN(PreparedKernel prepared,
                       prepare_kernel(*impl.core, *step.layer, problem, shareable));
   state.kernel_state.reset();

@@ -131,28 +131,30 @@ class PluginRoutine final : public Routine {
     return params.str();
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
-                             Allocator& allocator) const override {
-    PackedWeights packed;
-    if (entry_->table.pack_bytes == nullptr) return packed;
+  Result<std::size_t> packed_bytes(const Problem& problem,
+                                   const RoutineParams& params) const override {
+    if (entry_->table.pack_bytes == nullptr) return 0;
     const PluginProblem view(problem);
     PluginMessage message;
     std::size_t bytes = 0;
-    sn_plugin_status code = entry_->table.pack_bytes(entry_->self, &view, to_plugin(params), &bytes,
-                                                     message.data(), message.size());
-    if (code == SN_PLUGIN_OK && bytes > 0) {
-      if (bytes > kMostBytes)
-        return internal_error("plugin '{}': it would pack weights into {} bytes",
-                              entry_->plugin->name, bytes);
-      SN_ASSIGN_OR_RETURN(
-          packed.bytes,
-          Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, allocator));
-      code = entry_->table.pack(entry_->self, &view, to_plugin(params), packed.bytes.mutable_data(),
-                                bytes, message.data(), message.size());
-    }
+    const sn_plugin_status code = entry_->table.pack_bytes(entry_->self, &view, to_plugin(params),
+                                                           &bytes, message.data(), message.size());
     if (code != SN_PLUGIN_OK)
       return plugin_status(code, message).with_context(entry_->plugin_context());
-    return packed;
+    if (bytes > kMostBytes)
+      return internal_error("plugin '{}': it would pack weights into {} bytes",
+                            entry_->plugin->name, bytes);
+    return bytes;
+  }
+  Status pack(const Problem& problem, const RoutineParams& params, Allocator&,
+              std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const std::size_t bytes, packed_bytes(problem, params));
+    const PluginProblem view(problem);
+    PluginMessage message;
+    const sn_plugin_status code = entry_->table.pack(entry_->self, &view, to_plugin(params), packed,
+                                                     bytes, message.data(), message.size());
+    if (code == SN_PLUGIN_OK) return {};
+    return plugin_status(code, message).with_context(entry_->plugin_context());
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,

@@ -45,15 +45,13 @@ class EvaluateContext final : public Context {
   std::int64_t max_bytes_;
 };
 
-Result<std::vector<Tensor>> run_problem(const Routine& routine, const Problem& problem,
-                                        std::span<const Tensor> inputs, Allocator& allocator,
-                                        const EvaluateLimits& limits) {
-  const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
+Result<std::vector<Tensor>> run_problem(const Registry& registry, const Routine& routine,
+                                        const Problem& problem, std::span<const Tensor> inputs,
+                                        Allocator& allocator, const EvaluateLimits& limits) {
   const RoutineParams params = routine.default_params(problem);
-  PackedWeights packed;
-  SN_ASSIGN_OR_RETURN(
-      packed, routine.pack(composes ? without_post_ops(problem) : problem, params, allocator));
-  SN_ASSIGN_OR_RETURN(const auto kernel, create_kernel(routine, problem, params, packed));
+  SN_ASSIGN_OR_RETURN(const PackedWeights packed,
+                      pack_weights(routine, base_problem(routine, problem), params, allocator));
+  SN_ASSIGN_OR_RETURN(const auto kernel, registry.create_kernel(routine, problem, params, packed));
 
   std::vector<TensorView> input_views;
   for (const Tensor& input : inputs) input_views.push_back(view_of(input));
@@ -89,9 +87,11 @@ Result<std::vector<Tensor>> run_problem(const Routine& routine, const Problem& p
 
 }  // namespace
 
-Result<Problem> make_problem(const Layer& layer, std::vector<TensorSpec> inputs) {
+Result<Problem> make_problem(const Registry& registry, const Layer& layer,
+                             std::vector<TensorSpec> inputs) {
   return guarded([&]() -> Result<Problem> {
     Problem problem;
+    problem.registry = &registry;
     problem.type = layer.type;
     problem.layer_name = layer.name;
     problem.params = layer.params;
@@ -152,7 +152,8 @@ Result<Problem> make_problem(const Layer& layer, std::vector<TensorSpec> inputs)
 
 namespace {
 
-Result<Problem> problem_for(const Layer& layer, std::span<const Tensor> inputs) {
+Result<Problem> problem_for(const Registry& registry, const Layer& layer,
+                            std::span<const Tensor> inputs) {
   std::vector<TensorSpec> specs;
   for (const Tensor& input : inputs) {
     TensorSpec spec;
@@ -164,7 +165,7 @@ Result<Problem> problem_for(const Layer& layer, std::span<const Tensor> inputs) 
     }
     specs.push_back(std::move(spec));
   }
-  return make_problem(layer, std::move(specs));
+  return make_problem(registry, layer, std::move(specs));
 }
 
 }  // namespace
@@ -173,24 +174,24 @@ Result<std::vector<Tensor>> evaluate(const Registry& registry, const Layer& laye
                                      std::span<const Tensor> inputs, Allocator& allocator,
                                      const EvaluateLimits& limits) {
   return guarded([&]() -> Result<std::vector<Tensor>> {
-    SN_ASSIGN_OR_RETURN(const Problem problem, problem_for(layer, inputs));
+    SN_ASSIGN_OR_RETURN(const Problem problem, problem_for(registry, layer, inputs));
     if (const double steps = layer_steps(problem); steps > limits.steps)
       return make_error(StatusCode::out_of_memory, "layer '{}' would take {:.2g} steps", layer.name,
                         steps);
     SN_ASSIGN_OR_RETURN(const Routine* routine, registry.default_choice(problem));
-    return run_problem(*routine, problem, inputs, allocator, limits);
+    return run_problem(registry, *routine, problem, inputs, allocator, limits);
   });
 }
 
 Result<std::vector<Tensor>> evaluate_with(const Registry& registry, std::string_view descriptor,
                                           const Layer& layer, std::span<const Tensor> inputs) {
   return guarded([&]() -> Result<std::vector<Tensor>> {
-    SN_ASSIGN_OR_RETURN(const Problem problem, problem_for(layer, inputs));
+    SN_ASSIGN_OR_RETURN(const Problem problem, problem_for(registry, layer, inputs));
     const Routine* routine = registry.find(layer.type->name, descriptor);
     if (routine == nullptr)
       return make_error(StatusCode::not_found, "layer type {} has no routine {}", layer.type->name,
                         descriptor);
-    return run_problem(*routine, problem, inputs, default_allocator(), {});
+    return run_problem(registry, *routine, problem, inputs, default_allocator(), {});
   });
 }
 

@@ -11,8 +11,10 @@ namespace softneuro {
 
 // The problem that `layer` poses for given inputs: shapes and data types of the outputs come from
 // LayerType::infer. `inputs` are in layer.inputs' order, with value set wherever it is known.
-// invalid_model if the layer contradicts its inputs; the message names the layer.
-SN_INTREE Result<Problem> make_problem(const Layer& layer, std::vector<TensorSpec> inputs);
+// `registry` becomes Problem::registry. invalid_model if the layer contradicts its inputs; the
+// message names the layer.
+SN_INTREE Result<Problem> make_problem(const Registry& registry, const Layer& layer,
+                                       std::vector<TensorSpec> inputs);
 
 // What evaluate() may take. Whoever computes a layer ahead of the run sets bounds: beyond them it
 // is a layer like any other, which runs with all threads and can be cancelled.

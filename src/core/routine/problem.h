@@ -10,6 +10,8 @@
 
 namespace softneuro {
 
+class Registry;
+
 // One input or output of a problem. Shapes are concrete.
 struct TensorSpec {
   DataType type = DataType::undefined;  // undefined: left out
@@ -33,10 +35,14 @@ struct Problem {
   // Threads that will work on it: for routines that cut the work when they are made. Not part of
   // the string: caches are kept per thread count.
   int threads = 1;
+  // Where childnets look for the routines inside; null: childnets refuse. Outlives the problem. Not
+  // part of the string, nor is the next.
+  const Registry* registry = nullptr;
+  int childnet_depth = 0;  // childnets that the layer is inside of
 
   bool has_input(std::size_t i) const { return i < own_inputs && inputs[i].present(); }
   // The integers of a value input; empty if left out. Precondition: input i is a value input.
-  std::vector<std::int64_t> integers(std::size_t i) const;
+  SN_INTREE std::vector<std::int64_t> integers(std::size_t i) const;
 
   // "conv2{group=1,…;post=relu} float32[1x3x224x224] float32*[64x3x3x3] -> float32[1x64x…]"
   // (* marks constants). Log line, key of the profile cache and name of the test.

@@ -4,7 +4,6 @@
 #include <span>
 
 #include "core/base/error.h"
-#include "cpu/post_ops/post_ops.h"
 
 namespace softneuro {
 namespace {
@@ -45,22 +44,8 @@ Applicability formats_fit(const Routine& routine, const Problem& problem) {
   return Applicability::yes();
 }
 
-// The generic tail works on numbers as they lie in memory, which the bytes of qint8 are not.
-bool tail_fits(const Problem& problem) {
-  if (problem.outputs[0].type == DataType::qint8) return false;
-  return std::none_of(problem.post_ops.begin(), problem.post_ops.end(), [&](const PostOp& op) {
-    return op.kind == PostOp::Kind::binary && problem.inputs[op.input].type == DataType::qint8;
-  });
-}
-
-Applicability applicability(const Routine& routine, const Problem& problem) {
-  if (problem.type->name != "adapt")
-    if (Applicability formats = formats_fit(routine, problem); !formats) return formats;
-  if (problem.post_ops.empty() || routine.supports_post_ops(problem))
-    return routine.applicable(problem);
-  if (!tail_fits(problem))
-    return Applicability::no("the routine cannot apply these post-ops to quantised tensors itself");
-  return routine.applicable(without_post_ops(problem));
+bool needs_unfused_post_ops(const Routine& routine, const Problem& problem) {
+  return !problem.post_ops.empty() && !routine.supports_post_ops(problem);
 }
 
 // The order of a registry. Texts are made only where layer types are equal: a registry is made for
@@ -117,14 +102,30 @@ const Routine* Registry::find(std::string_view layer_type, std::string_view desc
   return nullptr;
 }
 
+void Registry::set_unfused_post_ops(Device device, UnfusedPostOps post_ops) {
+  unfused_post_ops_[device] = post_ops;
+}
+
+UnfusedPostOps Registry::unfused_post_ops(const Routine& routine) const {
+  const auto found = unfused_post_ops_.find(routine.descriptor().platform);
+  return found == unfused_post_ops_.end() ? UnfusedPostOps() : found->second;
+}
+
 Applicability Registry::check(const Routine& routine, const Problem& problem) const {
-  return applicability(routine, problem);
+  if (problem.type->name != "adapt")
+    if (Applicability formats = formats_fit(routine, problem); !formats) return formats;
+  if (!needs_unfused_post_ops(routine, problem)) return routine.applicable(problem);
+  const UnfusedPostOps post_ops = unfused_post_ops(routine);
+  if (post_ops.supports == nullptr)
+    return Applicability::no("neither the routine nor its device takes post-ops");
+  if (Applicability tail = post_ops.supports(problem); !tail) return tail;
+  return routine.applicable(without_post_ops(problem));
 }
 
 std::vector<Registry::Candidate> Registry::explain(const Problem& problem) const {
   std::vector<Candidate> candidates;
   for (const Routine* routine : routines(problem.type->name))
-    candidates.push_back({routine, applicability(*routine, problem)});
+    candidates.push_back({routine, check(*routine, problem)});
   return candidates;
 }
 
@@ -178,14 +179,21 @@ Problem without_post_ops(const Problem& problem) {
   return base;
 }
 
-Result<std::unique_ptr<Kernel>> create_kernel(const Routine& routine, const Problem& problem,
-                                              const RoutineParams& params,
-                                              const PackedWeights& packed) {
-  if (problem.post_ops.empty() || routine.supports_post_ops(problem))
-    return routine.create(problem, params, packed);
+Problem base_problem(const Routine& routine, const Problem& problem) {
+  return needs_unfused_post_ops(routine, problem) ? without_post_ops(problem) : problem;
+}
+
+Result<std::unique_ptr<Kernel>> Registry::create_kernel(const Routine& routine,
+                                                        const Problem& problem,
+                                                        const RoutineParams& params,
+                                                        const PackedWeights& packed) const {
+  if (!needs_unfused_post_ops(routine, problem)) return routine.create(problem, params, packed);
+  const UnfusedPostOps post_ops = unfused_post_ops(routine);
+  if (post_ops.append == nullptr)
+    return unsupported("neither {} nor its device takes post-ops", routine.descriptor().str());
   SN_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> base,
                       routine.create(without_post_ops(problem), params, packed));
-  return make_post_op_tail(std::move(base), problem);
+  return post_ops.append(std::move(base), problem);
 }
 
 }  // namespace softneuro

@@ -83,4 +83,28 @@ std::vector<FormatTuple> Routine::formats(const Problem& problem) const {
   return uniform_formats(problem, descriptor_.type, descriptor_.layout);
 }
 
+Status Routine::pack(const Problem&, const RoutineParams&, Allocator&, std::byte*) const {
+  return internal_error("{} of {} packs no weights", descriptor_.str(), layer_type_);
+}
+
+Result<PackedWeights> pack_weights(const Routine& routine, const Problem& problem,
+                                   const RoutineParams& params, Allocator& allocator) {
+  PackedWeights packed;
+  SN_ASSIGN_OR_RETURN(const std::size_t bytes, routine.packed_bytes(problem, params));
+  if (bytes == 0) return packed;
+  SN_ASSIGN_OR_RETURN(
+      packed.bytes,
+      Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, allocator));
+  SN_RETURN_IF_ERROR(routine.pack(problem, params, allocator,
+                                  static_cast<std::byte*>(packed.bytes.mutable_data())));
+  return packed;
+}
+
+Applicability Routine::check_params(const Problem& problem, const RoutineParams& params) const {
+  if (params == default_params(problem)) return Applicability::yes();
+  const ParamSpace space = param_space(problem);
+  if (!space.axes.empty() && space.contains(params)) return Applicability::yes();
+  return Applicability::no("the routine does not have the parameters " + params.str());
+}
+
 }  // namespace softneuro

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -160,23 +159,25 @@ class SN_INTREE Routine {
   virtual RoutineParams default_params(const Problem&) const { return {}; }
   // Values that the profiler may try; contains default_params(). Default: those alone.
   virtual ParamSpace param_space(const Problem&) const { return {}; }
-  // Weights reordered for create(); needs no threads. Called once per layer and pack_key(), which
-  // must tell apart all that this depends on besides the weights: parameters, and the shapes of
-  // other inputs, on which it should not depend, so that plans for several shapes share them.
-  virtual Result<PackedWeights> pack(const Problem&, const RoutineParams&, Allocator&) const {
-    return PackedWeights{};
-  }
-  // Bytes that pack() gives, if they are known without packing. Then packed weights of that size in
-  // a file are taken as they are; create() gets no others.
-  virtual std::optional<std::size_t> packed_size(const Problem&, const RoutineParams&) const {
-    return std::nullopt;
-  }
+  // Whether create() takes `params`, which may come from a file; if not, why. Default: those of
+  // default_params() and param_space().
+  virtual Applicability check_params(const Problem& problem, const RoutineParams& params) const;
+  // Bytes that pack() writes; 0: the kernel reads the original constants. Told without the values
+  // of the constants. Packed weights of that size in a file are taken as they are.
+  virtual Result<std::size_t> packed_bytes(const Problem&, const RoutineParams&) const { return 0; }
+  // Weights reordered for create(), written to `packed` (packed_bytes() of them, aligned to
+  // kTensorAlignment). `scratch` gives memory that is needed on the way. Needs no threads. Called
+  // once per layer and pack_key(), which must tell apart all that this depends on besides the
+  // weights: parameters, and the shapes of other inputs, on which it should not depend, so that
+  // plans for several shapes share them. Not called where there is nothing to write.
+  virtual Status pack(const Problem&, const RoutineParams&, Allocator& scratch,
+                      std::byte* packed) const;
   // False: of constant inputs, create() and its kernels need nothing but what pack() made of them.
   // A childnet does not keep what it computed for such layers only.
   virtual bool reads_constants(const Problem&) const { return true; }
   // Tells apart the packings of one layer's weights; equal keys share the bytes.
   virtual std::string pack_key(const Problem&, const RoutineParams&) const { return {}; }
-  // Precondition: applicable(problem), and packed comes from pack(). Kernels keep what they need
+  // Precondition: applicable(problem), and packed has packed_bytes(). Kernels keep what they need
   // (Tensor handles share ownership); they never keep references into `problem`.
   virtual Result<std::unique_ptr<Kernel>> create(const Problem& problem,
                                                  const RoutineParams& params,
@@ -186,5 +187,9 @@ class SN_INTREE Routine {
   std::string layer_type_;
   RoutineDescriptor descriptor_;
 };
+
+// The packed weights of `routine` for `problem` in memory of `allocator`; empty if there are none.
+SN_INTREE Result<PackedWeights> pack_weights(const Routine& routine, const Problem& problem,
+                                             const RoutineParams& params, Allocator& allocator);
 
 }  // namespace softneuro

@@ -53,7 +53,7 @@ class PackedOperands {
 
 // Bytes of one product's packed B. Ops: HalfTileOps or SplitTileOps.
 template <class Ops>
-std::int64_t packed_bytes(const PackedShape& shape, const Ops& ops) noexcept {
+std::int64_t product_bytes(const PackedShape& shape, const Ops& ops) noexcept {
   return shape.panels() * ops.panel_bytes(shape.segments, shape.length);
 }
 

@@ -71,10 +71,4 @@ class SN_INTREE PostOpProgram {
 // does not tell.
 SN_INTREE bool post_ops_allow_in_place(const Problem& problem, int index);
 
-// Puts the post-ops of `problem` behind `base`, which was made for the same problem without them:
-// base runs with its own inputs, then the ops work in place on output 0. The kernel for routines
-// that do not take post-ops themselves.
-SN_INTREE Result<std::unique_ptr<Kernel>> make_post_op_tail(std::unique_ptr<Kernel> base,
-                                                            const Problem& problem);
-
 }  // namespace softneuro

@@ -57,15 +57,16 @@ void pack_output(const ProductSizes& s, const std::int8_t* row, std::int64_t ker
 
 }  // namespace
 
-Result<PackedWeights> QuantizedProduct::pack(const Problem& problem, const ProductSizes& sizes,
-                                             std::int64_t kernel, Allocator& allocator) {
+std::size_t QuantizedProduct::packed_bytes(const ProductSizes& sizes) {
+  return static_cast<std::size_t>(PackedParts(sizes).bytes);
+}
+
+Status QuantizedProduct::pack(const Problem& problem, const ProductSizes& sizes,
+                              std::int64_t kernel, std::byte* packed) {
   SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem));
   const TensorScale x = tensor_scale(problem.inputs[0]);
   const PackedParts parts(sizes);
-  PackedWeights packed;
-  SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, Shape{parts.bytes}, allocator));
-  void* const bytes = packed.bytes.mutable_data();
-  std::memset(bytes, 0, packed.bytes.bytes());
+  std::memset(packed, 0, static_cast<std::size_t>(parts.bytes));
   for (std::int64_t m = 0; m < sizes.groups * sizes.outputs; ++m) {
     const std::int64_t group = m / sizes.outputs, column = m % sizes.outputs;
     const std::int8_t* const row = weights.values.data() + m * weights.depth;
@@ -73,13 +74,13 @@ Result<PackedWeights> QuantizedProduct::pack(const Problem& problem, const Produ
     for (std::int64_t k = 0; k < weights.depth; ++k) sum += row[k];
     const std::int64_t at = group * parts.columns + column;
     const auto i = static_cast<std::size_t>(m);
-    part<std::int32_t>(bytes, parts.start)[at] = -unsigned_zero(x) * sum;
-    part<float>(bytes, parts.scale)[at] = x.scale * weights.scales[i];
-    part<float>(bytes, parts.bias)[at] = weights.bias[i];
+    part<std::int32_t>(packed, parts.start)[at] = -unsigned_zero(x) * sum;
+    part<float>(packed, parts.scale)[at] = x.scale * weights.scales[i];
+    part<float>(packed, parts.bias)[at] = weights.bias[i];
     pack_output(sizes, row, kernel, column,
-                part<std::int8_t>(bytes, parts.weights) + group * parts.group_bytes(sizes));
+                part<std::int8_t>(packed, parts.weights) + group * parts.group_bytes(sizes));
   }
-  return packed;
+  return {};
 }
 
 Result<QuantizedProduct> QuantizedProduct::create(const Problem& problem, const ProductSizes& sizes,

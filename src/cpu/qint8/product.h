@@ -33,8 +33,10 @@ class QuantizedProduct {
   // Packs what quantize_weights() gives. A row of those is [channels][kernel]; it becomes
   // [kernel][channels], as the bytes of an input in the layout nhwc lie. Precondition: depth / taps
   // is a multiple of 4, or taps is 1.
-  static Result<PackedWeights> pack(const Problem& problem, const ProductSizes& sizes,
-                                    std::int64_t kernel, Allocator& allocator);
+  static Status pack(const Problem& problem, const ProductSizes& sizes, std::int64_t kernel,
+                     std::byte* packed);
+  // What that writes.
+  static std::size_t packed_bytes(const ProductSizes& sizes);
   // For kernels: `packed` is kept.
   static Result<QuantizedProduct> create(const Problem& problem, const ProductSizes& sizes,
                                          const PackedWeights& packed);

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "core/graph/layer_type.h"
+#include "core/layers/builtin_layers.h"
 #include "core/routine/evaluate.h"
+#include "routines/builtin.h"
 
 namespace softneuro::onnx {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/layer_type.h"
+#include "core/layers/builtin_layers.h"
 #include "import/contained_file.h"
 #include "import/onnx/graph_importer.h"
 

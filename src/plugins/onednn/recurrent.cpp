@@ -246,30 +246,23 @@ class RecurrentRoutine final : public Routine {
     return fmt::format("{:x}:{:x}", checksum(&w.data, sizeof w.data),
                        checksum(&u.data, sizeof u.data));
   }
-  std::optional<std::size_t> packed_size(const Problem& problem,
-                                         const RoutineParams& params) const override {
-    const auto r = Recurrence::of(cell_, problem);
-    const auto division = division_of(problem, params);
-    if (!r.ok() || !division.ok()) return std::nullopt;
-    return division->direction_bytes(*r) * static_cast<std::size_t>(r->options.directions);
+  Result<std::size_t> packed_bytes(const Problem& problem,
+                                   const RoutineParams& params) const override {
+    SN_ASSIGN_OR_RETURN(const Recurrence r, Recurrence::of(cell_, problem));
+    SN_ASSIGN_OR_RETURN(const Division division, division_of(problem, params));
+    return division.direction_bytes(r) * static_cast<std::size_t>(r.options.directions);
   }
-
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
-                             Allocator& allocator) const override {
+  Status pack(const Problem& problem, const RoutineParams& params, Allocator&,
+              std::byte* packed) const override {
     SN_ASSIGN_OR_RETURN(const Recurrence r, Recurrence::of(cell_, problem));
     SN_ASSIGN_OR_RETURN(const Division division, division_of(problem, params));
     const std::size_t bytes = division.direction_bytes(r);
-    PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(
-        packed.bytes,
-        Tensor::create(DataType::uint8,
-                       Shape{static_cast<std::int64_t>(bytes) * r.options.directions}, allocator));
     const auto data = [&](std::size_t input) {
       return static_cast<const float*>(problem.inputs[input].value.data());
     };
-    auto* to = static_cast<std::byte*>(packed.bytes.mutable_data());
-    std::fill_n(to, packed.bytes.bytes(), std::byte{0});
-    SN_RETURN_IF_ERROR(guarded([&]() -> Status {
+    std::byte* to = packed;
+    std::fill_n(to, bytes * static_cast<std::size_t>(r.options.directions), std::byte{0});
+    return guarded([&]() -> Status {
       const OneThread one;
       for (int d = 0; d < r.options.directions; ++d, to += bytes) {
         pack_weights(r, data(kRecurrentW) + d * r.weight_count(r.sizes.input), r.sizes.input,
@@ -282,8 +275,7 @@ class RecurrentRoutine final : public Routine {
         pack_bias(r, bias, reinterpret_cast<float*>(to + division.bias_at()));
       }
       return {};
-    }));
-    return packed;
+    });
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,

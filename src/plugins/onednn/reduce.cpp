@@ -53,7 +53,8 @@ class ReduceLayer final : public PlainLayer {
   // do.
   static Result<std::int64_t> columns_of(const Problem& problem) {
     const Shape& x = problem.inputs[0].shape;
-    SN_ASSIGN_OR_RETURN(const std::uint32_t axes, reduced_axes(problem));
+    SN_ASSIGN_OR_RETURN(const std::uint32_t axes,
+                        reduced_axes(problem.params, problem.integers(1), x.rank()));
     const ReductionPlan plan = plan_reduction(x, axes);
     if (plan.gone.rank() != 1 || plan.gone_strides[0] != 1)
       return unsupported("not the last axes are reduced");

@@ -48,21 +48,16 @@ class Float32Routine final : public Routine {
     const auto work = work_of(problem, params);
     return work.ok() ? work->pack_key() : std::string();
   }
-  std::optional<std::size_t> packed_size(const Problem& problem,
-                                         const RoutineParams& params) const override {
-    const auto work = work_of(problem, params);
-    return work.ok() ? std::optional(work->packed_bytes()) : std::nullopt;
-  }
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
-                             Allocator& allocator) const override {
-    if (!layer_.packs_weights()) return PackedWeights{};
+  Result<std::size_t> packed_bytes(const Problem& problem,
+                                   const RoutineParams& params) const override {
+    if (!layer_.packs_weights()) return 0;
     SN_ASSIGN_OR_RETURN(const WeightedWork work, work_of(problem, params));
-    PackedWeights packed;
-    const auto bytes = static_cast<std::int64_t>(work.packed_bytes());
-    SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, Shape{bytes}, allocator));
-    SN_RETURN_IF_ERROR(work.pack(problem.inputs[kWeights].value.data(),
-                                 static_cast<std::byte*>(packed.bytes.mutable_data())));
-    return packed;
+    return work.packed_bytes();
+  }
+  Status pack(const Problem& problem, const RoutineParams& params, Allocator&,
+              std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const WeightedWork work, work_of(problem, params));
+    return work.pack(problem.inputs[kWeights].value.data(), packed);
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,

@@ -76,27 +76,21 @@ class QuantizedRoutine final : public Routine {
     const auto work = work_of(problem, params, {});
     return work.ok() ? work->pack_key() : std::string();
   }
-  std::optional<std::size_t> packed_size(const Problem& problem,
-                                         const RoutineParams& params) const override {
-    const auto work = work_of(problem, params, {});
-    if (!work.ok()) return std::nullopt;
-    return place_of(*work, layer_.outputs(problem)).bytes;
+  Result<std::size_t> packed_bytes(const Problem& problem,
+                                   const RoutineParams& params) const override {
+    SN_ASSIGN_OR_RETURN(const WeightedWork work, work_of(problem, params, {}));
+    return place_of(work, layer_.outputs(problem)).bytes;
   }
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
-                             Allocator& allocator) const override {
+  Status pack(const Problem& problem, const RoutineParams& params, Allocator&,
+              std::byte* packed) const override {
     SN_ASSIGN_OR_RETURN(const WeightedWork work, work_of(problem, params, {}));
     SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem));
     const PackedPlace place = place_of(work, layer_.outputs(problem));
-    PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(
-        packed.bytes,
-        Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(place.bytes)}, allocator));
-    auto* const bytes = static_cast<std::byte*>(packed.bytes.mutable_data());
-    SN_RETURN_IF_ERROR(work.pack(weights.values.data(), bytes));
+    SN_RETURN_IF_ERROR(work.pack(weights.values.data(), packed));
     fill_numbers(problem, weights, !layer_.has_padding(problem),
-                 reinterpret_cast<float*>(bytes + place.bias),
-                 reinterpret_cast<float*>(bytes + place.scales));
-    return packed;
+                 reinterpret_cast<float*>(packed + place.bias),
+                 reinterpret_cast<float*>(packed + place.scales));
+    return {};
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,

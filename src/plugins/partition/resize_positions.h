@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "routines/resize/taps.h"
+#include "cpu/tensor/resize_taps.h"
 
 namespace softneuro {
 

@@ -95,20 +95,20 @@ class Conv2 final : public Routine {
   ParamSpace param_space(const Problem& problem) const override { return split_space(problem); }
 
   // [M, C/group, K…] → [M, K…, C/group].
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    return size(problem.inputs[kWeights].shape.elements()) * sizeof(float);
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
+              std::byte* packed) const override {
     const Shape& w = problem.inputs[kWeights].shape;
-    PackedWeights packed;
-    const std::int64_t bytes = w.elements() * static_cast<std::int64_t>(sizeof(float));
-    SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, Shape{bytes}, allocator));
     const auto* from = static_cast<const float*>(problem.inputs[kWeights].value.data());
-    auto* to = static_cast<float*>(packed.bytes.mutable_data());
+    auto* to = reinterpret_cast<float*>(packed);
     const std::int64_t channels = w[1], positions = w.elements(2, w.rank());
     for (std::int64_t m = 0; m < w[0]; ++m)
       for (std::int64_t k = 0; k < positions; ++k)
         for (std::int64_t c = 0; c < channels; ++c)
           *to++ = from[(m * channels + c) * positions + k];
-    return packed;
+    return {};
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,

@@ -24,7 +24,7 @@ class Reduce final : public Routine {
     const auto op = parse_reduce_op(problem.params);
     if (!op.ok()) return Applicability::no(op.status().message());
     if (*op != ReduceOp::mean) return Applicability::no("only means");
-    const auto axes = reduced_axes(problem);
+    const auto axes = reduced_axes(problem.params, problem.integers(1), x.rank());
     if (!axes.ok()) return Applicability::no(axes.status().message());
     if (*axes != (((1u << x.rank()) - 1u) & ~3u))
       return Applicability::no("not all spatial axes, and those alone, are reduced");

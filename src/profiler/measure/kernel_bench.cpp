@@ -56,17 +56,16 @@ void fill(const TensorSpec& spec, Tensor& tensor, Random& random) {
 }
 
 // Libraries work out most of a kernel to say what they pack, and hardly ever share: not asked.
-Result<PackedWeights> packed_for(NetCore& core, const Routine& routine, const Problem& problem,
+Result<PackedWeights> packed_for(Runtime& core, const Routine& routine, const Problem& problem,
                                  const RoutineParams& params, LastPacking* last) {
-  const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
-  const Problem seen = composes ? without_post_ops(problem) : problem;
+  const Problem seen = base_problem(routine, problem);
   if (last == nullptr || !routine.library().empty())
-    return routine.pack(seen, params, core.allocator());
+    return pack_weights(routine, seen, params, core.allocator());
   std::string key = routine.descriptor().str() + '|' + formats_of(seen).str() + '|' +
                     routine.pack_key(seen, params);
   if (last->key != key) {
     *last = {};  // first, so that there are never two
-    SN_ASSIGN_OR_RETURN(last->packed, routine.pack(seen, params, core.allocator()));
+    SN_ASSIGN_OR_RETURN(last->packed, pack_weights(routine, seen, params, core.allocator()));
     last->key = std::move(key);
   }
   return last->packed;
@@ -78,13 +77,14 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
 
 }  // namespace
 
-Result<KernelBench> KernelBench::create(NetCore& core, const Routine& routine,
+Result<KernelBench> KernelBench::create(Runtime& core, const Routine& routine,
                                         const Problem& problem, const RoutineParams& params,
                                         std::vector<Tensor> inputs, LastPacking* last) {
   KernelBench bench;
   bench.core_ = &core;
   SN_ASSIGN_OR_RETURN(bench.packed_, packed_for(core, routine, problem, params, last));
-  SN_ASSIGN_OR_RETURN(bench.kernel_, create_kernel(routine, problem, params, bench.packed_));
+  SN_ASSIGN_OR_RETURN(bench.kernel_,
+                      core.registry().create_kernel(routine, problem, params, bench.packed_));
   SN_ASSIGN_OR_RETURN(bench.state_, bench.kernel_->make_state());
   bench.inputs_ = std::move(inputs);
   for (const Tensor& input : bench.inputs_) bench.input_views_.push_back(view_of(input));
@@ -162,7 +162,7 @@ bool KernelBench::time_once(int runs, Meeting& meeting, double& best) noexcept {
   return meeting.gather() || took > kSliceNs;
 }
 
-Result<Tensor> in_format(NetCore& core, const Tensor& tensor, const Format& to,
+Result<Tensor> in_format(Runtime& core, const Tensor& tensor, const Format& to,
                          const std::optional<Quantization>& quantization) {
   if (tensor.data_type() == to.type && tensor.layout() == to.layout) return tensor;
   Problem problem;

@@ -24,7 +24,7 @@ class KernelBench {
   // Packs the problem's constants, makes the kernel, gives it outputs and workspace. `inputs` are
   // in the problem's formats (empty where left out) and are shared with the caller. `last`, if it
   // is given, spares packing; it belongs to one layer's problem.
-  static Result<KernelBench> create(NetCore& core, const Routine& routine, const Problem& problem,
+  static Result<KernelBench> create(Runtime& core, const Routine& routine, const Problem& problem,
                                     const RoutineParams& params, std::vector<Tensor> inputs,
                                     LastPacking* last = nullptr);
 
@@ -40,7 +40,7 @@ class KernelBench {
   void find_weights(const Problem& problem, bool packed_only);
   bool time_once(int runs, Meeting& meeting, double& best) noexcept;
 
-  NetCore* core_ = nullptr;
+  Runtime* core_ = nullptr;
   PackedWeights packed_;
   std::unique_ptr<Kernel> kernel_;
   std::unique_ptr<KernelState> state_;
@@ -53,7 +53,7 @@ class KernelBench {
 
 // `tensor` in another format, by the default adapt routine. `quantization` says what 8-bit numbers
 // mean on either side; null where there are none.
-Result<Tensor> in_format(NetCore& core, const Tensor& tensor, const Format& to,
+Result<Tensor> in_format(Runtime& core, const Tensor& tensor, const Format& to,
                          const std::optional<Quantization>& quantization);
 
 // Inputs of a problem in the model's own formats: constants as they are, real numbers from a fixed

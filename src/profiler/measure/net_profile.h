@@ -2,9 +2,10 @@
 // (design, section 5).
 #pragma once
 
-#include "net/tuned_plan.h"
+#include "core/plan/plan_impl.h"
+#include "profiler/measure/budget.h"
+#include "profiler/measure/meeting.h"
 #include "profiler/measure/timer.h"
-#include "profiler/select/unit_profile.h"
 
 namespace softneuro {
 

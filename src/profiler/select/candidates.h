@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "net/tuned_plan.h"
+#include "core/plan/net_problems.h"
+#include "core/routine/routine_path.h"
 #include "profiler/measure/timer.h"
 
 namespace softneuro {

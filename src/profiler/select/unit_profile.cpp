@@ -8,9 +8,9 @@
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/routine/registry.h"
+#include "profiler/measure/departure.h"
 #include "profiler/measure/timer.h"
 #include "profiler/select/childnet_solve.h"
-#include "profiler/tune/departure.h"
 
 namespace softneuro {
 namespace {

@@ -1,26 +1,17 @@
-// Unit profiling: each candidate alone, on real shapes, weights and threads (design, section 5).
+// Unit profiling: each candidate alone, on real shapes, weights and threads.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
 
 #include "profiler/cache/profile_cache.h"
+#include "profiler/measure/budget.h"
 #include "profiler/measure/kernel_bench.h"
 #include "profiler/select/candidates.h"
 #include "profiler/select/witnesses.h"
 
 namespace softneuro {
-
-// What bounds a tuning, shared by its stages.
-struct TuneBudget {
-  std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
-  const std::atomic<bool>* cancel = nullptr;
-  bool expired() const { return std::chrono::steady_clock::now() >= end; }
-  bool cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
-};
 
 struct UnitCounts {
   std::size_t measured = 0;
@@ -31,7 +22,7 @@ struct UnitCounts {
 class UnitProfiler {
  public:
   // All but `exhaustive` outlive it.
-  UnitProfiler(NetCore& core, ProfileCache& cache, const TuneBudget& budget, Meeting& meeting,
+  UnitProfiler(Runtime& core, ProfileCache& cache, const TuneBudget& budget, Meeting& meeting,
                ColdCaches& caches, bool exhaustive)
       : core_(core),
         cache_(cache),
@@ -81,7 +72,7 @@ class UnitProfiler {
   void keep_all(const std::vector<Alive>& alive);
   void keep(const Candidate& candidate, double spread_us);
 
-  NetCore& core_;
+  Runtime& core_;
   ProfileCache& cache_;
   const TuneBudget& budget_;
   Meeting& meeting_;

@@ -47,7 +47,7 @@ double largest_sum(const Problem& problem, double largest_x) {
 
 }  // namespace
 
-Result<HalfRange> HalfRange::measure(const std::shared_ptr<NetCore>& core,
+Result<HalfRange> HalfRange::measure(const std::shared_ptr<Runtime>& core,
                                      const std::shared_ptr<const Graph>& graph,
                                      std::span<const Shape> shapes,
                                      std::span<const std::vector<Tensor>> inputs) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/plan/net_problems.h"
 #include "core/plan/runtime.h"
 #include "profiler/select/candidates.h"
 
@@ -15,7 +16,7 @@ namespace softneuro {
 class HalfRange {
  public:
   // `inputs`: sets of inputs in the order of the graph's inputs.
-  static Result<HalfRange> measure(const std::shared_ptr<NetCore>& core,
+  static Result<HalfRange> measure(const std::shared_ptr<Runtime>& core,
                                    const std::shared_ptr<const Graph>& graph,
                                    std::span<const Shape> shapes,
                                    std::span<const std::vector<Tensor>> inputs);

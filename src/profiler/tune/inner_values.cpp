@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kBytesAtOnce = std::size_t{256} << 20;  // of inner tensors that one run keeps
 
 // A run of one part of the wanted tensors.
-Status read_part(const std::shared_ptr<NetCore>& core, const Graph& graph,
+Status read_part(const std::shared_ptr<Runtime>& core, const Graph& graph,
                  std::span<const Shape> shapes, std::span<const Tensor> inputs,
                  std::span<const TensorId> part,
                  const std::function<Status(TensorId, const Tensor&)>& see) {
@@ -38,7 +38,7 @@ Status read_part(const std::shared_ptr<NetCore>& core, const Graph& graph,
 
 }  // namespace
 
-Status read_inner_values(const std::shared_ptr<NetCore>& core,
+Status read_inner_values(const std::shared_ptr<Runtime>& core,
                          const std::shared_ptr<const Graph>& graph, std::span<const Shape> shapes,
                          std::span<const Tensor> inputs, std::span<const TensorId> wanted,
                          const std::function<Status(TensorId, const Tensor&)>& see) {

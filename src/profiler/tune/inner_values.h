@@ -14,7 +14,7 @@ namespace softneuro {
 // graph's inputs, and hands the tensors `wanted` to `see` in their order, plain and in the model's
 // data types; each is valid during the call only. Runs several times, for some of the tensors at a
 // time, where all together are large.
-Status read_inner_values(const std::shared_ptr<NetCore>& core,
+Status read_inner_values(const std::shared_ptr<Runtime>& core,
                          const std::shared_ptr<const Graph>& graph, std::span<const Shape> shapes,
                          std::span<const Tensor> inputs, std::span<const TensorId> wanted,
                          const std::function<Status(TensorId, const Tensor&)>& see);

@@ -145,7 +145,7 @@ void fill(Tensor& tensor, const Use& use, Distribution distribution, bool with_z
 
 }  // namespace
 
-Result<std::vector<std::vector<Tensor>>> make_inputs(const std::shared_ptr<NetCore>& core,
+Result<std::vector<std::vector<Tensor>>> make_inputs(const std::shared_ptr<Runtime>& core,
                                                      const std::shared_ptr<const Graph>& graph,
                                                      std::span<const Shape> shapes) {
   const auto consumers = graph->consumers();

@@ -14,7 +14,7 @@ namespace softneuro {
 // and 0 to 255 as of images; where the model quantises an input, within that range. Inputs whose
 // values the net uses as shapes, positions, steps or counts get values that such layers accept.
 SN_INTREE Result<std::vector<std::vector<Tensor>>> make_inputs(
-    const std::shared_ptr<NetCore>& core, const std::shared_ptr<const Graph>& graph,
+    const std::shared_ptr<Runtime>& core, const std::shared_ptr<const Graph>& graph,
     std::span<const Shape> shapes);
 
 }  // namespace softneuro

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/machine.h"
+#include "net/make_runtime.h"
 #include "net/net_impl.h"
 #include "passes/adopt_quantization.h"
 #include "profiler/tune/made_inputs.h"
@@ -154,7 +156,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     NetOptions other = net_options;
     other.threads = options.threads;
     other.thread_pool = nullptr;
-    SN_ASSIGN_OR_RETURN(job.core, NetCore::create(other));
+    SN_ASSIGN_OR_RETURN(job.core, make_runtime(other));
   }
   NamedShapes wanted = options.shapes;
   if (!options.calibration.empty())

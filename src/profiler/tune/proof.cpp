@@ -9,8 +9,8 @@
 #include "core/base/error.h"
 #include "core/routine/evaluate.h"
 #include "core/routine/layer_cost.h"
+#include "profiler/measure/departure.h"
 #include "profiler/measure/kernel_bench.h"
-#include "profiler/tune/departure.h"
 #include "profiler/tune/inner_values.h"
 
 namespace softneuro {

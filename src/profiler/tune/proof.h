@@ -11,7 +11,7 @@
 namespace softneuro {
 
 struct ProofJob {
-  std::shared_ptr<NetCore> core;
+  std::shared_ptr<Runtime> core;
   std::shared_ptr<const Graph> model;  // what is meant: run with default choices
   std::shared_ptr<const Plan> tuned;   // of `model`, or of a graph that passes made of it
   bool is_same_graph = false;          // `tuned` is of `model` itself: tensors keep their meaning

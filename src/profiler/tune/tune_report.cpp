@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/machine.h"
 #include "core/routine/layer_cost.h"
 #include "profiler/tune/tuner.h"
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/plan/net_problems.h"
 #include "net/tuned_plan.h"
 #include "profiler/measure/net_profile.h"
 #include "profiler/measure/turns.h"
@@ -28,7 +29,7 @@ struct TuneResult {
 
 // What the tuner is given: a net's parts, with shapes resolved.
 struct TuneJob {
-  std::shared_ptr<NetCore> core;
+  std::shared_ptr<Runtime> core;
   std::shared_ptr<const Graph> graph;  // quantisation annotated, if there is any
   std::vector<Shape> shapes;           // of the graph's inputs
   std::vector<Tensor> inputs;          // a run's inputs: a sample, or made ones

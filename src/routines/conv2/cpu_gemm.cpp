@@ -179,6 +179,17 @@ class GemmConvKernel final : public Kernel {
   std::int64_t patches_at_ = 0, packed_at_ = 0, weights_at_ = 0, x_at_ = 0, y_at_ = 0, bias_at_ = 0;
 };
 
+// The packed weights: `count` groups. Nothing but the weights' own shape counts.
+struct PackedGroups {
+  explicit PackedGroups(const Problem& problem) : count(problem.params.integer("group")) {
+    const Shape& weights = problem.inputs[kWeights].shape;
+    out = weights[0] / count;
+    depth = weights.elements(1, weights.rank());
+    floats = packed_a_floats(out, depth);
+  }
+  std::int64_t count, out, depth, floats;
+};
+
 class GemmConv final : public Routine {
  public:
   explicit GemmConv(const char* layer_type) : Routine(layer_type, "cpu/gemm") {}
@@ -194,26 +205,20 @@ class GemmConv final : public Routine {
     return PostOpProgram::supports_in_float32(problem).ok();
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
-    const TensorSpec& weights = problem.inputs[kWeights];
-    if (!weights.constant || weights.value.empty()) return PackedWeights{};
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, allocator));
-    // Nothing but the weights' own shape may count here.
-    ConvGeometry g;
-    g.group = problem.params.integer("group");
-    g.out = weights.shape[0] / g.group;
-    g.in = weights.shape[1];
-    const std::int64_t depth = weights.shape.elements(1, weights.shape.rank());
-    const std::int64_t bytes = g.group * packed_a_floats(g.out, depth) * 4;
-    PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, Shape{bytes}, allocator));
-    auto* const to = static_cast<float*>(packed.bytes.mutable_data());
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    if (!problem.inputs[kWeights].constant) return 0;
+    const PackedGroups g(problem);
+    return static_cast<std::size_t>(g.count * g.floats) * sizeof(float);
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
+              std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[kWeights].value, scratch));
+    const PackedGroups g(problem);
     const auto* const from = static_cast<const float*>(floats.data());
-    for (std::int64_t group = 0; group < g.group; ++group)
-      pack_a({from + group * g.out * depth, depth, 1}, g.out, depth,
-             to + group * packed_a_floats(g.out, depth));
-    return packed;
+    for (std::int64_t group = 0; group < g.count; ++group)
+      pack_a({from + group * g.out * g.depth, g.depth, 1}, g.out, g.depth,
+             reinterpret_cast<float*>(packed) + group * g.floats);
+    return {};
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

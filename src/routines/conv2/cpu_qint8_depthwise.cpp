@@ -168,23 +168,23 @@ class QuantizedDepthwise final : public Routine {
     return PostOpProgram::supports_quantized(problem).ok();
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
+    return static_cast<std::size_t>(DepthwiseParts(g).bytes);
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
+              std::byte* packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem));
     const TensorScale x = tensor_scale(problem.inputs[0]);
     const std::int32_t zero = x.zero_point + (x.is_signed ? 128 : 0);
     const DepthwiseParts parts(g);
-    PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(packed.bytes,
-                        Tensor::create(DataType::uint8, Shape{parts.bytes}, allocator));
-    auto* const bytes = static_cast<std::byte*>(packed.bytes.mutable_data());
-    if (parts.bytes > 0) std::memset(bytes, 0, packed.bytes.bytes());
+    std::memset(packed, 0, static_cast<std::size_t>(parts.bytes));
     for (std::int64_t c = 0; c < g.channels_out(); ++c) {
       const std::int8_t* row = weights.values.data() + c * weights.depth;
       const auto i = static_cast<std::size_t>(c);
       const std::int64_t block = c / kDepthwiseBlock * kDepthwiseBlock;
-      auto* w = reinterpret_cast<std::int8_t*>(bytes + parts.weights) + block * parts.taps +
+      auto* w = reinterpret_cast<std::int8_t*>(packed + parts.weights) + block * parts.taps +
                 kDepthwiseTaps * depthwise_lane(c % kDepthwiseBlock);
       std::int32_t sum = 0;
       for (std::int64_t t = 0; t < weights.depth; ++t) {
@@ -192,11 +192,11 @@ class QuantizedDepthwise final : public Routine {
         w[t / kDepthwiseTaps * kDepthwiseTaps * kDepthwiseBlock + t % kDepthwiseTaps] = row[t];
       }
       const std::int64_t at = table_place(c);
-      reinterpret_cast<std::int32_t*>(bytes)[at] = -zero * sum;
-      reinterpret_cast<float*>(bytes + parts.scale)[at] = x.scale * weights.scales[i];
-      reinterpret_cast<float*>(bytes + parts.bias)[at] = weights.bias[i];
+      reinterpret_cast<std::int32_t*>(packed)[at] = -zero * sum;
+      reinterpret_cast<float*>(packed + parts.scale)[at] = x.scale * weights.scales[i];
+      reinterpret_cast<float*>(packed + parts.bias)[at] = weights.bias[i];
     }
-    return packed;
+    return {};
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

@@ -163,11 +163,15 @@ class QuantizedConv final : public Routine {
     return PostOpProgram::supports_quantized(problem).ok();
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+    return QuantizedProduct::packed_bytes(sizes_of(geometry));
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
+              std::byte* packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     return QuantizedProduct::pack(problem, sizes_of(geometry), geometry.window.kernel_elements(),
-                                  allocator);
+                                  packed);
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights& packed) const override {

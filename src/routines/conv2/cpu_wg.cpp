@@ -118,6 +118,24 @@ class Cut {
   Shape y_;
 };
 
+WgWeights weights_of(const Problem& problem, const RoutineParams& params, const float* data) {
+  const Shape& w = problem.inputs[kWeights].shape;
+  return {data, w[0], w[1], static_cast<int>(params.integer("tile_size")), static_cast<int>(w[2])};
+}
+
+// Floats of the packed weights, and of the bias behind them.
+struct PackedSizes {
+  PackedSizes(const Problem& problem, const RoutineParams& params) {
+    const Shape& w = problem.inputs[kWeights].shape;
+    const WgWeights shape = weights_of(problem, params, nullptr);
+    const std::int64_t points =
+        params.text("work") == kPanels ? w[2] * w[3] : std::int64_t{shape.tile} * shape.tile;
+    weights = points * shape.point_floats();
+    if (problem.has_input(kBias)) bias = pieces_of(w[0], kWgBlock) * kWgBlock;
+  }
+  std::int64_t weights = 0, bias = 0;
+};
+
 class WgConv final : public Routine {
  public:
   explicit WgConv(const char* descriptor) : Routine("conv2", descriptor) {}
@@ -179,30 +197,23 @@ class WgConv final : public Routine {
     return "tile_size=" + std::to_string(params.integer("tile_size"));
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
-                             Allocator& allocator) const override {
-    const TensorSpec& w = problem.inputs[kWeights];
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(w.value, allocator));
-    const WgWeights weights = {static_cast<const float*>(floats.data()), w.shape[0], w.shape[1],
-                               static_cast<int>(params.integer("tile_size")),
-                               static_cast<int>(w.shape[2])};
-    const bool panels = params.text("work") == kPanels;
-    const std::int64_t points = panels ? w.shape[2] * w.shape[3] : weights.tile * weights.tile;
-    const std::int64_t floats_of_weights = points * weights.point_floats();
-    const bool has_bias = problem.has_input(kBias);
-    const std::int64_t bias = has_bias ? pieces_of(w.shape[0], kWgBlock) * kWgBlock : 0;
-    PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(
-        packed.bytes,
-        Tensor::create(DataType::uint8, Shape{(floats_of_weights + bias) * 4}, allocator));
-    auto* const to = static_cast<float*>(packed.bytes.mutable_data());
-    (panels ? pack_wg_panels : pack_wg_weights)(weights, to);
-    if (has_bias) {
-      SN_ASSIGN_OR_RETURN(const Tensor values, as_float32(problem.inputs[kBias].value, allocator));
-      std::fill_n(to + floats_of_weights, bias, 0.0f);
-      std::copy_n(static_cast<const float*>(values.data()), w.shape[0], to + floats_of_weights);
-    }
-    return packed;
+  Result<std::size_t> packed_bytes(const Problem& problem,
+                                   const RoutineParams& params) const override {
+    const PackedSizes sizes(problem, params);
+    return static_cast<std::size_t>(sizes.weights + sizes.bias) * sizeof(float);
+  }
+  Status pack(const Problem& problem, const RoutineParams& params, Allocator& scratch,
+              std::byte* packed) const override {
+    const PackedSizes sizes(problem, params);
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[kWeights].value, scratch));
+    const WgWeights weights = weights_of(problem, params, static_cast<const float*>(floats.data()));
+    auto* const to = reinterpret_cast<float*>(packed);
+    (params.text("work") == kPanels ? pack_wg_panels : pack_wg_weights)(weights, to);
+    if (sizes.bias == 0) return {};
+    SN_ASSIGN_OR_RETURN(const Tensor bias, as_float32(problem.inputs[kBias].value, scratch));
+    std::fill_n(to + sizes.weights, sizes.bias, 0.0f);
+    std::copy_n(static_cast<const float*>(bias.data()), bias.shape()[0], to + sizes.weights);
+    return {};
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,

@@ -6,6 +6,7 @@
 // Routine parameters: tile_size, and those of the layers inside (core/childnet/childnet.h).
 #include "core/base/error.h"
 #include "core/childnet/childnet.h"
+#include "core/layers/builtin_layers.h"
 #include "core/layers/winograd_matrices.h"
 #include "routines/conv2/geometry.h"
 

@@ -178,32 +178,33 @@ class DirectConv final : public SweptRoutine {
     return conv_sweep_space(problem, sizeof(float));
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    const Shape& weights = problem.inputs[kSweptWeights].shape;
+    const ConvGeometry g = weights_geometry(problem);
+    return static_cast<std::size_t>(g.group * group_floats(g, weights) * element_bytes(type()));
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
+              std::byte* packed) const override {
     const TensorSpec& weights = problem.inputs[kSweptWeights];
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, allocator));
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, scratch));
     const ConvGeometry g = weights_geometry(problem);
     const std::int64_t taps = weights.shape.elements(2, weights.shape.rank());
     const std::int64_t stored_in = stored_channels(g.in, layout_);
-    const std::int64_t group_floats = packed_b_floats(stored_in * taps, g.out);
-    const Shape bytes{g.group * group_floats * element_bytes(type())};
-    PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, bytes, allocator));
+    const std::int64_t count = group_floats(g, weights.shape);
     Tensor converted;  // one group, on its way to another type
     if (type() != DataType::float32) {
-      SN_ASSIGN_OR_RETURN(converted,
-                          Tensor::create(DataType::float32, Shape{group_floats}, allocator));
+      SN_ASSIGN_OR_RETURN(converted, Tensor::create(DataType::float32, Shape{count}, scratch));
     }
     const auto* const from = static_cast<const float*>(floats.data());
-    auto* to = static_cast<std::byte*>(packed.bytes.mutable_data());
-    for (std::int64_t i = 0; i < g.group; ++i, to += group_floats * element_bytes(type())) {
+    std::byte* to = packed;
+    for (std::int64_t i = 0; i < g.group; ++i, to += count * element_bytes(type())) {
       void* const group = converted.empty() ? to : converted.mutable_data();
       pack_group(from + i * g.out * g.in * taps, g.out, g.in, taps, stored_in,
                  static_cast<float*>(group));
       if (!converted.empty())
-        float_spans().store(type(), static_cast<const float*>(group), to, group_floats);
+        float_spans().store(type(), static_cast<const float*>(group), to, count);
     }
-    return packed;
+    return {};
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
@@ -216,6 +217,12 @@ class DirectConv final : public SweptRoutine {
   }
 
  private:
+  // Of the packed weights of one group.
+  std::int64_t group_floats(const ConvGeometry& g, const Shape& weights) const {
+    return packed_b_floats(stored_channels(g.in, layout_) * weights.elements(2, weights.rank()),
+                           g.out);
+  }
+
   Layout layout_;
 };
 

@@ -172,19 +172,20 @@ class NarrowGroupConv final : public Routine {
     return space;
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    const Shape& weights = problem.inputs[kWeights].shape;
+    const std::int64_t floats =
+        group_panels(weights[0]) * kGroupPanel * weights.elements(1, weights.rank());
+    return static_cast<std::size_t>(floats) * sizeof(float);
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
+              std::byte* packed) const override {
     const TensorSpec& weights = problem.inputs[kWeights];
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, allocator));
-    const std::int64_t channels = weights.shape[0];
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, scratch));
     const std::int64_t taps = weights.shape.elements(2, weights.shape.rank());
-    const std::int64_t group = weights.shape[1];
-    const Shape bytes{group_panels(channels) * kGroupPanel * group * taps * 4};
-    PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, bytes, allocator));
-    pack_panels(static_cast<const float*>(floats.data()), channels, group, taps,
-                static_cast<float*>(packed.bytes.mutable_data()));
-    return packed;
+    pack_panels(static_cast<const float*>(floats.data()), weights.shape[0], weights.shape[1], taps,
+                reinterpret_cast<float*>(packed));
+    return {};
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,

@@ -70,7 +70,7 @@ class PackedConvKernel final : public SweptKernel {
         g_(geometry),
         rows_(geometry, Layout::channels_last),
         sweep_(sweep_shape(g_, rows_), limits, ops, threads),
-        b_group_bytes_(packed_bytes(sweep_shape(g_, rows_), ops)) {
+        b_group_bytes_(product_bytes(sweep_shape(g_, rows_), ops)) {
     if (rows_.needs_zeros()) zeros_at_ = reserve(rows_.length());
     sums_at_ = reserve(sweep_.workspace_floats());
   }
@@ -120,30 +120,30 @@ class PackedConv final : public SweptRoutine {
     return conv_sweep_space(problem, Sweep::kKeepsWeights ? sizeof(T) : 0);
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
-    SN_ASSIGN_OR_RETURN(const Tensor floats,
-                        as_float32(problem.inputs[kSweptWeights].value, allocator));
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
     const PackedShape shape = sweep_shape(g, ConvRows(g, Layout::channels_last));
-    const std::int64_t bytes = packed_bytes(shape, ops_);
-    PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(packed.bytes,
-                        Tensor::create(DataType::uint8, Shape{g.group * bytes}, allocator));
-    SN_ASSIGN_OR_RETURN(
-        Tensor panel,
-        Tensor::create(DataType::float32, Shape{shape.depth() * kPackedPanel}, allocator));
+    return static_cast<std::size_t>(g.group * product_bytes(shape, ops_));
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
+              std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const Tensor floats,
+                        as_float32(problem.inputs[kSweptWeights].value, scratch));
+    SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
+    const PackedShape shape = sweep_shape(g, ConvRows(g, Layout::channels_last));
+    const std::int64_t bytes = product_bytes(shape, ops_);
+    SN_ASSIGN_OR_RETURN(Tensor panel, Tensor::create(DataType::float32,
+                                                     Shape{shape.depth() * kPackedPanel}, scratch));
     const std::int64_t taps = g.window.kernel_elements();
     const auto* from = static_cast<const float*>(floats.data());
-    auto* to = static_cast<std::byte*>(packed.bytes.mutable_data());
-    for (std::int64_t i = 0; i < g.group; ++i, from += g.out * g.in * taps, to += bytes)
+    for (std::int64_t i = 0; i < g.group; ++i, from += g.out * g.in * taps)
       pack_product(
           shape, ops_,
           [&](std::int64_t first, std::int64_t columns, float* panel_floats) {
             fill_panel(from + first * g.in * taps, columns, g.in, taps, panel_floats);
           },
-          static_cast<float*>(panel.mutable_data()), to);
-    return packed;
+          static_cast<float*>(panel.mutable_data()), packed + i * bytes);
+    return {};
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,

@@ -192,6 +192,17 @@ class GemmConvTransposeKernel final : public Kernel {
                bias_at_ = 0;
 };
 
+// The packed weights: `count` groups of so many floats. Nothing but the weights' own shape counts.
+struct PackedGroups {
+  explicit PackedGroups(const Problem& problem) : count(problem.params.integer("group")) {
+    const Shape& weights = problem.inputs[kWeights].shape;
+    in = weights[0] / count;
+    rows = weights.elements(1, weights.rank());
+    floats = packed_a_floats(rows, in);
+  }
+  std::int64_t count, in, rows, floats;
+};
+
 class GemmConvTranspose final : public Routine {
  public:
   explicit GemmConvTranspose(const char* layer_type) : Routine(layer_type, "cpu/gemm") {}
@@ -207,22 +218,19 @@ class GemmConvTranspose final : public Routine {
     return PostOpProgram::supports_in_float32(problem).ok();
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
-    const TensorSpec& weights = problem.inputs[kWeights];
-    if (!weights.constant || weights.value.empty()) return PackedWeights{};
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, allocator));
-    const std::int64_t groups = problem.params.integer("group");
-    const std::int64_t in = weights.shape[0] / groups;
-    const std::int64_t rows = weights.shape.elements(1, weights.shape.rank());
-    const std::int64_t per_group = packed_a_floats(rows, in);
-    PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(packed.bytes,
-                        Tensor::create(DataType::uint8, Shape{groups * per_group * 4}, allocator));
-    for (std::int64_t group = 0; group < groups; ++group)
-      pack_a(group_weights(static_cast<const float*>(floats.data()), group, in, rows), rows, in,
-             static_cast<float*>(packed.bytes.mutable_data()) + group * per_group);
-    return packed;
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    if (!problem.inputs[kWeights].constant) return 0;
+    const PackedGroups g(problem);
+    return static_cast<std::size_t>(g.count * g.floats) * sizeof(float);
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
+              std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[kWeights].value, scratch));
+    const PackedGroups g(problem);
+    for (std::int64_t group = 0; group < g.count; ++group)
+      pack_a(group_weights(static_cast<const float*>(floats.data()), group, g.in, g.rows), g.rows,
+             g.in, reinterpret_cast<float*>(packed) + group * g.floats);
+    return {};
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

@@ -6,6 +6,7 @@
 // (core/childnet/childnet.h).
 #include "core/base/error.h"
 #include "core/childnet/childnet.h"
+#include "core/layers/builtin_layers.h"
 
 namespace softneuro {
 namespace {

@@ -148,18 +148,18 @@ class GemmDense final : public Routine {
     return PostOpProgram::supports_in_float32(problem).ok();
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
-    const TensorSpec& weights = problem.inputs[kWeights];
-    if (!weights.constant || weights.value.empty()) return PackedWeights{};
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, allocator));
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    if (!problem.inputs[kWeights].constant) return 0;
     const DenseSizes sizes(problem);
-    const std::int64_t bytes = packed_b_floats(sizes.depth, sizes.columns) * 4;
-    PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, Shape{bytes}, allocator));
+    return static_cast<std::size_t>(packed_b_floats(sizes.depth, sizes.columns)) * sizeof(float);
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
+              std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[kWeights].value, scratch));
+    const DenseSizes sizes(problem);
     pack_b(sizes.weights(static_cast<const float*>(floats.data())), sizes.depth, sizes.columns,
-           static_cast<float*>(packed.bytes.mutable_data()));
-    return packed;
+           reinterpret_cast<float*>(packed));
+    return {};
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

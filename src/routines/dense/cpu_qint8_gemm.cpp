@@ -92,9 +92,12 @@ class QuantizedDense final : public Routine {
     return PostOpProgram::supports_quantized(problem).ok();
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
-    return QuantizedProduct::pack(problem, sizes_of(problem), 1, allocator);
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    return QuantizedProduct::packed_bytes(sizes_of(problem));
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
+              std::byte* packed) const override {
+    return QuantizedProduct::pack(problem, sizes_of(problem), 1, packed);
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights& packed) const override {

@@ -75,31 +75,30 @@ class PackedDense final : public SweptRoutine {
   ParamSpace param_space(const Problem& problem) const override {
     const PackedShape shape = sweep_shape(DenseSizes(problem));
     const std::int64_t weights = shape.length * shape.columns;
-    return sweep_param_space(Sweep::kKeepsWeights && shape.rows > 1 ? packed_bytes(shape, ops_) : 0,
-                             shape.rows * weights);
+    return sweep_param_space(
+        Sweep::kKeepsWeights && shape.rows > 1 ? product_bytes(shape, ops_) : 0,
+        shape.rows * weights);
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    return static_cast<std::size_t>(product_bytes(sweep_shape(DenseSizes(problem)), ops_));
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
+              std::byte* packed) const override {
     SN_ASSIGN_OR_RETURN(const Tensor floats,
-                        as_float32(problem.inputs[kSweptWeights].value, allocator));
+                        as_float32(problem.inputs[kSweptWeights].value, scratch));
     const DenseSizes sizes(problem);
     const PackedShape shape = sweep_shape(sizes);
-    PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(
-        packed.bytes, Tensor::create(DataType::uint8, Shape{packed_bytes(shape, ops_)}, allocator));
-    SN_ASSIGN_OR_RETURN(
-        Tensor panel,
-        Tensor::create(DataType::float32, Shape{shape.depth() * kPackedPanel}, allocator));
+    SN_ASSIGN_OR_RETURN(Tensor panel, Tensor::create(DataType::float32,
+                                                     Shape{shape.depth() * kPackedPanel}, scratch));
     const auto* const from = static_cast<const float*>(floats.data());
     pack_product(
         shape, ops_,
         [&](std::int64_t first, std::int64_t columns, float* to) {
           pack_b(sizes.weights(from, first), sizes.depth, columns, to);
         },
-        static_cast<float*>(panel.mutable_data()),
-        static_cast<std::byte*>(packed.bytes.mutable_data()));
-    return packed;
+        static_cast<float*>(panel.mutable_data()), packed);
+    return {};
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,

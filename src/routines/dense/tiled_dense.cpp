@@ -86,27 +86,28 @@ class TiledDense final : public SweptRoutine {
     return sweep_param_space(sizes.rows > 1 ? weights * 4 : 0, sizes.rows * weights);
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    const DenseSizes s(problem);
+    return static_cast<std::size_t>(gemm_panels(s.columns, kTilePanel) * s.depth * kTilePanel) *
+           size_of(type());
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
+              std::byte* packed) const override {
     SN_ASSIGN_OR_RETURN(const Tensor floats,
-                        as_float32(problem.inputs[kSweptWeights].value, allocator));
+                        as_float32(problem.inputs[kSweptWeights].value, scratch));
     const DenseSizes s(problem);
     const std::int64_t panel = s.depth * kTilePanel;
-    const std::int64_t panels = gemm_panels(s.columns, kTilePanel);
-    const std::int64_t element = type() == DataType::float32 ? 4 : 2;
-    const Shape bytes{panels * panel * element};
-    PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, bytes, allocator));
-    SN_ASSIGN_OR_RETURN(Tensor one, Tensor::create(DataType::float32, Shape{panel}, allocator));
+    SN_ASSIGN_OR_RETURN(Tensor one, Tensor::create(DataType::float32, Shape{panel}, scratch));
     const auto* const from = static_cast<const float*>(floats.data());
     auto* const buffer = static_cast<float*>(one.mutable_data());
-    auto* to = static_cast<std::byte*>(packed.bytes.mutable_data());
-    for (std::int64_t p = 0; p < panels; ++p, to += panel * element) {
+    std::byte* to = packed;
+    for (std::int64_t p = 0; p < gemm_panels(s.columns, kTilePanel); ++p) {
       const std::int64_t column = p * kTilePanel;
       pack_b(s.weights(from, column), s.depth, std::min(kTilePanel, s.columns - column), buffer);
       float_spans().store(type(), buffer, to, panel);
+      to += static_cast<std::size_t>(panel) * size_of(type());
     }
-    return packed;
+    return {};
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,

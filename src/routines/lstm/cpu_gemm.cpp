@@ -363,22 +363,22 @@ class GemmRecurrent final : public Routine {
     return Applicability::yes();
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     const TensorSpec& w = problem.inputs[kRecurrentW];
     const TensorSpec& r = problem.inputs[kRecurrentR];
-    PackedWeights packed;
-    if (!w.constant || w.value.empty() || !r.constant || r.value.empty()) return packed;
-    const int directions = static_cast<int>(w.shape[0]);
+    if (!w.constant || !r.constant) return 0;
+    const PackedLayout layout(cell_, w.shape[2], r.shape[2]);
+    return static_cast<std::size_t>(w.shape[0] * layout.direction()) * sizeof(float);
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
+              std::byte* packed) const override {
+    const TensorSpec& w = problem.inputs[kRecurrentW];
+    const TensorSpec& r = problem.inputs[kRecurrentR];
     const RecurrentSizes sizes{0, 0, w.shape[2], r.shape[2]};
-    const PackedLayout layout(cell_, sizes.input, sizes.hidden);
-    SN_ASSIGN_OR_RETURN(
-        packed.bytes,
-        Tensor::create(DataType::uint8, Shape{directions * layout.direction() * 4}, allocator));
-    pack_weights(layout, sizes, directions, static_cast<const float*>(w.value.data()),
-                 static_cast<const float*>(r.value.data()),
-                 static_cast<float*>(packed.bytes.mutable_data()));
-    return packed;
+    pack_weights(PackedLayout(cell_, sizes.input, sizes.hidden), sizes,
+                 static_cast<int>(w.shape[0]), static_cast<const float*>(w.value.data()),
+                 static_cast<const float*>(r.value.data()), reinterpret_cast<float*>(packed));
+    return {};
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

@@ -203,22 +203,24 @@ class GemmMatmul final : public Routine {
     return PostOpProgram::supports(problem).ok();
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
-    PackedWeights packed;
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     const int side = constant_side(problem);
-    if (side < 0) return packed;
+    if (side < 0) return 0;
+    const Shape& shape = problem.inputs[static_cast<std::size_t>(side)].shape;
+    const Side s = side_of(matmul_geometry(problem), shape, side == 0);
+    return static_cast<std::size_t>(s.matrices * s.packed_floats) * sizeof(float);
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
+              std::byte* packed) const override {
+    const int side = constant_side(problem);
     const TensorSpec& spec = problem.inputs[static_cast<std::size_t>(side)];
     const MatmulGeometry g = matmul_geometry(problem);
     const Side s = side_of(g, spec.shape, side == 0);
-    const std::int64_t bytes = s.matrices * s.packed_floats * 4;
-    SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, Shape{bytes}, allocator));
     const auto* const from = static_cast<const float*>(spec.value.data());
-    auto* const to = static_cast<float*>(packed.bytes.mutable_data());
     for (std::int64_t i = 0; i < s.matrices; ++i)
       pack_lanes(s, side == 0, from + i * s.lanes * g.depth, 0, s.lanes, g.depth,
-                 to + i * s.packed_floats);
-    return packed;
+                 reinterpret_cast<float*>(packed) + i * s.packed_floats);
+    return {};
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

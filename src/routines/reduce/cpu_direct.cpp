@@ -210,8 +210,7 @@ class DirectReduce final : public Routine {
 
  private:
   static Result<std::uint32_t> axes_of(const Problem& problem) {
-    return reduced_axes(problem.integers(1), problem.inputs[0].shape.rank(),
-                        problem.params.integer("noop_with_empty_axes") != 0);
+    return reduced_axes(problem.params, problem.integers(1), problem.inputs[0].shape.rank());
   }
 };
 

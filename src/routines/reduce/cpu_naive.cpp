@@ -148,9 +148,8 @@ class NaiveReduce final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
-    SN_ASSIGN_OR_RETURN(const std::uint32_t axes,
-                        reduced_axes(problem.integers(1), problem.inputs[0].shape.rank(),
-                                     problem.params.integer("noop_with_empty_axes") != 0));
+    SN_ASSIGN_OR_RETURN(const std::uint32_t axes, reduced_axes(problem.params, problem.integers(1),
+                                                               problem.inputs[0].shape.rank()));
     return std::unique_ptr<Kernel>(std::make_unique<NaiveReduceKernel>(op, axes));
   }
 };

@@ -32,8 +32,7 @@ class PoolReduce final : public Routine {
     if (x.rank() < 3 || x.rank() > 2 + kMaxSpatialAxes)
       return Applicability::no("not one to three spatial axes");
     if (x.elements() == 0) return Applicability::no("no elements");
-    const auto axes = reduced_axes(problem.integers(1), x.rank(),
-                                   problem.params.integer("noop_with_empty_axes") != 0);
+    const auto axes = reduced_axes(problem.params, problem.integers(1), x.rank());
     if (!axes.ok()) return Applicability::no(axes.status().message());
     if (*axes != (1u << x.rank()) - 4) return Applicability::no("not all spatial axes alone");
     if (block_of(descriptor().layout) > 1 && problem.outputs[0].layout != descriptor().layout)

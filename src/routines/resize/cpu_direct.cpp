@@ -13,9 +13,9 @@
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/tensor/kernel_types.h"
+#include "cpu/tensor/resize_taps.h"
 #include "cpu/tensor/stored_order.h"
 #include "routines/resize/mix.h"
-#include "routines/resize/taps.h"
 
 namespace softneuro {
 

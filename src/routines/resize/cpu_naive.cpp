@@ -5,7 +5,7 @@
 #include "core/base/parallel.h"
 #include "core/routine/registry.h"
 #include "cpu/tensor/indexing.h"
-#include "routines/resize/taps.h"
+#include "cpu/tensor/resize_taps.h"
 
 namespace softneuro {
 namespace {

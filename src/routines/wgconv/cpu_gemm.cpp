@@ -121,15 +121,11 @@ class GemmWgconv final : public Routine {
     return space;
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
-                             Allocator& allocator) const override {
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[1].value, allocator));
+  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
+              std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[1].value, scratch));
     const Sizes s(problem);
-    PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(
-        packed.bytes,
-        Tensor::create(DataType::uint8, Shape{s.points * s.weight_floats() * 4}, allocator));
-    auto* to = static_cast<float*>(packed.bytes.mutable_data());
+    auto* to = reinterpret_cast<float*>(packed);
     const auto* from = static_cast<const float*>(floats.data());
     for (std::int64_t p = 0; p < s.points; ++p) {
       if (s.last)
@@ -139,20 +135,17 @@ class GemmWgconv final : public Routine {
       from += s.outputs * s.channels;
       to += s.weight_floats();
     }
-    return packed;
+    return {};
   }
 
-  std::optional<std::size_t> packed_size(const Problem& problem,
-                                         const RoutineParams&) const override {
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     const Sizes s(problem);
-    return static_cast<std::size_t>(s.points * s.weight_floats() * 4);
+    return static_cast<std::size_t>(s.points * s.weight_floats()) * sizeof(float);
   }
   bool reads_constants(const Problem&) const override { return false; }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
-    if (packed.bytes.bytes() != *packed_size(problem, params))
-      return internal_error("packed weights of {} bytes do not fit", packed.bytes.bytes());
     return std::unique_ptr<Kernel>(
         std::make_unique<GemmWgconvKernel>(Sizes(problem), params.integer("rows"), packed.bytes));
   }

@@ -23,7 +23,7 @@ struct Sizes {
     shape.columns = u[1];
     shape.length = v[1];
     shape.c_row_stride = shape.columns;
-    point_bytes = packed_bytes(shape, ops);
+    point_bytes = product_bytes(shape, ops);
   }
 };
 
@@ -89,19 +89,14 @@ class AmxWgconv final : public Routine {
     return sweep_param_space(0, s.shape.matrices * s.shape.rows * s.shape.columns * s.shape.length);
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
-                             Allocator& allocator) const override {
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[1].value, allocator));
+  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
+              std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[1].value, scratch));
     const Sizes s(problem, ops_);
-    PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(
-        packed.bytes,
-        Tensor::create(DataType::uint8,
-                       Shape{static_cast<std::int64_t>(*packed_size(problem, params))}, allocator));
     SN_ASSIGN_OR_RETURN(
         Tensor panel,
-        Tensor::create(DataType::float32, Shape{s.shape.length * kPackedPanel}, allocator));
-    auto* to = static_cast<std::byte*>(packed.bytes.mutable_data());
+        Tensor::create(DataType::float32, Shape{s.shape.length * kPackedPanel}, scratch));
+    std::byte* to = packed;
     const auto* from = static_cast<const float*>(floats.data());
     for (std::int64_t p = 0; p < s.points; ++p, to += s.point_bytes) {
       pack_product(
@@ -113,11 +108,10 @@ class AmxWgconv final : public Routine {
           static_cast<float*>(panel.mutable_data()), to);
       from += s.shape.columns * s.shape.length;
     }
-    return packed;
+    return {};
   }
 
-  std::optional<std::size_t> packed_size(const Problem& problem,
-                                         const RoutineParams&) const override {
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     const Sizes s(problem, ops_);
     return static_cast<std::size_t>(s.points * s.point_bytes);
   }
@@ -125,8 +119,6 @@ class AmxWgconv final : public Routine {
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
-    if (packed.bytes.bytes() != *packed_size(problem, params))
-      return internal_error("packed weights of {} bytes do not fit", packed.bytes.bytes());
     return std::unique_ptr<Kernel>(std::make_unique<AmxWgconvKernel>(
         Sizes(problem, ops_), ops_, sweep_limits(params), problem.threads, packed.bytes));
   }

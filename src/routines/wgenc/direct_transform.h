@@ -39,10 +39,6 @@ class DirectTransform : public Routine {
     space.axes = {{"tiles", {std::int64_t{1}, std::int64_t{4}, std::int64_t{16}}}};
     return space;
   }
-
-  std::optional<std::size_t> packed_size(const Problem&, const RoutineParams&) const override {
-    return 0;
-  }
 };
 
 // f(image, tile) for all tiles, `group` of them in each task.

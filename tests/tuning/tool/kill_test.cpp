@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "core/base/machine.h"
 #include "net/tuned_plan.h"
 #include "profiler/cache/profile_cache.h"
 #include "support/temporary_folder.h"

@@ -6,7 +6,11 @@
 #include <set>
 
 #include "core/base/cpu.h"
+#include "core/base/machine.h"
 #include "core/dnn/file.h"
+#include "core/layers/builtin_layers.h"
+#include "core/plan/net_problems.h"
+#include "net/make_runtime.h"
 #include "npy.h"
 #include "profiler/select/candidates.h"
 #include "support/skip.h"
@@ -194,7 +198,7 @@ TEST_CASE("tuned elsewhere: packed weights of any path are not mistaken for olde
   const auto graph = std::make_shared<const Graph>(quantised_graph(folder));
   NetOptions options;
   options.threads = 1;
-  const auto core = NetCore::create(options).value();
+  const auto core = make_runtime(options).value();
   const std::vector<Shape> shapes = {Shape{1, 3, 12, 12}};
   const NetProblems problems = problems_of(core, graph, shapes).value();
   const auto layers = list_candidates(core->registry(), problems, {{"cpu"}, 8}).value();

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 
+#include "core/base/machine.h"
 #include "net/tuned_plan.h"
 #include "profiler/cache/profile_cache.h"
 #include "support/temporary_folder.h"

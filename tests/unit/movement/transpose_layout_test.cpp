@@ -3,9 +3,11 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/layers/builtin_layers.h"
 #include "core/routine/evaluate.h"
 #include "core/routine/format.h"
 #include "cpu/tensor/element_place.h"
+#include "routines/builtin.h"
 #include "support/one_layer.h"
 
 namespace softneuro::test {
@@ -21,7 +23,8 @@ Problem transpose_problem(const Shape& shape, const std::vector<std::int64_t>& p
   TensorSpec x;
   x.type = DataType::float32;
   x.shape = shape;
-  return make_problem(layer, {x}).value();
+  static const Registry registry = make_builtin_registry().value();
+  return make_problem(registry, layer, {x}).value();
 }
 
 // Element i, counted row-major in the logical order, is i.

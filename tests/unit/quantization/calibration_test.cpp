@@ -6,6 +6,7 @@
 #include <random>
 
 #include "core/graph/layer_type.h"
+#include "core/layers/builtin_layers.h"
 #include "unit/graph_evaluator.h"
 
 using namespace softneuro;

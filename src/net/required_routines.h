@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "net/tuned_plan.h"
+#include "core/routine/routine_path.h"
 
 namespace softneuro {
 
-struct TakenRoutine {
+struct RequiredRoutine {
   // Where its file is, as the library's own routines go: "max_pool2" for those of max_pool1, too.
   // The layer type if the library has no such routine.
   std::string folder;
@@ -25,7 +25,7 @@ struct TakenRoutine {
 // Sorted by folder and descriptor. Adapt layers count, and so does what runs or packs weights
 // inside of childnets. `graph` as in the file, with the paths made for it. Errors: what a childnet
 // holds cannot be told on this machine.
-SN_INTREE Result<std::vector<TakenRoutine>> taken_routines(Graph graph,
-                                                           std::span<const RoutinePath> paths);
+SN_INTREE Result<std::vector<RequiredRoutine>> required_routines(
+    Graph graph, std::span<const RoutinePath> paths);
 
 }  // namespace softneuro

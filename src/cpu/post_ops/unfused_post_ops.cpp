@@ -1,4 +1,5 @@
-// The generic childnet "base + post-ops": any routine serves a fused layer.
+#include "cpu/post_ops/unfused_post_ops.h"
+
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -29,10 +30,10 @@ class OwnInputsContext final : public Context {
 // Elements that all ops pass over before the next piece: they stay in the first-level cache.
 constexpr std::int64_t kPiece = 4096;
 
-class PostOpTail final : public Kernel {
+class UnfusedKernel final : public Kernel {
  public:
-  PostOpTail(std::unique_ptr<Kernel> base, PostOpProgram program, std::size_t own_inputs,
-             std::int64_t elements, bool fast, int in_place)
+  UnfusedKernel(std::unique_ptr<Kernel> base, PostOpProgram program, std::size_t own_inputs,
+                std::int64_t elements, bool fast, int in_place)
       : base_(std::move(base)),
         program_(std::move(program)),
         own_inputs_(own_inputs),
@@ -71,10 +72,26 @@ class PostOpTail final : public Kernel {
   int in_place_;
 };
 
+// The ops work on numbers as they lie in memory, which the bytes of qint8 are not.
+Applicability supports_unfused(const Problem& problem) {
+  const bool quantized =
+      problem.outputs[0].type == DataType::qint8 ||
+      std::any_of(problem.post_ops.begin(), problem.post_ops.end(), [&](const PostOp& op) {
+        return op.kind == PostOp::Kind::binary && problem.inputs[op.input].type == DataType::qint8;
+      });
+  return quantized ? Applicability::no(
+                         "the routine cannot apply these post-ops to quantised tensors itself")
+                   : Applicability::yes();
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Kernel>> make_post_op_tail(std::unique_ptr<Kernel> base,
-                                                  const Problem& problem) {
+UnfusedPostOps cpu_unfused_post_ops() {
+  return {.supports = supports_unfused, .append = append_post_ops};
+}
+
+Result<std::unique_ptr<Kernel>> append_post_ops(std::unique_ptr<Kernel> base,
+                                                const Problem& problem) {
   if (problem.type->data_dependent_output)
     return unsupported("post-ops behind {}, whose output depends on data", problem.type->name);
   const TensorSpec& output = problem.outputs[0];
@@ -89,7 +106,7 @@ Result<std::unique_ptr<Kernel>> make_post_op_tail(std::unique_ptr<Kernel> base,
   const std::int64_t elements = stored_elements(output.shape, output.layout);
   int in_place = base->in_place_input();
   if (!post_ops_allow_in_place(problem, in_place)) in_place = -1;
-  return std::unique_ptr<Kernel>(std::make_unique<PostOpTail>(
+  return std::unique_ptr<Kernel>(std::make_unique<UnfusedKernel>(
       std::move(base), std::move(program), problem.own_inputs, elements,
       PostOpProgram::supports_in_float32(problem).ok(), in_place));
 }

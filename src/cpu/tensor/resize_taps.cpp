@@ -1,4 +1,4 @@
-#include "routines/resize/taps.h"
+#include "cpu/tensor/resize_taps.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "profiler/tune/departure.h"
+#include "profiler/measure/departure.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,13 @@
-#include "profiler/taken_routines.h"
+#include "net/required_routines.h"
 
 #include <map>
 
 #include "core/base/error.h"
 #include "core/childnet/childnet.h"
+#include "core/layers/builtin_layers.h"
+#include "core/plan/net_problems.h"
 #include "core/routine/evaluate.h"
+#include "net/make_runtime.h"
 #include "routines/builtin.h"
 
 namespace softneuro {
@@ -42,8 +45,8 @@ class Collector {
     return {};
   }
 
-  std::vector<TakenRoutine> take() {
-    std::vector<TakenRoutine> list;
+  std::vector<RequiredRoutine> take() {
+    std::vector<RequiredRoutine> list;
     for (auto& [key, routine] : taken_) list.push_back(std::move(routine));
     return list;
   }
@@ -53,7 +56,7 @@ class Collector {
     const auto folder = folders_.find({layer_type, descriptor});
     const bool is_builtin = folder != folders_.end() && descriptor.starts_with("cpu");
     const std::string& place = is_builtin ? folder->second : layer_type;
-    TakenRoutine& taken = taken_[{place, descriptor}];
+    RequiredRoutine& taken = taken_[{place, descriptor}];
     taken.folder = place;
     taken.routine = descriptor;
     taken.is_builtin = is_builtin;
@@ -68,6 +71,7 @@ class Collector {
     if (routine == nullptr) return {};
     Problem problem = with_formats(layer.problem, choice.formats);
     problem.threads = threads;
+    problem.registry = &registry_;
     Status inside = add_inside(*routine, problem, choice.params, name);
     if (inside.ok()) return {};
     return std::move(inside).with_context(fmt::format(
@@ -80,9 +84,8 @@ class Collector {
                     const std::string& name) {
     const ChildnetRoutine* childnet = routine.as_childnet();
     if (childnet == nullptr) return {};
-    const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
     SN_ASSIGN_OR_RETURN(const ChildnetOutline outline,
-                        childnet->outline(composes ? without_post_ops(problem) : problem, params));
+                        childnet->outline(base_problem(routine, problem), params));
     for (const ChildnetLayer& layer : outline.layers) {
       if (layer.view) continue;
       add(layer.problem.type->name, layer.routine->descriptor().str(), name);
@@ -93,7 +96,7 @@ class Collector {
       std::vector<TensorSpec> inputs;
       for (const TensorId id : layer.inputs)
         inputs.push_back(id == kNoTensor ? TensorSpec{} : outline.specs[id]);
-      SN_ASSIGN_OR_RETURN(const Problem folded, make_problem(layer, std::move(inputs)));
+      SN_ASSIGN_OR_RETURN(const Problem folded, make_problem(registry_, layer, std::move(inputs)));
       SN_ASSIGN_OR_RETURN(const Routine* chosen, registry_.default_choice(folded));
       add(layer.type->name, chosen->descriptor().str(), name);
     }
@@ -102,7 +105,7 @@ class Collector {
 
   const Registry& registry_;
   const std::map<Key, std::string> folders_ = builtin_folders();
-  std::map<Key, TakenRoutine> taken_;
+  std::map<Key, RequiredRoutine> taken_;
 };
 
 // In the order of the graph's inputs.
@@ -120,14 +123,15 @@ Result<std::vector<Shape>> shapes_of(const Graph& graph, const RoutinePath& path
 
 }  // namespace
 
-Result<std::vector<TakenRoutine>> taken_routines(Graph graph, std::span<const RoutinePath> paths) {
-  return guarded([&]() -> Result<std::vector<TakenRoutine>> {
+Result<std::vector<RequiredRoutine>> required_routines(Graph graph,
+                                                       std::span<const RoutinePath> paths) {
+  return guarded([&]() -> Result<std::vector<RequiredRoutine>> {
     SN_RETURN_IF_ERROR(graph.sort());
     SN_RETURN_IF_ERROR(graph.infer_shapes());
     const auto shared = std::make_shared<const Graph>(std::move(graph));
     NetOptions options;
     options.threads = 1;
-    SN_ASSIGN_OR_RETURN(const std::shared_ptr<NetCore> core, NetCore::create(options));
+    SN_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> core, make_runtime(options));
     // Without plugins, as inside of childnets.
     SN_ASSIGN_OR_RETURN(const Registry registry, make_builtin_registry());
     Collector collector(registry);

@@ -1,0 +1,14 @@
+// A digest of a graph.
+#pragma once
+
+#include <cstdint>
+
+#include "core/graph/graph.h"
+
+namespace softneuro {
+
+// Digest of what plans depend on: layers, parameters, shapes, types, quantisation, and a sample of
+// the constants. Equal graphs give equal keys on every machine.
+SN_INTREE std::uint64_t graph_key(const Graph& graph);
+
+}  // namespace softneuro

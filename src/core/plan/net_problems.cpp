@@ -1,0 +1,29 @@
+#include "core/plan/net_problems.h"
+
+#include "core/base/error.h"
+#include "core/plan/plan_impl.h"
+
+namespace softneuro {
+
+Result<NetProblems> problems_of(std::shared_ptr<Runtime> core, std::shared_ptr<const Graph> graph,
+                                std::span<const Shape> input_shapes,
+                                const std::atomic<bool>* cancel) {
+  SN_ASSIGN_OR_RETURN(const std::unique_ptr<Plan::Impl> outline,
+                      outline_plan(std::move(core), graph, input_shapes, cancel));
+  NetProblems problems;
+  for (const Step& step : outline->steps) {
+    if (step.dynamic) continue;
+    LayerProblem layer;
+    layer.layer = step.layer;
+    SN_ASSIGN_OR_RETURN(layer.problem, problem_of(*outline, *step.layer));
+    for (const TensorId id : step.inputs)
+      if (id != kNoTensor && outline->slots[id].home == Home::constant &&
+          !graph->tensor(id).is_constant())
+        layer.shareable = false;
+    problems.layers.push_back(std::move(layer));
+  }
+  problems.graph = std::move(graph);
+  return problems;
+}
+
+}  // namespace softneuro

@@ -1,0 +1,31 @@
+// A net as the problems that its layers pose.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/plan/runtime.h"
+#include "core/routine/problem.h"
+
+namespace softneuro {
+
+struct LayerProblem {
+  const Layer* layer = nullptr;  // of NetProblems::graph
+  Problem problem;               // in the model's own formats
+  bool shareable = true;         // its constants are the graph's own
+};
+struct NetProblems {
+  std::shared_ptr<const Graph> graph;
+  std::vector<LayerProblem> layers;  // in order; folded and dynamic layers are left out
+};
+
+// The layers of `graph` for these shapes of its inputs, in order. `cancel` may be null; once it is
+// true: the status cancelled.
+SN_INTREE Result<NetProblems> problems_of(std::shared_ptr<Runtime> runtime,
+                                          std::shared_ptr<const Graph> graph,
+                                          std::span<const Shape> input_shapes,
+                                          const std::atomic<bool>* cancel = nullptr);
+
+}  // namespace softneuro

@@ -1,0 +1,44 @@
+// The packed weights of a net, shared by its plans.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "core/routine/routine.h"
+
+namespace softneuro {
+
+// Thread safe.
+class PackedCache {
+ public:
+  explicit PackedCache(Allocator& allocator) : allocator_(allocator) {}
+
+  // The packed weights of `layer` for `routine`, made at the first call and shared afterwards.
+  // `shareable`: the constants are the graph's own, not computed for one plan only.
+  Result<PackedWeights> get(const Layer& layer, const Routine& routine, const Problem& problem,
+                            const RoutineParams& params, bool shareable);
+  // Of all that is kept.
+  std::size_t bytes() const;
+  // Packings that a file brought along, by key_of(). One is taken only where its size is what
+  // packed_bytes() says.
+  void preload(std::map<std::string, Tensor, std::less<>> packed);
+  // Kernels keep what they use; plans made from now on pack again.
+  void clear();
+  // Layer, routine, its pack_key(), versions, instruction set: equal keys, equal bytes. Parameters
+  // that do not change the packing share it.
+  static std::string key_of(const Layer& layer, const Routine& routine, const Problem& problem,
+                            const RoutineParams& params);
+
+ private:
+  // Several plans may want one packing at once: the first packs, the others wait.
+  struct Packing;
+
+  Allocator& allocator_;
+  mutable std::mutex mutex_;  // not held while packing
+  std::map<std::string, std::shared_ptr<Packing>> packed_;
+  std::map<std::string, Tensor, std::less<>> preloaded_;
+};
+
+}  // namespace softneuro
