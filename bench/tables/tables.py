@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the tables of docs/performance.md on this machine.
+"""Measures the tables of docs/results/performance.md on this machine.
 
     python tables.py --build ../../build/release --work /tmp/tables
     python tables.py --build … --work … --tables 2 --nets squeezenet1_1,resnet18 --threads 1

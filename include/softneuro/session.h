@@ -100,7 +100,7 @@ class SN_API Session {
   // read in place, never copied. outputs: as many as plan.outputs(). An empty tensor receives a
   // view of the session's memory, valid until the next run; a writable tensor of the right data
   // type and shape is written in place (zero copy). Inputs and outputs must not overlap.
-  // On planned shapes: allocates nothing (oneDNN: docs/threads.md), takes no lock while kernels
+  // On planned shapes: allocates nothing (oneDNN: docs/plugins.md), takes no lock while kernels
   // run. Bit-identical from run to run and for any number of threads.
   Status run(std::span<const Tensor> inputs, std::span<Tensor> outputs,
              const RunOptions& options = {}) noexcept;

@@ -1,4 +1,4 @@
-// Data types, layouts and devices: the three parts of a tensor's format (design: "Format").
+// Data types, memory layouts and devices of tensors.
 #pragma once
 
 #include <cstddef>

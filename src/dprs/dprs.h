@@ -2,7 +2,7 @@
 // candidates' times and the adapts between them sum to the least.
 //
 // Pure: knows nothing of graphs, routines or clocks beyond its own time limit, and depends on the
-// standard library alone. docs/dprs.md derives it.
+// standard library alone. docs/internals/solver.md derives it.
 //
 // Costs are times in any unit (microseconds in practice), >= 0, infinity for "impossible".
 // Formats, tensors, layers, candidates are numbers from 0; -1 is none.

@@ -1,5 +1,5 @@
 // The nets of the paper's Figure 2 and the net on which its Algorithm 1 gives two routines to one
-// layer (docs/dprs.md).
+// layer (docs/internals/solver.md).
 #include <catch2/catch.hpp>
 
 #include "dprs/oracle.h"

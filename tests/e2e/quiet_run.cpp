@@ -2,7 +2,8 @@
 //
 // The program interposes malloc and its relatives, mmap and write for all libraries of the
 // process, and counts the calls while Session::run is on the stack of any thread. Plans of the
-// library's own routines: default ones, and tuned ones. (oneDNN's allocate, docs/threads.md.)
+// library's own routines: default ones, and tuned ones. (oneDNN's allocate,
+// docs/internals/threads.md.)
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

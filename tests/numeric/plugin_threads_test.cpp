@@ -1,4 +1,4 @@
-// The cap on threads holds for the routines of library plugins: docs/threads.md.
+// The cap on threads holds for the routines of library plugins: docs/internals/threads.md.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <sys/resource.h>

@@ -1,4 +1,5 @@
-// Problems on which every routine of a layer type is compared with cpu/naive, see HACKING.md.
+// Problems on which every routine of a layer type is compared with cpu/naive, see
+// docs/internals/adding-a-routine.md.
 //
 // To have a layer type tested, add a file tests/numeric/problems_<name>.cpp with
 //
@@ -44,7 +45,7 @@ Fill explicit_values(std::vector<double> values);
 struct Tolerance {
   double absolute = 0, relative = 0;
 };
-// That of reliability.md for arithmetic in float32 (float16, …); exact for integers.
+// What arithmetic in float32 (float16, …) explains; exact for integers.
 Tolerance default_tolerance(DataType type);
 
 struct CaseInput {

@@ -1,4 +1,4 @@
-// The .dnn file: a graph and its weights. schemas/README.md describes it byte by byte.
+// The .dnn file: a graph and its weights. docs/file-format.md describes it byte by byte.
 #pragma once
 
 #include <cstddef>

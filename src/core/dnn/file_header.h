@@ -1,4 +1,4 @@
-// The fixed part of a .dnn file, for its reader and its writer. schemas/README.md has the prose.
+// The fixed part of a .dnn file, for its reader and its writer. docs/file-format.md has the prose.
 #pragma once
 
 #include <bit>

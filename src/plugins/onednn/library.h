@@ -1,5 +1,5 @@
 // oneDNN as this process uses it: one CPU engine, no threads of its own, no newer instructions than
-// SOFTNEURO_MAX_ISA allows. See docs/threads.md.
+// SOFTNEURO_MAX_ISA allows. See docs/internals/threads.md.
 #pragma once
 
 #include <dnnl.hpp>

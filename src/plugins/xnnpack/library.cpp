@@ -7,7 +7,7 @@ namespace softneuro::xnnpack {
 namespace {
 
 Status prepare() {
-  // It chooses by the level alone, of what can be masked (docs/libraries.md).
+  // It chooses by the level alone, of what can be masked (docs/internals/libraries.md).
   constexpr CpuFeatures kLevels = CpuFeature::avx2 | CpuFeature::avx512;
   if ((processor_features() & kLevels) != (usable_features() & kLevels))
     return unsupported("XNNPACK cannot be kept from newer instructions, as SOFTNEURO_MAX_ISA asks");

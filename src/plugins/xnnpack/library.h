@@ -1,5 +1,5 @@
 // XNNPACK as this process uses it. It is called without a thread pool of its own: every operator
-// runs on the thread that calls it (docs/threads.md).
+// runs on the thread that calls it (docs/internals/threads.md).
 #pragma once
 
 #include <xnnpack.h>

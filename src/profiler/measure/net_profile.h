@@ -1,5 +1,5 @@
 // Integrated profiling: the whole net runs with per-step clocks, so that caches are as they will be
-// (design, section 5).
+// (docs/internals/measuring.md).
 #pragma once
 
 #include "core/plan/plan_impl.h"

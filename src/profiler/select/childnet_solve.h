@@ -1,4 +1,4 @@
-// Childnets are tuned innermost first (the paper's section III-D; design, section 4): the layers
+// Childnets are tuned innermost first (the SoftNeuro paper, section III-D): the layers
 // inside are problems of their own, with candidates that are measured like all others, and the
 // solver's best path inside is what the childnet is measured with.
 #pragma once

@@ -1,4 +1,5 @@
-// Unit profiling: each candidate alone, on real shapes, weights and threads.
+// Unit profiling: each candidate alone, on real shapes, weights and threads
+// (docs/internals/measuring.md).
 #pragma once
 
 #include <functional>

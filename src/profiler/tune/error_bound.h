@@ -1,4 +1,4 @@
-// What errors on a few samples say about those on others (docs/tuning.md, "The error limit").
+// What errors on a few samples say about those on others (docs/internals/accuracy.md).
 // Arithmetic alone: no dependency on the rest of the profiler.
 #pragma once
 

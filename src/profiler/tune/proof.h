@@ -1,4 +1,4 @@
-// Proof that a tuned net answers as the model does (design, section 5).
+// Proof that a tuned net answers as the model does (docs/internals/accuracy.md).
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // The error limit of tuning: measured on samples that calibration has not seen, repaired towards
-// float32 until it holds (design, section 4).
+// float32 until it holds (docs/internals/accuracy.md).
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,6 @@
 // What rounding does to the net's outputs, layer by layer: the error that the solver is bound by
-// where the fastest path breaks the limit, and which samples it shows on (design, section 4).
+// where the fastest path breaks the limit, and which samples it shows on
+// (docs/internals/accuracy.md).
 #include <algorithm>
 #include <cmath>
 #include <numeric>

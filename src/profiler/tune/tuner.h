@@ -1,5 +1,5 @@
 // The stages of tuning in order: candidates, unit profiles, passes through the whole net, finalists
-// (the paper's sections IV and V; design, sections 4 and 5).
+// (the SoftNeuro paper, sections IV and V; docs/internals/tuner.md).
 #pragma once
 
 #include <map>
