@@ -4,18 +4,11 @@
 
 #include "core/base/checksum.h"
 #include "core/base/error.h"
+#include "core/base/quantization_digest.h"
 #include "core/graph/layer_type.h"
 
 namespace softneuro {
 namespace {
-
-std::string describe(const Quantization& q) {
-  std::string text = q.is_signed ? "s" : "u";
-  text += std::to_string(q.axis);
-  return fmt::format("{}:{:x}", text,
-                     checksum(q.scales.data(), q.scales.size() * sizeof(float)) * 31 +
-                         checksum(q.zero_points.data(), q.zero_points.size() * sizeof(int)));
-}
 
 // Type, shape and the borders of the bytes: constants can be hundreds of megabytes.
 std::string describe(const Tensor& constant) {
@@ -41,7 +34,7 @@ std::uint64_t graph_key(const Graph& graph) {
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     const TensorDef& def = graph.tensor(id);
     text += fmt::format("T{} {} {}", id, to_string(def.type), def.shape.str());
-    if (def.quantization) text += ' ' + describe(*def.quantization);
+    if (def.quantization) text += ' ' + digest_of(*def.quantization);
     if (def.is_constant()) text += ' ' + describe(def.constant);
     text += '\n';
   }

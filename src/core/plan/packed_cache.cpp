@@ -2,31 +2,12 @@
 
 #include <optional>
 
-#include "core/base/checksum.h"
 #include "core/base/cpu.h"
 #include "core/base/error.h"
+#include "core/routine/quantization_key.h"
 #include "core/routine/registry.h"
 
 namespace softneuro {
-namespace {
-
-// Packed 8-bit weights may hold what depends on the scales of the activations.
-std::string quantization_key(const Problem& problem) {
-  std::string key;
-  const auto add = [&](const TensorSpec& spec) {
-    if (spec.type != DataType::qint8 || !spec.quantization) return;
-    const Quantization& q = *spec.quantization;
-    key += fmt::format("|{}{}:{:x}:{:x}", q.is_signed ? 's' : 'u', q.axis,
-                       checksum(q.scales.data(), q.scales.size() * sizeof(float)),
-                       checksum(q.zero_points.data(), q.zero_points.size() * sizeof(std::int32_t)));
-  };
-  for (const TensorSpec& spec : problem.inputs) add(spec);
-  for (const TensorSpec& spec : problem.outputs) add(spec);
-  return key;
-}
-
-}  // namespace
-
 struct PackedCache::Packing {
   std::mutex mutex;  // held while packing
   std::optional<PackedWeights> weights;

@@ -2,21 +2,15 @@
 
 #include <algorithm>
 
+#include "core/base/random.h"
+
 namespace softneuro {
 namespace {
 
 constexpr int kTries = 64;
 
-// SplitMix64: small, and the same everywhere.
-std::uint64_t next_random(std::uint64_t& state) {
-  std::uint64_t z = state += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-std::size_t draw(std::uint64_t& state, std::size_t count) {
-  return static_cast<std::size_t>(next_random(state) % count);
+std::size_t draw(SplitMix64& random, std::size_t count) {
+  return static_cast<std::size_t>(random.next() % count);
 }
 
 }  // namespace
@@ -53,30 +47,14 @@ bool ParamSpace::contains(const Params& params) const {
 }
 
 Params ParamSpace::sample(std::uint64_t seed) const {
+  SplitMix64 random(seed);
   Params params;
   for (int t = 0; t < kTries; ++t) {
     for (const ParamAxis& axis : axes)
-      params.set(axis.name, axis.values[draw(seed, axis.values.size())]);
+      params.set(axis.name, axis.values[draw(random, axis.values.size())]);
     if (!allows || allows(params)) return params;
   }
   return at(0);
-}
-
-Params ParamSpace::neighbour(const Params& from, std::uint64_t seed) const {
-  if (axes.empty()) return from;
-  for (int t = 0; t < kTries; ++t) {
-    const ParamAxis& axis = axes[draw(seed, axes.size())];
-    const ParamValue* now = from.find(axis.name);
-    if (now == nullptr || axis.values.size() < 2) continue;
-    const auto place = std::find(axis.values.begin(), axis.values.end(), *now);
-    if (place == axis.values.end()) continue;
-    const bool up = place + 1 != axis.values.end() &&
-                    (place == axis.values.begin() || (next_random(seed) & 1) != 0);
-    Params params = from;
-    params.set(axis.name, up ? *(place + 1) : *(place - 1));
-    if (!allows || allows(params)) return params;
-  }
-  return from;
 }
 
 std::vector<Params> ParamSpace::list_promising(std::size_t limit) const {

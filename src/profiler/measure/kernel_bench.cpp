@@ -7,6 +7,7 @@
 #include "core/base/element.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "core/base/random.h"
 #include "core/routine/registry.h"
 #include "profiler/measure/timer.h"
 
@@ -16,23 +17,17 @@ namespace {
 constexpr int kAttempts = 4;
 constexpr std::int64_t kSliceNs = 4'000'000;  // that a thread keeps a processor, about
 
-// SplitMix64.
-struct Random {
-  std::uint64_t state = 42;
-  double unit() {
-    std::uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-  }
-  // About normal: the sum of four uniform ones has the right centre and width.
-  double normal() { return (unit() + unit() + unit() + unit() - 2) * 1.7320508; }
-};
+constexpr std::uint64_t kSeed = 42;  // of inputs; any will do
+
+// About normal: the sum of four uniform numbers has the right centre and width.
+double normal(SplitMix64& random) {
+  return (random.unit() + random.unit() + random.unit() + random.unit() - 2) * 1.7320508;
+}
 
 // Large tensors repeat one period: making millions of numbers would take longer than measuring.
 constexpr std::int64_t kPeriod = 1 << 14;
 
-void fill(const TensorSpec& spec, Tensor& tensor, Random& random) {
+void fill(const TensorSpec& spec, Tensor& tensor, SplitMix64& random) {
   if (!is_float(spec.type)) {
     if (tensor.bytes() > 0) std::memset(tensor.mutable_data(), 0, tensor.bytes());
     return;
@@ -48,7 +43,7 @@ void fill(const TensorSpec& spec, Tensor& tensor, Random& random) {
   const TensorView view = {spec.type, Layout::plain, spec.shape, tensor.mutable_data()};
   const std::int64_t count = std::min(tensor.elements(), kPeriod);
   for (std::int64_t i = 0; i < count; ++i)
-    store(view, i, std::fmin(std::fmax(centre + width * random.normal(), low), high));
+    store(view, i, std::fmin(std::fmax(centre + width * normal(random), low), high));
   const std::size_t period = static_cast<std::size_t>(count) * size_of(spec.type);
   auto* const bytes = static_cast<std::byte*>(tensor.mutable_data());
   for (std::size_t at = period; at < tensor.bytes(); at += period)
@@ -187,12 +182,12 @@ Result<Tensor> in_format(Runtime& core, const Tensor& tensor, const Format& to,
 }
 
 void fill_random(const TensorSpec& spec, Tensor& tensor) {
-  Random random;
+  SplitMix64 random(kSeed);
   fill(spec, tensor, random);
 }
 
 Result<std::vector<Tensor>> random_inputs(const Problem& problem, Allocator& allocator) {
-  Random random;
+  SplitMix64 random(kSeed);
   std::vector<Tensor> inputs;
   for (const TensorSpec& spec : problem.inputs) {
     if (!spec.present()) {

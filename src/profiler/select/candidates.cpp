@@ -3,26 +3,12 @@
 #include <algorithm>
 #include <map>
 
-#include "core/base/checksum.h"
 #include "core/base/error.h"
 #include "core/childnet/childnet.h"
+#include "core/routine/quantization_key.h"
 
 namespace softneuro {
 namespace {
-
-std::string quantization_text(const Problem& problem) {
-  std::string text;
-  const auto add = [&](const TensorSpec& spec) {
-    if (spec.type != DataType::qint8 || !spec.quantization) return;
-    const Quantization& q = *spec.quantization;
-    text += fmt::format("{}{}{:x}", q.is_signed ? 's' : 'u', q.axis,
-                        checksum(q.scales.data(), q.scales.size() * sizeof(float)) +
-                            checksum(q.zero_points.data(), q.zero_points.size() * 4));
-  };
-  for (const TensorSpec& spec : problem.inputs) add(spec);
-  for (const TensorSpec& spec : problem.outputs) add(spec);
-  return text;
-}
 
 bool same_quantization(const TensorSpec& a, const TensorSpec& b) {
   if (!a.quantization || !b.quantization) return false;
@@ -136,7 +122,7 @@ Choice Candidate::choice() const {
 
 std::string profile_key(const Problem& problem, const Routine& routine,
                         const RoutineParams& params) {
-  return fmt::format("{}|{}|{}|{}|v{}|{}", problem.str(), quantization_text(problem),
+  return fmt::format("{}|{}|{}|{}|v{}|{}", problem.str(), quantization_key(problem),
                      routine.descriptor().str(), params.str(), routine.version(),
                      routine.library());
 }
@@ -171,7 +157,7 @@ Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
     for (TensorSpec& spec : quantised.outputs)
       if (is_real(spec.type) && spec.quantization) spec.type = DataType::qint8;
     entry.same_as =
-        first_of.emplace(model.str() + quantization_text(quantised), layers.size()).first->second;
+        first_of.emplace(model.str() + quantization_key(quantised), layers.size()).first->second;
     if (model.type->is_view) {
       entry.candidates = view_candidates(model, rules.schemas);
       layers.push_back(std::move(entry));
