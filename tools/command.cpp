@@ -39,11 +39,8 @@ void add_routine_options(CLI::App& command, NetArguments& arguments) {
 }
 
 Result<Net> open_net(const NetArguments& arguments) {
-  ImportOptions options;
-  options.threads = arguments.threads;
-  options.disabled_passes = arguments.disabled_passes;
-  options.schemas = arguments.schemas;
-  options.plugins = arguments.plugins;
+  NetOptions options = {
+      .threads = arguments.threads, .plugins = arguments.plugins, .schemas = arguments.schemas};
   if (arguments.verbose)
     options.log = [](LogLevel, std::string_view message) { complain("{}\n", message); };
   char head[64] = {};
@@ -52,7 +49,7 @@ Result<Net> open_net(const NetArguments& arguments) {
   const auto bytes = static_cast<std::size_t>(file.gcount());
   // What cannot be read is left to the loader, whose message says why.
   if (bytes > 0 && looks_like_dnn(head, bytes)) return Net::load(arguments.path, options);
-  return Net::import(arguments.path, options);
+  return Net::import(arguments.path, options, {.disabled_passes = arguments.disabled_passes});
 }
 
 Result<std::pair<std::string, std::string>> split_assignment(const std::string& text) {

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "import/onnx/onnx_import.h"
 #include "json_text.h"
+#include "net/net_access.h"
 #include "output.h"
 #include "table.h"
 
@@ -58,18 +59,18 @@ int import_model(const ImportArguments& arguments) {
   if (arguments.output.empty()) return wrong_usage("say where to write: -o NET.dnn (or --check)");
   auto shapes = given_shapes(arguments);
   if (!shapes.ok()) return wrong_usage(shapes.status().message());
-  ImportOptions options;
-  options.disabled_passes = arguments.disabled_passes;
-  options.shapes = *shapes;
+  NetOptions options;
   if (arguments.verbose)
     options.log = [](LogLevel, std::string_view message) { complain("{}\n", message); };
-  auto net = Net::import(arguments.path, options);
+  auto net = Net::import(
+      arguments.path, options,
+      {.shapes = *std::move(shapes), .disabled_passes = arguments.disabled_passes});
   if (!net.ok()) return fail(net.status());
   if (Status status = net->save(arguments.output); !status.ok()) return fail(status);
 
   std::error_code error;
   const auto bytes = std::filesystem::file_size(arguments.output, error);
-  const std::size_t layers = net->graph().layers().size();
+  const std::size_t layers = NetAccess::graph(*net).layers().size();
   if (arguments.json) {
     say_lines(json_text(
         nlohmann::json{{"file", arguments.output}, {"bytes", bytes}, {"layers", layers}}));

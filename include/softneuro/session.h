@@ -31,7 +31,8 @@ struct MemoryReport {
   std::size_t plans = 0;           // plans that the net keeps
 };
 
-// Immutable and shared: any number of sessions on any number of threads may use one plan.
+// Made by Net::plan. Immutable and shared: any number of sessions on any number of threads may use
+// one plan.
 class SN_API Plan {
  public:
   ~Plan();
@@ -48,11 +49,10 @@ class SN_API Plan {
   // One printable line per step for people: layer, routine, shapes.
   std::string describe() const;
 
-  struct Impl;
-  explicit Plan(std::unique_ptr<Impl> impl) noexcept;  // made by Net::plan
-  const Impl& impl() const noexcept { return *impl_; }
-
  private:
+  struct Impl;
+  friend struct PlanAccess;
+  explicit Plan(std::unique_ptr<Impl> impl) noexcept;
   std::unique_ptr<Impl> impl_;
 };
 
@@ -74,7 +74,7 @@ struct RunOptions {
   const std::atomic<bool>* cancel = nullptr;
   // Called on the running thread after each step; must not throw. Timing costs two clock reads
   // per step, only when set.
-  std::function<void(const StepTrace&)> trace;
+  std::function<void(const StepTrace&)> trace = {};
 };
 
 struct SessionOptions {
@@ -109,9 +109,8 @@ class SN_API Session {
   // Bytes that this session took for data-dependent shapes so far.
   std::size_t dynamic_bytes() const noexcept;
 
-  struct Impl;
-
  private:
+  struct Impl;
   explicit Session(std::unique_ptr<Impl> impl) noexcept;
   std::unique_ptr<Impl> impl_;
 };

@@ -86,10 +86,7 @@ long cpu_microseconds() {
 }
 
 int check_runs(const std::string& model, int threads, bool tuned) {
-  sn::ImportOptions options;
-  options.threads = threads;
-  options.plugins = {"none"};
-  sn::Net net = sn::Net::import(model, options).value();
+  sn::Net net = sn::Net::import(model, {.threads = threads, .plugins = {"none"}}).value();
   sn::NamedShapes shapes;
   for (const sn::TensorInfo& input : net.inputs()) {
     sn::Shape shape;
@@ -113,8 +110,8 @@ int check_runs(const std::string& model, int threads, bool tuned) {
     failed |= !session.run(inputs, outputs).ok();
     g_counting = false;
   }
-  std::printf("%s, %s, %d thread(s): %d allocations or writes in 20 runs\n", model.c_str(),
-              tuned ? "tuned" : "untuned", threads, g_calls.load());
+  std::printf("%s, %s, %d thread(s): %d allocations or writes in 20 runs\n",
+              model.c_str(), tuned ? "tuned" : "untuned", threads, g_calls.load());
 
   // An idle process with a loaded net uses no processor time.
   const long before = cpu_microseconds();

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "net/net_access.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
 
@@ -15,7 +16,7 @@ struct CNet {
   sn_net* net = nullptr;
   explicit CNet(const TemporaryFolder& folder) {
     const std::string file = folder.file("small.dnn");
-    REQUIRE(Net::from_graph(small_graph(), {}).value().save(file).ok());
+    REQUIRE(NetAccess::from_graph(small_graph(), {}).value().save(file).ok());
     REQUIRE(sn_net_load(file.c_str(), nullptr, &net) == SN_OK);
   }
   ~CNet() { sn_net_free(net); }

@@ -56,7 +56,7 @@ struct Session::Impl {
     std::uint32_t io;
   };
 
-  explicit Impl(std::shared_ptr<const Plan> p) : plan(std::move(p)), impl(plan->impl()) {}
+  explicit Impl(std::shared_ptr<const Plan> p) : plan(std::move(p)), impl(impl_of(*plan)) {}
 
   Status init(const SessionOptions& options);
   Status check_inputs(std::span<const Tensor> inputs) const;
@@ -73,7 +73,7 @@ struct Session::Impl {
   std::byte* base() { return static_cast<std::byte*>(arena.mutable_data()); }
 
   std::shared_ptr<const Plan> plan;
-  const Plan::Impl& impl;
+  const PlanImpl& impl;
   Allocator* allocator = nullptr;
   Tensor arena;
   std::vector<TensorView> views;  // all steps' inputs and outputs, one after another

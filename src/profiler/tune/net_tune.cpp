@@ -93,7 +93,7 @@ Result<std::shared_ptr<const Graph>> calibrated(const Graph& graph, const NetOpt
                                                 std::vector<std::string>& warnings) {
   NetOptions options = net_options;
   options.schemas = {"cpu:float32"};
-  SN_ASSIGN_OR_RETURN(const Net net, Net::from_graph(graph, options));
+  SN_ASSIGN_OR_RETURN(const Net net, NetAccess::from_graph(graph, options));
   SN_ASSIGN_OR_RETURN(const CalibrationResult result, calibrate(net, samples_of(samples)));
   auto annotated = std::make_shared<Graph>(graph);
   SN_RETURN_IF_ERROR(annotate(*annotated, result));

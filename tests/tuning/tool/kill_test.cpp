@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "net/net_access.h"
 #include "net/tuned_plan.h"
 #include "profiler/cache/profile_cache.h"
 #include "support/temporary_folder.h"
@@ -37,7 +38,7 @@ Graph tiny_graph(std::int64_t channels) {
 Net make_net(std::int64_t channels) {
   NetOptions options;
   options.threads = 1;
-  return Net::from_graph(tiny_graph(channels), options).value();
+  return NetAccess::from_graph(tiny_graph(channels), options).value();
 }
 
 struct CacheContents {
