@@ -31,7 +31,7 @@ void add_input_option(CLI::App& command, NetArguments& arguments) {
 }
 
 void add_routine_options(CLI::App& command, NetArguments& arguments) {
-  command.add_option("--threads", arguments.threads, "most threads at work (0: one per processor)")
+  command.add_option("--threads", arguments.threads, "most threads at work (0: one per physical core)")
       ->check(CLI::Range(0, 1024));
   command.add_option("--schemas", arguments.schemas, "routines to choose from: cpu:float32,…")
       ->delimiter(',');

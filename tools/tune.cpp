@@ -159,7 +159,9 @@ Command add_tune(CLI::App& app) {
       ->delimiter(',');
   command->add_flag("--strict", arguments->strict,
                     "a layer without a routine in the schemas is an error");
-  command->add_option("--threads", arguments->threads, "threads to tune for (0: one per processor)")
+  command
+      ->add_option("--threads", arguments->threads,
+                   "threads to tune for (0: one per physical core)")
       ->check(CLI::Range(0, 1024));
   command->add_option("--plugin", arguments->plugins,
                       "a shared library with routines (repeatable)");

@@ -35,7 +35,11 @@ enum class Verify : int { full = 0, structure = 1 };
 // What is for imports alone is a struct of its own: one that derived from this one, or held it,
 // would forbid the short form, and one that repeated its members would fall behind them.
 struct NetOptions {
-  // Most threads that work for this net at once, the calling one included; 0: one per processor.
+  // The most threads that work for one caller at once, the calling one included. 0: one for each
+  // physical core that this process may use (processor affinity, the quota of its cgroup).
+  // A net has threads − 1 workers of its own, all in all. Several callers at once work on their own
+  // threads and share the workers: C callers keep at most C + threads − 1 cores busy. Other nets
+  // have workers of their own; a thread_pool is how nets share them.
   int threads = 0;
   // The host's pool instead (then `threads` is ignored). Must outlive the net.
   ThreadPool* thread_pool = nullptr;
