@@ -8,6 +8,7 @@
 #include "import/onnx/onnx_import.h"
 #include "json_text.h"
 #include "net/net_access.h"
+#include "net_log.h"
 #include "output.h"
 #include "table.h"
 
@@ -59,12 +60,9 @@ int import_model(const ImportArguments& arguments) {
   if (arguments.output.empty()) return wrong_usage("say where to write: -o NET.dnn (or --check)");
   auto shapes = given_shapes(arguments);
   if (!shapes.ok()) return wrong_usage(shapes.status().message());
-  NetOptions options;
-  if (arguments.verbose)
-    options.log = [](LogLevel, std::string_view message) { complain("{}\n", message); };
-  auto net = Net::import(
-      arguments.path, options,
-      {.shapes = *std::move(shapes), .disabled_passes = arguments.disabled_passes});
+  auto net =
+      Net::import(arguments.path, {.log = net_log(arguments.verbose, arguments.quiet)},
+                  {.shapes = *std::move(shapes), .disabled_passes = arguments.disabled_passes});
   if (!net.ok()) return fail(net.status());
   if (Status status = net->save(arguments.output); !status.ok()) return fail(status);
 
@@ -91,8 +89,7 @@ Command add_import(CLI::App& app) {
                     "write nothing; list everything that is unsupported");
   command->add_option("--disable-pass", arguments->disabled_passes,
                       "leave out a graph pass (repeatable; 'all')");
-  command->add_flag("--json", arguments->json, "results as JSON on standard output");
-  command->add_flag("-v,--verbose", arguments->verbose, "say what the passes did");
+  add_message_options(*command, *arguments);
   add_shape_option(*command, *arguments);
   return {command, [arguments] { return import_model(*arguments); }};
 }

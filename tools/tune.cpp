@@ -127,11 +127,10 @@ int tune_net(const TuneArguments& arguments) {
   options.cancel = &interrupted;
   std::signal(SIGINT, on_interrupt);
   ProgressPrinter progress;
-  options.progress = std::ref(progress);
+  if (!arguments.quiet) options.progress = std::ref(progress);
   const Result<TuneReport> report = net->tune(options);
   progress.finish();
   if (!report.ok()) return fail(report.status());
-  for (const std::string& warning : report->warnings) complain("softneuro: warning: {}\n", warning);
   if (!arguments.output.empty())
     if (Status status = net->save(arguments.output, {.packed_weights = arguments.packed});
         !status.ok())

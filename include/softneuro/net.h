@@ -21,7 +21,12 @@ namespace softneuro {
 // Input name → shape.
 using NamedShapes = std::map<std::string, Shape, std::less<>>;
 
-enum class LogLevel : int { debug = 0, info = 1, warning = 2 };
+enum class LogLevel : int {
+  debug = 0,
+  info = 1,
+  warning = 2,  // the work goes on, but slower, less exact or otherwise than asked
+  error = 3,    // something is broken: a library, a routine, a file; the work goes on without it
+};
 // Called from any thread that uses the net, with one printable line; must not throw.
 using LogCallback = std::function<void(LogLevel, std::string_view message)>;
 

@@ -101,7 +101,7 @@ struct TuneReport {
   std::string machine;
   int threads = 1;
   std::map<std::string, double> time_by_schema_us;
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings;  // and errors; the net's log has them, too
 };
 
 // A path that a net carries (Net::tuned_paths).

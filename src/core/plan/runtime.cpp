@@ -33,10 +33,10 @@ Result<std::shared_ptr<NetCore>> NetCore::create(const NetOptions& options) {
 
 void NetCore::add_found_plugins() {
   for (const FoundPlugin& found : found_plugins()) {
-    std::string reason = found.reason;
-    if (found.plugin != nullptr) reason = found.plugin->add(registry_).message();
-    if (!reason.empty())
-      log(LogLevel::info, fmt::format("plugin '{}' is not used: {}", found.path, reason));
+    if (found.plugin == nullptr)
+      log(LogLevel::error, fmt::format("plugin '{}' cannot be used: {}", found.path, found.reason));
+    else if (const Status status = found.plugin->add(registry_); !status.ok())
+      log(LogLevel::info, fmt::format("plugin '{}' is not used: {}", found.path, status.message()));
   }
 }
 

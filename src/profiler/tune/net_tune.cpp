@@ -127,6 +127,7 @@ TuneReport left_alone(const TuneJob& job) {
   report.warnings.push_back(
       "nothing was tuned: no inputs could be made that the net runs on; give some as calibration "
       "samples");
+  job.core->log(LogLevel::warning, report.warnings.back());
   return report;
 }
 
@@ -200,6 +201,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   if (!calibration.empty() && allows_qint8(options.schemas)) {
     if (options.progress) options.progress({.stage = "calibrate", .total = calibration.size()});
     SN_ASSIGN_OR_RETURN(job.graph, calibrated(*own, net_options, calibration, warnings));
+    for (const std::string& warning : warnings) core->log(LogLevel::warning, warning);
   }
 
   Tuner tuner(job);
