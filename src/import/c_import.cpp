@@ -12,6 +12,10 @@ namespace {
 Result<ImportOptions> import_options(const sn_net_options* given) {
   SN_ASSIGN_OR_RETURN(const sn_net_options known, read(given, "sn_net_options"));
   ImportOptions options;
+  SN_ASSIGN_OR_RETURN(options.shapes, named_shapes(known.shapes, known.shape_count));
+  SN_ASSIGN_OR_RETURN(options.disabled_passes,
+                      texts_from(known.disabled_passes, known.disabled_pass_count,
+                                 "sn_net_options.disabled_passes"));
   options.cancel = request_of(known.cancel);
   return options;
 }
