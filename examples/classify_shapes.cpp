@@ -118,12 +118,10 @@ Contestant contestant(const char* name, const sn::Net& net) {
 
 // One picture in, the probability of each class out. Borrows the pictures, allocates nothing.
 std::span<const float> classify(Contestant& one, Picture& picture) {
-  const sn::Tensor input = sn::Tensor::borrow_const(sn::DataType::float32, {1, 3, kSize, kSize},
-                                                    picture.data(), picture.size() * sizeof(float))
-                               .value();
+  const sn::Tensor input = sn::Tensor::borrow_const(picture, kImage).value();
   if (const sn::Status status = one.session.run({&input, 1}, {&one.probabilities, 1}); !status.ok())
     throw sn::StatusError(status);
-  return one.probabilities.values<float>();
+  return one.probabilities.view<float>().value();
 }
 
 // Classifies the whole set with each of them, in turns of some pictures: whatever slows the machine
@@ -160,11 +158,8 @@ sn::TuneOptions hybrid(const TestSet& set) {
   sn::TuneOptions options;
   options.schemas = {"cpu:float32", "cpu:float16", "cpu:qint8"};
   for (std::size_t i = 0; i < set.pictures.size(); i += 10) {
-    const Picture& picture = set.pictures[i];
     options.calibration.push_back(
-        {{"image", sn::Tensor::borrow_const(sn::DataType::float32, kImage, picture.data(),
-                                            picture.size() * sizeof(float))
-                       .value()}});
+        {{"image", sn::Tensor::borrow_const(set.pictures[i], kImage).value()}});
   }
   options.max_error = 0.1;
   return options;

@@ -9,6 +9,7 @@
 #include "core/base/tensor_view.h"
 #include "core/plan/plan_impl.h"
 #include "core/routine/layer_cost.h"
+#include "net/net_access.h"
 #include "numeric/library_routines.h"
 
 namespace softneuro::fuzz {
@@ -47,9 +48,9 @@ void fill(Tensor& tensor, std::mt19937_64& random, bool any_bits) {
 
 bool is_much_work(const Plan& plan) {
   double steps = 0;
-  for (const Step& step : plan.impl().steps) {
+  for (const Step& step : impl_of(plan).steps) {
     if (step.dynamic || step.view) continue;
-    const Result<Problem> problem = problem_of(plan.impl(), *step.layer);
+    const Result<Problem> problem = problem_of(impl_of(plan), *step.layer);
     if (problem.ok()) steps += layer_steps(*problem);
   }
   return !(steps <= kMostSteps);
@@ -70,8 +71,8 @@ void SmallAllocator::deallocate(void* pointer, std::size_t bytes) noexcept {
   default_allocator().deallocate(pointer, bytes);
 }
 
-ImportOptions small_options(SmallAllocator& allocator) {
-  ImportOptions options;
+NetOptions small_options(SmallAllocator& allocator) {
+  NetOptions options;
   options.threads = 1;
   options.allocator = &allocator;
   options.plugins = {"none"};
@@ -80,7 +81,7 @@ ImportOptions small_options(SmallAllocator& allocator) {
 
 void add_library_routines(const Net& net) {
   // Nothing is planned yet: adding routines is safe.
-  static_cast<void>(test::add_library_routines(const_cast<Registry&>(net.registry())));
+  static_cast<void>(test::add_library_routines(const_cast<Registry&>(NetAccess::registry(net))));
 }
 
 void run_once(const Net& net, std::uint64_t seed, SmallAllocator& allocator) {

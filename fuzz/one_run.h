@@ -23,7 +23,7 @@ class SmallAllocator final : public Allocator {
 };
 
 // One thread, no plugin files.
-ImportOptions small_options(SmallAllocator& allocator);
+NetOptions small_options(SmallAllocator& allocator);
 
 // The routines of the library plugins that this program is linked with: a static build loads none.
 void add_library_routines(const Net& net);

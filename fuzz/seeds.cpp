@@ -17,6 +17,7 @@
 #include "core/routine/check_choice.h"
 #include "import/operator_uses.h"
 #include "net/make_runtime.h"
+#include "net/net_access.h"
 #include "net/tuned_plan.h"
 #include "npy.h"
 #include "one_run.h"
@@ -67,16 +68,17 @@ RoutinePath any_path(const Net& net, std::mt19937_64& random) {
     shapes.push_back(input.shape.to_shape());
     path.shapes.emplace(input.name, shapes.back());
   }
-  const auto problems = problems_of(*core, std::make_shared<const Graph>(net.graph()), shapes);
+  const auto problems =
+      problems_of(*core, std::make_shared<const Graph>(NetAccess::graph(net)), shapes);
   if (!problems.ok()) return path;
   for (const LayerProblem& layer : problems->layers) {
     std::vector<Choice> choices;
-    for (const Routine* routine : net.registry().routines(layer.problem.type->name))
+    for (const Routine* routine : NetAccess::registry(net).routines(layer.problem.type->name))
       for (const FormatTuple& formats : routine->formats(layer.problem)) {
         Choice choice;
         choice.routine = routine->descriptor().str();
         choice.formats = formats;
-        if (!check_choice(net.registry(), layer.problem, choice)) continue;
+        if (!check_choice(NetAccess::registry(net), layer.problem, choice)) continue;
         choice.params = routine->default_params(with_formats(layer.problem, formats));
         choices.push_back(std::move(choice));
       }
@@ -86,7 +88,7 @@ RoutinePath any_path(const Net& net, std::mt19937_64& random) {
 }
 
 void write_dnn(const fs::path& path, const Net& net, std::span<const RoutinePath> paths) {
-  const Result<Tensor> file = serialize_dnn(net.graph(), default_allocator(), paths);
+  const Result<Tensor> file = serialize_dnn(NetAccess::graph(net), default_allocator(), paths);
   if (file.ok()) write(path, {static_cast<const char*>(file->data()), file->bytes()});
 }
 
@@ -189,6 +191,6 @@ int main(int argc, char** argv) {
   const auto net = Net::import_memory(any.data(), any.size(), small_options(allocator));
   if (!net.ok()) finding("the small model is refused", net.status());
   add_library_routines(*net);
-  write_dictionary(out / "dnn.dict", dnn_words(net->registry()));
+  write_dictionary(out / "dnn.dict", dnn_words(NetAccess::registry(*net)));
   return 0;
 }

@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "command.h"
 #include "core/base/machine.h"
+#include "core/base/physical_cores.h"
 #include "json_text.h"
 #include "net/tuned_plan.h"
 #include "output.h"
@@ -34,7 +33,7 @@ nlohmann::json to_json(const std::string& key, const Profile& row) {
 }  // namespace
 
 int list_cached_profiles(const std::string& folder, int threads, bool json) {
-  if (threads == 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (threads == 0) threads = physical_cores();
   ProfileCache cache;
   cache.open(folder.empty() ? ProfileCache::default_folder() : folder, machine_name(), threads,
              [](const std::string& warning) { complain("softneuro: {}\n", warning); });

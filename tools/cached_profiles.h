@@ -5,8 +5,8 @@
 
 namespace softneuro::tool {
 
-// Lists the rows for this machine and `threads` threads (0: one per processor), as a table or JSON.
-// `folder` empty: the default one. Returns the exit status.
+// Lists the rows for this machine and `threads` threads (0: one per physical core), as a table or
+// JSON. `folder` empty: the default one. Returns the exit status.
 int list_cached_profiles(const std::string& folder, int threads, bool json);
 
 }  // namespace softneuro::tool

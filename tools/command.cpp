@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "core/dnn/file.h"
+#include "net_log.h"
 #include "npy.h"
 #include "output.h"
 
@@ -17,8 +18,16 @@ void add_net_option(CLI::App& command, NetArguments& arguments) {
       ->required();
   command.add_option("--disable-pass", arguments.disabled_passes,
                      "leave out a graph pass when importing (repeatable; 'all')");
+  add_message_options(command, arguments);
+}
+
+void add_message_options(CLI::App& command, NetArguments& arguments) {
   command.add_flag("--json", arguments.json, "results as JSON on standard output");
-  command.add_flag("-v,--verbose", arguments.verbose, "say on standard error what is being done");
+  CLI::Option* verbose = command.add_flag("-v,--verbose", arguments.verbose,
+                                          "say on standard error what is being done");
+  command
+      .add_flag("-q,--quiet", arguments.quiet, "neither warnings nor progress on standard error")
+      ->excludes(verbose);
 }
 
 void add_shape_option(CLI::App& command, NetArguments& arguments) {
@@ -31,7 +40,8 @@ void add_input_option(CLI::App& command, NetArguments& arguments) {
 }
 
 void add_routine_options(CLI::App& command, NetArguments& arguments) {
-  command.add_option("--threads", arguments.threads, "most threads at work (0: one per processor)")
+  command
+      .add_option("--threads", arguments.threads, "most threads at work (0: one per physical core)")
       ->check(CLI::Range(0, 1024));
   command.add_option("--schemas", arguments.schemas, "routines to choose from: cpu:float32,…")
       ->delimiter(',');
@@ -39,20 +49,17 @@ void add_routine_options(CLI::App& command, NetArguments& arguments) {
 }
 
 Result<Net> open_net(const NetArguments& arguments) {
-  ImportOptions options;
-  options.threads = arguments.threads;
-  options.disabled_passes = arguments.disabled_passes;
-  options.schemas = arguments.schemas;
-  options.plugins = arguments.plugins;
-  if (arguments.verbose)
-    options.log = [](LogLevel, std::string_view message) { complain("{}\n", message); };
+  const NetOptions options = {.threads = arguments.threads,
+                              .log = net_log(arguments.verbose, arguments.quiet),
+                              .plugins = arguments.plugins,
+                              .schemas = arguments.schemas};
   char head[64] = {};
   std::ifstream file(arguments.path, std::ios::binary);
   file.read(head, sizeof head);
   const auto bytes = static_cast<std::size_t>(file.gcount());
   // What cannot be read is left to the loader, whose message says why.
   if (bytes > 0 && looks_like_dnn(head, bytes)) return Net::load(arguments.path, options);
-  return Net::import(arguments.path, options);
+  return Net::import(arguments.path, options, {.disabled_passes = arguments.disabled_passes});
 }
 
 Result<std::pair<std::string, std::string>> split_assignment(const std::string& text) {

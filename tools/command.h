@@ -26,6 +26,7 @@ struct NetArguments {
   int threads = 0;
   bool json = false;
   bool verbose = false;
+  bool quiet = false;
 };
 
 // Each adds its subcommand to `app`; the returned function does the work when it was chosen.
@@ -43,6 +44,7 @@ Command add_explain(CLI::App& app);
 Command add_tune(CLI::App& app);
 
 void add_net_option(CLI::App& command, NetArguments& arguments);
+void add_message_options(CLI::App& command, NetArguments& arguments);  // --json, -v, -q
 void add_shape_option(CLI::App& command, NetArguments& arguments);
 void add_input_option(CLI::App& command, NetArguments& arguments);
 void add_routine_options(CLI::App& command, NetArguments& arguments);  // threads, schemas, plugins

@@ -15,6 +15,7 @@
 #include "core/plan/plan_impl.h"
 #include "core/routine/evaluate.h"
 #include "json_text.h"
+#include "net/net_access.h"
 #include "npy.h"
 #include "output.h"
 #include "routines/builtin.h"
@@ -85,7 +86,7 @@ std::string layer_of(const Graph& graph, const std::string& tensor) {
 // that an error shows where it is made, not where it arrives.
 Result<std::vector<Row>> compare_with_naive(const Net& net, const NamedTensors& inputs,
                                             const CompareArguments& arguments) {
-  const Graph& graph = net.graph();
+  const Graph& graph = NetAccess::graph(net);
   std::vector<std::string> inner;
   for (const Layer& layer : graph.layers())
     for (const TensorId id : layer.outputs)
@@ -169,7 +170,7 @@ int compare_net(const CompareArguments& arguments) {
   auto outputs = net->run(*inputs, wanted);
   if (!outputs.ok()) return fail(outputs.status());
 
-  const Graph& graph = net->graph();
+  const Graph& graph = NetAccess::graph(*net);
   std::vector<Row> rows;
   for (const auto& [name, reference] : references)
     rows.push_back({name, layer_of(graph, name), differ(outputs->at(name), reference, arguments)});

@@ -4,6 +4,7 @@
 
 #include "core/plan/plan_impl.h"
 #include "json_text.h"
+#include "net/net_access.h"
 #include "output.h"
 #include "profiler/tune/made_inputs.h"
 #include "profiler/tune/proof.h"
@@ -61,8 +62,8 @@ Result<Answer> answer_of(const NetArguments& arguments, const Net& net, const Ne
   if (!plan.ok()) return plan.status();
   ProofJob job;
   job.tuned = *plan;
-  job.core = (*plan)->impl().core;
-  auto graph = std::make_shared<Graph>(model.graph());
+  job.core = impl_of(**plan).core;
+  auto graph = std::make_shared<Graph>(NetAccess::graph(model));
   if (graph->inputs.size() != net.inputs().size() || graph->outputs.size() != net.outputs().size())
     return Status(StatusCode::invalid_argument,
                   "the net has other inputs or outputs than the model: it was made from another");

@@ -168,7 +168,7 @@ double longest(const DrawingNotes& notes) {
 
 }  // namespace
 
-DrawingNotes notes_of(const Plan::Impl& plan) {
+DrawingNotes notes_of(const PlanImpl& plan) {
   DrawingNotes notes;
   for (const Step& step : plan.steps) {
     LayerNote note;

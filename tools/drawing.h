@@ -27,7 +27,7 @@ struct DrawingNotes {
 
 // What a plan says of its own graph: routines, parameters, shapes and formats; times as far as its
 // choices have them.
-DrawingNotes notes_of(const Plan::Impl& plan);
+DrawingNotes notes_of(const PlanImpl& plan);
 
 // Layers as boxes, tensors as arrows labelled with their shapes. Weights are left out; their sizes
 // stand in the boxes. Without notes colours stand for kinds of layers; with notes for schemas,

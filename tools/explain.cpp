@@ -7,6 +7,7 @@
 #include "core/plan/plan_impl.h"
 #include "core/routine/registry.h"
 #include "json_text.h"
+#include "net/net_access.h"
 #include "output.h"
 
 namespace softneuro::tool {
@@ -22,13 +23,13 @@ nlohmann::json explain_step(const Net& net, const Plan& plan, const Step& step) 
                         {"sources", step.layer->sources},
                         {"chosen", step.routine_name},
                         {"routines", nlohmann::json::array()}};
-  auto problem = problem_of(plan.impl(), *step.layer);
+  auto problem = problem_of(impl_of(plan), *step.layer);
   if (!problem.ok()) {
     row["note"] = problem.status().message();
     return row;
   }
   row["problem"] = problem->str();
-  for (const Registry::Candidate& candidate : net.registry().explain(*problem)) {
+  for (const Registry::Candidate& candidate : NetAccess::registry(net).explain(*problem)) {
     nlohmann::json entry = {{"routine", candidate.routine->descriptor().str()},
                             {"applicable", candidate.applicability.ok()}};
     if (!candidate.applicability) entry["reason"] = candidate.applicability.reason();
@@ -59,7 +60,7 @@ int explain_net(const ExplainArguments& arguments) {
   auto plan = net->plan(*shapes);
   if (!plan.ok()) return fail(plan.status());
   nlohmann::json rows = nlohmann::json::array();
-  for (const Step& step : (*plan)->impl().steps)
+  for (const Step& step : impl_of(**plan).steps)
     if (arguments.layer.empty() || step.layer->name == arguments.layer)
       rows.push_back(explain_step(*net, **plan, step));
   if (rows.empty())

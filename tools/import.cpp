@@ -7,6 +7,8 @@
 #include "command.h"
 #include "import/onnx/onnx_import.h"
 #include "json_text.h"
+#include "net/net_access.h"
+#include "net_log.h"
 #include "output.h"
 #include "table.h"
 
@@ -58,18 +60,15 @@ int import_model(const ImportArguments& arguments) {
   if (arguments.output.empty()) return wrong_usage("say where to write: -o NET.dnn (or --check)");
   auto shapes = given_shapes(arguments);
   if (!shapes.ok()) return wrong_usage(shapes.status().message());
-  ImportOptions options;
-  options.disabled_passes = arguments.disabled_passes;
-  options.shapes = *shapes;
-  if (arguments.verbose)
-    options.log = [](LogLevel, std::string_view message) { complain("{}\n", message); };
-  auto net = Net::import(arguments.path, options);
+  auto net =
+      Net::import(arguments.path, {.log = net_log(arguments.verbose, arguments.quiet)},
+                  {.shapes = *std::move(shapes), .disabled_passes = arguments.disabled_passes});
   if (!net.ok()) return fail(net.status());
   if (Status status = net->save(arguments.output); !status.ok()) return fail(status);
 
   std::error_code error;
   const auto bytes = std::filesystem::file_size(arguments.output, error);
-  const std::size_t layers = net->graph().layers().size();
+  const std::size_t layers = NetAccess::graph(*net).layers().size();
   if (arguments.json) {
     say_lines(json_text(
         nlohmann::json{{"file", arguments.output}, {"bytes", bytes}, {"layers", layers}}));
@@ -90,8 +89,7 @@ Command add_import(CLI::App& app) {
                     "write nothing; list everything that is unsupported");
   command->add_option("--disable-pass", arguments->disabled_passes,
                       "leave out a graph pass (repeatable; 'all')");
-  command->add_flag("--json", arguments->json, "results as JSON on standard output");
-  command->add_flag("-v,--verbose", arguments->verbose, "say what the passes did");
+  add_message_options(*command, *arguments);
   add_shape_option(*command, *arguments);
   return {command, [arguments] { return import_model(*arguments); }};
 }

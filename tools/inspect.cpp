@@ -8,6 +8,7 @@
 #include "core/plan/plan_impl.h"
 #include "drawing.h"
 #include "json_text.h"
+#include "net/net_access.h"
 #include "output.h"
 #include "passes/pass.h"
 #include "table.h"
@@ -135,20 +136,20 @@ std::string title_of(const std::string& file, const std::vector<TunedPathInfo>& 
 // The layers; of a tuned net the plan that runs here, with its routines, times and adapt layers.
 Result<std::string> draw(const Net& net, const InspectArguments& arguments) {
   const std::vector<TunedPathInfo> paths = net.tuned_paths();
-  if (paths.empty()) return to_dot(net.graph());
+  if (paths.empty()) return to_dot(NetAccess::graph(net));
   auto shapes = given_shapes(arguments);
   if (!shapes.ok()) return shapes.status();
   const auto plan = net.plan(*shapes);
   if (!plan.ok()) return plan.status();
-  DrawingNotes notes = notes_of((*plan)->impl());
+  DrawingNotes notes = notes_of(impl_of(**plan));
   notes.title = title_of(arguments.path, paths);
-  return to_dot(*(*plan)->impl().graph, notes);
+  return to_dot(*impl_of(**plan).graph, notes);
 }
 
 int inspect_net(const InspectArguments& arguments) {
   auto net = open_net(arguments);
   if (!net.ok()) return fail(net.status());
-  const Graph& graph = net->graph();
+  const Graph& graph = NetAccess::graph(*net);
   if (!arguments.dot.empty() || !arguments.svg.empty()) {
     const auto dot = draw(*net, arguments);
     if (!dot.ok()) return fail(dot.status());

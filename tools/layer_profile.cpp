@@ -48,7 +48,7 @@ std::string short_formats(const Problem& problem) {
   return common.empty() ? formats_of(problem).str() : common;
 }
 
-ProfileRow row_of(const Plan::Impl& plan, const Step& step) {
+ProfileRow row_of(const PlanImpl& plan, const Step& step) {
   ProfileRow row;
   row.layer = step.layer->name;
   row.type = step.layer->type->name;
@@ -68,7 +68,7 @@ ProfileRow row_of(const Plan::Impl& plan, const Step& step) {
 // One run with clocks; its spans have one entry per step.
 Result<TracedRun> run_traced(PreparedRun& run, std::vector<Tensor>& outputs) {
   TracedRun traced;
-  traced.spans.resize(run.plan->impl().steps.size());
+  traced.spans.resize(impl_of(*run.plan).steps.size());
   RunOptions options;
   options.trace = [&](const StepTrace& trace) {
     traced.spans[trace.index] = {trace.begin_ns, trace.end_ns};
@@ -134,7 +134,7 @@ Result<NetProfile> profile_layers(PreparedRun& run, double seconds) {
   } while (Clock::now() < end || runs.size() < kFewestRuns);
 
   const std::span<const TracedRun> quiet = quiet_half(runs);
-  const Plan::Impl& plan = run.plan->impl();
+  const PlanImpl& plan = impl_of(*run.plan);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     profile.rows.push_back(row_of(plan, plan.steps[s]));
     fill_times(profile.rows.back(), s, runs, quiet);

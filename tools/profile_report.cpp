@@ -81,7 +81,7 @@ std::string field(const std::string& text) {
 }
 
 // Routines and measured times for a drawing of the plan's graph.
-DrawingNotes profile_notes(const NetProfile& profile, const Plan::Impl& plan,
+DrawingNotes profile_notes(const NetProfile& profile, const PlanImpl& plan,
                            const std::string& net) {
   DrawingNotes notes = notes_of(plan);
   notes.title = fmt::format("{}: {:.3f} ms", net, profile.untraced.median_ms());
@@ -192,8 +192,9 @@ Status write_profile_files(const NetProfile& profile, const PreparedRun& run,
     if (Status status = write_text(trace, files.chrome); !status.ok()) return status;
   }
   if (files.svg.empty()) return {};
-  return write_svg(to_dot(*run.plan->impl().graph, profile_notes(profile, run.plan->impl(), net)),
-                   files.svg);
+  return write_svg(
+      to_dot(*impl_of(*run.plan).graph, profile_notes(profile, impl_of(*run.plan), net)),
+      files.svg);
 }
 
 }  // namespace softneuro::tool

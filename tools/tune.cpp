@@ -127,11 +127,10 @@ int tune_net(const TuneArguments& arguments) {
   options.cancel = &interrupted;
   std::signal(SIGINT, on_interrupt);
   ProgressPrinter progress;
-  options.progress = std::ref(progress);
+  if (!arguments.quiet) options.progress = std::ref(progress);
   const Result<TuneReport> report = net->tune(options);
   progress.finish();
   if (!report.ok()) return fail(report.status());
-  for (const std::string& warning : report->warnings) complain("softneuro: warning: {}\n", warning);
   if (!arguments.output.empty())
     if (Status status = net->save(arguments.output, {.packed_weights = arguments.packed});
         !status.ok())
@@ -159,7 +158,9 @@ Command add_tune(CLI::App& app) {
       ->delimiter(',');
   command->add_flag("--strict", arguments->strict,
                     "a layer without a routine in the schemas is an error");
-  command->add_option("--threads", arguments->threads, "threads to tune for (0: one per processor)")
+  command
+      ->add_option("--threads", arguments->threads,
+                   "threads to tune for (0: one per physical core)")
       ->check(CLI::Range(0, 1024));
   command->add_option("--plugin", arguments->plugins,
                       "a shared library with routines (repeatable)");

@@ -17,6 +17,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/graph.h"
+#include "net/net_access.h"
 #include "scale/models.h"
 #include "softneuro/net.h"
 
@@ -73,7 +74,7 @@ Status measure(const std::string& model) {
     SN_ASSIGN_OR_RETURN(const NamedTensors results, loaded->run({{"x", x}}));
     watch.lap();
   }
-  std::printf(" %8zu %8.0f\n", net.graph().layers().size(), peak_megabytes());
+  std::printf(" %8zu %8.0f\n", NetAccess::graph(net).layers().size(), peak_megabytes());
   return {};
 }
 

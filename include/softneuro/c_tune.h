@@ -31,7 +31,12 @@ typedef struct sn_tune_options {
   const char* cache; /* folder of the profile cache; null: the usual one; "": none */
   sn_tune_callback progress;
   void* progress_context;
+  int32_t passes;     /* over the whole net, at most; 0: 6 */
+  int32_t finalists;  /* best paths that are run end to end at last; 0: 4 */
+  int32_t exhaustive; /* 1: measure every candidate fully; slow, to judge the quick way */
 } sn_tune_options;
+#define SN_TUNE_OPTIONS_INIT \
+  { sizeof(sn_tune_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 typedef struct sn_tune_report {
   size_t struct_size;
@@ -44,11 +49,56 @@ typedef struct sn_tune_report {
   size_t from_cache;
   double difference;   /* RMS(out - ref) / RMS(ref) of the worst output against the model */
   size_t proof_inputs; /* sets of inputs that it was measured on; 0: nothing was tuned */
+  size_t rejected;     /* candidates dropped for wrong results */
+  double gap;          /* of the path that the solver gave; 0: proven optimal */
+  double agreement;    /* share of the samples held back whose largest output is at its place */
+  int32_t threads;     /* that the path is for */
+  int32_t complete;    /* 0: the time limit came first */
+  int32_t proved_on_samples; /* 0: on made inputs */
 } sn_tune_report;
+#define SN_TUNE_REPORT_INIT \
+  { sizeof(sn_tune_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Tunes the net in place; sn_net_save keeps the result. Not while another thread uses `net`. The
  * report may be null. */
 SN_API sn_status sn_net_tune(sn_net* net, const sn_tune_options* options, sn_tune_report* report);
+
+/* --- layer by layer ------------------------------------------------------------------------------
+ */
+
+/* One layer or adapt of the tuned net, in order of execution. Pointers are valid until the tuning
+ * is freed. */
+typedef struct sn_tuned_layer {
+  size_t struct_size;
+  const char* layer;          /* name */
+  const char* type;           /* layer type; "adapt" for adapts */
+  const char* routine;        /* descriptor: "cpu:float32:nhwc/wg" */
+  const char* params;         /* "tile_size=6" */
+  const char* formats;        /* "float32:nhwc -> float32:nhwc" */
+  const char* const* sources; /* nodes of the imported model */
+  size_t source_count;
+  double time_us;    /* inside the tuned net */
+  double unit_us;    /* the candidate alone */
+  size_t candidates; /* that were considered */
+  int32_t fallback;  /* 1: no routine in the allowed schemas */
+} sn_tuned_layer;
+#define SN_TUNED_LAYER_INIT \
+  { sizeof(sn_tuned_layer), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* What a tuning did. */
+typedef struct sn_tuning sn_tuning;
+/* As sn_net_tune, with all that C++ reports. */
+SN_API sn_status sn_net_tune_in_detail(sn_net* net, const sn_tune_options* options,
+                                       sn_tuning** tuning);
+SN_API sn_status sn_tuning_report(const sn_tuning* tuning, sn_tune_report* report);
+/* Processor and instruction set; "" for null. */
+SN_API const char* sn_tuning_machine(const sn_tuning* tuning);
+/* 0 for null. */
+SN_API size_t sn_tuning_layer_count(const sn_tuning* tuning);
+SN_API sn_status sn_tuning_layer(const sn_tuning* tuning, size_t index, sn_tuned_layer* layer);
+/* Lines for people, which the net's log had, too; null beyond the last one. */
+SN_API const char* sn_tuning_warning(const sn_tuning* tuning, size_t index);
+SN_API void sn_tuning_free(sn_tuning* tuning);
 
 #ifdef __cplusplus
 }

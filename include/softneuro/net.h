@@ -18,13 +18,15 @@
 
 namespace softneuro {
 
-class Graph;
-class Registry;
-
 // Input name → shape.
 using NamedShapes = std::map<std::string, Shape, std::less<>>;
 
-enum class LogLevel : int { debug = 0, info = 1, warning = 2 };
+enum class LogLevel : int {
+  debug = 0,
+  info = 1,
+  warning = 2,  // the work goes on, but slower, less exact or otherwise than asked
+  error = 3,    // something is broken: a library, a routine, a file; the work goes on without it
+};
 // Called from any thread that uses the net, with one printable line; must not throw.
 using LogCallback = std::function<void(LogLevel, std::string_view message)>;
 
@@ -32,30 +34,43 @@ using LogCallback = std::function<void(LogLevel, std::string_view message)>;
 // is; `full` also compares the checksums of the weights, which reads them all once.
 enum class Verify : int { full = 0, structure = 1 };
 
+// How a net runs, wherever it comes from. Designated initialisers are meant:
+//   Net::load("a.dnn", {.threads = 2})
+//   Net::import("a.onnx", {.threads = 2}, {.shapes = {{"x", {1, 3, 224, 224}}}})
+// What is for imports alone is a struct of its own: one that derived from this one, or held it,
+// would forbid the short form, and one that repeated its members would fall behind them.
 struct NetOptions {
-  // Most threads that work for this net at once, the calling one included; 0: one per processor.
+  // The most threads that work for one caller at once, the calling one included. 0: one for each
+  // physical core that this process may use (processor affinity, the quota of its cgroup).
+  // A net has threads − 1 workers of its own, all in all. Several callers at once work on their own
+  // threads and share the workers: C callers keep at most C + threads − 1 cores busy. Other nets
+  // have workers of their own; a thread_pool is how nets share them.
   int threads = 0;
   // The host's pool instead (then `threads` is ignored). Must outlive the net.
   ThreadPool* thread_pool = nullptr;
   // For tensors, weights and arenas. Must outlive the net and everything that comes from it.
   Allocator* allocator = nullptr;
-  LogCallback log;
-  Verify verify = Verify::full;
+  LogCallback log = {};
+  Verify verify = Verify::full;  // of .dnn files
   // Shared libraries with routines (plugin.h), by path, loaded in order; one that fails fails the
   // net. Before them, softneuro's own in softneuro/plugins beside libsoftneuro, unless "none" is in
   // the list. An empty list: the colon-separated SOFTNEURO_PLUGINS of the environment, if set.
-  std::vector<std::string> plugins;
+  std::vector<std::string> plugins = {};
   // Schemas that routines may have ("cpu", "cpu:float32"); empty: all.
-  std::vector<std::string> schemas;
-  // Plans for other shapes that Net::run keeps, least recently used dropped first; >= 1.
+  std::vector<std::string> schemas = {};
+  // Plans for other shapes that the net keeps, least recently used dropped first; >= 1.
   std::size_t max_plans = 8;
 };
 
-struct ImportOptions : NetOptions {
-  // Passes to leave out, by name; "all" leaves out every one. `softneuro inspect --passes`.
-  std::vector<std::string> disabled_passes;
+// How a model becomes a net.
+struct ImportOptions {
   // Sizes to fix for inputs with symbolic dimensions, so that passes can rely on them.
-  NamedShapes shapes;
+  NamedShapes shapes = {};
+  // Passes to leave out, by name; "all" leaves out every one. `softneuro inspect --passes`.
+  std::vector<std::string> disabled_passes = {};
+  // Where external data of a model in memory is looked for; empty: refused. Files have their own
+  // folder, and this is not read.
+  std::string folder = {};
   // Once it is true, the import returns cancelled. Looked at between nodes, between passes and
   // between layers that are computed beforehand.
   const std::atomic<bool>* cancel = nullptr;
@@ -74,11 +89,12 @@ class SN_API Net {
  public:
   // --- where nets come from ----------------------------------------------------------------------
   // From a model file (.onnx). In the library softneuro::import, not needed at run time.
-  static Result<Net> import(const std::string& path, const ImportOptions& options = {}) noexcept;
-  // From a model in memory; external data is looked for in `folder` (empty: refused).
+  static Result<Net> import(const std::string& path, const NetOptions& options = {},
+                            const ImportOptions& import_options = {}) noexcept;
+  // From a model in memory, which is not needed afterwards.
   static Result<Net> import_memory(const void* data, std::size_t bytes,
-                                   const ImportOptions& options = {},
-                                   const std::string& folder = {}) noexcept;
+                                   const NetOptions& options = {},
+                                   const ImportOptions& import_options = {}) noexcept;
   // From a .dnn file, mapped into memory: weights are not copied.
   static Result<Net> load(const std::string& path, const NetOptions& options = {}) noexcept;
   // From the bytes of a .dnn file. The caller keeps them alive, aligned to 64 bytes, as long as
@@ -123,13 +139,9 @@ class SN_API Net {
       const NamedShapes& shapes = {}, std::span<const std::string> extra_outputs = {},
       const std::atomic<bool>* cancel = nullptr) const noexcept;
 
-  // --- for the targets of this source tree -------------------------------------------------------
-  static Result<Net> from_graph(Graph graph, const NetOptions& options) noexcept;
-  const Graph& graph() const noexcept;
-  const Registry& registry() const noexcept;
-  struct Impl;
-
  private:
+  struct Impl;
+  friend struct NetAccess;
   explicit Net(std::shared_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };

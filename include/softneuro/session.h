@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "softneuro/tensor.h"
@@ -31,7 +32,8 @@ struct MemoryReport {
   std::size_t plans = 0;           // plans that the net keeps
 };
 
-// Immutable and shared: any number of sessions on any number of threads may use one plan.
+// Made by Net::plan. Immutable and shared: any number of sessions on any number of threads may use
+// one plan.
 class SN_API Plan {
  public:
   ~Plan();
@@ -48,11 +50,10 @@ class SN_API Plan {
   // One printable line per step for people: layer, routine, shapes.
   std::string describe() const;
 
-  struct Impl;
-  explicit Plan(std::unique_ptr<Impl> impl) noexcept;  // made by Net::plan
-  const Impl& impl() const noexcept { return *impl_; }
-
  private:
+  struct Impl;
+  friend struct PlanAccess;
+  explicit Plan(std::unique_ptr<Impl> impl) noexcept;
   std::unique_ptr<Impl> impl_;
 };
 
@@ -74,7 +75,7 @@ struct RunOptions {
   const std::atomic<bool>* cancel = nullptr;
   // Called on the running thread after each step; must not throw. Timing costs two clock reads
   // per step, only when set.
-  std::function<void(const StepTrace&)> trace;
+  std::function<void(const StepTrace&)> trace = {};
 };
 
 struct SessionOptions {
@@ -105,13 +106,36 @@ class SN_API Session {
   Status run(std::span<const Tensor> inputs, std::span<Tensor> outputs,
              const RunOptions& options = {}) noexcept;
 
+  // --- by name --------------------------------------------------------------------------------
+  // Binds a tensor to the input of that name, for all runs to come. The session keeps the handle,
+  // whose bytes are read anew by each run: fill them between runs.
+  // Errors: not_found (no such input), invalid_argument (another data type, shape or layout).
+  Status set_input(std::string_view name, const Tensor& tensor) noexcept;
+  // Likewise an output that is written in place; an empty tensor: the session's memory, as at
+  // first. invalid_argument also for read-only memory. Extra outputs have names, too.
+  Status set_output(std::string_view name, const Tensor& tensor) noexcept;
+  // Runs on what is bound; all else as for the other run(). invalid_argument if an input is not.
+  Status run(const RunOptions& options = {}) noexcept;
+  // What the last run() on bound tensors gave under that name: the bound tensor, or a view of the
+  // session's memory, valid until the next run.
+  // Errors: not_found (no such output), invalid_argument (no such run, or it failed).
+  Result<Tensor> output(std::string_view name) const noexcept;
+
+  // --- other shapes ---------------------------------------------------------------------------
+  // Goes on with another plan, for other shapes as a rule (with the one it has, nothing changes):
+  //   session.set_plan(net.plan({{"x", {8, 64}}}).value());
+  // The net keeps its plans (NetOptions::max_plans), so going back to shapes that were met is
+  // quick. The arena stays if it is large enough. What was bound by name has to be bound anew;
+  // views of the session's memory end. Errors: invalid_argument (null), out_of_memory; the session
+  // is then as before, on its old plan.
+  Status set_plan(std::shared_ptr<const Plan> plan) noexcept;
+
   const Plan& plan() const noexcept;
   // Bytes that this session took for data-dependent shapes so far.
   std::size_t dynamic_bytes() const noexcept;
 
-  struct Impl;
-
  private:
+  struct Impl;
   explicit Session(std::unique_ptr<Impl> impl) noexcept;
   std::unique_ptr<Impl> impl_;
 };

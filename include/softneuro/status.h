@@ -1,13 +1,16 @@
 // Status and Result<T>: how every fallible call of SoftNeuro answers.
 //
 // The library never prints, aborts or lets an exception escape. A failed call returns a code, for
-// programs, and a message, for people, that says what failed, where, and what to do about it.
+// programs, and a message, for people, that says what failed, where, and what to do about it. Only
+// a caller that reads the value of a Result without looking ends the process, with that message.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "softneuro/export.h"
@@ -63,10 +66,16 @@ class StatusError : public std::runtime_error {
   Status status_;
 };
 
-// A value, or the Status that says why there is none.
+// Writes the code and the message of `status` to standard error and aborts: a Result without a
+// value was read. The only place where the library ends the process, and only by the caller's hand.
+[[noreturn]] SN_API void abort_with(const Status& status) noexcept;
+
+// A value, or the Status that says why there is none. Thread compatible, like T.
 template <class T>
 class [[nodiscard]] Result {
  public:
+  using value_type = T;
+
   Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit
   Result(Status status) : status_(std::move(status)) {  // NOLINT: implicit
     if (status_.ok()) status_ = Status(StatusCode::internal, "Result without a value");
@@ -76,15 +85,20 @@ class [[nodiscard]] Result {
   explicit operator bool() const noexcept { return ok(); }
   const Status& status() const noexcept { return status_; }
 
-  // Precondition: ok().
-  T& operator*() & noexcept { return *value_; }
-  const T& operator*() const& noexcept { return *value_; }
-  T&& operator*() && noexcept { return *std::move(value_); }
-  T* operator->() noexcept { return &*value_; }
-  const T* operator->() const noexcept { return &*value_; }
+  // Precondition: ok(). Without a value: tells the error on standard error and aborts.
+  T& operator*() & noexcept { return *checked(*this); }
+  const T& operator*() const& noexcept { return *checked(*this); }
+  T&& operator*() && noexcept { return std::move(*checked(*this)); }
+  T* operator->() noexcept { return checked(*this); }
+  const T* operator->() const noexcept { return checked(*this); }
 
-  // The value; throws StatusError if there is none (terminates where exceptions are off).
+  // The value; throws StatusError if there is none. Where exceptions are off, it tells the error on
+  // standard error and aborts.
   T& value() & {
+    require();
+    return *value_;
+  }
+  const T& value() const& {
     require();
     return *value_;
   }
@@ -93,13 +107,60 @@ class [[nodiscard]] Result {
     return *std::move(value_);
   }
 
+  // The value, or `other` if there is none.
+  template <class U>
+  T value_or(U&& other) const& {
+    return ok() ? *value_ : static_cast<T>(std::forward<U>(other));
+  }
+  template <class U>
+  T value_or(U&& other) && {
+    return ok() ? *std::move(value_) : static_cast<T>(std::forward<U>(other));
+  }
+
+  // f(value), which is a Result or a Status; an error is passed on instead.
+  template <class F>
+  auto and_then(F&& f) const& {
+    return chained(*this, std::forward<F>(f));
+  }
+  template <class F>
+  auto and_then(F&& f) && {
+    return chained(std::move(*this), std::forward<F>(f));
+  }
+  // A Result of f(value); an error is passed on instead.
+  template <class F>
+  auto transform(F&& f) const& {
+    return mapped(*this, std::forward<F>(f));
+  }
+  template <class F>
+  auto transform(F&& f) && {
+    return mapped(std::move(*this), std::forward<F>(f));
+  }
+
  private:
+  template <class Self>
+  static auto* checked(Self& self) noexcept {
+    if (!self.ok()) abort_with(self.status_);
+    return &*self.value_;
+  }
+  template <class Self, class F>
+  static auto chained(Self&& self, F&& f) {
+    using Next = std::invoke_result_t<F, decltype(*std::forward<Self>(self).value_)>;
+    if (!self.ok()) return Next(std::forward<Self>(self).status_);
+    return std::invoke(std::forward<F>(f), *std::forward<Self>(self).value_);
+  }
+  template <class Self, class F>
+  static auto mapped(Self&& self, F&& f) {
+    using Next = Result<
+        std::remove_cvref_t<std::invoke_result_t<F, decltype(*std::forward<Self>(self).value_)>>>;
+    if (!self.ok()) return Next(std::forward<Self>(self).status_);
+    return Next(std::invoke(std::forward<F>(f), *std::forward<Self>(self).value_));
+  }
   void require() const {
     if (ok()) return;
 #if defined(__cpp_exceptions)
     throw StatusError(status_);
 #else
-    __builtin_trap();
+    abort_with(status_);
 #endif
   }
 

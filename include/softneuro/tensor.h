@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "softneuro/allocator.h"
 #include "softneuro/shape.h"
@@ -59,7 +61,7 @@ constexpr DataType data_type_of() noexcept {
     return DataType::undefined;
 }
 
-// A handle: copies share the same bytes. Owns them (create), borrows them from the caller
+// A handle: copies share the same bytes. Owns them (create, from), borrows them from the caller
 // (borrow: the caller keeps them alive), or shares an owner such as a file mapping (share).
 // Thread compatible: concurrent reads are safe.
 class SN_API Tensor {
@@ -81,6 +83,34 @@ class SN_API Tensor {
                               std::size_t bytes, std::shared_ptr<const void> owner,
                               Layout layout = Layout::plain) noexcept;
 
+  // The same from values of a C++ type that has a data type (data_type_of), row-major. `values` is
+  // a span, a vector, an array or the like; as many as the shape has elements, else
+  // invalid_argument.
+  //   Tensor::from(pixels, {1, 3, 224, 224})   Tensor::from({0.5f, 2.0f}, {2})
+  // A copy, in memory from `allocator`.
+  template <class Values>
+  static Result<Tensor> from(const Values& values, const Shape& shape,
+                             Allocator& allocator = default_allocator()) noexcept {
+    const Result<Tensor> view = borrow_const(values, shape);
+    return view.ok() ? view->clone(allocator) : view;
+  }
+  template <class T>
+  static Result<Tensor> from(std::initializer_list<T> values, const Shape& shape,
+                             Allocator& allocator = default_allocator()) noexcept {
+    return from(std::span(values.begin(), values.size()), shape, allocator);
+  }
+  // Memory of the caller, writable and read-only; no vector that is about to go.
+  template <class Values>
+  static Result<Tensor> borrow(Values&& values, const Shape& shape) noexcept {
+    const std::span view(std::forward<Values>(values));
+    return borrow(element_type_of(view), shape, view.data(), view.size_bytes());
+  }
+  template <class Values>
+  static Result<Tensor> borrow_const(Values&& values, const Shape& shape) noexcept {
+    const std::span view(std::forward<Values>(values));
+    return borrow_const(element_type_of(view), shape, view.data(), view.size_bytes());
+  }
+
   bool empty() const noexcept { return type_ == DataType::undefined; }
   DataType data_type() const noexcept { return type_; }
   Layout layout() const noexcept { return layout_; }
@@ -88,9 +118,22 @@ class SN_API Tensor {
   std::int64_t elements() const noexcept { return shape_.elements(); }
   std::size_t bytes() const noexcept { return bytes_; }
   const void* data() const noexcept { return data_; }
+  bool writable() const noexcept { return writable_; }
   void* mutable_data() noexcept { return writable_ ? const_cast<void*>(data_) : nullptr; }
 
-  // Typed views over all elements; empty if T is not this tensor's data type.
+  // All elements as a span. invalid_argument, with both types, if T is not this tensor's data type;
+  // also for layouts other than plain, and mutable_view() of read-only memory.
+  template <class T>
+  Result<std::span<const T>> view() const noexcept {
+    if (Status status = check_view(data_type_of<T>(), false); !status.ok()) return status;
+    return values<T>();
+  }
+  template <class T>
+  Result<std::span<T>> mutable_view() noexcept {
+    if (Status status = check_view(data_type_of<T>(), true); !status.ok()) return status;
+    return mutable_values<T>();
+  }
+  // The same where the type is known: empty if T is not this tensor's data type.
   template <class T>
   std::span<const T> values() const noexcept {
     if (data_type_of<T>() != type_) return {};
@@ -108,6 +151,13 @@ class SN_API Tensor {
   Result<Tensor> reshaped(const Shape& shape) const noexcept;
 
  private:
+  template <class T, std::size_t N>
+  static constexpr DataType element_type_of(std::span<T, N>) noexcept {
+    static_assert(data_type_of<T>() != DataType::undefined, "no data type maps from this C++ type");
+    return data_type_of<T>();
+  }
+  Status check_view(DataType wanted, bool writable) const noexcept;
+
   DataType type_ = DataType::undefined;
   Layout layout_ = Layout::plain;
   bool writable_ = false;

@@ -37,8 +37,9 @@ inline constexpr int kSpinMicroseconds = 200;
 // `spin_us` without work (0: at once). Outside of them they park at once and burn no processor
 // time, except behind a burst that began within 50 µs of the end of the one before: there they wait
 // for the next one for up to 50 µs more, unless another pool begins one. threads = 0: one per
-// processor that this process may use. After fork() in the child there are no workers: run() then
-// works on the calling thread alone.
+// physical core that this process may use now: of its processor affinity, those that share a core
+// counted once, and no more than the quota of its cgroup (v2, rounded up). After fork() in the
+// child there are no workers: run() then works on the calling thread alone.
 SN_API Result<std::unique_ptr<ThreadPool>> create_thread_pool(
     int threads, int spin_us = kSpinMicroseconds) noexcept;
 

@@ -36,11 +36,11 @@ struct TuneOptions {
   // true: such a layer is an error (unsupported, naming every one).
   bool strict = false;
   // Input shapes to tune for; inputs of static shape may be left out, those that samples give too.
-  std::map<std::string, Shape, std::less<>> shapes;
+  std::map<std::string, Shape, std::less<>> shapes = {};
   // Samples: input name → tensor. Needed for qint8, unless the model brings its own ranges, and for
   // max_error. Every fifth one (at least one, if there are two) is held back from calibration: the
   // report's error is measured on these.
-  std::vector<std::map<std::string, Tensor, std::less<>>> calibration;
+  std::vector<std::map<std::string, Tensor, std::less<>>> calibration = {};
   // RMS(out − ref) / RMS(ref) of the worst output against float32 that the tuned net may have on
   // samples like those given; 0: no limit. Held against what as many others should not exceed in 39
   // of 40 cases, which is more than what is measured, the more so the fewer samples carry the error
@@ -53,12 +53,12 @@ struct TuneOptions {
   // saving: the path serves nets that are loaded with that many.
   int threads = 0;
   // Folder of the profile cache; empty: $XDG_CACHE_HOME/softneuro, else ~/.cache/softneuro.
-  std::string cache;
+  std::string cache = {};
   bool use_cache = true;
   // Read between measurements: true ends tuning with the status `cancelled`; what was measured is
   // in the cache, and the net is as before.
   const std::atomic<bool>* cancel = nullptr;
-  std::function<void(const TuneProgress&)> progress;
+  std::function<void(const TuneProgress&)> progress = {};
   // Whole-net passes at most, and best paths that are run end to end at last.
   int passes = 6;
   int finalists = 4;
@@ -101,7 +101,7 @@ struct TuneReport {
   std::string machine;
   int threads = 1;
   std::map<std::string, double> time_by_schema_us;
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings;  // and errors; the net's log has them, too
 };
 
 // A path that a net carries (Net::tuned_paths).

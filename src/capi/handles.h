@@ -23,8 +23,19 @@ struct sn_result {
   std::vector<std::pair<std::string, softneuro::Tensor>> outputs;
 };
 
+struct sn_tuned_paths {
+  struct Path {
+    softneuro::TunedPathInfo info;
+    std::vector<sn_shape> shapes;
+    std::vector<const char*> schemas;
+  };
+  std::vector<Path> paths;
+};
+
 struct sn_session {
   std::shared_ptr<softneuro::capi::Host> host;
+  softneuro::Net net;  // plans other shapes
+  std::vector<std::string> extra_outputs;
   std::unique_ptr<softneuro::capi::HostAllocator> allocator;
   softneuro::Session session;
   // Room for each run's tensors, taken once.
@@ -44,6 +55,9 @@ namespace softneuro::capi {
 // A handle in the memory of this library, which frees it: sn_net_import lives in another.
 SN_INTREE Status make_net(std::shared_ptr<Host> host, Result<Net> net, sn_net** handle);
 // Input name → shape.
-Result<NamedShapes> named_shapes(const sn_shape* shapes, std::size_t count);
+SN_INTREE Result<NamedShapes> named_shapes(const sn_shape* shapes, std::size_t count);
+
+// Over the caller's callbacks; all defaults for null.
+Result<RunOptions> run_options(const sn_run_options* given);
 
 }  // namespace softneuro::capi

@@ -1,4 +1,4 @@
-// sn_net and sn_result.
+// sn_net, sn_tuned_paths and sn_result.
 #include <new>
 
 #include "capi/error.h"
@@ -37,18 +37,28 @@ Result<NamedTensors> named_inputs(const Net& net, const sn_tensor* inputs, std::
   return named;
 }
 
-Status run(const sn_net* net, const sn_tensor* inputs, std::size_t count, sn_result** out) {
-  if (out == nullptr) return invalid_argument("no place for the result");
-  *out = nullptr;
-  if (net == nullptr) return no_net();
+Status run(const sn_net* net, const sn_tensor* inputs, std::size_t count,
+           std::span<const std::string> wanted, const RunOptions& options, sn_result** out) {
   SN_ASSIGN_OR_RETURN(const NamedTensors named, named_inputs(net->net, inputs, count));
-  SN_ASSIGN_OR_RETURN(NamedTensors outputs, net->net.run(named));
+  SN_ASSIGN_OR_RETURN(NamedTensors outputs, net->net.run(named, wanted, options));
   auto result = std::make_unique<sn_result>();
   result->host = net->host;
-  for (const TensorInfo& info : net->net.outputs())
-    result->outputs.emplace_back(info.name, std::move(outputs.find(info.name)->second));
+  const auto take = [&](const std::string& name) {
+    result->outputs.emplace_back(name, outputs.find(name)->second);
+  };
+  for (const std::string& name : wanted) take(name);
+  if (wanted.empty())
+    for (const TensorInfo& info : net->net.outputs()) take(info.name);
   *out = result.release();
   return {};
+}
+
+// What only an import can do.
+Result<NetOptions> load_options(const sn_net_options* given, std::shared_ptr<Host>& host) {
+  SN_ASSIGN_OR_RETURN(const sn_net_options known, read(given, "sn_net_options"));
+  if (known.shape_count > 0 || known.disabled_pass_count > 0)
+    return invalid_argument("sn_net_options: shapes and disabled_passes are for imports");
+  return net_options(given, host);
 }
 
 }  // namespace
@@ -83,7 +93,7 @@ sn_status sn_net_load(const char* path, const sn_net_options* options, sn_net** 
     *net = nullptr;
     if (path == nullptr) return invalid_argument("the path is null");
     std::shared_ptr<Host> host;
-    SN_ASSIGN_OR_RETURN(const NetOptions cpp, net_options(options, host));
+    SN_ASSIGN_OR_RETURN(const NetOptions cpp, load_options(options, host));
     return make_net(std::move(host), Net::load(path, cpp), net);
   });
 }
@@ -94,7 +104,7 @@ sn_status sn_net_load_memory(const void* data, size_t bytes, const sn_net_option
     if (net == nullptr) return invalid_argument("no place for the net");
     *net = nullptr;
     std::shared_ptr<Host> host;
-    SN_ASSIGN_OR_RETURN(const NetOptions cpp, net_options(options, host));
+    SN_ASSIGN_OR_RETURN(const NetOptions cpp, load_options(options, host));
     return make_net(std::move(host), Net::load_memory(data, bytes, cpp), net);
   });
 }
@@ -105,6 +115,62 @@ sn_status sn_net_save(const sn_net* net, const char* path) {
     if (path == nullptr) return invalid_argument("the path is null");
     return net->net.save(path);
   });
+}
+
+sn_status sn_net_save_with(const sn_net* net, const char* path, const sn_save_options* options) {
+  return call([&]() -> Status {
+    if (net == nullptr) return no_net();
+    if (path == nullptr) return invalid_argument("the path is null");
+    SN_ASSIGN_OR_RETURN(const sn_save_options known, read(options, "sn_save_options"));
+    return net->net.save(path, {.packed_weights = known.packed_weights != 0});
+  });
+}
+
+sn_status sn_net_tuned_paths(const sn_net* net, sn_tuned_paths** paths) {
+  return call([&]() -> Status {
+    if (paths == nullptr) return invalid_argument("no place for the paths");
+    *paths = nullptr;
+    if (net == nullptr) return no_net();
+    auto list = std::make_unique<sn_tuned_paths>();
+    for (TunedPathInfo& info : net->net.tuned_paths())
+      list->paths.push_back({std::move(info), {}, {}});
+    for (sn_tuned_paths::Path& path : list->paths) {
+      for (const auto& [name, shape] : path.info.shapes)
+        path.shapes.push_back(shape_view(shape, name.c_str()));
+      path.schemas = views_of(path.info.schemas);
+    }
+    *paths = list.release();
+    return {};
+  });
+}
+
+size_t sn_tuned_paths_count(const sn_tuned_paths* paths) {
+  return paths == nullptr ? 0 : paths->paths.size();
+}
+
+sn_status sn_tuned_paths_get(const sn_tuned_paths* paths, size_t index, sn_tuned_path* path) {
+  return call([&]() -> Status {
+    if (paths == nullptr) return invalid_argument("the list of paths is null");
+    if (index >= paths->paths.size())
+      return invalid_argument("there is no path {}; the net carries {}", index,
+                              paths->paths.size());
+    const sn_tuned_paths::Path& from = paths->paths[index];
+    sn_tuned_path row = SN_TUNED_PATH_INIT;
+    row.machine = from.info.machine.c_str();
+    row.threads = from.info.threads;
+    row.shapes = from.shapes.data();
+    row.shape_count = from.shapes.size();
+    row.schemas = from.schemas.data();
+    row.schema_count = from.schemas.size();
+    row.time_us = from.info.time_us;
+    row.untuned_us = from.info.untuned_us;
+    row.error = from.info.error;
+    return write(row, path, "sn_tuned_path");
+  });
+}
+
+void sn_tuned_paths_free(sn_tuned_paths* paths) {
+  delete paths;
 }
 
 void sn_net_free(sn_net* net) {
@@ -150,7 +216,25 @@ sn_status sn_net_memory_report(const sn_net* net, sn_memory_report* report) {
 
 sn_status sn_net_run(const sn_net* net, const sn_tensor* inputs, size_t input_count,
                      sn_result** result) {
-  return call([&] { return capi::run(net, inputs, input_count, result); });
+  return call([&]() -> Status {
+    if (result == nullptr) return invalid_argument("no place for the result");
+    *result = nullptr;
+    if (net == nullptr) return no_net();
+    return capi::run(net, inputs, input_count, {}, {}, result);
+  });
+}
+
+sn_status sn_net_run_for(const sn_net* net, const sn_tensor* inputs, size_t input_count,
+                         const char* const* outputs, size_t output_count,
+                         const sn_run_options* options, sn_result** result) {
+  return call([&]() -> Status {
+    if (result == nullptr) return invalid_argument("no place for the result");
+    *result = nullptr;
+    if (net == nullptr) return no_net();
+    SN_ASSIGN_OR_RETURN(const auto wanted, texts_from(outputs, output_count, "outputs"));
+    SN_ASSIGN_OR_RETURN(const RunOptions cpp, run_options(options));
+    return capi::run(net, inputs, input_count, wanted, cpp, result);
+  });
 }
 
 size_t sn_result_count(const sn_result* result) {
@@ -165,6 +249,17 @@ sn_status sn_result_get(const sn_result* result, size_t index, sn_tensor* tensor
                               result->outputs.size());
     const auto& [name, value] = result->outputs[index];
     return write(view_of(value, name.c_str()), tensor, "sn_tensor");
+  });
+}
+
+sn_status sn_result_find(const sn_result* result, const char* name, sn_tensor* tensor) {
+  return call([&]() -> Status {
+    if (result == nullptr) return invalid_argument("the result is null");
+    if (name == nullptr) return invalid_argument("the name is null");
+    for (const auto& output : result->outputs)
+      if (output.first == name)
+        return write(view_of(output.second, output.first.c_str()), tensor, "sn_tensor");
+    return make_error(StatusCode::not_found, "the result has no output '{}'", name);
   });
 }
 

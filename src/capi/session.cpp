@@ -24,8 +24,13 @@ Status create(const sn_net& net, const sn_shape* shapes, std::size_t shape_count
   SN_ASSIGN_OR_RETURN(Session session, Session::create(std::move(plan), cpp));
   const std::size_t inputs = session.plan().inputs().size();
   const std::size_t outputs = session.plan().outputs().size();
-  *out = new sn_session{net.host, std::move(allocator), std::move(session),
-                        std::vector<Tensor>(inputs), std::vector<Tensor>(outputs)};
+  *out = new sn_session{net.host,
+                        net.net,
+                        extra,
+                        std::move(allocator),
+                        std::move(session),
+                        std::vector<Tensor>(inputs),
+                        std::vector<Tensor>(outputs)};
   return {};
 }
 
@@ -45,17 +50,10 @@ Result<sn_tensor> read_tensor(const sn_tensor* views, std::size_t index, const T
   return view;
 }
 
-RunOptions run_options(const sn_run_options& options) {
-  RunOptions result;
-  result.cancel = request_of(options.cancel);
-  // Two pointers: std::function holds them without allocating.
-  if (options.trace != nullptr)
-    result.trace = [trace = options.trace, context = options.trace_context](const StepTrace& s) {
-      const sn_step_trace step{sizeof(sn_step_trace), s.index,   s.count,    s.layer,
-                               s.layer_type,          s.routine, s.begin_ns, s.end_ns};
-      trace(context, &step);
-    };
-  return result;
+// The tensor's name, which says what is meant.
+Result<const char*> name_of(const sn_tensor& view) {
+  if (view.name == nullptr) return invalid_argument("the tensor has no name");
+  return view.name;
 }
 
 Status run(sn_session& session, const sn_tensor* inputs, std::size_t input_count,
@@ -68,7 +66,7 @@ Status run(sn_session& session, const sn_tensor* inputs, std::size_t input_count
   if (output_count != output_infos.size() || (outputs == nullptr && output_count > 0))
     return invalid_argument("there is room for {} outputs, the session gives {}",
                             outputs == nullptr ? 0 : output_count, output_infos.size());
-  SN_ASSIGN_OR_RETURN(const sn_run_options options, read(given, "sn_run_options"));
+  SN_ASSIGN_OR_RETURN(const RunOptions options, run_options(given));
   for (std::size_t i = 0; i < input_count; ++i) {
     SN_ASSIGN_OR_RETURN(const sn_tensor view, read_tensor(inputs, i, input_infos[i]));
     SN_ASSIGN_OR_RETURN(session.inputs[i], tensor_from(view, false));
@@ -79,7 +77,7 @@ Status run(sn_session& session, const sn_tensor* inputs, std::size_t input_count
     if (view.data == nullptr) continue;
     SN_ASSIGN_OR_RETURN(session.outputs[i], tensor_from(view, true));
   }
-  SN_RETURN_IF_ERROR(session.session.run(session.inputs, session.outputs, run_options(options)));
+  SN_RETURN_IF_ERROR(session.session.run(session.inputs, session.outputs, options));
   for (std::size_t i = 0; i < output_count; ++i)
     SN_RETURN_IF_ERROR(write(view_of(session.outputs[i], output_infos[i].name.c_str()),
                              element(outputs, i), "sn_tensor"));
@@ -87,6 +85,21 @@ Status run(sn_session& session, const sn_tensor* inputs, std::size_t input_count
 }
 
 }  // namespace
+
+Result<RunOptions> run_options(const sn_run_options* given) {
+  SN_ASSIGN_OR_RETURN(const sn_run_options options, read(given, "sn_run_options"));
+  RunOptions result;
+  result.cancel = request_of(options.cancel);
+  // Two pointers: std::function holds them without allocating.
+  if (options.trace != nullptr)
+    result.trace = [trace = options.trace, context = options.trace_context](const StepTrace& s) {
+      const sn_step_trace step{sizeof(sn_step_trace), s.index,   s.count,    s.layer,
+                               s.layer_type,          s.routine, s.begin_ns, s.end_ns};
+      trace(context, &step);
+    };
+  return result;
+}
+
 }  // namespace softneuro::capi
 
 using namespace softneuro;
@@ -143,6 +156,59 @@ sn_status sn_session_run(sn_session* session, const sn_tensor* inputs, size_t in
   return call([&]() -> Status {
     if (session == nullptr) return no_session();
     return capi::run(*session, inputs, input_count, outputs, output_count, options);
+  });
+}
+
+sn_status sn_session_set_input(sn_session* session, const sn_tensor* tensor) {
+  return call([&]() -> Status {
+    if (session == nullptr) return no_session();
+    if (tensor == nullptr) return invalid_argument("the tensor is null");
+    SN_ASSIGN_OR_RETURN(const sn_tensor view, read(tensor, "sn_tensor"));
+    SN_ASSIGN_OR_RETURN(const char* const name, name_of(view));
+    SN_ASSIGN_OR_RETURN(const Tensor cpp, tensor_from(view, false));
+    return session->session.set_input(name, cpp);
+  });
+}
+
+sn_status sn_session_set_output(sn_session* session, const sn_tensor* tensor) {
+  return call([&]() -> Status {
+    if (session == nullptr) return no_session();
+    if (tensor == nullptr) return invalid_argument("the tensor is null");
+    SN_ASSIGN_OR_RETURN(const sn_tensor view, read(tensor, "sn_tensor"));
+    SN_ASSIGN_OR_RETURN(const char* const name, name_of(view));
+    if (view.data == nullptr) return session->session.set_output(name, {});
+    SN_ASSIGN_OR_RETURN(const Tensor cpp, tensor_from(view, true));
+    return session->session.set_output(name, cpp);
+  });
+}
+
+sn_status sn_session_run_bound(sn_session* session, const sn_run_options* options) {
+  return call([&]() -> Status {
+    if (session == nullptr) return no_session();
+    SN_ASSIGN_OR_RETURN(const RunOptions cpp, run_options(options));
+    return session->session.run(cpp);
+  });
+}
+
+sn_status sn_session_output(const sn_session* session, const char* name, sn_tensor* tensor) {
+  return call([&]() -> Status {
+    if (session == nullptr) return no_session();
+    if (name == nullptr) return invalid_argument("the name is null");
+    SN_ASSIGN_OR_RETURN(const Tensor output, session->session.output(name));
+    for (const TensorInfo& info : session->session.plan().outputs())
+      if (info.name == name) return write(view_of(output, info.name.c_str()), tensor, "sn_tensor");
+    return internal_error("output '{}' has lost its name", name);
+  });
+}
+
+sn_status sn_session_set_shapes(sn_session* session, const sn_shape* shapes, size_t shape_count,
+                                const sn_cancel* cancel) {
+  return call([&]() -> Status {
+    if (session == nullptr) return no_session();
+    SN_ASSIGN_OR_RETURN(const NamedShapes named, named_shapes(shapes, shape_count));
+    SN_ASSIGN_OR_RETURN(auto plan,
+                        session->net.plan(named, session->extra_outputs, request_of(cancel)));
+    return session->session.set_plan(std::move(plan));
   });
 }
 

@@ -47,6 +47,14 @@ Status write_struct(const void* value, void* out, std::size_t known, const char*
   return {};
 }
 
+sn_shape shape_view(const Shape& shape, const char* name) {
+  sn_shape view = SN_SHAPE_INIT;
+  view.name = name;
+  view.rank = shape.rank();
+  std::copy(shape.dims().begin(), shape.dims().end(), view.dims);
+  return view;
+}
+
 Result<Shape> shape_from(std::int32_t rank, const std::int64_t* dims, const char* name) {
   if (rank < 0 || rank > kMaxRank)
     return invalid_argument("'{}' has rank {}; 0 to {} are possible", name, rank, kMaxRank);
@@ -114,6 +122,12 @@ Result<std::vector<std::string>> texts_from(const char* const* texts, std::size_
     result.emplace_back(texts[i]);
   }
   return result;
+}
+
+std::vector<const char*> views_of(const std::vector<std::string>& texts) {
+  std::vector<const char*> views;
+  for (const std::string& text : texts) views.push_back(text.c_str());
+  return views;
 }
 
 }  // namespace softneuro::capi

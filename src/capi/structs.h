@@ -44,11 +44,14 @@ T* element(T* array, std::size_t index) {
 // A tensor over the caller's memory. Allocates nothing unless it fails.
 SN_INTREE Result<Tensor> tensor_from(const sn_tensor& view, bool writable);
 sn_tensor view_of(const Tensor& tensor, const char* name);
+sn_shape shape_view(const Shape& shape, const char* name);
 Result<Shape> shape_from(std::int32_t rank, const std::int64_t* dims, const char* name);
 Status write_info(const TensorInfo& info, sn_tensor_info* out);
 Status write_report(const MemoryReport& report, sn_memory_report* out);
 // A list of strings; null entries are refused.
-Result<std::vector<std::string>> texts_from(const char* const* texts, std::size_t count,
-                                            const char* what);
+SN_INTREE Result<std::vector<std::string>> texts_from(const char* const* texts, std::size_t count,
+                                                      const char* what);
+// The texts as C lists have them; valid as long as they are.
+std::vector<const char*> views_of(const std::vector<std::string>& texts);
 
 }  // namespace softneuro::capi

@@ -1,4 +1,4 @@
-// sn_net_tune.
+// sn_net_tune and sn_tuning.
 #include <cmath>
 
 #include "capi/error.h"
@@ -39,6 +39,11 @@ Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
   options.max_error = given.max_error;
   options.threads = given.threads;
   options.strict = given.strict != 0;
+  if (given.passes < 0 || given.finalists < 0)
+    return invalid_argument("{} passes and {} finalists", given.passes, given.finalists);
+  if (given.passes > 0) options.passes = given.passes;
+  if (given.finalists > 0) options.finalists = given.finalists;
+  options.exhaustive = given.exhaustive != 0;
   if (given.cache != nullptr) {
     options.use_cache = *given.cache != '\0';
     options.cache = given.cache;
@@ -46,7 +51,27 @@ Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
   return options;
 }
 
-Status tune(sn_net* net, const sn_tune_options* wanted, sn_tune_report* out) {
+sn_tune_report report_of(const TuneReport& report) {
+  sn_tune_report row = SN_TUNE_REPORT_INIT;
+  row.untuned_us = report.untuned_us;
+  row.tuned_us = report.tuned_us;
+  row.seconds = report.seconds;
+  row.error = report.error;
+  row.qint8_share = report.qint8_share;
+  row.measured = report.measured;
+  row.from_cache = report.from_cache;
+  row.difference = report.difference;
+  row.proof_inputs = report.proof_inputs;
+  row.rejected = report.rejected;
+  row.gap = report.gap;
+  row.agreement = report.agreement;
+  row.threads = report.threads;
+  row.complete = report.complete;
+  row.proved_on_samples = report.proved_on_samples;
+  return row;
+}
+
+Result<TuneReport> tune(sn_net* net, const sn_tune_options* wanted) {
   if (net == nullptr) return invalid_argument("the net is null");
   SN_ASSIGN_OR_RETURN(const sn_tune_options given, read(wanted, "sn_tune_options"));
   SN_ASSIGN_OR_RETURN(TuneOptions options, tune_options(net->net, given));
@@ -59,25 +84,83 @@ Status tune(sn_net* net, const sn_tune_options* wanted, sn_tune_report* out) {
         cancel = true;
     };
   }
-  SN_ASSIGN_OR_RETURN(const TuneReport report, net->net.tune(options));
-  if (out == nullptr) return {};
-  sn_tune_report row{};
-  row.struct_size = sizeof row;
-  row.untuned_us = report.untuned_us;
-  row.tuned_us = report.tuned_us;
-  row.seconds = report.seconds;
-  row.error = report.error;
-  row.qint8_share = report.qint8_share;
-  row.measured = report.measured;
-  row.from_cache = report.from_cache;
-  row.difference = report.difference;
-  row.proof_inputs = report.proof_inputs;
-  return write(row, out, "sn_tune_report");
+  return net->net.tune(options);
 }
 
 }  // namespace
 }  // namespace softneuro::capi
 
+struct sn_tuning {
+  softneuro::TuneReport report;
+  std::vector<std::vector<const char*>> sources;  // by layer
+};
+
+using namespace softneuro;
+using namespace softneuro::capi;
+
 sn_status sn_net_tune(sn_net* net, const sn_tune_options* options, sn_tune_report* report) {
-  return softneuro::capi::call([&] { return softneuro::capi::tune(net, options, report); });
+  return call([&]() -> Status {
+    SN_ASSIGN_OR_RETURN(const TuneReport cpp, tune(net, options));
+    return report == nullptr ? Status() : write(report_of(cpp), report, "sn_tune_report");
+  });
+}
+
+sn_status sn_net_tune_in_detail(sn_net* net, const sn_tune_options* options, sn_tuning** tuning) {
+  return call([&]() -> Status {
+    if (tuning == nullptr) return invalid_argument("no place for the tuning");
+    *tuning = nullptr;
+    auto made = std::make_unique<sn_tuning>();
+    SN_ASSIGN_OR_RETURN(made->report, tune(net, options));
+    for (const TunedLayer& layer : made->report.layers)
+      made->sources.push_back(views_of(layer.sources));
+    *tuning = made.release();
+    return {};
+  });
+}
+
+sn_status sn_tuning_report(const sn_tuning* tuning, sn_tune_report* report) {
+  return call([&]() -> Status {
+    if (tuning == nullptr) return invalid_argument("the tuning is null");
+    return write(report_of(tuning->report), report, "sn_tune_report");
+  });
+}
+
+const char* sn_tuning_machine(const sn_tuning* tuning) {
+  return tuning == nullptr ? "" : tuning->report.machine.c_str();
+}
+
+size_t sn_tuning_layer_count(const sn_tuning* tuning) {
+  return tuning == nullptr ? 0 : tuning->report.layers.size();
+}
+
+sn_status sn_tuning_layer(const sn_tuning* tuning, size_t index, sn_tuned_layer* layer) {
+  return call([&]() -> Status {
+    if (tuning == nullptr) return invalid_argument("the tuning is null");
+    const std::vector<TunedLayer>& layers = tuning->report.layers;
+    if (index >= layers.size())
+      return invalid_argument("there is no layer {}; the tuning has {}", index, layers.size());
+    const TunedLayer& cpp = layers[index];
+    sn_tuned_layer row = SN_TUNED_LAYER_INIT;
+    row.layer = cpp.layer.c_str();
+    row.type = cpp.type.c_str();
+    row.routine = cpp.routine.c_str();
+    row.params = cpp.params.c_str();
+    row.formats = cpp.formats.c_str();
+    row.sources = tuning->sources[index].data();
+    row.source_count = tuning->sources[index].size();
+    row.time_us = cpp.time_us;
+    row.unit_us = cpp.unit_us;
+    row.candidates = cpp.candidates;
+    row.fallback = cpp.fallback;
+    return write(row, layer, "sn_tuned_layer");
+  });
+}
+
+const char* sn_tuning_warning(const sn_tuning* tuning, size_t index) {
+  const bool known = tuning != nullptr && index < tuning->report.warnings.size();
+  return known ? tuning->report.warnings[index].c_str() : nullptr;
+}
+
+void sn_tuning_free(sn_tuning* tuning) {
+  delete tuning;
 }

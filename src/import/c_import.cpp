@@ -8,11 +8,14 @@ using namespace softneuro::capi;
 
 namespace {
 
-Result<ImportOptions> import_options(const sn_net_options* given, std::shared_ptr<Host>& host) {
+// What an import takes of the options, beside what every net does.
+Result<ImportOptions> import_options(const sn_net_options* given) {
   SN_ASSIGN_OR_RETURN(const sn_net_options known, read(given, "sn_net_options"));
-  SN_ASSIGN_OR_RETURN(NetOptions common, net_options(given, host));
   ImportOptions options;
-  static_cast<NetOptions&>(options) = std::move(common);
+  SN_ASSIGN_OR_RETURN(options.shapes, named_shapes(known.shapes, known.shape_count));
+  SN_ASSIGN_OR_RETURN(options.disabled_passes,
+                      texts_from(known.disabled_passes, known.disabled_pass_count,
+                                 "sn_net_options.disabled_passes"));
   options.cancel = request_of(known.cancel);
   return options;
 }
@@ -25,8 +28,9 @@ sn_status sn_net_import(const char* path, const sn_net_options* options, sn_net*
     *net = nullptr;
     if (path == nullptr) return invalid_argument("the path is null");
     std::shared_ptr<Host> host;
-    SN_ASSIGN_OR_RETURN(const ImportOptions cpp, import_options(options, host));
-    return make_net(std::move(host), Net::import(path, cpp), net);
+    SN_ASSIGN_OR_RETURN(const NetOptions common, net_options(options, host));
+    SN_ASSIGN_OR_RETURN(const ImportOptions model, import_options(options));
+    return make_net(std::move(host), Net::import(path, common, model), net);
   });
 }
 
@@ -36,8 +40,9 @@ sn_status sn_net_import_memory(const void* data, size_t bytes, const char* folde
     if (net == nullptr) return invalid_argument("no place for the net");
     *net = nullptr;
     std::shared_ptr<Host> host;
-    SN_ASSIGN_OR_RETURN(const ImportOptions cpp, import_options(options, host));
-    return make_net(std::move(host),
-                    Net::import_memory(data, bytes, cpp, folder != nullptr ? folder : ""), net);
+    SN_ASSIGN_OR_RETURN(const NetOptions common, net_options(options, host));
+    SN_ASSIGN_OR_RETURN(ImportOptions model, import_options(options));
+    if (folder != nullptr) model.folder = folder;
+    return make_net(std::move(host), Net::import_memory(data, bytes, common, model), net);
   });
 }

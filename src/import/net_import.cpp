@@ -5,6 +5,7 @@
 #include "core/dnn/file_header.h"
 #include "import/contained_file.h"
 #include "import/onnx/onnx_import.h"
+#include "net/net_access.h"
 #include "passes/pass.h"
 #include "routines/builtin.h"
 #include "softneuro/net.h"
@@ -12,7 +13,7 @@
 namespace softneuro {
 namespace {
 
-Allocator& allocator_of(const ImportOptions& options) {
+Allocator& allocator_of(const NetOptions& options) {
   return options.allocator != nullptr ? *options.allocator : default_allocator();
 }
 
@@ -23,25 +24,25 @@ bool is_dnn(std::span<const std::byte> bytes) {
 
 // The format is told by what is in the file, never by its name.
 Result<Graph> import_graph(std::span<const std::byte> bytes, const std::string& folder,
-                           const ImportOptions& options) {
+                           const NetOptions& options, const ImportOptions& import_options) {
   if (is_dnn(bytes))
     return invalid_argument("this is a .dnn file, which needs no import: use Net::load");
   if (!looks_like_onnx(bytes))
     return invalid_model("neither an ONNX model nor any other that can be imported");
   OnnxImportOptions onnx;
   onnx.allocator = options.allocator;
-  onnx.shapes = options.shapes;
-  onnx.cancel = options.cancel;
+  onnx.shapes = import_options.shapes;
+  onnx.cancel = import_options.cancel;
   return import_onnx_memory(bytes, folder, onnx);
 }
 
 Result<Net> import_net(std::span<const std::byte> bytes, const std::string& folder,
-                       const ImportOptions& options) {
-  SN_ASSIGN_OR_RETURN(Graph graph, import_graph(bytes, folder, options));
+                       const NetOptions& options, const ImportOptions& import_options) {
+  SN_ASSIGN_OR_RETURN(Graph graph, import_graph(bytes, folder, options, import_options));
   PassOptions pass_options;
-  pass_options.disabled = options.disabled_passes;
+  pass_options.disabled = import_options.disabled_passes;
   pass_options.allocator = options.allocator;
-  pass_options.cancel = options.cancel;
+  pass_options.cancel = import_options.cancel;
   std::vector<PassReport> reports;
   SN_ASSIGN_OR_RETURN(const Registry registry, make_builtin_registry());
   SN_RETURN_IF_ERROR(run_passes(graph, registry, pass_options, &reports));
@@ -50,25 +51,27 @@ Result<Net> import_net(std::span<const std::byte> bytes, const std::string& fold
       options.log(LogLevel::debug, fmt::format("pass {}: {} changes, {} to {} layers, {} µs",
                                                report.name, report.changes, report.layers_before,
                                                report.layers_after, report.microseconds));
-  return Net::from_graph(std::move(graph), options);
+  return NetAccess::from_graph(std::move(graph), options);
 }
 
 }  // namespace
 
-Result<Net> Net::import(const std::string& path, const ImportOptions& options) noexcept {
+Result<Net> Net::import(const std::string& path, const NetOptions& options,
+                        const ImportOptions& import_options) noexcept {
   return guarded([&]() -> Result<Net> {
     SN_ASSIGN_OR_RETURN(const FileBytes file, map_file(path, allocator_of(options)));
-    Result<Net> net = import_net(file.bytes, folder_of(path), options);
+    Result<Net> net = import_net(file.bytes, folder_of(path), options, import_options);
     if (net.ok()) return net;
     return Status(net.status()).with_context(fmt::format("'{}'", path));
   });
 }
 
-Result<Net> Net::import_memory(const void* data, std::size_t bytes, const ImportOptions& options,
-                               const std::string& folder) noexcept {
+Result<Net> Net::import_memory(const void* data, std::size_t bytes, const NetOptions& options,
+                               const ImportOptions& import_options) noexcept {
   return guarded([&]() -> Result<Net> {
     if (data == nullptr && bytes > 0) return invalid_argument("data is null");
-    return import_net({static_cast<const std::byte*>(data), bytes}, folder, options);
+    return import_net({static_cast<const std::byte*>(data), bytes}, import_options.folder, options,
+                      import_options);
   });
 }
 

@@ -10,17 +10,20 @@
 namespace softneuro {
 namespace {
 
-void log(const NetOptions& options, const std::string& message) {
-  if (options.log) options.log(LogLevel::info, printable_text(message));
+void log(const NetOptions& options, LogLevel level, const std::string& message) {
+  if (options.log) options.log(level, printable_text(message));
 }
 
-// Those beside the library; one that cannot be used is a line in the log.
+// Those beside the library. One that declines is a line in the log; one that cannot be used is an
+// error there.
 void add_found_plugins(Registry& registry, const NetOptions& options) {
   for (const FoundPlugin& found : found_plugins()) {
-    std::string reason = found.reason;
-    if (found.plugin != nullptr) reason = found.plugin->add(registry).message();
-    if (!reason.empty())
-      log(options, fmt::format("plugin '{}' is not used: {}", found.path, reason));
+    if (found.plugin == nullptr)
+      log(options, LogLevel::error,
+          fmt::format("plugin '{}' cannot be used: {}", found.path, found.reason));
+    else if (const Status status = found.plugin->add(registry); !status.ok())
+      log(options, LogLevel::info,
+          fmt::format("plugin '{}' is not used: {}", found.path, status.message()));
   }
 }
 
@@ -33,7 +36,7 @@ Status load_plugins(Runtime::Parts& parts, const NetOptions& options) {
   for (const std::string& path : paths) {
     if (path == kNoFoundPlugins) continue;
     SN_RETURN_IF_ERROR(load_plugin(path, parts.registry, parts.libraries.emplace_back()));
-    log(options, fmt::format("plugin '{}' is loaded", path));
+    log(options, LogLevel::info, fmt::format("plugin '{}' is loaded", path));
   }
   return {};
 }

@@ -14,12 +14,6 @@
 namespace softneuro {
 namespace {
 
-std::string names_of(std::span<const TensorInfo> infos) {
-  std::string text;
-  for (const TensorInfo& info : infos) text += (text.empty() ? "'" : ", '") + info.name + "'";
-  return text.empty() ? "none" : text;
-}
-
 std::vector<TensorInfo> describe(const Graph& graph, std::span<const TensorId> ids) {
   std::vector<TensorInfo> infos;
   for (const TensorId id : ids) {
@@ -213,13 +207,13 @@ void Net::Impl::give_back(const std::shared_ptr<const Plan>& plan, Session sessi
 
 // --- making and saving -------------------------------------------------------------------------
 
-Result<Net> Net::from_graph(Graph graph, const NetOptions& options) noexcept {
+Result<Net> NetAccess::from_graph(Graph graph, const NetOptions& options) noexcept {
   return guarded([&]() -> Result<Net> {
     if (options.max_plans == 0) return invalid_argument("max_plans must be at least 1");
     SN_RETURN_IF_ERROR(graph.verify(builtin_layer_types()));
     SN_RETURN_IF_ERROR(graph.sort());
     SN_RETURN_IF_ERROR(graph.infer_shapes());
-    auto impl = std::make_shared<Impl>();
+    auto impl = std::make_shared<Net::Impl>();
     SN_ASSIGN_OR_RETURN(impl->core, make_runtime(options));
     impl->graph = std::make_shared<const Graph>(std::move(graph));
     impl->inputs = describe(*impl->graph, impl->graph->inputs);
@@ -231,7 +225,7 @@ Result<Net> Net::from_graph(Graph graph, const NetOptions& options) noexcept {
 }
 
 Result<Net> Net::Impl::of(DnnContents contents, const NetOptions& options) {
-  SN_ASSIGN_OR_RETURN(Net net, from_graph(std::move(contents.graph), options));
+  SN_ASSIGN_OR_RETURN(Net net, NetAccess::from_graph(std::move(contents.graph), options));
   net.impl_->paths = std::move(contents.paths);
   net.impl_->core->packed_weights().preload(std::move(contents.packed));
   for (const std::string& line : contents.unread_paths)
@@ -266,7 +260,7 @@ Result<PackedByKey> Net::Impl::packed_for_saving(std::span<const RoutinePath> tu
     if (path.machine != machine_name()) continue;
     SN_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, resolve_shapes(path.shapes));
     SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core, graph, shapes, path, nullptr));
-    const Plan::Impl& impl = plan->impl();
+    const PlanImpl& impl = impl_of(*plan);
     for (const Step& step : impl.steps) {
       if (step.routine == nullptr) continue;
       bool own = false;
@@ -319,11 +313,11 @@ std::span<const TensorInfo> Net::inputs() const noexcept {
 std::span<const TensorInfo> Net::outputs() const noexcept {
   return impl_->outputs;
 }
-const Graph& Net::graph() const noexcept {
-  return *impl_->graph;
+const Graph& NetAccess::graph(const Net& net) noexcept {
+  return *net.impl_->graph;
 }
-const Registry& Net::registry() const noexcept {
-  return impl_->core->registry();
+const Registry& NetAccess::registry(const Net& net) noexcept {
+  return net.impl_->core->registry();
 }
 
 MemoryReport Net::memory_report() const {
@@ -387,7 +381,8 @@ Result<NamedTensors> Net::run(const NamedTensors& inputs, std::span<const std::s
     const auto infos = planned->outputs();
     std::vector<Tensor> outputs(infos.size());
     for (std::size_t o = 0; o < infos.size(); ++o) {
-      if (planned->impl().slots[planned->impl().graph->outputs[o]].home == Home::dynamic) continue;
+      if (impl_of(*planned).slots[impl_of(*planned).graph->outputs[o]].home == Home::dynamic)
+        continue;
       SN_ASSIGN_OR_RETURN(outputs[o], Tensor::create(infos[o].type, infos[o].shape.to_shape(),
                                                      impl_->core->allocator()));
     }

@@ -10,6 +10,7 @@
 #include "core/dnn/file.h"
 #include "core/graph/graph.h"
 #include "core/plan/runtime.h"
+#include "net/net_access.h"
 #include "net/tuned_plan.h"
 #include "softneuro/net.h"
 

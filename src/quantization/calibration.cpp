@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/routine/format.h"
 #include "cpu/simd/float_span.h"
+#include "net/net_access.h"
 #include "quantization/histogram.h"
 #include "quantization/output_history.h"
 #include "quantization/sharing.h"
@@ -62,7 +63,7 @@ class Calibrator {
  public:
   Calibrator(const Net& net, const CalibrationOptions& options)
       : net_(net),
-        graph_(net.graph()),
+        graph_(NetAccess::graph(net)),
         options_(options),
         histograms_(graph_.tensor_count()),
         sums_(graph_.tensor_count()),

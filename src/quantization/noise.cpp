@@ -10,6 +10,7 @@
 #include "core/routine/evaluate.h"
 #include "core/routine/format.h"
 #include "cpu/simd/float_span.h"
+#include "net/net_access.h"
 #include "quantization/histogram.h"
 
 namespace softneuro {
@@ -143,7 +144,7 @@ class NoiseMeter {
       inputs.push_back(std::move(tensor));
     }
     SN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
-                        evaluate(net_.registry(), layer, inputs));
+                        evaluate(NetAccess::registry(net_), layer, inputs));
     SN_ASSIGN_OR_RETURN(const Tensor actual, rounded(outputs[0], *y.quantization));
     SN_ASSIGN_OR_RETURN(const Tensor expected,
                         as_float32(values.find(y.name)->second, default_allocator()));

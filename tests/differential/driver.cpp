@@ -122,7 +122,7 @@ Status tune(Net& net, const Request& request, const std::string& schemas) {
 }
 
 Result<NamedTensors> answer(const Request& request) {
-  ImportOptions options;
+  NetOptions options;
   const auto threads = request.options.find("threads");
   options.threads = threads == request.options.end() ? 1 : std::atoi(threads->second.c_str());
   SN_ASSIGN_OR_RETURN(Net net,

@@ -28,9 +28,7 @@ Bytes bytes_of(const sn::Tensor& tensor) {
 }
 
 Bytes run_cpp(const std::string& model, const sn::Tensor& input, int threads) {
-  sn::ImportOptions options;
-  options.threads = threads;
-  const sn::Net net = sn::Net::import(model, options).value();
+  const sn::Net net = sn::Net::import(model, {.threads = threads}).value();
   const auto outputs = net.run({{net.inputs()[0].name, input}}).value();
   const auto again = net.run({{net.inputs()[0].name, input}}).value();
   const std::string& name = net.outputs()[0].name;

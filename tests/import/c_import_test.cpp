@@ -92,6 +92,42 @@ TEST_CASE("c api: the bundled .dnn file is the bundled model") {
   sn_net_free(model);
 }
 
+TEST_CASE("c api: an import fixes sizes and leaves out passes") {
+  const std::string path = source_dir() + "/models/shapes/shapes.onnx";
+  sn_net* open = nullptr;
+  REQUIRE(sn_net_import(path.c_str(), nullptr, &open) == SN_OK);
+  sn_tensor_info info = SN_TENSOR_INFO_INIT;
+  REQUIRE(sn_net_input_info(open, 0, &info) == SN_OK);
+  REQUIRE(info.dims[0] == -1);  // else the test shows nothing
+  sn_shape shape = SN_SHAPE_INIT;
+  shape.name = info.name;
+  shape.rank = 4;
+  const std::int64_t dims[] = {5, 3, 32, 32};
+  std::copy(std::begin(dims), std::end(dims), shape.dims);
+  const char* const passes[] = {"all"};
+  sn_net_options options = SN_NET_OPTIONS_INIT;
+  options.shapes = &shape;
+  options.shape_count = 1;
+  options.disabled_passes = passes;
+  options.disabled_pass_count = 1;
+  sn_net* fixed = nullptr;
+  const sn_status status = sn_net_import(path.c_str(), &options, &fixed);
+  INFO(sn_last_error());
+  REQUIRE(status == SN_OK);
+  REQUIRE(sn_net_input_info(fixed, 0, &info) == SN_OK);
+  CHECK(info.dims[0] == 5);
+  sn_net_free(fixed);
+  sn_net_free(open);
+
+  shape.rank = 2;
+  CHECK(sn_net_import(path.c_str(), &options, &fixed) != SN_OK);
+  options.shape_count = 0;
+  options.disabled_pass_count = 2;  // the second one is not there
+  const char* const broken[] = {"all", nullptr};
+  options.disabled_passes = broken;
+  CHECK(sn_net_import(path.c_str(), &options, &fixed) == SN_INVALID_ARGUMENT);
+}
+
 TEST_CASE("c api: what cannot be imported is refused") {
   sn_net* net = nullptr;
   REQUIRE(sn_net_import("none.onnx", nullptr, &net) == SN_NOT_FOUND);

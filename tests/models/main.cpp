@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Status run_data(const ModelCase& model, const DataSet& data, const ImportOptions& options) {
+Status run_data(const ModelCase& model, const DataSet& data, const NetOptions& options) {
   SN_ASSIGN_OR_RETURN(const Net net, import_for(model, data, options));
   SN_ASSIGN_OR_RETURN(const NamedTensors results, net.run(data.inputs));
   for (const ReferenceOutput& output : data.outputs)
@@ -24,10 +24,8 @@ Status run_data(const ModelCase& model, const DataSet& data, const ImportOptions
 
 Status run_model(const fs::path& folder, int threads) {
   SN_ASSIGN_OR_RETURN(const ModelCase model, read_case(folder));
-  ImportOptions options;
-  options.threads = threads;
   for (const DataSet& data : model.data) {
-    Status status = run_data(model, data, options);
+    Status status = run_data(model, data, {.threads = threads});
     if (!status.ok()) return std::move(status).with_context(data.name);
   }
   return {};

@@ -133,11 +133,12 @@ std::vector<fs::path> case_folders(const fs::path& parent, const std::string& fi
   return folders;
 }
 
-Result<Net> import_for(const ModelCase& model, const DataSet& data, ImportOptions options) {
+Result<Net> import_for(const ModelCase& model, const DataSet& data, const NetOptions& options) {
   Result<Net> net = Net::import(model.model.string(), options);
   if (net.ok() || net.status().code() != StatusCode::unsupported) return net;
-  for (const auto& [name, tensor] : data.inputs) options.shapes[name] = tensor.shape();
-  return Net::import(model.model.string(), options);
+  ImportOptions fixed;
+  for (const auto& [name, tensor] : data.inputs) fixed.shapes[name] = tensor.shape();
+  return Net::import(model.model.string(), options, fixed);
 }
 
 std::string compare_output(const ReferenceOutput& reference, const NamedTensors& results) {

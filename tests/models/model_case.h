@@ -47,7 +47,7 @@ std::vector<std::filesystem::path> case_folders(const std::filesystem::path& par
                                                 const std::string& filter, std::size_t& others);
 
 // A model whose control flow depends on sizes is imported for those of the data set.
-Result<Net> import_for(const ModelCase& model, const DataSet& data, ImportOptions options);
+Result<Net> import_for(const ModelCase& model, const DataSet& data, const NetOptions& options);
 
 // Compares element by element, and the decision of a row of scores. Empty if all is well.
 std::string compare_output(const ReferenceOutput& reference, const NamedTensors& results);

@@ -109,9 +109,7 @@ const char* to_string(Outcome outcome) {
 }
 
 TestResult run_backend_test(const BackendTest& test) {
-  ImportOptions options;
-  options.threads = 1;
-  const Result<Net> net = Net::import(test.model, options);
+  const Result<Net> net = Net::import(test.model, {.threads = 1});
   if (!net.ok()) return from_status(net.status());
   if (test.suite == "light") return run_light(*net, test.model);
   if (test.data_sets.empty()) return {Outcome::failed, "there is no test data"};

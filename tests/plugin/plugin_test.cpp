@@ -9,6 +9,7 @@
 #include "core/layers/builtin_layers.h"
 #include "core/routine/evaluate.h"
 #include "core/routine/registry.h"
+#include "net/net_access.h"
 #include "softneuro/net.h"
 #include "support/skip.h"
 
@@ -102,7 +103,7 @@ std::string plan_of(const Net& net) {
 }
 
 Status load_error(const std::string& path) {
-  return Net::from_graph(DenseNet(1, 1, 1, "relu").graph, with_plugins({path})).status();
+  return NetAccess::from_graph(DenseNet(1, 1, 1, "relu").graph, with_plugins({path})).status();
 }
 
 }  // namespace
@@ -111,8 +112,8 @@ TEST_CASE("the example plugin is chosen and computes what the built-in routines 
   for (const std::int64_t columns : {1, 7, 8, 9, 16, 17, 40})
     for (const bool transposed : {false, true}) {
       const DenseNet model(5, 13, columns, "relu", transposed);
-      const auto expected = Net::from_graph(model.graph, with_plugins({}));
-      const auto net = Net::from_graph(model.graph, with_plugins({example()}));
+      const auto expected = NetAccess::from_graph(model.graph, with_plugins({}));
+      const auto net = NetAccess::from_graph(model.graph, with_plugins({example()}));
       INFO(net.status().message());
       REQUIRE((expected.ok() && net.ok()));
       CHECK_THAT(plan_of(*net), Contains("cpu/example_panels") && Contains("cpu/example_relu"));
@@ -125,9 +126,9 @@ TEST_CASE("the example plugin is chosen and computes what the built-in routines 
 TEST_CASE("a plugin takes the post-ops that it knows, others stand behind its kernel") {
   for (const UnaryOp op : {UnaryOp::relu, UnaryOp::tanh}) {
     DenseNet model(4, 6, 10, to_string(op));
-    const auto apart = Net::from_graph(model.graph, with_plugins({}));
+    const auto apart = NetAccess::from_graph(model.graph, with_plugins({}));
     model.fuse(op);
-    const auto fused = Net::from_graph(model.graph, with_plugins({example()}));
+    const auto fused = NetAccess::from_graph(model.graph, with_plugins({example()}));
     INFO(fused.status().message());
     REQUIRE((apart.ok() && fused.ok()));
     CHECK_THAT(plan_of(*fused), Contains("cpu/example_panels"));
@@ -147,7 +148,7 @@ TEST_CASE("relu of a plugin over many pieces, NaN included") {
   model.graph.tensor(model.h).shape = shape;
   model.graph.tensor(model.y).shape = shape;
   model.graph.inputs = {model.h};
-  const auto net = Net::from_graph(model.graph, with_plugins({example()}));
+  const auto net = NetAccess::from_graph(model.graph, with_plugins({example()}));
   INFO(net.status().message());
   REQUIRE(net.ok());
   CHECK_THAT(plan_of(*net), Contains("cpu/example_relu"));
@@ -163,17 +164,18 @@ TEST_CASE("relu of a plugin over many pieces, NaN included") {
 }
 
 TEST_CASE("a plugin's refusal and its reason reach explain") {
-  const auto net = Net::from_graph(DenseNet(2, 3, 4, "tanh").graph, with_plugins({example()}));
+  const auto net =
+      NetAccess::from_graph(DenseNet(2, 3, 4, "tanh").graph, with_plugins({example()}));
   INFO(net.status().message());
   REQUIRE(net.ok());
-  const Layer* layer = net->graph().find_layer("function");
+  const Layer* layer = NetAccess::graph(*net).find_layer("function");
   TensorSpec input;
   input.type = DataType::float32;
   input.shape = Shape{2, 4};
   const auto problem = make_problem(net->registry(), *layer, {input});
   REQUIRE(problem.ok());
   int seen = 0;
-  for (const Registry::Candidate& candidate : net->registry().explain(*problem)) {
+  for (const Registry::Candidate& candidate : NetAccess::registry(*net).explain(*problem)) {
     if (candidate.routine->descriptor().str() != "cpu/example_relu") continue;
     ++seen;
     CHECK(candidate.applicability.reason() == "the function is tanh, this routine knows relu only");
@@ -187,16 +189,16 @@ TEST_CASE("SOFTNEURO_PLUGINS names plugins for nets that name none") {
   const Graph graph = DenseNet(2, 3, 4, "relu").graph;
   REQUIRE(setenv("SOFTNEURO_PLUGINS", (':' + example() + "::" + plugin("misfits/failing")).c_str(),
                  1) == 0);
-  const auto net = Net::from_graph(graph, {});
-  const auto own_list = Net::from_graph(graph, with_plugins({plugin("misfits/failing")}));
+  const auto net = NetAccess::from_graph(graph, {});
+  const auto own_list = NetAccess::from_graph(graph, with_plugins({plugin("misfits/failing")}));
   REQUIRE(setenv("SOFTNEURO_PLUGINS", "/nowhere/plugin.so", 1) == 0);
-  const auto missing = Net::from_graph(graph, {});
+  const auto missing = NetAccess::from_graph(graph, {});
   REQUIRE(unsetenv("SOFTNEURO_PLUGINS") == 0);
-  const auto none = Net::from_graph(graph, {});
+  const auto none = NetAccess::from_graph(graph, {});
   INFO(net.status().message() << own_list.status().message());
   REQUIRE((net.ok() && own_list.ok() && none.ok()));
   CHECK_THAT(plan_of(*net), Contains("cpu/example_panels"));
-  CHECK(net->registry().find("softmax", "cpu/failing") != nullptr);
+  CHECK(NetAccess::registry(*net).find("softmax", "cpu/failing") != nullptr);
   CHECK_THAT(plan_of(*own_list), !Contains("example"));
   CHECK(missing.status().code() == StatusCode::not_found);
   CHECK_THAT(plan_of(*none), !Contains("example"));
@@ -209,16 +211,16 @@ TEST_CASE("the library's own plugins are found beside it, unless they are not wa
     return;
   }
   const auto has_it = [](const Net& net) {
-    return net.registry().find("conv2", "cpu:float32:nhwc/onednn") != nullptr;
+    return NetAccess::registry(net).find("conv2", "cpu:float32:nhwc/onednn") != nullptr;
   };
   const Graph graph = DenseNet(2, 3, 4, "relu").graph;
-  const auto found = Net::from_graph(graph, {});
-  const auto named_too = Net::from_graph(graph, with_plugins({own}));
-  const auto beside_others = Net::from_graph(graph, with_plugins({example()}));
-  const auto unwanted = Net::from_graph(graph, with_plugins({"none"}));
-  const auto named_alone = Net::from_graph(graph, with_plugins({"none", own}));
+  const auto found = NetAccess::from_graph(graph, {});
+  const auto named_too = NetAccess::from_graph(graph, with_plugins({own}));
+  const auto beside_others = NetAccess::from_graph(graph, with_plugins({example()}));
+  const auto unwanted = NetAccess::from_graph(graph, with_plugins({"none"}));
+  const auto named_alone = NetAccess::from_graph(graph, with_plugins({"none", own}));
   REQUIRE(setenv("SOFTNEURO_PLUGINS", ("none:" + example()).c_str(), 1) == 0);
-  const auto by_environment = Net::from_graph(graph, {});
+  const auto by_environment = NetAccess::from_graph(graph, {});
   REQUIRE(unsetenv("SOFTNEURO_PLUGINS") == 0);
   for (const auto* net :
        {&found, &named_too, &beside_others, &unwanted, &named_alone, &by_environment}) {
@@ -238,7 +240,8 @@ TEST_CASE("the library's own plugins are found beside it, unless they are not wa
 TEST_CASE("a plan and its sessions keep a plugin loaded when the net is gone") {
   std::shared_ptr<const Plan> plan;
   {
-    const auto net = Net::from_graph(DenseNet(2, 3, 4, "relu").graph, with_plugins({example()}));
+    const auto net =
+        NetAccess::from_graph(DenseNet(2, 3, 4, "relu").graph, with_plugins({example()}));
     REQUIRE(net.ok());
     plan = net->plan().value();
   }
@@ -284,7 +287,7 @@ TEST_CASE("what is no plugin for this library is refused with a message") {
   }
   SECTION("twice") {
     const Status status =
-        Net::from_graph(DenseNet(1, 1, 1, "relu").graph, with_plugins({example(), example()}))
+        NetAccess::from_graph(DenseNet(1, 1, 1, "relu").graph, with_plugins({example(), example()}))
             .status();
     CHECK(status.code() == StatusCode::invalid_argument);
     CHECK_THAT(status.message(), Contains("'cpu/example_relu' of 'unary' exists already"));
@@ -295,7 +298,7 @@ TEST_CASE("an error of a plugin's run names the layer, the routine and the plugi
   DenseNet model(2, 3, 4, "relu");
   model.graph.remove_layers({false, true});
   model.layer("softmax", "probabilities", {model.h}, {model.y});
-  const auto net = Net::from_graph(model.graph, with_plugins({plugin("misfits/failing")}));
+  const auto net = NetAccess::from_graph(model.graph, with_plugins({plugin("misfits/failing")}));
   INFO(net.status().message());
   REQUIRE(net.ok());
   const auto outputs = net->run({{"x", filled(Shape{2, 3}, 3)}});

@@ -87,9 +87,7 @@ Status check_answers(ModelCase model, const std::string& file, int threads,
 
 Status tune_and_check(const ModelCase& model, const SchemaSet& set, bool calibrated, int threads,
                       const TemporaryFolder& folder, const Arguments& arguments, Tally& tally) {
-  ImportOptions import;
-  import.threads = threads;
-  SN_ASSIGN_OR_RETURN(Net net, import_for(model, model.data[0], import));
+  SN_ASSIGN_OR_RETURN(Net net, import_for(model, model.data[0], {.threads = threads}));
   TuneOptions options;
   options.schemas = set.schemas;
   options.time_limit = arguments.time_limit;

@@ -2,7 +2,11 @@
 #include "softneuro/c_tune.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
 
+#include "net/net_access.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
 
@@ -15,7 +19,7 @@ struct CNet {
   sn_net* net = nullptr;
   explicit CNet(const TemporaryFolder& folder) {
     const std::string file = folder.file("small.dnn");
-    REQUIRE(Net::from_graph(small_graph(), {}).value().save(file).ok());
+    REQUIRE(NetAccess::from_graph(small_graph(), {}).value().save(file).ok());
     REQUIRE(sn_net_load(file.c_str(), nullptr, &net) == SN_OK);
   }
   ~CNet() { sn_net_free(net); }
@@ -37,6 +41,115 @@ TEST_CASE("C API: tunes, reports, and saves what C++ loads") {
   CHECK(report.tuned_us > 0);
   REQUIRE(sn_net_save(c.net, folder.file("tuned.dnn").c_str()) == SN_OK);
   CHECK(Net::load(folder.file("tuned.dnn")).value().tuned_paths().size() == 1);
+}
+
+TEST_CASE("C API: layer by layer, paths and packed weights are those of C++") {
+  const TemporaryFolder folder;
+  const CNet c(folder);
+  sn_tune_options options = SN_TUNE_OPTIONS_INIT;
+  options.cache = "";
+  options.finalists = 2;
+  sn_tuning* tuning = nullptr;
+  REQUIRE(sn_net_tune_in_detail(c.net, &options, &tuning) == SN_OK);
+  sn_tune_report report = SN_TUNE_REPORT_INIT;
+  REQUIRE(sn_tuning_report(tuning, &report) == SN_OK);
+  CHECK(report.tuned_us > 0);
+  CHECK(report.threads >= 1);
+  CHECK(report.complete == 1);
+  CHECK(report.agreement == 1);
+  const std::size_t layers = sn_tuning_layer_count(tuning);
+  REQUIRE(layers > 0);
+  sn_tuned_layer layer = SN_TUNED_LAYER_INIT;
+  bool convolution = false;
+  for (std::size_t i = 0; i < layers; ++i) {
+    REQUIRE(sn_tuning_layer(tuning, i, &layer) == SN_OK);
+    CHECK(std::string(layer.routine).find('/') != std::string::npos);
+    CHECK(layer.params != nullptr);
+    if (std::string(layer.type) != "conv2") continue;
+    convolution = true;
+    CHECK(layer.candidates > 1);
+    CHECK(layer.time_us > 0);
+  }
+  CHECK(convolution);
+  CHECK(sn_tuning_layer(tuning, layers, &layer) == SN_INVALID_ARGUMENT);
+  for (std::size_t i = 0; sn_tuning_warning(tuning, i) != nullptr; ++i)
+    CHECK_FALSE(std::string(sn_tuning_warning(tuning, i)).empty());
+  const std::string machine = sn_tuning_machine(tuning);
+  sn_tuning_free(tuning);
+
+  sn_tuned_paths* paths = nullptr;
+  REQUIRE(sn_net_tuned_paths(c.net, &paths) == SN_OK);
+  REQUIRE(sn_tuned_paths_count(paths) == 1);
+  sn_tuned_path path = SN_TUNED_PATH_INIT;
+  REQUIRE(sn_tuned_paths_get(paths, 0, &path) == SN_OK);
+  CHECK(path.machine == machine);
+  CHECK(path.threads == report.threads);
+  CHECK(path.time_us == report.tuned_us);
+  REQUIRE(path.shape_count == 1);
+  CHECK(std::string(path.shapes[0].name) == "image");
+  CHECK(path.shapes[0].rank == 4);
+  REQUIRE(path.schema_count == 1);
+  CHECK(std::string(path.schemas[0]) == "cpu:float32");
+  sn_tuned_paths_free(paths);
+
+  const std::string plain = folder.file("plain.dnn"), packed = folder.file("packed.dnn");
+  REQUIRE(sn_net_save_with(c.net, plain.c_str(), nullptr) == SN_OK);
+  sn_save_options save = SN_SAVE_OPTIONS_INIT;
+  save.packed_weights = 1;
+  REQUIRE(sn_net_save_with(c.net, packed.c_str(), &save) == SN_OK);
+  CHECK(std::filesystem::file_size(packed) > std::filesystem::file_size(plain));
+  CHECK(Net::load(packed).ok());
+
+  CHECK(sn_net_tune_in_detail(nullptr, &options, &tuning) == SN_INVALID_ARGUMENT);
+  CHECK(sn_net_tune_in_detail(c.net, &options, nullptr) == SN_INVALID_ARGUMENT);
+  CHECK(sn_tuning_report(nullptr, &report) == SN_INVALID_ARGUMENT);
+  CHECK(sn_tuning_layer(nullptr, 0, &layer) == SN_INVALID_ARGUMENT);
+  CHECK(sn_tuning_layer_count(nullptr) == 0);
+  CHECK(sn_tuning_warning(nullptr, 0) == nullptr);
+  sn_tuning_free(nullptr);
+}
+
+TEST_CASE("C API: what tuning warns of reaches the log") {
+  const TemporaryFolder folder;
+  const CNet c(folder);
+  std::vector<std::string> lines;
+  sn_net_options net_options = SN_NET_OPTIONS_INIT;
+  net_options.log_context = &lines;
+  net_options.log = [](void* context, sn_log_level level, const char* message) {
+    if (level >= SN_LOG_WARNING)
+      static_cast<std::vector<std::string>*>(context)->push_back(message);
+  };
+  sn_net* net = nullptr;
+  REQUIRE(sn_net_load(folder.file("small.dnn").c_str(), &net_options, &net) == SN_OK);
+  // One sample: calibration says that this is little.
+  std::vector<float> image(3 * 12 * 12, 0.5f);
+  sn_tensor sample = SN_TENSOR_INIT;
+  sample.data_type = SN_FLOAT32;
+  sample.rank = 4;
+  const std::int64_t dims[] = {1, 3, 12, 12};
+  std::copy(std::begin(dims), std::end(dims), sample.dims);
+  sample.data = image.data();
+  sample.bytes = image.size() * sizeof(float);
+  const char* const schemas[] = {"cpu:float32", "cpu:qint8"};
+  sn_tune_options options = SN_TUNE_OPTIONS_INIT;
+  options.cache = "";
+  options.schemas = schemas;
+  options.schema_count = 2;
+  options.samples = &sample;
+  options.sample_count = 1;
+  sn_tuning* tuning = nullptr;
+  const sn_status status = sn_net_tune_in_detail(net, &options, &tuning);
+  INFO(sn_last_error());
+  REQUIRE(status == SN_OK);
+  bool told = false, logged = false;
+  const std::string words = "only one sample was given";
+  for (std::size_t i = 0; const char* line = sn_tuning_warning(tuning, i); ++i)
+    told = told || std::string(line).find(words) == 0;
+  for (const std::string& line : lines) logged = logged || line.find(words) == 0;
+  CHECK(told);
+  CHECK(logged);
+  sn_tuning_free(tuning);
+  sn_net_free(net);
 }
 
 TEST_CASE("C API: wrong options and cancelling are statuses with a message") {

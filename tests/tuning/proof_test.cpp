@@ -7,6 +7,7 @@
 
 #include "core/layers/builtin_layers.h"
 #include "net/make_runtime.h"
+#include "net/net_access.h"
 #include "net/tuned_plan.h"
 #include "profiler/tune/tuner.h"
 #include "small_net.h"
@@ -231,7 +232,7 @@ TEST_CASE("proof: the report of a float32 tuning states the difference from the 
   const TemporaryFolder folder;
   NetOptions net_options;
   net_options.threads = 1;
-  Net net = Net::from_graph(small_graph(), net_options).value();
+  Net net = NetAccess::from_graph(small_graph(), net_options).value();
   const TuneReport report = net.tune(quick(folder, {"cpu:float32"})).value();
   CHECK(report.proof_inputs == 3);
   CHECK_FALSE(report.proved_on_samples);
@@ -248,7 +249,7 @@ TEST_CASE("proof: layers whose values float16 cannot hold stay in other types", 
   b.graph.outputs = {soft};
   NetOptions net_options;
   net_options.threads = 1;
-  Net net = Net::from_graph(b.graph, net_options).value();
+  Net net = NetAccess::from_graph(b.graph, net_options).value();
   const Tensor expected = net.run({{"image", random_image(1)}}).value().at("soft:0");
   TuneOptions options = quick(folder, {"cpu:float16"});
   SECTION("seen on samples") {
@@ -274,7 +275,7 @@ TEST_CASE("proof: a cast to 16 bits and back rounds and overflows in every schem
     back.set("to", std::string("float32"));
     b.graph.outputs = {
         b.layer("cast", "back", {b.layer("cast", "there", {b.scaled("x3", x, 3)}, there)}, back)};
-    Net net = Net::from_graph(b.graph, {}).value();
+    Net net = NetAccess::from_graph(b.graph, {}).value();
     Tensor numbers = Tensor::create(DataType::float32, Shape{4}).value();
     const float values[] = {0.1f, 30000.0f, -70000.0f, 1.0009f};
     std::copy(std::begin(values), std::end(values), numbers.mutable_values<float>().begin());
@@ -312,7 +313,7 @@ TEST_CASE("proof: inputs that decide about shapes get values that the net runs o
   SECTION("reshape") {
     b.graph.outputs = {b.layer("reshape", "reshape", {x, counts("shape", 2)})};
   }
-  Net net = Net::from_graph(b.graph, {}).value();
+  Net net = NetAccess::from_graph(b.graph, {}).value();
   const Result<TuneReport> report = net.tune(quick(folder, {"cpu:float32"}));
   REQUIRE(report.ok());
   CHECK(report->proof_inputs == 3);
@@ -329,7 +330,7 @@ TEST_CASE("proof: a net that runs on no made inputs keeps default choices and sa
   axis.set("axis", std::int64_t{1});
   const TensorId three = b.layer("reshape", "three", {x, shape});
   b.graph.outputs = {b.layer("dense", "fc", {three, b.weights("w", {3, 4})})};
-  Net net = Net::from_graph(b.graph, {}).value();
+  Net net = NetAccess::from_graph(b.graph, {}).value();
   const Result<TuneReport> report = net.tune(quick(folder, {"cpu:float32"}));
   REQUIRE(report.ok());
   CHECK(mentions(report->warnings, "no inputs could be made"));

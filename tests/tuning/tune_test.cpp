@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/base/cpu.h"
+#include "net/net_access.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
 
@@ -18,7 +19,7 @@ namespace {
 Net small_net(int threads = 1) {
   NetOptions options;
   options.threads = threads;
-  return Net::from_graph(small_graph(), options).value();
+  return NetAccess::from_graph(small_graph(), options).value();
 }
 
 TuneOptions quick(const TemporaryFolder& folder) {
@@ -78,7 +79,7 @@ TEST_CASE("tune: a net without layers is tuned to nothing, saved and run") {
     inputs["x"] = Tensor::create(DataType::float32, Shape{1, 3}).value();
     for (float& value : inputs["x"].mutable_values<float>()) value = 7;
   }
-  Net net = Net::from_graph(std::move(graph), {}).value();
+  Net net = NetAccess::from_graph(std::move(graph), {}).value();
   const auto report = net.tune(quick(folder));
   INFO(report.status().message());
   REQUIRE(report.ok());
@@ -293,7 +294,7 @@ Graph squared() {
 
 TEST_CASE("tune: what overflows in half precision is no path, and condemns no other") {
   const TemporaryFolder folder;
-  Net net = Net::from_graph(squared(), NetOptions()).value();
+  Net net = NetAccess::from_graph(squared(), NetOptions()).value();
   TuneOptions options = quick(folder);
   for (std::uint32_t s = 0; s < 10; ++s) {
     Tensor image = random_image(s, {1, 16, 24, 24});
@@ -344,7 +345,7 @@ TEST_CASE("tune: the error limit is bound by what arrives at the outputs, layer 
   const TemporaryFolder folder;
   NetOptions net_options;
   net_options.threads = 1;
-  Net net = Net::from_graph(loud_and_drowned(), net_options).value();
+  Net net = NetAccess::from_graph(loud_and_drowned(), net_options).value();
   TuneOptions options = quick(folder);
   options.schemas = {"cpu:float32", "cpu:qint8"};
   for (std::uint32_t s = 0; s < 10; ++s)

@@ -287,6 +287,149 @@ TEST_CASE("c api: a session reads and writes in place") {
   REQUIRE(sn_session_run(session.session, &x, 1, outputs, 2, nullptr) == SN_OK);
 }
 
+TEST_CASE("c api: results by name, and chosen ones") {
+  const Tensor file = small_net();
+  NetPtr net;
+  REQUIRE(sn_net_load_memory(file.data(), file.bytes(), nullptr, &net.net) == SN_OK);
+  float values[2] = {1, 0};
+  const sn_tensor x = matrix(values, 1, 2);
+  sn_tensor found = SN_TENSOR_INIT;
+  ResultPtr all, chosen, none;
+  REQUIRE(sn_net_run(net.net, &x, 1, &all.result) == SN_OK);
+  REQUIRE(sn_result_find(all.result, "z", &found) == SN_OK);
+  REQUIRE(static_cast<const float*>(found.data)[2] == 6);
+  REQUIRE(sn_result_find(all.result, "hidden", &found) == SN_NOT_FOUND);
+  REQUIRE(last_error() == "the result has no output 'hidden'");
+  REQUIRE(sn_result_find(all.result, nullptr, &found) == SN_INVALID_ARGUMENT);
+
+  const char* const names[] = {"hidden", "y"};
+  REQUIRE(sn_net_run_for(net.net, &x, 1, names, 2, nullptr, &chosen.result) == SN_OK);
+  REQUIRE(sn_result_count(chosen.result) == 2);
+  REQUIRE(sn_result_get(chosen.result, 0, &found) == SN_OK);
+  REQUIRE(std::string(found.name) == "hidden");
+  REQUIRE(static_cast<const float*>(found.data)[1] == 2);
+  REQUIRE(sn_result_find(chosen.result, "z", &found) == SN_NOT_FOUND);
+  const char* const unknown[] = {"nothing"};
+  REQUIRE(sn_net_run_for(net.net, &x, 1, unknown, 1, nullptr, &none.result) == SN_NOT_FOUND);
+  REQUIRE(none.result == nullptr);
+
+  sn_cancel* cancel = nullptr;
+  REQUIRE(sn_cancel_create(&cancel) == SN_OK);
+  sn_cancel_request(cancel);
+  sn_run_options options = SN_RUN_OPTIONS_INIT;
+  options.cancel = cancel;
+  REQUIRE(sn_net_run_for(net.net, &x, 1, nullptr, 0, &options, &none.result) == SN_CANCELLED);
+  sn_cancel_reset(cancel);
+  REQUIRE(sn_net_run_for(net.net, &x, 1, nullptr, 0, &options, &none.result) == SN_OK);
+  REQUIRE(sn_result_count(none.result) == 2);
+  sn_cancel_free(cancel);
+}
+
+TEST_CASE("c api: a session by name") {
+  const Tensor file = small_net();
+  NetPtr net;
+  SessionPtr session;
+  REQUIRE(sn_net_load_memory(file.data(), file.bytes(), nullptr, &net.net) == SN_OK);
+  const sn_shape shape = shape_of_x(1);
+  REQUIRE(sn_session_create(net.net, &shape, 1, nullptr, &session.session) == SN_OK);
+  float in[2] = {1, 0}, out[3] = {};
+  const sn_tensor x = matrix(in, 1, 2, "x");
+  sn_tensor y = matrix(out, 1, 3, "y"), z = SN_TENSOR_INIT;
+  REQUIRE(sn_session_run_bound(session.session, nullptr) == SN_INVALID_ARGUMENT);
+  REQUIRE(last_error() == "input 'x' is not set");
+  REQUIRE(sn_session_output(session.session, "y", &z) == SN_INVALID_ARGUMENT);
+  REQUIRE(sn_session_set_input(session.session, &x) == SN_OK);
+  REQUIRE(sn_session_set_output(session.session, &y) == SN_OK);
+  REQUIRE(sn_session_run_bound(session.session, nullptr) == SN_OK);
+  REQUIRE(out[2] == 3);
+  in[0] = 2;  // read anew
+  REQUIRE(sn_session_run_bound(session.session, nullptr) == SN_OK);
+  REQUIRE(out[2] == 6);
+  REQUIRE(sn_session_output(session.session, "z", &z) == SN_OK);
+  REQUIRE(std::string(z.name) == "z");
+  REQUIRE(static_cast<const float*>(z.data)[2] == 12);
+  y.data = nullptr;  // back to the session's memory
+  REQUIRE(sn_session_set_output(session.session, &y) == SN_OK);
+  in[0] = 3;
+  REQUIRE(sn_session_run_bound(session.session, nullptr) == SN_OK);
+  REQUIRE(out[2] == 6);
+  REQUIRE(sn_session_output(session.session, "y", &y) == SN_OK);
+  REQUIRE(static_cast<const float*>(y.data)[2] == 9);
+
+  const sn_tensor unnamed = matrix(in, 1, 2), unknown = matrix(in, 1, 2, "u"),
+                  wide = matrix(in, 2, 1, "x");
+  REQUIRE(sn_session_set_input(session.session, &unnamed) == SN_INVALID_ARGUMENT);
+  REQUIRE(sn_session_set_input(session.session, &unknown) == SN_NOT_FOUND);
+  REQUIRE(sn_session_set_input(session.session, &wide) == SN_INVALID_ARGUMENT);
+  REQUIRE(sn_session_set_output(session.session, &x) == SN_NOT_FOUND);
+  REQUIRE(sn_session_output(session.session, "x", &z) == SN_NOT_FOUND);
+}
+
+TEST_CASE("c api: a session goes on with other shapes") {
+  const Tensor file = small_net();
+  NetPtr net;
+  SessionPtr session;
+  REQUIRE(sn_net_load_memory(file.data(), file.bytes(), nullptr, &net.net) == SN_OK);
+  const char* const extra[] = {"hidden"};
+  sn_session_options options = SN_SESSION_OPTIONS_INIT;
+  options.extra_outputs = extra;
+  options.extra_output_count = 1;
+  sn_shape shape = shape_of_x(1);
+  REQUIRE(sn_session_create(net.net, &shape, 1, &options, &session.session) == SN_OK);
+  sn_net_free(net.net);  // the session keeps what it needs
+  net.net = nullptr;
+  shape = shape_of_x(2);
+  REQUIRE(sn_session_set_shapes(session.session, &shape, 1, nullptr) == SN_OK);
+  sn_tensor_info info = SN_TENSOR_INFO_INIT;
+  REQUIRE(sn_session_input_info(session.session, 0, &info) == SN_OK);
+  REQUIRE(info.dims[0] == 2);
+  float in[4] = {1, 0, 2, 0};
+  const sn_tensor x = matrix(in, 2, 2, "x");
+  sn_tensor outputs[3] = {SN_TENSOR_INIT, SN_TENSOR_INIT, SN_TENSOR_INIT};
+  REQUIRE(sn_session_run(session.session, &x, 1, outputs, 3, nullptr) == SN_OK);
+  REQUIRE(static_cast<const float*>(outputs[0].data)[5] == 6);
+  REQUIRE(std::string(outputs[2].name) == "hidden");
+
+  shape.dims[1] = 3;  // the model says 2
+  REQUIRE(sn_session_set_shapes(session.session, &shape, 1, nullptr) == SN_INVALID_ARGUMENT);
+  REQUIRE(sn_session_run(session.session, &x, 1, outputs, 3, nullptr) == SN_OK);
+  sn_cancel* cancel = nullptr;
+  REQUIRE(sn_cancel_create(&cancel) == SN_OK);
+  sn_cancel_request(cancel);
+  shape = shape_of_x(7);
+  REQUIRE(sn_session_set_shapes(session.session, &shape, 1, cancel) == SN_CANCELLED);
+  REQUIRE(sn_session_run(session.session, &x, 1, outputs, 3, nullptr) == SN_OK);
+  sn_cancel_free(cancel);
+}
+
+TEST_CASE("c api: a net that nobody tuned carries no tuned path") {
+  const Tensor file = small_net();
+  NetPtr net;
+  REQUIRE(sn_net_load_memory(file.data(), file.bytes(), nullptr, &net.net) == SN_OK);
+  sn_tuned_paths* paths = nullptr;
+  REQUIRE(sn_net_tuned_paths(net.net, &paths) == SN_OK);
+  REQUIRE(sn_tuned_paths_count(paths) == 0);
+  sn_tuned_path path = SN_TUNED_PATH_INIT;
+  REQUIRE(sn_tuned_paths_get(paths, 0, &path) == SN_INVALID_ARGUMENT);
+  sn_tuned_paths_free(paths);
+}
+
+TEST_CASE("c api: options of imports are refused where a file is loaded") {
+  const Tensor file = small_net();
+  NetPtr net;
+  sn_net_options options = SN_NET_OPTIONS_INIT;
+  const sn_shape shape = shape_of_x(1);
+  options.shapes = &shape;
+  options.shape_count = 1;
+  REQUIRE(sn_net_load_memory(file.data(), file.bytes(), &options, &net.net) == SN_INVALID_ARGUMENT);
+  REQUIRE_THAT(last_error(), Catch::Contains("for imports"));
+  options.shape_count = 0;
+  const char* const passes[] = {"all"};
+  options.disabled_passes = passes;
+  options.disabled_pass_count = 1;
+  REQUIRE(sn_net_load_memory(file.data(), file.bytes(), &options, &net.net) == SN_INVALID_ARGUMENT);
+}
+
 TEST_CASE("c api: inner tensors as outputs of a session") {
   const Tensor file = small_net();
   NetPtr net;
@@ -573,12 +716,26 @@ TEST_CASE("c api: null is refused, or ignored, everywhere") {
   sn_net* net = nullptr;
   sn_session* session = nullptr;
   sn_result* result = nullptr;
+  sn_tuned_paths* paths = nullptr;
+  sn_tuned_path path = SN_TUNED_PATH_INIT;
   const sn_status refused[] = {
       sn_net_load(nullptr, nullptr, &net),
       sn_net_load("a", nullptr, nullptr),
       sn_net_load_memory(nullptr, 5, nullptr, &net),
       sn_net_load_memory(&tensor, 5, nullptr, nullptr),
       sn_net_save(nullptr, "a"),
+      sn_net_save_with(nullptr, "a", nullptr),
+      sn_net_tuned_paths(nullptr, &paths),
+      sn_net_tuned_paths(nullptr, nullptr),
+      sn_tuned_paths_get(nullptr, 0, &path),
+      sn_net_run_for(nullptr, nullptr, 0, nullptr, 0, nullptr, &result),
+      sn_net_run_for(nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr),
+      sn_result_find(nullptr, "a", &tensor),
+      sn_session_set_input(nullptr, &tensor),
+      sn_session_set_output(nullptr, &tensor),
+      sn_session_run_bound(nullptr, nullptr),
+      sn_session_output(nullptr, "a", &tensor),
+      sn_session_set_shapes(nullptr, nullptr, 0, nullptr),
       sn_net_input_info(nullptr, 0, &info),
       sn_net_output_info(nullptr, 0, &info),
       sn_net_prepare(nullptr, nullptr, 0),
@@ -598,7 +755,9 @@ TEST_CASE("c api: null is refused, or ignored, everywhere") {
   REQUIRE(sn_net_input_count(nullptr) + sn_net_output_count(nullptr) == 0);
   REQUIRE(sn_result_count(nullptr) == 0);
   REQUIRE(sn_session_input_count(nullptr) + sn_session_output_count(nullptr) == 0);
+  REQUIRE(sn_tuned_paths_count(nullptr) == 0);
   sn_net_free(nullptr);
+  sn_tuned_paths_free(nullptr);
   sn_result_free(nullptr);
   sn_session_free(nullptr);
   sn_cancel_request(nullptr);

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/base/parallel.h"
+#include "net/net_access.h"
 #include "softneuro/net.h"
 #include "unit/graph_evaluator.h"
 
@@ -37,9 +38,9 @@ class StoppingPool final : public ThreadPool {
 
 struct LayerNet {
   explicit LayerNet(Graph graph, const NetOptions& options = {})
-      : net(Net::from_graph(std::move(graph), options).value()),
+      : net(NetAccess::from_graph(std::move(graph), options).value()),
         session(Session::create(net.plan().value()).value()) {
-    inputs = random_inputs(net.graph(), {}, 1);
+    inputs = random_inputs(NetAccess::graph(net), {}, 1);
   }
   Status run(const std::atomic<bool>* cancel) {
     RunOptions options;
@@ -139,7 +140,7 @@ TEST_CASE("layers of many minutes on one thread end soon after a request to stop
 
 TEST_CASE("planning, preparing and the simple run stop at a request") {
   const Graph graph = one_layer("matmul", {{4, 4}, {4, 4}}, {});
-  const Net net = Net::from_graph(graph, {}).value();
+  const Net net = NetAccess::from_graph(graph, {}).value();
   std::atomic<bool> request = true;
   NamedTensors inputs;
   const std::vector<Tensor> tensors = random_inputs(graph, {}, 1);

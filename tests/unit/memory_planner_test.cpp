@@ -16,10 +16,10 @@ struct Life {
 };
 
 // A plan whose step i makes tensor i + 1 (tensor 0 is the input) and reads some before it.
-Plan::Impl random_plan(std::size_t steps, std::size_t reach, std::uint32_t seed) {
+PlanImpl random_plan(std::size_t steps, std::size_t reach, std::uint32_t seed) {
   std::mt19937 random(seed);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
-  Plan::Impl plan;
+  PlanImpl plan;
   auto graph = std::make_shared<Graph>();
   plan.slots.resize(steps + 1);
   plan.slots[0].home = Home::input;
@@ -37,7 +37,7 @@ Plan::Impl random_plan(std::size_t steps, std::size_t reach, std::uint32_t seed)
   return plan;
 }
 
-std::vector<Life> lives_of(const Plan::Impl& plan) {
+std::vector<Life> lives_of(const PlanImpl& plan) {
   std::vector<Life> lives;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const TensorId id = plan.steps[s].outputs[0];
@@ -77,7 +77,7 @@ TEST_CASE("memory planner: every tensor lies at the lowest offset that is free a
     const std::size_t steps = 1 + seed % 70;
     const std::size_t reach = seed % 3 == 0 ? steps : 4;
     CAPTURE(seed, steps, reach);
-    Plan::Impl plan = random_plan(steps, reach, seed);
+    PlanImpl plan = random_plan(steps, reach, seed);
     plan_memory(plan);
     std::vector<Life> lives = lives_of(plan);
     std::stable_sort(lives.begin(), lives.end(),
@@ -97,7 +97,7 @@ TEST_CASE("memory planner: every tensor lies at the lowest offset that is free a
 TEST_CASE("memory planner: 20,000 tensors that are all alive at once, and as many in a chain") {
   constexpr std::size_t kSteps = 20000;
   for (const std::size_t reach : {std::size_t{0}, kSteps}) {
-    Plan::Impl plan = random_plan(kSteps, 0, 1);
+    PlanImpl plan = random_plan(kSteps, 0, 1);
     for (Slot& slot : plan.slots) slot.bytes = kTensorAlignment;
     if (reach > 0)
       for (TensorId id = 0; id + 1 < kSteps; ++id) plan.steps.back().inputs.push_back(id);

@@ -13,6 +13,7 @@
 #include "core/graph/layer_type.h"
 #include "core/layers/builtin_layers.h"
 #include "core/plan/plan_impl.h"
+#include "net/net_access.h"
 
 using namespace softneuro;
 
@@ -75,7 +76,7 @@ struct Builder {
   }
   Net net(std::vector<TensorId> outputs, NetOptions options = {}) {
     graph.outputs = std::move(outputs);
-    return Net::from_graph(graph, options).value();
+    return NetAccess::from_graph(graph, options).value();
   }
 };
 
@@ -230,9 +231,9 @@ TEST_CASE("plans are the same whoever prepares the kernels", "[net]") {
     NetOptions options;
     options.threads = threads == 0 ? 4 : threads;
     if (threads == 0) options.allocator = &watching;
-    const Net net = Net::from_graph(b.graph, options).value();
+    const Net net = NetAccess::from_graph(b.graph, options).value();
     const auto plan = net.plan().value();
-    for (const Step& step : plan->impl().steps) CHECK((step.view || step.kernel != nullptr));
+    for (const Step& step : impl_of(*plan).steps) CHECK((step.view || step.kernel != nullptr));
     // What a caller's allocator has to hold must not depend on who comes first.
     if (threads == 0) CHECK(watching.threads == std::set{std::this_thread::get_id()});
     results.push_back(net.run({{"x", in}}).value().begin()->second);
@@ -374,12 +375,13 @@ TEST_CASE("a net whose file has one tuned path that cannot be read loads with th
   RoutinePath good, bad;
   good.machine = bad.machine = "somewhere";
   good.shapes = bad.shapes = {{"x", Shape{2, 8}}};
-  const Layer& layer = small.net.graph().layers()[0];
+  const Layer& layer = NetAccess::graph(small.net).layers()[0];
   good.layers[layer.id] = {
       "cpu/naive", {}, FormatTuple::parse("float32,float32,float32 -> float32").value(), 0};
   bad.layers[layer.id] = {"cpu/naive", {}, FormatTuple::parse("float32 -> float32").value(), 0};
   const Tensor file =
-      serialize_dnn(small.net.graph(), default_allocator(), std::array{good, bad, good}).value();
+      serialize_dnn(NetAccess::graph(small.net), default_allocator(), std::array{good, bad, good})
+          .value();
   std::string log;
   NetOptions options;
   options.log = [&](LogLevel level, std::string_view line) {
@@ -446,7 +448,7 @@ TEST_CASE("every allocation may fail: the answer is out_of_memory, never a crash
     const TensorId x = b.input("x", {Dim("n"), Dim(8)});
     const TensorId w = b.constant("w", ramp(Shape{8, 8}));
     b.graph.outputs = {b.unary("relu", "act", b.layer("dense", "fc", {x, w}))};
-    auto net = Net::from_graph(b.graph, options);
+    auto net = NetAccess::from_graph(b.graph, options);
     REQUIRE(net.ok());
     const auto out = net->run({{"x", ramp(Shape{2, 8})}});
     if (out.ok()) break;
@@ -478,8 +480,8 @@ TEST_CASE("host pools are used, and options are checked", "[net]") {
   b.graph.outputs = {b.unary("relu", "act", b.input("x", {Dim(1)}))};
   NetOptions none;
   none.max_plans = 0;
-  CHECK_FALSE(Net::from_graph(b.graph, none).ok());
+  CHECK_FALSE(NetAccess::from_graph(b.graph, none).ok());
   NetOptions many;
   many.threads = -3;
-  CHECK_FALSE(Net::from_graph(b.graph, many).ok());
+  CHECK_FALSE(NetAccess::from_graph(b.graph, many).ok());
 }

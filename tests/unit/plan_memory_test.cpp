@@ -2,6 +2,7 @@
 // of their problem does not grow with the image.
 #include <catch2/catch.hpp>
 
+#include "net/net_access.h"
 #include "routines/max_pool2/pool_rows.h"
 #include "softneuro/net.h"
 #include "unit/graph_evaluator.h"
@@ -37,7 +38,7 @@ TEST_CASE("plan: a tensor larger than the allocator's memory is refused before k
   MeasuringAllocator allocator;
   NetOptions options;
   options.allocator = &allocator;
-  const Result<Net> net = Net::from_graph(b.finish({y}), options);
+  const Result<Net> net = NetAccess::from_graph(b.finish({y}), options);
   REQUIRE(net.ok());
   const auto plan = net->plan({{"x", Shape{1, 1, 1, 1'000'000'000}}});
   CHECK(plan.status().code() == StatusCode::out_of_memory);

@@ -1,8 +1,10 @@
 // Tensors, shapes and data types: ownership, sizes, overflow, conversions of half precision.
+#include <array>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "softneuro/softneuro.h"
 
@@ -115,4 +117,56 @@ TEST_CASE("data types have names and sizes", "[types]") {
     CHECK(size_of(type) > 0);
   }
   CHECK(parse_data_type("float31") == DataType::undefined);
+}
+
+TEST_CASE("tensors from values: a copy of spans, vectors, arrays and lists", "[tensor]") {
+  std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  const Tensor copy = Tensor::from(values, {2, 3}).value();
+  values[0] = 9;
+  CHECK(copy.data_type() == DataType::float32);
+  CHECK(copy.shape() == Shape{2, 3});
+  CHECK(copy.values<float>()[0] == 1);
+  CHECK(copy.values<float>()[5] == 6);
+  CHECK(copy.writable());
+  const std::array<std::int64_t, 2> sizes = {7, 8};
+  CHECK(Tensor::from(sizes, {2}).value().values<std::int64_t>()[1] == 8);
+  CHECK(Tensor::from(std::span(values).first(2), {2}).value().values<float>()[0] == 9);
+  CHECK(Tensor::from({true, false}, {2}).value().data_type() == DataType::boolean);
+  CHECK(Tensor::from({Half{1}}, Shape{}).value().data_type() == DataType::float16);
+  CHECK(Tensor::from(std::vector<float>(), {0, 3}).value().elements() == 0);
+
+  const Status few = Tensor::from(values, {7}).status();
+  CHECK(few.code() == StatusCode::invalid_argument);
+  CHECK_THAT(few.message(), Catch::Contains("28 bytes, but 24"));
+}
+
+TEST_CASE("tensors borrow typed memory", "[tensor]") {
+  std::vector<float> values = {1, 2, 3};
+  Tensor view = Tensor::borrow(values, {3}).value();
+  view.mutable_values<float>()[1] = 8;
+  CHECK(values[1] == 8);
+  const std::vector<float>& fixed = values;
+  Tensor reading = Tensor::borrow_const(fixed, {1, 3}).value();
+  CHECK(reading.data() == values.data());
+  CHECK_FALSE(reading.writable());
+  CHECK_FALSE(Tensor::borrow(values, {4}).ok());
+  int numbers[2] = {4, 5};
+  CHECK(Tensor::borrow(numbers, {2}).value().values<std::int32_t>()[1] == 5);
+}
+
+TEST_CASE("a view of another type is an error that names both", "[tensor]") {
+  std::vector<float> values = {1, 2, 3};
+  Tensor tensor = Tensor::borrow(values, {3}).value();
+  CHECK(tensor.view<float>().value()[2] == 3);
+  tensor.mutable_view<float>().value()[2] = 4;
+  CHECK(values[2] == 4);
+  const Status other = tensor.view<double>().status();
+  CHECK(other.code() == StatusCode::invalid_argument);
+  CHECK(other.message() == "a tensor of float32 3 is viewed as float64");
+  Tensor reading = Tensor::borrow_const(values, {3}).value();
+  CHECK(reading.view<float>().ok());
+  CHECK_THAT(reading.mutable_view<float>().status().message(), Catch::Contains("read-only"));
+  const Tensor blocked =
+      Tensor::create(DataType::float32, {1, 3, 2, 2}, default_allocator(), Layout::nchw8c).value();
+  CHECK_THAT(blocked.view<float>().status().message(), Catch::Contains("nchw8c"));
 }

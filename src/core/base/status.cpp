@@ -1,5 +1,8 @@
 #include "softneuro/status.h"
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "core/base/printable.h"
 
 namespace softneuro {
@@ -10,6 +13,12 @@ Status::Status(StatusCode code, std::string message)
 Status Status::with_context(std::string_view context) && {
   if (!ok()) message_ = printable_text(std::string(context)) + ": " + message_;
   return std::move(*this);
+}
+
+void abort_with(const Status& status) noexcept {
+  std::fprintf(stderr, "softneuro: a Result without a value was read: %s: %s\n",
+               to_string(status.code()), status.message().c_str());
+  std::abort();
 }
 
 const char* to_string(StatusCode code) {

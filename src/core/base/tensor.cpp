@@ -104,6 +104,18 @@ Result<Tensor> Tensor::share(DataType type, const Shape& shape, const void* data
   });
 }
 
+Status Tensor::check_view(DataType wanted, bool writable) const noexcept {
+  return guarded([&]() -> Status {
+    if (wanted != type_)
+      return invalid_argument("a tensor of {} {} is viewed as {}", to_string(type_), shape_.str(),
+                              to_string(wanted));
+    if (layout_ != Layout::plain)
+      return invalid_argument("a tensor in the layout {} has no plain view", to_string(layout_));
+    if (writable && !writable_) return invalid_argument("a read-only tensor is viewed for writing");
+    return {};
+  });
+}
+
 Result<Tensor> Tensor::clone(Allocator& allocator) const noexcept {
   if (empty()) return Tensor();
   Result<Tensor> copy = create(type_, shape_, allocator, layout_);

@@ -11,7 +11,6 @@
 // the same part of a map, which its cache may still hold, and nobody idles while there is work.
 #include "softneuro/thread_pool.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +27,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/physical_cores.h"
 
 namespace softneuro {
 namespace {
@@ -41,16 +41,6 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min() / 2;
 // The pool that began a burst last, in this process. Its workers alone linger: in a chain of nets
 // with pools of their own, those of one net would take processors from the next. A hint only.
 std::atomic<const void*> g_last_to_begin{nullptr};
-
-int available_processors() noexcept {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    const int count = CPU_COUNT(&set);
-    if (count > 0) return count;
-  }
-  return 1;
-}
 
 constexpr std::size_t kMostRuns = 16;  // more threads share them
 constexpr std::size_t kCacheLine = 64;
@@ -330,13 +320,13 @@ ThreadPool::~ThreadPool() = default;
 Result<std::unique_ptr<ThreadPool>> create_thread_pool(int threads, int spin_us) noexcept {
   return guarded([&]() -> Result<std::unique_ptr<ThreadPool>> {
     if (threads < 0 || threads > kMaxThreads)
-      return invalid_argument("threads = {}: expected 0 (one per processor) to {}", threads,
+      return invalid_argument("threads = {}: expected 0 (one per physical core) to {}", threads,
                               kMaxThreads);
     if (spin_us < 0 || spin_us > kMostSpinMicroseconds)
       return invalid_argument("spin_us = {}: expected 0 (park at once) to {}", spin_us,
                               kMostSpinMicroseconds);
-    auto pool = std::make_unique<ParkingThreadPool>(threads == 0 ? available_processors() : threads,
-                                                    spin_us);
+    if (threads == 0) threads = std::min(physical_cores(), kMaxThreads);
+    auto pool = std::make_unique<ParkingThreadPool>(threads, spin_us);
     SN_RETURN_IF_ERROR(pool->start());
     return std::unique_ptr<ThreadPool>(std::move(pool));
   });

@@ -19,7 +19,7 @@ class ChildnetState final : public KernelState {
 
 class ChildnetKernel final : public Kernel {
  public:
-  explicit ChildnetKernel(Plan::Impl plan) : plan_(std::move(plan)) {
+  explicit ChildnetKernel(PlanImpl plan) : plan_(std::move(plan)) {
     plan_memory(plan_);
     // Behind the arena the planner puts places for outputs that nobody binds: here all are bound.
     arena_bytes_ = plan_.output_offsets.empty() ? plan_.arena_bytes : plan_.output_offsets[0];
@@ -89,7 +89,7 @@ class ChildnetKernel final : public Kernel {
     return view;
   }
 
-  Plan::Impl plan_;
+  PlanImpl plan_;
   std::size_t arena_bytes_ = 0;
 };
 
@@ -113,7 +113,7 @@ Slot slot_of(const TensorSpec& spec, std::int32_t port) {
 
 Result<std::unique_ptr<Kernel>> make_childnet_kernel(
     const ChildnetOutline& outline, std::vector<std::shared_ptr<const Kernel>> kernels) {
-  Plan::Impl plan;
+  PlanImpl plan;
   plan.graph = std::make_shared<const Graph>(outline.graph);
   for (TensorId id = 0; id < outline.specs.size(); ++id)
     plan.slots.push_back(slot_of(outline.specs[id], outline.ports[id]));

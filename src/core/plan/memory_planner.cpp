@@ -114,7 +114,7 @@ class TakenBytes {
 
 class MemoryPlanner {
  public:
-  explicit MemoryPlanner(Plan::Impl& plan) : plan_(plan), last_use_(plan.slots.size(), -1) {}
+  explicit MemoryPlanner(PlanImpl& plan) : plan_(plan), last_use_(plan.slots.size(), -1) {}
 
   void run() {
     find_last_uses();
@@ -294,13 +294,13 @@ class MemoryPlanner {
     }
   }
 
-  Plan::Impl& plan_;
+  PlanImpl& plan_;
   std::vector<std::int64_t> last_use_;  // per slot: step that reads it last; #steps for outputs
 };
 
 }  // namespace
 
-void plan_memory(Plan::Impl& plan) {
+void plan_memory(PlanImpl& plan) {
   MemoryPlanner(plan).run();
 }
 

@@ -6,6 +6,16 @@ namespace softneuro {
 Plan::Plan(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
 Plan::~Plan() = default;
 
+std::shared_ptr<const Plan> PlanAccess::make(std::unique_ptr<Impl> impl) {
+  return std::shared_ptr<const Plan>(new Plan(std::move(impl)));
+}
+
+std::string names_of(std::span<const TensorInfo> infos) {
+  std::string text;
+  for (const TensorInfo& info : infos) text += (text.empty() ? "'" : ", '") + info.name + "'";
+  return text.empty() ? "none" : text;
+}
+
 std::span<const TensorInfo> Plan::inputs() const noexcept {
   return impl_->inputs;
 }

@@ -20,7 +20,7 @@ class PlanBuilder {
  public:
   PlanBuilder(std::shared_ptr<Runtime> core, std::shared_ptr<const Graph> graph, Choices choices,
               const std::atomic<bool>* cancel)
-      : plan_(std::make_unique<Plan::Impl>()), graph_(*graph), cancel_(cancel) {
+      : plan_(std::make_unique<PlanImpl>()), graph_(*graph), cancel_(cancel) {
     plan_->core = std::move(core);
     plan_->graph = std::move(graph);
     plan_->choices = std::move(choices);
@@ -32,10 +32,10 @@ class PlanBuilder {
     SN_RETURN_IF_ERROR(make_steps(input_shapes));
     SN_RETURN_IF_ERROR(set_outputs());
     plan_memory(*plan_);
-    return std::shared_ptr<const Plan>(std::make_shared<Plan>(std::move(plan_)));
+    return PlanAccess::make(std::move(plan_));
   }
 
-  Result<std::unique_ptr<Plan::Impl>> outline(std::span<const Shape> input_shapes) {
+  Result<std::unique_ptr<PlanImpl>> outline(std::span<const Shape> input_shapes) {
     with_kernels_ = false;
     SN_RETURN_IF_ERROR(make_steps(input_shapes));
     return std::move(plan_);
@@ -325,7 +325,7 @@ class PlanBuilder {
     return {};
   }
 
-  std::unique_ptr<Plan::Impl> plan_;
+  std::unique_ptr<PlanImpl> plan_;
   const Graph& graph_;
   const std::atomic<bool>* cancel_;
   std::vector<bool> known_;   // per tensor: its value is in Slot::constant
@@ -336,7 +336,7 @@ class PlanBuilder {
 
 }  // namespace
 
-Result<Problem> problem_of(const Plan::Impl& plan, const Layer& layer) {
+Result<Problem> problem_of(const PlanImpl& plan, const Layer& layer) {
   std::vector<TensorSpec> specs;
   for (const TensorId id : layer.inputs) {
     TensorSpec spec;
@@ -403,11 +403,11 @@ Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
   });
 }
 
-Result<std::unique_ptr<Plan::Impl>> outline_plan(std::shared_ptr<Runtime> core,
-                                                 std::shared_ptr<const Graph> graph,
-                                                 std::span<const Shape> input_shapes,
-                                                 const std::atomic<bool>* cancel) {
-  return guarded([&]() -> Result<std::unique_ptr<Plan::Impl>> {
+Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> core,
+                                               std::shared_ptr<const Graph> graph,
+                                               std::span<const Shape> input_shapes,
+                                               const std::atomic<bool>* cancel) {
+  return guarded([&]() -> Result<std::unique_ptr<PlanImpl>> {
     return PlanBuilder(std::move(core), std::move(graph), {}, cancel).outline(input_shapes);
   });
 }

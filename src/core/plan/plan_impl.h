@@ -54,6 +54,17 @@ struct OutputCopy {
   std::uint32_t output = 0;
 };
 
+// The way from a Plan to its inside, and back.
+struct PlanAccess {
+  using Impl = Plan::Impl;
+  static const Impl& impl(const Plan& plan) noexcept { return *plan.impl_; }
+  static std::shared_ptr<const Plan> make(std::unique_ptr<Impl> impl);
+};
+using PlanImpl = PlanAccess::Impl;
+inline const PlanImpl& impl_of(const Plan& plan) noexcept {
+  return PlanAccess::impl(plan);
+}
+
 struct Plan::Impl {
   std::shared_ptr<Runtime> core;
   std::shared_ptr<const Graph> graph;
@@ -70,6 +81,9 @@ struct Plan::Impl {
   Choices choices;  // by layer of `graph`; layers without one take default choices
 };
 
+// "'x', 'y'" for messages; "none".
+std::string names_of(std::span<const TensorInfo> infos);
+
 // Plans `graph` (verified, topologically sorted) for the given shapes of its inputs, in order.
 // `cancel` may be null; once it is true: the status cancelled.
 Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
@@ -78,14 +92,14 @@ Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
                                                Choices choices = {},
                                                const std::atomic<bool>* cancel = nullptr);
 // The same without kernels and memory: slots and steps, for those who look at problems only.
-Result<std::unique_ptr<Plan::Impl>> outline_plan(std::shared_ptr<Runtime> core,
-                                                 std::shared_ptr<const Graph> graph,
-                                                 std::span<const Shape> input_shapes,
-                                                 const std::atomic<bool>* cancel = nullptr);
+Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> core,
+                                               std::shared_ptr<const Graph> graph,
+                                               std::span<const Shape> input_shapes,
+                                               const std::atomic<bool>* cancel = nullptr);
 
 // The problem that a layer of the plan poses, in the formats of its choice. unsupported where
 // shapes depend on data.
-SN_INTREE Result<Problem> problem_of(const Plan::Impl& plan, const Layer& layer);
+SN_INTREE Result<Problem> problem_of(const PlanImpl& plan, const Layer& layer);
 
 // Packs and creates the kernel for a problem: as `choice` says, or if that is null or names no
 // routine, the default one.
@@ -100,6 +114,6 @@ Result<PreparedKernel> prepare_kernel(Runtime& core, const Layer& layer, const P
 // Gives every slot that needs one a place in the arena, after views and in-place work are known.
 // Fills home, root and offset of the slots, the workspace_offset of the steps, copies,
 // output_offsets and the sizes of the arena.
-SN_INTREE void plan_memory(Plan::Impl& plan);
+SN_INTREE void plan_memory(PlanImpl& plan);
 
 }  // namespace softneuro

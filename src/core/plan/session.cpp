@@ -56,11 +56,15 @@ struct Session::Impl {
     std::uint32_t io;
   };
 
-  explicit Impl(std::shared_ptr<const Plan> p) : plan(std::move(p)), impl(plan->impl()) {}
+  explicit Impl(std::shared_ptr<const Plan> p) : plan(std::move(p)), impl(impl_of(*plan)) {}
 
-  Status init(const SessionOptions& options);
+  // `before`: the session's own of another plan, whose arena serves on if it is large enough.
+  Status init(const SessionOptions& options, const Impl* before = nullptr);
+  Status check_input(std::size_t i, const Tensor& tensor) const;
   Status check_inputs(std::span<const Tensor> inputs) const;
+  Status check_output(std::size_t o, const Tensor& tensor) const;
   Status bind_outputs(std::span<Tensor> outputs);
+  Status run_bound(const RunOptions& options);
   void patch(std::span<const Tensor> inputs);
   Status run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options);
   Workers workers_for(const Step& step, Cancellation& cancellation) const;
@@ -73,7 +77,8 @@ struct Session::Impl {
   std::byte* base() { return static_cast<std::byte*>(arena.mutable_data()); }
 
   std::shared_ptr<const Plan> plan;
-  const Plan::Impl& impl;
+  const PlanImpl& impl;
+  SessionOptions given;
   Allocator* allocator = nullptr;
   Tensor arena;
   std::vector<TensorView> views;  // all steps' inputs and outputs, one after another
@@ -86,6 +91,10 @@ struct Session::Impl {
   std::vector<DynamicState> dynamic_states;
   std::vector<TensorView> dynamic_views;       // per tensor; filled by dynamic steps
   std::vector<GrowingBuffer> dynamic_buffers;  // per tensor
+  std::vector<Tensor> bound_inputs;            // by name; empty: not yet
+  std::vector<Tensor> bound_outputs;           // empty: the session's memory
+  std::vector<Tensor> results;                 // of the last run on these
+  bool has_results = false;
 };
 
 namespace {
@@ -148,11 +157,20 @@ TensorView Session::Impl::view_of(TensorId id) const {
   return {slot.format.type, slot.format.layout, slot.shape, const_cast<void*>(pointer_of(id))};
 }
 
-Status Session::Impl::init(const SessionOptions& options) {
+Status Session::Impl::init(const SessionOptions& options, const Impl* before) {
+  given = options;
   allocator = options.allocator != nullptr ? options.allocator : &impl.core->allocator();
-  SN_ASSIGN_OR_RETURN(
-      arena, Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(impl.arena_bytes)},
-                            *allocator));
+  if (before != nullptr && before->allocator == allocator &&
+      before->arena.bytes() >= impl.arena_bytes) {
+    arena = before->arena;
+  } else {
+    SN_ASSIGN_OR_RETURN(
+        arena, Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(impl.arena_bytes)},
+                              *allocator));
+  }
+  bound_inputs.resize(impl.inputs.size());
+  bound_outputs.resize(impl.outputs.size());
+  results.resize(impl.outputs.size());
   input_pointers.assign(impl.inputs.size(), nullptr);
   output_pointers.assign(impl.outputs.size(), nullptr);
   own_outputs.resize(impl.outputs.size());
@@ -195,18 +213,36 @@ Status Session::Impl::init(const SessionOptions& options) {
 
 // --- running -----------------------------------------------------------------------------------
 
+Status Session::Impl::check_input(std::size_t i, const Tensor& tensor) const {
+  const Slot& slot = impl.slots[impl.graph->inputs[i]];
+  if (tensor.data_type() == slot.type && tensor.shape() == slot.shape &&
+      tensor.layout() == Layout::plain)
+    return {};
+  return invalid_argument("input '{}' is {} {}, the plan takes {} {}", impl.inputs[i].name,
+                          to_string(tensor.data_type()), tensor.shape().str(), to_string(slot.type),
+                          slot.shape.str());
+}
+
 Status Session::Impl::check_inputs(std::span<const Tensor> inputs) const {
   if (inputs.size() != impl.inputs.size())
     return invalid_argument("{} inputs are given, the plan takes {}", inputs.size(),
                             impl.inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Slot& slot = impl.slots[impl.graph->inputs[i]];
-    if (inputs[i].data_type() != slot.type || !(inputs[i].shape() == slot.shape) ||
-        inputs[i].layout() != Layout::plain)
-      return invalid_argument("input '{}' is {} {}, the plan takes {} {}", impl.inputs[i].name,
-                              to_string(inputs[i].data_type()), inputs[i].shape().str(),
-                              to_string(slot.type), slot.shape.str());
-  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) SN_RETURN_IF_ERROR(check_input(i, inputs[i]));
+  return {};
+}
+
+// Whether the caller's memory, which is there, fits. What depends on data is checked after the run.
+Status Session::Impl::check_output(std::size_t o, const Tensor& tensor) const {
+  const Slot& slot = impl.slots[impl.graph->outputs[o]];
+  const bool fixed = slot.home != Home::dynamic;
+  if (tensor.data_type() != slot.type || (fixed && !(tensor.shape() == slot.shape)) ||
+      tensor.layout() != Layout::plain)
+    return invalid_argument("output '{}' is bound to {} {}, the plan gives {} {}",
+                            impl.outputs[o].name, to_string(tensor.data_type()),
+                            tensor.shape().str(), to_string(slot.type),
+                            fixed ? slot.shape.str() : impl.outputs[o].shape.str());
+  if (!tensor.writable() && tensor.bytes() > 0)
+    return invalid_argument("output '{}' is bound to read-only memory", impl.outputs[o].name);
   return {};
 }
 
@@ -221,14 +257,8 @@ Status Session::Impl::bind_outputs(std::span<Tensor> outputs) {
       output_pointers[o] = own_outputs[o].mutable_data();
       continue;
     }
-    if (outputs[o].data_type() != slot.type || !(outputs[o].shape() == slot.shape) ||
-        outputs[o].layout() != Layout::plain)
-      return invalid_argument("output '{}' is bound to {} {}, the plan gives {} {}",
-                              impl.outputs[o].name, to_string(outputs[o].data_type()),
-                              outputs[o].shape().str(), to_string(slot.type), slot.shape.str());
+    SN_RETURN_IF_ERROR(check_output(o, outputs[o]));
     output_pointers[o] = outputs[o].mutable_data();
-    if (output_pointers[o] == nullptr && slot.bytes > 0)
-      return invalid_argument("output '{}' is bound to read-only memory", impl.outputs[o].name);
   }
   return {};
 }
@@ -261,6 +291,17 @@ Status Session::Impl::run(std::span<const Tensor> inputs, std::span<Tensor> outp
   }
   if (cancellation.seen()) return cancelled();
   return finish_outputs(outputs);
+}
+
+Status Session::Impl::run_bound(const RunOptions& options) {
+  has_results = false;
+  for (std::size_t i = 0; i < bound_inputs.size(); ++i)
+    if (bound_inputs[i].empty())
+      return invalid_argument("input '{}' is not set", impl.inputs[i].name);
+  for (std::size_t o = 0; o < results.size(); ++o) results[o] = bound_outputs[o];
+  SN_RETURN_IF_ERROR(run(bound_inputs, results, options));
+  has_results = true;
+  return {};
 }
 
 Workers Session::Impl::workers_for(const Step& step, Cancellation& cancellation) const {
@@ -424,6 +465,61 @@ Result<Session> Session::create(std::shared_ptr<const Plan> plan,
 Status Session::run(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                     const RunOptions& options) noexcept {
   return guarded([&] { return impl_->run(inputs, outputs, options); });
+}
+
+namespace {
+
+Result<std::size_t> index_of(std::span<const TensorInfo> infos, std::string_view name,
+                             const char* what) {
+  for (std::size_t i = 0; i < infos.size(); ++i)
+    if (infos[i].name == name) return i;
+  return make_error(StatusCode::not_found, "the session has no {} '{}'; its {}s are {}", what, name,
+                    what, names_of(infos));
+}
+
+}  // namespace
+
+Status Session::set_input(std::string_view name, const Tensor& tensor) noexcept {
+  return guarded([&]() -> Status {
+    SN_ASSIGN_OR_RETURN(const std::size_t i, index_of(impl_->impl.inputs, name, "input"));
+    SN_RETURN_IF_ERROR(impl_->check_input(i, tensor));
+    impl_->bound_inputs[i] = tensor;
+    return {};
+  });
+}
+
+Status Session::set_output(std::string_view name, const Tensor& tensor) noexcept {
+  return guarded([&]() -> Status {
+    SN_ASSIGN_OR_RETURN(const std::size_t o, index_of(impl_->impl.outputs, name, "output"));
+    if (!tensor.empty()) SN_RETURN_IF_ERROR(impl_->check_output(o, tensor));
+    impl_->bound_outputs[o] = tensor;
+    return {};
+  });
+}
+
+Status Session::run(const RunOptions& options) noexcept {
+  return guarded([&] { return impl_->run_bound(options); });
+}
+
+Result<Tensor> Session::output(std::string_view name) const noexcept {
+  return guarded([&]() -> Result<Tensor> {
+    SN_ASSIGN_OR_RETURN(const std::size_t o, index_of(impl_->impl.outputs, name, "output"));
+    if (!impl_->has_results)
+      return invalid_argument("output '{}' is asked for before a run on what is bound has given it",
+                              name);
+    return impl_->results[o];
+  });
+}
+
+Status Session::set_plan(std::shared_ptr<const Plan> plan) noexcept {
+  return guarded([&]() -> Status {
+    if (plan == nullptr) return invalid_argument("a session needs a plan");
+    if (plan == impl_->plan) return {};
+    auto next = std::make_unique<Impl>(std::move(plan));
+    SN_RETURN_IF_ERROR(next->init(impl_->given, impl_.get()));
+    impl_ = std::move(next);
+    return {};
+  });
 }
 
 const Plan& Session::plan() const noexcept {

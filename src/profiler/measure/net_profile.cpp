@@ -37,7 +37,7 @@ Result<double> NetBench::run() {
 Status NetBench::settle(Meeting& meeting, int runs) {
   constexpr int kMore = 2;
   if (runs <= 0) return {};
-  const PoolBurst burst(plan_->impl().core->pool());
+  const PoolBurst burst(impl_of(*plan_).core->pool());
   for (int i = 0; i < runs + kMore; ++i) {
     SN_RETURN_IF_ERROR(run().status());
     if (meeting.gather() && i + 1 >= runs) break;
@@ -52,13 +52,13 @@ Status NetBench::run_traced(StepSamples& samples, Meeting& meeting, const TuneBu
     const bool whole = meeting.gather();
     samples.add(trace.index, static_cast<double>(trace.end_ns - trace.begin_ns) * 1e-3, whole);
   };
-  const PoolBurst burst(plan_->impl().core->pool());
+  const PoolBurst burst(impl_of(*plan_).core->pool());
   meeting.gather();
   return session_.run(inputs_, outputs_, options);
 }
 
 StepTime NetBench::step_time(std::size_t step, const StepSamples& samples) const {
-  const Plan::Impl& impl = plan_->impl();
+  const PlanImpl& impl = impl_of(*plan_);
   const Step& taken = impl.steps[step];
   StepTime time;
   time.layer = taken.layer;

@@ -48,7 +48,7 @@ class NetBench {
   Status run_traced(StepSamples& samples, Meeting& meeting, const TuneBudget& budget);
   // What step `step` of the plan is, with the time that the samples give it.
   StepTime step_time(std::size_t step, const StepSamples& samples) const;
-  std::size_t steps() const { return plan_->impl().steps.size(); }
+  std::size_t steps() const { return impl_of(*plan_).steps.size(); }
   const std::vector<Tensor>& outputs() const { return outputs_; }
   const std::shared_ptr<const Plan>& plan() const { return plan_; }
 

@@ -269,10 +269,10 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
   if (candidate.wrong) {
     ++counts_.rejected;
     if (warn)
-      warn(
-          fmt::format("layer '{}': {} is dropped: its results differ from the reference by {:.2g} "
-                      "(RMS, relative)",
-                      model.layer_name, candidate.str(), candidate.error));
+      warn(LogLevel::warning,
+           fmt::format("layer '{}': {} is dropped: its results differ from the reference by {:.2g} "
+                       "(RMS, relative)",
+                       model.layer_name, candidate.str(), candidate.error));
     keep(candidate, 0);
     return {};
   }
@@ -380,8 +380,8 @@ void UnitProfiler::drop(const Problem& model, Candidate& candidate, const Status
   candidate.wrong = true;
   ++counts_.rejected;
   if (warn)
-    warn(fmt::format("layer '{}': {} is dropped: {}", model.layer_name, candidate.str(),
-                     status.message()));
+    warn(LogLevel::error, fmt::format("layer '{}': {} is dropped: {}", model.layer_name,
+                                      candidate.str(), status.message()));
 }
 
 // Packed weights can be large. The first witness stays: if it was slowed, it was so first of all.

@@ -37,7 +37,7 @@ class UnitProfiler {
 
   // Hears of every candidate before it is measured.
   std::function<void(const Candidate&, double best_us)> on_candidate;
-  std::function<void(std::string)> warn;
+  std::function<void(LogLevel, std::string)> warn;
 
   // Fills in unit_us, error, wrong and hopeless of all candidates, from the cache where it knows
   // them. A candidate whose results differ from the reference (the default choice in the model's

@@ -95,7 +95,7 @@ Result<std::shared_ptr<const Graph>> calibrated(const Graph& graph, const NetOpt
                                                 std::vector<std::string>& warnings) {
   NetOptions options = net_options;
   options.schemas = {"cpu:float32"};
-  SN_ASSIGN_OR_RETURN(const Net net, Net::from_graph(graph, options));
+  SN_ASSIGN_OR_RETURN(const Net net, NetAccess::from_graph(graph, options));
   SN_ASSIGN_OR_RETURN(const CalibrationResult result, calibrate(net, samples_of(samples)));
   auto annotated = std::make_shared<Graph>(graph);
   SN_RETURN_IF_ERROR(annotate(*annotated, result));
@@ -129,6 +129,7 @@ TuneReport left_alone(const TuneJob& job) {
   report.warnings.push_back(
       "nothing was tuned: no inputs could be made that the net runs on; give some as calibration "
       "samples");
+  job.core->log(LogLevel::warning, report.warnings.back());
   return report;
 }
 
@@ -202,6 +203,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   if (!calibration.empty() && allows_qint8(options.schemas)) {
     if (options.progress) options.progress({.stage = "calibrate", .total = calibration.size()});
     SN_ASSIGN_OR_RETURN(job.graph, calibrated(*own, net_options, calibration, warnings));
+    for (const std::string& warning : warnings) core->log(LogLevel::warning, warning);
   }
 
   Tuner tuner(job);

@@ -30,7 +30,7 @@ constexpr double kRoundings = 2;
 class Prover {
  public:
   explicit Prover(const ProofJob& job)
-      : job_(job), plan_(job.tuned->impl()), graph_(*plan_.graph), alias_(graph_.tensor_count()) {
+      : job_(job), plan_(impl_of(*job.tuned)), graph_(*plan_.graph), alias_(graph_.tensor_count()) {
     for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
       alias_[id] = id;
       meant_.push_back(of_model(graph_.tensor(id)));
@@ -393,7 +393,7 @@ class Prover {
   }
 
   const ProofJob& job_;
-  const Plan::Impl& plan_;
+  const PlanImpl& plan_;
   const Graph& graph_;           // of the tuned plan, adapts included
   std::vector<TensorId> alias_;  // the tensor that holds the same numbers; itself
   std::vector<TensorId> meant_;  // in the model

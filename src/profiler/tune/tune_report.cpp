@@ -46,7 +46,7 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
 
   TuneReport& report = result.report;
   double macs = 0, qint8_macs = 0;
-  const Plan::Impl& impl = plan->impl();
+  const PlanImpl& impl = impl_of(*plan);
   for (std::size_t s = 0; s < impl.steps.size(); ++s) {
     const Step& step = impl.steps[s];
     TunedLayer row;

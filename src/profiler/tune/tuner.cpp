@@ -55,11 +55,11 @@ Tuner::Tuner(const TuneJob& job)
   budget_.cancel = options_.cancel;
   if (options_.time_limit.count() > 0)
     budget_.end = std::chrono::steady_clock::now() + options_.time_limit;
-  units_.warn = [this](std::string message) { warn(std::move(message)); };
+  units_.warn = [this](LogLevel level, std::string message) { warn(std::move(message), level); };
 }
 
-void Tuner::warn(std::string message) {
-  job_.core->log(LogLevel::warning, message);
+void Tuner::warn(std::string message, LogLevel level) {
+  job_.core->log(level, message);
   warnings_.push_back(std::move(message));
 }
 

@@ -146,7 +146,7 @@ class Tuner {
   std::string path_key(const RoutinePath& path) const;
   void tell(const char* stage, std::size_t done, std::size_t total, const std::string& layer = {},
             const std::string& candidate = {}, double best_us = 0) const;
-  void warn(std::string message);
+  void warn(std::string message, LogLevel level = LogLevel::warning);
 
   const TuneJob& job_;
   const TuneOptions& options_;

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/dnn/file.h"
+#include "net/net_access.h"
 #include "support/temporary_folder.h"
 #include "tuning/small_net.h"
 #include "tuning/tool/run_tool.h"
@@ -21,7 +22,7 @@ std::string written(const TemporaryFolder& folder, const char* name, bool altere
     weights.constant = other;
   }
   const std::string path = folder.file(name);
-  REQUIRE(Net::from_graph(std::move(graph), {}).value().save(path).ok());
+  REQUIRE(NetAccess::from_graph(std::move(graph), {}).value().save(path).ok());
   return path;
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "core/base/machine.h"
+#include "net/net_access.h"
 #include "net/tuned_plan.h"
 #include "profiler/cache/profile_cache.h"
 #include "support/temporary_folder.h"
@@ -38,7 +39,7 @@ Graph tiny_graph(std::int64_t channels) {
 Net make_net(std::int64_t channels) {
   NetOptions options;
   options.threads = 1;
-  return Net::from_graph(tiny_graph(channels), options).value();
+  return NetAccess::from_graph(tiny_graph(channels), options).value();
 }
 
 struct CacheContents {

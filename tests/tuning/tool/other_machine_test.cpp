@@ -11,6 +11,7 @@
 #include "core/layers/builtin_layers.h"
 #include "core/plan/net_problems.h"
 #include "net/make_runtime.h"
+#include "net/net_access.h"
 #include "npy.h"
 #include "profiler/select/candidates.h"
 #include "support/skip.h"
@@ -147,7 +148,7 @@ Graph typed_graph() {
 Graph quantised_graph(const TemporaryFolder& folder) {
   NetOptions options;
   options.threads = 1;
-  Net net = Net::from_graph(typed_graph(), options).value();
+  Net net = NetAccess::from_graph(typed_graph(), options).value();
   TuneOptions tuning;
   tuning.schemas = {"cpu:qint8"};
   tuning.cache = folder.file("cache");
@@ -162,7 +163,7 @@ Graph quantised_graph(const TemporaryFolder& folder) {
 TEST_CASE("tuned elsewhere: what the tool tuned runs with fewer instructions and libraries") {
   const TemporaryFolder folder;
   const std::string plain = folder.file("plain.dnn"), input = "image=" + folder.file("image.npy");
-  REQUIRE(Net::from_graph(typed_graph(), {}).value().save(plain).ok());
+  REQUIRE(NetAccess::from_graph(typed_graph(), {}).value().save(plain).ok());
   REQUIRE(write_npy(folder.file("image.npy"), random_image(50)).ok());
   fs::create_directory(folder.file("samples"));
   for (std::uint32_t s = 0; s < 5; ++s) {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/base/machine.h"
+#include "net/net_access.h"
 #include "net/tuned_plan.h"
 #include "profiler/cache/profile_cache.h"
 #include "support/temporary_folder.h"
@@ -26,7 +27,7 @@ std::string cache_file(const TemporaryFolder& folder) {
 }
 
 void save_net(const TemporaryFolder& folder) {
-  REQUIRE(Net::from_graph(small_graph(), {}).value().save(folder.file("net.dnn")).ok());
+  REQUIRE(NetAccess::from_graph(small_graph(), {}).value().save(folder.file("net.dnn")).ok());
 }
 
 void check_tuned(const TemporaryFolder& folder, const std::string& file) {

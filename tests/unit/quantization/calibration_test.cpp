@@ -7,6 +7,7 @@
 
 #include "core/graph/layer_type.h"
 #include "core/layers/builtin_layers.h"
+#include "net/net_access.h"
 #include "unit/graph_evaluator.h"
 
 using namespace softneuro;
@@ -51,7 +52,7 @@ Graph small_net() {
 }
 
 Net net_of(Graph graph) {
-  return Net::from_graph(std::move(graph), {}).value();
+  return NetAccess::from_graph(std::move(graph), {}).value();
 }
 
 bool warns(const CalibrationResult& result, std::string_view text) {
@@ -76,7 +77,7 @@ TEST_CASE("calibration: every real tensor gets a quantisation that fits", "[quan
   const CalibrationResult result = calibrate(net, samples_of(samples), options).value();
   CHECK(result.samples == 8);
   CHECK(result.warnings.empty());
-  Graph graph = net.graph();
+  Graph graph = NetAccess::graph(net);
   REQUIRE(annotate(graph, result).ok());
   REQUIRE(graph.verify(builtin_layer_types()).ok());
 
@@ -114,7 +115,7 @@ TEST_CASE("calibration: means of the channels, where a layer with weights reads 
   const Quantization& x = result.quantizations.find("x")->second;
   REQUIRE(x.channel_means.size() == 4);
   CHECK(x.channel_means[2] == Approx(expected).margin(1e-6));
-  const Graph& graph = net.graph();
+  const Graph& graph = NetAccess::graph(net);
   const auto means = [&](const char* type) {
     return result.quantizations.find(graph.tensor(output_of(graph, type)).name)
         ->second.channel_means.size();

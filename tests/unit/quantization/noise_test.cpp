@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "net/net_access.h"
 #include "quantization/calibration.h"
 #include "unit/graph_evaluator.h"
 
@@ -17,12 +18,13 @@ TEST_CASE("noise: layers rank by what 8 bits do to them", "[quantization]") {
   // A few huge values leave few levels for the rest, whose share of the output's power is large.
   const TensorId spread = b.unary("exp", b.unary("linear", good, 0.9, 0));
   const TensorId bad = b.layer("dense", {spread, b.random({32, 8})});
-  const Net net = Net::from_graph(b.finish({bad}), {}).value();
+  const Net net = NetAccess::from_graph(b.finish({bad}), {}).value();
   std::vector<NamedTensors> samples(3);
   for (std::size_t i = 0; i < samples.size(); ++i)
-    samples[i].emplace("x", test::random_inputs(net.graph(), {}, static_cast<std::uint32_t>(i))[0]);
+    samples[i].emplace(
+        "x", test::random_inputs(NetAccess::graph(net), {}, static_cast<std::uint32_t>(i))[0]);
 
-  Graph graph = net.graph();
+  Graph graph = NetAccess::graph(net);
   REQUIRE(annotate(graph, calibrate(net, samples_of(samples)).value()).ok());
   const std::vector<LayerNoise> noise = measure_layer_noise(net, graph, samples).value();
   REQUIRE(noise.size() == 4);
@@ -51,9 +53,10 @@ TEST_CASE("noise: layers rank by what 8 bits do to them", "[quantization]") {
 TEST_CASE("noise: without a sample, or a quantisation, there is none", "[quantization]") {
   GraphBuilder b;
   const TensorId x = b.input("x", Shape{4});
-  const Net net = Net::from_graph(b.finish({b.unary("exp", x)}), {}).value();
-  CHECK(measure_layer_noise(net, net.graph(), {}).status().code() == StatusCode::invalid_argument);
+  const Net net = NetAccess::from_graph(b.finish({b.unary("exp", x)}), {}).value();
+  CHECK(measure_layer_noise(net, NetAccess::graph(net), {}).status().code() ==
+        StatusCode::invalid_argument);
   std::vector<NamedTensors> samples(1);
-  samples[0].emplace("x", test::random_inputs(net.graph(), {}, 1)[0]);
-  CHECK(measure_layer_noise(net, net.graph(), samples).value().empty());
+  samples[0].emplace("x", test::random_inputs(NetAccess::graph(net), {}, 1)[0]);
+  CHECK(measure_layer_noise(net, NetAccess::graph(net), samples).value().empty());
 }

@@ -1,0 +1,155 @@
+/* The C API's nets: load, import, save, run. c_api.h says how structs, strings and errors work. */
+#ifndef SOFTNEURO_C_NET_H_
+#define SOFTNEURO_C_NET_H_
+
+#include "softneuro/c_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- nets --------------------------------------------------------------------------------------
+ */
+
+typedef struct sn_net sn_net;
+
+/* A request to stop, which any thread may make at any time. It must outlive the calls that look at
+ * it. */
+typedef struct sn_cancel sn_cancel;
+SN_API sn_status sn_cancel_create(sn_cancel** cancel);
+SN_API void sn_cancel_request(sn_cancel* cancel);
+SN_API void sn_cancel_reset(sn_cancel* cancel);
+SN_API void sn_cancel_free(sn_cancel* cancel);
+
+typedef struct sn_net_options {
+  size_t struct_size;
+  /* The most that work for one caller at once, the caller's own included; 0: one for each physical
+   * core that this process may use. net.h says how several callers count. */
+  int32_t threads;
+  int32_t verify;
+  const sn_allocator* allocator;     /* null: the system's */
+  const sn_thread_pool* thread_pool; /* null: the library's own; else `threads` is ignored */
+  sn_log_callback log;               /* warnings of loading, planning and tuning, too */
+  void* log_context;
+  const char* const* schemas; /* patterns of schemas that routines may have; none: all */
+  size_t schema_count;
+  const char* const* plugins; /* libraries with routines, in order */
+  size_t plugin_count;
+  size_t max_plans; /* plans for other shapes that the net keeps; 0: 8 */
+  /* For imports alone; sn_net_load and sn_net_load_memory refuse the two lists. */
+  const sn_cancel* cancel; /* stops an import, which then gives SN_CANCELLED */
+  const sn_shape* shapes;  /* sizes to fix for inputs that the model leaves open */
+  size_t shape_count;
+  const char* const* disabled_passes; /* to leave out, by name; "all": every one */
+  size_t disabled_pass_count;
+} sn_net_options;
+#define SN_NET_OPTIONS_INIT \
+  { sizeof(sn_net_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* Options may be null everywhere. Loads a .dnn file; weights are mapped, not copied. */
+SN_API sn_status sn_net_load(const char* path, const sn_net_options* options, sn_net** net);
+/* From the bytes of a .dnn file. They must stay as they are until the net, its sessions and its
+ * results are freed. Not copied where they are aligned to 64. */
+SN_API sn_status sn_net_load_memory(const void* data, size_t bytes, const sn_net_options* options,
+                                    sn_net** net);
+/* From a model file (.onnx). In libsoftneuro_import. */
+SN_API sn_status sn_net_import(const char* path, const sn_net_options* options, sn_net** net);
+/* From a model in memory, which is not needed afterwards; external data is looked for in `folder`
+ * (null: refused). In libsoftneuro_import. */
+SN_API sn_status sn_net_import_memory(const void* data, size_t bytes, const char* folder,
+                                      const sn_net_options* options, sn_net** net);
+/* Writes a .dnn file, whole or not at all. */
+SN_API sn_status sn_net_save(const sn_net* net, const char* path);
+
+typedef struct sn_save_options {
+  size_t struct_size;
+  /* 1: also the weights in the order that the kernels of this machine's tuned paths want. Loading
+   * then packs nothing; the file grows by about the size of the weights. */
+  int32_t packed_weights;
+} sn_save_options;
+#define SN_SAVE_OPTIONS_INIT \
+  { sizeof(sn_save_options), 0 }
+SN_API sn_status sn_net_save_with(const sn_net* net, const char* path,
+                                  const sn_save_options* options);
+SN_API void sn_net_free(sn_net* net);
+
+/* 0 for null. */
+SN_API size_t sn_net_input_count(const sn_net* net);
+SN_API size_t sn_net_output_count(const sn_net* net);
+SN_API sn_status sn_net_input_info(const sn_net* net, size_t index, sn_tensor_info* info);
+SN_API sn_status sn_net_output_info(const sn_net* net, size_t index, sn_tensor_info* info);
+
+/* Plans ahead, so that sn_net_run on these shapes is quick from the first time on. Inputs whose
+ * shape the model fixes may be left out. */
+SN_API sn_status sn_net_prepare(const sn_net* net, const sn_shape* shapes, size_t shape_count);
+
+/* In bytes, but for the last two. */
+typedef struct sn_memory_report {
+  size_t struct_size;
+  size_t weights;        /* constants as loaded; mapped files count here */
+  size_t packed_weights; /* copies in the order of the kernels */
+  size_t arena;          /* activations and workspace of one session */
+  size_t arena_minimum;  /* the most that is alive at one time: no plan needs less */
+  size_t dynamic;        /* grown so far for shapes that depend on data */
+  size_t sessions;       /* idle sessions that the net keeps for sn_net_run */
+  size_t plans;          /* plans that the net keeps */
+} sn_memory_report;
+#define SN_MEMORY_REPORT_INIT \
+  { sizeof(sn_memory_report), 0, 0, 0, 0, 0, 0, 0 }
+SN_API sn_status sn_net_memory_report(const sn_net* net, sn_memory_report* report);
+
+/* --- tuned paths ---------------------------------------------------------------------------------
+ */
+
+/* One of the tuned paths that a net carries: one per machine, threads and shapes. Pointers are
+ * valid until the list is freed. */
+typedef struct sn_tuned_path {
+  size_t struct_size;
+  const char* machine; /* processor and instruction set */
+  int32_t threads;
+  const sn_shape* shapes; /* of all inputs, in order of their names */
+  size_t shape_count;
+  const char* const* schemas; /* patterns that were allowed */
+  size_t schema_count;
+  double time_us;    /* of one run; 0: not measured */
+  double untuned_us; /* of one run with default choices, measured beside it */
+  double error;      /* RMS(out - ref) / RMS(ref) against float32; 0: not measured */
+} sn_tuned_path;
+#define SN_TUNED_PATH_INIT \
+  { sizeof(sn_tuned_path), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+typedef struct sn_tuned_paths sn_tuned_paths;
+/* A list of what the net carries now; later tuning does not change it. */
+SN_API sn_status sn_net_tuned_paths(const sn_net* net, sn_tuned_paths** paths);
+/* 0 for null. */
+SN_API size_t sn_tuned_paths_count(const sn_tuned_paths* paths);
+SN_API sn_status sn_tuned_paths_get(const sn_tuned_paths* paths, size_t index, sn_tuned_path* path);
+SN_API void sn_tuned_paths_free(sn_tuned_paths* paths);
+
+/* --- the simple way: inputs in, result out -------------------------------------------------------
+ */
+
+typedef struct sn_result sn_result;
+
+/* Inputs in the net's order, or in any order if each carries its name. */
+SN_API sn_status sn_net_run(const sn_net* net, const sn_tensor* inputs, size_t input_count,
+                            sn_result** result);
+/* The same for chosen tensors: outputs and inner tensors, by name, in this order; none: the net's
+ * outputs. Run options (c_session.h) may be null; their cancel stops the planning, too. */
+struct sn_run_options;
+SN_API sn_status sn_net_run_for(const sn_net* net, const sn_tensor* inputs, size_t input_count,
+                                const char* const* outputs, size_t output_count,
+                                const struct sn_run_options* options, sn_result** result);
+/* Outputs in the net's order, or that of sn_net_run_for. 0 for null. */
+SN_API size_t sn_result_count(const sn_result* result);
+/* A view, valid until the result is freed. */
+SN_API sn_status sn_result_get(const sn_result* result, size_t index, sn_tensor* tensor);
+/* The same by name; SN_NOT_FOUND if the result has none of it. */
+SN_API sn_status sn_result_find(const sn_result* result, const char* name, sn_tensor* tensor);
+SN_API void sn_result_free(sn_result* result);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* SOFTNEURO_C_NET_H_ */

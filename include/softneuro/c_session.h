@@ -1,0 +1,105 @@
+/* The C API's sessions: one thread's memory over one plan. c_api.h says how structs, strings and
+ * errors work. */
+#ifndef SOFTNEURO_C_SESSION_H_
+#define SOFTNEURO_C_SESSION_H_
+
+#include "softneuro/c_net.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- sessions: one thread's memory over one plan ------------------------------------------------
+ */
+
+typedef struct sn_session sn_session;
+
+typedef struct sn_session_options {
+  size_t struct_size;
+  const sn_allocator* allocator;    /* for the arena; null: the net's */
+  const char* const* extra_outputs; /* inner tensors, given behind the net's own outputs */
+  size_t extra_output_count;
+  const sn_cancel* cancel; /* stops the planning, which then gives SN_CANCELLED */
+} sn_session_options;
+#define SN_SESSION_OPTIONS_INIT \
+  { sizeof(sn_session_options), 0, 0, 0, 0 }
+
+/* For given input shapes (null and 0 where the model fixes all of them). The net may be freed
+ * before its sessions. */
+SN_API sn_status sn_session_create(const sn_net* net, const sn_shape* shapes, size_t shape_count,
+                                   const sn_session_options* options, sn_session** session);
+SN_API void sn_session_free(sn_session* session);
+
+/* As for nets, with the shapes that were planned. */
+SN_API size_t sn_session_input_count(const sn_session* session);
+SN_API size_t sn_session_output_count(const sn_session* session);
+SN_API sn_status sn_session_input_info(const sn_session* session, size_t index,
+                                       sn_tensor_info* info);
+SN_API sn_status sn_session_output_info(const sn_session* session, size_t index,
+                                        sn_tensor_info* info);
+/* Of the session's plan. */
+SN_API sn_status sn_session_memory_report(const sn_session* session, sn_memory_report* report);
+
+/* One step that has just run. Names are valid as long as the session
+ * keeps its shapes. */
+typedef struct sn_step_trace {
+  size_t struct_size; /* set by the library */
+  size_t index;       /* in the order of the plan */
+  size_t count;       /* steps of the plan */
+  const char* layer;
+  const char* layer_type;
+  const char* routine; /* descriptor */
+  int64_t begin_ns;    /* of a steady clock */
+  int64_t end_ns;
+} sn_step_trace;
+typedef void (*sn_trace_callback)(void* context, const sn_step_trace* step);
+
+typedef struct sn_run_options {
+  size_t struct_size;
+  const sn_cancel* cancel; /* the run then gives SN_CANCELLED; looked at between
+                              layers and within long ones (but not those of oneDNN and XNNPACK) */
+  sn_trace_callback trace; /* called on the running thread after each step */
+  void* trace_context;
+} sn_run_options;
+#define SN_RUN_OPTIONS_INIT \
+  { sizeof(sn_run_options), 0, 0, 0 }
+
+/* Runs the net. Inputs and outputs in the session's order, all of them, with the planned data types
+ * and shapes; inputs are read in place. An output with data is written in place. An output without
+ * (data null; its other members but struct_size and name are ignored) becomes a view of the
+ * session's memory, valid until the next run. Inputs and outputs must not overlap. Allocates
+ * nothing where no shape depends on data. */
+SN_API sn_status sn_session_run(sn_session* session, const sn_tensor* inputs, size_t input_count,
+                                sn_tensor* outputs, size_t output_count,
+                                const sn_run_options* options);
+
+/* --- by name -------------------------------------------------------------------------------------
+ */
+
+/* Binds a tensor to the input that it names, for all runs to come of sn_session_run_bound. The
+ * memory stays the caller's, must stay valid, and is read anew by each run.
+ * SN_NOT_FOUND: no such input; SN_INVALID_ARGUMENT: another data type or shape. */
+SN_API sn_status sn_session_set_input(sn_session* session, const sn_tensor* tensor);
+/* Likewise an output, which is written in place; data null: the session's memory, as at first. */
+SN_API sn_status sn_session_set_output(sn_session* session, const sn_tensor* tensor);
+/* Runs on what is bound; all else as for sn_session_run. SN_INVALID_ARGUMENT if an input is not. */
+SN_API sn_status sn_session_run_bound(sn_session* session, const sn_run_options* options);
+/* What the last sn_session_run_bound gave under that name: a view, valid until the next run.
+ * SN_NOT_FOUND: no such output; SN_INVALID_ARGUMENT: no such run, or it failed. */
+SN_API sn_status sn_session_output(const sn_session* session, const char* name, sn_tensor* tensor);
+
+/* --- other shapes --------------------------------------------------------------------------------
+ */
+
+/* Goes on with other shapes, which the net plans, or has planned before (max_plans). The arena
+ * stays if it is large enough. What was bound has to be bound anew, and what sn_session_input_info
+ * and sn_session_output_info gave is no longer valid. Cancel may be null. After an error the
+ * session is as before. */
+SN_API sn_status sn_session_set_shapes(sn_session* session, const sn_shape* shapes,
+                                       size_t shape_count, const sn_cancel* cancel);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* SOFTNEURO_C_SESSION_H_ */

@@ -1,0 +1,160 @@
+/* The C API's statuses, tensors, and what a host may bring: memory, threads, a log. c_api.h says
+ * how structs, strings and errors work. */
+#ifndef SOFTNEURO_C_TYPES_H_
+#define SOFTNEURO_C_TYPES_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "softneuro/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SN_MAX_RANK 8
+
+/* --- status ------------------------------------------------------------------------------------
+ */
+
+typedef int32_t sn_status;
+enum {
+  SN_OK = 0,
+  SN_INVALID_ARGUMENT = 1, /* the caller's input is wrong: name, shape, data type, option */
+  SN_INVALID_MODEL = 2,    /* a model or .dnn file contradicts itself */
+  SN_UNSUPPORTED = 3,      /* meaningful, but nothing here can do it */
+  SN_NOT_FOUND = 4,        /* a file, layer, tensor or routine of that name does not exist */
+  SN_OUT_OF_MEMORY = 5,    /* an allocator refused */
+  SN_IO_ERROR = 6,         /* the operating system refused a file operation */
+  SN_CORRUPT_FILE = 7,     /* a file is truncated or its checksum does not match */
+  SN_CANCELLED = 8,        /* the caller asked to stop */
+  SN_INCOMPATIBLE = 9,     /* a file or plugin of another version */
+  SN_INTERNAL = 10         /* a defect of SoftNeuro: please report it with the message */
+};
+
+/* One line for people: what failed, where, what to do. Empty if no call of this thread has failed.
+ * Cut off after 1023 bytes. */
+SN_API const char* sn_last_error(void);
+/* "invalid_argument", ...; "unknown" for other numbers. Static. */
+SN_API const char* sn_status_name(sn_status status);
+/* "0.1.0". Static. */
+SN_API const char* sn_version(void);
+
+/* --- tensors -----------------------------------------------------------------------------------
+ */
+
+typedef int32_t sn_data_type;
+enum {
+  SN_UNDEFINED = 0,
+  SN_FLOAT32 = 1,
+  SN_FLOAT16 = 2,  /* IEEE 754 binary16 */
+  SN_BFLOAT16 = 3, /* upper half of a float32 */
+  SN_FLOAT64 = 4,
+  SN_INT8 = 5,
+  SN_UINT8 = 6,
+  SN_INT16 = 7,
+  SN_UINT16 = 8,
+  SN_INT32 = 9,
+  SN_UINT32 = 10,
+  SN_INT64 = 11,
+  SN_UINT64 = 12,
+  SN_BOOLEAN = 13, /* one byte, 0 or 1 */
+  SN_QINT8 = 14    /* 8 bits that mean scale * (q - zero_point) */
+};
+
+/* Bytes of one element; 0 for undefined and unknown ones. */
+SN_API size_t sn_data_type_size(sn_data_type type);
+/* "float32", ...; "undefined". Static. */
+SN_API const char* sn_data_type_name(sn_data_type type);
+
+/* A view of the caller's or the library's memory: row-major in the order of dims, without gaps,
+ * aligned to the element size at least. Owns nothing. */
+typedef struct sn_tensor {
+  size_t struct_size;
+  const char* name; /* given to the library: null, or must be that of the input or output */
+  sn_data_type data_type;
+  int32_t rank; /* 0: a scalar */
+  int64_t dims[SN_MAX_RANK];
+  void* data;   /* the library never writes through those of inputs */
+  size_t bytes; /* of all elements */
+} sn_tensor;
+
+/* What is known of an input or output. Pointers are valid as long as the handle that was asked. */
+typedef struct sn_tensor_info {
+  size_t struct_size;
+  const char* name;
+  sn_data_type data_type;
+  int32_t rank;                     /* -1: not known before a run */
+  int64_t dims[SN_MAX_RANK];        /* -1: not known before a run, or chosen by the caller */
+  const char* symbols[SN_MAX_RANK]; /* "batch", ...; equal symbols are equal sizes; null: none */
+} sn_tensor_info;
+
+/* The shape to plan for one input. */
+typedef struct sn_shape {
+  size_t struct_size;
+  const char* name;
+  int32_t rank;
+  int64_t dims[SN_MAX_RANK];
+} sn_shape;
+
+#define SN_TENSOR_INIT \
+  { sizeof(sn_tensor), 0, 0, 0, {0}, 0, 0 }
+#define SN_TENSOR_INFO_INIT                 \
+  {                                         \
+    sizeof(sn_tensor_info), 0, 0, 0, {0}, { \
+      0                                     \
+    }                                       \
+  }
+#define SN_SHAPE_INIT         \
+  {                           \
+    sizeof(sn_shape), 0, 0, { \
+      0                       \
+    }                         \
+  }
+
+/* --- what a host may bring -----------------------------------------------------------------------
+ */
+
+/* Memory for tensors, weights and arenas. Copied when it is given: the functions and the context
+ * must stay valid until every handle made with it is freed. Called from any thread. */
+typedef struct sn_allocator {
+  size_t struct_size;
+  void* context;
+  /* At least `bytes` (> 0) bytes aligned to `alignment` (a power of two), or null. */
+  void* (*allocate)(void* context, size_t bytes, size_t alignment);
+  void (*deallocate)(void* context, void* pointer, size_t bytes);
+} sn_allocator;
+
+/* The host's threads. Copied, and valid for as long, as an allocator. */
+typedef struct sn_thread_pool {
+  size_t struct_size;
+  void* context;
+  /* The most threads that work at once for one caller, the calling thread included (>= 1). */
+  int32_t (*concurrency)(void* context);
+  /* Calls task(task_context, i) exactly once for each i in [0, count), in any order and on any
+   * thread, and returns when all are done. May be called by several threads at once, and from
+   * within a task. */
+  void (*run)(void* context, size_t count, void (*task)(void* task_context, size_t index),
+              void* task_context);
+} sn_thread_pool;
+
+typedef int32_t sn_log_level;
+enum {
+  SN_LOG_DEBUG = 0,
+  SN_LOG_INFO = 1,
+  SN_LOG_WARNING = 2, /* the work goes on, but slower, less exact or otherwise than asked */
+  SN_LOG_ERROR = 3    /* something is broken (a library, a routine); the work goes on without it */
+};
+/* Called from any thread that uses the net, with one printable line. */
+typedef void (*sn_log_callback)(void* context, sn_log_level level, const char* message);
+
+enum {
+  SN_VERIFY_FULL = 0,     /* every byte of a .dnn file is compared with its checksum */
+  SN_VERIFY_STRUCTURE = 1 /* header and graph are; weights are not read before they are needed */
+};
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* SOFTNEURO_C_TYPES_H_ */

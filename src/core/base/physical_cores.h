@@ -1,0 +1,39 @@
+// How many threads can really work at once in this process: physical cores, not processors that
+// share one, within the affinity that the process was given and the quota of its cgroup.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "softneuro/export.h"
+
+namespace softneuro {
+
+// The numbers of a kernel list, "0-3,8": empty if the text is not one.
+SN_INTREE std::vector<int> parse_processor_list(std::string_view text);
+
+// What a cpu.max file of cgroup v2 allows, "150000 100000" (µs of work in each period of µs): whole
+// processors, rounded up; 0: no limit ("max 100000"), or the text is of another form.
+SN_INTREE int parse_cpu_max(std::string_view text);
+
+// This process's group in cgroup v2, from /proc/self/cgroup: "/a/b" of the line "0::/a/b"; empty if
+// there is none.
+SN_INTREE std::string parse_cgroup(std::string_view text);
+
+// Reads a small text file; empty if it cannot be read.
+using TextReader = std::function<std::string(const char* path)>;
+
+// Physical cores that `processors`, in ascending order, belong to. One whose siblings the system
+// does not tell counts as a core of its own.
+SN_INTREE int count_cores(std::span<const int> processors, const TextReader& read);
+
+// The least that the process's cgroup and those above it allow; 0: no limit.
+SN_INTREE int cpu_quota(const TextReader& read);
+
+// Cores that this process may use now; at least 1.
+SN_INTREE int physical_cores();
+
+}  // namespace softneuro
