@@ -66,10 +66,8 @@ Result<Candidate> make_candidate(const Routine& routine, const Problem& problem,
   Candidate c;
   c.routine = &routine;
   c.params = params;
-  const bool alone = problem.post_ops.empty() || routine.supports_post_ops(problem);
-  SN_ASSIGN_OR_RETURN(
-      const PackedWeights packed,
-      routine.pack(alone ? problem : without_post_ops(problem), params, default_allocator()));
+  SN_ASSIGN_OR_RETURN(const PackedWeights packed,
+                      routine.pack(packed_problem(routine, problem), params, default_allocator()));
   SN_ASSIGN_OR_RETURN(c.kernel, create_kernel(routine, problem, params, packed));
   SN_ASSIGN_OR_RETURN(c.state, c.kernel->make_state());
   for (const TensorSpec& spec : problem.inputs) {

@@ -271,14 +271,12 @@ Result<PackedByKey> Net::Impl::packed_for_saving(std::span<const RoutinePath> tu
         own = own || (id != kNoTensor && impl.graph->tensor(id).is_constant());
       if (!own) continue;
       SN_ASSIGN_OR_RETURN(const Problem problem, problem_of(impl, *step.layer));
-      const bool composes = !problem.post_ops.empty() && !step.routine->supports_post_ops(problem);
       SN_ASSIGN_OR_RETURN(const PackedWeights weights,
                           core->packed(*step.layer, *step.routine, problem, step.params, true));
       if (weights.bytes.empty()) continue;
-      packed.emplace(
-          NetCore::packed_key(*step.layer, *step.routine,
-                              composes ? without_post_ops(problem) : problem, step.params),
-          weights.bytes);
+      packed.emplace(NetCore::packed_key(*step.layer, *step.routine,
+                                         packed_problem(*step.routine, problem), step.params),
+                     weights.bytes);
     }
   }
   return packed;

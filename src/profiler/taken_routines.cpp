@@ -80,9 +80,8 @@ class Collector {
                     const std::string& name) {
     const ChildnetRoutine* childnet = routine.as_childnet();
     if (childnet == nullptr) return {};
-    const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
     SN_ASSIGN_OR_RETURN(const ChildnetOutline outline,
-                        childnet->outline(composes ? without_post_ops(problem) : problem, params));
+                        childnet->outline(packed_problem(routine, problem), params));
     for (const ChildnetLayer& layer : outline.layers) {
       if (layer.view) continue;
       add(layer.problem.type->name, layer.routine->descriptor().str(), name);

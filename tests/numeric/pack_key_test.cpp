@@ -22,8 +22,7 @@ struct Packings {
 
 // Packs for up to 16 combinations of parameters.
 Packings check_packings(const Routine& routine, const Problem& problem) {
-  const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
-  const Problem seen = composes ? without_post_ops(problem) : problem;
+  const Problem seen = packed_problem(routine, problem);
   const std::vector<RoutineParams> choices = routine.param_space(seen).list(16);
   std::map<std::string, Tensor> by_key;
   Packings result;

@@ -60,10 +60,8 @@ class GuardedContext final : public Context {
 
 Result<std::unique_ptr<Kernel>> make_kernel(const Routine& routine, const Problem& problem,
                                             const RoutineParams& params) {
-  const bool alone = problem.post_ops.empty() || routine.supports_post_ops(problem);
-  SN_ASSIGN_OR_RETURN(
-      const PackedWeights packed,
-      routine.pack(alone ? problem : without_post_ops(problem), params, default_allocator()));
+  SN_ASSIGN_OR_RETURN(const PackedWeights packed,
+                      routine.pack(packed_problem(routine, problem), params, default_allocator()));
   return create_kernel(routine, problem, params, packed);
 }
 

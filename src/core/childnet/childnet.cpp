@@ -59,9 +59,7 @@ Result<const Routine*> default_routine(const Registry& registry, const Problem& 
 }
 
 Problem base_of(const ChildnetLayer& layer) {
-  const Problem& problem = layer.problem;
-  const bool composes = !problem.post_ops.empty() && !layer.routine->supports_post_ops(problem);
-  return composes ? without_post_ops(problem) : problem;
+  return packed_problem(*layer.routine, layer.problem);
 }
 
 Status choose(const Registry& registry, const std::vector<InnerChoice>& choices,

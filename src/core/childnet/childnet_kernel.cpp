@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/base/alignment.h"
 #include "core/base/error.h"
 #include "core/plan/plan_impl.h"
 
@@ -10,10 +11,6 @@ namespace softneuro {
 namespace {
 
 constexpr std::size_t kMaxPorts = 16;  // inputs, or outputs, of a layer inside
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
-}
 
 // One per layer inside; null where its kernel keeps nothing.
 class ChildnetState final : public KernelState {

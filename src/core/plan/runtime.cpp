@@ -71,48 +71,6 @@ std::string quantization_key(const Problem& problem) {
 
 }  // namespace
 
-namespace {
-
-// Without the post-ops where they are put behind the kernel: what pack() gets to see.
-Problem seen_by_pack(const Routine& routine, const Problem& problem) {
-  const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
-  return composes ? without_post_ops(problem) : problem;
-}
-
-// Refuses, and remembers how much was asked for.
-class ProbingAllocator final : public Allocator {
- public:
-  void* allocate(std::size_t bytes, std::size_t) noexcept override {
-    if (asked_ == 0) asked_ = bytes;
-    return nullptr;
-  }
-  void deallocate(void*, std::size_t) noexcept override {}
-  std::size_t asked() const { return asked_; }
-
- private:
-  std::size_t asked_ = 0;
-};
-
-// Bytes that pack() makes, learned without packing: from the routine, or because what it packs into
-// is the first memory that it asks for. The latter is known of the built-in routines of these layer
-// types where the weights are float32; 0 for all others, whose packings are never taken from a
-// file.
-std::size_t size_of_packing(const Routine& routine, const Problem& problem,
-                            const RoutineParams& params) {
-  if (const auto known = routine.packed_size(problem, params)) return *known;
-  if (routine.as_childnet() != nullptr) return 0;  // what it asks for first is not the packing
-  const std::string& type = routine.layer_type();
-  if (!routine.library().empty() || (type != "conv2" && type != "dense" && type != "matmul"))
-    return 0;
-  for (const TensorSpec& spec : problem.inputs)
-    if (spec.constant && spec.type != DataType::float32) return 0;
-  ProbingAllocator probe;
-  static_cast<void>(routine.pack(problem, params, probe).ok());
-  return probe.asked();
-}
-
-}  // namespace
-
 struct NetCore::Packing {
   std::mutex mutex;  // held while packing
   std::optional<PackedWeights> weights;
@@ -128,7 +86,7 @@ std::string NetCore::packed_key(const Layer& layer, const Routine& routine, cons
 Result<PackedWeights> NetCore::packed(const Layer& layer, const Routine& routine,
                                       const Problem& problem, const RoutineParams& params,
                                       bool shareable) {
-  const Problem seen = seen_by_pack(routine, problem);
+  const Problem seen = packed_problem(routine, problem);
   if (!shareable) return routine.pack(seen, params, *allocator_);
 
   const std::string key = packed_key(layer, routine, seen, params);
@@ -144,7 +102,7 @@ Result<PackedWeights> NetCore::packed(const Layer& layer, const Routine& routine
   const std::lock_guard<std::mutex> lock(packing->mutex);
   if (packing->weights) return *packing->weights;
   PackedWeights packed;
-  if (offered.bytes() > 0 && offered.bytes() == size_of_packing(routine, seen, params)) {
+  if (offered.bytes() > 0 && offered.bytes() == routine.packed_size(seen, params)) {
     packed.bytes = std::move(offered);
   } else {
     SN_ASSIGN_OR_RETURN(packed, routine.pack(seen, params, *allocator_));

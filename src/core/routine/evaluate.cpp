@@ -48,11 +48,9 @@ class EvaluateContext final : public Context {
 Result<std::vector<Tensor>> run_problem(const Routine& routine, const Problem& problem,
                                         std::span<const Tensor> inputs, Allocator& allocator,
                                         const EvaluateLimits& limits) {
-  const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
   const RoutineParams params = routine.default_params(problem);
-  PackedWeights packed;
-  SN_ASSIGN_OR_RETURN(
-      packed, routine.pack(composes ? without_post_ops(problem) : problem, params, allocator));
+  SN_ASSIGN_OR_RETURN(const PackedWeights packed,
+                      routine.pack(packed_problem(routine, problem), params, allocator));
   SN_ASSIGN_OR_RETURN(const auto kernel, create_kernel(routine, problem, params, packed));
 
   std::vector<TensorView> input_views;

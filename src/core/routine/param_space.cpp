@@ -62,23 +62,6 @@ Params ParamSpace::sample(std::uint64_t seed) const {
   return at(0);
 }
 
-Params ParamSpace::neighbour(const Params& from, std::uint64_t seed) const {
-  if (axes.empty()) return from;
-  for (int t = 0; t < kTries; ++t) {
-    const ParamAxis& axis = axes[draw(seed, axes.size())];
-    const ParamValue* now = from.find(axis.name);
-    if (now == nullptr || axis.values.size() < 2) continue;
-    const auto place = std::find(axis.values.begin(), axis.values.end(), *now);
-    if (place == axis.values.end()) continue;
-    const bool up = place + 1 != axis.values.end() &&
-                    (place == axis.values.begin() || (next_random(seed) & 1) != 0);
-    Params params = from;
-    params.set(axis.name, up ? *(place + 1) : *(place - 1));
-    if (!allows || allows(params)) return params;
-  }
-  return from;
-}
-
 std::vector<Params> ParamSpace::list_promising(std::size_t limit) const {
   if (!promising) return list(limit);
   ParamSpace narrower = {axes, {}, {}};

@@ -12,7 +12,7 @@ namespace softneuro {
 
 struct ParamAxis {
   std::string name;
-  std::vector<ParamValue> values;  // at least one; neighbours in value stand side by side
+  std::vector<ParamValue> values;  // at least one, in order of value
 };
 
 struct SN_INTREE ParamSpace {
@@ -26,10 +26,9 @@ struct SN_INTREE ParamSpace {
   // Combination `index` of [0, size()), the last axis running fastest.
   Params at(std::int64_t index) const;
   bool contains(const Params& params) const;
-  // A random combination drawn with `seed`, or one step along one axis away from `from`; the first
-  // allowed of a bounded number of tries, `from` (or the first combination) if there is none.
+  // A random combination drawn with `seed`: the first allowed of a bounded number of tries, or the
+  // first combination if there is none.
   Params sample(std::uint64_t seed) const;
-  Params neighbour(const Params& from, std::uint64_t seed) const;
   // All allowed combinations if there are at most `limit`, else `limit` samples without repetition
   // as far as they can be found. Deterministic.
   std::vector<Params> list(std::size_t limit) const;

@@ -9,12 +9,10 @@
 namespace softneuro {
 namespace {
 
-// What every routine of a descriptor refuses alike, so that none has to ask. Adapt layers are there
-// to mix formats; transposes may change the layout, since what they do to the order of memory is
-// often nothing then.
+// What every routine of a descriptor refuses alike, so that none has to ask. Not for adapts.
 Applicability formats_fit(const Routine& routine, const Problem& problem) {
   const RoutineDescriptor& descriptor = routine.descriptor();
-  const bool mixes_layouts = problem.type->name == "transpose";
+  const bool mixes_layouts = problem.type->formats == FormatRule::mixed_layout;
   bool laid_out = false;
   bool typed = false;
   const auto check = [&](const TensorSpec& spec, const char* what, std::size_t i) -> std::string {
@@ -53,11 +51,22 @@ bool tail_fits(const Problem& problem) {
   });
 }
 
+// Whether the post-ops are put behind the routine's kernel.
+bool needs_tail(const Routine& routine, const Problem& problem) {
+  return !problem.post_ops.empty() && !routine.supports_post_ops(problem);
+}
+
+Problem without_post_ops(const Problem& problem) {
+  Problem base = problem;
+  base.post_ops.clear();
+  base.inputs.resize(std::min<std::size_t>(base.own_inputs, base.inputs.size()));
+  return base;
+}
+
 Applicability applicability(const Routine& routine, const Problem& problem) {
-  if (problem.type->name != "adapt")
+  if (!problem.type->is_adapt())
     if (Applicability formats = formats_fit(routine, problem); !formats) return formats;
-  if (problem.post_ops.empty() || routine.supports_post_ops(problem))
-    return routine.applicable(problem);
+  if (!needs_tail(routine, problem)) return routine.applicable(problem);
   if (!tail_fits(problem))
     return Applicability::no("the routine cannot apply these post-ops to quantised tensors itself");
   return routine.applicable(without_post_ops(problem));
@@ -171,18 +180,14 @@ bool matches_schema(const RoutineDescriptor& descriptor, std::string_view patter
   return pattern.empty() || next() == to_string(descriptor.layout);
 }
 
-Problem without_post_ops(const Problem& problem) {
-  Problem base = problem;
-  base.post_ops.clear();
-  base.inputs.resize(std::min<std::size_t>(base.own_inputs, base.inputs.size()));
-  return base;
+Problem packed_problem(const Routine& routine, const Problem& problem) {
+  return needs_tail(routine, problem) ? without_post_ops(problem) : problem;
 }
 
 Result<std::unique_ptr<Kernel>> create_kernel(const Routine& routine, const Problem& problem,
                                               const RoutineParams& params,
                                               const PackedWeights& packed) {
-  if (problem.post_ops.empty() || routine.supports_post_ops(problem))
-    return routine.create(problem, params, packed);
+  if (!needs_tail(routine, problem)) return routine.create(problem, params, packed);
   SN_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> base,
                       routine.create(without_post_ops(problem), params, packed));
   return make_post_op_tail(std::move(base), problem);

@@ -55,8 +55,9 @@ SN_INTREE Result<std::unique_ptr<Kernel>> create_kernel(const Routine& routine,
                                                         const Problem& problem,
                                                         const RoutineParams& params,
                                                         const PackedWeights& packed);
-// What create_kernel hands to Routine::pack / create when it composes: without the post-ops.
-SN_INTREE Problem without_post_ops(const Problem& problem);
+// What of `problem` the routine's pack() and create() see: without the post-ops where they go into
+// that tail.
+SN_INTREE Problem packed_problem(const Routine& routine, const Problem& problem);
 
 // All routines of src/routines/, on builtin_layer_types().
 SN_INTREE Result<Registry> make_builtin_registry();

@@ -57,6 +57,10 @@ void pack_output(const ProductSizes& s, const std::int8_t* row, std::int64_t ker
 
 }  // namespace
 
+std::size_t QuantizedProduct::packed_size(const ProductSizes& sizes) {
+  return static_cast<std::size_t>(PackedParts(sizes).bytes);
+}
+
 Result<PackedWeights> QuantizedProduct::pack(const Problem& problem, const ProductSizes& sizes,
                                              std::int64_t kernel, Allocator& allocator) {
   SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem));

@@ -35,6 +35,8 @@ class QuantizedProduct {
   // is a multiple of 4, or taps is 1.
   static Result<PackedWeights> pack(const Problem& problem, const ProductSizes& sizes,
                                     std::int64_t kernel, Allocator& allocator);
+  // Bytes that pack() gives.
+  static std::size_t packed_size(const ProductSizes& sizes);
   // For kernels: `packed` is kept.
   static Result<QuantizedProduct> create(const Problem& problem, const ProductSizes& sizes,
                                          const PackedWeights& packed);

@@ -58,8 +58,7 @@ void fill(const TensorSpec& spec, Tensor& tensor, Random& random) {
 // Libraries work out most of a kernel to say what they pack, and hardly ever share: not asked.
 Result<PackedWeights> packed_for(NetCore& core, const Routine& routine, const Problem& problem,
                                  const RoutineParams& params, LastPacking* last) {
-  const bool composes = !problem.post_ops.empty() && !routine.supports_post_ops(problem);
-  const Problem seen = composes ? without_post_ops(problem) : problem;
+  const Problem seen = packed_problem(routine, problem);
   if (last == nullptr || !routine.library().empty())
     return routine.pack(seen, params, core.allocator());
   std::string key = routine.descriptor().str() + '|' + formats_of(seen).str() + '|' +

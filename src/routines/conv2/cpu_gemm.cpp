@@ -194,25 +194,28 @@ class GemmConv final : public Routine {
     return PostOpProgram::supports_in_float32(problem).ok();
   }
 
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams&) const override {
+    const TensorSpec& weights = problem.inputs[kWeights];
+    return weights.constant ? static_cast<std::size_t>(packed_bytes(problem)) : 0;
+  }
+
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
     const TensorSpec& weights = problem.inputs[kWeights];
     if (!weights.constant || weights.value.empty()) return PackedWeights{};
     SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, allocator));
-    // Nothing but the weights' own shape may count here.
-    ConvGeometry g;
-    g.group = problem.params.integer("group");
-    g.out = weights.shape[0] / g.group;
-    g.in = weights.shape[1];
-    const std::int64_t depth = weights.shape.elements(1, weights.shape.rank());
-    const std::int64_t bytes = g.group * packed_a_floats(g.out, depth) * 4;
     PackedWeights packed;
-    SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, Shape{bytes}, allocator));
+    SN_ASSIGN_OR_RETURN(packed.bytes,
+                        Tensor::create(DataType::uint8, Shape{packed_bytes(problem)}, allocator));
+    const std::int64_t groups = problem.params.integer("group");
+    const std::int64_t out = weights.shape[0] / groups;
+    const std::int64_t depth = weights.shape.elements(1, weights.shape.rank());
     auto* const to = static_cast<float*>(packed.bytes.mutable_data());
     const auto* const from = static_cast<const float*>(floats.data());
-    for (std::int64_t group = 0; group < g.group; ++group)
-      pack_a({from + group * g.out * depth, depth, 1}, g.out, depth,
-             to + group * packed_a_floats(g.out, depth));
+    for (std::int64_t group = 0; group < groups; ++group)
+      pack_a({from + group * out * depth, depth, 1}, out, depth,
+             to + group * packed_a_floats(out, depth));
     return packed;
   }
 
@@ -222,6 +225,14 @@ class GemmConv final : public Routine {
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
     return std::unique_ptr<Kernel>(std::make_unique<GemmConvKernel>(
         geometry, problem.inputs[kX].type, packed, std::move(post_ops)));
+  }
+
+ private:
+  // Nothing but the weights' own shape may count here.
+  static std::int64_t packed_bytes(const Problem& problem) {
+    const Shape& w = problem.inputs[kWeights].shape;
+    const std::int64_t groups = problem.params.integer("group");
+    return groups * packed_a_floats(w[0] / groups, w.elements(1, w.rank())) * 4;
   }
 };
 

@@ -168,6 +168,12 @@ class QuantizedDepthwise final : public Routine {
     return PostOpProgram::supports_quantized(problem).ok();
   }
 
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams&) const override {
+    const Result<ConvGeometry> geometry = conv_geometry(problem);
+    if (!geometry.ok()) return std::nullopt;
+    return static_cast<std::size_t>(DepthwiseParts(*geometry).bytes);
+  }
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));

@@ -163,6 +163,12 @@ class QuantizedConv final : public Routine {
     return PostOpProgram::supports_quantized(problem).ok();
   }
 
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams&) const override {
+    const Result<ConvGeometry> geometry = conv_geometry(problem);
+    if (!geometry.ok()) return std::nullopt;
+    return QuantizedProduct::packed_size(sizes_of(*geometry));
+  }
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));

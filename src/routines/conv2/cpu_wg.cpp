@@ -179,28 +179,28 @@ class WgConv final : public Routine {
     return "tile_size=" + std::to_string(params.integer("tile_size"));
   }
 
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams& params) const override {
+    const PackedFloats count(problem, params);
+    return static_cast<std::size_t>(count.weights + count.bias) * 4;
+  }
+
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
                              Allocator& allocator) const override {
     const TensorSpec& w = problem.inputs[kWeights];
     SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(w.value, allocator));
-    const WgWeights weights = {static_cast<const float*>(floats.data()), w.shape[0], w.shape[1],
-                               static_cast<int>(params.integer("tile_size")),
-                               static_cast<int>(w.shape[2])};
-    const bool panels = params.text("work") == kPanels;
-    const std::int64_t points = panels ? w.shape[2] * w.shape[3] : weights.tile * weights.tile;
-    const std::int64_t floats_of_weights = points * weights.point_floats();
-    const bool has_bias = problem.has_input(kBias);
-    const std::int64_t bias = has_bias ? pieces_of(w.shape[0], kWgBlock) * kWgBlock : 0;
+    const WgWeights weights = weights_of(problem, params, static_cast<const float*>(floats.data()));
+    const PackedFloats count(problem, params);
     PackedWeights packed;
     SN_ASSIGN_OR_RETURN(
         packed.bytes,
-        Tensor::create(DataType::uint8, Shape{(floats_of_weights + bias) * 4}, allocator));
+        Tensor::create(DataType::uint8, Shape{(count.weights + count.bias) * 4}, allocator));
     auto* const to = static_cast<float*>(packed.bytes.mutable_data());
-    (panels ? pack_wg_panels : pack_wg_weights)(weights, to);
-    if (has_bias) {
+    (params.text("work") == kPanels ? pack_wg_panels : pack_wg_weights)(weights, to);
+    if (problem.has_input(kBias)) {
       SN_ASSIGN_OR_RETURN(const Tensor values, as_float32(problem.inputs[kBias].value, allocator));
-      std::fill_n(to + floats_of_weights, bias, 0.0f);
-      std::copy_n(static_cast<const float*>(values.data()), w.shape[0], to + floats_of_weights);
+      std::fill_n(to + count.weights, count.bias, 0.0f);
+      std::copy_n(static_cast<const float*>(values.data()), w.shape[0], to + count.weights);
     }
     return packed;
   }
@@ -217,6 +217,23 @@ class WgConv final : public Routine {
   }
 
  private:
+  static WgWeights weights_of(const Problem& problem, const RoutineParams& params,
+                              const float* data) {
+    const Shape& w = problem.inputs[kWeights].shape;
+    return {data, w[0], w[1], static_cast<int>(params.integer("tile_size")),
+            static_cast<int>(w[2])};
+  }
+  // What is packed, weights first.
+  struct PackedFloats {
+    std::int64_t weights = 0, bias = 0;
+
+    PackedFloats(const Problem& problem, const RoutineParams& params) {
+      const WgWeights w = weights_of(problem, params, nullptr);
+      const std::int64_t side = params.text("work") == kPanels ? w.taps : w.tile;
+      weights = side * side * w.point_floats();
+      if (problem.has_input(kBias)) bias = pieces_of(w.out, kWgBlock) * kWgBlock;
+    }
+  };
   static bool is_known(const TensorSpec& spec) { return spec.constant && !spec.value.empty(); }
   static bool takes(const TensorSpec& spec) {
     return spec.type == DataType::float32 || (spec.constant && is_span_float(spec.type));

@@ -178,6 +178,12 @@ class DirectConv final : public SweptRoutine {
     return conv_sweep_space(problem, sizeof(float));
   }
 
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams&) const override {
+    return static_cast<std::size_t>(weights_geometry(problem).group * group_floats(problem) *
+                                    element_bytes(type()));
+  }
+
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
     const TensorSpec& weights = problem.inputs[kSweptWeights];
@@ -185,23 +191,23 @@ class DirectConv final : public SweptRoutine {
     const ConvGeometry g = weights_geometry(problem);
     const std::int64_t taps = weights.shape.elements(2, weights.shape.rank());
     const std::int64_t stored_in = stored_channels(g.in, layout_);
-    const std::int64_t group_floats = packed_b_floats(stored_in * taps, g.out);
-    const Shape bytes{g.group * group_floats * element_bytes(type())};
+    const std::int64_t floats_of_group = group_floats(problem);
+    const Shape bytes{g.group * floats_of_group * element_bytes(type())};
     PackedWeights packed;
     SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, bytes, allocator));
     Tensor converted;  // one group, on its way to another type
     if (type() != DataType::float32) {
       SN_ASSIGN_OR_RETURN(converted,
-                          Tensor::create(DataType::float32, Shape{group_floats}, allocator));
+                          Tensor::create(DataType::float32, Shape{floats_of_group}, allocator));
     }
     const auto* const from = static_cast<const float*>(floats.data());
     auto* to = static_cast<std::byte*>(packed.bytes.mutable_data());
-    for (std::int64_t i = 0; i < g.group; ++i, to += group_floats * element_bytes(type())) {
+    for (std::int64_t i = 0; i < g.group; ++i, to += floats_of_group * element_bytes(type())) {
       void* const group = converted.empty() ? to : converted.mutable_data();
       pack_group(from + i * g.out * g.in * taps, g.out, g.in, taps, stored_in,
                  static_cast<float*>(group));
       if (!converted.empty())
-        float_spans().store(type(), static_cast<const float*>(group), to, group_floats);
+        float_spans().store(type(), static_cast<const float*>(group), to, floats_of_group);
     }
     return packed;
   }
@@ -216,6 +222,13 @@ class DirectConv final : public SweptRoutine {
   }
 
  private:
+  // Numbers that the weights of one group are packed into.
+  std::int64_t group_floats(const Problem& problem) const {
+    const ConvGeometry g = weights_geometry(problem);
+    const Shape& w = problem.inputs[kSweptWeights].shape;
+    return packed_b_floats(stored_channels(g.in, layout_) * w.elements(2, w.rank()), g.out);
+  }
+
   Layout layout_;
 };
 

@@ -172,14 +172,20 @@ class NarrowGroupConv final : public Routine {
     return space;
   }
 
-  Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams&) const override {
+    const Shape& w = problem.inputs[kWeights].shape;
+    return static_cast<std::size_t>(group_panels(w[0]) * kGroupPanel * w.elements(1, w.rank())) * 4;
+  }
+
+  Result<PackedWeights> pack(const Problem& problem, const RoutineParams& params,
                              Allocator& allocator) const override {
     const TensorSpec& weights = problem.inputs[kWeights];
     SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, allocator));
     const std::int64_t channels = weights.shape[0];
     const std::int64_t taps = weights.shape.elements(2, weights.shape.rank());
     const std::int64_t group = weights.shape[1];
-    const Shape bytes{group_panels(channels) * kGroupPanel * group * taps * 4};
+    const Shape bytes{static_cast<std::int64_t>(*packed_size(problem, params))};
     PackedWeights packed;
     SN_ASSIGN_OR_RETURN(packed.bytes, Tensor::create(DataType::uint8, bytes, allocator));
     pack_panels(static_cast<const float*>(floats.data()), channels, group, taps,

@@ -120,6 +120,14 @@ class PackedConv final : public SweptRoutine {
     return conv_sweep_space(problem, Sweep::kKeepsWeights ? sizeof(T) : 0);
   }
 
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams&) const override {
+    const Result<ConvGeometry> g = conv_geometry(problem);
+    if (!g.ok()) return std::nullopt;
+    const PackedShape shape = sweep_shape(*g, ConvRows(*g, Layout::channels_last));
+    return static_cast<std::size_t>(g->group * packed_bytes(shape, ops_));
+  }
+
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
     SN_ASSIGN_OR_RETURN(const Tensor floats,

@@ -148,6 +148,13 @@ class GemmDense final : public Routine {
     return PostOpProgram::supports_in_float32(problem).ok();
   }
 
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams&) const override {
+    if (!problem.inputs[kWeights].constant) return 0;
+    const DenseSizes sizes(problem);
+    return static_cast<std::size_t>(packed_b_floats(sizes.depth, sizes.columns)) * 4;
+  }
+
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
     const TensorSpec& weights = problem.inputs[kWeights];

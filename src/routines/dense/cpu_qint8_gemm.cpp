@@ -92,6 +92,10 @@ class QuantizedDense final : public Routine {
     return PostOpProgram::supports_quantized(problem).ok();
   }
 
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams&) const override {
+    return QuantizedProduct::packed_size(sizes_of(problem));
+  }
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
     return QuantizedProduct::pack(problem, sizes_of(problem), 1, allocator);

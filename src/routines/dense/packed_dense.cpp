@@ -79,6 +79,11 @@ class PackedDense final : public SweptRoutine {
                              shape.rows * weights);
   }
 
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams&) const override {
+    return static_cast<std::size_t>(packed_bytes(sweep_shape(DenseSizes(problem)), ops_));
+  }
+
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
     SN_ASSIGN_OR_RETURN(const Tensor floats,

@@ -86,6 +86,14 @@ class TiledDense final : public SweptRoutine {
     return sweep_param_space(sizes.rows > 1 ? weights * 4 : 0, sizes.rows * weights);
   }
 
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams&) const override {
+    const DenseSizes s(problem);
+    const std::int64_t element = type() == DataType::float32 ? 4 : 2;
+    return static_cast<std::size_t>(gemm_panels(s.columns, kTilePanel) * kTilePanel * s.depth *
+                                    element);
+  }
+
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
     SN_ASSIGN_OR_RETURN(const Tensor floats,

@@ -203,6 +203,15 @@ class GemmMatmul final : public Routine {
     return PostOpProgram::supports(problem).ok();
   }
 
+  std::optional<std::size_t> packed_size(const Problem& problem,
+                                         const RoutineParams&) const override {
+    const int side = constant_side(problem);
+    if (side < 0) return 0;
+    const Shape& shape = problem.inputs[static_cast<std::size_t>(side)].shape;
+    const Side s = side_of(matmul_geometry(problem), shape, side == 0);
+    return static_cast<std::size_t>(s.matrices * s.packed_floats) * 4;
+  }
+
   Result<PackedWeights> pack(const Problem& problem, const RoutineParams&,
                              Allocator& allocator) const override {
     PackedWeights packed;
