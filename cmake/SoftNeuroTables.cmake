@@ -5,6 +5,8 @@
 #       files named cpu_* (and cuda_* where CUDA is built) are routines, others their helpers;
 #       the whole of cpu_*_avx2.cpp needs that instruction set, its registration too
 #   src/core/layers/<file>.cpp        Status register_layer_<file>(LayerTypes&);
+#   src/import/onnx/operators/<file>.cpp
+#                                     std::span<const Operator> <file>_operators();
 
 function(_softneuro_check_identifier name file)
   if(NOT name MATCHES "^[a-z][a-z0-9_]*$")
@@ -52,4 +54,19 @@ function(softneuro_layer_table output)
     math(EXPR SN_COUNT "${SN_COUNT} + 1")
   endforeach()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/builtin_layers.cpp.in" "${output}" @ONLY)
+endfunction()
+
+# softneuro_operator_table(<output.cpp> <files of operators>...)
+function(softneuro_operator_table output)
+  set(SN_DECLARATIONS "")
+  set(SN_ROWS "")
+  set(SN_COUNT 0)
+  foreach(file IN LISTS ARGN)
+    get_filename_component(name ${file} NAME_WE)
+    _softneuro_check_identifier(${name} ${file})
+    string(APPEND SN_DECLARATIONS "std::span<const Operator> ${name}_operators();\n")
+    string(APPEND SN_ROWS "    &${name}_operators,\n")
+    math(EXPR SN_COUNT "${SN_COUNT} + 1")
+  endforeach()
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/onnx_operators.cpp.in" "${output}" @ONLY)
 endfunction()

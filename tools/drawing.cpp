@@ -38,25 +38,23 @@ std::string quoted(const std::string& label) {
   return out + '"';
 }
 
-struct Kind {
-  const char* prefix;
-  const char* colour;
-};
-// The first prefix that fits the layer type's name.
-constexpr Kind kKinds[] = {
-    {"conv", "#9ecae1"},       {"dense", "#9ecae1"},         {"matmul", "#9ecae1"},
-    {"max_pool", "#c7e9c0"},   {"avg_pool", "#c7e9c0"},      {"lp_pool", "#c7e9c0"},
-    {"reduce", "#c7e9c0"},     {"softmax", "#fdd0a2"},       {"unary", "#fdd0a2"},
-    {"binary", "#fdd0a2"},     {"clip", "#fdd0a2"},          {"batch_norm", "#dadaeb"},
-    {"layer_norm", "#dadaeb"}, {"instance_norm", "#dadaeb"}, {"group_norm", "#dadaeb"},
-    {"rms_norm", "#dadaeb"},   {"lstm", "#fbb4b9"},          {"gru", "#fbb4b9"},
-    {"rnn", "#fbb4b9"},        {"quantize", "#ffffb3"},      {"dequantize", "#ffffb3"},
-    {"", "#eeeeee"},
-};
-
-const char* colour_of(const std::string& type) {
-  for (const Kind& kind : kKinds)
-    if (type.starts_with(kind.prefix)) return kind.colour;
+const char* colour_of(LayerCategory category) {
+  switch (category) {
+    case LayerCategory::product:
+      return "#9ecae1";
+    case LayerCategory::reduction:
+      return "#c7e9c0";
+    case LayerCategory::activation:
+      return "#fdd0a2";
+    case LayerCategory::normalization:
+      return "#dadaeb";
+    case LayerCategory::recurrent:
+      return "#fbb4b9";
+    case LayerCategory::quantization:
+      return "#ffffb3";
+    case LayerCategory::other:
+      break;
+  }
   return "#eeeeee";
 }
 
@@ -90,7 +88,7 @@ const char* colour_of(const RoutineDescriptor& routine) {
 constexpr const char* kAdaptColour = "#fff3b0";
 
 bool is_adapt(const Layer& layer) {
-  return layer.type->name == "adapt";
+  return layer.type->is_adapt();
 }
 
 std::string time_of(double us) {
@@ -122,7 +120,7 @@ std::string label_of(const Graph& graph, const Layer& layer, const LayerNote* no
 // The attributes of a layer's box. `slowest`: the longest time of any layer.
 std::string look_of(const Layer& layer, const LayerNote* note, const DrawingNotes& notes,
                     double slowest) {
-  if (notes.empty()) return fmt::format("fillcolor=\"{}\"", colour_of(layer.type->name));
+  if (notes.empty()) return fmt::format("fillcolor=\"{}\"", colour_of(layer.type->category));
   if (note == nullptr) return "fillcolor=\"#ffffff\" color=\"#aaaaaa\" fontcolor=\"#888888\"";
   if (is_adapt(layer))
     return fmt::format("fillcolor=\"{}\" style=\"filled,dashed\" fontsize=8 margin=\"0.06,0.02\"",

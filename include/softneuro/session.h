@@ -86,8 +86,13 @@ struct SessionOptions {
 // Thread compatible: one thread at a time. Keeps its plan alive.
 //
 // Floating point: denormals are kept (IEEE 754), the caller's rounding mode and flush-to-zero bits
-// are neither changed nor relied on. NaN and infinity in give NaN and infinity out, as IEEE says;
-// max, min, relu and pooling of NaN give NaN.
+// are neither changed nor relied on. NaN in gives NaN out, also of max, min, relu and pooling, and
+// infinity gives what IEEE makes of it, but for these routines, whose names Plan::describe() gives:
+// - wg, wgnet (Winograd): where a tile holds NaN or infinity, all of its outputs may be NaN.
+// - amx (products on AMX): infinity gives NaN, and numbers below 2^-126 count as zero.
+// - fp16 (sums in float16): what passes 65504 on the way is infinite.
+// - cpu:qint8: what is beyond the range of the 8 bits, infinity included, becomes its end, and NaN
+//   becomes a number. Casts to integers do the same; NaN becomes 0.
 // fork(): a child may use sessions of its parent; they then run on the calling thread alone.
 class SN_API Session {
  public:

@@ -11,9 +11,7 @@ namespace {
 class Inserter {
  public:
   Inserter(const Graph& graph, const RoutinePath& path)
-      : path_(path), graph_(std::make_shared<Graph>(graph)), produced_(graph.tensor_count()) {
-    for (TensorId id = 0; id < graph.tensor_count(); ++id) source_.push_back(id);
-  }
+      : path_(path), graph_(std::make_shared<Graph>(graph)), produced_(graph.tensor_count()) {}
 
   Result<AdaptedGraph> run() {
     adapt_type_ = builtin_layer_types().find("adapt");
@@ -45,7 +43,7 @@ class Inserter {
     }
     give_outputs(done);
     graph_->layers() = std::move(done);
-    return AdaptedGraph{std::move(graph_), std::move(choices_), std::move(source_)};
+    return AdaptedGraph{std::move(graph_), std::move(choices_)};
   }
 
  private:
@@ -66,7 +64,6 @@ class Inserter {
     def.quantization = source.quantization;
     const std::string name = def.name;
     const TensorId made = graph_->add_tensor(std::move(def));
-    source_.push_back(id);
     produced_.push_back(wanted);
 
     Layer layer;
@@ -113,7 +110,6 @@ class Inserter {
   std::shared_ptr<Graph> graph_;
   const LayerType* adapt_type_ = nullptr;
   std::vector<Format> produced_;  // per tensor: the format that it has
-  std::vector<TensorId> source_;
   std::map<std::pair<TensorId, std::string>, TensorId> adapted_;
   Choices choices_;
 };

@@ -21,7 +21,7 @@ bool is_known(const Graph& graph, TensorId id) {
 // int8 or uint8: signed or not; nothing for other types.
 std::optional<bool> signedness(const Graph& graph, const Layer& layer) {
   DataType type = DataType::undefined;
-  if (layer.type->name == "dequantize")
+  if (is_dequantize(layer))
     type = graph.tensor(layer.inputs[0]).type;
   else if (layer.inputs.size() > 2 && layer.inputs[2] != kNoTensor)
     type = graph.tensor(layer.inputs[2]).type;
@@ -41,8 +41,7 @@ bool is_same(const Quantization& a, const Quantization& b) {
 int partner(const Rewriter& rewriter, int dequantize) {
   const Layer& layer = rewriter.layer(dequantize);
   const int maker = rewriter.producer(layer.inputs[0]);
-  if (maker < 0 || rewriter.layer(maker).type->name != "quantize" ||
-      !rewriter.layer(maker).post_ops.empty())
+  if (maker < 0 || !is_quantize(rewriter.layer(maker)) || !rewriter.layer(maker).post_ops.empty())
     return -1;
   const Layer& front = rewriter.layer(maker);
   const auto to = quantization_of(rewriter.graph(), front);
@@ -54,9 +53,16 @@ int partner(const Rewriter& rewriter, int dequantize) {
 
 }  // namespace
 
+bool is_quantize(const Layer& layer) {
+  return layer.type->name == "quantize";
+}
+
+bool is_dequantize(const Layer& layer) {
+  return layer.type->name == "dequantize";
+}
+
 std::optional<Quantization> quantization_of(const Graph& graph, const Layer& layer) {
-  const std::string& name = layer.type->name;
-  if ((name != "quantize" && name != "dequantize") || layer.inputs.size() < 2 ||
+  if ((!is_quantize(layer) && !is_dequantize(layer)) || layer.inputs.size() < 2 ||
       !is_known(graph, layer.inputs[1]) || layer.params.integer("block_size", 0) != 0)
     return std::nullopt;
   const std::optional<bool> is_signed = signedness(graph, layer);
@@ -99,7 +105,7 @@ class Adoption {
   std::size_t run() {
     for (int i = 0; i < rewriter_.count(); ++i) {
       if (!rewriter_.alive(i)) continue;
-      if (rewriter_.layer(i).type->name == "dequantize" && rewriter_.layer(i).post_ops.empty())
+      if (is_dequantize(rewriter_.layer(i)) && rewriter_.layer(i).post_ops.empty())
         adopt(i);
       else
         pass_on_levels(rewriter_.layer(i));
@@ -151,7 +157,7 @@ class Adoption {
   void pass_on_levels(const Layer& layer) {
     const Quantization* levels = nullptr;
     if (moves_elements(layer)) levels = levels_[layer.inputs[0]];
-    if (layer.type->name == "concat" && layer.post_ops.empty()) levels = levels_in_common(layer);
+    if (joins_elements(layer)) levels = levels_in_common(layer);
     if (levels == nullptr) return;
     for (const TensorId id : layer.outputs)
       if (id != kNoTensor && is_float(rewriter_.tensor(id).type)) levels_[id] = levels;

@@ -8,6 +8,10 @@
 
 namespace softneuro {
 
+// Real numbers to the model's integers, and back. The two layer types that this file is about.
+bool is_quantize(const Layer& layer);
+bool is_dequantize(const Layer& layer);
+
 // What a quantize or dequantize layer says of its real tensor: 8 bits, scale and zero point known,
 // one for the tensor or one per index of an axis. Nothing otherwise.
 std::optional<Quantization> quantization_of(const Graph& graph, const Layer& layer);

@@ -11,13 +11,6 @@ std::optional<double> scalar_of(const Graph& graph, TensorId id) {
   return load(view_of(value), 0);
 }
 
-bool all_equal(const Tensor& tensor, double value) {
-  const TensorView view = view_of(tensor);
-  for (std::int64_t i = 0; i < view.elements(); ++i)
-    if (load(view, i) != value) return false;
-  return true;
-}
-
 bool all_finite(const Tensor& tensor) {
   const TensorView view = view_of(tensor);
   for (std::int64_t i = 0; i < view.elements(); ++i)

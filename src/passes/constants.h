@@ -13,8 +13,6 @@ namespace softneuro {
 
 // The value of a constant with one element, of any data type and rank; nothing for others.
 std::optional<double> scalar_of(const Graph& graph, TensorId id);
-// Every element of a constant equals `value` (true for a constant without elements).
-bool all_equal(const Tensor& tensor, double value);
 bool all_finite(const Tensor& tensor);
 
 // Reads a constant that is to be broadcast against a tensor of `rank` dimensions and that varies

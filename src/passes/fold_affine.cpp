@@ -71,7 +71,7 @@ Result<bool> fold_next(Rewriter& rewriter, const WeightedLayer& weighted) {
   const int next = rewriter.consumers(y)[0];
   if (!same_shape(shape, rewriter.tensor(rewriter.layer(next).outputs[0]).shape)) return false;
   const auto affine =
-      affine_of(rewriter, next, y, weighted.outputs, channel_axis(weighted, shape.rank()));
+      affine_of(rewriter, next, y, weighted.outputs, weighted.type->channel_axis_of(shape.rank()));
   if (!affine) return false;
   SN_ASSIGN_OR_RETURN(const bool folded,
                       fold_after(rewriter, weighted, affine->scale, affine->shift));
@@ -91,11 +91,9 @@ Result<bool> fold_previous(Rewriter& rewriter, const WeightedLayer& weighted) {
     if (source == kNoTensor || rewriter.tensor(source).is_constant() ||
         !same_shape(shape, rewriter.tensor(source).shape))
       continue;
-    const auto affine =
-        affine_of(rewriter, before, source, weighted.inputs, channel_axis(weighted, shape.rank()));
-    if (!affine || (!is_all(affine->shift, 0) &&
-                    (weighted.kind == WeightedLayer::Kind::conv_transpose || !pads_nothing(layer))))
-      continue;
+    const auto affine = affine_of(rewriter, before, source, weighted.inputs,
+                                  weighted.type->channel_axis_of(shape.rank()));
+    if (!affine || (!is_all(affine->shift, 0) && !weighted.sums_all)) continue;
     SN_ASSIGN_OR_RETURN(const bool folded,
                         fold_before(rewriter, weighted, affine->scale, affine->shift));
     if (!folded) return false;

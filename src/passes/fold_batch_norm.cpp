@@ -1,7 +1,7 @@
 // fold_batch_norm: a batch norm beside a layer with constant weights goes into them.
 //
-// Behind conv, conv_transpose, dense:  scale·(w·x + b) + shift = (scale·w)·x + (scale·b + shift)
-// Before conv and dense, without padding (the norm of a padded zero is not zero):
+// Behind conv, conv_transpose, dense…:  scale·(w·x + b) + shift = (scale·w)·x + (scale·b + shift)
+// Before conv, dense…, without padding (the norm of a padded zero is not zero):
 //   w·(scale·x + shift) + b = (w·scale)·x + (b + Σ w·shift)
 // with scale = gamma / sqrt(var + ε), shift = beta − mean·scale per channel.
 #include <cmath>
@@ -44,7 +44,7 @@ Result<bool> fold_into_producer(Rewriter& rewriter, int norm) {
   const auto weighted = weighted_layer(rewriter, rewriter.producer(x));
   // The norm's channels are those of axis 1.
   if (!weighted || !rewriter.has_single_use(x) || !shape.ranked() || shape.rank() < 2 ||
-      channel_axis(*weighted, shape.rank()) != 1)
+      weighted->type->channel_axis_of(shape.rank()) != 1)
     return false;
   const auto channels = channels_of(rewriter, norm, weighted->outputs);
   if (!channels) return false;
@@ -62,10 +62,7 @@ Result<bool> fold_into_consumer(Rewriter& rewriter, int norm) {
     return false;
   const auto weighted = weighted_layer(rewriter, rewriter.consumers(y)[0]);
   if (!weighted || rewriter.layer(weighted->layer).inputs[0] != y) return false;
-  const bool fits = weighted->kind == WeightedLayer::Kind::conv
-                        ? pads_nothing(rewriter.layer(weighted->layer))
-                        : weighted->kind == WeightedLayer::Kind::dense && shape.rank() == 2;
-  if (!fits) return false;
+  if (!weighted->sums_all || weighted->type->channel_axis_of(shape.rank()) != 1) return false;
   const auto channels = channels_of(rewriter, norm, weighted->inputs);
   if (!channels) return false;
   SN_ASSIGN_OR_RETURN(const bool folded,

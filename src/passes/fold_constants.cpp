@@ -73,7 +73,7 @@ Status fold_constants(Graph& graph, PassContext& context) {
     SN_RETURN_IF_ERROR(check_cancelled(context.options.cancel));
     const Layer& layer = rewriter.layer(i);
     std::optional<Quantization> quantization;
-    if (layer.type->name == "dequantize" && layer.post_ops.empty())
+    if (is_dequantize(layer) && layer.post_ops.empty())
       quantization = quantization_of(graph, layer);
     if (!fold_by_shape(rewriter, layer, values) && !fold_by_running(rewriter, layer)) continue;
     if (quantization && !graph.tensor(layer.outputs[0]).quantization)

@@ -11,11 +11,20 @@
 #include <limits>
 
 #include "core/layers/pad.h"
+#include "core/layers/window.h"
 #include "passes/constants.h"
 #include "passes/pattern.h"
 
 namespace softneuro {
 namespace {
+
+// The number of spatial dimensions if the layer type is `family` + "1", "2" or "3"; else 0.
+int spatial_rank(const Layer& layer, std::string_view family) {
+  const std::string& name = layer.type->name;
+  if (name.size() != family.size() + 1 || !name.starts_with(family)) return 0;
+  const int rank = name.back() - '0';
+  return rank >= 1 && rank <= 3 ? rank : 0;
+}
 
 struct SpatialPad {
   TensorId x;
@@ -120,7 +129,7 @@ bool means_the_same(const Rewriter& rewriter, const Layer& layer, const SpatialP
   if (spatial_rank(layer, "lp_pool") > 0) return pad.value == 0;
   if (spatial_rank(layer, "avg_pool") > 0)
     return pad.value == 0 &&
-           (layer.params.integer("count_include_pad") != 0 || pads_nothing(layer));
+           (layer.params.integer("count_include_pad") != 0 || pads_nothing(layer.params));
   // Indices of the maxima would count the padding.
   if (layer.outputs.size() != 1) return false;
   const bool lowest = pad.value == -INFINITY || pad.value == std::numeric_limits<float>::lowest();

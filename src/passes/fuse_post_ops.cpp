@@ -5,28 +5,15 @@
 //                             exactly the same shape (a residual connection) or a constant that
 //                             broadcasts to it (slopes of a prelu)
 //
-// The result is changed while it is in the cache, instead of being written and read again. Works
-// backwards, so that of two branches that meet in an addition the later one takes it in.
+// Which of them a layer takes says its type (LayerType::fused_post_ops). The result is changed
+// while it is in the cache, instead of being written and read again. Works backwards, so that of
+// two branches that meet in an addition the later one takes it in.
 #include <algorithm>
 
 #include "passes/pattern.h"
 
 namespace softneuro {
 namespace {
-
-bool is_product(const Layer& layer) {
-  return spatial_rank(layer, "conv") > 0 || spatial_rank(layer, "conv_transpose") > 0 ||
-         layer.type->name == "dense" || layer.type->name == "matmul";
-}
-
-bool takes_unary(const Layer& layer) {
-  static constexpr std::string_view kTypes[] = {
-      "batch_norm", "instance_norm", "group_norm", "layer_norm", "rms_norm", "binary", "unary"};
-  const std::string& type = layer.type->name;
-  return is_product(layer) || spatial_rank(layer, "max_pool") > 0 ||
-         spatial_rank(layer, "avg_pool") > 0 || spatial_rank(layer, "lp_pool") > 0 ||
-         std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
-}
 
 bool is_fusable(BinaryOp op) {
   switch (op) {
@@ -52,9 +39,10 @@ bool fits_in_float(double value, DataType type) {
   return type != DataType::float64 || static_cast<double>(static_cast<float>(value)) == value;
 }
 
-// The layer's own function as a post-op on the tensor y. The layer's post-ops may follow it.
+// The layer's own function as a post-op on the tensor y of a layer that takes `taken`. The layer's
+// post-ops may follow it.
 std::optional<PostOp> as_post_op(const Rewriter& rewriter, const Layer& layer, TensorId y,
-                                 bool after_product) {
+                                 FusedPostOps taken) {
   const TensorDef& def = rewriter.tensor(y);
   PostOp op;
   if (layer.type->name == "unary") {
@@ -66,7 +54,7 @@ std::optional<PostOp> as_post_op(const Rewriter& rewriter, const Layer& layer, T
     op.beta = static_cast<float>(beta);
     return op;
   }
-  if (layer.type->name != "binary" || !after_product) return std::nullopt;
+  if (layer.type->name != "binary" || taken != FusedPostOps::all) return std::nullopt;
   op.kind = PostOp::Kind::binary;
   if (!parse(layer.params.text("op"), op.binary) || !is_fusable(op.binary)) return std::nullopt;
   op.swapped = layer.inputs[1] == y;
@@ -122,7 +110,7 @@ class Fusions {
     // y may be the operand of a post-op there, or of one that the layer is going to be.
     const auto end = consumer.inputs.begin() + consumer.own_inputs;
     if (at(next).absorbed || std::find(consumer.inputs.begin(), end, y) == end ||
-        !as_post_op(rewriter_, consumer, y, is_product(layer)))
+        !as_post_op(rewriter_, consumer, y, layer.type->fused_post_ops))
       return std::nullopt;
     return next;
   }
@@ -134,7 +122,7 @@ class Fusions {
 void fuse(Rewriter& rewriter, int i, int next) {
   const TensorId y = rewriter.layer(i).outputs[0];
   const Layer& consumer = rewriter.layer(next);
-  PostOp op = *as_post_op(rewriter, consumer, y, is_product(rewriter.layer(i)));
+  PostOp op = *as_post_op(rewriter, consumer, y, rewriter.layer(i).type->fused_post_ops);
   if (op.kind == PostOp::Kind::binary) {
     op.input = static_cast<std::uint32_t>(
         rewriter.append_post_op_input(i, consumer.inputs[op.swapped ? 0 : 1]));
@@ -151,7 +139,7 @@ Status fuse_post_ops(Graph& graph, PassContext& context) {
   Rewriter rewriter(graph, context);
   Fusions fusions(rewriter);
   for (int i = rewriter.count() - 1; i >= 0; --i)
-    if (takes_unary(rewriter.layer(i))) fusions.extend(i);
+    if (rewriter.layer(i).type->fused_post_ops != FusedPostOps::none) fusions.extend(i);
   for (int i = 0; i < rewriter.count(); ++i)
     for (int next = fusions.absorbed(i) ? -1 : fusions.next(i); next >= 0;
          next = fusions.next(next))

@@ -1,4 +1,4 @@
-// merge_reshapes: a reshape (flatten, squeeze, unsqueeze) of a reshape is one reshape.
+// merge_reshapes: a view (reshape, flatten, squeeze, unsqueeze) of a view is one reshape.
 //
 // Only the last one's shape counts, as both leave the elements in their row-major order. Views
 // cost nothing while running, but they hide patterns: matmul → reshape → reshape → add.
@@ -11,9 +11,7 @@ namespace softneuro {
 namespace {
 
 bool is_reshape(const Layer& layer) {
-  const std::string& type = layer.type->name;
-  return (type == "reshape" || type == "flatten" || type == "squeeze" || type == "unsqueeze") &&
-         layer.post_ops.empty();
+  return layer.type->is_view && layer.post_ops.empty();
 }
 
 // A target shape that means the same for any input with as many elements: at most one dimension
@@ -26,10 +24,12 @@ std::optional<std::vector<std::int64_t>> target_of(const Rewriter& rewriter, con
     const bool has_zero = std::count(target.begin(), target.end(), 0) > 0;
     if (std::count(target.begin(), target.end(), -1) <= (has_zero ? 0 : 1)) return target;
   }
-  if (layer.type->name != "reshape") return std::nullopt;
-  std::optional<std::vector<std::int64_t>> target = constant_integers(rewriter.graph(), layer, 1);
-  if (target && std::count(target->begin(), target->end(), 0) > 0) return std::nullopt;
-  return target;
+  for (const ValueInput& value : layer.type->value_inputs) {
+    if (value.kind != ValueKind::shape) continue;
+    const auto target = constant_integers(rewriter.graph(), layer, value.input);
+    if (target && std::count(target->begin(), target->end(), 0) == 0) return target;
+  }
+  return std::nullopt;
 }
 
 }  // namespace

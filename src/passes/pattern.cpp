@@ -8,10 +8,6 @@
 
 namespace softneuro {
 
-bool same_shape(const DynamicShape& a, const DynamicShape& b) {
-  return a.ranked() && b.ranked() && a.dims() == b.dims();
-}
-
 bool broadcasts_to(const DynamicShape& x, const DynamicShape& y) {
   if (!x.ranked() || !y.ranked() || x.rank() > y.rank()) return false;
   for (int i = 0; i < x.rank(); ++i) {
@@ -166,21 +162,6 @@ std::optional<std::vector<std::int64_t>> constant_integers(const Graph& graph, c
 
 bool has_input(const Layer& layer, std::size_t input) {
   return input < layer.own_inputs && layer.inputs[input] != kNoTensor;
-}
-
-bool pads_nothing(const Layer& layer) {
-  const auto pads = layer.params.integers("pads");
-  const std::string_view mode = layer.params.text("auto_pad", "explicit");
-  return mode == "valid" ||
-         (mode == "explicit" &&
-          std::all_of(pads.begin(), pads.end(), [](std::int64_t p) { return p == 0; }));
-}
-
-int spatial_rank(const Layer& layer, std::string_view family) {
-  const std::string& name = layer.type->name;
-  if (name.size() != family.size() + 1 || !name.starts_with(family)) return 0;
-  const int rank = name.back() - '0';
-  return rank >= 1 && rank <= 3 ? rank : 0;
 }
 
 }  // namespace softneuro

@@ -4,12 +4,11 @@
 #include <optional>
 #include <vector>
 
+#include "core/graph/layer_type.h"
 #include "passes/rewriter.h"
 
 namespace softneuro {
 
-// Certainly the same dimensions, whatever the unknown ones turn out to be.
-bool same_shape(const DynamicShape& a, const DynamicShape& b);
 // Certainly `x` broadcasts to `y` and leaves y's shape as it is.
 bool broadcasts_to(const DynamicShape& x, const DynamicShape& y);
 
@@ -71,10 +70,5 @@ std::vector<GatedProduct> gated_products(const Rewriter& rewriter, int root);
 std::optional<std::vector<std::int64_t>> constant_integers(const Graph& graph, const Layer& layer,
                                                            std::size_t input);
 bool has_input(const Layer& layer, std::size_t input);
-
-// The parameters of a convolution or pool put no element around its input.
-bool pads_nothing(const Layer& layer);
-// The number of spatial dimensions if the layer type is `family` + "1", "2" or "3"; else 0.
-int spatial_rank(const Layer& layer, std::string_view family);
 
 }  // namespace softneuro

@@ -2,14 +2,17 @@
 //
 //   f(transpose(x)) = transpose(f'(x)),   g(transpose(a), transpose(b)) = transpose(g'(a, b))
 //
-// for element-wise layers, softmax, reductions, concat, slice, pad, with axes renamed and
-// constants transposed beforehand. On their way down transposes meet their inverses and cancel
-// (graphs of another image layout, transpose → softmax → transpose), several become one at an
-// addition, and layers that stood behind them reach the convolution that they can be fused into.
+// for layers whose type says how (LayerType::permute_axes): element-wise ones, softmax, reductions,
+// concat, slice, pad, with axes renamed and constants transposed beforehand. On their way down
+// transposes meet their inverses and cancel (graphs of another image layout, transpose → softmax →
+// transpose), several become one at an addition, and layers that stood behind them reach the
+// convolution that they can be fused into.
 #include <algorithm>
 #include <cstring>
 
+#include "core/graph/axis_permutation.h"
 #include "passes/constants.h"
+#include "passes/layer_context.h"
 #include "passes/pattern.h"
 
 namespace softneuro {
@@ -25,8 +28,8 @@ struct Plan {
   std::vector<TensorId> inputs;  // kNoTensor: to be made from the old, constant one
   std::vector<int> transposes;   // that feed the layer
   Params params;
-  std::vector<std::int64_t> axes;  // for layers that take a list of axes
-  bool has_axes = false;
+  std::vector<std::int64_t> axes;  // new value of the input that lists axes
+  int axes_input = -1;             // −1: there is none
 };
 
 std::optional<Permutation> permutation_of(const Rewriter& rewriter, int i) {
@@ -40,14 +43,9 @@ std::optional<Permutation> permutation_of(const Rewriter& rewriter, int i) {
   return perm;
 }
 
-bool is_elementwise(const std::string& type) {
-  return type == "unary" || type == "binary" || type == "where" || type == "clip" || type == "cast";
-}
 // Inputs behind these are values (axes, sizes, limits), not tensors that are transposed.
 std::size_t moving_inputs(const Layer& layer) {
-  const std::string& type = layer.type->name;
-  if (type == "binary" || type == "where" || type == "concat") return layer.own_inputs;
-  return 1;
+  return layer.type->inputs_share_axes ? layer.own_inputs : 1;
 }
 
 // A constant operand as the layer in front of the transpose wants it: with all axes, moved back.
@@ -113,81 +111,22 @@ bool plan_inputs(const Rewriter& rewriter, const Layer& layer, Plan& plan) {
   return true;
 }
 
-// The list of axes that a layer takes as input `k`, renamed; all of `count` axes if it is left out.
-bool plan_axes(const Rewriter& rewriter, const Layer& layer, std::size_t k, std::size_t count,
-               Plan& plan) {
-  const int rank = static_cast<int>(plan.perm.size());
-  std::vector<std::int64_t> axes;
-  if (has_input(layer, k)) {
-    const auto given = constant_integers(rewriter.graph(), layer, k);
-    if (!given) return false;
-    axes = *given;
-  } else {
-    for (std::size_t a = 0; a < count; ++a) axes.push_back(static_cast<std::int64_t>(a));
-  }
-  for (const std::int64_t axis : axes) {
-    const Result<int> normal = normalize_axis(axis, rank);
-    if (!normal.ok()) return false;
-    plan.axes.push_back(plan.perm[static_cast<std::size_t>(*normal)]);
-  }
-  plan.has_axes = true;
-  return true;
-}
-
-bool plan_reduction(const Rewriter& rewriter, const Layer& layer, Plan& plan) {
-  const std::size_t rank = plan.perm.size();
-  const auto given = constant_integers(rewriter.graph(), layer, 1);
-  if (!has_input(layer, 1) && layer.params.integer("noop_with_empty_axes") != 0) return false;
-  if ((given && given->empty()) || !plan_axes(rewriter, layer, 1, rank, plan)) return false;
-  if (layer.params.integer("keepdims", 1) != 0) return true;
-  // The axes that stay, in the order of the output, counted among those that stay.
-  const auto stays = [&](int axis) {
-    return std::find(plan.axes.begin(), plan.axes.end(), axis) == plan.axes.end();
-  };
-  plan.result_perm.clear();
-  for (const int axis : plan.perm) {
-    if (!stays(axis)) continue;
-    int place = 0;
-    for (int a = 0; a < axis; ++a) place += stays(a) ? 1 : 0;
-    plan.result_perm.push_back(place);
-  }
-  return true;
-}
-
 // Fills in parameters and axes; false if this layer is not one that transposes can pass.
 bool plan_layer(const Rewriter& rewriter, const Layer& layer, Plan& plan) {
-  const std::string& type = layer.type->name;
   const TensorDef& y = rewriter.tensor(layer.outputs[0]);
-  const int rank = static_cast<int>(plan.perm.size());
-  plan.params = layer.params;
-  plan.result_perm = plan.perm;
   if (!y.shape.ranked()) return false;
-  if (is_elementwise(type)) {
-    // Not where broadcasting makes more of it than was transposed before.
-    const auto& maker = rewriter.layer(plan.transposes[0]);
-    return same_shape(y.shape, rewriter.tensor(maker.outputs[0]).shape);
-  }
-  if (type == "softmax" || type == "hardmax" || type == "lp_norm" || type == "concat") {
-    const Result<int> axis = normalize_axis(layer.params.integer("axis"), rank);
-    if (!axis.ok()) return false;
-    plan.params.set("axis", std::int64_t{plan.perm[static_cast<std::size_t>(*axis)]});
-    return true;
-  }
-  if (type == "reduce") return plan_reduction(rewriter, layer, plan);
-  if (type == "slice") {
-    const auto starts = constant_integers(rewriter.graph(), layer, 1);
-    return starts && plan_axes(rewriter, layer, 3, starts->size(), plan);
-  }
-  if (type == "pad") {
-    const auto pads = constant_integers(rewriter.graph(), layer, 1);
-    return pads && plan_axes(rewriter, layer, 3, pads->size() / 2, plan);
-  }
-  return false;
-}
-
-// Which input holds the list of axes.
-std::size_t axes_input(const Layer& layer) {
-  return layer.type->name == "reduce" ? 1 : 3;
+  // Not where broadcasting makes more of it than was transposed before.
+  if (layer.type->elementwise &&
+      !same_shape(y.shape, rewriter.tensor(rewriter.layer(plan.transposes[0]).outputs[0]).shape))
+    return false;
+  const LayerContext context(rewriter.graph(), layer);
+  AxisPermutation permutation{context.infer_context(), plan.perm, layer.params, plan.perm, {}, -1};
+  if (!layer.type->permute_axes(permutation)) return false;
+  plan.params = std::move(permutation.params);
+  plan.result_perm = std::move(permutation.result_perm);
+  plan.axes = std::move(permutation.axes);
+  plan.axes_input = permutation.axes_input;
+  return true;
 }
 
 Status carry_out(Rewriter& rewriter, int i, const Plan& plan) {
@@ -204,10 +143,10 @@ Status carry_out(Rewriter& rewriter, int i, const Plan& plan) {
     }
     rewriter.set_input(i, k, id);
   }
-  if (plan.has_axes) {
+  if (plan.axes_input >= 0) {
     SN_ASSIGN_OR_RETURN(Tensor axes, make_integers(plan.axes, allocator));
     const TensorId id = rewriter.add_constant(rewriter.layer(i).name + "_axes", std::move(axes));
-    rewriter.set_own_input(i, axes_input(rewriter.layer(i)), id);
+    rewriter.set_own_input(i, static_cast<std::size_t>(plan.axes_input), id);
   }
   rewriter.layer(i).params = plan.params;
 
@@ -244,13 +183,13 @@ Status sink_transposes(Graph& graph, PassContext& context) {
   Rewriter rewriter(graph, context);
   for (int i = 0; i < rewriter.count(); ++i) {
     const Layer& layer = rewriter.layer(i);
-    if (!rewriter.alive(i) || layer.outputs.size() != 1 || layer.outputs[0] == kNoTensor ||
-        !layer.subgraphs.empty() || layer.inputs.empty())
+    if (!rewriter.alive(i) || layer.type->permute_axes == nullptr || layer.outputs.size() != 1 ||
+        layer.outputs[0] == kNoTensor || !layer.subgraphs.empty() || layer.inputs.empty())
       continue;
     Plan plan;
     if (!plan_inputs(rewriter, layer, plan) || !plan_layer(rewriter, layer, plan)) continue;
     // A list of axes takes the place behind the own inputs.
-    if (plan.has_axes && layer.inputs.size() > layer.own_inputs) continue;
+    if (plan.axes_input >= 0 && layer.inputs.size() > layer.own_inputs) continue;
     SN_RETURN_IF_ERROR(carry_out(rewriter, i, plan));
   }
   return rewriter.finish();

@@ -16,8 +16,8 @@ bool is_real_constant(const TensorDef& def, DataType type) {
 // The bias as doubles; zeros if there is none.
 std::vector<double> bias_of(const Rewriter& rewriter, const WeightedLayer& weighted) {
   const Layer& layer = rewriter.layer(weighted.layer);
-  if (has_input(layer, 2))
-    if (auto values = vector_of(rewriter.graph(), layer.inputs[2], weighted.outputs))
+  if (const std::size_t bias = weighted.type->bias; has_input(layer, bias))
+    if (auto values = vector_of(rewriter.graph(), layer.inputs[bias], weighted.outputs))
       return *std::move(values);
   return std::vector<double>(static_cast<std::size_t>(weighted.outputs), 0.0);
 }
@@ -27,14 +27,12 @@ std::vector<double> bias_of(const Rewriter& rewriter, const WeightedLayer& weigh
 std::optional<Quantization> scaled_quantization(const TensorDef& weights,
                                                 const WeightedLayer& weighted,
                                                 const std::vector<double>& scale) {
-  if (!weights.quantization || weighted.kind == WeightedLayer::Kind::conv_transpose)
-    return std::nullopt;
+  if (!weights.quantization) return std::nullopt;
   Quantization q = *weights.quantization;
-  const int output_axis =
-      weighted.kind == WeightedLayer::Kind::dense && !weighted.transposed ? 1 : 0;
   const bool symmetric = std::all_of(q.zero_points.begin(), q.zero_points.end(),
                                      [](std::int32_t z) { return z == 0; });
-  if (!q.is_signed || q.axis != output_axis || !symmetric || q.scales.size() != scale.size())
+  if (!q.is_signed || q.axis != weighted.output_axis || !symmetric ||
+      q.scales.size() != scale.size())
     return std::nullopt;
   for (std::size_t i = 0; i < scale.size(); ++i) {
     q.scales[i] = static_cast<float>(q.scales[i] * std::fabs(scale[i]));
@@ -43,96 +41,87 @@ std::optional<Quantization> scaled_quantization(const TensorDef& weights,
   return q;
 }
 
-void set_weights(Rewriter& rewriter, int i, Tensor weights, std::optional<Quantization> q) {
-  const TensorId old = rewriter.layer(i).inputs[1];
-  const TensorId id = rewriter.add_constant(rewriter.tensor(old).name, std::move(weights));
-  rewriter.graph().tensor(id).quantization = std::move(q);
-  rewriter.set_input(i, 1, id);
+TensorId weights_of(const Rewriter& rewriter, const WeightedLayer& weighted) {
+  return rewriter.layer(weighted.layer).inputs[weighted.type->input];
 }
 
-void set_bias(Rewriter& rewriter, int i, Tensor bias) {
-  const Layer& layer = rewriter.layer(i);
+bool has_bias(const Rewriter& rewriter, const WeightedLayer& weighted) {
+  return has_input(rewriter.layer(weighted.layer), weighted.type->bias);
+}
+
+void set_weights(Rewriter& rewriter, const WeightedLayer& weighted, Tensor weights,
+                 std::optional<Quantization> q) {
+  const TensorId old = weights_of(rewriter, weighted);
+  const TensorId id = rewriter.add_constant(rewriter.tensor(old).name, std::move(weights));
+  rewriter.graph().tensor(id).quantization = std::move(q);
+  rewriter.set_input(weighted.layer, weighted.type->input, id);
+}
+
+void set_bias(Rewriter& rewriter, const WeightedLayer& weighted, Tensor bias) {
+  const Layer& layer = rewriter.layer(weighted.layer);
+  const std::size_t place = weighted.type->bias;
   const std::string name =
-      has_input(layer, 2) ? rewriter.tensor(layer.inputs[2]).name : layer.name + "_bias";
-  rewriter.set_own_input(i, 2, rewriter.add_constant(name, std::move(bias)));
+      has_input(layer, place) ? rewriter.tensor(layer.inputs[place]).name : layer.name + "_bias";
+  rewriter.set_own_input(weighted.layer, place, rewriter.add_constant(name, std::move(bias)));
 }
 
 bool all_zero(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return v == 0; });
 }
 
+// Index of element `i` of the weights on axis 0, and on axis 1 counted over all groups.
+std::int64_t row_of(const WeightedLayer& w, std::int64_t i) {
+  return i / (w.columns * w.kernel);
+}
+std::int64_t column_of(const WeightedLayer& w, std::int64_t i) {
+  const std::int64_t group = row_of(w, i) / (w.rows / w.groups);
+  return group * w.columns + i / w.kernel % w.columns;
+}
+
 }  // namespace
 
 std::int64_t WeightedLayer::input_of(std::int64_t i) const {
-  switch (kind) {
-    case Kind::conv: {  // [M, C/group, K…]
-      const std::int64_t per_group = inputs / groups;
-      const std::int64_t group = i / (per_group * kernel) / (outputs / groups);
-      return group * per_group + i / kernel % per_group;
-    }
-    case Kind::conv_transpose:  // [C, M/group, K…]
-      return i / (outputs / groups * kernel);
-    case Kind::dense:
-      break;
-  }
-  return transposed ? i % inputs : i / outputs;
+  return output_axis == 0 ? column_of(*this, i) : row_of(*this, i);
 }
 
 std::int64_t WeightedLayer::output_of(std::int64_t i) const {
-  switch (kind) {
-    case Kind::conv:
-      return i / (inputs / groups * kernel);
-    case Kind::conv_transpose: {
-      const std::int64_t per_group = outputs / groups;
-      const std::int64_t group = i / (per_group * kernel) / (inputs / groups);
-      return group * per_group + i / kernel % per_group;
-    }
-    case Kind::dense:
-      break;
-  }
-  return transposed ? i / inputs : i % outputs;
+  return output_axis == 0 ? row_of(*this, i) : column_of(*this, i);
 }
 
 std::optional<WeightedLayer> weighted_layer(const Rewriter& rewriter, int i) {
   if (i < 0) return std::nullopt;
   const Layer& layer = rewriter.layer(i);
-  if (layer.own_inputs < 2 || !layer.post_ops.empty()) return std::nullopt;
-  const bool conv = spatial_rank(layer, "conv") > 0;
-  const bool conv_transpose = spatial_rank(layer, "conv_transpose") > 0;
-  if (!conv && !conv_transpose && layer.type->name != "dense") return std::nullopt;
-  const DataType type = rewriter.tensor(layer.outputs[0]).type;
-  const TensorDef& w = rewriter.tensor(layer.inputs[1]);
-  if (!is_real_constant(w, type) || w.constant.elements() <= 0 ||
-      (has_input(layer, 2) && !is_real_constant(rewriter.tensor(layer.inputs[2]), type)))
+  if (!layer.type->weights || !layer.post_ops.empty()) return std::nullopt;
+  const LayerWeights& type = *layer.type->weights;
+  if (!has_input(layer, type.input)) return std::nullopt;
+  const DataType data_type = rewriter.tensor(layer.outputs[0]).type;
+  const TensorDef& w = rewriter.tensor(layer.inputs[type.input]);
+  if (!is_real_constant(w, data_type) || w.constant.elements() <= 0 ||
+      (has_input(layer, type.bias) &&
+       !is_real_constant(rewriter.tensor(layer.inputs[type.bias]), data_type)))
     return std::nullopt;
 
   const Shape& shape = w.constant.shape();
+  if (shape.rank() < 2) return std::nullopt;
   WeightedLayer weighted;
   weighted.layer = i;
-  if (shape.rank() < 2) return std::nullopt;
-  if (!conv && !conv_transpose) {
-    weighted.kind = WeightedLayer::Kind::dense;
-    weighted.transposed = layer.params.integer("transpose_weights") != 0;
-    weighted.inputs = shape[weighted.transposed ? 1 : 0];
-    weighted.outputs = shape[weighted.transposed ? 0 : 1];
-    return weighted;
-  }
-  weighted.groups = layer.params.integer("group", 1);
+  weighted.type = &type;
+  weighted.output_axis = type.output_axis(layer.params);
+  weighted.sums_all = type.sums_all != nullptr && type.sums_all(layer.params);
+  weighted.rows = shape[0];
+  weighted.columns = shape[1];
+  weighted.groups = type.groups(layer.params);
   weighted.kernel = shape.elements(2, shape.rank());
   if (weighted.groups < 1 || shape[0] % weighted.groups != 0) return std::nullopt;
-  weighted.kind = conv ? WeightedLayer::Kind::conv : WeightedLayer::Kind::conv_transpose;
-  weighted.inputs = conv ? shape[1] * weighted.groups : shape[0];
-  weighted.outputs = conv ? shape[0] : shape[1] * weighted.groups;
+  const std::int64_t all_columns = weighted.columns * weighted.groups;
+  weighted.inputs = weighted.output_axis == 0 ? all_columns : weighted.rows;
+  weighted.outputs = weighted.output_axis == 0 ? weighted.rows : all_columns;
   return weighted;
-}
-
-int channel_axis(const WeightedLayer& weighted, int rank) {
-  return weighted.kind == WeightedLayer::Kind::dense ? rank - 1 : 1;
 }
 
 Result<bool> fold_after(Rewriter& rewriter, const WeightedLayer& weighted,
                         const std::vector<double>& scale, const std::vector<double>& shift) {
-  const TensorDef& w = rewriter.tensor(rewriter.layer(weighted.layer).inputs[1]);
+  const TensorDef& w = rewriter.tensor(weights_of(rewriter, weighted));
   std::vector<double> bias = bias_of(rewriter, weighted);
   for (std::size_t c = 0; c < bias.size(); ++c) bias[c] = scale[c] * bias[c] + shift[c];
   Allocator& allocator = rewriter.context().allocator();
@@ -144,17 +133,17 @@ Result<bool> fold_after(Rewriter& rewriter, const WeightedLayer& weighted,
                           return value * scale[static_cast<std::size_t>(weighted.output_of(i))];
                         }));
     if (!all_finite(new_weights)) return false;
-    set_weights(rewriter, weighted.layer, std::move(new_weights),
+    set_weights(rewriter, weighted, std::move(new_weights),
                 scaled_quantization(w, weighted, scale));
   }
-  if (has_input(rewriter.layer(weighted.layer), 2) || !all_zero(bias))
-    set_bias(rewriter, weighted.layer, std::move(new_bias));
+  if (has_bias(rewriter, weighted) || !all_zero(bias))
+    set_bias(rewriter, weighted, std::move(new_bias));
   return true;
 }
 
 Result<bool> fold_before(Rewriter& rewriter, const WeightedLayer& weighted,
                          const std::vector<double>& scale, const std::vector<double>& shift) {
-  const TensorDef& w = rewriter.tensor(rewriter.layer(weighted.layer).inputs[1]);
+  const TensorDef& w = rewriter.tensor(weights_of(rewriter, weighted));
   std::vector<double> bias = bias_of(rewriter, weighted);
   Allocator& allocator = rewriter.context().allocator();
   SN_ASSIGN_OR_RETURN(Tensor new_weights,
@@ -165,9 +154,9 @@ Result<bool> fold_before(Rewriter& rewriter, const WeightedLayer& weighted,
                       }));
   SN_ASSIGN_OR_RETURN(Tensor new_bias, make_vector(w.type, bias, allocator));
   if (!all_finite(new_weights) || !all_finite(new_bias)) return false;
-  set_weights(rewriter, weighted.layer, std::move(new_weights), std::nullopt);
-  if (has_input(rewriter.layer(weighted.layer), 2) || !all_zero(bias))
-    set_bias(rewriter, weighted.layer, std::move(new_bias));
+  set_weights(rewriter, weighted, std::move(new_weights), std::nullopt);
+  if (has_bias(rewriter, weighted) || !all_zero(bias))
+    set_bias(rewriter, weighted, std::move(new_bias));
   return true;
 }
 

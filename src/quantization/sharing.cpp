@@ -109,7 +109,7 @@ std::vector<std::optional<Quantization>> choose_quantizations(
       for (const TensorId id : layer.outputs)
         if (id != kNoTensor && graph.tensor(id).type == graph.tensor(layer.inputs[0]).type)
           groups.follow(id, layer.inputs[0]);
-    } else if (layer.type->name == "concat" && layer.post_ops.empty()) {
+    } else if (joins_elements(layer)) {
       groups.join(layer);
     }
   }

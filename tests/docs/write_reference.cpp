@@ -56,8 +56,8 @@ std::string fallback_of(const ParamSpec& spec) {
 
 std::string value_inputs_of(const LayerType& type) {
   std::string list;
-  for (int i = 0; i < 31; ++i)
-    if ((type.value_inputs >> i & 1u) != 0) list += (list.empty() ? "" : ", ") + std::to_string(i);
+  for (const ValueInput& value : type.value_inputs)
+    list += (list.empty() ? "" : ", ") + std::to_string(value.input);
   return list;
 }
 
@@ -139,9 +139,10 @@ std::string onnx_operators_page() {
     for (const std::int64_t opset : since) out << (opset == *since.begin() ? " " : ", ") << opset;
     out << " |\n";
   }
-  const auto refused = onnx::refused_operators();
   std::map<std::string_view, std::string_view> reasons;
-  for (const onnx::Operator& op : refused) reasons.emplace(op.name, op.detail);
+  for (const onnx::OperatorList list : onnx::operator_lists())
+    for (const onnx::Operator& op : list())
+      if (op.import == nullptr) reasons.emplace(op.name, op.detail);
   out << "\n## Refused: " << reasons.size() << "\n\n| operator | reason |\n| --- | --- |\n";
   for (const auto& [name, reason] : reasons)
     out << "| " << name << " | " << escaped(reason) << " |\n";

@@ -214,3 +214,29 @@ TEST_CASE("onnx: dropout's mask says that nothing is dropped") {
   const Graph graph = imported(model);
   CHECK(graph.tensor(graph.outputs[1]).type == DataType::boolean);
 }
+
+TEST_CASE("onnx: CenterCropPad takes sizes that are known at run time only") {
+  OnnxModel model(18);
+  model.input("x", {-1, 4});
+  model.input("sizes", {1}, kOnnxInt64);
+  model.node("CenterCropPad", {"x", "sizes"}, {"y"}).integers("axes", {-1});
+  model.output("y");
+  const Tensor x = floats({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4});
+  const auto sized = [&](std::int64_t size) {
+    Tensor sizes = *Tensor::create(DataType::int64, {1});
+    sizes.mutable_values<std::int64_t>()[0] = size;
+    return run(model, {{"x", x}, {"sizes", sizes}}, "y");
+  };
+  CHECK(sized(1) == std::vector<float>{2, 6});
+  CHECK(sized(4) == std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
+  CHECK(sized(7) == std::vector<float>{0, 1, 2, 3, 4, 0, 0, 0, 5, 6, 7, 8, 0, 0});
+}
+
+TEST_CASE("onnx: CumProd is known from operator set 26 on") {
+  OnnxModel model(26);
+  model.input("x", {3});
+  model.int64s("axis", {}, {0});
+  model.node("CumProd", {"x", "axis"}, {"y"}).integer("exclusive", 1).integer("reverse", 1);
+  model.output("y");
+  CHECK(run(model, {{"x", floats({1, 2, 3}, {3})}}, "y") == std::vector<float>{6, 3, 1});
+}

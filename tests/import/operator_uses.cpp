@@ -62,14 +62,8 @@ class Chance {
 
 std::vector<onnx::Operator> all_operators() {
   std::vector<onnx::Operator> all;
-  for (const auto list :
-       {onnx::activation_operators(), onnx::attention_operators(), onnx::constant_operators(),
-        onnx::control_operators(), onnx::convolution_operators(), onnx::elementwise_operators(),
-        onnx::gather_operators(), onnx::matmul_operators(), onnx::normalization_operators(),
-        onnx::pooling_operators(), onnx::quantization_operators(), onnx::recurrent_operators(),
-        onnx::reduction_operators(), onnx::resize_operators(), onnx::shape_operators(),
-        onnx::slicing_operators()})
-    for (const onnx::Operator& op : list)
+  for (const onnx::OperatorList list : onnx::operator_lists())
+    for (const onnx::Operator& op : list())
       if (op.import != nullptr) all.push_back(op);
   return all;
 }

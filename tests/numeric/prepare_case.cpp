@@ -118,7 +118,7 @@ Result<PreparedCase> prepare(const Registry& registry, const Case& description,
     if (inputs[i].type != DataType::undefined) {
       SN_ASSIGN_OR_RETURN(tensor, make_input(inputs[i], random));
     }
-    const bool value_input = i < 32 && ((layer.type->value_inputs >> i) & 1) != 0;
+    const bool value_input = layer.type->needs_value(i);
     specs.push_back(spec_of(inputs[i], tensor, value_input));
     prepared.inputs.push_back(std::move(tensor));
   }

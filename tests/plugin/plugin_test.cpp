@@ -172,7 +172,7 @@ TEST_CASE("a plugin's refusal and its reason reach explain") {
   TensorSpec input;
   input.type = DataType::float32;
   input.shape = Shape{2, 4};
-  const auto problem = make_problem(net->registry(), *layer, {input});
+  const auto problem = make_problem(NetAccess::registry(*net), *layer, {input});
   REQUIRE(problem.ok());
   int seen = 0;
   for (const Registry::Candidate& candidate : NetAccess::registry(*net).explain(*problem)) {

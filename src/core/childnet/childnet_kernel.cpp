@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/base/alignment.h"
 #include "core/base/error.h"
 #include "core/plan/plan_impl.h"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/element.h"
+
 namespace softneuro {
 namespace {
 
@@ -34,6 +36,16 @@ Status check_declaration(const LayerType& type) {
       (type.max_outputs != -1 && type.max_outputs < type.min_outputs))
     return invalid_argument("layer type '{}': numbers of inputs or outputs make no sense",
                             type.name);
+  const auto may_have = [&](std::size_t input) {
+    return type.max_inputs == -1 || input < static_cast<std::size_t>(type.max_inputs);
+  };
+  for (const ValueInput& value : type.value_inputs)
+    if (!may_have(value.input) || type.value_input(value.input) != &value)
+      return invalid_argument("layer type '{}': value input {} is declared twice or is no input",
+                              type.name, value.input);
+  if (type.weights && (type.weights->output_axis == nullptr || !may_have(type.weights->input)))
+    return invalid_argument("layer type '{}': its weights are no input or have no output_axis",
+                            type.name);
   for (const ParamSpec& spec : type.params) {
     if (spec.name.empty() || find_spec(type.params, spec.name) != &spec)
       return invalid_argument("layer type '{}': parameter '{}' is declared twice or has no name",
@@ -58,6 +70,10 @@ std::optional<Dim> broadcast_dim(const Dim& a, const Dim& b) {
 }
 
 }  // namespace
+
+bool same_shape(const DynamicShape& a, const DynamicShape& b) {
+  return a.ranked() && b.ranked() && a.dims() == b.dims();
+}
 
 Result<int> normalize_axis(std::int64_t axis, int rank) {
   if (axis < -rank || axis >= rank)
@@ -123,6 +139,15 @@ std::optional<std::vector<KnownInteger>> InferContext::known_integers(std::size_
   return *inputs_[i].elements;
 }
 
+bool InferContext::all_equal(std::size_t i, double value) const {
+  if (!has_input(i)) return true;
+  if (inputs_[i].value == nullptr) return false;
+  const TensorView view = view_of(*inputs_[i].value);
+  for (std::int64_t k = 0; k < view.elements(); ++k)
+    if (load(view, k) != value) return false;
+  return true;
+}
+
 Status InferContext::expect_rank(std::size_t i, int rank) const {
   if (!has_input(i)) return invalid_argument("input {} is missing", i);
   if (shape(i).ranked() && shape(i).rank() != rank)
@@ -159,7 +184,31 @@ Status InferContext::expect_same_type(std::size_t i, std::size_t j) const {
   return {};
 }
 
+// --- LayerSizes ---------------------------------------------------------------------------------
+
+double LayerSizes::elements(const Shape* shape) {
+  return shape == nullptr ? 0 : static_cast<double>(shape->elements());
+}
+
+double LayerSizes::input_elements() const {
+  double sum = 0;
+  for (const Shape* shape : inputs) sum += elements(shape);
+  return sum;
+}
+
+double LayerSizes::output_elements() const {
+  double sum = 0;
+  for (const Shape* shape : outputs) sum += elements(shape);
+  return sum;
+}
+
 // --- LayerType, LayerTypes ---------------------------------------------------------------------
+
+const ValueInput* LayerType::value_input(std::size_t i) const {
+  for (const ValueInput& value : value_inputs)
+    if (value.input == i) return &value;
+  return nullptr;
+}
 
 Status LayerType::check_params(Params& given) const {
   for (const Params::Entry& entry : given.entries()) {

@@ -1,6 +1,8 @@
 // LayerType: the meaning of a kind of layer – inputs, parameters, and shape inference.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +31,9 @@ struct KnownInteger {
   // As a dimension; unknown if it is negative.
   Dim dim() const { return value ? Dim(*value) : Dim(symbol); }
 };
+
+// Certainly the same dimensions, whatever the unknown ones turn out to be.
+SN_INTREE bool same_shape(const DynamicShape& a, const DynamicShape& b);
 
 // What LayerType::infer sees and fills in. The same function serves before shapes are known
 // (dimensions and values may be missing) and at planning time (all is known but data-dependent
@@ -68,6 +73,13 @@ class SN_INTREE InferContext {
   void set_output(std::size_t i, DataType type, DynamicShape shape) {
     if (i < outputs_.size()) outputs_[i] = {type, std::move(shape)};
   }
+  // What was set; where the context is handed to others than infer, what was inferred.
+  const Output& output(std::size_t i) const { return outputs_[i]; }
+  // Certainly the same dimensions, whatever the unknown ones turn out to be: of input i and output
+  // 0.
+  bool keeps_shape(std::size_t i) const { return same_shape(shape(i), output(0).shape); }
+  // Input i is left out, or a constant whose elements all are `value`.
+  bool all_equal(std::size_t i, double value) const;
 
   // --- checks that most layer types share; each error names the input ---------------------------
   Status expect_rank(std::size_t i, int rank) const;  // unknown rank passes
@@ -89,18 +101,109 @@ SN_INTREE Result<Shape> broadcast(const Shape& a, const Shape& b);
 // The integers of an int32 or int64 tensor (any rank); nothing for other types.
 SN_INTREE std::optional<std::vector<std::int64_t>> integers_of(const Tensor& tensor);
 
+// What the numbers of a value input mean. In brackets: numbers that are valid for any tensor, where
+// some have to be made up.
+enum class ValueKind : std::uint8_t {
+  size,    // sizes, counts, steps, factors (1)
+  limit,   // the end of a range, the number of classes (4)
+  offset,  // a position, or how many elements to add (0)
+  end,     // a position up to which (behind every end)
+  axes,    // 0, 1, 2…
+  shape,   // a whole shape, of which one dimension may be left open (−1, 1, 1…)
+};
+struct ValueInput {
+  std::size_t input = 0;
+  ValueKind kind = ValueKind::size;
+};
+
+// Whose elements the outputs hold, unchanged. Types and quantisation pass through such layers.
+enum class ElementSource : std::uint8_t {
+  computed,    // new numbers
+  input_0,     // those of input 0: moved, repeated, left out, or picked (the largest of a window)
+  all_inputs,  // those of all inputs (concat)
+};
+
+// Which element-wise layers behind a layer are fused into it.
+enum class FusedPostOps : std::uint8_t {
+  none,
+  unary,  // functions of one number
+  all,    // also functions of two: with a tensor of the output's shape, or a constant
+};
+
+// In which formats the tensors of one problem may be, against the schema of the routine.
+enum class FormatRule : std::uint8_t {
+  uniform,       // real tensors of rank 3 and more have the routine's layout
+  mixed_layout,  // some may be plain beside it: the layer may change the layout on its way
+  any,           // the layer is an adapt: it is there to change formats
+};
+
+// What a layer is to people: colours of drawings.
+enum class LayerCategory : std::uint8_t {
+  other,
+  product,
+  reduction,  // pools too
+  activation,
+  normalization,
+  recurrent,
+  quantization,
+};
+
+// Weights: input 0 is multiplied by them, channel by channel, and a bias is added to the sums. Of
+// rank 2 and more; axes 0 and 1 are output and input channels in either order, the others places of
+// a window. Axis 0 counts channels of all groups (parameter "group"; 1 without it), axis 1 those of
+// one group.
+struct LayerWeights {
+  std::size_t input = 1;
+  std::size_t bias = 2;  // optional; 1-D, one per output channel
+  // Axis of the output channels, 0 or 1.
+  int (*output_axis)(const Params& params) = nullptr;
+  // Each output element sums over all weights of its channel, and none of them meets padding. Null:
+  // never.
+  bool (*sums_all)(const Params& params) = nullptr;
+  // Axis of the channels in input 0 and output 0; −1: the last.
+  int channel_axis = 1;
+
+  int channel_axis_of(int rank) const {
+    return channel_axis < 0 ? rank + channel_axis : channel_axis;
+  }
+  std::int64_t groups(const Params& params) const { return params.integer("group", 1); }
+};
+
+// The sizes of a layer of which all is known, for LayerType::macs and steps.
+struct LayerSizes {
+  const Params& params;
+  std::vector<const Shape*> inputs;   // own ones, then those of post-ops; null: left out
+  std::vector<const Shape*> outputs;  // null: left out or dependent on data
+  std::size_t own_inputs = 0;
+
+  // Doubles: exact up to 2^53, and no size overflows them. 0 where the tensor is left out.
+  SN_INTREE static double elements(const Shape* shape);
+  SN_INTREE double input_elements() const;   // of all inputs
+  SN_INTREE double output_elements() const;  // of all outputs
+};
+
+class KnownInputs;       // core/graph/shape_values.h
+struct ShapeValue;       // ditto
+struct AxisPermutation;  // core/graph/axis_permutation.h
+
+// What a kind of layer is. What generic code (passes, planning, tuning, quantisation) needs to know
+// of a layer stands here: it names no layer type.
 struct LayerType {
   std::string name;  // "conv2"
   std::string doc;   // one paragraph: meaning, inputs, outputs, shapes
+  LayerCategory category = LayerCategory::other;
   std::vector<ParamSpec> params;
   int min_inputs = 1;
   int max_inputs = 1;  // −1: any number
   int min_outputs = 1;
   int max_outputs = 1;  // −1: any number
-  // Bit i: shape inference and kernels need the *value* of input i (reshape's shape, slice's
+  // Shape inference and kernels need the *value* of these inputs (reshape's shape, slice's
   // starts…). Kernels find it in Problem::inputs[i].value; where it is known only at run time the
-  // plan makes the kernel then. Inputs from 31 on cannot be value inputs.
-  std::uint32_t value_inputs = 0;
+  // plan makes the kernel then.
+  std::vector<ValueInput> value_inputs;
+  // Input that holds positions on axis `axis` (the parameter; 0 without one) of input 0, as
+  // gather's indices; −1: none.
+  int index_input = -1;
   // The output is the input's bytes under another shape (reshape, identity…): planned as a view.
   bool is_view = false;
   // Outputs depend on the shapes of the inputs only (shape, size): folded while planning.
@@ -118,9 +221,40 @@ struct LayerType {
   // may take an index or a size from what another one wrote. For types that work on each byte for
   // long: sums of products, windows.
   bool cancellable = false;
+  // Of outputs that have the data type of their source. Views are input_0 without saying so.
+  ElementSource elements = ElementSource::computed;
+  FusedPostOps fused_post_ops = FusedPostOps::none;
+  FormatRule formats = FormatRule::uniform;
+  std::optional<LayerWeights> weights;
+  // All own inputs have the axes of output 0 (after broadcasting), else input 0 alone and the
+  // others are values. For permute_axes.
+  bool inputs_share_axes = false;
+
   // Fills outputs from inputs, or says which input contradicts the layer.
   Status (*infer)(InferContext& context) = nullptr;
+  // Multiply-accumulates of the definition: places in padding count, algorithms that save
+  // multiplications (Winograd) do not. Null: the layer is no sum of products.
+  double (*macs)(const LayerSizes& sizes) = nullptr;
+  // Steps of the definition where they are more than the multiply-accumulates and the elements read
+  // and written: places under the windows of a pool, pairs of boxes. Null: they are not.
+  double (*steps)(const LayerSizes& sizes) = nullptr;
+  // What is known of the elements of output 0, an integer or boolean tensor of rank 0 or 1, without
+  // a kernel: layers of which exporters make shapes have it. Nothing if nothing is known.
+  std::optional<ShapeValue> (*known_values)(const KnownInputs& inputs) = nullptr;
+  // The own input that output 0 always equals (a cast to the same type, a pad by nothing); −1 if
+  // there is none. All shapes and types of the context are filled in, as far as they are known;
+  // post-ops do not count. Null: never.
+  int (*equal_input)(const InferContext& context) = nullptr;
+  // Rewrites parameters and axes for inputs whose axes are in another order; false if the layer
+  // cannot be written so. Null: never.
+  bool (*permute_axes)(AxisPermutation& permutation) = nullptr;
 
+  bool is_adapt() const { return formats == FormatRule::any; }
+  bool moves_elements() const { return is_view || elements == ElementSource::input_0; }
+  // Input i is among value_inputs.
+  bool needs_value(std::size_t i) const { return value_input(i) != nullptr; }
+  // Null if input i is none.
+  SN_INTREE const ValueInput* value_input(std::size_t i) const;
   // Fills in the fallbacks and checks names and kinds; value limits are infer's business.
   SN_INTREE Status check_params(Params& params) const;
 };

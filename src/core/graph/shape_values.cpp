@@ -8,9 +8,6 @@
 namespace softneuro {
 namespace {
 
-// Longer tensors are data, not shapes.
-constexpr std::int64_t kMaxElements = 256;
-
 bool holds_shapes(DataType type) {
   return type == DataType::int64 || type == DataType::int32 || type == DataType::boolean;
 }
@@ -36,7 +33,7 @@ bool fits(std::int64_t value, DataType type) {
 
 std::optional<ShapeValue> value_of_constant(const Tensor& tensor) {
   if (!holds_shapes(tensor.data_type()) || tensor.shape().rank() > 1 ||
-      tensor.elements() > kMaxElements)
+      tensor.elements() > ShapeValue::kMaxElements)
     return std::nullopt;
   ShapeValue value;
   value.rank = tensor.shape().rank();
@@ -69,33 +66,6 @@ Tensor bytes_of(const ShapeValue& value, DataType type) {
   return *std::move(tensor);
 }
 
-// f(a, b) of two elements; symbols survive the neutral element and equality.
-KnownInteger combine(BinaryOp op, const KnownInteger& a, const KnownInteger& b) {
-  if (a.value && b.value) {
-    // Sums and products of sizes stay far below this; beyond it, wrapping would matter.
-    constexpr std::int64_t kLarge = std::int64_t{1} << 31;
-    if (std::max({*a.value, -*a.value, *b.value, -*b.value}) >= kLarge &&
-        (op == BinaryOp::add || op == BinaryOp::sub || op == BinaryOp::mul))
-      return {};
-    return known(apply_integer(op, *a.value, *b.value));
-  }
-  const auto is = [](const KnownInteger& x, std::int64_t v) { return x.value && *x.value == v; };
-  if (((op == BinaryOp::mul || op == BinaryOp::div) && is(b, 1)) ||
-      ((op == BinaryOp::add || op == BinaryOp::sub) && is(b, 0)))
-    return a;
-  if ((op == BinaryOp::mul && is(a, 1)) || (op == BinaryOp::add && is(a, 0))) return b;
-  // Symbols stand for sizes, which are never negative.
-  const bool size_and_negative = (!a.symbol.empty() && b.value && *b.value < 0) ||
-                                 (!b.symbol.empty() && a.value && *a.value < 0);
-  if (op == BinaryOp::equal && size_and_negative) return known(0);
-  return {};
-}
-
-bool is_supported(BinaryOp op) {
-  return op == BinaryOp::add || op == BinaryOp::sub || op == BinaryOp::mul || op == BinaryOp::div ||
-         op == BinaryOp::max || op == BinaryOp::min || op == BinaryOp::equal;
-}
-
 }  // namespace
 
 bool ShapeValue::complete() const {
@@ -124,189 +94,28 @@ const Tensor* ShapeValues::tensor(TensorId id) {
 }
 
 void ShapeValues::visit(const Layer& layer) {
+  if (layer.type->known_values == nullptr) return;
   if (layer.outputs.empty() || layer.outputs[0] == kNoTensor || !layer.post_ops.empty()) return;
   const TensorDef& def = graph_.tensor(layer.outputs[0]);
   if (!holds_shapes(def.type) || (def.shape.ranked() && def.shape.rank() > 1)) return;
-  std::optional<ShapeValue> value = evaluate(layer);
-  if (!value || static_cast<std::int64_t>(value->elements.size()) > kMaxElements) return;
+  std::optional<ShapeValue> value = layer.type->known_values(KnownInputs(*this, graph_, layer));
+  if (!value || static_cast<std::int64_t>(value->elements.size()) > ShapeValue::kMaxElements)
+    return;
   for (KnownInteger& element : value->elements)
     if (element.value && !fits(*element.value, def.type)) element = {};
   known_[layer.outputs[0]] = Known{*std::move(value), {}};
 }
 
-const ShapeValue* ShapeValues::input(const Layer& layer, std::size_t i) {
-  return i < layer.own_inputs ? find(layer.inputs[i]) : nullptr;
+const ShapeValue* KnownInputs::value(std::size_t i) const {
+  return has(i) ? values_.find(layer_.inputs[i]) : nullptr;
 }
 
-std::optional<std::vector<std::int64_t>> ShapeValues::integers(const Layer& layer, std::size_t i) {
-  const ShapeValue* value = input(layer, i);
-  if (value == nullptr || !value->complete()) return std::nullopt;
+std::optional<std::vector<std::int64_t>> KnownInputs::integers(std::size_t i) const {
+  const ShapeValue* known = value(i);
+  if (known == nullptr || !known->complete()) return std::nullopt;
   std::vector<std::int64_t> integers;
-  for (const KnownInteger& element : value->elements) integers.push_back(*element.value);
+  for (const KnownInteger& element : known->elements) integers.push_back(*element.value);
   return integers;
-}
-
-std::optional<ShapeValue> ShapeValues::evaluate(const Layer& layer) {
-  const std::string& type = layer.type->name;
-  if (type == "shape") {
-    const DynamicShape& shape = graph_.tensor(layer.inputs[0]).shape;
-    if (!shape.ranked()) return std::nullopt;
-    const std::int64_t rank = shape.rank();
-    const auto clamp = [rank](std::int64_t i) {
-      return std::clamp<std::int64_t>(i < 0 ? i + rank : i, 0, rank);
-    };
-    ShapeValue value;
-    for (std::int64_t i = clamp(layer.params.integer("start"));
-         i < clamp(layer.params.integer("end", INT64_MAX)); ++i) {
-      const Dim& dim = shape[static_cast<int>(i)];
-      value.elements.push_back(dim.known() ? known(dim.value) : KnownInteger{{}, dim.symbol});
-    }
-    return value;
-  }
-  if (type == "size") {
-    const DynamicShape& shape = graph_.tensor(layer.inputs[0]).shape;
-    if (!shape.is_static() || shape.to_shape().elements() < 0) return std::nullopt;
-    return ShapeValue{0, {known(shape.to_shape().elements())}};
-  }
-  if (type == "gather") return gather(layer);
-  if (type == "slice") return slice(layer);
-  if (type == "concat") return concat(layer);
-  if (type == "reshape" || type == "squeeze" || type == "unsqueeze" || type == "flatten")
-    return reshape(layer);
-  if (type == "binary") return binary(layer);
-  if (type == "where") return where(layer);
-  if (type == "identity" || type == "cast") {
-    const ShapeValue* x = input(layer, 0);
-    if (x == nullptr) return std::nullopt;
-    // Anything but 0 and 1 becomes 1 in a boolean: leave that to the routine.
-    return *x;
-  }
-  if (type == "fill") {
-    const auto shape = integers(layer, 0);
-    const ShapeValue* one = input(layer, 1);
-    if (!shape || shape->size() > 1 || one == nullptr || one->elements.size() != 1)
-      return std::nullopt;
-    const std::int64_t count = shape->empty() ? 1 : (*shape)[0];
-    if (count < 0 || count > kMaxElements) return std::nullopt;
-    return ShapeValue{static_cast<int>(shape->size()),
-                      std::vector<KnownInteger>(static_cast<std::size_t>(count), one->elements[0])};
-  }
-  return std::nullopt;
-}
-
-std::optional<ShapeValue> ShapeValues::gather(const Layer& layer) {
-  const ShapeValue* x = input(layer, 0);
-  const ShapeValue* shape_of_indices = input(layer, 1);
-  const auto indices = integers(layer, 1);
-  const std::int64_t axis = layer.params.integer("axis");
-  if (x == nullptr || x->rank != 1 || !indices || (axis != 0 && axis != -1)) return std::nullopt;
-  const auto count = static_cast<std::int64_t>(x->elements.size());
-  ShapeValue value;
-  value.rank = shape_of_indices->rank;
-  for (std::int64_t i : *indices) {
-    if (i < 0) i += count;
-    if (i < 0 || i >= count) return std::nullopt;
-    value.elements.push_back(x->elements[static_cast<std::size_t>(i)]);
-  }
-  return value;
-}
-
-std::optional<ShapeValue> ShapeValues::slice(const Layer& layer) {
-  const ShapeValue* x = input(layer, 0);
-  const auto starts = integers(layer, 1), ends = integers(layer, 2);
-  if (x == nullptr || x->rank != 1 || !starts || !ends || starts->size() != 1 || ends->size() != 1)
-    return std::nullopt;
-  std::int64_t step = 1;
-  if (layer.own_inputs > 3 && layer.inputs[3] != kNoTensor) {
-    const auto axes = integers(layer, 3);
-    if (!axes || axes->size() != 1 || ((*axes)[0] != 0 && (*axes)[0] != -1)) return std::nullopt;
-  }
-  if (layer.own_inputs > 4 && layer.inputs[4] != kNoTensor) {
-    const auto steps = integers(layer, 4);
-    if (!steps || steps->size() != 1) return std::nullopt;
-    step = (*steps)[0];
-  }
-  const auto count = static_cast<std::int64_t>(x->elements.size());
-  if (step == 0 || step < -count - 1 || step > count + 1) return std::nullopt;
-  const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? count : count - 1;
-  const auto clamp = [&](std::int64_t i) {
-    return std::clamp<std::int64_t>(i < 0 ? i + count : i, low, high);
-  };
-  ShapeValue value;
-  const std::int64_t end = clamp((*ends)[0]);
-  for (std::int64_t i = clamp((*starts)[0]); step > 0 ? i < end : i > end; i += step)
-    value.elements.push_back(x->elements[static_cast<std::size_t>(i)]);
-  return value;
-}
-
-std::optional<ShapeValue> ShapeValues::concat(const Layer& layer) {
-  ShapeValue value;
-  for (std::size_t i = 0; i < layer.own_inputs; ++i) {
-    const TensorId id = layer.inputs[i];
-    if (const ShapeValue* x = find(id); x != nullptr) {
-      if (x->rank != 1) return std::nullopt;
-      value.elements.insert(value.elements.end(), x->elements.begin(), x->elements.end());
-      continue;
-    }
-    // Nothing is known of this piece but its length: the others keep their places.
-    if (id == kNoTensor) return std::nullopt;
-    const DynamicShape& shape = graph_.tensor(id).shape;
-    if (!shape.is_static() || shape.rank() != 1 || shape[0].value > kMaxElements)
-      return std::nullopt;
-    value.elements.resize(value.elements.size() + static_cast<std::size_t>(shape[0].value));
-    if (static_cast<std::int64_t>(value.elements.size()) > kMaxElements) return std::nullopt;
-  }
-  return value;
-}
-
-// Any change of shape between ranks 0 and 1 keeps the elements.
-std::optional<ShapeValue> ShapeValues::reshape(const Layer& layer) {
-  const ShapeValue* x = input(layer, 0);
-  const DynamicShape& shape = graph_.tensor(layer.outputs[0]).shape;
-  if (x == nullptr || !shape.is_static() ||
-      shape.to_shape().elements() != static_cast<std::int64_t>(x->elements.size()))
-    return std::nullopt;
-  return ShapeValue{shape.rank(), x->elements};
-}
-
-std::optional<ShapeValue> ShapeValues::binary(const Layer& layer) {
-  BinaryOp op{};
-  const ShapeValue* a = input(layer, 0);
-  const ShapeValue* b = input(layer, 1);
-  if (a == nullptr || b == nullptr || !parse(layer.params.text("op"), op) || !is_supported(op))
-    return std::nullopt;
-  const std::size_t na = a->elements.size(), nb = b->elements.size();
-  if (na != nb && na != 1 && nb != 1) return std::nullopt;
-  ShapeValue value;
-  value.rank = std::max(a->rank, b->rank);
-  for (std::size_t i = 0; i < (na == 1 ? nb : na); ++i)
-    value.elements.push_back(
-        combine(op, a->elements[na == 1 ? 0 : i], b->elements[nb == 1 ? 0 : i]));
-  return value;
-}
-
-std::optional<ShapeValue> ShapeValues::where(const Layer& layer) {
-  const ShapeValue* values[3];
-  std::size_t count = 1;
-  ShapeValue result;
-  result.rank = 0;
-  for (std::size_t i = 0; i < 3; ++i) {
-    values[i] = input(layer, i);
-    if (values[i] == nullptr) return std::nullopt;
-    const std::size_t n = values[i]->elements.size();
-    if (n != 1 && count != 1 && n != count) return std::nullopt;
-    if (n != 1) count = n;
-    result.rank = std::max(result.rank, values[i]->rank);
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto at = [&](std::size_t k) {
-      return values[k]->elements[values[k]->elements.size() == 1 ? 0 : i];
-    };
-    const KnownInteger condition = at(0);
-    result.elements.push_back(!condition.value ? KnownInteger{}
-                                               : at(*condition.value != 0 ? 1 : 2));
-  }
-  return result;
 }
 
 }  // namespace softneuro

@@ -12,10 +12,38 @@ namespace softneuro {
 
 // A tensor of rank 0 or 1 (then `elements` is as long as its only dimension).
 struct ShapeValue {
+  // Longer tensors are data, not shapes.
+  static constexpr std::int64_t kMaxElements = 256;
+
   int rank = 1;
   std::vector<KnownInteger> elements;
 
   bool complete() const;
+};
+
+class ShapeValues;
+
+// What is known of a layer, for LayerType::known_values. `i` counts the layer's own inputs.
+class SN_INTREE KnownInputs {
+ public:
+  KnownInputs(ShapeValues& values, const Graph& graph, const Layer& layer)
+      : values_(values), graph_(graph), layer_(layer) {}
+
+  const Params& params() const { return layer_.params; }
+  std::size_t count() const { return layer_.own_inputs; }
+  bool has(std::size_t i) const { return i < count() && layer_.inputs[i] != kNoTensor; }
+  // Precondition: has(i).
+  const DynamicShape& shape(std::size_t i) const { return graph_.tensor(layer_.inputs[i]).shape; }
+  const DynamicShape& output_shape() const { return graph_.tensor(layer_.outputs[0]).shape; }
+  // Null if nothing is known, or the input is left out.
+  const ShapeValue* value(std::size_t i) const;
+  // The integers of an input of which all are known; nothing otherwise.
+  std::optional<std::vector<std::int64_t>> integers(std::size_t i) const;
+
+ private:
+  ShapeValues& values_;
+  const Graph& graph_;
+  const Layer& layer_;
 };
 
 // Follows what models do to shapes: shape, gather, slice, concat, squeeze, unsqueeze, reshape,
@@ -35,16 +63,6 @@ class SN_INTREE ShapeValues {
     ShapeValue value;
     Tensor bytes;  // made when asked for
   };
-  std::optional<ShapeValue> evaluate(const Layer& layer);
-  std::optional<ShapeValue> gather(const Layer& layer);
-  std::optional<ShapeValue> slice(const Layer& layer);
-  std::optional<ShapeValue> concat(const Layer& layer);
-  std::optional<ShapeValue> reshape(const Layer& layer);
-  std::optional<ShapeValue> binary(const Layer& layer);
-  std::optional<ShapeValue> where(const Layer& layer);
-  const ShapeValue* input(const Layer& layer, std::size_t i);
-  // The integers of input i if all are known; nothing otherwise.
-  std::optional<std::vector<std::int64_t>> integers(const Layer& layer, std::size_t i);
 
   const Graph& graph_;
   std::unordered_map<TensorId, Known> known_;

@@ -19,6 +19,7 @@ Status register_layer_adapt(LayerTypes& types) {
       "x in another format: data type of real numbers, layout, device. Input 0: x, any real type. "
       "Output 0: the same shape and meaning. Which formats is said by the routine path; without "
       "one the layer is a copy.";
+  type.formats = FormatRule::any;
   type.infer = infer_adapt;
   return types.add(std::move(type));
 }

@@ -1,4 +1,8 @@
+#include <algorithm>
+
+#include "core/graph/axis_permutation.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/shape_values.h"
 #include "core/graph/type_sets.h"
 
 namespace softneuro {
@@ -42,6 +46,73 @@ Status infer(InferContext& context) {
   return {};
 }
 
+// --- what is known without a kernel --------------------------------------------------------------
+
+// f(a, b) of two elements; symbols survive the neutral element and equality.
+KnownInteger combine(BinaryOp op, const KnownInteger& a, const KnownInteger& b) {
+  if (a.value && b.value) {
+    // Sums and products of sizes stay far below this; beyond it, wrapping would matter.
+    constexpr std::int64_t kLarge = std::int64_t{1} << 31;
+    if (std::max({*a.value, -*a.value, *b.value, -*b.value}) >= kLarge &&
+        (op == BinaryOp::add || op == BinaryOp::sub || op == BinaryOp::mul))
+      return {};
+    return {apply_integer(op, *a.value, *b.value), {}};
+  }
+  const auto is = [](const KnownInteger& x, std::int64_t v) { return x.value && *x.value == v; };
+  if (((op == BinaryOp::mul || op == BinaryOp::div) && is(b, 1)) ||
+      ((op == BinaryOp::add || op == BinaryOp::sub) && is(b, 0)))
+    return a;
+  if ((op == BinaryOp::mul && is(a, 1)) || (op == BinaryOp::add && is(a, 0))) return b;
+  // Symbols stand for sizes, which are never negative.
+  const bool size_and_negative = (!a.symbol.empty() && b.value && *b.value < 0) ||
+                                 (!b.symbol.empty() && a.value && *a.value < 0);
+  if (op == BinaryOp::equal && size_and_negative) return {0, {}};
+  return {};
+}
+
+bool is_supported(BinaryOp op) {
+  return op == BinaryOp::add || op == BinaryOp::sub || op == BinaryOp::mul || op == BinaryOp::div ||
+         op == BinaryOp::max || op == BinaryOp::min || op == BinaryOp::equal;
+}
+
+std::optional<ShapeValue> known_values(const KnownInputs& inputs) {
+  BinaryOp op{};
+  const ShapeValue* a = inputs.value(0);
+  const ShapeValue* b = inputs.value(1);
+  if (a == nullptr || b == nullptr || !parse(inputs.params().text("op"), op) || !is_supported(op))
+    return std::nullopt;
+  const std::size_t na = a->elements.size(), nb = b->elements.size();
+  if (na != nb && na != 1 && nb != 1) return std::nullopt;
+  ShapeValue value;
+  value.rank = std::max(a->rank, b->rank);
+  for (std::size_t i = 0; i < (na == 1 ? nb : na); ++i)
+    value.elements.push_back(
+        combine(op, a->elements[na == 1 ? 0 : i], b->elements[nb == 1 ? 0 : i]));
+  return value;
+}
+
+// The operand that is always passed on: x + 0, x · 1…
+int equal_input(const InferContext& context) {
+  BinaryOp op{};
+  if (!parse(context.params().text("op"), op)) return -1;
+  const auto passes_on = [&](std::size_t x, double neutral) {
+    return context.all_equal(1 - x, neutral) && context.keeps_shape(x);
+  };
+  switch (op) {
+    case BinaryOp::add:
+      return passes_on(0, 0) ? 0 : passes_on(1, 0) ? 1 : -1;
+    case BinaryOp::mul:
+      return passes_on(0, 1) ? 0 : passes_on(1, 1) ? 1 : -1;
+    case BinaryOp::sub:
+      return passes_on(0, 0) ? 0 : -1;
+    case BinaryOp::div:
+    case BinaryOp::pow:
+      return passes_on(0, 1) ? 0 : -1;
+    default:
+      return -1;
+  }
+}
+
 }  // namespace
 
 Status register_layer_binary(LayerTypes& types) {
@@ -57,7 +128,13 @@ Status register_layer_binary(LayerTypes& types) {
   type.min_inputs = 2;
   type.max_inputs = 2;
   type.elementwise = true;
+  type.category = LayerCategory::activation;
+  type.fused_post_ops = FusedPostOps::unary;
+  type.inputs_share_axes = true;
   type.infer = infer;
+  type.known_values = known_values;
+  type.equal_input = equal_input;
+  type.permute_axes = permute_no_axes;
   return types.add(std::move(type));
 }
 

@@ -1,4 +1,6 @@
+#include "core/graph/axis_permutation.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/shape_values.h"
 
 namespace softneuro {
 namespace {
@@ -15,6 +17,16 @@ Status infer(InferContext& context) {
   return {};
 }
 
+// Elements that the new type cannot hold are found by who asks: ShapeValues.
+std::optional<ShapeValue> known_values(const KnownInputs& inputs) {
+  const ShapeValue* x = inputs.value(0);
+  return x == nullptr ? std::nullopt : std::optional(*x);
+}
+
+int equal_input(const InferContext& context) {
+  return context.type(0) == context.output(0).type ? 0 : -1;
+}
+
 }  // namespace
 
 Status register_layer_cast(LayerTypes& types) {
@@ -28,6 +40,9 @@ Status register_layer_cast(LayerTypes& types) {
   type.elementwise = true;
   type.rounds_to_type = true;
   type.infer = infer;
+  type.known_values = known_values;
+  type.equal_input = equal_input;
+  type.permute_axes = permute_no_axes;
   return types.add(std::move(type));
 }
 

@@ -1,3 +1,4 @@
+#include "core/graph/axis_permutation.h"
 #include "core/graph/layer_type.h"
 #include "core/graph/type_sets.h"
 
@@ -18,6 +19,10 @@ Status infer(InferContext& context) {
   return {};
 }
 
+int equal_input(const InferContext& context) {
+  return !context.has_input(1) && !context.has_input(2) ? 0 : -1;
+}
+
 }  // namespace
 
 Status register_layer_clip(LayerTypes& types) {
@@ -29,8 +34,11 @@ Status register_layer_clip(LayerTypes& types) {
       "x. "
       "Where low > high, high wins.";
   type.max_inputs = 3;
+  type.category = LayerCategory::activation;
   type.elementwise = true;
   type.infer = infer;
+  type.equal_input = equal_input;
+  type.permute_axes = permute_no_axes;
   return types.add(std::move(type));
 }
 

@@ -1,5 +1,7 @@
+#include "core/graph/axis_permutation.h"
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/shape_values.h"
 
 namespace softneuro {
 namespace {
@@ -44,6 +46,30 @@ Status infer(InferContext& context) {
   return {};
 }
 
+std::optional<ShapeValue> known_values(const KnownInputs& inputs) {
+  ShapeValue value;
+  for (std::size_t i = 0; i < inputs.count(); ++i) {
+    if (const ShapeValue* x = inputs.value(i); x != nullptr) {
+      if (x->rank != 1) return std::nullopt;
+      value.elements.insert(value.elements.end(), x->elements.begin(), x->elements.end());
+      continue;
+    }
+    // Nothing is known of this piece but its length: the others keep their places.
+    if (!inputs.has(i)) return std::nullopt;
+    const DynamicShape& shape = inputs.shape(i);
+    if (!shape.is_static() || shape.rank() != 1 || shape[0].value > ShapeValue::kMaxElements)
+      return std::nullopt;
+    value.elements.resize(value.elements.size() + static_cast<std::size_t>(shape[0].value));
+    if (static_cast<std::int64_t>(value.elements.size()) > ShapeValue::kMaxElements)
+      return std::nullopt;
+  }
+  return value;
+}
+
+int equal_input(const InferContext& context) {
+  return context.input_count() == 1 ? 0 : -1;
+}
+
 }  // namespace
 
 Status register_layer_concat(LayerTypes& types) {
@@ -54,7 +80,12 @@ Status register_layer_concat(LayerTypes& types) {
       "other dimensions. Output 0: the sum of the sizes on `axis`.";
   type.params = {{"axis", ParamKind::integer, std::int64_t{0}, "axis in [−rank, rank)", true}};
   type.max_inputs = -1;
+  type.elements = ElementSource::all_inputs;
+  type.inputs_share_axes = true;
   type.infer = infer;
+  type.known_values = known_values;
+  type.equal_input = equal_input;
+  type.permute_axes = permute_axis_parameter;
   return types.add(std::move(type));
 }
 

@@ -71,6 +71,32 @@ Status infer(InferContext& context) {
   return {};
 }
 
+// --- what generic code asks ----------------------------------------------------------------------
+
+// Multiply-accumulates for one element of the tensor that w[A,B/group,K…] is slid over: all weights
+// of one index of axis 0.
+double weights_per_channel(const Shape& w) {
+  if (w.rank() < 1 || w[0] == 0) return 0;
+  return static_cast<double>(w.elements(1, w.rank()));
+}
+
+template <bool Transposed>
+double macs(const LayerSizes& sizes) {
+  const Shape* slid_over = Transposed ? sizes.inputs[kX] : sizes.outputs[0];
+  return LayerSizes::elements(slid_over) * weights_per_channel(*sizes.inputs[kWeights]);
+}
+
+template <bool Transposed>
+LayerWeights weights_info() {
+  LayerWeights weights;
+  weights.output_axis = [](const Params&) { return Transposed ? 1 : 0; };
+  // What a transposed window adds to an output depends on the place.
+  if (!Transposed) weights.sums_all = pads_nothing;
+  return weights;
+}
+
+// --- declarations --------------------------------------------------------------------------------
+
 std::vector<ParamSpec> window_params() {
   const std::vector<std::int64_t> none;
   return {
@@ -95,9 +121,13 @@ Status add_conv(LayerTypes& types) {
       "w[M,C/group,K…], bias[M] (optional). Output: y[N,M,O…].";
   type.min_inputs = 2;
   type.max_inputs = 3;
+  type.category = LayerCategory::product;
   type.params = window_params();
   type.cancellable = true;
+  type.fused_post_ops = FusedPostOps::all;
+  type.weights = weights_info<false>();
   type.infer = infer<Axes, false>;
+  type.macs = macs<false>;
   return types.add(std::move(type));
 }
 
@@ -117,8 +147,12 @@ Status add_conv_transpose(LayerTypes& types) {
                          "elements added behind the output per axis; empty: 0"});
   type.params.push_back({"output_shape", ParamKind::integers, none,
                          "spatial output size, from which pads follow; empty: from pads"});
+  type.category = LayerCategory::product;
   type.cancellable = true;
+  type.fused_post_ops = FusedPostOps::all;
+  type.weights = weights_info<true>();
   type.infer = infer<Axes, true>;
+  type.macs = macs<true>;
   return types.add(std::move(type));
 }
 

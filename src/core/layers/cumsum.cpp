@@ -32,7 +32,7 @@ Status register_layer_cumsum(LayerTypes& types) {
   };
   type.min_inputs = 2;
   type.max_inputs = 2;
-  type.value_inputs = 1u << 1;
+  type.value_inputs = {{1, ValueKind::axes}};
   type.infer = infer;
   return types.add(std::move(type));
 }

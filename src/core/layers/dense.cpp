@@ -43,6 +43,24 @@ Status infer(InferContext& context) {
   return {};
 }
 
+bool is_transposed(const Params& params) {
+  return params.integer("transpose_weights") != 0;
+}
+
+double macs(const LayerSizes& sizes) {
+  const Shape& w = *sizes.inputs[1];
+  return LayerSizes::elements(sizes.outputs[0]) *
+         static_cast<double>(w[is_transposed(sizes.params) ? 1 : 0]);
+}
+
+LayerWeights weights_info() {
+  LayerWeights weights;
+  weights.output_axis = [](const Params& params) { return is_transposed(params) ? 0 : 1; };
+  weights.sums_all = [](const Params&) { return true; };
+  weights.channel_axis = -1;
+  return weights;
+}
+
 }  // namespace
 
 Status register_layer_dense(LayerTypes& types) {
@@ -56,8 +74,12 @@ Status register_layer_dense(LayerTypes& types) {
   type.params = {
       {"transpose_weights", ParamKind::integer, std::int64_t{0}, "1: the weights are [N,K]"},
   };
+  type.category = LayerCategory::product;
   type.cancellable = true;
+  type.fused_post_ops = FusedPostOps::all;
+  type.weights = weights_info();
   type.infer = infer;
+  type.macs = macs;
   return types.add(std::move(type));
 }
 

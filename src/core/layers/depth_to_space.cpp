@@ -76,6 +76,7 @@ Status register_layer_depth_to_space(LayerTypes& types) {
       {"mode", ParamKind::text, std::string("dcr"),
        "dcr: a channel's number is (patch place, output channel); crd: (output channel, "
        "patch place)"}};
+  depth.elements = ElementSource::input_0;
   depth.infer = infer_depth_to_space;
   SN_RETURN_IF_ERROR(types.add(std::move(depth)));
 
@@ -86,6 +87,7 @@ Status register_layer_depth_to_space(LayerTypes& types) {
       "H, "
       "W], any type, H and W multiples of block. Output 0: [N, C · block², H / block, W / block].";
   space.params = {block};
+  space.elements = ElementSource::input_0;
   space.infer = infer_space_to_depth;
   return types.add(std::move(space));
 }

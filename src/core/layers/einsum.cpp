@@ -36,6 +36,24 @@ Status infer(InferContext& context) {
   return {};
 }
 
+// Every combination of labels meets once; a product of n factors takes n − 1 multiplications.
+double macs(const LayerSizes& sizes) {
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < sizes.own_inputs; ++i) ranks.push_back(sizes.inputs[i]->rank());
+  const auto plan = parse_einsum(sizes.params.text("equation"), ranks);
+  if (!plan.ok() || ranks.size() < 2) return 0;
+  std::vector<double> dims(static_cast<std::size_t>(plan->labels), 1);
+  for (std::size_t i = 0; i < plan->inputs.size(); ++i)
+    for (std::size_t axis = 0; axis < plan->inputs[i].size(); ++axis) {
+      double& dim = dims[static_cast<std::size_t>(plan->inputs[i][axis])];
+      if (dim == 1)  // an axis of one broadcasts
+        dim = static_cast<double>((*sizes.inputs[i])[static_cast<int>(axis)]);
+    }
+  double combinations = static_cast<double>(ranks.size() - 1);
+  for (const double dim : dims) combinations *= dim;
+  return combinations;
+}
+
 }  // namespace
 
 Status register_layer_einsum(LayerTypes& types) {
@@ -48,8 +66,10 @@ Status register_layer_einsum(LayerTypes& types) {
   type.min_inputs = 1;
   type.max_inputs = -1;
   type.params = {{"equation", ParamKind::text, std::string(), "as 'ij,jk->ik'", true}};
+  type.category = LayerCategory::product;
   type.cancellable = true;
   type.infer = infer;
+  type.macs = macs;
   return types.add(std::move(type));
 }
 

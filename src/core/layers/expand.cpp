@@ -60,6 +60,11 @@ Status infer_tile(InferContext& context) {
   return {};
 }
 
+// Plain tensors in row-major order: the same shape means the same tensor.
+int equal_input(const InferContext& context) {
+  return context.keeps_shape(0) ? 0 : -1;
+}
+
 }  // namespace
 
 Status register_layer_expand(LayerTypes& types) {
@@ -69,8 +74,10 @@ Status register_layer_expand(LayerTypes& types) {
       "x broadcast to a shape, as two inputs of an element-wise layer would be. Input 0: x, any "
       "type. Input 1: shape, int64, 1-D. Output 0: the broadcast of both shapes.";
   expand.min_inputs = expand.max_inputs = 2;
-  expand.value_inputs = 1u << 1;
+  expand.value_inputs = {{1, ValueKind::size}};
+  expand.elements = ElementSource::input_0;
   expand.infer = infer_expand;
+  expand.equal_input = equal_input;
   SN_RETURN_IF_ERROR(types.add(std::move(expand)));
 
   LayerType tile;
@@ -79,8 +86,10 @@ Status register_layer_expand(LayerTypes& types) {
       "x laid side by side repeats[i] times on axis i. Input 0: x, any type. Input 1: repeats, "
       "int64, one per axis. Output 0: dimension i times repeats[i].";
   tile.min_inputs = tile.max_inputs = 2;
-  tile.value_inputs = 1u << 1;
+  tile.value_inputs = {{1, ValueKind::size}};
+  tile.elements = ElementSource::input_0;
   tile.infer = infer_tile;
+  tile.equal_input = equal_input;
   return types.add(std::move(tile));
 }
 

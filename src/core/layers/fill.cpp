@@ -1,5 +1,6 @@
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/shape_values.h"
 
 namespace softneuro {
 namespace {
@@ -30,6 +31,17 @@ Status infer(InferContext& context) {
   return {};
 }
 
+std::optional<ShapeValue> known_values(const KnownInputs& inputs) {
+  const auto shape = inputs.integers(0);
+  const ShapeValue* one = inputs.value(1);
+  if (!shape || shape->size() > 1 || one == nullptr || one->elements.size() != 1)
+    return std::nullopt;
+  const std::int64_t count = shape->empty() ? 1 : (*shape)[0];
+  if (count < 0 || count > ShapeValue::kMaxElements) return std::nullopt;
+  return ShapeValue{static_cast<int>(shape->size()),
+                    std::vector<KnownInteger>(static_cast<std::size_t>(count), one->elements[0])};
+}
+
 }  // namespace
 
 Status register_layer_fill(LayerTypes& types) {
@@ -39,8 +51,9 @@ Status register_layer_fill(LayerTypes& types) {
       "One value everywhere. Input 0: shape, int64, 1-D. Input 1: value, one element of any type. "
       "Output 0: value's type.";
   type.min_inputs = type.max_inputs = 2;
-  type.value_inputs = 1u << 0;
+  type.value_inputs = {{0, ValueKind::size}};
   type.infer = infer;
+  type.known_values = known_values;
   return types.add(std::move(type));
 }
 

@@ -1,6 +1,7 @@
 // The layers that read at computed places: gather, gather_elements, gather_nd.
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/shape_values.h"
 
 namespace softneuro {
 namespace {
@@ -87,11 +88,30 @@ Status infer_gather_nd(InferContext& context) {
   return {};
 }
 
+// Elements of a list, picked one by one.
+std::optional<ShapeValue> known_values(const KnownInputs& inputs) {
+  const ShapeValue* x = inputs.value(0);
+  const ShapeValue* places = inputs.value(1);
+  const auto indices = inputs.integers(1);
+  const std::int64_t axis = inputs.params().integer("axis");
+  if (x == nullptr || x->rank != 1 || !indices || (axis != 0 && axis != -1)) return std::nullopt;
+  const auto count = static_cast<std::int64_t>(x->elements.size());
+  ShapeValue value;
+  value.rank = places->rank;
+  for (std::int64_t i : *indices) {
+    if (i < 0) i += count;
+    if (i < 0 || i >= count) return std::nullopt;
+    value.elements.push_back(x->elements[static_cast<std::size_t>(i)]);
+  }
+  return value;
+}
+
 LayerType gather_type(std::string name, std::string doc, Status (*infer)(InferContext&)) {
   LayerType type;
   type.name = std::move(name);
   type.doc = std::move(doc);
   type.min_inputs = type.max_inputs = 2;
+  type.index_input = 1;
   type.infer = infer;
   return type;
 }
@@ -108,6 +128,8 @@ Status register_layer_gather(LayerTypes& types) {
       "indices.shape + x.shape[axis+1:].",
       infer_gather);
   gather.params = {axis};
+  gather.elements = ElementSource::input_0;
+  gather.known_values = known_values;
   SN_RETURN_IF_ERROR(types.add(std::move(gather)));
 
   LayerType elements = gather_type(

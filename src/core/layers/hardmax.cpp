@@ -1,3 +1,4 @@
+#include "core/graph/axis_permutation.h"
 #include "core/graph/layer_type.h"
 #include "core/graph/type_sets.h"
 
@@ -23,6 +24,7 @@ Status register_layer_hardmax(LayerTypes& types) {
       "Output 0: same type and shape.";
   type.params = {{"axis", ParamKind::integer, std::int64_t{-1}, "axis, in [−rank, rank)"}};
   type.infer = infer;
+  type.permute_axes = permute_axis_parameter;
   return types.add(std::move(type));
 }
 

@@ -48,6 +48,13 @@ Status infer(InferContext& context) {
   return {};
 }
 
+double macs(const LayerSizes& sizes) {
+  const Shape& a = *sizes.inputs[0];
+  const bool swapped = a.rank() > 1 && sizes.params.integer("transpose_a") != 0;
+  return LayerSizes::elements(sizes.outputs[0]) *
+         static_cast<double>(a[a.rank() - (swapped ? 2 : 1)]);
+}
+
 }  // namespace
 
 Status register_layer_matmul(LayerTypes& types) {
@@ -63,8 +70,11 @@ Status register_layer_matmul(LayerTypes& types) {
       {"transpose_a", ParamKind::integer, std::int64_t{0}, "1: the last two axes of a are swapped"},
       {"transpose_b", ParamKind::integer, std::int64_t{0}, "1: the last two axes of b are swapped"},
   };
+  type.category = LayerCategory::product;
   type.cancellable = true;
+  type.fused_post_ops = FusedPostOps::all;
   type.infer = infer;
+  type.macs = macs;
   return types.add(std::move(type));
 }
 

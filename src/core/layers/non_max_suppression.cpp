@@ -48,6 +48,16 @@ Status infer(InferContext& context) {
 
 }  // namespace
 
+namespace {
+
+// Each box is held against those that were kept before it.
+double steps(const LayerSizes& sizes) {
+  const double elements = sizes.input_elements();
+  return elements * elements;
+}
+
+}  // namespace
+
 Status register_layer_non_max_suppression(LayerTypes& types) {
   LayerType type;
   type.name = "non_max_suppression";
@@ -64,6 +74,7 @@ Status register_layer_non_max_suppression(LayerTypes& types) {
   type.max_inputs = 5;
   type.data_dependent_output = true;
   type.infer = infer;
+  type.steps = steps;
   return types.add(std::move(type));
 }
 

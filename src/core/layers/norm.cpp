@@ -2,6 +2,7 @@
 // layer_norm, rms_norm, lrn, lp_norm.
 #include <cmath>
 
+#include "core/graph/axis_permutation.h"
 #include "core/graph/layer_type.h"
 #include "core/graph/type_sets.h"
 
@@ -125,6 +126,8 @@ Status add_channel_norms(LayerTypes& types) {
       "Inputs: x[N,C,…] (a vector is one channel), scale, bias, mean, var [C]. Output: as x.";
   batch.min_inputs = batch.max_inputs = 5;
   batch.params = {epsilon_param()};
+  batch.category = LayerCategory::normalization;
+  batch.fused_post_ops = FusedPostOps::unary;
   batch.infer = infer_batch;
   SN_RETURN_IF_ERROR(types.add(std::move(batch)));
 
@@ -135,6 +138,8 @@ Status add_channel_norms(LayerTypes& types) {
       "· scale[c] + bias[c]. Inputs: x[N,C,S…], scale[C], bias[C]. Output: as x.";
   instance.min_inputs = instance.max_inputs = 3;
   instance.params = {epsilon_param()};
+  instance.category = LayerCategory::normalization;
+  instance.fused_post_ops = FusedPostOps::unary;
   instance.infer = infer_instance;
   SN_RETURN_IF_ERROR(types.add(std::move(instance)));
 
@@ -146,6 +151,8 @@ Status add_channel_norms(LayerTypes& types) {
   group.min_inputs = group.max_inputs = 3;
   group.params = {epsilon_param(),
                   {"groups", ParamKind::integer, std::int64_t{1}, "number of groups", true}};
+  group.category = LayerCategory::normalization;
+  group.fused_post_ops = FusedPostOps::unary;
   group.infer = infer_group;
   return types.add(std::move(group));
 }
@@ -163,6 +170,8 @@ Status add_trailing_norms(LayerTypes& types) {
   layer.max_inputs = 3;
   layer.max_outputs = 3;
   layer.params = {axis, epsilon_param()};
+  layer.category = LayerCategory::normalization;
+  layer.fused_post_ops = FusedPostOps::unary;
   layer.infer = infer_trailing;
   SN_RETURN_IF_ERROR(types.add(std::move(layer)));
 
@@ -174,6 +183,8 @@ Status add_trailing_norms(LayerTypes& types) {
   rms.min_inputs = 1;
   rms.max_inputs = 2;
   rms.params = {axis, epsilon_param()};
+  rms.category = LayerCategory::normalization;
+  rms.fused_post_ops = FusedPostOps::unary;
   rms.infer = infer_trailing;
   return types.add(std::move(rms));
 }
@@ -191,6 +202,7 @@ Status add_response_norms(LayerTypes& types) {
       {"beta", ParamKind::real, 0.75, "exponent"},
       {"bias", ParamKind::real, 1.0, "added to the scaled mean square"},
   };
+  lrn.category = LayerCategory::normalization;
   lrn.infer = infer_lrn;
   SN_RETURN_IF_ERROR(types.add(std::move(lrn)));
 
@@ -201,7 +213,9 @@ Status add_response_norms(LayerTypes& types) {
       {"axis", ParamKind::integer, std::int64_t{-1}, "axis of the norm, in [−rank, rank)"},
       {"p", ParamKind::integer, std::int64_t{2}, "1: sum of magnitudes, 2: Euclidean"},
   };
+  lp.category = LayerCategory::normalization;
   lp.infer = infer_lp;
+  lp.permute_axes = permute_axis_parameter;
   return types.add(std::move(lp));
 }
 

@@ -54,7 +54,7 @@ Status register_layer_one_hot(LayerTypes& types) {
   type.params = {{"axis", ParamKind::integer, std::int64_t{-1},
                   "axis of the output that is new, in [−rank − 1, rank]"}};
   type.min_inputs = type.max_inputs = 3;
-  type.value_inputs = 1u << 1;
+  type.value_inputs = {{1, ValueKind::limit}};
   type.infer = infer;
   return types.add(std::move(type));
 }

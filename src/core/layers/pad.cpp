@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/graph/axis_permutation.h"
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/enum_param.h"
 #include "core/graph/layer_type.h"
@@ -57,6 +58,15 @@ Status infer(InferContext& context) {
   return {};
 }
 
+int equal_input(const InferContext& context) {
+  return context.has_input(1) && context.all_equal(1, 0) ? 0 : -1;
+}
+
+bool permute_axes(AxisPermutation& permutation) {
+  const auto pads = permutation.layer.integers(1);
+  return pads && permute_axes_input(permutation, 3, pads->size() / 2);
+}
+
 }  // namespace
 
 Result<std::vector<PadAmount>> pad_amounts(int rank, std::span<const std::int64_t> pads,
@@ -94,8 +104,10 @@ Status register_layer_pad(LayerTypes& types) {
        "constant; reflect: mirrored without the edge; edge: the edge repeated; wrap: periodic"}};
   type.min_inputs = 2;
   type.max_inputs = 4;
-  type.value_inputs = 0b1010;
+  type.value_inputs = {{1, ValueKind::offset}, {3, ValueKind::axes}};
   type.infer = infer;
+  type.equal_input = equal_input;
+  type.permute_axes = permute_axes;
   return types.add(std::move(type));
 }
 

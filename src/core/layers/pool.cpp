@@ -1,4 +1,6 @@
 // max_pool1/2/3, avg_pool1/2/3, lp_pool1/2/3 and max_unpool.
+#include <algorithm>
+
 #include "core/graph/layer_type.h"
 #include "core/graph/type_sets.h"
 #include "core/layers/window.h"
@@ -126,11 +128,35 @@ std::vector<ParamSpec> pool_params() {
   return params;
 }
 
+// Places under the windows.
+double steps(const LayerSizes& sizes) {
+  double under_window = 1;
+  for (const std::int64_t k : sizes.params.integers("kernel"))
+    under_window *= static_cast<double>(k);
+  return sizes.input_elements() + sizes.output_elements() * under_window;
+}
+
+// Windows of one element.
+int equal_input(const InferContext& context) {
+  const auto all_are = [&](std::string_view param, std::int64_t expected) {
+    const auto values = context.params().integers(param);
+    return std::all_of(values.begin(), values.end(),
+                       [expected](std::int64_t value) { return value == expected; });
+  };
+  const bool same = context.output_count() == 1 && all_are("kernel", 1) && all_are("strides", 1) &&
+                    all_are("pads", 0);
+  return same ? 0 : -1;
+}
+
 LayerType pool_type(const std::string& name, std::string doc) {
   LayerType type;
   type.name = name;
   type.doc = std::move(doc);
+  type.category = LayerCategory::reduction;
   type.params = pool_params();
+  type.cancellable = true;
+  type.fused_post_ops = FusedPostOps::unary;
+  type.steps = steps;
   return type;
 }
 
@@ -144,22 +170,22 @@ Status add_pools(LayerTypes& types) {
   max.max_outputs = 2;
   max.params.push_back({"storage_order", ParamKind::integer, std::int64_t{0},
                         "1: the indices count the spatial axes column-major"});
-  max.cancellable = true;
+  max.elements = ElementSource::input_0;
   max.infer = infer_max<Axes>;
+  max.equal_input = equal_input;
   SN_RETURN_IF_ERROR(types.add(std::move(max)));
 
   LayerType avg =
       pool_type("avg_pool" + axes, "Mean of each window. Input 0: x[N,C,S…]. Output 0: y[N,C,O…].");
   avg.params.push_back({"count_include_pad", ParamKind::integer, std::int64_t{0},
                         "1: padding counts as zeros, but never what lies beyond it"});
-  avg.cancellable = true;
   avg.infer = infer_mean<Axes>;
+  avg.equal_input = equal_input;
   SN_RETURN_IF_ERROR(types.add(std::move(avg)));
 
   LayerType lp = pool_type(
       "lp_pool" + axes, "(Σ |x|^p)^(1/p) of each window. Input 0: x[N,C,S…]. Output 0: y[N,C,O…].");
   lp.params.push_back({"p", ParamKind::integer, std::int64_t{2}, "the norm's exponent, >= 1"});
-  lp.cancellable = true;
   lp.infer = infer_mean<Axes>;
   return types.add(std::move(lp));
 }
@@ -173,7 +199,7 @@ Status add_unpool(LayerTypes& types) {
       "output_shape (optional: the whole shape; what it adds lies behind and is zero).";
   type.min_inputs = 2;
   type.max_inputs = 3;
-  type.value_inputs = 1u << 2;
+  type.value_inputs = {{2, ValueKind::size}};
   type.params = window_params();
   type.infer = infer_unpool;
   return types.add(std::move(type));

@@ -108,6 +108,7 @@ LayerType base_type(const char* name, const char* doc, Status (*infer)(InferCont
   type.doc = doc;
   type.max_inputs = 3;
   type.min_inputs = 2;
+  type.category = LayerCategory::quantization;
   type.elementwise = true;
   type.params = {
       {"axis", ParamKind::integer, std::int64_t{1}, "axis of the scales where there are several"},

@@ -79,7 +79,7 @@ Status register_layer_range(LayerTypes& types) {
       "start, start + delta, … up to, without, limit. Inputs 0–2: start, limit, delta: one element "
       "each, of one numeric type. Output 0: 1-D, of that type.";
   type.min_inputs = type.max_inputs = 3;
-  type.value_inputs = 0b111;
+  type.value_inputs = {{0, ValueKind::offset}, {1, ValueKind::limit}, {2, ValueKind::size}};
   type.infer = infer;
   return types.add(std::move(type));
 }

@@ -84,6 +84,13 @@ Status infer(InferContext& context) {
   return {};
 }
 
+// The two matrix products of every gate and step.
+double macs(const LayerSizes& sizes) {
+  const Shape& x = *sizes.inputs[kRecurrentX];
+  return static_cast<double>(x[0] * x[1]) * (LayerSizes::elements(sizes.inputs[kRecurrentW]) +
+                                             LayerSizes::elements(sizes.inputs[kRecurrentR]));
+}
+
 template <RecurrentCell Cell>
 Status add(LayerTypes& types, const char* name, std::string doc, ParamSpec own) {
   const std::vector<double> none;
@@ -111,8 +118,10 @@ Status add(LayerTypes& types, const char* name, std::string doc, ParamSpec own) 
       {"layout", ParamKind::integer, std::int64_t{0}, "1: the batch comes first"},
   };
   if (!own.name.empty()) type.params.push_back(std::move(own));
+  type.category = LayerCategory::recurrent;
   type.cancellable = true;
   type.infer = infer<Cell>;
+  type.macs = macs;
   return types.add(std::move(type));
 }
 

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "core/graph/axis_permutation.h"
 #include "core/graph/enum_param.h"
 #include "core/graph/layer_type.h"
 #include "core/graph/type_sets.h"
@@ -45,6 +48,28 @@ Status infer(InferContext& context) {
   return {};
 }
 
+bool permute_axes(AxisPermutation& permutation) {
+  const InferContext& layer = permutation.layer;
+  if (!layer.has_input(1) && layer.params().integer("noop_with_empty_axes") != 0) return false;
+  const auto given = layer.integers(1);
+  if ((given && given->empty()) || !permute_axes_input(permutation, 1, permutation.perm.size()))
+    return false;
+  if (layer.params().integer("keepdims", 1) != 0) return true;
+  // The axes that stay, in the order of the output, counted among those that stay.
+  const auto stays = [&](int axis) {
+    return std::find(permutation.axes.begin(), permutation.axes.end(), axis) ==
+           permutation.axes.end();
+  };
+  permutation.result_perm.clear();
+  for (const int axis : permutation.perm) {
+    if (!stays(axis)) continue;
+    int place = 0;
+    for (int a = 0; a < axis; ++a) place += stays(a) ? 1 : 0;
+    permutation.result_perm.push_back(place);
+  }
+  return true;
+}
+
 }  // namespace
 
 Status register_layer_reduce(LayerTypes& types) {
@@ -62,8 +87,10 @@ Status register_layer_reduce(LayerTypes& types) {
        "1: no axes mean that nothing is reduced"},
   };
   type.max_inputs = 2;
-  type.value_inputs = 1u << 1;
+  type.value_inputs = {{1, ValueKind::axes}};
+  type.category = LayerCategory::reduction;
   type.infer = infer;
+  type.permute_axes = permute_axes;
   return types.add(std::move(type));
 }
 

@@ -2,11 +2,11 @@
 // unsqueeze, identity.
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/shape_values.h"
 
 namespace softneuro {
 namespace {
 
-constexpr std::uint32_t kSecondInput = 1u << 1;
 constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 
 // --- reshape -------------------------------------------------------------------------------------
@@ -253,6 +253,32 @@ Status infer_identity(InferContext& context) {
   return {};
 }
 
+// --- what is known without a kernel --------------------------------------------------------------
+
+// Any change of shape between ranks 0 and 1 keeps the elements.
+std::optional<ShapeValue> reshaped_values(const KnownInputs& inputs) {
+  const ShapeValue* x = inputs.value(0);
+  const DynamicShape& shape = inputs.output_shape();
+  if (x == nullptr || !shape.is_static() ||
+      shape.to_shape().elements() != static_cast<std::int64_t>(x->elements.size()))
+    return std::nullopt;
+  return ShapeValue{shape.rank(), x->elements};
+}
+
+std::optional<ShapeValue> same_values(const KnownInputs& inputs) {
+  const ShapeValue* x = inputs.value(0);
+  return x == nullptr ? std::nullopt : std::optional(*x);
+}
+
+// Plain tensors in row-major order: the same shape means the same tensor.
+int input_of_same_shape(const InferContext& context) {
+  return context.keeps_shape(0) ? 0 : -1;
+}
+
+int always_input_0(const InferContext&) {
+  return 0;
+}
+
 // --- declarations --------------------------------------------------------------------------------
 
 LayerType view_type(std::string name, std::string doc, Status (*infer)(InferContext&)) {
@@ -261,6 +287,8 @@ LayerType view_type(std::string name, std::string doc, Status (*infer)(InferCont
   type.doc = std::move(doc);
   type.is_view = true;
   type.infer = infer;
+  type.known_values = reshaped_values;
+  type.equal_input = input_of_same_shape;
   return type;
 }
 
@@ -276,7 +304,7 @@ Status register_layer_reshape(LayerTypes& types) {
   reshape.params = {{"allow_zero", ParamKind::integer, std::int64_t{0},
                      "1: a 0 in shape means a dimension of no elements"}};
   reshape.min_inputs = reshape.max_inputs = 2;
-  reshape.value_inputs = kSecondInput;
+  reshape.value_inputs = {{1, ValueKind::shape}};
   SN_RETURN_IF_ERROR(types.add(std::move(reshape)));
 
   LayerType flatten = view_type(
@@ -294,7 +322,7 @@ Status register_layer_reshape(LayerTypes& types) {
       "which to remove; left out: all of size 1.",
       infer_squeeze);
   squeeze.max_inputs = 2;
-  squeeze.value_inputs = kSecondInput;
+  squeeze.value_inputs = {{1, ValueKind::axes}};
   SN_RETURN_IF_ERROR(types.add(std::move(squeeze)));
 
   LayerType unsqueeze = view_type("unsqueeze",
@@ -303,11 +331,14 @@ Status register_layer_reshape(LayerTypes& types) {
                                   "the output that are new.",
                                   infer_unsqueeze);
   unsqueeze.min_inputs = unsqueeze.max_inputs = 2;
-  unsqueeze.value_inputs = kSecondInput;
+  unsqueeze.value_inputs = {{1, ValueKind::axes}};
   SN_RETURN_IF_ERROR(types.add(std::move(unsqueeze)));
 
-  return types.add(view_type(
-      "identity", "x itself. Input 0: x, any type and shape. Output 0: the same.", infer_identity));
+  LayerType identity = view_type(
+      "identity", "x itself. Input 0: x, any type and shape. Output 0: the same.", infer_identity);
+  identity.known_values = same_values;
+  identity.equal_input = always_input_0;
+  return types.add(std::move(identity));
 }
 
 }  // namespace softneuro

@@ -203,6 +203,18 @@ Result<std::vector<ResizeAxis>> resize_axes(std::span<const Dim> x, const Params
   return all;
 }
 
+namespace {
+
+// By scales other than 1 an image can keep its size and yet change.
+int equal_input(const InferContext& context) {
+  const bool same = context.keeps_shape(0) &&
+                    context.params().text("coordinate_mode") != "tf_crop_and_resize" &&
+                    context.all_equal(2, 1);
+  return same ? 0 : -1;
+}
+
+}  // namespace
+
 Status register_layer_resize(LayerTypes& types) {
   LayerType type;
   type.name = "resize";
@@ -231,8 +243,9 @@ Status register_layer_resize(LayerTypes& types) {
       {"keep_aspect_ratio_policy", ParamKind::text, std::string("stretch"),
        "with sizes: stretch (as given), not_larger or not_smaller (one scale for all axes)"}};
   type.max_inputs = 4;
-  type.value_inputs = 0b1110;
+  type.value_inputs = {{1, ValueKind::size}, {2, ValueKind::size}, {3, ValueKind::size}};
   type.infer = infer;
+  type.equal_input = equal_input;
   return types.add(std::move(type));
 }
 

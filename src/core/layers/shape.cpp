@@ -6,6 +6,7 @@
 
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/shape_values.h"
 
 namespace softneuro {
 namespace {
@@ -38,6 +39,23 @@ Status infer_eye_like(InferContext& context) {
   return {};
 }
 
+std::optional<ShapeValue> known_shape(const KnownInputs& inputs) {
+  const DynamicShape& shape = inputs.shape(0);
+  if (!shape.ranked()) return std::nullopt;
+  const AxisSpan axes = shape_axes(inputs.params(), shape.rank());
+  ShapeValue value;
+  for (int i = axes.first; i < axes.first + axes.count; ++i)
+    value.elements.push_back(shape[i].known() ? KnownInteger{shape[i].value, {}}
+                                              : KnownInteger{{}, shape[i].symbol});
+  return value;
+}
+
+std::optional<ShapeValue> known_size(const KnownInputs& inputs) {
+  const DynamicShape& shape = inputs.shape(0);
+  if (!shape.is_static() || shape.to_shape().elements() < 0) return std::nullopt;
+  return ShapeValue{0, {KnownInteger{shape.to_shape().elements(), {}}}};
+}
+
 LayerType shape_reader(std::string name, std::string doc, Status (*infer)(InferContext&)) {
   LayerType type;
   type.name = std::move(name);
@@ -68,10 +86,14 @@ Status register_layer_shape(LayerTypes& types) {
   shape.params = {{"start", ParamKind::integer, std::int64_t{0}, "first dimension"},
                   {"end", ParamKind::integer, std::numeric_limits<std::int64_t>::max(),
                    "dimension behind the last one"}};
+  shape.known_values = known_shape;
   SN_RETURN_IF_ERROR(types.add(std::move(shape)));
-  SN_RETURN_IF_ERROR(types.add(shape_reader(
+
+  LayerType size = shape_reader(
       "size", "The number of elements of x. Input 0: x, any type. Output 0: int64, a scalar.",
-      infer_size)));
+      infer_size);
+  size.known_values = known_size;
+  SN_RETURN_IF_ERROR(types.add(std::move(size)));
 
   LayerType eye = shape_reader(
       "eye_like",

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "core/graph/axis_permutation.h"
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/shape_values.h"
 
 namespace softneuro {
 namespace {
@@ -74,6 +76,50 @@ Status infer(InferContext& context) {
   return {};
 }
 
+// A list cut along its only axis.
+std::optional<ShapeValue> known_values(const KnownInputs& inputs) {
+  const ShapeValue* x = inputs.value(0);
+  const auto starts = inputs.integers(1), ends = inputs.integers(2);
+  if (x == nullptr || x->rank != 1 || !starts || !ends || starts->size() != 1 || ends->size() != 1)
+    return std::nullopt;
+  std::int64_t step = 1;
+  if (inputs.has(3)) {
+    const auto axes = inputs.integers(3);
+    if (!axes || axes->size() != 1 || ((*axes)[0] != 0 && (*axes)[0] != -1)) return std::nullopt;
+  }
+  if (inputs.has(4)) {
+    const auto steps = inputs.integers(4);
+    if (!steps || steps->size() != 1) return std::nullopt;
+    step = (*steps)[0];
+  }
+  const auto count = static_cast<std::int64_t>(x->elements.size());
+  if (step == 0 || step < -count - 1 || step > count + 1) return std::nullopt;
+  const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? count : count - 1;
+  const auto clamp = [&](std::int64_t i) {
+    return std::clamp<std::int64_t>(i < 0 ? i + count : i, low, high);
+  };
+  ShapeValue value;
+  const std::int64_t end = clamp((*ends)[0]);
+  for (std::int64_t i = clamp((*starts)[0]); step > 0 ? i < end : i > end; i += step)
+    value.elements.push_back(x->elements[static_cast<std::size_t>(i)]);
+  return value;
+}
+
+// Equal shapes alone do not do: a step of −1 keeps them too.
+int equal_input(const InferContext& context) {
+  if (!context.keeps_shape(0)) return -1;
+  if (!context.has_input(4)) return 0;
+  const auto steps = context.integers(4);
+  const bool forwards = steps && std::all_of(steps->begin(), steps->end(),
+                                             [](std::int64_t step) { return step > 0; });
+  return forwards ? 0 : -1;
+}
+
+bool permute_axes(AxisPermutation& permutation) {
+  const auto starts = permutation.layer.integers(1);
+  return starts && permute_axes_input(permutation, 3, starts->size());
+}
+
 }  // namespace
 
 Result<std::vector<SliceSpan>> slice_spans(int rank, std::span<const std::int64_t> starts,
@@ -127,8 +173,13 @@ Status register_layer_slice(LayerTypes& types) {
       "or int64, 1-D, equally long. Output 0: x's type and rank.";
   type.min_inputs = 3;
   type.max_inputs = 5;
-  type.value_inputs = 0b11110;
+  type.value_inputs = {
+      {1, ValueKind::offset}, {2, ValueKind::end}, {3, ValueKind::axes}, {4, ValueKind::size}};
+  type.elements = ElementSource::input_0;
   type.infer = infer;
+  type.known_values = known_values;
+  type.equal_input = equal_input;
+  type.permute_axes = permute_axes;
   return types.add(std::move(type));
 }
 

@@ -1,3 +1,4 @@
+#include "core/graph/axis_permutation.h"
 #include "core/graph/layer_type.h"
 
 namespace softneuro {
@@ -27,7 +28,9 @@ Status register_layer_softmax(LayerTypes& types) {
       {"axis", ParamKind::integer, std::int64_t{-1}, "axis of the sum, in [−rank, rank)"},
       {"log", ParamKind::integer, std::int64_t{0}, "1: log-softmax"},
   };
+  type.category = LayerCategory::activation;
   type.infer = infer;
+  type.permute_axes = permute_axis_parameter;
   return types.add(std::move(type));
 }
 

@@ -65,6 +65,10 @@ Status infer(InferContext& context) {
   return {};
 }
 
+int equal_input(const InferContext& context) {
+  return context.output_count() == 1 ? 0 : -1;
+}
+
 }  // namespace
 
 Status register_layer_split(LayerTypes& types) {
@@ -79,8 +83,10 @@ Status register_layer_split(LayerTypes& types) {
                   "number of parts, if more than outputs are used; 0: one per output"}};
   type.max_inputs = 2;
   type.max_outputs = -1;
-  type.value_inputs = 1u << 1;
+  type.value_inputs = {{1, ValueKind::size}};
+  type.elements = ElementSource::input_0;
   type.infer = infer;
+  type.equal_input = equal_input;
   return types.add(std::move(type));
 }
 

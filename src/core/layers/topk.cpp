@@ -44,7 +44,7 @@ Status register_layer_topk(LayerTypes& types) {
   type.max_inputs = 2;
   type.min_outputs = 1;
   type.max_outputs = 2;
-  type.value_inputs = 1u << 1;
+  type.value_inputs = {{1, ValueKind::size}};
   type.infer = infer;
   return types.add(std::move(type));
 }

@@ -42,6 +42,18 @@ Result<std::vector<int>> transpose_order(const Params& params, int rank) {
   return order;
 }
 
+namespace {
+
+int equal_input(const InferContext& context) {
+  const auto perm = context.params().integers("perm");
+  if (perm.empty()) return context.shape(0).ranked() && context.shape(0).rank() <= 1 ? 0 : -1;
+  for (std::size_t i = 0; i < perm.size(); ++i)
+    if (perm[i] != static_cast<std::int64_t>(i)) return -1;
+  return 0;
+}
+
+}  // namespace
+
 Status register_layer_transpose(LayerTypes& types) {
   LayerType type;
   type.name = "transpose";
@@ -50,7 +62,11 @@ Status register_layer_transpose(LayerTypes& types) {
       "x.";
   type.params = {{"perm", ParamKind::integers, std::vector<std::int64_t>{},
                   "axis of x for each axis of the output; empty: reversed"}};
+  type.elements = ElementSource::input_0;
+  // What it does to the order of memory is often nothing where the layout changes along.
+  type.formats = FormatRule::mixed_layout;
   type.infer = infer;
+  type.equal_input = equal_input;
   return types.add(std::move(type));
 }
 

@@ -28,7 +28,7 @@ Status register_layer_trilu(LayerTypes& types) {
       "still belongs to the triangle; left out: 0. Output 0: x's type and shape.";
   type.params = {{"upper", ParamKind::integer, std::int64_t{1}, "1: upper triangle; 0: lower"}};
   type.max_inputs = 2;
-  type.value_inputs = 1u << 1;
+  type.value_inputs = {{1, ValueKind::offset}};
   type.infer = infer;
   return types.add(std::move(type));
 }

@@ -1,3 +1,6 @@
+#include <cmath>
+
+#include "core/graph/axis_permutation.h"
 #include "core/graph/layer_type.h"
 #include "core/graph/type_sets.h"
 
@@ -38,6 +41,15 @@ Status infer(InferContext& context) {
   return {};
 }
 
+int equal_input(const InferContext& context) {
+  const double alpha = context.params().real("alpha"), beta = context.params().real("beta");
+  UnaryOp op{};
+  if (!parse(context.params().text("op"), op)) return -1;
+  if (op == UnaryOp::linear) return alpha == 1 && beta == 0 ? 0 : -1;
+  if (op == UnaryOp::clip) return alpha == -INFINITY && beta == INFINITY ? 0 : -1;
+  return -1;
+}
+
 }  // namespace
 
 Status register_layer_unary(LayerTypes& types) {
@@ -51,8 +63,12 @@ Status register_layer_unary(LayerTypes& types) {
       {"alpha", ParamKind::real, 0.0, "the function's first number, where it has one"},
       {"beta", ParamKind::real, 0.0, "the function's second number, where it has one"},
   };
+  type.category = LayerCategory::activation;
   type.elementwise = true;
+  type.fused_post_ops = FusedPostOps::unary;
   type.infer = infer;
+  type.equal_input = equal_input;
+  type.permute_axes = permute_no_axes;
   return types.add(std::move(type));
 }
 

@@ -1,4 +1,8 @@
+#include <algorithm>
+
+#include "core/graph/axis_permutation.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/shape_values.h"
 
 namespace softneuro {
 namespace {
@@ -13,6 +17,30 @@ Status infer(InferContext& context) {
   return {};
 }
 
+std::optional<ShapeValue> known_values(const KnownInputs& inputs) {
+  const ShapeValue* values[3];
+  std::size_t count = 1;
+  ShapeValue result;
+  result.rank = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    values[i] = inputs.value(i);
+    if (values[i] == nullptr) return std::nullopt;
+    const std::size_t n = values[i]->elements.size();
+    if (n != 1 && count != 1 && n != count) return std::nullopt;
+    if (n != 1) count = n;
+    result.rank = std::max(result.rank, values[i]->rank);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto at = [&](std::size_t k) {
+      return values[k]->elements[values[k]->elements.size() == 1 ? 0 : i];
+    };
+    const KnownInteger condition = at(0);
+    result.elements.push_back(!condition.value ? KnownInteger{}
+                                               : at(*condition.value != 0 ? 1 : 2));
+  }
+  return result;
+}
+
 }  // namespace
 
 Status register_layer_where(LayerTypes& types) {
@@ -24,7 +52,10 @@ Status register_layer_where(LayerTypes& types) {
   type.min_inputs = 3;
   type.max_inputs = 3;
   type.elementwise = true;
+  type.inputs_share_axes = true;
   type.infer = infer;
+  type.known_values = known_values;
+  type.permute_axes = permute_no_axes;
   return types.add(std::move(type));
 }
 

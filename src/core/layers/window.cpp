@@ -189,6 +189,14 @@ Dim transposed_window_output(const Params& params, const WindowAxis& axis, const
   return scaled_symbol(input.symbol, axis.stride, offset);
 }
 
+bool pads_nothing(const Params& params) {
+  const auto pads = params.integers("pads");
+  const std::string_view mode = params.text("auto_pad", "explicit");
+  return mode == "valid" ||
+         (mode == "explicit" &&
+          std::all_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad == 0; }));
+}
+
 Result<Window> make_window(const Params& params, const Shape& x,
                            std::span<const std::int64_t> kernel) {
   return window_of(params, x, kernel, window_axis);

@@ -67,6 +67,9 @@ SN_INTREE Dim window_output(const Params& params, const WindowAxis& axis, const 
 SN_INTREE Dim transposed_window_output(const Params& params, const WindowAxis& axis,
                                        const Dim& input);
 
+// The parameters of a convolution or pool put no element around its input.
+SN_INTREE bool pads_nothing(const Params& params);
+
 // All axes for x[N,C,S…] and a kernel of `kernel.size()` (1 to 3) axes.
 SN_INTREE Result<Window> make_window(const Params& params, const Shape& x,
                                      std::span<const std::int64_t> kernel);

@@ -8,15 +8,11 @@
 #include <iterator>
 #include <map>
 
+#include "core/base/alignment.h"
 #include "core/plan/plan_impl.h"
 
 namespace softneuro {
 namespace {
-
-constexpr std::size_t kAlignment = kTensorAlignment;
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 // Something that needs `bytes` from step `first` to step `last`, both included.
 struct Block {

@@ -122,7 +122,7 @@ class PlanBuilder {
       const TensorId id = layer.inputs[i];
       if (id == kNoTensor) continue;
       if (plan_->slots[id].home == Home::dynamic) return true;
-      const bool needs_value = i < 31 && (layer.type->value_inputs >> i & 1u) != 0;
+      const bool needs_value = layer.type->needs_value(i);
       if (needs_value && !known_[id]) return true;
     }
     return layer.type->data_dependent_output;
@@ -280,7 +280,7 @@ class PlanBuilder {
 
   // An adapt that changes no byte.
   static bool is_void(const Layer& layer, const Problem& problem) {
-    if (layer.type->name != "adapt") return false;
+    if (!layer.type->is_adapt()) return false;
     const TensorSpec& from = problem.inputs[0];
     const TensorSpec& to = problem.outputs[0];
     // Both sides are the same tensor of the model, with one quantisation.

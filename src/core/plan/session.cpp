@@ -358,7 +358,7 @@ bool same_as_before(const Step& step, std::span<const TensorView> now, const Dyn
     if (before.type != now[i].type) return false;
     if (!now[i].present()) continue;
     if (!(before.shape == now[i].shape)) return false;
-    const bool by_value = i < 31 && (step.layer->type->value_inputs >> i & 1u) != 0;
+    const bool by_value = step.layer->type->needs_value(i);
     if (by_value && !before.constant && before.value.bytes() > 0 &&
         std::memcmp(before.value.data(), now[i].data, before.value.bytes()) != 0)
       return false;
@@ -386,7 +386,7 @@ Status Session::Impl::prepare_dynamic(const Step& step, DynamicState& state) {
       if (spec.constant) {
         spec.value = impl.slots[id].constant;
         if (!impl.graph->tensor(id).is_constant()) shareable = false;
-      } else if (i < 31 && (step.layer->type->value_inputs >> i & 1u) != 0) {
+      } else if (step.layer->type->needs_value(i)) {
         SN_ASSIGN_OR_RETURN(const Tensor value,
                             Tensor::borrow_const(spec.type, spec.shape, now[i].data,
                                                  static_cast<std::size_t>(storage_bytes(

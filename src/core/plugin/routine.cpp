@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/alignment.h"
 #include "core/base/error.h"
 
 namespace softneuro {
@@ -56,8 +57,7 @@ class PluginKernel final : public Kernel {
     if (kernel_.workspace_bytes > kMostBytes)
       return internal_error("plugin '{}': its kernel asks for a workspace of {} bytes",
                             entry_->plugin->name, kernel_.workspace_bytes);
-    tensors_offset_ =
-        (kernel_.workspace_bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+    tensors_offset_ = aligned(kernel_.workspace_bytes);
     return {};
   }
 

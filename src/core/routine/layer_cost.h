@@ -1,5 +1,5 @@
-// What a layer takes at least, counted from its problem: the ground that rates stand on (GFLOP/s,
-// GB/s) and that shares of the work are told by ("half of the multiply-accumulates are qint8").
+// Multiply-accumulates and bytes of a problem, for GFLOP/s, GB/s and the share of work per data
+// type. The layer types count them: LayerType::macs and steps.
 #pragma once
 
 #include "core/routine/problem.h"

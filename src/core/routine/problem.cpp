@@ -26,7 +26,7 @@ std::string Problem::str() const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     text += ' ' + describe(inputs[i]);
     // Value inputs shape the work, so they are part of the problem (abridged when long).
-    if (i < 31 && (type->value_inputs >> i & 1u) != 0 && !inputs[i].value.empty()) {
+    if (type->needs_value(i) && !inputs[i].value.empty()) {
       const auto values = integers(i);
       text += '(';
       for (std::size_t k = 0; k < values.size() && k < 16; ++k)

@@ -8,12 +8,10 @@
 namespace softneuro {
 namespace {
 
-// What every routine of a descriptor refuses alike, so that none has to ask. Adapt layers are there
-// to mix formats; transposes may change the layout, since what they do to the order of memory is
-// often nothing then.
+// What every routine of a descriptor refuses alike, so that none has to ask. Not for adapts.
 Applicability formats_fit(const Routine& routine, const Problem& problem) {
   const RoutineDescriptor& descriptor = routine.descriptor();
-  const bool mixes_layouts = problem.type->name == "transpose";
+  const bool mixes_layouts = problem.type->formats == FormatRule::mixed_layout;
   bool laid_out = false;
   bool typed = false;
   const auto check = [&](const TensorSpec& spec, const char* what, std::size_t i) -> std::string {
@@ -112,7 +110,7 @@ UnfusedPostOps Registry::unfused_post_ops(const Routine& routine) const {
 }
 
 Applicability Registry::check(const Routine& routine, const Problem& problem) const {
-  if (problem.type->name != "adapt")
+  if (!problem.type->is_adapt())
     if (Applicability formats = formats_fit(routine, problem); !formats) return formats;
   if (!needs_unfused_post_ops(routine, problem)) return routine.applicable(problem);
   const UnfusedPostOps post_ops = unfused_post_ops(routine);

@@ -17,7 +17,7 @@ bool has_one_scale(const TensorSpec& spec) {
 // How the weights' elements belong to outputs and input channels.
 struct WeightOrder {
   std::int64_t outputs = 0, depth = 0;
-  bool columns = false;            // dense [K,N]: element (m, k) lies at k · outputs + m
+  bool columns = false;            // [K,N]: element (m, k) lies at k · outputs + m
   std::int64_t kernel = 1;         // consecutive k that read one channel
   std::int64_t group_outputs = 0;  // outputs that read the same channels
   int output_axis = 0;
@@ -32,20 +32,15 @@ struct WeightOrder {
 };
 
 WeightOrder order_of(const Problem& problem) {
+  const LayerWeights& weights = *problem.type->weights;
   const Shape& w = problem.inputs[kWeights].shape;
   WeightOrder order;
-  if (problem.type->name == "dense") {
-    order.columns = problem.params.integer("transpose_weights") == 0;
-    order.output_axis = order.columns ? 1 : 0;
-    order.outputs = w[order.output_axis];
-    order.depth = w[1 - order.output_axis];
-    order.group_outputs = order.outputs;
-  } else {
-    order.outputs = w[0];
-    order.depth = w.elements(1, w.rank());
-    order.kernel = w.elements(2, w.rank());
-    order.group_outputs = w[0] / problem.params.integer("group", 1);
-  }
+  order.output_axis = weights.output_axis(problem.params);
+  order.columns = order.output_axis == 1;
+  order.outputs = w[order.output_axis];
+  order.kernel = w.elements(2, w.rank());
+  order.depth = w[1 - order.output_axis] * order.kernel;
+  order.group_outputs = order.outputs / weights.groups(problem.params);
   return order;
 }
 

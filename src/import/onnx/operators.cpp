@@ -9,13 +9,8 @@ using Table = std::multimap<std::string_view, const Operator*>;
 
 Table make_table() {
   Table table;
-  for (const auto list :
-       {activation_operators(), attention_operators(), constant_operators(), control_operators(),
-        convolution_operators(), elementwise_operators(), gather_operators(), matmul_operators(),
-        normalization_operators(), pooling_operators(), quantization_operators(),
-        recurrent_operators(), reduction_operators(), refused_operators(), resize_operators(),
-        shape_operators(), slicing_operators()})
-    for (const Operator& op : list) table.emplace(op.name, &op);
+  for (const OperatorList list : operator_lists())
+    for (const Operator& op : list()) table.emplace(op.name, &op);
   return table;
 }
 

@@ -3,6 +3,7 @@
 // with generated code for the gates behind them.
 #include <algorithm>
 
+#include "core/base/alignment.h"
 #include "core/base/checksum.h"
 #include "core/base/error.h"
 #include "core/layers/recurrent_options.h"
@@ -18,12 +19,7 @@ namespace {
 using dnnl::memory;
 
 constexpr auto kFloat = memory::data_type::f32;
-constexpr std::size_t kAlignment = 64;
 enum Constant : std::size_t { kPacked, kZeros };
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 struct Recurrence {
   RecurrentOptions options;

@@ -63,8 +63,7 @@ StepTime NetBench::step_time(std::size_t step, const StepSamples& samples) const
   StepTime time;
   time.layer = taken.layer;
   time.time_us = samples.time_us(step);
-  if (taken.layer->type->name == "adapt") {
-    // The tensor keeps its id in the adapted graph: adapted ones come behind the original ones.
+  if (taken.layer->type->is_adapt()) {
     time.source = taken.inputs[0];
     time.from = impl.slots[taken.inputs[0]].format;
     time.to = impl.slots[taken.outputs[0]].format;

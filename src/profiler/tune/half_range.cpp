@@ -34,14 +34,14 @@ double largest_sum(const Problem& problem, double largest_x) {
   const TensorView w = view_of(problem.inputs[1].value);
   const Shape& shape = problem.inputs[1].shape;
   if (shape.rank() < 2) return 0;
-  const bool rows =
-      problem.type->name.starts_with("conv") || problem.params.integer("transpose_weights", 0) != 0;
-  const std::int64_t outputs = rows ? shape[0] : shape[shape.rank() - 1];
-  if (outputs == 0) return 0;
-  const std::int64_t count = shape.elements(), per_row = count / outputs;
+  const auto& weights = problem.type->weights;
+  const int axis = weights && weights->input == 1 ? weights->output_axis(problem.params) : -1;
+  const std::int64_t outputs = axis < 0 ? 1 : shape[axis];
+  const std::int64_t count = shape.elements(), inner = shape.elements(axis + 1, shape.rank());
+  if (count == 0) return 0;
   std::vector<double> sums(static_cast<std::size_t>(outputs));
   for (std::int64_t i = 0; i < count; ++i)
-    sums[static_cast<std::size_t>(rows ? i / per_row : i % outputs)] += std::fabs(load(w, i));
+    sums[static_cast<std::size_t>(i / inner % outputs)] += std::fabs(load(w, i));
   return largest_x * *std::max_element(sums.begin(), sums.end());
 }
 

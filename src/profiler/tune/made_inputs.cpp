@@ -4,7 +4,6 @@
 #include <array>
 #include <limits>
 #include <optional>
-#include <string_view>
 
 #include "core/base/element.h"
 #include "core/base/error.h"
@@ -24,56 +23,36 @@ constexpr double kBrightest = 255;      // of an image in bytes
 constexpr std::int64_t kStride = 7919;  // between positions that are picked: a prime, to mix them
 constexpr double kLoud = 4;             // widens `normal` for inputs that are no images
 
-// What inputs look like whose values decide about shapes.
-enum class Kind : std::uint8_t {
-  one,
-  zero,
-  few,       // 4
-  huge,      // an end that lies behind every end
-  counting,  // 0, 1, 2…: axes
-  whole,     // −1, 1, 1…: a shape for any number of elements
-};
-struct ValueKind {
-  std::string_view layer_type;
-  std::size_t input;
-  Kind kind;
-};
-// Inputs that are not listed accept ones: counts, sizes, repeats, steps.
-constexpr ValueKind kValueKinds[] = {
-    {"slice", 1, Kind::zero},   {"slice", 2, Kind::huge},         {"slice", 3, Kind::counting},
-    {"range", 0, Kind::zero},   {"range", 1, Kind::few},          {"pad", 1, Kind::zero},
-    {"pad", 3, Kind::counting}, {"reduce", 1, Kind::counting},    {"squeeze", 1, Kind::counting},
-    {"cumsum", 1, Kind::zero},  {"unsqueeze", 1, Kind::counting}, {"reshape", 1, Kind::whole},
-    {"one_hot", 1, Kind::few},  {"trilu", 1, Kind::zero},
-};
-
-double value_of(Kind kind, std::int64_t i) {
+// Element i of an input whose values decide about shapes.
+double value_of(ValueKind kind, std::int64_t i) {
   switch (kind) {
-    case Kind::zero:
+    case ValueKind::offset:
       return 0;
-    case Kind::few:
+    case ValueKind::limit:
       return 4;
-    case Kind::huge:
+    case ValueKind::end:
       return std::numeric_limits<std::int32_t>::max();
-    case Kind::counting:
+    case ValueKind::axes:
       return static_cast<double>(i);
-    case Kind::whole:
+    case ValueKind::shape:
       return i == 0 ? -1 : 1;
-    default:
-      return 1;
+    case ValueKind::size:
+      break;
   }
+  return 1;
 }
 
 // How the net uses one of its inputs.
 struct Use {
-  std::optional<Kind> value;                 // decides about shapes
+  std::optional<ValueKind> value;            // decides about shapes
   std::optional<std::int64_t> positions;     // picks one of so many
   std::optional<Quantization> quantization;  // the model rounds it so
 };
 
 // Layers behind which a tensor still holds the input's numbers.
 bool hands_on(const Layer& layer) {
-  return layer.type->is_view || layer.type->name == "cast" || layer.type->name == "concat";
+  return layer.type->is_view || layer.type->rounds_to_type ||
+         layer.type->elements == ElementSource::all_inputs;
 }
 
 Use use_of(const Graph& graph, const std::vector<std::vector<std::int32_t>>& consumers,
@@ -85,19 +64,15 @@ Use use_of(const Graph& graph, const std::vector<std::vector<std::int32_t>>& con
       const Layer& layer = graph.layers()[static_cast<std::size_t>(index)];
       for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
         if (layer.inputs[i] != reached[at]) continue;
-        if (i < 31 && (layer.type->value_inputs >> i & 1u) != 0) {
-          const auto listed = std::find_if(
-              std::begin(kValueKinds), std::end(kValueKinds), [&](const ValueKind& kind) {
-                return kind.layer_type == layer.type->name && kind.input == i;
-              });
-          use.value = listed == std::end(kValueKinds) ? Kind::one : listed->kind;
-        } else if (layer.type->name.starts_with("gather") && i == 1) {
+        if (const ValueInput* value = layer.type->value_input(i); value != nullptr) {
+          use.value = value->kind;
+        } else if (static_cast<int>(i) == layer.type->index_input) {
           const DynamicShape& data = graph.tensor(layer.inputs[0]).shape;
           if (!data.ranked() || data.rank() == 0) continue;
           const Result<int> axis = normalize_axis(layer.params.integer("axis", 0), data.rank());
           if (axis.ok() && data[*axis].known())
             use.positions = std::min(use.positions.value_or(data[*axis].value), data[*axis].value);
-        } else if (layer.type->name == "quantize" && i == 0) {
+        } else if (is_quantize(layer) && i == 0) {
           use.quantization = quantization_of(graph, layer);
         }
       }

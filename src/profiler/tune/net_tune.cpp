@@ -78,7 +78,7 @@ Result<std::shared_ptr<const Graph>> adopted(std::shared_ptr<const Graph> graph,
                                              const Registry& registry) {
   const auto& layers = graph->layers();
   if (std::none_of(layers.begin(), layers.end(),
-                   [](const Layer& layer) { return layer.type->name == "quantize"; }))
+                   [](const Layer& layer) { return is_quantize(layer); }))
     return graph;
   auto copy = std::make_shared<Graph>(*graph);
   SN_ASSIGN_OR_RETURN(const std::size_t annotated, adopt_quantization(*copy, registry));

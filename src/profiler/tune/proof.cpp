@@ -40,7 +40,7 @@ class Prover {
       for (const TensorId id : step.outputs)
         if (id != kNoTensor) made[id] = true;
     for (const Layer& layer : graph_.layers()) {
-      if (layer.type->name == "adapt") {
+      if (layer.type->is_adapt()) {
         const TensorId x = layer.inputs[0], y = layer.outputs[0];
         alias_[y] = x;
         if (meant_[x] == kNoTensor) meant_[x] = meant_[y];
@@ -246,7 +246,7 @@ class Prover {
       rounded_inputs.push_back(std::move(back));
     }
     SN_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, run_alone(step, inputs));
-    const bool is_adapt = step.layer->type->name == "adapt";
+    const bool is_adapt = step.layer->type->is_adapt();
     // What exact arithmetic gives for the inputs as the step takes them, and for the model's own.
     std::vector<Tensor> exact, untouched;
     SN_ASSIGN_OR_RETURN(const bool is_of_model, has_meant_outputs(step));
@@ -325,7 +325,7 @@ class Prover {
     std::string why = departure(*reference, actual, explained);
     if (why.empty() && !is_judged_by_itself(step, o)) return {};
     if (job_.is_same_graph && type == DataType::float32 && o == 0 &&
-        step.layer->type->name != "adapt") {
+        !step.layer->type->is_adapt()) {
       // Neither of the two need be the exact one.
       const bool cheap = naive_is_cheap(*step.layer);
       if (why.empty() && !cheap) return {};

@@ -76,7 +76,8 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
     }
     if (step.routine != nullptr)
       report
-          .time_by_schema_us[row.type == "adapt" ? "adapt" : step.routine->descriptor().schema()] +=
+          .time_by_schema_us[step.layer->type->is_adapt() ? "adapt"
+                                                          : step.routine->descriptor().schema()] +=
           row.time_us;
     report.layers.push_back(std::move(row));
   }

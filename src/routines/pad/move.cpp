@@ -28,9 +28,9 @@ struct Kept {
 
 class PadKernel final : public Kernel {
  public:
-  // Shapes and `kept` in the order of memory; `value`: an element of y, null: that of input 2.
+  // Shapes and `kept` in the order of memory; `value`: an element of y, nothing: that of input 2.
   PadKernel(PadMode mode, std::vector<Kept> kept, const Shape& x, const Shape& y,
-            std::optional<std::uint32_t> value)
+            std::optional<std::uint64_t> value)
       : mode_(mode), kept_(std::move(kept)), x_(x), y_(y), value_(value) {}
 
   Status run(Context& context) const noexcept override {
@@ -45,9 +45,7 @@ class PadKernel final : public Kernel {
   void pad_with_value(Context& context) const noexcept {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
-    static constexpr std::uint64_t kZero = 0;  // all data types write 0 as zero bits
-    const void* value = context.has_input(2) ? context.input(2).data : &kZero;
-    if (value_) value = &*value_;
+    const void* value = value_ ? &*value_ : context.input(2).data;
     fill_elements(value, y.data, y.elements(), size_of(y.type), context.pool());
 
     const Shape source = strides_of(x_);
@@ -123,24 +121,16 @@ class PadKernel final : public Kernel {
   PadMode mode_;
   std::vector<Kept> kept_;
   Shape x_, y_;
-  std::optional<std::uint32_t> value_;
+  std::optional<std::uint64_t> value_;
 };
 
-// The bits of the constant's value as an element of y (in its low bytes), if it must be converted:
-// constants keep the model's type. Nothing: the value may be read as it is.
-Result<std::optional<std::uint32_t>> converted_value(const Problem& problem) {
+// The bits of `value` as an element of y, in the low bytes.
+Result<std::uint64_t> bits_of(double value, const Problem& problem) {
   const TensorSpec& y = problem.outputs[0];
-  const bool given = problem.has_input(2);
-  if (y.type != DataType::qint8 && (!given || problem.inputs[2].type == y.type))
-    return std::optional<std::uint32_t>();
-  if (given && problem.inputs[2].value.empty()) return unsupported("the value is not constant");
-  const double value = given ? load(view_of(problem.inputs[2].value), 0) : 0;
-  std::uint32_t bits = 0;
-  if (size_of(y.type) > sizeof bits)
-    return unsupported("a value of another type than the output's {}", to_string(y.type));
+  std::uint64_t bits = 0;
   if (y.type != DataType::qint8) {
     store({y.type, Layout::plain, {}, &bits}, 0, value);
-    return std::optional(bits);
+    return bits;
   }
   const Quantization& q = *problem.inputs[0].quantization;
   const auto real = static_cast<float>(value);
@@ -148,19 +138,26 @@ Result<std::optional<std::uint32_t>> converted_value(const Problem& problem) {
   qint8_rows().quantize(&real, &bits, 1, scale_of(q));
   qint8_rows().dequantize(&bits, &meant, 1, scale_of(q));
   if (!(std::fabs(meant - real) <= q.scales[0])) return unsupported("the value is out of range");
+  return bits;
+}
+
+// Of the layer type pad. Nothing: the value may be read as it is; constants keep the model's type.
+Result<std::optional<std::uint64_t>> value_of(const Problem& problem) {
+  const TensorSpec& y = problem.outputs[0];
+  const bool given = problem.has_input(2);
+  if (given && y.type != DataType::qint8 && problem.inputs[2].type == y.type)
+    return std::optional<std::uint64_t>();
+  if (given && problem.inputs[2].value.empty()) return unsupported("the value is not constant");
+  SN_ASSIGN_OR_RETURN(const std::uint64_t bits,
+                      bits_of(given ? load(view_of(problem.inputs[2].value), 0) : 0, problem));
   return std::optional(bits);
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Kernel>> make_pad_move(const Problem& problem) {
+std::unique_ptr<Kernel> make_kernel(const Problem& problem, PadMode mode,
+                                    std::span<const PadAmount> amounts,
+                                    std::optional<std::uint64_t> value) {
   const Shape& x = problem.inputs[0].shape;
   const Layout layout = problem.inputs[0].layout;
-  SN_ASSIGN_OR_RETURN(const int mode, choice_of(problem.params, "mode", kPadModes));
-  const auto axes = problem.has_input(3) ? std::optional(problem.integers(3)) : std::nullopt;
-  SN_ASSIGN_OR_RETURN(const std::vector<PadAmount> amounts,
-                      pad_amounts(x.rank(), problem.integers(1), axes));
-  SN_ASSIGN_OR_RETURN(const std::optional<std::uint32_t> value, converted_value(problem));
   std::vector<Kept> kept(static_cast<std::size_t>(x.rank()));
   for (int i = 0; i < x.rank(); ++i) {
     const PadAmount& amount = amounts[static_cast<std::size_t>(i)];
@@ -169,9 +166,25 @@ Result<std::unique_ptr<Kernel>> make_pad_move(const Problem& problem) {
     kept[static_cast<std::size_t>(stored_axis(i, x.rank(), layout))] = {
         first, x[i] - first - cut, std::max<std::int64_t>(amount.before, 0)};
   }
-  return std::unique_ptr<Kernel>(std::make_unique<PadKernel>(
-      static_cast<PadMode>(mode), std::move(kept), stored_shape(x, layout),
-      stored_shape(problem.outputs[0].shape, layout), value));
+  return std::make_unique<PadKernel>(mode, std::move(kept), stored_shape(x, layout),
+                                     stored_shape(problem.outputs[0].shape, layout), value);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> make_pad_move(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int mode, choice_of(problem.params, "mode", kPadModes));
+  const auto axes = problem.has_input(3) ? std::optional(problem.integers(3)) : std::nullopt;
+  SN_ASSIGN_OR_RETURN(const std::vector<PadAmount> amounts,
+                      pad_amounts(problem.inputs[0].shape.rank(), problem.integers(1), axes));
+  SN_ASSIGN_OR_RETURN(const std::optional<std::uint64_t> value, value_of(problem));
+  return make_kernel(problem, static_cast<PadMode>(mode), amounts, value);
+}
+
+Result<std::unique_ptr<Kernel>> make_pad_move(const Problem& problem,
+                                              std::span<const PadAmount> amounts) {
+  SN_ASSIGN_OR_RETURN(const std::uint64_t zero, bits_of(0, problem));
+  return make_kernel(problem, PadMode::constant, amounts, zero);
 }
 
 }  // namespace softneuro

@@ -191,6 +191,9 @@ TEST_CASE("remove_no_ops: where shapes prove it") {
   CHECK(between([](auto& b, auto x) {
           return b.layer("max_pool1", {x}, {{"kernel", Ints{1}}});
         }) == kNothing);
+  CHECK(between([](auto& b, auto x) {
+          return b.layer("center_crop_pad", {x, b.integers({3, 4})}, {{"axes", Ints{1, 2}}});
+        }) == kNothing);
 }
 
 TEST_CASE("remove_no_ops: near misses stay") {
@@ -219,6 +222,9 @@ TEST_CASE("remove_no_ops: near misses stay") {
   })));
   CHECK(stays(between([](auto& b, auto x) {
     return b.layer("lp_pool1", {b.unary("neg", x)}, {{"kernel", Ints{1}}});
+  })));
+  CHECK(stays(between([](auto& b, auto x) {
+    return b.layer("center_crop_pad", {x, b.integers({3})}, {{"axes", Ints{-1}}});
   })));
   CHECK(stays(between([](auto& b, auto x) { return b.unary("linear", x, 1, 0.5); })));
   CHECK(stays(between([](auto& b, auto x) { return b.layer("clip", {x, b.scalar(0.5)}); })));

@@ -142,6 +142,18 @@ TEST_CASE("sink_transposes: slice and pad") {
         }) == "pad transpose");
 }
 
+TEST_CASE("sink_transposes: cum_prod and center_crop_pad") {
+  CHECK(sunk([](auto& b, auto t) {
+          return b.layer("cum_prod", {t, b.integers({-1})});
+        }) == "cum_prod transpose");
+  CHECK(sunk([](auto& b, auto t) {
+          return b.layer("center_crop_pad", {t, b.integers({2, 3, 7, 2})});
+        }) == "center_crop_pad transpose");
+  CHECK(sunk([](auto& b, auto t) {
+          return b.layer("center_crop_pad", {t, b.integers({7, 2})}, {{"axes", Ints{1, -1}}});
+        }) == "center_crop_pad transpose");
+}
+
 TEST_CASE("sink_transposes: near misses") {
   CHECK(sunk([](auto& b, auto t) {  // enlarged by broadcasting
           return b.binary("add", b.reduce("mean", t, {1}), b.random({4, 1, 1}));

@@ -18,7 +18,6 @@ constexpr Operator kOperators[] = {
     {"BitCast", 1, 0, -1, nullptr, kNoLayer},
     {"Col2Im", 1, 0, -1, nullptr, kNoLayer},
     {"ConcatFromSequence", 1, 0, -1, nullptr, kSequence},
-    {"CumProd", 1, 0, -1, nullptr, kNoLayer},
     {"DFT", 1, 0, -1, nullptr, kSignal},
     {"DeformConv", 1, 0, -1, nullptr, kNoLayer},
     {"ImageDecoder", 1, 0, -1, nullptr, "decoding of images is not supported"},

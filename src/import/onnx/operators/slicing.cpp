@@ -66,48 +66,11 @@ void import_compress(Node& node) {
   node.finish("compress", {node.input(0), node.input(1)}, params);
 }
 
-// Per axis, what is too much is cut off at both ends and what is missing is added there. Both need
-// the sizes before, so that they must be known here.
-void import_center_crop_pad(Node& node) {
-  const TensorId x = node.input(0);
-  const int rank = node.need_rank(x);
-  const std::optional<std::vector<std::int64_t>> wanted = node.integers(node.input(1));
-  if (!wanted) return node.refuse("its second input must be a constant");
-  std::vector<std::int64_t> axes = node.integers("axes");
-  if (!node.has("axes"))
-    for (int i = 0; i < rank; ++i) axes.push_back(i);
-  if (axes.size() != wanted->size())
-    return node.reject("{} sizes for {} axes", wanted->size(), axes.size());
-  std::vector<std::int64_t> starts, ends, before, after;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
-    if (axis < 0 || axis >= rank) return node.reject("axis {} of a tensor of rank {}", axis, rank);
-    const std::int64_t size = node.need_dim(x, static_cast<int>(axis));
-    const std::int64_t target = (*wanted)[i];
-    if (target < 0) return node.reject("a size of {}", target);
-    const std::int64_t cut = size > target ? (size - target) / 2 : 0;
-    starts.push_back(cut);
-    ends.push_back(size > target ? cut + target : size);
-    before.push_back(target > size ? (target - size) / 2 : 0);
-    after.push_back(target > size ? (target - size) - before.back() : 0);
-  }
-  const TensorId axes_input = node.integers_constant(axes);
-  const TensorId cropped = node.emit(
-      "slice", {x, node.integers_constant(starts), node.integers_constant(ends), axes_input});
-  before.insert(before.end(), after.begin(), after.end());
-  node.finish("pad", {cropped, node.integers_constant(before), kNoTensor, axes_input});
-}
-
 constexpr Operator kOperators[] = {
-    {"CenterCropPad", 18, 2, 2, import_center_crop_pad},
-    {"Compress", 9, 2, 2, import_compress},
-    {"Concat", 1, 1, -1, import_concat},
-    {"Pad", 1, 1, 1, import_pad_attributes},
-    {"Pad", 11, 2, 4, import_pad},
-    {"Slice", 1, 1, 1, import_slice_attributes},
-    {"Slice", 10, 3, 5, import_slice},
-    {"Split", 2, 1, 1, import_split_attribute},
-    {"Split", 13, 1, 2, import_split},
+    {"Compress", 9, 2, 2, import_compress},      {"Concat", 1, 1, -1, import_concat},
+    {"Pad", 1, 1, 1, import_pad_attributes},     {"Pad", 11, 2, 4, import_pad},
+    {"Slice", 1, 1, 1, import_slice_attributes}, {"Slice", 10, 3, 5, import_slice},
+    {"Split", 2, 1, 1, import_split_attribute},  {"Split", 13, 1, 2, import_split},
 };
 
 }  // namespace
