@@ -88,7 +88,8 @@ class [[nodiscard]] Result {
   // Precondition: ok(). Without a value: tells the error on standard error and aborts.
   T& operator*() & noexcept { return *checked(*this); }
   const T& operator*() const& noexcept { return *checked(*this); }
-  T&& operator*() && noexcept { return std::move(*checked(*this)); }
+  // A value, not a reference: it may be a range that a loop is over.
+  T operator*() && noexcept { return std::move(*checked(*this)); }
   T* operator->() noexcept { return checked(*this); }
   const T* operator->() const noexcept { return checked(*this); }
 
@@ -102,7 +103,7 @@ class [[nodiscard]] Result {
     require();
     return *value_;
   }
-  T&& value() && {
+  T value() && {
     require();
     return *std::move(value_);
   }

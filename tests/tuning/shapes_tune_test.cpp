@@ -53,25 +53,29 @@ Net shapes_net() {
   return Net::load(shapes_file("shapes.dnn"), options).value();
 }
 
-// What a net makes of the pictures that tuning was not given.
+// What a net makes of pictures; of those that tuning was not given, unless others are named.
 struct Judgement {
   std::vector<Tensor> outputs;
   double right = 0;  // share whose class is the right one
 };
 
-Judgement judge(const Net& net) {
+Judgement judge(const Net& net, std::size_t first, std::size_t end) {
   static const Tensor labels = read_array("test_labels.npy");
   Judgement judgement;
   std::size_t right = 0;
-  for (std::size_t i = kGiven; i < picture_count(); ++i) {
+  for (std::size_t i = first; i < end; ++i) {
     const Tensor output = net.run({{"image", picture(i)}}).value().begin()->second;
     const auto values = output.values<float>();
     const auto best = std::max_element(values.begin(), values.end()) - values.begin();
     right += best == labels.values<std::int64_t>()[i];
     judgement.outputs.push_back(output);
   }
-  judgement.right = static_cast<double>(right) / static_cast<double>(picture_count() - kGiven);
+  judgement.right = static_cast<double>(right) / static_cast<double>(end - first);
   return judgement;
+}
+
+Judgement judge(const Net& net) {
+  return judge(net, kGiven, picture_count());
 }
 
 // RMS(out − ref) / RMS(ref) over all of them.
@@ -167,15 +171,20 @@ TEST_CASE("shapes: the error limit holds on pictures that neither calibration no
     }
 }
 
-// A few of the hundred pictures carry the error: a limit little above it is not safe.
+// A few of the hundred pictures carry the error: a limit little above what it is on all of them is
+// not safe. Which of them carry it, and so what it is on those held back, depends on the processor.
 TEST_CASE("shapes: what keeps the limit on the samples by chance is not taken, and why is said") {
   const TemporaryFolder folder;
   Net net = shapes_net();
   TuneOptions options = options_for(folder, {"cpu:qint8"});
-  const double cost = net.tune(options).value().error;
+  const double held_back = net.tune(options).value().error;
+  const double cost =
+      std::max(held_back, error_of(judge(shapes_net(), 0, kGiven), judge(net, 0, kGiven)));
   options.max_error = 1.2 * cost;
   const auto report = net.tune(options);
   REQUIRE(report.ok());
+  INFO("cost " << cost << ", error " << report->error);
+  for (const std::string& warning : report->warnings) UNSCOPED_INFO(warning);
   CHECK(report->qint8_share == 0);
   CHECK(has_warning(*report, "more calibration samples would tell more closely"));
   options.max_error = 20 * cost;

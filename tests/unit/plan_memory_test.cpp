@@ -47,6 +47,44 @@ TEST_CASE("plan: a tensor larger than the allocator's memory is refused before k
   CHECK(net->plan({{"x", Shape{1, 1, 1, 1000}}}).ok());
 }
 
+// Its kernels note for every output position where it comes from.
+TEST_CASE("plan: a resize of no elements takes no memory by its other dimensions") {
+  GraphBuilder b;
+  const TensorId x = b.input("x", {0, 1, 1, Dim("w")});
+  const TensorId sizes = b.integers({0, 1, 1, 1'000'000'000'000});
+  const TensorId y =
+      b.layer("resize", {x, kNoTensor, kNoTensor, sizes}, {{"mode", std::string("linear")}});
+  const Result<Net> net = NetAccess::from_graph(b.finish({y}));
+  REQUIRE(net.ok());
+  const Tensor empty = Tensor::create(DataType::float32, {0, 1, 1, 8}).value();
+  const auto outputs = net->run({{"x", empty}});
+  REQUIRE(outputs.status().message() == "");
+  CHECK(outputs->begin()->second.shape() == Shape{0, 1, 1, 1'000'000'000'000});
+}
+
+TEST_CASE("run: a size known at run time only is refused before kernels are made for it") {
+  GraphBuilder b;
+  const TensorId x = b.input("x", {1, 1, 1, 8});
+  const TensorId sizes = b.input("sizes", {4}, DataType::int64);
+  const TensorId y =
+      b.layer("resize", {x, kNoTensor, kNoTensor, sizes}, {{"mode", std::string("linear")}});
+  MeasuringAllocator allocator;
+  NetOptions options;
+  options.allocator = &allocator;
+  const Result<Net> net = NetAccess::from_graph(b.finish({y}), options);
+  REQUIRE(net.ok());
+  const auto run = [&](std::int64_t width) {
+    const Tensor image = Tensor::create(DataType::float32, {1, 1, 1, 8}).value();
+    Tensor size = Tensor::create(DataType::int64, {4}).value();
+    const std::int64_t wanted[] = {1, 1, 1, width};
+    std::copy(std::begin(wanted), std::end(wanted), size.mutable_values<std::int64_t>().begin());
+    return net->run({{"x", image}, {"sizes", size}}).status();
+  };
+  CHECK(run(1'000'000'000'000).code() == StatusCode::out_of_memory);
+  CHECK(allocator.most() >= 4 * std::size_t{1'000'000'000'000});
+  CHECK(run(16).message() == "");
+}
+
 TEST_CASE("pool shares: tables as long as the edges give what counting gives for each output") {
   for (std::int64_t seed = 0; seed < 500; ++seed) {
     Window window;

@@ -8,6 +8,7 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/layer_type.h"
+#include "core/layers/builtin_layers.h"
 #include "net/net_access.h"
 
 using namespace softneuro;

@@ -400,13 +400,7 @@ Status Session::Impl::prepare_dynamic(const Step& step, DynamicState& state) {
   state.inputs = specs;
   SN_ASSIGN_OR_RETURN(const Problem problem,
                       make_problem(impl.core->registry(), *step.layer, std::move(specs)));
-  SN_ASSIGN_OR_RETURN(PreparedKernel prepared,
-                      prepare_kernel(*impl.core, *step.layer, problem, shareable));
-  state.kernel_state.reset();
-  state.kernel = std::move(prepared.kernel);
-  SN_ASSIGN_OR_RETURN(state.kernel_state, state.kernel->make_state());
-  SN_RETURN_IF_ERROR(state.workspace.reserve(state.kernel->workspace_bytes(), *allocator));
-
+  // Before the kernel, which may take memory by the same sizes.
   state.output_shapes.clear();
   for (std::size_t i = 0; i < problem.outputs.size(); ++i) {
     const TensorSpec& spec = problem.outputs[i];
@@ -416,6 +410,12 @@ Status Session::Impl::prepare_dynamic(const Step& step, DynamicState& state) {
     SN_RETURN_IF_ERROR(
         dynamic_buffers[step.outputs[i]].reserve(static_cast<std::size_t>(bytes), *allocator));
   }
+  SN_ASSIGN_OR_RETURN(PreparedKernel prepared,
+                      prepare_kernel(*impl.core, *step.layer, problem, shareable));
+  state.kernel_state.reset();
+  state.kernel = std::move(prepared.kernel);
+  SN_ASSIGN_OR_RETURN(state.kernel_state, state.kernel->make_state());
+  SN_RETURN_IF_ERROR(state.workspace.reserve(state.kernel->workspace_bytes(), *allocator));
   state.prepared = true;
   return {};
 }

@@ -46,6 +46,19 @@ bool needs_unfused_post_ops(const Routine& routine, const Problem& problem) {
   return !problem.post_ops.empty() && !routine.supports_post_ops(problem);
 }
 
+// Kernels may keep tables by the dimensions that are not zero, which may be huge.
+class EmptyKernel final : public Kernel {
+ public:
+  Status run(Context&) const noexcept override { return {}; }
+};
+
+bool writes_nothing(const Problem& problem) {
+  return !problem.type->data_dependent_output &&
+         std::all_of(problem.outputs.begin(), problem.outputs.end(), [](const TensorSpec& spec) {
+           return !spec.present() || spec.shape.elements() == 0;
+         });
+}
+
 // The order of a registry. Texts are made only where layer types are equal: a registry is made for
 // every net.
 bool comes_before(const Routine& a, const Routine& b) {
@@ -185,6 +198,7 @@ Result<std::unique_ptr<Kernel>> Registry::create_kernel(const Routine& routine,
                                                         const Problem& problem,
                                                         const RoutineParams& params,
                                                         const PackedWeights& packed) const {
+  if (writes_nothing(problem)) return std::unique_ptr<Kernel>(std::make_unique<EmptyKernel>());
   if (!needs_unfused_post_ops(routine, problem)) return routine.create(problem, params, packed);
   const UnfusedPostOps post_ops = unfused_post_ops(routine);
   if (post_ops.append == nullptr)

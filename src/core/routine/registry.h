@@ -54,6 +54,7 @@ class SN_INTREE Registry {
   Result<const Routine*> default_choice(const Problem& problem,
                                         std::span<const std::string> schemas = {}) const;
   // The kernel of `routine` for `problem`, the post-ops that it does not take itself put behind it.
+  // Where all outputs are empty, one that does nothing.
   // `packed`: of base_problem(). Precondition: check() says yes.
   Result<std::unique_ptr<Kernel>> create_kernel(const Routine& routine, const Problem& problem,
                                                 const RoutineParams& params,
