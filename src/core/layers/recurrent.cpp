@@ -37,10 +37,9 @@ Status check_ranks_and_types(const InferContext& context) {
   return {};
 }
 
-template <RecurrentCell Cell>
-Status infer(InferContext& context) {
+Status infer_cell(RecurrentCell cell, InferContext& context) {
   SN_RETURN_IF_ERROR(check_ranks_and_types(context));
-  SN_ASSIGN_OR_RETURN(const RecurrentOptions options, recurrent_options(Cell, context.params()));
+  SN_ASSIGN_OR_RETURN(const RecurrentOptions options, recurrent_options(cell, context.params()));
   constexpr std::int64_t kLargestHidden = INT32_MAX;
   Dim hidden;
   const std::int64_t given = context.params().integer("hidden_size");
@@ -55,7 +54,7 @@ Status infer(InferContext& context) {
     return hidden.known() ? Dim(n * hidden.value) : Dim();
   };
   Dim directions(options.directions), batch, steps, input;
-  Dim gates = times_hidden(gates_of(Cell)), biases = times_hidden(2 * gates_of(Cell)),
+  Dim gates = times_hidden(gates_of(cell)), biases = times_hidden(2 * gates_of(cell)),
       peepholes = times_hidden(3);
   SN_RETURN_IF_ERROR(match(context, kRecurrentX, time_axis, steps, "steps"));
   SN_RETURN_IF_ERROR(match(context, kRecurrentX, batch_axis, batch, "batch"));
@@ -80,8 +79,13 @@ Status infer(InferContext& context) {
                      options.batch_first ? DynamicShape{batch, steps, directions, hidden}
                                          : DynamicShape{steps, directions, batch, hidden});
   context.set_output(1, context.type(0), state);
-  if (Cell == RecurrentCell::lstm) context.set_output(2, context.type(0), state);
+  if (cell == RecurrentCell::lstm) context.set_output(2, context.type(0), state);
   return {};
+}
+
+template <RecurrentCell Cell>
+Status infer(InferContext& context) {
+  return infer_cell(Cell, context);
 }
 
 // The two matrix products of every gate and step.
@@ -91,22 +95,22 @@ double macs(const LayerSizes& sizes) {
                                              LayerSizes::elements(sizes.inputs[kRecurrentR]));
 }
 
-template <RecurrentCell Cell>
-Status add(LayerTypes& types, const char* name, std::string doc, ParamSpec own) {
+Status add(LayerTypes& types, RecurrentCell cell, const char* name, std::string doc,
+           ParamSpec own) {
+  const bool lstm = cell == RecurrentCell::lstm;
   const std::vector<double> none;
   LayerType type;
   type.name = name;
   type.doc = std::move(doc) +
              " Inputs: x[T,B,I], w[D,G·H,I], r[D,G·H,H], bias[D,2·G·H] (of w, then of r), "
              "sequence_lens[B] (int32), h0[D,B,H]" +
-             (Cell == RecurrentCell::lstm ? ", c0[D,B,H], peepholes[D,3·H] (i, o, f)" : "") +
+             (lstm ? ", c0[D,B,H], peepholes[D,3·H] (i, o, f)" : "") +
              "; all but the first three optional. Outputs: Y[T,D,B,H] (zero behind a sequence's "
              "end), Y_h[D,B,H]" +
-             (Cell == RecurrentCell::lstm ? ", Y_c[D,B,H]" : "") +
-             ". layout=1: [B,T,I], [B,D,H], [B,T,D,H].";
+             (lstm ? ", Y_c[D,B,H]" : "") + ". layout=1: [B,T,I], [B,D,H], [B,T,D,H].";
   type.min_inputs = 3;
-  type.max_inputs = Cell == RecurrentCell::lstm ? 8 : 6;
-  type.max_outputs = Cell == RecurrentCell::lstm ? 3 : 2;
+  type.max_inputs = lstm ? 8 : 6;
+  type.max_outputs = lstm ? 3 : 2;
   type.params = {
       {"direction", ParamKind::text, std::string("forward"), "forward, reverse, bidirectional"},
       {"hidden_size", ParamKind::integer, std::int64_t{0}, "H; 0: that of the weights"},
@@ -120,7 +124,9 @@ Status add(LayerTypes& types, const char* name, std::string doc, ParamSpec own) 
   if (!own.name.empty()) type.params.push_back(std::move(own));
   type.category = LayerCategory::recurrent;
   type.cancellable = true;
-  type.infer = infer<Cell>;
+  type.infer = lstm                         ? infer<RecurrentCell::lstm>
+               : cell == RecurrentCell::gru ? infer<RecurrentCell::gru>
+                                            : infer<RecurrentCell::rnn>;
   type.macs = macs;
   return types.add(std::move(type));
 }
@@ -129,18 +135,17 @@ Status add(LayerTypes& types, const char* name, std::string doc, ParamSpec own) 
 
 Status register_layer_recurrent(LayerTypes& types) {
   SN_RETURN_IF_ERROR(
-      add<RecurrentCell::rnn>(types, "rnn", "h = f(x·wᵀ + h₋₁·rᵀ + biases), step by step.", {}));
-  SN_RETURN_IF_ERROR(add<RecurrentCell::gru>(
-      types, "gru",
-      "Gated recurrent unit, gates z r h: z, r = f(x·wᵀ + h₋₁·rᵀ + biases), "
-      "n = g(x·wᵀ + (r ⊙ h₋₁)·rᵀ + biases), h = (1 − z) ⊙ n + z ⊙ h₋₁.",
-      {"linear_before_reset", ParamKind::integer, std::int64_t{0},
-       "1: r is multiplied after the product with the recurrent weights and their bias"}));
-  return add<RecurrentCell::lstm>(
-      types, "lstm",
-      "Long short-term memory, gates i o f c: i, f = f(x·wᵀ + h₋₁·rᵀ + p ⊙ c₋₁ + biases), "
-      "c = f ⊙ c₋₁ + i ⊙ g(…), o = f(… + p ⊙ c), h = o ⊙ h(c).",
-      {"input_forget", ParamKind::integer, std::int64_t{0}, "1: f = 1 − i"});
+      add(types, RecurrentCell::rnn, "rnn", "h = f(x·wᵀ + h₋₁·rᵀ + biases), step by step.", {}));
+  SN_RETURN_IF_ERROR(
+      add(types, RecurrentCell::gru, "gru",
+          "Gated recurrent unit, gates z r h: z, r = f(x·wᵀ + h₋₁·rᵀ + biases), "
+          "n = g(x·wᵀ + (r ⊙ h₋₁)·rᵀ + biases), h = (1 − z) ⊙ n + z ⊙ h₋₁.",
+          {"linear_before_reset", ParamKind::integer, std::int64_t{0},
+           "1: r is multiplied after the product with the recurrent weights and their bias"}));
+  return add(types, RecurrentCell::lstm, "lstm",
+             "Long short-term memory, gates i o f c: i, f = f(x·wᵀ + h₋₁·rᵀ + p ⊙ c₋₁ + biases), "
+             "c = f ⊙ c₋₁ + i ⊙ g(…), o = f(… + p ⊙ c), h = o ⊙ h(c).",
+             {"input_forget", ParamKind::integer, std::int64_t{0}, "1: f = 1 − i"});
 }
 
 }  // namespace softneuro
