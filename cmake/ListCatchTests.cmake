@@ -1,4 +1,5 @@
 # Read by ctest: lists TEST_PROGRAM's cases and adds each as a test, see SoftNeuroTests.cmake.
+# TEST_EMULATOR is the command that runs programs of another processor; empty for this one's.
 
 cmake_policy(VERSION 3.25)
 
@@ -10,7 +11,7 @@ endif()
 
 # Catch2's exit status here is the number of cases, so only the text tells.
 function(list_cases out)
-  execute_process(COMMAND "${TEST_PROGRAM}" --list-test-names-only ${ARGN}
+  execute_process(COMMAND ${TEST_EMULATOR} "${TEST_PROGRAM}" --list-test-names-only ${ARGN}
                   OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE status)
   if(NOT status MATCHES "^[0-9]+$")
     message(FATAL_ERROR "${TEST_PROGRAM} cannot list its tests: ${status}\n${errors}")
@@ -37,7 +38,7 @@ foreach(case IN LISTS cases)
   if(case IN_LIST alone_cases)
     set(alone TRUE)
   endif()
-  add_test("${case}" "${TEST_PROGRAM}" "${pattern}")
+  add_test("${case}" ${TEST_EMULATOR} "${TEST_PROGRAM}" "${pattern}")
   set_tests_properties("${case}" PROPERTIES
     LABELS ${label}
     RUN_SERIAL ${alone}

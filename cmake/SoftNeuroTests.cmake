@@ -7,6 +7,7 @@ function(softneuro_discover_tests target)
   set(script "${CMAKE_CURRENT_BINARY_DIR}/${target}_discover-$<CONFIG>.cmake")
   file(GENERATE OUTPUT "${script}" CONTENT "
 set(TEST_PROGRAM [==[$<TARGET_FILE:${target}>]==])
+set(TEST_EMULATOR [==[$<TARGET_PROPERTY:${target},CROSSCOMPILING_EMULATOR>]==])
 set(TEST_WORKING_DIRECTORY [==[${PROJECT_SOURCE_DIR}]==])
 set(TEST_ENVIRONMENT
     [==[SOFTNEURO_SOURCE_DIR=${PROJECT_SOURCE_DIR}]==]

@@ -1,48 +1,134 @@
 #include "core/base/machine.h"
 
-#include <fstream>
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <vector>
 
 #include "core/base/cpu.h"
 
 namespace softneuro {
 namespace {
 
-// The processor's own name; where the system does not tell it, its architecture.
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(file, line)) {
-    const std::size_t colon = line.find(':');
-    if (line.rfind("model name", 0) != 0 || colon == std::string::npos) continue;
-    std::string name = line.substr(colon + 1);
-    name.erase(0, name.find_first_not_of(" \t"));
-    name.erase(name.find_last_not_of(" \t") + 1);
-    // What separates fields elsewhere.
-    for (char& c : name)
-      if (c == ',' || c == '\t' || c == '|') c = ' ';
-    if (!name.empty()) return name;
-  }
 #if defined(__x86_64__)
-  return "x86-64";
+constexpr std::string_view kArchitecture = "x86-64";
 #elif defined(__aarch64__)
-  return "aarch64";
+constexpr std::string_view kArchitecture = "aarch64";
 #else
-  return "unknown processor";
+constexpr std::string_view kArchitecture = "unknown processor";
 #endif
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\n";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-// The level; and if features are masked, what is left beyond it, which makes another machine of it.
-std::string instructions() {
-  const std::string level = to_string(current_isa());
-  if (usable_features() == processor_features()) return level;
-  const std::string more = to_string(usable_features() - allowed_features(level));
-  return level + (more.empty() ? " alone" : " with " + more);
+// The values of `key` in lines "key : value", one per processor.
+std::vector<std::string_view> values_of(std::string_view cpuinfo, std::string_view key) {
+  std::vector<std::string_view> values;
+  while (!cpuinfo.empty()) {
+    const std::string_view line = cpuinfo.substr(0, cpuinfo.find('\n'));
+    cpuinfo.remove_prefix(std::min(cpuinfo.size(), line.size() + 1));
+    const std::size_t colon = line.find(':');
+    if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == key)
+      values.push_back(trimmed(line.substr(colon + 1)));
+  }
+  return values;
+}
+
+std::string first_of(std::string_view cpuinfo, std::string_view key) {
+  const std::vector<std::string_view> values = values_of(cpuinfo, key);
+  return values.empty() ? std::string() : std::string(values[0]);
+}
+
+std::string describe_x86(std::string_view cpuinfo) {
+  std::string name = first_of(cpuinfo, "model name");
+  // What separates fields in names of machines and in files.
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ',' || c == '\t' || c == '|'; }, ' ');
+  const std::string vendor = first_of(cpuinfo, "vendor_id");
+  if (vendor.empty()) return name;
+  return name + (name.empty() ? "(" : " (") + vendor + ' ' + first_of(cpuinfo, "cpu family") + '.' +
+         first_of(cpuinfo, "model") + '.' + first_of(cpuinfo, "stepping") + ')';
+}
+
+std::string describe_arm(std::string_view cpuinfo) {
+  const auto implementers = values_of(cpuinfo, "CPU implementer");
+  const auto parts = values_of(cpuinfo, "CPU part");
+  const auto variants = values_of(cpuinfo, "CPU variant");
+  const auto revisions = values_of(cpuinfo, "CPU revision");
+  std::vector<std::string> kinds;
+  const std::size_t cores =
+      std::min({implementers.size(), parts.size(), variants.size(), revisions.size()});
+  for (std::size_t i = 0; i < cores; ++i) {
+    std::string_view variant = variants[i];
+    if (variant.starts_with("0x")) variant.remove_prefix(2);
+    std::string kind(implementers[i]);
+    kind.append("-").append(parts[i]).append("-r").append(variant);
+    kind.append("p").append(revisions[i]);
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+  }
+  std::string text;
+  for (const std::string& kind : kinds) text += (text.empty() ? "" : " ") + kind;
+  return text.empty() ? text : '(' + text + ')';
 }
 
 }  // namespace
 
+std::string describe_processor(std::string_view architecture, std::string_view cpuinfo) {
+  std::string name;
+  if (architecture == "x86-64") {
+    name = describe_x86(cpuinfo);
+    if (!name.empty() && name[0] != '(') return name;
+  } else if (architecture == "aarch64") {
+    name = describe_arm(cpuinfo);
+  }
+  return std::string(architecture) + (name.empty() ? "" : " ") + name;
+}
+
+std::string describe_arm_features(std::string_view cpuinfo) {
+  constexpr std::string_view kKnown[] = {"asimd", "fphp", "asimdhp", "asimddp", "i8mm",
+                                         "bf16",  "sve",  "sve2",    "sme"};
+  std::string features;
+  std::string_view words;
+  if (const auto values = values_of(cpuinfo, "Features"); !values.empty()) words = values[0];
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find(' '));
+    words.remove_prefix(std::min(words.size(), word.size() + 1));
+    if (std::find(std::begin(kKnown), std::end(kKnown), word) == std::end(kKnown)) continue;
+    features.append(features.empty() ? "" : " ").append(word);
+  }
+  return features;
+}
+
+std::string describe_caches(const TextReader& read) {
+  constexpr int kMost = 8;
+  std::string sizes;
+  for (int i = 0; i < kMost; ++i) {
+    const auto text = [&](const char* what) {
+      char path[80];
+      std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", i, what);
+      return std::string(trimmed(read(path)));
+    };
+    const std::string size = text("size");
+    if (size.empty() || text("type") == "Instruction") continue;
+    sizes += (sizes.empty() ? "" : " ") + size;
+  }
+  return sizes;
+}
+
 const std::string& machine_name() {
-  static const std::string name = processor_name() + ", " + instructions();
+  static const std::string name = [] {
+    const std::string cpuinfo = read_system_text("/proc/cpuinfo");
+    std::string text = describe_processor(kArchitecture, cpuinfo);
+    std::string features =
+        kArchitecture == "aarch64" ? describe_arm_features(cpuinfo) : to_string(usable_features());
+    text += ", " + (features.empty() ? to_string(current_isa()) : std::move(features));
+    const std::string caches = describe_caches(read_system_text);
+    return caches.empty() ? text : text + ", " + caches;
+  }();
   return name;
 }
 

@@ -1,14 +1,10 @@
 #include "core/base/physical_cores.h"
 
-#include <fcntl.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-
-#include "core/base/file_descriptor.h"
 
 namespace softneuro {
 namespace {
@@ -31,16 +27,6 @@ bool take(std::string_view& text, char c) {
 std::string_view trimmed(std::string_view text) {
   const std::size_t end = text.find_last_not_of(" \n");
   return text.substr(0, end == std::string_view::npos ? 0 : end + 1);
-}
-
-// The system's files of interest are shorter than this.
-std::string read_text(const char* path) {
-  char text[4096];
-  const int file = open_descriptor(path, O_RDONLY, 0);
-  if (file < 0) return {};
-  const ssize_t bytes = read(file, text, sizeof text);
-  close(file);
-  return std::string(text, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
 }
 
 std::vector<int> allowed_processors() {
@@ -118,8 +104,8 @@ int cpu_quota(const TextReader& read) {
 }
 
 int physical_cores() {
-  const int cores = std::max(1, count_cores(allowed_processors(), read_text));
-  const int quota = cpu_quota(read_text);
+  const int cores = std::max(1, count_cores(allowed_processors(), read_system_text));
+  const int quota = cpu_quota(read_system_text);
   return quota == 0 ? cores : std::min(cores, quota);
 }
 

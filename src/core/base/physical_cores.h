@@ -2,12 +2,12 @@
 // share one, within the affinity that the process was given and the quota of its cgroup.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/system_text.h"
 #include "softneuro/export.h"
 
 namespace softneuro {
@@ -22,9 +22,6 @@ SN_INTREE int parse_cpu_max(std::string_view text);
 // This process's group in cgroup v2, from /proc/self/cgroup: "/a/b" of the line "0::/a/b"; empty if
 // there is none.
 SN_INTREE std::string parse_cgroup(std::string_view text);
-
-// Reads a small text file; empty if it cannot be read.
-using TextReader = std::function<std::string(const char* path)>;
 
 // Physical cores that `processors`, in ascending order, belong to. One whose siblings the system
 // does not tell counts as a core of its own.
