@@ -19,11 +19,11 @@
 namespace softneuro {
 
 struct Profile {
-  double time_us = 0;     // robust centre
-  double spread_us = 0;   // half the distance between the quartiles
-  double error = 0;       // RMS of the difference from float32, relative
-  bool wrong = false;     // the results were: never to be taken
-  bool hopeless = false;  // stopped early: time_us is only known to be about right
+  double time_us = 0;    // robust centre
+  double spread_us = 0;  // half the distance between the quartiles
+  double error = 0;      // RMS of the difference from float32, relative
+  bool wrong = false;    // the results were: never to be taken
+  bool pruned = false;   // stopped early: time_us is only known to be about right
 
   bool operator==(const Profile&) const = default;
 };

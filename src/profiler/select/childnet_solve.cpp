@@ -140,7 +140,7 @@ Status choose_best_path(const Problem& problem, ChildnetOutline& outline,
 
 Result<ChildnetInside> solve_inside(const Registry& registry, const ChildnetRoutine& childnet,
                                     const Problem& problem, const RoutineParams& own,
-                                    const CandidateRules& rules, double worth_us,
+                                    const CandidateRules& rules, double bound_us,
                                     Allocator& allocator, const MeasureInside& measure) {
   SN_ASSIGN_OR_RETURN(ChildnetOutline outline, childnet.outline(problem, own));
   ChildnetInside result;
@@ -161,8 +161,8 @@ Result<ChildnetInside> solve_inside(const Registry& registry, const ChildnetRout
       if (is_usable(candidate)) best = std::min(best, candidate.unit_us);
     if (!std::isfinite(best)) return result;
     result.time_us += best;
-    result.worth = result.time_us <= worth_us;
-    if (!result.worth) return result;
+    result.within_bound = result.time_us <= bound_us;
+    if (!result.within_bound) return result;
   }
   SN_RETURN_IF_ERROR(choose_best_path(problem, outline, layers));
   result.known = true;

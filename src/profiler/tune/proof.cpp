@@ -18,8 +18,8 @@ namespace {
 
 // Of one pass over the steps: values of the model that are in memory at once.
 constexpr std::size_t kBytesAtOnce = std::size_t{256} << 20;
-// Where tuned plan and model took one routine, cpu/naive is the judge, if it takes no longer than
-// some milliseconds for the layer.
+// Where tuned plan and model took one routine, cpu/naive is the reference, if it takes no longer
+// than some milliseconds for the layer.
 constexpr double kNaiveMacs = 1e6;
 // A result in another order of sums may be farther from the model's than either is from exact.
 constexpr double kFloatNoise = 8;

@@ -41,7 +41,7 @@ std::shared_ptr<const Graph> chain(Dim rows = 1) {
 }
 
 // With two more routines of cumsum, as if a plugin brought them.
-std::shared_ptr<Runtime> core_with_rivals(int version = 1) {
+std::shared_ptr<Runtime> core_with_near_ties(int version = 1) {
   NetOptions options;
   options.threads = 1;
   std::shared_ptr<Runtime> core = make_runtime(options).value();
@@ -172,8 +172,8 @@ class CachedCumsum final : public Routine {
 
 }  // namespace
 
-TEST_CASE("tune: what was measured inside counts for all layers with the same problem") {
-  const std::shared_ptr<Runtime> core = core_with_rivals();
+TEST_CASE("tune: a time measured inside counts for all layers with the same problem") {
+  const std::shared_ptr<Runtime> core = core_with_near_ties();
   const auto graph = chain();
   const Shape shapes[] = {Shape{1, 64}};
   const NetProblems problems = problems_of(core, graph, shapes).value();
@@ -198,8 +198,8 @@ TEST_CASE("tune: what was measured inside counts for all layers with the same pr
   CHECK(slow_ones() == 0);
 }
 
-TEST_CASE("tune: who looks for better ones believes the least of a candidate's times alone") {
-  const std::shared_ptr<Runtime> core = core_with_rivals();
+TEST_CASE("tune: optimistic selection takes the minimum of a candidate's times alone") {
+  const std::shared_ptr<Runtime> core = core_with_near_ties();
   const auto graph = chain();
   const Shape shapes[] = {Shape{1, 64}};
   const NetProblems problems = problems_of(core, graph, shapes).value();
@@ -207,7 +207,7 @@ TEST_CASE("tune: who looks for better ones believes the least of a candidate's t
   auto layers = list_candidates(core->registry(), problems, {float32}).value();
   for (LayerCandidates& layer : layers)
     for (Candidate& candidate : layer.candidates) {
-      candidate.unit_us = is_slow(candidate) ? 100 : 150;  // a neighbour slowed most of its samples
+      candidate.unit_us = is_slow(candidate) ? 100 : 150;  // most of its samples were disturbed
       candidate.least_us = is_slow(candidate) ? 98 : 90;
       candidate.net_us = is_slow(candidate) ? 100 : 0;
     }
@@ -223,17 +223,16 @@ TEST_CASE("tune: who looks for better ones believes the least of a candidate's t
   CHECK(takes_slow(1));
 }
 
-TEST_CASE("tune: rivals that the cache misjudges by a little are told apart in every layer") {
+TEST_CASE("tune: near-ties with slightly wrong cached times are ranked right in every layer") {
   // Everything was measured before, alone and inside; the quick one had bad luck each time.
-  check_all_quick(core_with_rivals(), {.slow_us = 100, .quick_us = 104, .quick_inside = true});
+  check_all_quick(core_with_near_ties(), {.slow_us = 100, .quick_us = 104, .quick_inside = true});
 }
 
-TEST_CASE(
-    "tune: what looks slower alone by less than times alone and inside differ is tried inside") {
-  check_all_quick(core_with_rivals(), {.slow_us = 100, .quick_us = 117, .quick_inside = false});
+TEST_CASE("tune: a candidate within the unit-to-net deviation of the best is measured inside") {
+  check_all_quick(core_with_near_ties(), {.slow_us = 100, .quick_us = 117, .quick_inside = false});
 }
 
-TEST_CASE("tune: paths in turns are compared as they run in steady use", "[alone]") {
+TEST_CASE("tune: interleaved paths are compared as they run in steady use", "[alone]") {
   NetOptions net_options;
   net_options.threads = 1;
   const std::shared_ptr<Runtime> core = make_runtime(net_options).value();
@@ -244,11 +243,11 @@ TEST_CASE("tune: paths in turns are compared as they run in steady use", "[alone
   check_all_quick(core, {.slow_us = 100, .quick_us = 104, .quick_inside = true});
 }
 
-TEST_CASE("tune: what was run as a whole counts for the same shapes and routines only") {
+TEST_CASE("tune: whole-net rows of the cache serve the same shapes and routines only") {
   const TemporaryFolder folder;
   TuneOptions options;
   options.cache = folder.path().string();
-  const std::shared_ptr<Runtime> core = core_with_rivals();
+  const std::shared_ptr<Runtime> core = core_with_near_ties();
   const auto graph = chain(Dim("rows"));
   const TuneJob first = job_for(core, graph, Shape{1, 64}, options);
   REQUIRE(Tuner(first).run().ok());
@@ -260,13 +259,13 @@ TEST_CASE("tune: what was run as a whole counts for the same shapes and routines
     CHECK(knows_net_times(job));
   }
   SECTION("with a routine in another version it is run again") {
-    const TuneJob job = job_for(core_with_rivals(2), graph, Shape{1, 64}, options);
+    const TuneJob job = job_for(core_with_near_ties(2), graph, Shape{1, 64}, options);
     REQUIRE(Tuner(job).run().ok());
     CHECK(knows_net_times(job));
   }
 }
 
-TEST_CASE("tune: what looked best by luck is found out when it is measured again", "[slow]") {
+TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slow]") {
   const TemporaryFolder folder;
   NetOptions net_options;
   net_options.threads = 1;
@@ -297,28 +296,28 @@ TEST_CASE("tune: what looked best by luck is found out when it is measured again
 
 TEST_CASE("tune: a comparison that was cancelled is made the next time") {
   const TemporaryFolder folder;
-  const std::shared_ptr<Runtime> core = core_with_rivals();
+  const std::shared_ptr<Runtime> core = core_with_near_ties();
   TuneOptions options;
   options.cache = folder.path().string();
   std::atomic<bool> cancel = false;
   options.cancel = &cancel;
   const char* const stage = GENERATE("compare", "confirm");
-  bool heard = false;
+  bool seen = false;
   options.progress = [&](const TuneProgress& progress) {
-    if (std::string_view(progress.stage) == stage) cancel = heard = true;
+    if (std::string_view(progress.stage) == stage) cancel = seen = true;
   };
-  // As in the case above: rivals that are near each other, or there is nothing to compare.
+  // As in the case above: near-ties, or there is nothing to compare.
   auto& registry = const_cast<Registry&>(core->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/equal", naive, 50)).ok());
   const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
   CHECK(Tuner(job).run().status().code() == StatusCode::cancelled);
-  REQUIRE(heard);
-  heard = false;
+  REQUIRE(seen);
+  seen = false;
   cancel = false;
   options.cancel = nullptr;
   REQUIRE(Tuner(job).run().ok());
-  CHECK(heard);
+  CHECK(seen);
 }
 
 TEST_CASE("times of several comparisons are weighed by their samples") {

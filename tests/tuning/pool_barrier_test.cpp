@@ -1,5 +1,6 @@
-// Meetings of a pool's threads: what keeps measurements apart from a neighbour's load.
-#include "profiler/measure/meeting.h"
+// The barrier across a pool's threads, which keeps measurements apart from the load of other
+// processes.
+#include "profiler/measure/pool_barrier.h"
 
 #include <sched.h>
 
@@ -48,43 +49,44 @@ cpu_set_t affinity() {
 
 }  // namespace
 
-TEST_CASE("meeting: all threads of the pool are there", "[meeting]") {
+TEST_CASE("pool barrier: every thread of the pool runs when synchronize() returns", "[barrier]") {
   if (std::thread::hardware_concurrency() < 2) {
     WARN("skipped: one processor");
     return;
   }
   const auto pool = create_thread_pool(2).value();
-  Meeting meeting(*pool);
+  PoolBarrier barrier(*pool);
   const PoolBurst burst(*pool);
   int at_once = 0;
-  for (int i = 0; i < 200; ++i) at_once += meeting.gather();
-  CHECK(meeting.calls() == 200);
-  CHECK(meeting.calls() - meeting.delays() == at_once);
+  for (int i = 0; i < 200; ++i) at_once += barrier.synchronize();
+  CHECK(barrier.calls() == 200);
+  CHECK(barrier.calls() - barrier.late_arrivals() == at_once);
 }
 
-TEST_CASE("meeting: a thread that comes late is noticed, and the time that it took", "[meeting]") {
+TEST_CASE("pool barrier: a thread that arrives late is counted with the time waited for it",
+          "[barrier]") {
   if (std::thread::hardware_concurrency() < 2) {
     WARN("skipped: one processor");
     return;
   }
   LatePool pool;
   pool.late = 2;  // more in a row might, on a busy machine, be a reason to give up
-  Meeting meeting(pool);
-  CHECK_FALSE(meeting.disturbed());
-  CHECK_FALSE(meeting.gather());
-  CHECK_FALSE(meeting.gather());
-  CHECK(meeting.calls() == 2);
-  CHECK(meeting.delays() == 2);
-  CHECK(meeting.waited() > 0.05);
-  CHECK(meeting.waited() <= 1);
-  CHECK(meeting.disturbed());
+  PoolBarrier barrier(pool);
+  CHECK_FALSE(barrier.disturbed());
+  CHECK_FALSE(barrier.synchronize());
+  CHECK_FALSE(barrier.synchronize());
+  CHECK(barrier.calls() == 2);
+  CHECK(barrier.late_arrivals() == 2);
+  CHECK(barrier.waited() > 0.05);
+  CHECK(barrier.waited() <= 1);
+  CHECK(barrier.disturbed());
 }
 
-TEST_CASE("meeting: one thread meets nobody, and a pool that never comes is given up",
-          "[meeting]") {
+TEST_CASE("pool barrier: one thread returns at once; a pool whose threads never arrive is given up",
+          "[barrier]") {
   const auto single = create_thread_pool(1).value();
-  Meeting alone(*single);
-  CHECK(alone.gather());
+  PoolBarrier alone(*single);
+  CHECK(alone.synchronize());
   CHECK(alone.calls() == 0);
 
   if (std::thread::hardware_concurrency() < 2) {
@@ -92,15 +94,16 @@ TEST_CASE("meeting: one thread meets nobody, and a pool that never comes is give
     return;
   }
   LonelyPool lonely;
-  Meeting meeting(lonely);
-  meeting.hold_places();  // finds one thread only: holds nothing
+  PoolBarrier barrier(lonely);
+  barrier.pin_threads();  // finds one thread only: pins nothing
   const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < 1000; ++i) meeting.gather();
+  for (int i = 0; i < 1000; ++i) barrier.synchronize();
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(2));
-  CHECK(meeting.gather());
+  CHECK(barrier.synchronize());
 }
 
-TEST_CASE("meeting: places are different processors, and are given back", "[meeting]") {
+TEST_CASE("pool barrier: threads are pinned to different processors and unpinned afterwards",
+          "[barrier]") {
   const cpu_set_t before = affinity();
   if (CPU_COUNT(&before) < 2) {
     WARN("skipped: one processor");
@@ -108,8 +111,8 @@ TEST_CASE("meeting: places are different processors, and are given back", "[meet
   }
   const auto pool = create_thread_pool(2).value();
   {
-    Meeting meeting(*pool);
-    meeting.hold_places();
+    PoolBarrier barrier(*pool);
+    barrier.pin_threads();
     std::mutex mutex;
     std::set<int> processors;
     int unheld = 0;

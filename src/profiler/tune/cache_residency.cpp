@@ -1,5 +1,5 @@
-// Where layers find their weights when the net runs: once per cache, since the unit profiles that
-// follow depend on it.
+// Which cache layers find their weights in when the net runs. It is found out once per profile
+// cache, since unit profiles depend on it.
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "profiler/tune/tuner.h"
@@ -11,12 +11,12 @@ constexpr std::size_t kProbeBytes = std::size_t{2} << 20;
 
 }  // namespace
 
-Status Tuner::find_weights_place() {
+Status Tuner::find_cache_residency() {
   std::size_t bytes = 0;
   for (TensorId id = 0; id < job_.graph->tensor_count(); ++id)
     bytes += job_.graph->tensor(id).constant.bytes();
   if (bytes * 2 <= caches_.own_bytes()) return {};  // with room for what is computed
-  caches_.set_place(WeightsPlace::shared_cache);
+  caches_.set_residency(CacheResidency::shared_cache);
   if (!can_flush() || budget_.expired()) return {};
   const std::string key = fmt::format("weights|{:x}", whole_key_);
   bool far = false;
@@ -24,16 +24,16 @@ Status Tuner::find_weights_place() {
     far = known->time_us > 1;
     ++net_from_cache_;
   } else {
-    SN_ASSIGN_OR_RETURN(far, drives_weights_out());
+    SN_ASSIGN_OR_RETURN(far, net_evicts_weights());
     cache_.put(key, {.time_us = far ? 2.0 : 1.0});
     ++net_measured_;
   }
-  if (far) caches_.set_place(WeightsPlace::memory);
+  if (far) caches_.set_residency(CacheResidency::memory);
   return {};
 }
 
 // Whether a run leaves the weights in no cache. Default choices stand for the path to be found.
-Result<bool> Tuner::drives_weights_out() {
+Result<bool> Tuner::net_evicts_weights() {
   SN_ASSIGN_OR_RETURN(const auto plan,
                       build_plan(job_.core, job_.graph, job_.shapes, RoutinePath(), nullptr));
   SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
@@ -42,20 +42,20 @@ Result<bool> Tuner::drives_weights_out() {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     SN_RETURN_IF_ERROR(bench.run().status());
     const PoolBurst burst(job_.core->pool());
-    late += !meeting_.gather();
+    late += !barrier_.synchronize();
     return {};
   };
   SN_RETURN_IF_ERROR(run());
   const std::vector<std::byte> probe(kProbeBytes, std::byte{1});
-  SN_ASSIGN_OR_RETURN(const bool far, weights_are_far(caches_, probe, run));
+  SN_ASSIGN_OR_RETURN(const bool far, evicts_weights(caches_, probe, run));
   if (!far || late == 0) return far;
-  // A neighbour has its turn now and then, and may have driven them out. To read the weights
-  // alone takes so little time that it often stays away meanwhile.
+  // A thread was preempted, and the other process may have evicted them. Reading the weights alone
+  // is short enough to happen between two preemptions.
   std::vector<std::span<const std::byte>> weights;
   for (TensorId id = 0; id < job_.graph->tensor_count(); ++id)
     if (const Tensor& constant = job_.graph->tensor(id).constant; constant.bytes() > 0)
       weights.emplace_back(static_cast<const std::byte*>(constant.data()), constant.bytes());
-  return weights_are_far(caches_, probe, [&]() -> Status {
+  return evicts_weights(caches_, probe, [&]() -> Status {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     const PoolBurst burst(job_.core->pool());
     caches_.read(weights);
