@@ -262,8 +262,8 @@ std::vector<std::string> judge() {
   std::set<std::string> replaced;
   if (has_avx512_vnni()) replaced = {"kInt8TileOps", "kQint8DepthwiseOps"};
   // What only products on these call.
-  if (!has_avx512_fp16() && !has_amx_bf16()) replaced.insert("sum_store_half");
-  if (!has_amx_bf16()) replaced.insert("sum_store_float");
+  if (!has_avx512_fp16() && !has_amx_bf16()) replaced.insert("epilogue_store_half");
+  if (!has_amx_bf16()) replaced.insert("epilogue_store_float");
   std::size_t chosen = 0;
   for (const Choosable& choosable : choosables) {
     const bool wanted = choosable.level == level ? !replaced.contains(choosable.name)

@@ -1,7 +1,7 @@
 // binary cpu/onednn, cpu:float32:nhwc/onednn, …: add, mul, sub and div of an operand of the
 // output's shape and one that may be broadcast. The library's max and min lose NaN.
 #include "core/routine/registry.h"
-#include "cpu/tensor/stored_order.h"
+#include "cpu/tensor/memory_order.h"
 #include "plugins/onednn/plain_layer.h"
 #include "plugins/onednn/routines.h"
 

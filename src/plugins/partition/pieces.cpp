@@ -4,7 +4,7 @@
 #include <bit>
 #include <limits>
 
-#include "cpu/tensor/stored_order.h"
+#include "cpu/tensor/memory_order.h"
 
 namespace softneuro {
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/routine/registry.h"
-#include "cpu/tensor/stored_order.h"
+#include "cpu/tensor/memory_order.h"
 #include "plugins/partition/pieces.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"

@@ -1,4 +1,4 @@
-#include "cpu/gemm/tile_kernels.h"
+#include "cpu/gemm/micro_kernels.h"
 
 #include "core/base/isa_variants.h"
 #include "cpu/gemm/gemm.h"
@@ -7,6 +7,6 @@ namespace softneuro {
 
 static_assert(kTilePanel == kGemmColumns);
 
-SN_CHOOSE_VARIANT(TileKernels, kTileKernels, tile_kernels)
+SN_CHOOSE_VARIANT(MicroKernels, kMicroKernels, micro_kernels)
 
 }  // namespace softneuro

@@ -1,4 +1,4 @@
-#include "cpu/simd/tile_moves.h"
+#include "cpu/simd/transpose_tiles.h"
 
 #include <cstring>
 #include <utility>
@@ -206,7 +206,7 @@ void copy(std::size_t bytes, const TileMove& m) noexcept {
 
 }  // namespace
 
-extern const TileMoves kTileMoves;
-const TileMoves kTileMoves = {transpose, copy};
+extern const TransposeTiles kTransposeTiles;
+const TransposeTiles kTransposeTiles = {transpose, copy};
 
 }  // namespace softneuro::SN_ISA_NAMESPACE

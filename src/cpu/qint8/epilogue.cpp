@@ -1,4 +1,4 @@
-#include "cpu/qint8/finish.h"
+#include "cpu/qint8/epilogue.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,21 +8,21 @@
 
 namespace softneuro {
 
-Result<QuantizedFinish> QuantizedFinish::create(const Problem& problem, bool with_addend) {
-  QuantizedFinish finish;
-  finish.to_bytes = problem.outputs[0].type == DataType::qint8;
-  if (finish.to_bytes) {
-    finish.scale = tensor_scale(problem.outputs[0]);
-    finish.inverse = 1.0f / finish.scale.scale;
+Result<QuantizedEpilogue> QuantizedEpilogue::create(const Problem& problem, bool with_addend) {
+  QuantizedEpilogue epilogue;
+  epilogue.to_bytes = problem.outputs[0].type == DataType::qint8;
+  if (epilogue.to_bytes) {
+    epilogue.scale = tensor_scale(problem.outputs[0]);
+    epilogue.inverse = 1.0f / epilogue.scale.scale;
   }
-  finish.folded = finish.fold(problem, with_addend);
-  if (finish.folded) return finish;
-  finish.addend_input = -1;
-  SN_ASSIGN_OR_RETURN(finish.post_ops, PostOpProgram::create(problem));
-  return finish;
+  epilogue.folded = epilogue.fold(problem, with_addend);
+  if (epilogue.folded) return epilogue;
+  epilogue.addend_input = -1;
+  SN_ASSIGN_OR_RETURN(epilogue.post_ops, PostOpProgram::create(problem));
+  return epilogue;
 }
 
-bool QuantizedFinish::fold(const Problem& problem, bool with_addend) {
+bool QuantizedEpilogue::fold(const Problem& problem, bool with_addend) {
   if (!to_bytes) return problem.post_ops.empty();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   float least = -kInfinity, most = kInfinity;  // where the functions so far have cut, in levels
@@ -59,8 +59,8 @@ bool QuantizedFinish::fold(const Problem& problem, bool with_addend) {
   return true;
 }
 
-void QuantizedFinish::finish(const Context& context, float* tile, std::int64_t offset,
-                             std::int64_t count) const noexcept {
+void QuantizedEpilogue::apply(const Context& context, float* tile, std::int64_t offset,
+                              std::int64_t count) const noexcept {
   const TensorView& y = context.output(0);
   post_ops.apply(context.inputs(), tile != nullptr ? tile : y.as_mutable<float>() + offset, offset,
                  count);

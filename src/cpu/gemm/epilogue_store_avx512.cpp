@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "cpu/gemm/sum_store.h"
+#include "cpu/gemm/epilogue_store.h"
 
 namespace softneuro::avx512 {
 namespace {
@@ -29,7 +29,7 @@ SN_INLINE void store_some(float* to, __mmask16 mask, __m512 v) {
 
 // One vector of columns of all rows.
 template <To Target, class T>
-void store_columns(const SumStore<T>& s, std::int64_t column) noexcept {
+void store_columns(const EpilogueStore<T>& s, std::int64_t column) noexcept {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::int64_t left = s.columns - column;
   const auto mask =
@@ -52,7 +52,7 @@ void store_columns(const SumStore<T>& s, std::int64_t column) noexcept {
 }
 
 template <class T>
-SN_INLINE void store_sums(const SumStore<T>& s) {
+SN_INLINE void store_sums(const EpilogueStore<T>& s) {
   for (std::int64_t j = 0; j < s.columns; j += kLanes) {
     if (s.floats != nullptr)
       store_columns<To::floats>(s, j);
@@ -65,12 +65,12 @@ SN_INLINE void store_sums(const SumStore<T>& s) {
 
 }  // namespace
 
-void sum_store_half(const SumStore<Half>& s) noexcept;
-void sum_store_half(const SumStore<Half>& s) noexcept {
+void epilogue_store_half(const EpilogueStore<Half>& s) noexcept;
+void epilogue_store_half(const EpilogueStore<Half>& s) noexcept {
   store_sums(s);
 }
-void sum_store_float(const SumStore<float>& s) noexcept;
-void sum_store_float(const SumStore<float>& s) noexcept {
+void epilogue_store_float(const EpilogueStore<float>& s) noexcept;
+void epilogue_store_float(const EpilogueStore<float>& s) noexcept {
   store_sums(s);
 }
 

@@ -1,4 +1,4 @@
-// The inner loops of the float32 products: a tile of C, held in registers, of some rows of A that
+// The micro-kernels of float32 products: a tile of C, held in registers, of some rows of A that
 // lie anywhere in memory and of packed columns of B. Since every row is given by pointers, one set
 // of kernels serves matrix products (a row is contiguous) and convolutions without im2col (a row
 // is what one output pixel sees: one pointer per position of the kernel).
@@ -13,12 +13,12 @@ namespace softneuro {
 inline constexpr int kTileMaxVectors = 4;
 inline constexpr int kTileMaxRows = 14;
 inline constexpr std::int64_t kTileLine = 64;                      // bytes of a cache line
-inline constexpr std::int64_t kTileNever = std::int64_t{1} << 40;  // of Tile::next_every
+inline constexpr std::int64_t kTileNever = std::int64_t{1} << 40;  // of MicroTile::next_every
 // Columns of B that are packed together, see pack_b in gemm.h; equal to kGemmColumns.
 inline constexpr std::int64_t kTilePanel = 16;
 
 // C[r, j] = bias[j] + addend[r, j] + Σ a[s·rows + r][offset + k] · B[s·length + k, j], clamped.
-struct Tile {
+struct MicroTile {
   const float* const* a = nullptr;  // a pointer for each segment and row
   std::int64_t segments = 0;
   std::int64_t offset = 0, length = 0;  // what is read behind each pointer
@@ -41,21 +41,21 @@ struct Tile {
   const void* next = nullptr;
   std::int64_t next_every = kTileNever;
 };
-using TileFunction = void (*)(const Tile&) noexcept;
+using MicroKernel = void (*)(const MicroTile&) noexcept;
 
-struct TileKernels {
+struct MicroKernels {
   int lanes = 0;        // columns in a vector; divides kTilePanel
   int max_vectors = 0;  // side by side in a tile
   // The most rows of a tile that is `vectors` wide: max_rows[vectors − 1].
   int max_rows[kTileMaxVectors] = {};
   // multiply[vectors − 1][rows − 1]: B in float32. In which order an element is summed does not
   // depend on them.
-  TileFunction multiply[kTileMaxVectors][kTileMaxRows] = {};
-  TileFunction multiply_half[kTileMaxVectors][kTileMaxRows] = {};  // B in float16
+  MicroKernel multiply[kTileMaxVectors][kTileMaxRows] = {};
+  MicroKernel multiply_half[kTileMaxVectors][kTileMaxRows] = {};  // B in float16
 };
 
 // The variant for this processor (current_isa()), or for a lower instruction set.
-const TileKernels& tile_kernels() noexcept;
-const TileKernels& tile_kernels(Isa isa) noexcept;
+const MicroKernels& micro_kernels() noexcept;
+const MicroKernels& micro_kernels(Isa isa) noexcept;
 
 }  // namespace softneuro

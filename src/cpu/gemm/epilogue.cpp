@@ -1,4 +1,4 @@
-#include "cpu/gemm/finish_sums.h"
+#include "cpu/gemm/epilogue.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -11,11 +11,12 @@ namespace {
 
 // Bias, addition and clamp.
 template <class T>
-void store_panels(const SumRows<T>& r, std::span<const TensorView> inputs,
-                  const TilePostOps& post_ops, bool as_floats, SumStoreFunction<T> store) noexcept {
+void store_panels(const EpilogueRows<T>& r, std::span<const TensorView> inputs,
+                  const EpiloguePostOps& post_ops, bool as_floats,
+                  EpilogueStoreFunction<T> store) noexcept {
   const T* const addend = post_ops.addend<T>(inputs, r.offset);
   const std::int64_t step = r.panel_stride == kPackedPanel ? r.columns : kPackedPanel;
-  SumStore<T> task;
+  EpilogueStore<T> task;
   task.sums_stride = r.row_stride;
   task.rows = r.rows;
   task.clamp = post_ops.clamps();
@@ -37,8 +38,8 @@ void store_panels(const SumRows<T>& r, std::span<const TensorView> inputs,
 }  // namespace
 
 template <class T>
-void finish_sums(const SumRows<T>& r, std::span<const TensorView> inputs,
-                 const TilePostOps& post_ops, SumStoreFunction<T> store) noexcept {
+void apply_epilogue(const EpilogueRows<T>& r, std::span<const TensorView> inputs,
+                    const EpiloguePostOps& post_ops, EpilogueStoreFunction<T> store) noexcept {
   constexpr bool kRounds = std::is_same_v<T, Half>;
   const PostOpProgram& rest = post_ops.rest();
   store_panels(r, inputs, post_ops, kRounds && !rest.empty(), store);
@@ -58,9 +59,9 @@ void finish_sums(const SumRows<T>& r, std::span<const TensorView> inputs,
   for (int row = 0; row < r.rows; ++row) apply(row, r.columns);
 }
 
-template void finish_sums(const SumRows<Half>&, std::span<const TensorView>, const TilePostOps&,
-                          SumStoreFunction<Half>) noexcept;
-template void finish_sums(const SumRows<float>&, std::span<const TensorView>, const TilePostOps&,
-                          SumStoreFunction<float>) noexcept;
+template void apply_epilogue(const EpilogueRows<Half>&, std::span<const TensorView>,
+                             const EpiloguePostOps&, EpilogueStoreFunction<Half>) noexcept;
+template void apply_epilogue(const EpilogueRows<float>&, std::span<const TensorView>,
+                             const EpiloguePostOps&, EpilogueStoreFunction<float>) noexcept;
 
 }  // namespace softneuro

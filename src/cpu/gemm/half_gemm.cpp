@@ -1,9 +1,9 @@
-#include "cpu/gemm/half_sweep.h"
+#include "cpu/gemm/half_gemm.h"
 
 #include <algorithm>
 
 #include "core/base/parallel.h"
-#include "cpu/gemm/finish_sums.h"
+#include "cpu/gemm/epilogue.h"
 
 namespace softneuro {
 namespace {
@@ -14,49 +14,48 @@ constexpr std::int64_t kSumFloats = 8192;  // on the stack
 }  // namespace
 
 // What a task needs at run time.
-struct HalfSweep::Task {
+struct HalfGemm::Task {
   std::span<const TensorView> inputs;
   Half* c;  // the whole output
   const PackedOperands<Half>& operands;
-  const TilePostOps& post_ops;
+  const EpiloguePostOps& post_ops;
   std::int64_t matrix = 0;
   PackedMatrix operand = {};
 };
 
-HalfSweep::HalfSweep(const PackedShape& shape, const SweepLimits& limits, const HalfTileOps& ops,
-                     int)
+HalfGemm::HalfGemm(const PackedShape& shape, const GemmLimits& limits, const HalfTileOps& ops, int)
     : shape_(shape), ops_(&ops), panel_bytes_(ops.panel_bytes(shape.segments, shape.length)) {
   const std::int64_t panels = std::max<std::int64_t>(shape_.panels(), 1);
   // A wide tile reads A once, a narrow one keeps its part of B in the cache.
   const std::int64_t cached_panels = limits.cache_bytes / std::max<std::int64_t>(panel_bytes_, 1);
-  groups_ = pieces_of(panels, std::clamp<std::int64_t>(cached_panels, 4, ops.max_panels));
-  const std::int64_t widest = pieces_of(panels, groups_);
+  groups_ = chunks_of(panels, std::clamp<std::int64_t>(cached_panels, 4, ops.max_panels));
+  const std::int64_t widest = chunks_of(panels, groups_);
   tile_rows_ = ops.rows_of(widest);
   const std::int64_t fit = kSumFloats / (tile_rows_ * widest * kPackedPanel);
   const std::int64_t cached = limits.cache_bytes / std::max<std::int64_t>(panel_bytes_ * widest, 1);
   pass_groups_ = std::max<std::int64_t>(std::min(fit, cached), 1);
   const std::int64_t depth = std::max<std::int64_t>(shape_.depth(), 1);
-  pieces_ = cut_sweep({shape_.rows, groups_, shape_.rows * shape_.columns * depth,
-                       panel_bytes_ * shape_.panels(), tile_rows_, kEnoughPieces},
-                      limits);
+  tasks_ = partition_gemm({shape_.rows, groups_, shape_.rows * shape_.columns * depth,
+                           panel_bytes_ * shape_.panels(), tile_rows_, kEnoughPieces},
+                          limits);
 }
 
-void HalfSweep::run(const Workers& workers, std::span<const TensorView> inputs, Half* c,
-                    const PackedOperands<Half>& operands, const TilePostOps& post_ops,
-                    float*) const noexcept {
+void HalfGemm::run(const Workers& workers, std::span<const TensorView> inputs, Half* c,
+                   const PackedOperands<Half>& operands, const EpiloguePostOps& post_ops,
+                   float*) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
-  parallel_for(workers, shape_.matrices * pieces_.count(), [&](std::int64_t i) {
+  parallel_for(workers, shape_.matrices * tasks_.count(), [&](std::int64_t i) {
     Task task{inputs, c, operands, post_ops};
     run_task(task, i);
   });
 }
 
-void HalfSweep::run_task(Task& task, std::int64_t index) const noexcept {
-  const SweepPieces::Part part = pieces_.part(index, shape_.rows, groups_);
+void HalfGemm::run_task(Task& task, std::int64_t index) const noexcept {
+  const GemmTasks::Part part = tasks_.part(index, shape_.rows, groups_);
   task.matrix = part.matrix;
   task.operand = task.operands.matrix(task.matrix);
   const std::int64_t first_row = part.row, rows = part.rows;
-  const std::int64_t tiles = pieces_of(rows, tile_rows_);
+  const std::int64_t tiles = chunks_of(rows, tile_rows_);
   const std::int64_t last_group = part.last_group;
   for (std::int64_t g = part.first_group; g < last_group; g += pass_groups_)
     for (std::int64_t i = 0; i < tiles; ++i) {
@@ -66,8 +65,8 @@ void HalfSweep::run_task(Task& task, std::int64_t index) const noexcept {
     }
 }
 
-void HalfSweep::run_rows(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
-                         std::int64_t last_group) const noexcept {
+void HalfGemm::run_rows(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
+                        std::int64_t last_group) const noexcept {
   const Half* pointers[kPackedMaxRows * kPackedSegments];
   alignas(Half)
       std::byte scratch[kPackedScratch * sizeof(Half)];  // (an array of Half would be set to zero)
@@ -95,7 +94,7 @@ void HalfSweep::run_rows(const Task& task, std::int64_t row, int rows, std::int6
     }
   }
   const std::int64_t column = first_panel * kPackedPanel;
-  SumRows<Half> done;
+  EpilogueRows<Half> done;
   done.sums = sums;
   done.row_stride = tile.c_row_stride;
   done.panel_stride = kPackedPanel;
@@ -107,7 +106,7 @@ void HalfSweep::run_rows(const Task& task, std::int64_t row, int rows, std::int6
   done.c = task.c;
   done.offset = task.operand.c_offset + row * shape_.c_row_stride + column;
   done.c_row_stride = shape_.c_row_stride;
-  finish_sums(done, task.inputs, task.post_ops, ops_->store);
+  apply_epilogue(done, task.inputs, task.post_ops, ops_->store);
 }
 
 }  // namespace softneuro

@@ -1,4 +1,4 @@
-// A tensor in some layout, seen as a plain one: its dimensions in the order of memory.
+// A tensor in some layout as a plain one: its dimensions in the order of memory.
 #pragma once
 
 #include "softneuro/shape.h"
@@ -24,8 +24,8 @@ inline int stored_axis(int axis, int rank, Layout layout) {
   if (layout != Layout::channels_last || axis == 0) return axis;
   return axis == 1 ? rank - 1 : axis - 1;
 }
-// Distances in elements between neighbours along each axis, in the logical order. Plain and nhwc
-// only: a blocked layout has two for the channels.
+// Distances in elements between adjacent indices along each axis, in the logical order. Plain and
+// nhwc only: a blocked layout has two for the channels.
 inline Shape layout_strides(const Shape& shape, Layout layout) {
   Shape strides = shape;
   std::int64_t step = 1;

@@ -1,4 +1,4 @@
-// Sums in float32 on their way to results: what is done while they are in registers.
+// The part of an epilogue that is done while float32 sums are in registers.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace softneuro {
 
 // T: of the results, Half or float.
 template <class T>
-struct SumStore {
+struct EpilogueStore {
   const float* sums = nullptr;
   std::int64_t sums_stride = 0;
   int rows = 0;
@@ -25,6 +25,6 @@ struct SumStore {
   std::int64_t floats_stride = 0;
 };
 template <class T>
-using SumStoreFunction = void (*)(const SumStore<T>&) noexcept;
+using EpilogueStoreFunction = void (*)(const EpilogueStore<T>&) noexcept;
 
 }  // namespace softneuro

@@ -1,16 +1,16 @@
-// What is left to do for sums in float32 that are in the cache: bias, post-ops, rounding.
+// The epilogue of products whose float32 sums are in the cache: bias, post-ops, rounding.
 #pragma once
 
 #include <span>
 
-#include "cpu/gemm/sum_store.h"
-#include "cpu/gemm/tile_post_ops.h"
+#include "cpu/gemm/epilogue_post_ops.h"
+#include "cpu/gemm/epilogue_store.h"
 
 namespace softneuro {
 
 // Some rows of the output, and their sums: panels of kPackedPanel columns. T: of the results.
 template <class T>
-struct SumRows {
+struct EpilogueRows {
   float* sums = nullptr;
   std::int64_t row_stride = 0, panel_stride = 0;
   int rows = 0;
@@ -25,9 +25,9 @@ struct SumRows {
   std::int64_t floats_stride = 0;
 };
 
-// All that is left to do. inputs: the layer's, for post-ops.
+// Writes the results. inputs: the layer's, for post-ops.
 template <class T>
-void finish_sums(const SumRows<T>& rows, std::span<const TensorView> inputs,
-                 const TilePostOps& post_ops, SumStoreFunction<T> store) noexcept;
+void apply_epilogue(const EpilogueRows<T>& rows, std::span<const TensorView> inputs,
+                    const EpiloguePostOps& post_ops, EpilogueStoreFunction<T> store) noexcept;
 
 }  // namespace softneuro

@@ -19,13 +19,13 @@ struct TileMove {
   std::int64_t rows = 0, columns = 0;  // of the source
 };
 
-struct TileMoves {
+struct TransposeTiles {
   // target[j · target_stride + i] = source[i · source_stride + j]. `bytes` per element: 1, 2 or 4.
   void (*transpose)(std::size_t bytes, const TileMove& move) noexcept;
   // target[i · target_stride + j] = source[i · source_stride + j].
   void (*copy)(std::size_t bytes, const TileMove& move) noexcept;
 };
-SN_INTREE const TileMoves& tile_moves() noexcept;
-SN_INTREE const TileMoves& tile_moves(Isa isa) noexcept;
+SN_INTREE const TransposeTiles& transpose_tiles() noexcept;
+SN_INTREE const TransposeTiles& transpose_tiles(Isa isa) noexcept;
 
 }  // namespace softneuro

@@ -1,4 +1,4 @@
-#include "cpu/gemm/tile_sweep.h"
+#include "cpu/gemm/blocked_gemm.h"
 
 #include <algorithm>
 
@@ -13,47 +13,48 @@ constexpr std::int64_t kEnoughPieces = 12;  // to keep threads busy without cutt
 }  // namespace
 
 // What a task needs at run time.
-struct TileSweep::Task {
+struct BlockedGemm::Task {
   Workers workers;
   std::span<const TensorView> inputs;
   float* c;  // the whole output
-  const SweepOperands& operands;
-  const TilePostOps& ops;
+  const GemmOperands& operands;
+  const EpiloguePostOps& ops;
   std::int64_t matrix = 0;
-  SweepOperands::Matrix operand = {};
+  GemmOperands::Matrix operand = {};
   std::int64_t row = 0, rows = 0, first_group = 0, last_group = 0;
 };
 
-TileSweep::TileSweep(const SweepShape& shape, const SweepLimits& limits, const TileKernels& kernels)
+BlockedGemm::BlockedGemm(const GemmShape& shape, const GemmLimits& limits,
+                         const MicroKernels& kernels)
     : shape_(shape), kernels_(&kernels) {
   if (shape_.b_panel_stride == 0) shape_.b_panel_stride = shape_.depth() * kTilePanel;
-  vectors_ = pieces_of(stored_columns(), kernels.lanes);
+  vectors_ = chunks_of(stored_columns(), kernels.lanes);
   unit_vectors_ = std::min<std::int64_t>(kernels.max_vectors, kTilePanel / kernels.lanes);
-  units_ = pieces_of(vectors_, unit_vectors_);
-  groups_ = std::max<std::int64_t>(pieces_of(units_, kernels.max_vectors / unit_vectors_), 1);
+  units_ = chunks_of(vectors_, unit_vectors_);
+  groups_ = std::max<std::int64_t>(chunks_of(units_, kernels.max_vectors / unit_vectors_), 1);
   large_output_ = shape_.matrices * shape_.rows * stored_columns() * 4 > kLargeOutput;
   const std::int64_t depth = std::max<std::int64_t>(shape_.depth(), 1);
-  pieces_ = cut_sweep({shape_.rows, groups_, shape_.rows * shape_.columns * depth,
-                       depth * shape_.columns * 4, kernels.max_rows[0], kEnoughPieces},
-                      limits);
+  tasks_ = partition_gemm({shape_.rows, groups_, shape_.rows * shape_.columns * depth,
+                           depth * shape_.columns * 4, kernels.max_rows[0], kEnoughPieces},
+                          limits);
   choose_blocks(limits);
 }
 
-void TileSweep::choose_blocks(const SweepLimits& limits) {
+void BlockedGemm::choose_blocks(const GemmLimits& limits) {
   const std::int64_t length = std::max<std::int64_t>(shape_.length, 1);
   const std::int64_t group_bytes = kernels_->max_vectors * kernels_->lanes * 4;
   const std::int64_t deepest = std::max<std::int64_t>(limits.cache_bytes / group_bytes, 64);
   block_groups_ = std::max<std::int64_t>(deepest / std::max<std::int64_t>(shape_.depth(), 1), 1);
-  block_segments_ = std::min(kSweepSegments, shape_.segments);
+  block_segments_ = std::min(kGemmSegments, shape_.segments);
   segment_parts_ = 1;
   if (shape_.depth() > deepest) {
     block_segments_ = std::clamp<std::int64_t>(deepest / length, 1, block_segments_);
-    segment_parts_ = pieces_of(length, deepest);
+    segment_parts_ = chunks_of(length, deepest);
   }
-  depth_blocks_ = pieces_of(shape_.segments, block_segments_) * segment_parts_;
+  depth_blocks_ = chunks_of(shape_.segments, block_segments_) * segment_parts_;
 }
 
-TileSweep::DepthBlock TileSweep::depth_block(std::int64_t index) const noexcept {
+BlockedGemm::DepthBlock BlockedGemm::depth_block(std::int64_t index) const noexcept {
   const std::int64_t segment = index / segment_parts_ * block_segments_;
   const std::int64_t part = index % segment_parts_;
   const std::int64_t begin = shape_.length * part / segment_parts_;
@@ -61,32 +62,32 @@ TileSweep::DepthBlock TileSweep::depth_block(std::int64_t index) const noexcept 
   return {segment, std::min(block_segments_, shape_.segments - segment), begin, end - begin};
 }
 
-int TileSweep::widest_group(std::int64_t first, std::int64_t last) const noexcept {
+int BlockedGemm::widest_group(std::int64_t first, std::int64_t last) const noexcept {
   std::int64_t widest = 1;
   for (std::int64_t g = first; g < last; ++g)
     widest = std::max(widest, vectors_before(g + 1) - vectors_before(g));
   return static_cast<int>(widest);
 }
 
-std::int64_t TileSweep::column_offset(std::int64_t column) const noexcept {
+std::int64_t BlockedGemm::column_offset(std::int64_t column) const noexcept {
   if (shape_.c_block == 0) return column;
   return column / shape_.c_block * shape_.c_block_stride + column % shape_.c_block;
 }
 
-std::int64_t TileSweep::stored_columns() const noexcept {
+std::int64_t BlockedGemm::stored_columns() const noexcept {
   if (shape_.c_block == 0) return shape_.columns;
-  return pieces_of(shape_.columns, shape_.c_block) * shape_.c_block;
+  return chunks_of(shape_.columns, shape_.c_block) * shape_.c_block;
 }
 
-void TileSweep::run(const Workers& workers, std::span<const TensorView> inputs, float* c,
-                    const SweepOperands& operands, const TilePostOps& ops) const noexcept {
+void BlockedGemm::run(const Workers& workers, std::span<const TensorView> inputs, float* c,
+                      const GemmOperands& operands, const EpiloguePostOps& ops) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
   const Task task{workers, inputs, c, operands, ops};
   parallel_for(workers, tasks(), [&](std::int64_t i) { run_task(task, i); });
 }
 
-void TileSweep::begin_task(Task& task, std::int64_t index) const noexcept {
-  const SweepPieces::Part part = pieces_.part(index, shape_.rows, groups_);
+void BlockedGemm::begin_task(Task& task, std::int64_t index) const noexcept {
+  const GemmTasks::Part part = tasks_.part(index, shape_.rows, groups_);
   task.matrix = part.matrix;
   task.operand = task.operands.matrix(task.matrix);
   task.row = part.row;
@@ -95,10 +96,10 @@ void TileSweep::begin_task(Task& task, std::int64_t index) const noexcept {
   task.last_group = part.last_group;
 }
 
-// While a block of B is multiplied, the next one is called into the cache: the task's own, in the
-// end that of the task which this thread will most likely take: the pool's threads have runs of
+// While a block of B is multiplied, the next one is prefetched: the task's own, or at its end that
+// of the next task, which this thread most likely takes, since the pool's threads have runs of
 // tasks.
-void TileSweep::run_task(const Task& shared, std::int64_t index) const noexcept {
+void BlockedGemm::run_task(const Task& shared, std::int64_t index) const noexcept {
   Task task = shared;
   begin_task(task, index);
   Block block{task.first_group, std::min(task.first_group + block_groups_, task.last_group), 0};
@@ -120,21 +121,21 @@ void TileSweep::run_task(const Task& shared, std::int64_t index) const noexcept 
 }
 
 // To the task's next block; false: there is none.
-bool TileSweep::advance(const Task& task, Block& block) const noexcept {
+bool BlockedGemm::advance(const Task& task, Block& block) const noexcept {
   if (++block.depth < depth_blocks_) return true;
   block = {block.last_group, std::min(block.last_group + block_groups_, task.last_group), 0};
   return block.first_group < task.last_group;
 }
 
 // Where column `column` of B begins, at that depth.
-const std::byte* TileSweep::weights(const Task& task, std::int64_t column,
-                                    std::int64_t depth) const noexcept {
+const std::byte* BlockedGemm::weights(const Task& task, std::int64_t column,
+                                      std::int64_t depth) const noexcept {
   const std::int64_t offset = column / kTilePanel * shape_.b_panel_stride +
                               depth * shape_.b_row_stride + column % kTilePanel;
   return static_cast<const std::byte*>(task.operand.b) + offset * weight_bytes();
 }
 
-TileSweep::Lines TileSweep::lines_of(const Task& task, const Block& block) const noexcept {
+BlockedGemm::Lines BlockedGemm::lines_of(const Task& task, const Block& block) const noexcept {
   if (shape_.b_row_stride != kTilePanel) return {};  // not packed
   const DepthBlock depth = depth_block(block.depth);
   const std::int64_t first = vectors_before(block.first_group) * kernels_->lanes;
@@ -143,14 +144,15 @@ TileSweep::Lines TileSweep::lines_of(const Task& task, const Block& block) const
   Lines lines;
   lines.first = weights(task, first, depth.segment * shape_.length + depth.offset);
   lines.panel_bytes = shape_.b_panel_stride * weight_bytes();
-  lines.per_panel = pieces_of(bytes, kTileLine);
-  lines.end = pieces_of(last - first, kTilePanel) * lines.per_panel;
+  lines.per_panel = chunks_of(bytes, kTileLine);
+  lines.end = chunks_of(last - first, kTilePanel) * lines.per_panel;
   return lines;
 }
 
-void TileSweep::run_block(const Task& task, const Block& block, const Lines& next) const noexcept {
+void BlockedGemm::run_block(const Task& task, const Block& block,
+                            const Lines& next) const noexcept {
   const int widest = widest_group(block.first_group, block.last_group);
-  const std::int64_t tiles = pieces_of(task.rows, kernels_->max_rows[widest - 1]);
+  const std::int64_t tiles = chunks_of(task.rows, kernels_->max_rows[widest - 1]);
   for (std::int64_t i = 0; i < tiles; ++i) {
     const std::int64_t from = task.rows * i / tiles, to = task.rows * (i + 1) / tiles;
     run_rows(task, task.row + from, static_cast<int>(to - from), block,
@@ -158,15 +160,15 @@ void TileSweep::run_block(const Task& task, const Block& block, const Lines& nex
   }
 }
 
-void TileSweep::run_rows(const Task& task, std::int64_t row, int rows, const Block& block,
-                         const Lines& next) const noexcept {
-  const float* pointers[kTileMaxRows * kSweepSegments];
-  float scratch[kSweepScratchFloats];
+void BlockedGemm::run_rows(const Task& task, std::int64_t row, int rows, const Block& block,
+                           const Lines& next) const noexcept {
+  const float* pointers[kTileMaxRows * kGemmSegments];
+  float scratch[kGemmScratchFloats];
   const DepthBlock depth = depth_block(block.depth);
   task.operands.point({task.matrix, row, rows, depth.segment, depth.segments}, pointers, scratch);
   const bool first = block.depth == 0, last = block.depth == depth_blocks_ - 1;
   const std::int64_t first_depth = depth.segment * shape_.length + depth.offset;
-  Tile tile;
+  MicroTile tile;
   tile.a = pointers;
   tile.segments = depth.segments;
   tile.offset = depth.offset;
@@ -207,7 +209,7 @@ void TileSweep::run_rows(const Task& task, std::int64_t row, int rows, const Blo
 // Spreads the lines over the steps of a tile: one each power of two of steps. So up to twice as
 // many are called, in the order of memory: those behind a panel's end are the next one's, or of no
 // use.
-void TileSweep::prefetch(const Lines& lines, Tile& tile) noexcept {
+void BlockedGemm::prefetch(const Lines& lines, MicroTile& tile) noexcept {
   tile.next_every = kTileNever;
   tile.next = tile.b;  // one line per segment, which is there
   const std::int64_t count = lines.end - lines.begin;
@@ -221,16 +223,16 @@ void TileSweep::prefetch(const Lines& lines, Tile& tile) noexcept {
 
 // Calls what the same columns' next tile writes, so that its stores do not wait for lines that come
 // from far away: the processor does not see where a tile goes on.
-void TileSweep::prefetch_output(const Tile& tile, std::int64_t rows_before, std::int64_t rows,
-                                std::size_t vectors) const noexcept {
+void BlockedGemm::prefetch_output(const MicroTile& tile, std::int64_t rows_before,
+                                  std::int64_t rows, std::size_t vectors) const noexcept {
   const float* row = tile.c + rows_before * shape_.c_row_stride;
   for (std::int64_t r = 0; r < rows; ++r, row += shape_.c_row_stride)
     for (std::size_t v = 0; v < vectors; ++v) __builtin_prefetch(row + tile.c_offsets[v], 1);
 }
 
 // The other post-ops, on what is still in the cache.
-void TileSweep::finish(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
-                       std::int64_t last_group) const noexcept {
+void BlockedGemm::finish(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
+                         std::int64_t last_group) const noexcept {
   const std::int64_t column = vectors_before(first_group) * kernels_->lanes;
   const std::int64_t end = std::min(vectors_before(last_group) * kernels_->lanes, stored_columns());
   const std::int64_t begin = task.operand.c_offset + row * shape_.c_row_stride;

@@ -7,7 +7,7 @@
 namespace softneuro {
 
 // Makes the kernel that moves the elements of input 0 to the outputs, in the types and layouts of
-// the problem; `unsupported` where it knows no way in those layouts.
+// the problem; `unsupported` where it cannot handle those layouts.
 using MakeMove = Result<std::unique_ptr<Kernel>> (*)(const Problem& problem);
 
 struct MoveSchemas {

@@ -1,17 +1,17 @@
 // C[rows, columns] = A · B for one or several independent products, cut into tasks and, within a
-// task, blocked for the cache: what dense and convolution routines have in common. Where the rows
-// of A lie is the caller's matter (SweepOperands).
+// task, blocked for the cache: what dense and convolution routines have in common. The caller
+// knows where the rows of A lie (GemmOperands).
 #pragma once
 
 #include <cstdint>
 
-#include "cpu/gemm/sweep_pieces.h"
-#include "cpu/gemm/tile_post_ops.h"
+#include "cpu/gemm/epilogue_post_ops.h"
+#include "cpu/gemm/gemm_tasks.h"
 
 namespace softneuro {
 
 // Sizes of the products. All of them are alike.
-struct SweepShape {
+struct GemmShape {
   std::int64_t matrices = 1;
   std::int64_t rows = 0, columns = 0;
   // A row of A is that many runs of `length` floats.
@@ -21,23 +21,23 @@ struct SweepShape {
   std::int64_t c_row_stride = 0;
   std::int64_t c_block = 0, c_block_stride = 0;
   bool half_weights = false;  // B is packed in float16
-  // Of B, as in Tile; a panel stride of 0: packed.
+  // Of B, as in MicroTile; a panel stride of 0: packed.
   std::int64_t b_row_stride = kTilePanel, b_panel_stride = 0;
 
   std::int64_t depth() const noexcept { return segments * length; }
 };
 
 // Rows of A for one block of the sum.
-struct SweepRows {
+struct GemmRows {
   std::int64_t matrix = 0, row = 0;
   int rows = 0;
   std::int64_t segment = 0, segments = 0;
 };
 
-inline constexpr std::int64_t kSweepSegments = 64;         // the most in SweepRows
-inline constexpr std::int64_t kSweepScratchFloats = 8192;  // for point()
+inline constexpr std::int64_t kGemmSegments = 64;         // the most in GemmRows
+inline constexpr std::int64_t kGemmScratchFloats = 8192;  // for point()
 
-class SweepOperands {
+class GemmOperands {
  public:
   struct Matrix {
     const void* b = nullptr;  // packed: panel after panel, depth · kTilePanel elements each
@@ -47,23 +47,23 @@ class SweepOperands {
   virtual Matrix matrix(std::int64_t index) const noexcept = 0;
   // pointers[s·rows + r]: `length` floats of row `row + r`, segment `segment + s`. `scratch` may be
   // used until the next call.
-  virtual void point(const SweepRows& rows, const float** pointers,
+  virtual void point(const GemmRows& rows, const float** pointers,
                      float* scratch) const noexcept = 0;
 
  protected:
-  ~SweepOperands() = default;
+  ~GemmOperands() = default;
 };
 
-// Immutable. How the work is cut depends on shape, limits and instruction set only.
-class TileSweep {
+// Immutable. The partition depends on shape, limits and instruction set only.
+class BlockedGemm {
  public:
-  TileSweep() = default;
-  TileSweep(const SweepShape& shape, const SweepLimits& limits, const TileKernels& kernels);
+  BlockedGemm() = default;
+  BlockedGemm(const GemmShape& shape, const GemmLimits& limits, const MicroKernels& kernels);
 
   // c: memory of the layer's whole output in float32; inputs: those of the layer, for post-ops.
   void run(const Workers& workers, std::span<const TensorView> inputs, float* c,
-           const SweepOperands& operands, const TilePostOps& ops) const noexcept;
-  std::int64_t tasks() const noexcept { return shape_.matrices * pieces_.count(); }
+           const GemmOperands& operands, const EpiloguePostOps& ops) const noexcept;
+  std::int64_t tasks() const noexcept { return shape_.matrices * tasks_.count(); }
 
  private:
   struct Task;
@@ -98,7 +98,7 @@ class TileSweep {
   // Columns that are written: blocks are written whole.
   std::int64_t stored_columns() const noexcept;
   DepthBlock depth_block(std::int64_t index) const noexcept;
-  void choose_blocks(const SweepLimits& limits);
+  void choose_blocks(const GemmLimits& limits);
 
   void begin_task(Task& task, std::int64_t index) const noexcept;
   void run_task(const Task& shared, std::int64_t index) const noexcept;
@@ -109,17 +109,17 @@ class TileSweep {
   void run_block(const Task& task, const Block& block, const Lines& next) const noexcept;
   void run_rows(const Task& task, std::int64_t row, int rows, const Block& block,
                 const Lines& next) const noexcept;
-  static void prefetch(const Lines& lines, Tile& tile) noexcept;
-  void prefetch_output(const Tile& tile, std::int64_t rows_before, std::int64_t rows,
+  static void prefetch(const Lines& lines, MicroTile& tile) noexcept;
+  void prefetch_output(const MicroTile& tile, std::int64_t rows_before, std::int64_t rows,
                        std::size_t vectors) const noexcept;
   void finish(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
               std::int64_t last_group) const noexcept;
 
-  SweepShape shape_;
-  const TileKernels* kernels_ = nullptr;
+  GemmShape shape_;
+  const MicroKernels* kernels_ = nullptr;
   std::int64_t vectors_ = 0, groups_ = 0;
   std::int64_t units_ = 0, unit_vectors_ = 1;  // groups are made of whole units
-  SweepPieces pieces_;                         // tasks of one matrix
+  GemmTasks tasks_;                            // tasks of one matrix
   std::int64_t block_groups_ = 0;              // groups that go together
   bool large_output_ = false;  // beyond the cache: what is written next is called into it
   // The sum is cut into blocks of block_segments_, or each segment into segment_parts_.

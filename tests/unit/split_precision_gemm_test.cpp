@@ -1,6 +1,6 @@
 // Products on tiles of bfloat16 are as exact as those of float32, and write what is theirs alone:
 // the numeric tests' tolerance would not see a product of parts that is left out.
-#include "cpu/gemm/split_sweep.h"
+#include "cpu/gemm/split_precision_gemm.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -16,7 +16,7 @@ class Operands final : public PackedOperands<float> {
   Operands(const std::vector<float>& a, std::int64_t depth, const std::byte* b)
       : a_(a), depth_(depth), b_(b) {}
   PackedMatrix matrix(std::int64_t) const noexcept override { return {b_, nullptr, 0}; }
-  void point(const SweepRows& rows, const float** pointers, float*) const noexcept override {
+  void point(const GemmRows& rows, const float** pointers, float*) const noexcept override {
     for (int r = 0; r < rows.rows; ++r) pointers[r] = a_.data() + (rows.row + r) * depth_;
   }
 
@@ -57,12 +57,12 @@ struct Product {
               to[k * kPackedPanel + j] = b[size(k * columns + first + j)];
         },
         panel.data(), aligned);
-    const SplitSweep<float> sweep(shape, {cache_bytes, 1}, ops, threads);
-    std::vector<float> workspace(size(sweep.workspace_floats()) + 16);
+    const SplitPrecisionGemm<float> gemm(shape, {cache_bytes, 1}, ops, threads);
+    std::vector<float> workspace(size(gemm.workspace_floats()) + 16);
     auto* const slots =
         workspace.data() + 16 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64 / 4;
     const auto pool = create_thread_pool(threads).value();
-    sweep.run(*pool, {}, c.data(), Operands(a, depth, aligned), TilePostOps(), slots);
+    gemm.run(*pool, {}, c.data(), Operands(a, depth, aligned), EpiloguePostOps(), slots);
   }
   // The largest difference from the exact sum, as a share of the products' magnitudes.
   double error() const {

@@ -1,4 +1,4 @@
-#include "cpu/gemm/tile_post_ops.h"
+#include "cpu/gemm/epilogue_post_ops.h"
 
 #include <algorithm>
 #include <limits>
@@ -34,8 +34,9 @@ bool is_clamp(const PostOp& op) {
 
 }  // namespace
 
-Result<TilePostOps> TilePostOps::create(const Problem& problem, bool takes_addend, DataType type) {
-  TilePostOps ops;
+Result<EpiloguePostOps> EpiloguePostOps::create(const Problem& problem, bool takes_addend,
+                                                DataType type) {
+  EpiloguePostOps ops;
   Problem rest = problem;
   auto& left = rest.post_ops;
   if (takes_addend && !left.empty() && adds_like_output(problem, left.front(), type)) {
@@ -61,9 +62,9 @@ Result<TilePostOps> TilePostOps::create(const Problem& problem, bool takes_adden
   return ops;
 }
 
-Result<TileBias> TileBias::create(const Problem& problem, std::size_t input, std::int64_t matrices,
-                                  std::int64_t columns) {
-  TileBias bias;
+Result<EpilogueBias> EpilogueBias::create(const Problem& problem, std::size_t input,
+                                          std::int64_t matrices, std::int64_t columns) {
+  EpilogueBias bias;
   if (!problem.has_input(input)) return bias;
   bias.input_ = input;
   bias.matrices_ = matrices;
@@ -78,14 +79,14 @@ Result<TileBias> TileBias::create(const Problem& problem, std::size_t input, std
   return bias;
 }
 
-void TileBias::pad(const float* from, float* to) const noexcept {
+void EpilogueBias::pad(const float* from, float* to) const noexcept {
   for (std::int64_t m = 0; m < matrices_; ++m, from += columns_, to += stride()) {
     std::copy_n(from, columns_, to);
     std::fill(to + columns_, to + stride(), 0.0f);
   }
 }
 
-const float* TileBias::prepare(const Context& context, float* workspace) const noexcept {
+const float* EpilogueBias::prepare(const Context& context, float* workspace) const noexcept {
   if (matrices_ == 0) return nullptr;
   if (!at_run_time_) return static_cast<const float*>(constant_.data());
   pad(context.input(input_).as<float>(), workspace);

@@ -1,4 +1,4 @@
-#include "cpu/gemm/split_sweep.h"
+#include "cpu/gemm/split_precision_gemm.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "core/base/parallel.h"
-#include "cpu/gemm/finish_sums.h"
+#include "cpu/gemm/epilogue.h"
 
 namespace softneuro {
 namespace {
@@ -17,65 +17,66 @@ constexpr std::int64_t kPair = 2;           // panels
 constexpr std::int64_t kRowsTogether = 256;
 constexpr std::int64_t kTileFloats = kSplitRows * kPackedPanel;  // of sums
 
-// Every task splits its rows of A and reads its columns of B: what is larger is cut.
-SweepPieces cut_area(std::int64_t rows, std::int64_t columns, std::int64_t groups,
-                     std::int64_t wanted) {
+// Every task splits its rows of A and reads its columns of B, so the larger of the two is
+// partitioned.
+GemmTasks partition_area(std::int64_t rows, std::int64_t columns, std::int64_t groups,
+                         std::int64_t wanted) {
   const double area = static_cast<double>(rows) * static_cast<double>(columns);
   const double side = std::sqrt(area / static_cast<double>(wanted));
-  const std::int64_t most_rows = pieces_of(rows, 2 * kSplitRows);
-  SweepPieces pieces;
-  pieces.rows =
+  const std::int64_t most_rows = chunks_of(rows, 2 * kSplitRows);
+  GemmTasks tasks;
+  tasks.rows =
       std::clamp<std::int64_t>(std::llround(static_cast<double>(rows) / side), 1, most_rows);
-  pieces.groups = std::clamp<std::int64_t>(pieces_of(wanted, pieces.rows), 1, groups);
-  pieces.rows = std::clamp<std::int64_t>(pieces_of(wanted, pieces.groups), 1, most_rows);
-  return pieces;
+  tasks.groups = std::clamp<std::int64_t>(chunks_of(wanted, tasks.rows), 1, groups);
+  tasks.rows = std::clamp<std::int64_t>(chunks_of(wanted, tasks.groups), 1, most_rows);
+  return tasks;
 }
 
 }  // namespace
 
 template <class T>
-SplitSweep<T>::SplitSweep(const PackedShape& shape, const SweepLimits& limits, const Ops& ops,
-                          int threads)
+SplitPrecisionGemm<T>::SplitPrecisionGemm(const PackedShape& shape, const GemmLimits& limits,
+                                          const Ops& ops, int threads)
     : shape_(shape), ops_(&ops), panel_bytes_(ops.panel_bytes(shape.segments, shape.length)) {
-  groups_ = std::max<std::int64_t>(pieces_of(shape_.panels(), kPair), 1);
-  steps_ = pieces_of(shape_.depth(), kSplitStep);
-  cut(limits, std::max(threads, 1));
-  slots_ = std::min<std::int64_t>(std::max(threads, 1), shape_.matrices * pieces_.count());
-  const std::int64_t tiles = pieces_of(rows_, kSplitRows);
-  split_bytes_ = tiles * ops.tile_bytes(pieces_of(steps_, slices_));
+  groups_ = std::max<std::int64_t>(chunks_of(shape_.panels(), kPair), 1);
+  steps_ = chunks_of(shape_.depth(), kSplitStep);
+  partition(limits, std::max(threads, 1));
+  slots_ = std::min<std::int64_t>(std::max(threads, 1), shape_.matrices * tasks_.count());
+  const std::int64_t tiles = chunks_of(rows_, kSplitRows);
+  split_bytes_ = tiles * ops.tile_bytes(chunks_of(steps_, slices_));
   // Parts of A, sums, and of float16 a tile of rows that are not yet rounded.
   const std::int64_t row_floats = pass_panels_ * kTileFloats;
   slot_floats_ = split_bytes_ / 4 + (tiles + (std::is_same_v<T, Half> ? 1 : 0)) * row_floats;
 }
 
 template <class T>
-void SplitSweep<T>::cut(const SweepLimits& limits, std::int64_t threads) {
+void SplitPrecisionGemm<T>::partition(const GemmLimits& limits, std::int64_t threads) {
   const std::int64_t depth = std::max<std::int64_t>(shape_.depth(), 1);
   const std::int64_t rows = std::max<std::int64_t>(shape_.rows, 1);
   const std::int64_t columns = std::max<std::int64_t>(shape_.columns, 1);
   const std::int64_t matrices = std::max<std::int64_t>(shape_.matrices, 1);
   const std::int64_t tasks =
-      std::min(pieces_of(matrices * rows * columns * depth, kSpeed * limits.task_operations),
+      std::min(chunks_of(matrices * rows * columns * depth, kSpeed * limits.task_operations),
                threads == 1 ? 1 : threads * kTasksOfThread);
-  pieces_ = cut_area(rows, columns, groups_, pieces_of(tasks, matrices));
+  tasks_ = partition_area(rows, columns, groups_, chunks_of(tasks, matrices));
   // A slice may begin and end within a segment.
   const std::int64_t reached = (kPackedSegments - 2) * shape_.length / kSplitStep;
   const std::int64_t most = std::clamp<std::int64_t>(reached, 1, kSplitSlice<T>);
-  slices_ = std::max<std::int64_t>(pieces_of(steps_, most), 1);
-  const std::int64_t task_rows = pieces_of(pieces_of(rows, kSplitRows), pieces_.rows) * kSplitRows;
+  slices_ = std::max<std::int64_t>(chunks_of(steps_, most), 1);
+  const std::int64_t task_rows = chunks_of(chunks_of(rows, kSplitRows), tasks_.rows) * kSplitRows;
   rows_ = std::min(task_rows, kRowsTogether);
-  const std::int64_t task_panels = pieces_of(groups_, pieces_.groups) * kPair;
+  const std::int64_t task_panels = chunks_of(groups_, tasks_.groups) * kPair;
   const std::int64_t pair_bytes = rows_ * kPair * kPackedPanel * 4;
   pass_panels_ =
       std::clamp<std::int64_t>(limits.cache_bytes / pair_bytes * kPair, kPair, task_panels);
 }
 
 template <class T>
-void SplitSweep<T>::run(const Workers& workers, std::span<const TensorView> inputs, T* c,
-                        const PackedOperands<T>& operands, const TilePostOps& post_ops,
-                        float* workspace) const noexcept {
+void SplitPrecisionGemm<T>::run(const Workers& workers, std::span<const TensorView> inputs, T* c,
+                                const PackedOperands<T>& operands, const EpiloguePostOps& post_ops,
+                                float* workspace) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
-  const std::int64_t tasks = shape_.matrices * pieces_.count();
+  const std::int64_t tasks = shape_.matrices * tasks_.count();
   std::atomic<std::int64_t> next{0};
   parallel_for(workers, std::min<std::int64_t>(slots_, workers.concurrency()),
                [&](std::int64_t slot) {
@@ -93,8 +94,8 @@ void SplitSweep<T>::run(const Workers& workers, std::span<const TensorView> inpu
 }
 
 template <class T>
-void SplitSweep<T>::run_task(Task& task, std::int64_t index) const noexcept {
-  const SweepPieces::Part part = pieces_.part(index, shape_.rows, groups_, kSplitRows);
+void SplitPrecisionGemm<T>::run_task(Task& task, std::int64_t index) const noexcept {
+  const GemmTasks::Part part = tasks_.part(index, shape_.rows, groups_, kSplitRows);
   task.matrix = part.matrix;
   task.operand = task.operands.matrix(task.matrix);
   const std::int64_t end = part.row + part.rows;
@@ -111,7 +112,7 @@ void SplitSweep<T>::run_task(Task& task, std::int64_t index) const noexcept {
 }
 
 template <class T>
-void SplitSweep<T>::run_block(const Task& task, const Block& block) const noexcept {
+void SplitPrecisionGemm<T>::run_block(const Task& task, const Block& block) const noexcept {
   SplitProduct p;
   p.a = task.a;
   p.rows = block.rows;
@@ -141,7 +142,8 @@ void SplitSweep<T>::run_block(const Task& task, const Block& block) const noexce
 }
 
 template <class T>
-void SplitSweep<T>::split(const Task& task, const Block& block, std::int64_t slice) const noexcept {
+void SplitPrecisionGemm<T>::split(const Task& task, const Block& block,
+                                  std::int64_t slice) const noexcept {
   const T* pointers[kPackedMaxRows * kPackedSegments];
   alignas(T)
       std::byte scratch[kPackedScratch * sizeof(T)];  // (an array of Half would be set to zero)
@@ -159,17 +161,17 @@ void SplitSweep<T>::split(const Task& task, const Block& block, std::int64_t sli
     rows.rows = static_cast<int>(std::min<std::int64_t>(block.rows - row, kPackedMaxRows));
     rows.to = task.a + row / kSplitRows * tile;
     task.operands.point(
-        {task.matrix, block.row + row, rows.rows, segment, pieces_of(end, length) - segment},
+        {task.matrix, block.row + row, rows.rows, segment, chunks_of(end, length) - segment},
         pointers, reinterpret_cast<T*>(scratch));
     ops_->split(rows);
   }
 }
 
 template <class T>
-void SplitSweep<T>::finish(const Task& task, const Block& block) const noexcept {
+void SplitPrecisionGemm<T>::finish(const Task& task, const Block& block) const noexcept {
   const std::int64_t column = block.first_panel * kPackedPanel;
   const std::int64_t row_floats = (block.last_panel - block.first_panel) * kTileFloats;
-  SumRows<T> rows;
+  EpilogueRows<T> rows;
   rows.sums = task.sums;
   rows.row_stride = kPackedPanel;
   rows.panel_stride = kTileFloats;
@@ -178,17 +180,17 @@ void SplitSweep<T>::finish(const Task& task, const Block& block) const noexcept 
   rows.c = task.c;
   rows.offset = task.operand.c_offset + block.row * shape_.c_row_stride + column;
   rows.c_row_stride = shape_.c_row_stride;
-  rows.floats = task.sums + pieces_of(rows_, kSplitRows) * pass_panels_ * kTileFloats;
+  rows.floats = task.sums + chunks_of(rows_, kSplitRows) * pass_panels_ * kTileFloats;
   rows.floats_stride = pass_panels_ * kPackedPanel;
   for (std::int64_t row = 0; row < block.rows; row += kSplitRows) {
     rows.rows = static_cast<int>(std::min(block.rows - row, kSplitRows));
-    finish_sums(rows, task.inputs, task.post_ops, ops_->store);
+    apply_epilogue(rows, task.inputs, task.post_ops, ops_->store);
     rows.sums += row_floats;
     rows.offset += kSplitRows * shape_.c_row_stride;
   }
 }
 
-template class SplitSweep<Half>;
-template class SplitSweep<float>;
+template class SplitPrecisionGemm<Half>;
+template class SplitPrecisionGemm<float>;
 
 }  // namespace softneuro

@@ -1,4 +1,4 @@
-#include "routines/moved_layer.h"
+#include "routines/data_movement_routine.h"
 
 #include <string>
 
@@ -7,9 +7,10 @@
 namespace softneuro {
 namespace {
 
-class MoveRoutine final : public Routine {
+class DataMovementRoutine final : public Routine {
  public:
-  MoveRoutine(const char* layer_type, const std::string& descriptor, MakeMove make, bool mixed)
+  DataMovementRoutine(const char* layer_type, const std::string& descriptor, MakeMove make,
+                      bool mixed)
       : Routine(layer_type, descriptor), make_(make), mixed_(mixed) {}
   int default_rank() const override { return 10; }
 
@@ -55,8 +56,8 @@ class MoveRoutine final : public Routine {
 Status register_moves(Registry& registry, const char* layer_type, MakeMove make,
                       const MoveSchemas& schemas) {
   const auto add = [&](const char* schema) {
-    return registry.add(std::make_unique<MoveRoutine>(layer_type, std::string(schema) + "/direct",
-                                                      make, schemas.mixed));
+    return registry.add(std::make_unique<DataMovementRoutine>(
+        layer_type, std::string(schema) + "/direct", make, schemas.mixed));
   };
   if (schemas.plain_float32) SN_RETURN_IF_ERROR(add("cpu"));
   for (const char* schema : {"cpu:float16", "cpu:qint8"}) SN_RETURN_IF_ERROR(add(schema));

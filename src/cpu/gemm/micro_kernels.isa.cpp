@@ -1,4 +1,4 @@
-#include "cpu/gemm/tile_kernels.h"
+#include "cpu/gemm/micro_kernels.h"
 
 #include <utility>
 
@@ -51,7 +51,7 @@ SN_INLINE FloatV load_weights(const Half* from) {
 }
 
 template <int Rows, int Vectors>
-SN_INLINE void begin_sums(const Tile& t, FloatV (&sums)[Rows][Vectors]) {
+SN_INLINE void begin_sums(const MicroTile& t, FloatV (&sums)[Rows][Vectors]) {
 #pragma GCC unroll 4
   for (int v = 0; v < Vectors; ++v) {
     const FloatV first = t.bias != nullptr ? load(t.bias + v * kLanes) : FloatV{};
@@ -69,7 +69,7 @@ SN_INLINE void begin_sums(const Tile& t, FloatV (&sums)[Rows][Vectors]) {
 }
 
 template <int Rows, int Vectors>
-SN_INLINE void end_sums(const Tile& t, FloatV (&sums)[Rows][Vectors]) {
+SN_INLINE void end_sums(const MicroTile& t, FloatV (&sums)[Rows][Vectors]) {
   if (t.clamp)
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r)
@@ -91,7 +91,7 @@ constexpr std::int64_t kRowsAhead = 16;
 
 // One step's share of calling memory into the cache.
 template <int Rows, int Vectors, class Weight>
-SN_INLINE void prefetch(std::int64_t k, const Weight* b, const Tile& t, const char*& next) {
+SN_INLINE void prefetch(std::int64_t k, const Weight* b, const MicroTile& t, const char*& next) {
   if constexpr (Rows > 2) {
     if ((k & (t.next_every - 1)) != 0) return;
     __builtin_prefetch(next, 0, 2);
@@ -104,7 +104,7 @@ SN_INLINE void prefetch(std::int64_t k, const Weight* b, const Tile& t, const ch
 }
 
 template <int Rows, int Vectors, class Weight>
-void multiply(const Tile& t) noexcept {
+void multiply(const MicroTile& t) noexcept {
   FloatV sums[Rows][Vectors];
   begin_sums<Rows, Vectors>(t, sums);
   const float* const* pointers = t.a;
@@ -133,15 +133,15 @@ void multiply(const Tile& t) noexcept {
 }
 
 template <int Vectors, int... Rows>
-constexpr void add_rows(TileKernels& kernels, std::integer_sequence<int, Rows...>) {
+constexpr void add_rows(MicroKernels& kernels, std::integer_sequence<int, Rows...>) {
   kernels.max_rows[Vectors - 1] = sizeof...(Rows);
   ((kernels.multiply[Vectors - 1][Rows] = multiply<Rows + 1, Vectors, float>), ...);
   ((kernels.multiply_half[Vectors - 1][Rows] = multiply<Rows + 1, Vectors, Half>), ...);
 }
 
 template <int... Index>
-constexpr TileKernels make_kernels(std::integer_sequence<int, Index...>) {
-  TileKernels kernels;
+constexpr MicroKernels make_kernels(std::integer_sequence<int, Index...>) {
+  MicroKernels kernels;
   kernels.lanes = kLanes;
   kernels.max_vectors = kMaxVectors;
   (add_rows<Index + 1>(kernels, std::make_integer_sequence<int, kMaxRows[Index]>()), ...);
@@ -150,8 +150,8 @@ constexpr TileKernels make_kernels(std::integer_sequence<int, Index...>) {
 
 }  // namespace
 
-extern const TileKernels kTileKernels;
-constinit const TileKernels kTileKernels =
+extern const MicroKernels kMicroKernels;
+constinit const MicroKernels kMicroKernels =
     make_kernels(std::make_integer_sequence<int, kMaxVectors>());
 
 }  // namespace softneuro::SN_ISA_NAMESPACE

@@ -1,21 +1,21 @@
-// Bias and post-ops of products that are computed tile by tile: what the tile kernels can do while
-// the tile is in registers, and the rest for while it is in the cache.
+// Bias and post-ops of products that are computed tile by tile: what micro-kernels do while the
+// tile is in registers, and the rest, done while it is in the cache.
 #pragma once
 
-#include "cpu/gemm/tile_kernels.h"
+#include "cpu/gemm/micro_kernels.h"
 #include "cpu/post_ops/post_ops.h"
 
 namespace softneuro {
 
 // The post-ops of one problem. An addition of a tensor of the output's own shape and format
 // begins the sums; a clip or relu that follows (or comes first) ends them.
-class TilePostOps {
+class EpiloguePostOps {
  public:
-  TilePostOps() = default;
+  EpiloguePostOps() = default;
   // takes_addend = false: for kernels that have no place for it; `type`: what it must be of.
   // Precondition: PostOpProgram::supports(problem), or supports_in_float32(problem).
-  static Result<TilePostOps> create(const Problem& problem, bool takes_addend = true,
-                                    DataType type = DataType::float32);
+  static Result<EpiloguePostOps> create(const Problem& problem, bool takes_addend = true,
+                                        DataType type = DataType::float32);
 
   // For the tile that begins at element `offset` of the output's memory: where the addition comes
   // from (null: there is none).
@@ -43,12 +43,12 @@ class TilePostOps {
 
 // The bias of `matrices` products, `columns` each, padded with zeros so that tiles can read whole
 // panels.
-class TileBias {
+class EpilogueBias {
  public:
-  TileBias() = default;  // none
+  EpilogueBias() = default;  // none
   // Input `input` of the problem: a constant is copied now, else prepare() does it at run time.
-  static Result<TileBias> create(const Problem& problem, std::size_t input, std::int64_t matrices,
-                                 std::int64_t columns);
+  static Result<EpilogueBias> create(const Problem& problem, std::size_t input,
+                                     std::int64_t matrices, std::int64_t columns);
 
   // Floats of workspace that prepare() needs.
   std::int64_t workspace_floats() const noexcept { return at_run_time_ ? floats() : 0; }

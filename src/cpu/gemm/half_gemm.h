@@ -1,16 +1,16 @@
 // C[rows, columns] = A · B in float16 by HalfTileOps, for one or several independent products, cut
-// into tasks and blocked for the cache as a TileSweep is. Sums stay on the stack until they are
+// into tasks and blocked for the cache as BlockedGemm is. Sums stay on the stack until they are
 // rounded: nothing of float32 goes through memory.
 #pragma once
 
+#include "cpu/gemm/epilogue_post_ops.h"
 #include "cpu/gemm/half_tile.h"
 #include "cpu/gemm/packed_product.h"
-#include "cpu/gemm/tile_post_ops.h"
 
 namespace softneuro {
 
-// Immutable. How the work is cut depends on shape, limits and ops only.
-class HalfSweep {
+// Immutable. The partition depends on shape, limits and ops only.
+class HalfGemm {
  public:
   using Number = Half;
   using Ops = HalfTileOps;
@@ -18,16 +18,15 @@ class HalfSweep {
   static constexpr DataType kAccumulator = DataType::float16;  // Routine::accumulator_type()
   static constexpr bool kKeepsWeights = true;  // a task reads its weights again and again
 
-  HalfSweep() = default;
+  HalfGemm() = default;
   // rows, columns and depth are positive or the result is never run. (Threads make no difference.)
-  HalfSweep(const PackedShape& shape, const SweepLimits& limits, const HalfTileOps& ops,
-            int threads);
+  HalfGemm(const PackedShape& shape, const GemmLimits& limits, const HalfTileOps& ops, int threads);
 
   std::int64_t workspace_floats() const noexcept { return 0; }
 
   // c: memory of the layer's whole output; inputs: those of the layer, for post-ops.
   void run(const Workers& workers, std::span<const TensorView> inputs, Half* c,
-           const PackedOperands<Half>& operands, const TilePostOps& post_ops,
+           const PackedOperands<Half>& operands, const EpiloguePostOps& post_ops,
            float* workspace) const noexcept;
 
  private:
@@ -46,7 +45,7 @@ class HalfSweep {
   std::int64_t groups_ = 1;       // of panels that make a tile
   std::int64_t pass_groups_ = 1;  // that stay in the cache together
   int tile_rows_ = 1;             // at most
-  SweepPieces pieces_;            // tasks of one matrix
+  GemmTasks tasks_;               // tasks of one matrix
 };
 
 }  // namespace softneuro

@@ -1,4 +1,4 @@
-#include "cpu/gemm/swept_layer.h"
+#include "cpu/gemm/gemm_layer.h"
 
 #include "core/base/error.h"
 #include "cpu/post_ops/post_ops.h"
@@ -16,46 +16,47 @@ bool is_constant(const TensorSpec& spec) {
 
 }  // namespace
 
-Applicability takes_swept_weights(const Problem& problem) {
-  const TensorSpec& weights = problem.inputs[kSweptWeights];
+Applicability takes_gemm_weights(const Problem& problem) {
+  const TensorSpec& weights = problem.inputs[kGemmLayerWeights];
   if (!is_constant(weights)) return Applicability::no("the weights are not constant");
   if (!is_span_float(weights.type))
     return Applicability::no(fmt::format("weights of {}", to_string(weights.type)));
-  if (!problem.has_input(kSweptBias)) return Applicability::yes();
-  const TensorSpec& bias = problem.inputs[kSweptBias];
+  if (!problem.has_input(kGemmLayerBias)) return Applicability::yes();
+  const TensorSpec& bias = problem.inputs[kGemmLayerBias];
   if (bias.type != DataType::float32 && !(is_span_float(bias.type) && is_constant(bias)))
     return Applicability::no("a bias that is neither float32 nor constant");
   return Applicability::yes();
 }
 
-Applicability SweptRoutine::applicable(const Problem& problem) const {
-  if (problem.inputs[kSweptX].type != type_)
+Applicability GemmLayerRoutine::applicable(const Problem& problem) const {
+  if (problem.inputs[kGemmLayerX].type != type_)
     return Applicability::no(fmt::format("only {}", to_string(type_)));
-  return takes_swept_weights(problem);
+  return takes_gemm_weights(problem);
 }
 
-bool SweptRoutine::supports_post_ops(const Problem& problem) const {
+bool GemmLayerRoutine::supports_post_ops(const Problem& problem) const {
   return PostOpProgram::supports_in_float32(problem).ok();
 }
 
-Result<SweptParts> SweptRoutine::make_parts(const Problem& problem, const PackedWeights& packed,
-                                            std::int64_t matrices, std::int64_t columns,
-                                            bool takes_addend) const {
-  SweptParts parts;
+Result<GemmLayerParts> GemmLayerRoutine::make_parts(const Problem& problem,
+                                                    const PackedWeights& packed,
+                                                    std::int64_t matrices, std::int64_t columns,
+                                                    bool takes_addend) const {
+  GemmLayerParts parts;
   parts.packed = packed.bytes;
-  SN_ASSIGN_OR_RETURN(parts.bias, TileBias::create(problem, kSweptBias, matrices, columns));
-  SN_ASSIGN_OR_RETURN(parts.post_ops, TilePostOps::create(problem, takes_addend, type_));
+  SN_ASSIGN_OR_RETURN(parts.bias, EpilogueBias::create(problem, kGemmLayerBias, matrices, columns));
+  SN_ASSIGN_OR_RETURN(parts.post_ops, EpiloguePostOps::create(problem, takes_addend, type_));
   return parts;
 }
 
-RoutineParams default_sweep_params() {
+RoutineParams default_gemm_params() {
   RoutineParams params;
   params.set("cache", kDefaultCache);
   params.set("task_ops", kDefaultTaskOps);
   return params;
 }
 
-ParamSpace sweep_param_space(std::int64_t reused_bytes, std::int64_t operations) {
+ParamSpace gemm_param_space(std::int64_t reused_bytes, std::int64_t operations) {
   ParamAxis cache{"cache", {kDefaultCache}};
   if (reused_bytes > kSmallestCache * 1024)
     cache.values = {kSmallestCache, 2 * kSmallestCache, kDefaultCache};
@@ -66,8 +67,8 @@ ParamSpace sweep_param_space(std::int64_t reused_bytes, std::int64_t operations)
   return space;
 }
 
-SweepLimits sweep_limits(const RoutineParams& params) {
-  SweepLimits limits;
+GemmLimits gemm_limits(const RoutineParams& params) {
+  GemmLimits limits;
   limits.cache_bytes = params.integer("cache", kDefaultCache) * 1024;
   limits.task_operations = params.integer("task_ops", kDefaultTaskOps);
   return limits;
