@@ -141,7 +141,7 @@ TEST_CASE("a plugin takes the post-ops that it knows, others stand behind its ke
   }
 }
 
-TEST_CASE("relu of a plugin over many pieces, NaN included") {
+TEST_CASE("relu of a plugin over many chunks, NaN included") {
   DenseNet model(1, 1, 1, "relu");
   model.graph.remove_layers({true, false});
   const Shape shape{3, 40000};

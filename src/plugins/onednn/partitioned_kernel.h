@@ -21,11 +21,11 @@ struct Argument {
   dnnl::memory::desc desc;
 };
 
-// A part of the work, cut when the kernel is made: one primitive on its part of the tensors.
-struct Piece {
+// A part of the work, fixed when the kernel is made: one primitive on its part of the tensors.
+struct Chunk {
   dnnl::primitive primitive;
   std::vector<Argument> arguments;
-  // The elements of output 0, in the order of memory, that the piece writes: `count` from `first`
+  // The elements of output 0, in the order of memory, that the chunk writes: `count` from `first`
   // on, and as many each `stride` further, `repeats` times. Post-ops that the primitive does not do
   // itself are applied to them.
   std::int64_t first = 0, count = 0, repeats = 1, stride = 0;
@@ -33,20 +33,20 @@ struct Piece {
   std::function<void(float* y)> repair;
 };
 
-// What a kernel is made of. Give each piece its scratchpad with add_scratchpad().
-struct PieceWork {
-  std::vector<Piece> pieces;
+// What a kernel is made of. Give each chunk its scratchpad with add_scratchpad().
+struct PartitionedWork {
+  std::vector<Chunk> chunks;
   std::vector<Tensor> constants;  // kept, and what Argument::From::constant means
   PostOpProgram tail;             // what is left of the post-ops
   std::size_t workspace_bytes = 0;
   int in_place_input = -1;  // that all primitives read exactly where they write output 0
 
   // Books workspace for what `desc` says that its primitive needs besides its operands.
-  void add_scratchpad(Piece& piece, const dnnl::primitive_desc_base& desc);
+  void add_scratchpad(Chunk& chunk, const dnnl::primitive_desc_base& desc);
 };
 
-// Precondition: every piece has its primitive and all of its arguments.
-std::unique_ptr<Kernel> make_piece_kernel(PieceWork work);
+// Precondition: every chunk has its primitive and all of its arguments.
+std::unique_ptr<Kernel> make_partitioned_kernel(PartitionedWork work);
 
 // What every primitive of this plugin is made with: the kernel's own workspace for scratchpad.
 dnnl::primitive_attr attributes_of(const dnnl::post_ops& post_ops);

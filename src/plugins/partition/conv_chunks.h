@@ -1,4 +1,4 @@
-// How a convolution of two spatial axes is cut for several threads.
+// How a convolution of two spatial axes is partitioned for several threads.
 #pragma once
 
 #include <vector>
@@ -22,16 +22,16 @@ Result<ConvShape> conv_shape(const Problem& problem);
 
 // A convolution of its own on parts of the tensors, which lie in one piece of their memory (in the
 // blocked layouts padding included).
-struct ConvPiece {
+struct ConvChunk {
   ConvShape shape;
   std::int64_t x_at = 0, y_at = 0;  // where its parts of x and y begin, in elements
   std::int64_t y_count = 0;         // elements of y
   std::int64_t first_out = 0;       // its first output channel
 };
 
-// About `split` pieces of about the same work; fewer where the layout does not let it be cut so
-// often. By images, else by output rows (nhwc; a pointwise convolution by pixels) or by blocks of
-// output channels (blocked layouts).
-std::vector<ConvPiece> cut_conv(const ConvShape& shape, std::int64_t split);
+// About `split` chunks of about the same work; fewer where the layout does not let it be
+// partitioned so often. By images, else by output rows (nhwc; a pointwise convolution by pixels) or
+// by blocks of output channels (blocked layouts).
+std::vector<ConvChunk> partition_conv(const ConvShape& shape, std::int64_t split);
 
 }  // namespace softneuro

@@ -1,4 +1,4 @@
-#include "plugins/partition/conv_pieces.h"
+#include "plugins/partition/conv_chunks.h"
 
 #include <algorithm>
 
@@ -23,14 +23,14 @@ std::int64_t y_image(const ConvShape& shape) {
   return image_elements(shape, shape.out, shape.rows.output * shape.columns.output);
 }
 
-ConvPiece images(const ConvShape& shape, std::int64_t first, std::int64_t count) {
-  ConvPiece piece;
-  piece.shape = shape;
-  piece.shape.batch = count;
-  piece.x_at = first * x_image(shape);
-  piece.y_at = first * y_image(shape);
-  piece.y_count = count * y_image(shape);
-  return piece;
+ConvChunk images(const ConvShape& shape, std::int64_t first, std::int64_t count) {
+  ConvChunk chunk;
+  chunk.shape = shape;
+  chunk.shape.batch = count;
+  chunk.x_at = first * x_image(shape);
+  chunk.y_at = first * y_image(shape);
+  chunk.y_count = count * y_image(shape);
+  return chunk;
 }
 
 // f(first, last) on `parts` consecutive parts of [0, count), as equal as they can be.
@@ -48,62 +48,62 @@ bool is_pointwise(const ConvShape& shape) {
 }
 
 // Output pixels [first, last) of all images: a convolution of one row of pixels.
-ConvPiece pixels(const ConvShape& shape, std::int64_t first, std::int64_t last) {
-  ConvPiece piece;
-  piece.shape = shape;
-  piece.shape.batch = 1;
-  piece.shape.rows = WindowAxis{};
-  piece.shape.columns = WindowAxis{};
-  piece.shape.columns.input = piece.shape.columns.output = last - first;
-  piece.x_at = first * shape.in;
-  piece.y_at = first * shape.out;
-  piece.y_count = (last - first) * shape.out;
-  return piece;
+ConvChunk pixels(const ConvShape& shape, std::int64_t first, std::int64_t last) {
+  ConvChunk chunk;
+  chunk.shape = shape;
+  chunk.shape.batch = 1;
+  chunk.shape.rows = WindowAxis{};
+  chunk.shape.columns = WindowAxis{};
+  chunk.shape.columns.input = chunk.shape.columns.output = last - first;
+  chunk.x_at = first * shape.in;
+  chunk.y_at = first * shape.out;
+  chunk.y_count = (last - first) * shape.out;
+  return chunk;
 }
 
 // Output rows [first, last) of image `image`; no shape.batch if their input lies in the padding
 // altogether.
-ConvPiece rows(const ConvShape& shape, std::int64_t image, std::int64_t first, std::int64_t last) {
+ConvChunk rows(const ConvShape& shape, std::int64_t image, std::int64_t first, std::int64_t last) {
   const WindowAxis& whole = shape.rows;
   const std::int64_t begin = first * whole.stride - whole.pad_begin;
   const std::int64_t end = (last - 1) * whole.stride - whole.pad_begin + whole.extent();
   const std::int64_t x_begin = std::max<std::int64_t>(begin, 0);
   const std::int64_t x_end = std::min(end, whole.input);
-  ConvPiece piece;
-  piece.shape = shape;
-  piece.shape.batch = x_begin < x_end ? 1 : 0;
-  WindowAxis& axis = piece.shape.rows;
+  ConvChunk chunk;
+  chunk.shape = shape;
+  chunk.shape.batch = x_begin < x_end ? 1 : 0;
+  WindowAxis& axis = chunk.shape.rows;
   axis.input = x_end - x_begin;
   axis.output = last - first;
   axis.pad_begin = x_begin - begin;
   axis.pad_end = end - x_end;
-  piece.x_at = image * x_image(shape) + x_begin * shape.columns.input * shape.in;
+  chunk.x_at = image * x_image(shape) + x_begin * shape.columns.input * shape.in;
   const std::int64_t row = shape.columns.output * shape.out;
-  piece.y_at = image * y_image(shape) + first * row;
-  piece.y_count = (last - first) * row;
-  return piece;
+  chunk.y_at = image * y_image(shape) + first * row;
+  chunk.y_count = (last - first) * row;
+  return chunk;
 }
 
 // Output channels [first, last) of image `image`, whole blocks but for the last.
-ConvPiece channels(const ConvShape& shape, std::int64_t image, std::int64_t first,
+ConvChunk channels(const ConvShape& shape, std::int64_t image, std::int64_t first,
                    std::int64_t last) {
   const std::int64_t in_per_group = shape.in / shape.group, out_per_group = shape.out / shape.group;
-  ConvPiece piece = images(shape, image, 1);
-  piece.first_out = first;
-  piece.shape.out = last - first;
+  ConvChunk chunk = images(shape, image, 1);
+  chunk.first_out = first;
+  chunk.shape.out = last - first;
   if (shape.group > 1) {
     const std::int64_t first_in = first / out_per_group * in_per_group;
-    piece.shape.group = (last - first) / out_per_group;
-    piece.shape.in = piece.shape.group * in_per_group;
-    piece.x_at += first_in * shape.rows.input * shape.columns.input;
+    chunk.shape.group = (last - first) / out_per_group;
+    chunk.shape.in = chunk.shape.group * in_per_group;
+    chunk.x_at += first_in * shape.rows.input * shape.columns.input;
   }
   const std::int64_t pixel_count = shape.rows.output * shape.columns.output;
-  piece.y_at += first * pixel_count;
-  piece.y_count = image_elements(shape, last - first, pixel_count);
-  return piece;
+  chunk.y_at += first * pixel_count;
+  chunk.y_count = image_elements(shape, last - first, pixel_count);
+  return chunk;
 }
 
-// Output channels that a cut may stand between: whole blocks of x and of y on both sides.
+// Output channels that may be partitioned between: whole blocks of x and of y on both sides.
 std::int64_t channel_step(const ConvShape& shape) {
   const std::int64_t block = block_of(shape.layout);
   if (shape.group == 1 || shape.is_depthwise()) return block;
@@ -111,22 +111,23 @@ std::int64_t channel_step(const ConvShape& shape) {
   return in_per_group % block == 0 && out_per_group % block == 0 ? out_per_group : shape.out;
 }
 
-std::vector<ConvPiece> cut_image(const ConvShape& shape, std::int64_t image, std::int64_t parts) {
-  std::vector<ConvPiece> pieces;
+std::vector<ConvChunk> partition_image(const ConvShape& shape, std::int64_t image,
+                                       std::int64_t parts) {
+  std::vector<ConvChunk> chunks;
   if (shape.layout == Layout::channels_last) {
     for_parts(shape.rows.output, parts, [&](std::int64_t first, std::int64_t last) {
-      pieces.push_back(rows(shape, image, first, last));
+      chunks.push_back(rows(shape, image, first, last));
     });
   } else {
     const std::int64_t step = channel_step(shape);
     for_parts(blocks(shape.out, step), parts, [&](std::int64_t first, std::int64_t last) {
-      pieces.push_back(channels(shape, image, first * step, std::min(last * step, shape.out)));
+      chunks.push_back(channels(shape, image, first * step, std::min(last * step, shape.out)));
     });
   }
-  const bool sound = std::all_of(pieces.begin(), pieces.end(),
-                                 [](const ConvPiece& piece) { return piece.shape.batch == 1; });
+  const bool sound = std::all_of(chunks.begin(), chunks.end(),
+                                 [](const ConvChunk& chunk) { return chunk.shape.batch == 1; });
   if (!sound) return {images(shape, image, 1)};
-  return pieces;
+  return chunks;
 }
 
 }  // namespace
@@ -146,26 +147,26 @@ Result<ConvShape> conv_shape(const Problem& problem) {
   return shape;
 }
 
-std::vector<ConvPiece> cut_conv(const ConvShape& shape, std::int64_t split) {
+std::vector<ConvChunk> partition_conv(const ConvShape& shape, std::int64_t split) {
   if (split <= 1) return {images(shape, 0, shape.batch)};
-  std::vector<ConvPiece> pieces;
+  std::vector<ConvChunk> chunks;
   const std::int64_t outputs = shape.rows.output * shape.columns.output;
   if (shape.layout == Layout::channels_last && is_pointwise(shape)) {
     for_parts(shape.batch * outputs, split, [&](std::int64_t first, std::int64_t last) {
-      pieces.push_back(pixels(shape, first, last));
+      chunks.push_back(pixels(shape, first, last));
     });
-    return pieces;
+    return chunks;
   }
   if (shape.batch >= split) {
     for_parts(shape.batch, split, [&](std::int64_t first, std::int64_t last) {
-      pieces.push_back(images(shape, first, last - first));
+      chunks.push_back(images(shape, first, last - first));
     });
-    return pieces;
+    return chunks;
   }
   for (std::int64_t image = 0; image < shape.batch; ++image)
-    for (ConvPiece& piece : cut_image(shape, image, blocks(split, shape.batch)))
-      pieces.push_back(piece);
-  return pieces;
+    for (ConvChunk& chunk : partition_image(shape, image, blocks(split, shape.batch)))
+      chunks.push_back(chunk);
+  return chunks;
 }
 
 }  // namespace softneuro

@@ -1,4 +1,4 @@
-#include "plugins/onednn/piece_kernel.h"
+#include "plugins/onednn/partitioned_kernel.h"
 
 #include <atomic>
 
@@ -8,7 +8,7 @@
 namespace softneuro::onednn {
 namespace {
 
-constexpr std::size_t kScratchpadAlignment = 128;  // two cache lines: pieces run side by side
+constexpr std::size_t kScratchpadAlignment = 128;  // two cache lines: chunks run side by side
 
 // Only of the output does the library look at more than the address: it keeps the padding of
 // blocked layouts zero. Other tensors are bytes to it, so that nothing is ever written to them.
@@ -20,7 +20,7 @@ dnnl::memory::desc seen_desc(const Argument& argument) {
 }
 
 // Memory objects bind addresses: each session has its own.
-class PieceState final : public KernelState {
+class ChunkState final : public KernelState {
  public:
   struct Bound {
     dnnl::stream stream;
@@ -29,11 +29,11 @@ class PieceState final : public KernelState {
     std::vector<dnnl_exec_arg_t> arguments;
   };
 
-  explicit PieceState(const std::vector<Piece>& pieces) {
-    for (const Piece& piece : pieces) {
-      Bound& bound = pieces_.emplace_back();
+  explicit ChunkState(const std::vector<Chunk>& chunks) {
+    for (const Chunk& chunk : chunks) {
+      Bound& bound = chunks_.emplace_back();
       bound.stream = dnnl::stream(engine());
-      for (const Argument& argument : piece.arguments) {
+      for (const Argument& argument : chunk.arguments) {
         bound.memory.push_back(
             dnnl::memory(seen_desc(argument), engine(), static_cast<void*>(DNNL_MEMORY_NONE)));
         bound.address.push_back(nullptr);
@@ -42,33 +42,33 @@ class PieceState final : public KernelState {
     }
   }
 
-  Bound& piece(std::size_t i) noexcept { return pieces_[i]; }
+  Bound& chunk(std::size_t i) noexcept { return chunks_[i]; }
 
  private:
-  std::vector<Bound> pieces_;
+  std::vector<Bound> chunks_;
 };
 
-class PieceKernel final : public Kernel {
+class PartitionedKernel final : public Kernel {
  public:
-  explicit PieceKernel(PieceWork work) : work_(std::move(work)) {}
+  explicit PartitionedKernel(PartitionedWork work) : work_(std::move(work)) {}
 
   std::size_t workspace_bytes() const noexcept override { return work_.workspace_bytes; }
   int in_place_input() const noexcept override { return work_.in_place_input; }
 
   Result<std::unique_ptr<KernelState>> make_state() const override {
     return guarded([&]() -> Result<std::unique_ptr<KernelState>> {
-      return std::unique_ptr<KernelState>(std::make_unique<PieceState>(work_.pieces));
+      return std::unique_ptr<KernelState>(std::make_unique<ChunkState>(work_.chunks));
     });
   }
 
   Status run(Context& context) const noexcept override {
-    auto* const state = static_cast<PieceState*>(context.state());
+    auto* const state = static_cast<ChunkState*>(context.state());
     if (state == nullptr) return internal_error("oneDNN: run() without the kernel's state");
     std::atomic<int> failure{dnnl_success};
     parallel_for(
-        context.pool(), static_cast<std::int64_t>(work_.pieces.size()), [&](std::int64_t i) {
+        context.pool(), static_cast<std::int64_t>(work_.chunks.size()), [&](std::int64_t i) {
           const auto index = static_cast<std::size_t>(i);
-          const dnnl_status_t status = run_piece(context, work_.pieces[index], state->piece(index));
+          const dnnl_status_t status = run_chunk(context, work_.chunks[index], state->chunk(index));
           if (status != dnnl_success) failure = status;
         });
     if (failure != dnnl_success)
@@ -91,13 +91,13 @@ class PieceKernel final : public Kernel {
     return nullptr;
   }
 
-  dnnl_status_t run_piece(Context& context, const Piece& piece,
-                          PieceState::Bound& bound) const noexcept {
+  dnnl_status_t run_chunk(Context& context, const Chunk& chunk,
+                          ChunkState::Bound& bound) const noexcept {
     const OneThread one;
     // The library takes a few small nodes from the heap for each execution.
     try {
-      for (std::size_t a = 0; a < piece.arguments.size(); ++a) {
-        const Argument& argument = piece.arguments[a];
+      for (std::size_t a = 0; a < chunk.arguments.size(); ++a) {
+        const Argument& argument = chunk.arguments[a];
         const void* const address =
             static_cast<const std::byte*>(base_of(context, argument)) + argument.offset;
         if (address == bound.address[a]) continue;
@@ -107,43 +107,43 @@ class PieceKernel final : public Kernel {
         bound.address[a] = address;
       }
       const dnnl_status_t status =
-          dnnl_primitive_execute(piece.primitive.get(), bound.stream.get(),
+          dnnl_primitive_execute(chunk.primitive.get(), bound.stream.get(),
                                  static_cast<int>(bound.arguments.size()), bound.arguments.data());
       if (status != dnnl_success) return status;
     } catch (...) {
       return dnnl_out_of_memory;
     }
-    if (piece.repair) piece.repair(context.output(0).as_mutable<float>() + piece.first);
-    apply_tail(context, piece);
+    if (chunk.repair) chunk.repair(context.output(0).as_mutable<float>() + chunk.first);
+    apply_tail(context, chunk);
     return dnnl_success;
   }
 
-  void apply_tail(Context& context, const Piece& piece) const noexcept {
+  void apply_tail(Context& context, const Chunk& chunk) const noexcept {
     if (work_.tail.empty()) return;
     float* const y = context.output(0).as_mutable<float>();
-    for (std::int64_t r = 0; r < piece.repeats; ++r) {
-      const std::int64_t at = piece.first + r * piece.stride;
-      work_.tail.apply(context.inputs(), y + at, at, piece.count);
+    for (std::int64_t r = 0; r < chunk.repeats; ++r) {
+      const std::int64_t at = chunk.first + r * chunk.stride;
+      work_.tail.apply(context.inputs(), y + at, at, chunk.count);
     }
   }
 
-  PieceWork work_;
+  PartitionedWork work_;
 };
 
 }  // namespace
 
-void PieceWork::add_scratchpad(Piece& piece, const dnnl::primitive_desc_base& desc) {
+void PartitionedWork::add_scratchpad(Chunk& chunk, const dnnl::primitive_desc_base& desc) {
   const dnnl::memory::desc scratchpad = desc.query_md(dnnl::query::scratchpad_md);
   const std::size_t size = scratchpad.get_size();
   if (size == 0) return;
-  piece.arguments.push_back(
+  chunk.arguments.push_back(
       {DNNL_ARG_SCRATCHPAD, Argument::From::workspace, 0, workspace_bytes, scratchpad});
   workspace_bytes +=
       (size + kScratchpadAlignment - 1) / kScratchpadAlignment * kScratchpadAlignment;
 }
 
-std::unique_ptr<Kernel> make_piece_kernel(PieceWork work) {
-  return std::make_unique<PieceKernel>(std::move(work));
+std::unique_ptr<Kernel> make_partitioned_kernel(PartitionedWork work) {
+  return std::make_unique<PartitionedKernel>(std::move(work));
 }
 
 dnnl::primitive_attr attributes_of(const dnnl::post_ops& post_ops) {

@@ -1,4 +1,4 @@
-#include "plugins/partition/pieces.h"
+#include "plugins/partition/chunks.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,9 +8,9 @@
 
 namespace softneuro {
 
-std::int64_t piece_count(const Problem& problem, std::int64_t elements) {
-  constexpr std::int64_t kPieceElements = 8192;
-  return std::clamp<std::int64_t>(elements / kPieceElements, 1, std::max(problem.threads, 1));
+std::int64_t chunk_count(const Problem& problem, std::int64_t elements) {
+  constexpr std::int64_t kChunkElements = 8192;
+  return std::clamp<std::int64_t>(elements / kChunkElements, 1, std::max(problem.threads, 1));
 }
 
 bool has_dimensions_of_layouts(const Problem& problem) {

@@ -1,4 +1,4 @@
-// How layers that go along memory are cut into pieces for libraries that run on one thread.
+// How layers that go along memory are partitioned into chunks for libraries that run on one thread.
 #pragma once
 
 #include <optional>
@@ -7,22 +7,22 @@
 
 namespace softneuro {
 
-// In how many pieces `elements` of work are cut for the problem's threads: each has enough of them
-// to be worth a thread's while.
-std::int64_t piece_count(const Problem& problem, std::int64_t elements);
+// In how many chunks `elements` of work are partitioned for the problem's threads: each has enough
+// of them to be worth a thread's while.
+std::int64_t chunk_count(const Problem& problem, std::int64_t elements);
 
-// Multiply-accumulates of a layer that is not expected to be faster on one thread than cut: more
-// than a hundred microseconds of its time, where waking the others takes five.
-inline constexpr double kWorthCutting = 1e7;
+// Multiply-accumulates of a layer that is not expected to be faster on one thread than partitioned:
+// more than a hundred microseconds of its time, where waking the others takes five.
+inline constexpr double kWorthPartitioning = 1e7;
 
 // f(first, last) on that many parts of [0, count), as equal as they can be; bounds between parts
 // are multiples of `step`.
 template <class F>
-void for_pieces(std::int64_t count, std::int64_t pieces, std::int64_t step, F&& f) {
+void for_chunks(std::int64_t count, std::int64_t chunks, std::int64_t step, F&& f) {
   const std::int64_t steps = (count + step - 1) / step;
-  pieces = pieces < steps ? pieces : steps;
-  for (std::int64_t i = 0; i < pieces; ++i) {
-    const std::int64_t first = steps * i / pieces * step, last = steps * (i + 1) / pieces * step;
+  chunks = chunks < steps ? chunks : steps;
+  for (std::int64_t i = 0; i < chunks; ++i) {
+    const std::int64_t first = steps * i / chunks * step, last = steps * (i + 1) / chunks * step;
     f(first, last < count ? last : count);
   }
 }

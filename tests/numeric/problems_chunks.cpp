@@ -1,11 +1,11 @@
-// Layers that are large enough for the routines of library plugins to cut them into pieces.
+// Layers that are large enough for the routines of library plugins to partition them into chunks.
 #include <string>
 
 #include "numeric/problem_set.h"
 
 namespace softneuro::test {
 
-void add_problems_pieces(ProblemSet& set) {
+void add_problems_chunks(ProblemSet& set) {
   set.add("unary").input({3, 9001}).param("op", "tanh");
   set.add("unary").input({1, 48, 25, 27}).param("op", "abs").post_op(UnaryOp::square);
   for (const Shape& b : {Shape{2, 48, 17, 19}, Shape{1, 48, 1, 1}, Shape{2, 48, 1, 1},
