@@ -381,7 +381,8 @@ Result<NamedTensors> Net::run(const NamedTensors& inputs, std::span<const std::s
     const auto infos = planned->outputs();
     std::vector<Tensor> outputs(infos.size());
     for (std::size_t o = 0; o < infos.size(); ++o) {
-      if (impl_of(*planned).slots[impl_of(*planned).graph->outputs[o]].home == Home::dynamic)
+      if (impl_of(*planned).tensors[impl_of(*planned).graph->outputs[o]].storage ==
+          Storage::dynamic)
         continue;
       SN_ASSIGN_OR_RETURN(outputs[o], Tensor::create(infos[o].type, infos[o].shape.to_shape(),
                                                      impl_->core->allocator()));

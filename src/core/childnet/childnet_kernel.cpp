@@ -61,27 +61,27 @@ class ChildnetKernel final : public Kernel {
     }
     for (const OutputCopy& copy : plan_.copies)
       std::memcpy(context.output(copy.output).data, view_of_tensor(context, copy.from).data,
-                  plan_.slots[copy.from].bytes);
+                  plan_.tensors[copy.from].bytes);
     return {};
   }
 
  private:
   TensorView view_of_tensor(const Context& context, TensorId id) const noexcept {
     if (id == kNoTensor) return {};
-    const Slot& slot = plan_.slots[id];
-    const Slot& root = plan_.slots[slot.root];
-    TensorView view = {slot.format.type, slot.format.layout, slot.shape, nullptr};
-    switch (root.home) {
-      case Home::input:
-        view.data = context.input(root.io).data;
+    const PlannedTensor& planned = plan_.tensors[id];
+    const PlannedTensor& root = plan_.tensors[planned.alias_of];
+    TensorView view = {planned.format.type, planned.format.layout, planned.shape, nullptr};
+    switch (root.storage) {
+      case Storage::input:
+        view.data = context.input(root.io_index).data;
         break;
-      case Home::output:
-        view.data = context.output(root.io).data;
+      case Storage::output:
+        view.data = context.output(root.io_index).data;
         break;
-      case Home::constant:
+      case Storage::constant:
         view.data = const_cast<void*>(root.constant.data());
         break;
-      case Home::arena:
+      case Storage::arena:
         view.data = context.workspace() + root.offset;
         break;
       default:
@@ -94,20 +94,20 @@ class ChildnetKernel final : public Kernel {
   std::size_t arena_bytes_ = 0;
 };
 
-Slot slot_of(const TensorSpec& spec, std::int32_t port) {
-  Slot slot;
-  slot.type = spec.type;
-  slot.format = {spec.type, spec.layout};
-  slot.shape = spec.shape;
-  slot.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
+PlannedTensor planned_tensor_of(const TensorSpec& spec, std::int32_t port) {
+  PlannedTensor planned;
+  planned.type = spec.type;
+  planned.format = {spec.type, spec.layout};
+  planned.shape = spec.shape;
+  planned.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
   if (port >= 0) {
-    slot.home = Home::input;
-    slot.io = static_cast<std::uint32_t>(port);
+    planned.storage = Storage::input;
+    planned.io_index = static_cast<std::uint32_t>(port);
   } else if (spec.constant || !spec.value.empty()) {  // without a value: nobody reads it
-    slot.home = Home::constant;
-    slot.constant = spec.value;
+    planned.storage = Storage::constant;
+    planned.constant = spec.value;
   }
-  return slot;
+  return planned;
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ Result<std::unique_ptr<Kernel>> make_childnet_kernel(
   PlanImpl plan;
   plan.graph = std::make_shared<const Graph>(outline.graph);
   for (TensorId id = 0; id < outline.specs.size(); ++id)
-    plan.slots.push_back(slot_of(outline.specs[id], outline.ports[id]));
+    plan.tensors.push_back(planned_tensor_of(outline.specs[id], outline.ports[id]));
   for (std::size_t i = 0; i < outline.layers.size(); ++i) {
     const Layer& layer = outline.graph.layers()[outline.layers[i].index];
     if (layer.inputs.size() > kMaxPorts || layer.outputs.size() > kMaxPorts)
@@ -129,7 +129,7 @@ Result<std::unique_ptr<Kernel>> make_childnet_kernel(
     step.inputs = layer.inputs;
     step.outputs = layer.outputs;
     for (const TensorId id : layer.outputs)
-      if (id != kNoTensor) plan.slots[id].home = Home::arena;
+      if (id != kNoTensor) plan.tensors[id].storage = Storage::arena;
     plan.steps.push_back(std::move(step));
   }
   return std::unique_ptr<Kernel>(std::make_unique<ChildnetKernel>(std::move(plan)));

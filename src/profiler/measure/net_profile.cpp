@@ -65,8 +65,8 @@ StepTime NetBench::step_time(std::size_t step, const StepSamples& samples) const
   time.time_us = samples.time_us(step);
   if (taken.layer->type->is_adapt()) {
     time.source = taken.inputs[0];
-    time.from = impl.slots[taken.inputs[0]].format;
-    time.to = impl.slots[taken.outputs[0]].format;
+    time.from = impl.tensors[taken.inputs[0]].format;
+    time.to = impl.tensors[taken.outputs[0]].format;
   }
   return time;
 }

@@ -1,7 +1,7 @@
-// One model, three doors: the C++ API, the C API and the tool give the same bits, from run to run
+// One model through the C++ API, the C API and the tool gives the same bits, from run to run
 // and with one thread and two.
 //
-//   three_faces TOOL MODEL INPUT.npy [CLASS]   CLASS: index that must have the highest probability
+//   api_parity TOOL MODEL INPUT.npy [CLASS]   CLASS: index that must have the highest probability
 #include <unistd.h>
 
 #include <algorithm>
