@@ -168,7 +168,7 @@ TEST_CASE("childnets: the solver's best path inside is named, wrong candidates a
   CHECK(choices[1].layer == "wgconv");
   CHECK(choices[1].params == "rows=384");
   own.set("inner", inside->inner);
-  CHECK(winograd(registry).outline(problem, own).ok());
+  CHECK(winograd(registry).expand(problem, own).ok());
 }
 
 TEST_CASE("childnets: measuring stops inside as soon as the layers there have lost") {
@@ -211,8 +211,8 @@ TEST_CASE("childnets: unit profiling fills in what is inside, and measures the w
     CHECK(f.cache.find(net->key)->time_us == net->unit_us);
     // Each layer inside has the candidate with the least time among those in the cache.
     const Problem problem = with_formats(left.layer.problem, net->formats);
-    const auto outline = net->routine->as_childnet()->outline(problem, net->params).value();
-    for (const ChildnetLayer& layer : outline.layers) {
+    const auto expanded = net->routine->as_childnet()->expand(problem, net->params).value();
+    for (const ChildnetLayer& layer : expanded.layers) {
       const Profile* chosen =
           f.cache.find(profile_key(layer.problem, *layer.routine, layer.params));
       REQUIRE(chosen != nullptr);
@@ -256,8 +256,8 @@ TEST_CASE("childnets: a layer inside shares its times with the same problem else
     if (!candidate.unresolved) f.cache.put(candidate.key, {.time_us = 1e6});
   const Problem outer = dense.layer.problem;
   for (const Candidate* net : nets) {
-    const auto outline = net->routine->as_childnet()->outline(outer, net->params).value();
-    for (const ChildnetLayer& layer : outline.layers) {
+    const auto expanded = net->routine->as_childnet()->expand(outer, net->params).value();
+    for (const ChildnetLayer& layer : expanded.layers) {
       if (layer.view) continue;
       for (const Candidate& inner :
            list_fixed_candidates(f.core->registry(), layer.problem, {kFloat32, 8}))
@@ -279,9 +279,9 @@ TEST_CASE("childnets: routines inside come from the registry that is passed in")
   const ChildnetRoutine& net = winograd(registry);
   RoutineParams params = net.default_params(problem);
   params.set("inner", std::string("{wgconv=cpu:float32:nhwc/other}"));
-  CHECK_FALSE(net.outline(problem, params).ok());
+  CHECK_FALSE(net.expand(problem, params).ok());
   problem.registry = &registry;
-  CHECK(net.outline(problem, params).ok());
+  CHECK(net.expand(problem, params).ok());
   MadeUpTimes times;
   times.fast = "cpu:float32:nhwc/other";
   const ChildnetInside inside =
@@ -290,7 +290,7 @@ TEST_CASE("childnets: routines inside come from the registry that is passed in")
           .value();
   CHECK(inside.inner.find("wgconv=cpu:float32:nhwc/other") != std::string::npos);
   // Where nothing is named, routines of rank 0 are not taken.
-  const auto usual = net.outline(problem, net.default_params(problem)).value();
+  const auto usual = net.expand(problem, net.default_params(problem)).value();
   CHECK(usual.layers[1].routine == gemm);
 }
 

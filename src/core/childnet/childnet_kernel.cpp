@@ -94,15 +94,15 @@ class ChildnetKernel final : public Kernel {
   std::size_t arena_bytes_ = 0;
 };
 
-PlannedTensor planned_tensor_of(const TensorSpec& spec, std::int32_t port) {
+PlannedTensor planned_tensor_of(const TensorSpec& spec, std::int32_t outer_input) {
   PlannedTensor planned;
   planned.type = spec.type;
   planned.format = {spec.type, spec.layout};
   planned.shape = spec.shape;
   planned.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
-  if (port >= 0) {
+  if (outer_input >= 0) {
     planned.storage = Storage::input;
-    planned.io_index = static_cast<std::uint32_t>(port);
+    planned.io_index = static_cast<std::uint32_t>(outer_input);
   } else if (spec.constant || !spec.value.empty()) {  // without a value: nobody reads it
     planned.storage = Storage::constant;
     planned.constant = spec.value;
@@ -113,19 +113,19 @@ PlannedTensor planned_tensor_of(const TensorSpec& spec, std::int32_t port) {
 }  // namespace
 
 Result<std::unique_ptr<Kernel>> make_childnet_kernel(
-    const ChildnetOutline& outline, std::vector<std::shared_ptr<const Kernel>> kernels) {
+    const ExpandedChildnet& expanded, std::vector<std::shared_ptr<const Kernel>> kernels) {
   PlanImpl plan;
-  plan.graph = std::make_shared<const Graph>(outline.graph);
-  for (TensorId id = 0; id < outline.specs.size(); ++id)
-    plan.tensors.push_back(planned_tensor_of(outline.specs[id], outline.ports[id]));
-  for (std::size_t i = 0; i < outline.layers.size(); ++i) {
-    const Layer& layer = outline.graph.layers()[outline.layers[i].index];
+  plan.graph = std::make_shared<const Graph>(expanded.graph);
+  for (TensorId id = 0; id < expanded.specs.size(); ++id)
+    plan.tensors.push_back(planned_tensor_of(expanded.specs[id], expanded.outer_inputs[id]));
+  for (std::size_t i = 0; i < expanded.layers.size(); ++i) {
+    const Layer& layer = expanded.graph.layers()[expanded.layers[i].index];
     if (layer.inputs.size() > kMaxPorts || layer.outputs.size() > kMaxPorts)
       return unsupported("'{}' has more than {} inputs or outputs", layer.name, kMaxPorts);
     Step step;
-    step.layer = &plan.graph->layers()[outline.layers[i].index];
+    step.layer = &plan.graph->layers()[expanded.layers[i].index];
     step.kernel = std::move(kernels[i]);
-    step.view = outline.layers[i].view;
+    step.view = expanded.layers[i].view;
     step.inputs = layer.inputs;
     step.outputs = layer.outputs;
     for (const TensorId id : layer.outputs)
