@@ -22,7 +22,7 @@ class ChildnetKernel final : public Kernel {
  public:
   explicit ChildnetKernel(PlanImpl plan) : plan_(std::move(plan)) {
     plan_memory(plan_);
-    // Behind the arena the planner puts places for outputs that nobody binds: here all are bound.
+    // The planner puts unbound outputs behind the arena: here all are bound.
     arena_bytes_ = plan_.output_offsets.empty() ? plan_.arena_bytes : plan_.output_offsets[0];
   }
 
@@ -103,7 +103,7 @@ PlannedTensor planned_tensor_of(const TensorSpec& spec, std::int32_t outer_input
   if (outer_input >= 0) {
     planned.storage = Storage::input;
     planned.io_index = static_cast<std::uint32_t>(outer_input);
-  } else if (spec.constant || !spec.value.empty()) {  // without a value: nobody reads it
+  } else if (spec.constant || !spec.value.empty()) {  // without a value: it is never read
     planned.storage = Storage::constant;
     planned.constant = spec.value;
   }

@@ -211,7 +211,7 @@ class MemoryPlanner {
     }
   }
 
-  // Nobody needs the bytes of `in` after this step, and no other input of the step is the same.
+  // No step needs the bytes of `in` after this one, and no other input of the step is the same.
   bool may_overwrite(const Step& step, TensorId in, std::int64_t s) {
     const std::uint32_t root = root_of(in);
     if (plan_.tensors[root].storage != Storage::arena || last_use_[root] > s) return false;

@@ -299,7 +299,7 @@ class PlanBuilder {
     return true;
   }
 
-  // What the step takes is what its producers made. A defect of whoever made the choices.
+  // What the step takes is what its producers made. If not, the choices are wrong.
   Status check_formats(const Layer& layer, const Problem& problem) const {
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
       const TensorId id = layer.inputs[i];

@@ -27,7 +27,7 @@ struct SplitRows {
   std::int64_t length = 0;  // of a segment
   std::int64_t begin = 0, depth = 0;
   // Tiles of kSplitRows rows, one after the other, each tile_bytes() of the slice's steps. What
-  // rows the last one lacks is left as it is, and gives sums that nobody reads.
+  // rows the last one lacks is left as it is, and gives sums that are never read.
   std::byte* to = nullptr;
 };
 

@@ -333,7 +333,7 @@ class RecurrentRoutine final : public Routine {
       else
         add(id, From::constant, kZeros, 0, t.state);
     };
-    // What nobody asked for is written all the same, to the workspace.
+    // Unused outputs are written to the workspace.
     const auto add_output = [&](int id, std::size_t output, std::int64_t at,
                                 const memory::desc& desc) {
       if (output < problem.outputs.size() && problem.outputs[output].present())

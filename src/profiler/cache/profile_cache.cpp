@@ -72,7 +72,7 @@ std::string read_all(int descriptor) {
   return text;
 }
 
-// Somebody was killed while writing, or the disk was full: half a row at the end is taken off, or
+// A process was killed while writing, or the disk was full: half a row at the end is taken off, or
 // it would take the next one along. Under the lock only.
 void cut_torn_row(int descriptor) {
   const off_t size = ::lseek(descriptor, 0, SEEK_END);

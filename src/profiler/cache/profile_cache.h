@@ -37,7 +37,7 @@ class SN_INTREE ProfileCache {
   ProfileCache(const ProfileCache&) = delete;
   ProfileCache& operator=(const ProfileCache&) = delete;
 
-  // Reads what is there. `warn` hears, once, that nothing can be kept, and of rows that were
+  // Reads what is there. Calls `warn` once if the cache cannot be written, and for rows that were
   // skipped. An unreadable folder is an empty one.
   void open(const std::string& folder, const std::string& machine, int threads,
             std::function<void(std::string)> warn);

@@ -61,7 +61,7 @@ std::span<const std::byte> share(std::span<const std::byte> bytes, std::size_t i
   return bytes.subspan(begin, std::min(each, bytes.size() - begin));
 }
 
-// Nobody begins before all are there, so that each thread comes once.
+// No thread begins before all have arrived, so each thread takes one task.
 void sweep_share(void* context, std::size_t index) noexcept {
   Sweep& sweep = *static_cast<Sweep*>(context);
   sweep.arrived.fetch_add(1, std::memory_order_acq_rel);
