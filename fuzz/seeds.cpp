@@ -142,7 +142,7 @@ void write_cache(const fs::path& folder) {
                                                .spread_us = 1e-3,
                                                .error = 0.1,
                                                .wrong = row == 1,
-                                               .hopeless = row == 2});
+                                               .pruned = row == 2});
   }
 }
 

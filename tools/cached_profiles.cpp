@@ -18,7 +18,7 @@ namespace softneuro::tool {
 namespace {
 
 const char* remark_of(const Profile& row) {
-  return row.wrong ? "wrong results" : row.hopeless ? "stopped early" : "";
+  return row.wrong ? "wrong results" : row.pruned ? "stopped early" : "";
 }
 
 // Problem, descriptor, parameters and versions, as the tuner strings them together; rows of whole
@@ -27,7 +27,7 @@ const char* remark_of(const Profile& row) {
 // out of all caches: 2), or say that a stage is done ("passes", "compared", "confirmed").
 nlohmann::json to_json(const std::string& key, const Profile& row) {
   return {{"key", key},         {"us", row.time_us},  {"spread_us", row.spread_us},
-          {"error", row.error}, {"wrong", row.wrong}, {"stopped_early", row.hopeless}};
+          {"error", row.error}, {"wrong", row.wrong}, {"stopped_early", row.pruned}};
 }
 
 }  // namespace

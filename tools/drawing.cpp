@@ -176,11 +176,11 @@ DrawingNotes notes_of(const PlanImpl& plan) {
       note.us = choice->second.time_us;
     notes.layers.emplace(step.layer->id, std::move(note));
   }
-  for (TensorId id = 0; id < plan.slots.size(); ++id) {
-    const Slot& slot = plan.slots[id];
-    if (slot.home == Home::none) continue;
-    const std::string shape = slot.home == Home::dynamic ? "?" : slot.shape.str();
-    notes.tensors[id] = shape + '\n' + slot.format.str();
+  for (TensorId id = 0; id < plan.tensors.size(); ++id) {
+    const PlannedTensor& planned = plan.tensors[id];
+    if (planned.storage == Storage::none) continue;
+    const std::string shape = planned.storage == Storage::dynamic ? "?" : planned.shape.str();
+    notes.tensors[id] = shape + '\n' + planned.format.str();
   }
   return notes;
 }

@@ -20,7 +20,7 @@ const char* name_of(const std::string& stage) {
   if (stage == "calibrate") return "calibrating";
   if (stage == "unit") return "layers alone";
   if (stage == "net") return "inside the net";
-  if (stage == "compare") return "rivals in turns";
+  if (stage == "compare") return "near-ties";
   if (stage == "confirm") return "the best again";
   if (stage == "final") return "finalists";
   if (stage == "noise") return "noise of layers";

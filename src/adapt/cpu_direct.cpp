@@ -6,7 +6,7 @@
 #include "adapt/run_cast.h"
 #include "core/base/parallel.h"
 #include "core/routine/registry.h"
-#include "cpu/simd/tile_moves.h"
+#include "cpu/simd/transpose_tiles.h"
 #include "cpu/tensor/broadcast_walk.h"
 #include "cpu/tensor/strided_copy.h"
 
@@ -202,8 +202,8 @@ class LayoutKernel final : public Kernel {
                         target_stride,
                         rows_are_channels ? tile.channels : tile.positions,
                         rows_are_channels ? tile.positions : tile.channels};
-    from_.is_plain() != to_.is_plain() ? tile_moves().transpose(bytes, m)
-                                       : tile_moves().copy(bytes, m);
+    from_.is_plain() != to_.is_plain() ? transpose_tiles().transpose(bytes, m)
+                                       : transpose_tiles().copy(bytes, m);
   }
 
   // Between two types, one orientation: rows of one channel, or blocks of positions as one run.

@@ -178,7 +178,7 @@ void TensorBuilder::add_always() {
 void TensorBuilder::add(int tensor, const TensorPorts& ports) {
   tensor_ = tensor;
   maker_ = &ports.maker;
-  if (maker_->variable == -1 && maker_->formats[0] == -1) return;  // nobody makes, nobody wants it
+  if (maker_->variable == -1 && maker_->formats[0] == -1) return;  // neither made nor wanted
   split_demand(ports);
   add_always();
   if (consumers_.empty()) return;

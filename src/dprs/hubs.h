@@ -8,7 +8,7 @@
 namespace softneuro::dprs {
 
 struct TensorPorts {
-  PortView maker;  // formats {-1}: nobody makes it
+  PortView maker;  // formats {-1}: not made by any layer
   std::vector<PortView> consumers;
 };
 

@@ -103,14 +103,14 @@ class LimitedSolver {
     const double discount = lambda > 0 ? lambda * limits_.max_error : 0;
     // Time is left for the prices where the ranking shows no path that fits.
     const auto now = std::chrono::steady_clock::now();
-    const Deadline patience = now + (engine_.deadline() - now) / 3;
+    const Deadline ranking_deadline = now + (engine_.deadline() - now) / 3;
     Outcome outcome = engine_.run(
         weights, std::numeric_limits<int>::max(), [&](Cost cost, const std::vector<int>& choice) {
           last_ranked_ = cost - discount;
           // Far from the limit on the error there is nothing to be found without a multiplier.
-          const bool hopeless = !error_fits(consider(choice)) && most == kFirstRanking;
-          stopped = ++seen >= most || (hopeless && seen == 1) ||
-                    (found_.empty() && passed(patience)) ||
+          const bool pruned = !error_fits(consider(choice)) && most == kFirstRanking;
+          stopped = ++seen >= most || (pruned && seen == 1) ||
+                    (found_.empty() && passed(ranking_deadline)) ||
                     (found_.size() == at(limits_.k) && found_.back().cost <= cost - discount);
           return !stopped;
         });

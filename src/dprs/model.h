@@ -33,7 +33,7 @@ struct Net {
     int tensor = -1;
   };
   struct Signatures {
-    std::vector<Port> ports;                // those that touch a tensor that somebody wants
+    std::vector<Port> ports;                // those that touch a tensor with a consumer
     std::vector<int> of_candidate;          // signature per candidate
     std::vector<std::vector<int>> formats;  // [signature][port]
   };

@@ -129,7 +129,7 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
   } else {
     std::vector<std::string> replaced;
     SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes, *path, &replaced, cancel));
-    tell_fit(*path, exact, replaced);
+    log_path_match(*path, exact, replaced);
   }
   const std::lock_guard<std::mutex> lock(mutex);
   for (const Planned& planned : plans)
@@ -160,8 +160,8 @@ std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> sh
   return best == nullptr ? nullptr : std::make_shared<const RoutinePath>(*best);
 }
 
-void Net::Impl::tell_fit(const RoutinePath& path, bool exact,
-                         const std::vector<std::string>& replaced) const {
+void Net::Impl::log_path_match(const RoutinePath& path, bool exact,
+                               const std::vector<std::string>& replaced) const {
   if (!exact)
     core->log(LogLevel::info,
               fmt::format("the nearest tuned path is for {} with {} threads; it serves here as far "
@@ -381,7 +381,8 @@ Result<NamedTensors> Net::run(const NamedTensors& inputs, std::span<const std::s
     const auto infos = planned->outputs();
     std::vector<Tensor> outputs(infos.size());
     for (std::size_t o = 0; o < infos.size(); ++o) {
-      if (impl_of(*planned).slots[impl_of(*planned).graph->outputs[o]].home == Home::dynamic)
+      if (impl_of(*planned).tensors[impl_of(*planned).graph->outputs[o]].storage ==
+          Storage::dynamic)
         continue;
       SN_ASSIGN_OR_RETURN(outputs[o], Tensor::create(infos[o].type, infos[o].shape.to_shape(),
                                                      impl_->core->allocator()));

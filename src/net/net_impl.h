@@ -48,8 +48,8 @@ struct Net::Impl {
   // if none is of this instruction set's kind at all. `exact`: it was made for all three.
   std::shared_ptr<const RoutinePath> path_for(std::span<const Shape> shapes, bool& exact);
   Result<PackedByKey> packed_for_saving(std::span<const RoutinePath> tuned);
-  void tell_fit(const RoutinePath& path, bool exact,
-                const std::vector<std::string>& replaced) const;
+  void log_path_match(const RoutinePath& path, bool exact,
+                      const std::vector<std::string>& replaced) const;
   Result<TuneReport> tune(const TuneOptions& options);
   // Takes the place of a path for the same machine, threads and shapes; plans are made anew.
   void keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_graph);

@@ -84,18 +84,18 @@ class Collector {
                     const std::string& name) {
     const ChildnetRoutine* childnet = routine.as_childnet();
     if (childnet == nullptr) return {};
-    SN_ASSIGN_OR_RETURN(const ChildnetOutline outline,
-                        childnet->outline(base_problem(routine, problem), params));
-    for (const ChildnetLayer& layer : outline.layers) {
+    SN_ASSIGN_OR_RETURN(const ExpandedChildnet expanded,
+                        childnet->expand(base_problem(routine, problem), params));
+    for (const ChildnetLayer& layer : expanded.layers) {
       if (layer.view) continue;
       add(layer.problem.type->name, layer.routine->descriptor().str(), name);
       SN_RETURN_IF_ERROR(add_inside(*layer.routine, layer.problem, layer.params, name));
     }
-    for (const std::size_t index : outline.folded) {
-      const Layer& layer = outline.graph.layers()[index];
+    for (const std::size_t index : expanded.folded) {
+      const Layer& layer = expanded.graph.layers()[index];
       std::vector<TensorSpec> inputs;
       for (const TensorId id : layer.inputs)
-        inputs.push_back(id == kNoTensor ? TensorSpec{} : outline.specs[id]);
+        inputs.push_back(id == kNoTensor ? TensorSpec{} : expanded.specs[id]);
       SN_ASSIGN_OR_RETURN(const Problem folded, make_problem(registry_, layer, std::move(inputs)));
       SN_ASSIGN_OR_RETURN(const Routine* chosen, registry_.default_choice(folded));
       add(layer.type->name, chosen->descriptor().str(), name);

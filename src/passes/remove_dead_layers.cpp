@@ -1,7 +1,7 @@
 // remove_dead_layers: what no output of the graph needs.
 //
-// Layers whose outputs nobody reads go, backwards along the graph; so do optional outputs that
-// nobody reads (a dropout mask, the indices of a pooling), which lets routines skip that work.
+// Layers whose outputs are unused go, backwards along the graph; so do optional outputs that are
+// unused (a dropout mask, the indices of a pooling), which lets routines skip that work.
 #include "passes/rewriter.h"
 
 namespace softneuro {

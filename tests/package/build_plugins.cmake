@@ -12,7 +12,7 @@ function(run)
 endfunction()
 
 file(REMOVE_RECURSE "${WORK_DIR}")
-foreach(project IN ITEMS examples/plugin tests/plugin/misfits)
+foreach(project IN ITEMS examples/plugin tests/plugin/invalid_plugins)
   get_filename_component(name ${project} NAME)
   run("${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${SOURCE_DIR}/${project}" -B "${WORK_DIR}/${name}"
       "-DCMAKE_PREFIX_PATH=${PREFIX}" "-DCMAKE_BUILD_TYPE=${CONFIG}"

@@ -141,7 +141,7 @@ TEST_CASE("a plugin takes the post-ops that it knows, others stand behind its ke
   }
 }
 
-TEST_CASE("relu of a plugin over many pieces, NaN included") {
+TEST_CASE("relu of a plugin over many chunks, NaN included") {
   DenseNet model(1, 1, 1, "relu");
   model.graph.remove_layers({true, false});
   const Shape shape{3, 40000};
@@ -187,10 +187,11 @@ TEST_CASE("a plugin's refusal and its reason reach explain") {
 
 TEST_CASE("SOFTNEURO_PLUGINS names plugins for nets that name none") {
   const Graph graph = DenseNet(2, 3, 4, "relu").graph;
-  REQUIRE(setenv("SOFTNEURO_PLUGINS", (':' + example() + "::" + plugin("misfits/failing")).c_str(),
-                 1) == 0);
+  REQUIRE(setenv("SOFTNEURO_PLUGINS",
+                 (':' + example() + "::" + plugin("invalid_plugins/failing")).c_str(), 1) == 0);
   const auto net = NetAccess::from_graph(graph, {});
-  const auto own_list = NetAccess::from_graph(graph, with_plugins({plugin("misfits/failing")}));
+  const auto own_list =
+      NetAccess::from_graph(graph, with_plugins({plugin("invalid_plugins/failing")}));
   REQUIRE(setenv("SOFTNEURO_PLUGINS", "/nowhere/plugin.so", 1) == 0);
   const auto missing = NetAccess::from_graph(graph, {});
   REQUIRE(unsetenv("SOFTNEURO_PLUGINS") == 0);
@@ -254,19 +255,19 @@ TEST_CASE("a plan and its sessions keep a plugin loaded when the net is gone") {
 
 TEST_CASE("what is no plugin for this library is refused with a message") {
   SECTION("another ABI version") {
-    const Status status = load_error(plugin("misfits/wrong_abi"));
+    const Status status = load_error(plugin("invalid_plugins/wrong_abi"));
     CHECK(status.code() == StatusCode::incompatible);
-    CHECK(status.message() == "plugin '" + plugin("misfits/wrong_abi") +
+    CHECK(status.message() == "plugin '" + plugin("invalid_plugins/wrong_abi") +
                                   "' speaks plugin ABI 7, this library speaks 1: rebuild it "
                                   "against this SoftNeuro");
   }
   SECTION("a library plugin of another build") {
-    const Status status = load_error(plugin("misfits/wrong_tag"));
+    const Status status = load_error(plugin("invalid_plugins/wrong_tag"));
     CHECK(status.code() == StatusCode::incompatible);
     CHECK_THAT(status.message(), Contains("0.0.9-0123456789abcdef") && Contains("same build"));
   }
   SECTION("a shared library without the entry") {
-    const Status status = load_error(plugin("misfits/no_entry"));
+    const Status status = load_error(plugin("invalid_plugins/no_entry"));
     CHECK(status.code() == StatusCode::invalid_argument);
     CHECK_THAT(status.message(), Contains("has no sn_plugin_entry"));
   }
@@ -298,7 +299,8 @@ TEST_CASE("an error of a plugin's run names the layer, the routine and the plugi
   DenseNet model(2, 3, 4, "relu");
   model.graph.remove_layers({false, true});
   model.layer("softmax", "probabilities", {model.h}, {model.y});
-  const auto net = NetAccess::from_graph(model.graph, with_plugins({plugin("misfits/failing")}));
+  const auto net =
+      NetAccess::from_graph(model.graph, with_plugins({plugin("invalid_plugins/failing")}));
   INFO(net.status().message());
   REQUIRE(net.ok());
   const auto outputs = net->run({{"x", filled(Shape{2, 3}, 3)}});

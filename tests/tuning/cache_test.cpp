@@ -39,7 +39,7 @@ TEST_CASE("profile cache: what was put is found by the next one") {
     for (int i = 0; i < 200; ++i) cache.put("key " + std::to_string(i), profile(i + 1));
     // To the last bit: paths of nearly equal cost must not change places the second time.
     cache.put("odd", {.time_us = 100.0 / 3, .spread_us = 1e-7 / 3, .error = 2e-9 / 7});
-    cache.put("with\ttab and\nline", {.time_us = 3, .wrong = true, .hopeless = true});
+    cache.put("with\ttab and\nline", {.time_us = 3, .wrong = true, .pruned = true});
   }
   ProfileCache again;
   again.open(place, "machine, avx2", 2, nullptr);
@@ -52,7 +52,7 @@ TEST_CASE("profile cache: what was put is found by the next one") {
   CHECK(*again.find("key 17") == profile(18));
   REQUIRE(again.find("with\ttab and\nline") != nullptr);
   CHECK(again.find("with\ttab and\nline")->wrong);
-  CHECK(again.find("with\ttab and\nline")->hopeless);
+  CHECK(again.find("with\ttab and\nline")->pruned);
   // Another thread count, another machine: other measurements.
   ProfileCache other;
   other.open(place, "machine, avx2", 1, nullptr);

@@ -94,9 +94,9 @@ struct Fixture {
     return layers[0];
   }
   UnitCounts profile(LayerCandidates& entry, bool exhaustive = false) {
-    Meeting meeting(core->pool());
+    PoolBarrier barrier(core->pool());
     ColdCaches caches(core->pool());
-    UnitProfiler profiler(*core, cache, budget, meeting, caches, exhaustive);
+    UnitProfiler profiler(*core, cache, budget, barrier, caches, exhaustive);
     profiler.inside_rules = {kFloat32, 8};
     const Status status = profiler.profile(entry.layer.problem, entry.candidates);
     INFO(status.message());
@@ -160,7 +160,7 @@ TEST_CASE("childnets: the solver's best path inside is named, wrong candidates a
   INFO(inside.status().message());
   REQUIRE(inside.ok());
   CHECK(inside->known);
-  CHECK(inside->worth);
+  CHECK(inside->within_bound);
   CHECK(inside->time_us == 22);
   CHECK(times.asked == std::vector<std::string>{"left/wgenc", "left/wgconv", "left/wgdec"});
   const auto choices = parse_inner(inside->inner).value();
@@ -168,7 +168,7 @@ TEST_CASE("childnets: the solver's best path inside is named, wrong candidates a
   CHECK(choices[1].layer == "wgconv");
   CHECK(choices[1].params == "rows=384");
   own.set("inner", inside->inner);
-  CHECK(winograd(registry).outline(problem, own).ok());
+  CHECK(winograd(registry).expand(problem, own).ok());
 }
 
 TEST_CASE("childnets: measuring stops inside as soon as the layers there have lost") {
@@ -181,7 +181,7 @@ TEST_CASE("childnets: measuring stops inside as soon as the layers there have lo
                                            {kFloat32, 8}, 15, default_allocator(), times.measure())
                                   .value();
   CHECK_FALSE(lost.known);
-  CHECK_FALSE(lost.worth);
+  CHECK_FALSE(lost.within_bound);
   CHECK(times.asked.size() == 2);  // 10 µs are within 15, 20 are not
   const ChildnetInside unknown =
       solve_inside(
@@ -189,7 +189,7 @@ TEST_CASE("childnets: measuring stops inside as soon as the layers there have lo
           [](const Problem&, std::vector<Candidate>&, const FillConstants&) { return Status(); })
           .value();
   CHECK_FALSE(unknown.known);  // nothing was measured: the time was up
-  CHECK(unknown.worth);
+  CHECK(unknown.within_bound);
 }
 
 TEST_CASE("childnets: unit profiling fills in what is inside, and measures the whole") {
@@ -197,12 +197,12 @@ TEST_CASE("childnets: unit profiling fills in what is inside, and measures the w
   LayerCandidates& left = f.layer("left");
   const auto nets = those_of(left, "cpu:float32:nhwc/wgnet");
   REQUIRE(nets.size() >= 2);  // tile sizes
-  for (const Candidate* net : nets) CHECK(net->open);
+  for (const Candidate* net : nets) CHECK(net->unresolved);
   const UnitCounts counts = f.profile(left, true);
   CHECK(counts.measured > nets.size());
   for (const Candidate* net : nets) {
     INFO(net->str());
-    CHECK_FALSE(net->open);
+    CHECK_FALSE(net->unresolved);
     CHECK_FALSE(net->wrong);
     CHECK(std::isfinite(net->unit_us));
     const auto choices = parse_inner(net->params.text("inner")).value();
@@ -211,8 +211,8 @@ TEST_CASE("childnets: unit profiling fills in what is inside, and measures the w
     CHECK(f.cache.find(net->key)->time_us == net->unit_us);
     // Each layer inside has the candidate with the least time among those in the cache.
     const Problem problem = with_formats(left.layer.problem, net->formats);
-    const auto outline = net->routine->as_childnet()->outline(problem, net->params).value();
-    for (const ChildnetLayer& layer : outline.layers) {
+    const auto expanded = net->routine->as_childnet()->expand(problem, net->params).value();
+    for (const ChildnetLayer& layer : expanded.layers) {
       const Profile* chosen =
           f.cache.find(profile_key(layer.problem, *layer.routine, layer.params));
       REQUIRE(chosen != nullptr);
@@ -237,10 +237,10 @@ TEST_CASE("childnets: one that has lost inside is not measured as a whole, and n
   Fixture f;
   LayerCandidates& left = f.layer("left");
   for (Candidate& candidate : left.candidates)
-    if (!candidate.open) f.cache.put(candidate.key, {.time_us = 1e-3});
+    if (!candidate.unresolved) f.cache.put(candidate.key, {.time_us = 1e-3});
   f.profile(left);
   for (const Candidate* net : those_of(left, "cpu:float32:nhwc/wgnet")) {
-    CHECK(net->open);
+    CHECK(net->unresolved);
     CHECK_FALSE(std::isfinite(net->unit_us));
     CHECK(f.cache.find(net->key) == nullptr);
   }
@@ -253,15 +253,15 @@ TEST_CASE("childnets: a layer inside shares its times with the same problem else
   const auto nets = those_of(dense, "cpu/convnet");
   REQUIRE_FALSE(nets.empty());
   for (Candidate& candidate : dense.candidates)
-    if (!candidate.open) f.cache.put(candidate.key, {.time_us = 1e6});
+    if (!candidate.unresolved) f.cache.put(candidate.key, {.time_us = 1e6});
   const Problem outer = dense.layer.problem;
   for (const Candidate* net : nets) {
-    const auto outline = net->routine->as_childnet()->outline(outer, net->params).value();
-    for (const ChildnetLayer& layer : outline.layers) {
+    const auto expanded = net->routine->as_childnet()->expand(outer, net->params).value();
+    for (const ChildnetLayer& layer : expanded.layers) {
       if (layer.view) continue;
       for (const Candidate& inner :
            list_fixed_candidates(f.core->registry(), layer.problem, {kFloat32, 8}))
-        if (!inner.open) f.cache.put(inner.key, {.time_us = 5});
+        if (!inner.unresolved) f.cache.put(inner.key, {.time_us = 5});
     }
   }
   const UnitCounts counts = f.profile(dense);
@@ -279,9 +279,9 @@ TEST_CASE("childnets: routines inside come from the registry that is passed in")
   const ChildnetRoutine& net = winograd(registry);
   RoutineParams params = net.default_params(problem);
   params.set("inner", std::string("{wgconv=cpu:float32:nhwc/other}"));
-  CHECK_FALSE(net.outline(problem, params).ok());
+  CHECK_FALSE(net.expand(problem, params).ok());
   problem.registry = &registry;
-  CHECK(net.outline(problem, params).ok());
+  CHECK(net.expand(problem, params).ok());
   MadeUpTimes times;
   times.fast = "cpu:float32:nhwc/other";
   const ChildnetInside inside =
@@ -290,7 +290,7 @@ TEST_CASE("childnets: routines inside come from the registry that is passed in")
           .value();
   CHECK(inside.inner.find("wgconv=cpu:float32:nhwc/other") != std::string::npos);
   // Where nothing is named, routines of rank 0 are not taken.
-  const auto usual = net.outline(problem, net.default_params(problem)).value();
+  const auto usual = net.expand(problem, net.default_params(problem)).value();
   CHECK(usual.layers[1].routine == gemm);
 }
 
@@ -354,14 +354,14 @@ TEST_CASE("childnets: one within another is left open until its own inside is ch
   const MeasureInside measure = [&](const Problem&, std::vector<Candidate>& candidates,
                                     const FillConstants&) {
     for (Candidate& candidate : candidates) {
-      if (!candidate.open) {
+      if (!candidate.unresolved) {
         candidate.unit_us = 10;
         CHECK(opened == 0);  // childnets come last
         continue;
       }
       ++opened;
       if (candidate.routine->descriptor().algorithm != "wgnet") continue;
-      candidate.open = false;  // as a profiler would, from what is inside
+      candidate.unresolved = false;  // as a profiler would, from what is inside
       candidate.params.set("inner", std::string("{wgconv=cpu:float32:nhwc/gemm{rows=24}}"));
       candidate.unit_us = 3;
     }

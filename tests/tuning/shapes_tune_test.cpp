@@ -54,32 +54,32 @@ Net shapes_net() {
 }
 
 // What a net makes of pictures; of those that tuning was not given, unless others are named.
-struct Judgement {
+struct Evaluation {
   std::vector<Tensor> outputs;
   double right = 0;  // share whose class is the right one
 };
 
-Judgement judge(const Net& net, std::size_t first, std::size_t end) {
+Evaluation evaluate(const Net& net, std::size_t first, std::size_t end) {
   static const Tensor labels = read_array("test_labels.npy");
-  Judgement judgement;
+  Evaluation evaluation;
   std::size_t right = 0;
   for (std::size_t i = first; i < end; ++i) {
     const Tensor output = net.run({{"image", picture(i)}}).value().begin()->second;
     const auto values = output.values<float>();
     const auto best = std::max_element(values.begin(), values.end()) - values.begin();
     right += best == labels.values<std::int64_t>()[i];
-    judgement.outputs.push_back(output);
+    evaluation.outputs.push_back(output);
   }
-  judgement.right = static_cast<double>(right) / static_cast<double>(end - first);
-  return judgement;
+  evaluation.right = static_cast<double>(right) / static_cast<double>(end - first);
+  return evaluation;
 }
 
-Judgement judge(const Net& net) {
-  return judge(net, kGiven, picture_count());
+Evaluation evaluate(const Net& net) {
+  return evaluate(net, kGiven, picture_count());
 }
 
 // RMS(out − ref) / RMS(ref) over all of them.
-double error_of(const Judgement& reference, const Judgement& actual) {
+double error_of(const Evaluation& reference, const Evaluation& actual) {
   double square = 0, difference = 0;
   for (std::size_t i = 0; i < reference.outputs.size(); ++i)
     for (std::size_t k = 0; k < 10; ++k) {
@@ -120,7 +120,7 @@ Result<TuneReport> tune_on(void (*change)(std::size_t index, std::span<float> pi
 
 TEST_CASE("shapes: where only qint8 competes, its layers are in 8 bits and right as before") {
   const TemporaryFolder folder;
-  const Judgement reference = judge(shapes_net());
+  const Evaluation reference = evaluate(shapes_net());
   CHECK(reference.right > 0.95);
   Net net = shapes_net();
   const auto report = net.tune(options_for(folder, {"cpu:qint8"}));
@@ -132,7 +132,7 @@ TEST_CASE("shapes: where only qint8 competes, its layers are in 8 bits and right
     return row.type == "conv2" && row.routine.rfind("cpu:qint8", 0) == 0;
   }));
   CHECK(report->error > 0);
-  const Judgement tuned = judge(net);
+  const Evaluation tuned = evaluate(net);
   CHECK(tuned.right >= reference.right - 0.01);
   CHECK(error_of(reference, tuned) > 0);  // or it was not computed in 8 bits
   CHECK(error_of(reference, tuned) < 0.05);
@@ -140,20 +140,20 @@ TEST_CASE("shapes: where only qint8 competes, its layers are in 8 bits and right
 
 TEST_CASE("shapes: a hybrid tune loses at most a point on pictures that it has not seen") {
   const TemporaryFolder folder;
-  const Judgement reference = judge(shapes_net());
+  const Evaluation reference = evaluate(shapes_net());
   Net net = shapes_net();
   const auto report = net.tune(options_for(folder, {"cpu:float32", "cpu:qint8"}));
   INFO(report.status().message());
   REQUIRE(report.ok());
   CHECK(report->agreement >= 0.95);
-  CHECK(judge(net).right >= reference.right - 0.01);
+  CHECK(evaluate(net).right >= reference.right - 0.01);
 }
 
 // Limits around what 8 bits cost, where the pictures held back and the others may be on different
 // sides of it.
 TEST_CASE("shapes: the error limit holds on pictures that neither calibration nor tuning saw") {
   const TemporaryFolder folder;
-  const Judgement reference = judge(shapes_net());
+  const Evaluation reference = evaluate(shapes_net());
   Net free = shapes_net();
   const double cost = free.tune(options_for(folder, {"cpu:qint8"})).value().error;
   REQUIRE(cost > 0);
@@ -167,7 +167,7 @@ TEST_CASE("shapes: the error limit holds on pictures that neither calibration no
       INFO(schemas[0] << ", at most " << options.max_error << " " << report.status().message());
       REQUIRE(report.ok());
       CHECK(report->error <= options.max_error);
-      CHECK(error_of(reference, judge(net)) <= options.max_error);
+      CHECK(error_of(reference, evaluate(net)) <= options.max_error);
     }
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("shapes: what keeps the limit on the samples by chance is not taken, a
   TuneOptions options = options_for(folder, {"cpu:qint8"});
   const double held_back = net.tune(options).value().error;
   const double cost =
-      std::max(held_back, error_of(judge(shapes_net(), 0, kGiven), judge(net, 0, kGiven)));
+      std::max(held_back, error_of(evaluate(shapes_net(), 0, kGiven), evaluate(net, 0, kGiven)));
   options.max_error = 1.2 * cost;
   const auto report = net.tune(options);
   REQUIRE(report.ok());

@@ -216,8 +216,8 @@ TEST_CASE("tune: cancelled between two measurements, the net is as before and th
   std::atomic<bool> cancel = false;
   TuneOptions options = quick(folder);
   options.cancel = &cancel;
-  std::size_t heard = 0;
-  options.progress = [&](const TuneProgress&) { cancel = ++heard >= 12; };
+  std::size_t seen = 0;
+  options.progress = [&](const TuneProgress&) { cancel = ++seen >= 12; };
   const auto stopped = net.tune(options);
   CHECK(stopped.status().code() == StatusCode::cancelled);
   CHECK(net.tuned_paths().empty());

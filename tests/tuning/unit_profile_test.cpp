@@ -1,4 +1,4 @@
-// Unit profiles: candidates alone, as they are inside of a net, whatever neighbours do meanwhile.
+// Unit profiles: candidates alone, as they are inside of a net, whatever load other processes add.
 #include "profiler/select/unit_profile.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ std::span<const std::byte> bytes_of(const std::vector<int>& numbers) {
 
 }  // namespace
 
-TEST_CASE("unit profile: what a neighbour slowed down is measured again", "[slow]") {
+TEST_CASE("unit profile: a disturbed candidate is measured again", "[slow]") {
   const std::shared_ptr<Runtime> core = one_thread();
   auto& registry = const_cast<Registry&>(core->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
@@ -76,9 +76,9 @@ TEST_CASE("unit profile: what a neighbour slowed down is measured again", "[slow
 
   ProfileCache cache;
   const TuneBudget budget;
-  Meeting meeting(core->pool());
+  PoolBarrier barrier(core->pool());
   ColdCaches caches(core->pool());
-  UnitProfiler profiler(*core, cache, budget, meeting, caches, false);
+  UnitProfiler profiler(*core, cache, budget, barrier, caches, false);
   // The machine is five times as slow while `when` is measured.
   const std::string when = GENERATE("cpu/fast", "cpu/best");
   constexpr std::int64_t kTrueUs[] = {250, 300, 200, 600};
@@ -97,33 +97,33 @@ TEST_CASE("unit profile: what a neighbour slowed down is measured again", "[slow
   }
 }
 
-TEST_CASE("witnesses: who was measured while they were slow") {
+TEST_CASE("control runs: candidates measured while the control was slow are disturbed") {
   Candidate a, b, c, d;
-  Witnesses witnesses;
-  CHECK(witnesses.slowed().empty());
-  witnesses.hear(a, a, 100);
-  CHECK(witnesses.is_first(a));
-  witnesses.hear(b, a, 101);
-  witnesses.hear(c, c, 80);
-  CHECK_FALSE(witnesses.is_first(c));
-  witnesses.hear(d, c, 93);
-  CHECK(witnesses.is_witness(c));
-  CHECK_FALSE(witnesses.is_witness(b));
-  REQUIRE(witnesses.slowed().size() == 1);  // d: c took 1.16 times as long
-  CHECK(witnesses.slowed()[0].candidate == &d);
-  // The first one was slowed as long as it was a witness.
-  witnesses.hear_again(a, 50);
-  witnesses.hear_again(b, 1);  // was none
-  const auto slowed = witnesses.slowed();
-  REQUIRE(slowed.size() == 3);
-  CHECK(slowed[0].candidate == &a);
-  CHECK(slowed[0].slowdown == 2);
-  CHECK(slowed[1].candidate == &b);
-  witnesses.clear();
-  CHECK(witnesses.slowed().empty());
+  ControlRuns controls;
+  CHECK(controls.disturbed().empty());
+  controls.record(a, a, 100);
+  CHECK(controls.is_first(a));
+  controls.record(b, a, 101);
+  controls.record(c, c, 80);
+  CHECK_FALSE(controls.is_first(c));
+  controls.record(d, c, 93);
+  CHECK(controls.is_control(c));
+  CHECK_FALSE(controls.is_control(b));
+  REQUIRE(controls.disturbed().size() == 1);  // d: c took 1.16 times as long
+  CHECK(controls.disturbed()[0].candidate == &d);
+  // The first one was disturbed as long as it was a control.
+  controls.record_again(a, 50);
+  controls.record_again(b, 1);  // was none
+  const auto disturbed = controls.disturbed();
+  REQUIRE(disturbed.size() == 3);
+  CHECK(disturbed[0].candidate == &a);
+  CHECK(disturbed[0].slowdown == 2);
+  CHECK(disturbed[1].candidate == &b);
+  controls.clear();
+  CHECK(controls.disturbed().empty());
 }
 
-TEST_CASE("unit profile: times with weights in another place are other rows") {
+TEST_CASE("unit profile: times at another cache residency are other rows") {
   const std::shared_ptr<Runtime> core = one_thread();
   SmallNetBuilder b;
   const TensorId x = b.input("x", DynamicShape(Shape{4, 256}));
@@ -133,26 +133,26 @@ TEST_CASE("unit profile: times with weights in another place are other rows") {
   const NetProblems problems = problems_of(core, graph, shapes).value();
   ProfileCache cache;
   const TuneBudget budget;
-  const auto measured = [&](WeightsPlace place) {
-    Meeting meeting(core->pool());
+  const auto measured = [&](CacheResidency place) {
+    PoolBarrier barrier(core->pool());
     ColdCaches caches(core->pool());
-    caches.set_place(place);
-    UnitProfiler profiler(*core, cache, budget, meeting, caches, false);
+    caches.set_residency(place);
+    UnitProfiler profiler(*core, cache, budget, barrier, caches, false);
     auto layers = candidates_of(core, problems);
     REQUIRE(profiler.profile(layers[0].layer.problem, layers[0].candidates).ok());
     for (const Candidate& candidate : layers[0].candidates) CHECK_FALSE(candidate.wrong);
     return profiler.counts().measured;
   };
-  CHECK(measured(WeightsPlace::own_cache) > 0);
-  CHECK(measured(WeightsPlace::own_cache) == 0);
-  CHECK(measured(WeightsPlace::shared_cache) > 0);
-  CHECK(measured(WeightsPlace::shared_cache) == 0);
+  CHECK(measured(CacheResidency::own_cache) > 0);
+  CHECK(measured(CacheResidency::own_cache) == 0);
+  CHECK(measured(CacheResidency::shared_cache) > 0);
+  CHECK(measured(CacheResidency::shared_cache) == 0);
   if (!can_flush()) {
     WARN("this processor cannot flush its caches");
     return;
   }
-  CHECK(measured(WeightsPlace::memory) > 0);
-  CHECK(measured(WeightsPlace::memory) == 0);
+  CHECK(measured(CacheResidency::memory) > 0);
+  CHECK(measured(CacheResidency::memory) == 0);
 }
 
 TEST_CASE("cold caches: no byte changes, for any number of threads") {
@@ -161,15 +161,15 @@ TEST_CASE("cold caches: no byte changes, for any number of threads") {
   options.threads = threads;
   const std::shared_ptr<Runtime> core = make_runtime(options).value();
   ColdCaches caches(core->pool());
-  CHECK(caches.place() == WeightsPlace::own_cache);
+  CHECK(caches.residency() == CacheResidency::own_cache);
   std::vector<int> weights(10007), input(1003);
   std::iota(weights.begin(), weights.end(), 1);
   std::iota(input.begin(), input.end(), 5);
   const std::vector<int> weights_before = weights, input_before = input;
-  for (const WeightsPlace place :
-       {WeightsPlace::own_cache, WeightsPlace::shared_cache, WeightsPlace::memory}) {
-    caches.set_place(place);
-    CHECK((caches.place() == place || !can_flush()));
+  for (const CacheResidency place :
+       {CacheResidency::own_cache, CacheResidency::shared_cache, CacheResidency::memory}) {
+    caches.set_residency(place);
+    CHECK((caches.residency() == place || !can_flush()));
     const std::span<const std::byte> all[] = {bytes_of(weights).subspan(3), {}};
     const std::span<const std::byte> inputs[] = {bytes_of(input), {}};
     const PoolBurst burst(core->pool());
@@ -180,35 +180,34 @@ TEST_CASE("cold caches: no byte changes, for any number of threads") {
   CHECK(input == input_before);
 }
 
-TEST_CASE(
-    "cold caches: what drives weights out, whatever a neighbour does, and errors are passed on") {
+TEST_CASE("cold caches: evicts_weights ignores runs without eviction and passes errors on") {
   const std::shared_ptr<Runtime> core = one_thread();
   ColdCaches caches(core->pool());
   const std::vector<std::byte> probe(std::size_t{2} << 20, std::byte{1});
-  CHECK_FALSE(weights_are_far(caches, probe, [] { return Status(); }).value());
+  CHECK_FALSE(evicts_weights(caches, probe, [] { return Status(); }).value());
   const auto failing = [] { return Status(StatusCode::internal, "no"); };
-  const Result<bool> failed = weights_are_far(caches, probe, failing);
+  const Result<bool> failed = evicts_weights(caches, probe, failing);
   if (!can_flush()) {
     CHECK_FALSE(*failed);
     return;
   }
   CHECK(failed.status().code() == StatusCode::internal);
   int runs = 0;
-  const auto mostly = [&] {  // what a neighbour does between most runs
+  const auto mostly = [&] {  // as another process does between most runs
     if (++runs % 5 != 0) flush(probe);
     return Status();
   };
-  CHECK_FALSE(weights_are_far(caches, probe, mostly).value());
+  CHECK_FALSE(evicts_weights(caches, probe, mostly).value());
   const auto always = [&] {
     flush(probe);
     return Status();
   };
   bool far = false;
-  for (int i = 0; i < 20 && !far; ++i) far = weights_are_far(caches, probe, always).value();
+  for (int i = 0; i < 20 && !far; ++i) far = evicts_weights(caches, probe, always).value();
   if (!far) WARN("memory is hardly slower here than a shared cache, or there is none");
 }
 
-TEST_CASE("tune: where a net's weights are is found out once") {
+TEST_CASE("tune: the cache residency of a net's weights is measured once") {
   const TemporaryFolder folder;
   const std::shared_ptr<Runtime> core = one_thread();
   SmallNetBuilder b;

@@ -10,7 +10,7 @@
 #include "core/routine/registry.h"
 #include "core/routine/void_adapt.h"
 #include "cpu/simd/qint8_rows.h"
-#include "cpu/simd/tile_moves.h"
+#include "cpu/simd/transpose_tiles.h"
 #include "routines/builtin.h"
 
 namespace softneuro {
@@ -241,7 +241,7 @@ TEST_CASE("tiles are transposed alike by every instruction set, and nothing else
             for (std::int64_t j = 0; j < columns; ++j)
               std::memcpy(&expected[static_cast<std::size_t>(j * target_stride + i) * bytes],
                           &source[static_cast<std::size_t>(i * source_stride + j) * bytes], bytes);
-          tile_moves(isa).transpose(
+          transpose_tiles(isa).transpose(
               bytes, {source.data(), target.data(), source_stride, target_stride, rows, columns});
           INFO(static_cast<int>(isa) << ": " << bytes << " bytes, " << rows << " x " << columns);
           REQUIRE(target == expected);

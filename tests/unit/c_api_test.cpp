@@ -402,7 +402,7 @@ TEST_CASE("c api: a session goes on with other shapes") {
   sn_cancel_free(cancel);
 }
 
-TEST_CASE("c api: a net that nobody tuned carries no tuned path") {
+TEST_CASE("c api: an untuned net carries no tuned path") {
   const Tensor file = small_net();
   NetPtr net;
   REQUIRE(sn_net_load_memory(file.data(), file.bytes(), nullptr, &net.net) == SN_OK);

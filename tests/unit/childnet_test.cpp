@@ -117,20 +117,20 @@ void check_close(const std::vector<float>& a, const std::vector<float>& b) {
 TEST_CASE("childnet: its layers, with what depends on constants alone folded away") {
   const Convolution c;
   const RoutineParams usual = winograd().default_params(c.problem);
-  const ChildnetOutline outline = winograd().outline(c.problem, usual).value();
-  REQUIRE(outline.folded.size() == 1);
-  CHECK(outline.graph.layers()[outline.folded[0]].type->name == "wgweights");
-  REQUIRE(outline.layers.size() == 3);
+  const ExpandedChildnet expanded = winograd().expand(c.problem, usual).value();
+  REQUIRE(expanded.folded.size() == 1);
+  CHECK(expanded.graph.layers()[expanded.folded[0]].type->name == "wgweights");
+  REQUIRE(expanded.layers.size() == 3);
   const char* const types[] = {"wgenc", "wgconv", "wgdec"};
   for (std::size_t i = 0; i < 3; ++i) {
-    CHECK(outline.layers[i].problem.type->name == types[i]);
-    REQUIRE(outline.layers[i].routine != nullptr);
-    CHECK(outline.layers[i].problem.outputs[0].layout == Layout::channels_last);
+    CHECK(expanded.layers[i].problem.type->name == types[i]);
+    REQUIRE(expanded.layers[i].routine != nullptr);
+    CHECK(expanded.layers[i].problem.outputs[0].layout == Layout::channels_last);
   }
   // Post-ops have joined the last layer, with their operand as an input from outside.
-  const Problem& last = outline.layers[2].problem;
+  const Problem& last = expanded.layers[2].problem;
   REQUIRE(last.post_ops.size() == 2);
-  CHECK(outline.ports[outline.graph.layers().back().inputs[last.post_ops[0].input]] == 3);
+  CHECK(expanded.outer_inputs[expanded.graph.layers().back().inputs[last.post_ops[0].input]] == 3);
   // Weights that are known later cannot be folded, and nothing transforms them in this layout.
   Convolution variable;
   variable.problem.inputs[1].constant = false;
@@ -145,14 +145,14 @@ TEST_CASE("childnet: what is chosen inside is named by a text that reads back") 
   RoutineParams chosen = winograd().default_params(c.problem);
   chosen.set("inner", std::string("{wgconv=cpu:float32:nhwc/gemm{rows=24};wgdec="
                                   "cpu:float32:nhwc/direct{tiles=16}}"));
-  const ChildnetOutline outline = winograd().outline(c.problem, chosen).value();
-  CHECK(outline.layers[1].params.integer("rows") == 24);
-  CHECK(outline.layers[2].params.integer("tiles") == 16);
-  chosen.set("inner", ChildnetRoutine::inner_text(outline));
-  const ChildnetOutline again = winograd().outline(c.problem, chosen).value();
+  const ExpandedChildnet expanded = winograd().expand(c.problem, chosen).value();
+  CHECK(expanded.layers[1].params.integer("rows") == 24);
+  CHECK(expanded.layers[2].params.integer("tiles") == 16);
+  chosen.set("inner", ChildnetRoutine::inner_text(expanded));
+  const ExpandedChildnet again = winograd().expand(c.problem, chosen).value();
   for (std::size_t i = 0; i < 3; ++i) {
-    CHECK(again.layers[i].routine == outline.layers[i].routine);
-    CHECK(again.layers[i].params == outline.layers[i].params);
+    CHECK(again.layers[i].routine == expanded.layers[i].routine);
+    CHECK(again.layers[i].params == expanded.layers[i].params);
   }
 }
 
@@ -176,9 +176,9 @@ TEST_CASE("childnet: a malformed choice is refused, and says what is wrong") {
     INFO(text);
     RoutineParams chosen = winograd().default_params(c.problem);
     chosen.set("inner", std::string(text));
-    const auto outline = winograd().outline(c.problem, chosen);
-    CHECK(outline.status().code() == StatusCode::invalid_argument);
-    CHECK_FALSE(outline.status().message().empty());
+    const auto expanded = winograd().expand(c.problem, chosen);
+    CHECK(expanded.status().code() == StatusCode::invalid_argument);
+    CHECK_FALSE(expanded.status().message().empty());
     CHECK_FALSE(pack_weights(winograd(), c.problem, chosen, default_allocator()).ok());
   }
 }
@@ -194,22 +194,22 @@ TEST_CASE("childnet: a net in a net gives what the net gives") {
   chosen.set("inner",
              std::string("{conv=cpu:float32:nhwc/wgnet{inner={wgconv=cpu:float32:nhwc/gemm{rows="
                          "384}},tile_size=6}}"));
-  const ChildnetOutline outline = wrapped.outline(c.problem, chosen).value();
-  REQUIRE(outline.layers.size() == 1);
-  CHECK(outline.layers[0].routine->descriptor().str() == "cpu:float32:nhwc/wgnet");
-  CHECK(outline.layers[0].params.text("inner") == "{wgconv=cpu:float32:nhwc/gemm{rows=384}}");
+  const ExpandedChildnet expanded = wrapped.expand(c.problem, chosen).value();
+  REQUIRE(expanded.layers.size() == 1);
+  CHECK(expanded.layers[0].routine->descriptor().str() == "cpu:float32:nhwc/wgnet");
+  CHECK(expanded.layers[0].params.text("inner") == "{wgconv=cpu:float32:nhwc/gemm{rows=384}}");
   CHECK(c.run(wrapped, chosen) == expected);
 }
 
 TEST_CASE("childnet: tensors inside share one workspace") {
   const Convolution c;
   const RoutineParams usual = winograd().default_params(c.problem);
-  const ChildnetOutline outline = winograd().outline(c.problem, usual).value();
+  const ExpandedChildnet expanded = winograd().expand(c.problem, usual).value();
   const PackedWeights packed =
       pack_weights(winograd(), c.problem, usual, default_allocator()).value();
   const auto kernel = winograd().create(c.problem, usual, packed).value();
   const auto bytes = [&](std::size_t layer) {
-    return static_cast<std::size_t>(outline.layers[layer].problem.outputs[0].shape.elements()) * 4;
+    return static_cast<std::size_t>(expanded.layers[layer].problem.outputs[0].shape.elements()) * 4;
   };
   // v and the products at once, and the packed copy of v that wgconv makes; never the output.
   CHECK(kernel->workspace_bytes() >= bytes(0) + bytes(1));

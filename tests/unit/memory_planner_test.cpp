@@ -21,12 +21,12 @@ PlanImpl random_plan(std::size_t steps, std::size_t reach, std::uint32_t seed) {
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
   PlanImpl plan;
   auto graph = std::make_shared<Graph>();
-  plan.slots.resize(steps + 1);
-  plan.slots[0].home = Home::input;
+  plan.tensors.resize(steps + 1);
+  plan.tensors[0].storage = Storage::input;
   plan.steps.resize(steps);
   for (std::size_t s = 0; s < steps; ++s) {
-    Slot& made = plan.slots[s + 1];
-    made.home = Home::arena;
+    PlannedTensor& made = plan.tensors[s + 1];
+    made.storage = Storage::arena;
     made.bytes = below(4) == 0 ? 0 : below(20) * 50;
     for (std::size_t k = 0; k <= below(3); ++k)
       plan.steps[s].inputs.push_back(static_cast<TensorId>(s - below(std::min(reach, s) + 1)));
@@ -41,11 +41,11 @@ std::vector<Life> lives_of(const PlanImpl& plan) {
   std::vector<Life> lives;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const TensorId id = plan.steps[s].outputs[0];
-    const Slot& slot = plan.slots[id];
-    if (slot.home != Home::arena) continue;
+    const PlannedTensor& planned = plan.tensors[id];
+    if (planned.storage != Storage::arena) continue;
     auto now = static_cast<std::int64_t>(s);
-    Life life{(slot.bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment,
-              slot.offset, now, now};
+    Life life{(planned.bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment,
+              planned.offset, now, now};
     for (std::size_t t = 0; t < plan.steps.size(); ++t)
       if (const auto& ids = plan.steps[t].inputs;
           std::find(ids.begin(), ids.end(), id) != ids.end())
@@ -98,7 +98,7 @@ TEST_CASE("memory planner: 20,000 tensors that are all alive at once, and as man
   constexpr std::size_t kSteps = 20000;
   for (const std::size_t reach : {std::size_t{0}, kSteps}) {
     PlanImpl plan = random_plan(kSteps, 0, 1);
-    for (Slot& slot : plan.slots) slot.bytes = kTensorAlignment;
+    for (PlannedTensor& planned : plan.tensors) planned.bytes = kTensorAlignment;
     if (reach > 0)
       for (TensorId id = 0; id + 1 < kSteps; ++id) plan.steps.back().inputs.push_back(id);
     plan_memory(plan);

@@ -201,7 +201,7 @@ TEST_CASE("weights are packed once for all plans and sessions", "[net]") {
   CHECK(small.net.memory_report().weights == (64 + 8) * 4 + 8);
 }
 
-TEST_CASE("plans are the same whoever prepares the kernels", "[net]") {
+TEST_CASE("plans are the same on any preparing thread", "[net]") {
   // Remembers who asks.
   struct WatchingAllocator final : Allocator {
     std::mutex mutex;

@@ -8,7 +8,7 @@
 //
 // A job's indices are cut into one run per thread. A thread claims those of its own run, each with
 // one atomic addition, then helps with the others': so from layer to layer the same thread works on
-// the same part of a map, which its cache may still hold, and nobody idles while there is work.
+// the same part of a map, which its cache may still hold, and no thread idles while there is work.
 #include "softneuro/thread_pool.h"
 
 #include <unistd.h>
@@ -79,7 +79,7 @@ struct Job {
 // keeps the number of threads at the cap.
 thread_local bool t_inside_task = false;
 
-// All indices that nobody has claimed yet. `thread`: 0 for callers, then the pool's workers.
+// All unclaimed indices. `thread`: 0 for callers, then the pool's workers.
 void work(Job& job, std::size_t thread) noexcept {
   const bool outer = t_inside_task;
   t_inside_task = true;
@@ -227,7 +227,7 @@ class ParkingThreadPool final : public ThreadPool {
       wake_.notify_one();
   }
 
-  // Waits until nobody works on the job, which no worker can find any more.
+  // Waits until no thread works on the job, which no worker can find any more.
   void finish(Job& job) noexcept {
     {
       const std::lock_guard<std::mutex> lock(mutex_);

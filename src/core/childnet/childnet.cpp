@@ -20,9 +20,9 @@ bool lies_as_plain(const TensorSpec& spec) {
   return (spatial == 1 && whole) || (spec.layout == Layout::channels_last && spec.shape[1] == 1);
 }
 
-bool all_constant(const ChildnetOutline& outline, const Layer& layer) {
+bool all_constant(const ExpandedChildnet& expanded, const Layer& layer) {
   return std::all_of(layer.inputs.begin(), layer.inputs.end(),
-                     [&](TensorId id) { return id == kNoTensor || outline.specs[id].constant; });
+                     [&](TensorId id) { return id == kNoTensor || expanded.specs[id].constant; });
 }
 
 // The routine that is taken where nothing is named; childnets come last.
@@ -67,19 +67,19 @@ Status choose(const Registry& registry, const std::vector<InnerChoice>& choices,
     layer.routine = candidate.routine;
     SN_ASSIGN_OR_RETURN(layer.params, parse_params(*layer.routine, layer.problem, named->params));
     if (const ChildnetRoutine* nested = layer.routine->as_childnet())
-      return nested->outline(base_of(layer), layer.params).status();
+      return nested->expand(base_of(layer), layer.params).status();
     return {};
   }
   return invalid_argument("there is no routine {} for '{}' inside", named->routine, named->layer);
 }
 
 // The values of folded tensors, by tensor.
-Result<std::vector<Tensor>> fold(const Registry& registry, const ChildnetOutline& outline,
+Result<std::vector<Tensor>> fold(const Registry& registry, const ExpandedChildnet& expanded,
                                  Allocator& allocator) {
-  std::vector<Tensor> values(outline.graph.tensor_count());
-  for (std::size_t id = 0; id < values.size(); ++id) values[id] = outline.specs[id].value;
-  for (const std::size_t index : outline.folded) {
-    const Layer& layer = outline.graph.layers()[index];
+  std::vector<Tensor> values(expanded.graph.tensor_count());
+  for (std::size_t id = 0; id < values.size(); ++id) values[id] = expanded.specs[id].value;
+  for (const std::size_t index : expanded.folded) {
+    const Layer& layer = expanded.graph.layers()[index];
     std::vector<Tensor> inputs;
     for (const TensorId id : layer.inputs)
       inputs.push_back(id == kNoTensor ? Tensor() : values[id]);
@@ -92,11 +92,11 @@ Result<std::vector<Tensor>> fold(const Registry& registry, const ChildnetOutline
 }
 
 // Whether create() needs the value of a folded tensor.
-bool is_read(const ChildnetOutline& outline, TensorId id) {
-  const auto& outputs = outline.graph.outputs;
+bool is_read(const ExpandedChildnet& expanded, TensorId id) {
+  const auto& outputs = expanded.graph.outputs;
   if (std::find(outputs.begin(), outputs.end(), id) != outputs.end()) return true;
-  for (const ChildnetLayer& layer : outline.layers) {
-    const auto& inputs = outline.graph.layers()[layer.index].inputs;
+  for (const ChildnetLayer& layer : expanded.layers) {
+    const auto& inputs = expanded.graph.layers()[layer.index].inputs;
     if (std::find(inputs.begin(), inputs.end(), id) == inputs.end()) continue;
     if (layer.view || layer.routine->reads_constants(base_of(layer))) return true;
   }
@@ -114,19 +114,19 @@ struct PackedParts {
   std::vector<std::size_t> layers;  // bytes, for each layer; 0: none
   std::size_t bytes = 0;            // of all
 };
-Result<PackedParts> packed_parts(const ChildnetOutline& outline) {
+Result<PackedParts> packed_parts(const ExpandedChildnet& expanded) {
   PackedParts parts;
-  for (const std::size_t index : outline.folded)
-    for (const TensorId id : outline.graph.layers()[index].outputs) {
+  for (const std::size_t index : expanded.folded)
+    for (const TensorId id : expanded.graph.layers()[index].outputs) {
       std::size_t bytes = 0;
-      if (id != kNoTensor && is_read(outline, id)) {
-        const TensorSpec& spec = outline.specs[id];
+      if (id != kNoTensor && is_read(expanded, id)) {
+        const TensorSpec& spec = expanded.specs[id];
         bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
       }
       parts.folded.push_back(bytes);
       parts.bytes += aligned(bytes);
     }
-  for (const ChildnetLayer& layer : outline.layers) {
+  for (const ChildnetLayer& layer : expanded.layers) {
     std::size_t bytes = 0;
     if (!layer.view) {
       SN_ASSIGN_OR_RETURN(bytes, layer.routine->packed_bytes(base_of(layer), layer.params));
@@ -141,13 +141,13 @@ Result<PackedParts> packed_parts(const ChildnetOutline& outline) {
 
 // --- what is inside ------------------------------------------------------------------------------
 
-Status ChildnetRoutine::add_layer(ChildnetOutline& outline, std::size_t index,
+Status ChildnetRoutine::add_layer(ExpandedChildnet& expanded, std::size_t index,
                                   const Problem& problem, const RoutineParams& params) const {
-  const Layer& layer = outline.graph.layers()[index];
+  const Layer& layer = expanded.graph.layers()[index];
   std::vector<TensorSpec> inputs;
   for (const TensorId id : layer.inputs)
-    inputs.push_back(id == kNoTensor ? TensorSpec{} : outline.specs[id]);
-  const bool constant = all_constant(outline, layer);
+    inputs.push_back(id == kNoTensor ? TensorSpec{} : expanded.specs[id]);
+  const bool constant = all_constant(expanded, layer);
   ChildnetLayer inner;
   inner.index = index;
   SN_ASSIGN_OR_RETURN(inner.problem, make_problem(*problem.registry, layer, std::move(inputs)));
@@ -160,28 +160,28 @@ Status ChildnetRoutine::add_layer(ChildnetOutline& outline, std::size_t index,
     spec.constant = constant;
     if (!constant && is_real(spec.type) && spec.shape.rank() >= 3)
       spec.layout = inner_layout(params);
-    for (std::size_t o = 0; o < outline.graph.outputs.size(); ++o)
-      if (outline.graph.outputs[o] == id) {
+    for (std::size_t o = 0; o < expanded.graph.outputs.size(); ++o)
+      if (expanded.graph.outputs[o] == id) {
         if (!(spec.shape == problem.outputs[o].shape) || spec.type != problem.outputs[o].type)
           return internal_error("output {} of {} is {} {} inside", o, descriptor().str(),
                                 to_string(spec.type), spec.shape.str());
         spec.layout = problem.outputs[o].layout;
       }
-    outline.specs[id] = spec;
+    expanded.specs[id] = spec;
   }
   if (constant) {
-    outline.folded.push_back(index);
+    expanded.folded.push_back(index);
     return {};
   }
   inner.view = layer.type->is_view && layer.post_ops.empty();
   if (inner.view &&
       !(lies_as_plain(inner.problem.inputs[0]) && lies_as_plain(inner.problem.outputs[0])))
     return unsupported("'{}' inside would have to move data", layer.name);
-  outline.layers.push_back(std::move(inner));
+  expanded.layers.push_back(std::move(inner));
   return {};
 }
 
-Result<ChildnetOutline> ChildnetRoutine::outline(const Problem& problem,
+Result<ExpandedChildnet> ChildnetRoutine::expand(const Problem& problem,
                                                  const RoutineParams& params) const {
   if (problem.registry == nullptr)
     return unsupported("there is no registry to take the routines inside from");
@@ -189,7 +189,7 @@ Result<ChildnetOutline> ChildnetRoutine::outline(const Problem& problem,
   if (problem.childnet_depth >= kMaxChildnetDepth)
     return unsupported("childnets nest at most {} deep", kMaxChildnetDepth);
   SN_ASSIGN_OR_RETURN(const auto choices, parse_inner(params.text("inner")));
-  ChildnetOutline outline;
+  ExpandedChildnet expanded;
   std::vector<TensorId> own;
   const auto add_input = [&](std::size_t i) {
     const TensorSpec& spec = problem.inputs[i];
@@ -198,55 +198,55 @@ Result<ChildnetOutline> ChildnetRoutine::outline(const Problem& problem,
     def.name = "input" + std::to_string(i);
     def.type = spec.type;
     def.shape = DynamicShape(spec.shape);
-    const TensorId id = outline.graph.add_tensor(std::move(def));
-    outline.graph.inputs.push_back(id);
-    outline.ports.resize(id + 1, -1);
-    outline.ports[id] = static_cast<std::int32_t>(i);
-    outline.specs.resize(id + 1);
-    outline.specs[id] = spec;
+    const TensorId id = expanded.graph.add_tensor(std::move(def));
+    expanded.graph.inputs.push_back(id);
+    expanded.outer_inputs.resize(id + 1, -1);
+    expanded.outer_inputs[id] = static_cast<std::int32_t>(i);
+    expanded.specs.resize(id + 1);
+    expanded.specs[id] = spec;
     return id;
   };
   for (std::size_t i = 0; i < problem.own_inputs; ++i) own.push_back(add_input(i));
-  SN_RETURN_IF_ERROR(build(problem, params, outline.graph, own));
-  if (outline.graph.outputs.size() != problem.outputs.size() || outline.graph.layers().empty())
+  SN_RETURN_IF_ERROR(build(problem, params, expanded.graph, own));
+  if (expanded.graph.outputs.size() != problem.outputs.size() || expanded.graph.layers().empty())
     return internal_error("{} built no net for its outputs", descriptor().str());
   if (!problem.post_ops.empty()) {
-    Layer& last = outline.graph.layers().back();
+    Layer& last = expanded.graph.layers().back();
     last.post_ops = problem.post_ops;
     for (PostOp& op : last.post_ops) {
       if (op.kind != PostOp::Kind::binary) continue;
-      const std::size_t port = op.input;
+      const std::size_t outer_input = op.input;
       op.input = static_cast<std::uint32_t>(last.inputs.size());
-      last.inputs.push_back(add_input(port));
+      last.inputs.push_back(add_input(outer_input));
     }
   }
   // Constants that build() added.
-  outline.ports.resize(outline.graph.tensor_count(), -1);
-  outline.specs.resize(outline.graph.tensor_count());
-  for (TensorId id = 0; id < outline.graph.tensor_count(); ++id) {
-    const TensorDef& def = outline.graph.tensor(id);
+  expanded.outer_inputs.resize(expanded.graph.tensor_count(), -1);
+  expanded.specs.resize(expanded.graph.tensor_count());
+  for (TensorId id = 0; id < expanded.graph.tensor_count(); ++id) {
+    const TensorDef& def = expanded.graph.tensor(id);
     if (!def.is_constant()) continue;
-    TensorSpec& spec = outline.specs[id];
+    TensorSpec& spec = expanded.specs[id];
     spec.type = def.type;
     spec.shape = def.constant.shape();
     spec.constant = true;
     spec.value = def.constant;
   }
-  for (std::size_t i = 0; i < outline.graph.layers().size(); ++i)
-    SN_RETURN_IF_ERROR(add_layer(outline, i, problem, params));
+  for (std::size_t i = 0; i < expanded.graph.layers().size(); ++i)
+    SN_RETURN_IF_ERROR(add_layer(expanded, i, problem, params));
   for (const InnerChoice& choice : choices)
-    if (std::none_of(outline.layers.begin(), outline.layers.end(), [&](const ChildnetLayer& l) {
+    if (std::none_of(expanded.layers.begin(), expanded.layers.end(), [&](const ChildnetLayer& l) {
           return !l.view && l.problem.layer_name == choice.layer;
         }))
       return invalid_argument("{} has no layer '{}' inside", descriptor().str(), choice.layer);
-  for (ChildnetLayer& layer : outline.layers)
+  for (ChildnetLayer& layer : expanded.layers)
     if (!layer.view) SN_RETURN_IF_ERROR(choose(*problem.registry, choices, layer));
-  return outline;
+  return expanded;
 }
 
-std::string ChildnetRoutine::inner_text(const ChildnetOutline& outline) {
+std::string ChildnetRoutine::inner_text(const ExpandedChildnet& expanded) {
   std::vector<InnerChoice> choices;
-  for (const ChildnetLayer& layer : outline.layers)
+  for (const ChildnetLayer& layer : expanded.layers)
     if (!layer.view)
       choices.push_back({layer.problem.layer_name, layer.routine->descriptor().str(),
                          print_params(layer.params)});
@@ -257,13 +257,13 @@ std::string ChildnetRoutine::inner_text(const ChildnetOutline& outline) {
 
 Applicability ChildnetRoutine::applicable(const Problem& problem) const {
   if (Applicability own = fits(problem); !own) return own;
-  const auto inside = outline(problem, default_params(problem));
+  const auto inside = expand(problem, default_params(problem));
   return inside.ok() ? Applicability::yes()
                      : Applicability::no(std::string(inside.status().message()));
 }
 
 bool ChildnetRoutine::supports_post_ops(const Problem& problem) const {
-  return carries_post_ops() && fits(problem).ok() && outline(problem, default_params(problem)).ok();
+  return carries_post_ops() && fits(problem).ok() && expand(problem, default_params(problem)).ok();
 }
 
 RoutineParams ChildnetRoutine::default_params(const Problem& problem) const {
@@ -276,14 +276,14 @@ ParamSpace ChildnetRoutine::outer_space(const Problem& problem) const {
   ParamSpace space;
   space.axes = own_axes(problem);
   space.axes.push_back({"inner", {std::string()}});
-  space.allows = [this, problem](const Params& params) { return outline(problem, params).ok(); };
+  space.allows = [this, problem](const Params& params) { return expand(problem, params).ok(); };
   return space;
 }
 
 Applicability ChildnetRoutine::check_params(const Problem& problem,
                                             const RoutineParams& params) const {
   if (params == default_params(problem)) return Applicability::yes();
-  const auto named = outline(problem, params);
+  const auto named = expand(problem, params);
   if (!named.ok()) return Applicability::no(std::string(named.status().message()));
   RoutineParams open = params;
   open.set("inner", std::string());
@@ -297,7 +297,7 @@ ParamSpace ChildnetRoutine::param_space(const Problem& problem) const {
   // One layer at a time is given another routine, for tests; a tuner names whole paths instead, and
   // check_params() takes them. Specifications (rank 0) are there to compare with.
   ParamAxis inner{"inner", {std::string()}};
-  const auto usual = outline(problem, default_params(problem));
+  const auto usual = expand(problem, default_params(problem));
   if (usual.ok())
     for (const ChildnetLayer& layer : usual->layers) {
       if (layer.view) continue;
@@ -308,12 +308,12 @@ ParamSpace ChildnetRoutine::param_space(const Problem& problem) const {
               print_inner({{layer.problem.layer_name, candidate.routine->descriptor().str(), {}}}));
     }
   space.axes.push_back(std::move(inner));
-  space.allows = [this, problem](const Params& params) { return outline(problem, params).ok(); };
+  space.allows = [this, problem](const Params& params) { return expand(problem, params).ok(); };
   return space;
 }
 
 std::string ChildnetRoutine::pack_key(const Problem& problem, const RoutineParams& params) const {
-  const auto inside = outline(problem, params);
+  const auto inside = expand(problem, params);
   if (!inside.ok()) return {};
   RoutineParams own = params;  // they decide what is folded
   own.erase("inner");
@@ -328,14 +328,14 @@ std::string ChildnetRoutine::pack_key(const Problem& problem, const RoutineParam
 
 Result<std::size_t> ChildnetRoutine::packed_bytes(const Problem& problem,
                                                   const RoutineParams& params) const {
-  SN_ASSIGN_OR_RETURN(const ChildnetOutline inside, outline(problem, params));
+  SN_ASSIGN_OR_RETURN(const ExpandedChildnet inside, expand(problem, params));
   SN_ASSIGN_OR_RETURN(const PackedParts parts, packed_parts(inside));
   return parts.bytes;
 }
 
 Status ChildnetRoutine::pack(const Problem& problem, const RoutineParams& params,
                              Allocator& scratch, std::byte* packed) const {
-  SN_ASSIGN_OR_RETURN(ChildnetOutline inside, outline(problem, params));
+  SN_ASSIGN_OR_RETURN(ExpandedChildnet inside, expand(problem, params));
   SN_ASSIGN_OR_RETURN(const PackedParts parts, packed_parts(inside));
   SN_ASSIGN_OR_RETURN(const std::vector<Tensor> values, fold(*problem.registry, inside, scratch));
   std::memset(packed, 0, parts.bytes);  // what lies between the parts, too
@@ -362,7 +362,7 @@ Status ChildnetRoutine::pack(const Problem& problem, const RoutineParams& params
 Result<std::unique_ptr<Kernel>> ChildnetRoutine::create(const Problem& problem,
                                                         const RoutineParams& params,
                                                         const PackedWeights& packed) const {
-  SN_ASSIGN_OR_RETURN(ChildnetOutline inside, outline(problem, params));
+  SN_ASSIGN_OR_RETURN(ExpandedChildnet inside, expand(problem, params));
   SN_ASSIGN_OR_RETURN(const PackedParts parts, packed_parts(inside));
   if (packed.bytes.bytes() != parts.bytes)
     return internal_error("packed weights of {} bytes, {} are wanted", packed.bytes.bytes(),

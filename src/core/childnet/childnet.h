@@ -25,7 +25,7 @@ inline constexpr int kMaxChildnetDepth = 4;
 
 // One layer of a childnet that is computed while running.
 struct ChildnetLayer {
-  std::size_t index = 0;  // in ChildnetOutline::graph.layers()
+  std::size_t index = 0;  // in ExpandedChildnet::graph.layers()
   Problem problem;        // in the formats that it has inside; folded constants have no value yet
   bool view = false;      // its output is its input's bytes: no routine
   const Routine* routine = nullptr;
@@ -33,12 +33,12 @@ struct ChildnetLayer {
 };
 
 // A childnet for one problem: what a tuner measures and solves.
-struct ChildnetOutline {
-  Graph graph;                        // topologically ordered
-  std::vector<TensorSpec> specs;      // of the graph's tensors, as they lie inside
-  std::vector<std::int32_t> ports;    // per tensor: the outer input that it is, or −1
-  std::vector<std::size_t> folded;    // layers computed in pack()
-  std::vector<ChildnetLayer> layers;  // the others, in order
+struct ExpandedChildnet {
+  Graph graph;                             // topologically ordered
+  std::vector<TensorSpec> specs;           // of the graph's tensors, as they lie inside
+  std::vector<std::int32_t> outer_inputs;  // per tensor: the outer input that it is, or −1
+  std::vector<std::size_t> folded;         // layers computed in pack()
+  std::vector<ChildnetLayer> layers;       // the others, in order
 };
 
 class SN_INTREE ChildnetRoutine : public Routine {
@@ -47,9 +47,9 @@ class SN_INTREE ChildnetRoutine : public Routine {
 
   // The routines inside come from Problem::registry. unsupported, or invalid_argument for a
   // malformed `inner`, if nothing can run inside.
-  Result<ChildnetOutline> outline(const Problem& problem, const RoutineParams& params) const;
-  // The value of `inner` that names what the layers of an outline have.
-  static std::string inner_text(const ChildnetOutline& outline);
+  Result<ExpandedChildnet> expand(const Problem& problem, const RoutineParams& params) const;
+  // The value of `inner` that names what the layers of an expanded childnet have.
+  static std::string inner_text(const ExpandedChildnet& expanded);
   // Its own parameters with the inside left open (`inner` is empty): one net for each.
   ParamSpace outer_space(const Problem& problem) const;
   // Whether `params` can be taken: own ones of outer_space(), and any path inside that can run.
@@ -87,7 +87,7 @@ class SN_INTREE ChildnetRoutine : public Routine {
   virtual bool carries_post_ops() const { return false; }
 
  private:
-  Status add_layer(ChildnetOutline& outline, std::size_t index, const Problem& problem,
+  Status add_layer(ExpandedChildnet& expanded, std::size_t index, const Problem& problem,
                    const RoutineParams& params) const;
 };
 

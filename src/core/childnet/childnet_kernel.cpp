@@ -22,7 +22,7 @@ class ChildnetKernel final : public Kernel {
  public:
   explicit ChildnetKernel(PlanImpl plan) : plan_(std::move(plan)) {
     plan_memory(plan_);
-    // Behind the arena the planner puts places for outputs that nobody binds: here all are bound.
+    // The planner puts unbound outputs behind the arena: here all are bound.
     arena_bytes_ = plan_.output_offsets.empty() ? plan_.arena_bytes : plan_.output_offsets[0];
   }
 
@@ -61,27 +61,27 @@ class ChildnetKernel final : public Kernel {
     }
     for (const OutputCopy& copy : plan_.copies)
       std::memcpy(context.output(copy.output).data, view_of_tensor(context, copy.from).data,
-                  plan_.slots[copy.from].bytes);
+                  plan_.tensors[copy.from].bytes);
     return {};
   }
 
  private:
   TensorView view_of_tensor(const Context& context, TensorId id) const noexcept {
     if (id == kNoTensor) return {};
-    const Slot& slot = plan_.slots[id];
-    const Slot& root = plan_.slots[slot.root];
-    TensorView view = {slot.format.type, slot.format.layout, slot.shape, nullptr};
-    switch (root.home) {
-      case Home::input:
-        view.data = context.input(root.io).data;
+    const PlannedTensor& planned = plan_.tensors[id];
+    const PlannedTensor& root = plan_.tensors[planned.alias_of];
+    TensorView view = {planned.format.type, planned.format.layout, planned.shape, nullptr};
+    switch (root.storage) {
+      case Storage::input:
+        view.data = context.input(root.io_index).data;
         break;
-      case Home::output:
-        view.data = context.output(root.io).data;
+      case Storage::output:
+        view.data = context.output(root.io_index).data;
         break;
-      case Home::constant:
+      case Storage::constant:
         view.data = const_cast<void*>(root.constant.data());
         break;
-      case Home::arena:
+      case Storage::arena:
         view.data = context.workspace() + root.offset;
         break;
       default:
@@ -94,42 +94,42 @@ class ChildnetKernel final : public Kernel {
   std::size_t arena_bytes_ = 0;
 };
 
-Slot slot_of(const TensorSpec& spec, std::int32_t port) {
-  Slot slot;
-  slot.type = spec.type;
-  slot.format = {spec.type, spec.layout};
-  slot.shape = spec.shape;
-  slot.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
-  if (port >= 0) {
-    slot.home = Home::input;
-    slot.io = static_cast<std::uint32_t>(port);
-  } else if (spec.constant || !spec.value.empty()) {  // without a value: nobody reads it
-    slot.home = Home::constant;
-    slot.constant = spec.value;
+PlannedTensor planned_tensor_of(const TensorSpec& spec, std::int32_t outer_input) {
+  PlannedTensor planned;
+  planned.type = spec.type;
+  planned.format = {spec.type, spec.layout};
+  planned.shape = spec.shape;
+  planned.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
+  if (outer_input >= 0) {
+    planned.storage = Storage::input;
+    planned.io_index = static_cast<std::uint32_t>(outer_input);
+  } else if (spec.constant || !spec.value.empty()) {  // without a value: it is never read
+    planned.storage = Storage::constant;
+    planned.constant = spec.value;
   }
-  return slot;
+  return planned;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Kernel>> make_childnet_kernel(
-    const ChildnetOutline& outline, std::vector<std::shared_ptr<const Kernel>> kernels) {
+    const ExpandedChildnet& expanded, std::vector<std::shared_ptr<const Kernel>> kernels) {
   PlanImpl plan;
-  plan.graph = std::make_shared<const Graph>(outline.graph);
-  for (TensorId id = 0; id < outline.specs.size(); ++id)
-    plan.slots.push_back(slot_of(outline.specs[id], outline.ports[id]));
-  for (std::size_t i = 0; i < outline.layers.size(); ++i) {
-    const Layer& layer = outline.graph.layers()[outline.layers[i].index];
+  plan.graph = std::make_shared<const Graph>(expanded.graph);
+  for (TensorId id = 0; id < expanded.specs.size(); ++id)
+    plan.tensors.push_back(planned_tensor_of(expanded.specs[id], expanded.outer_inputs[id]));
+  for (std::size_t i = 0; i < expanded.layers.size(); ++i) {
+    const Layer& layer = expanded.graph.layers()[expanded.layers[i].index];
     if (layer.inputs.size() > kMaxPorts || layer.outputs.size() > kMaxPorts)
       return unsupported("'{}' has more than {} inputs or outputs", layer.name, kMaxPorts);
     Step step;
-    step.layer = &plan.graph->layers()[outline.layers[i].index];
+    step.layer = &plan.graph->layers()[expanded.layers[i].index];
     step.kernel = std::move(kernels[i]);
-    step.view = outline.layers[i].view;
+    step.view = expanded.layers[i].view;
     step.inputs = layer.inputs;
     step.outputs = layer.outputs;
     for (const TensorId id : layer.outputs)
-      if (id != kNoTensor) plan.slots[id].home = Home::arena;
+      if (id != kNoTensor) plan.tensors[id].storage = Storage::arena;
     plan.steps.push_back(std::move(step));
   }
   return std::unique_ptr<Kernel>(std::make_unique<ChildnetKernel>(std::move(plan)));

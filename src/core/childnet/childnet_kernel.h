@@ -8,9 +8,9 @@
 
 namespace softneuro {
 
-// Runs the kernels of outline.layers (null for views) in order. Folded tensors have their values in
-// outline.specs. Tensors inside share one workspace by lifetime.
+// Runs the kernels of expanded.layers (null for views) in order. Folded tensors have their values
+// in expanded.specs. Tensors inside share one workspace by lifetime.
 Result<std::unique_ptr<Kernel>> make_childnet_kernel(
-    const ChildnetOutline& outline, std::vector<std::shared_ptr<const Kernel>> kernels);
+    const ExpandedChildnet& expanded, std::vector<std::shared_ptr<const Kernel>> kernels);
 
 }  // namespace softneuro

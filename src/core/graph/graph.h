@@ -121,7 +121,7 @@ class SN_INTREE Graph {
   void remove_layers(const std::vector<bool>& remove);
   // Drops tensor definitions that nothing refers to and renumbers the rest.
   void compact_tensors();
-  // Everything that must hold of a graph before anybody plans it: ids in range, one producer per
+  // Everything that must hold of a graph before it is planned: ids in range, one producer per
   // tensor, acyclic, arity, parameters, names unique, constants with as many bytes as their shape
   // says. invalid_model says what and where. Sub-graphs included (nesting at most 8).
   Status verify(const LayerTypes& types) const;

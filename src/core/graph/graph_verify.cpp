@@ -1,4 +1,4 @@
-// Graph::verify: the gate that every graph from a file passes before anybody works on it.
+// Graph::verify: the gate that every graph from a file passes before it is used.
 #include <cmath>
 #include <string_view>
 #include <unordered_set>

@@ -110,15 +110,16 @@ class TakenBytes {
 
 class MemoryPlanner {
  public:
-  explicit MemoryPlanner(PlanImpl& plan) : plan_(plan), last_use_(plan.slots.size(), -1) {}
+  explicit MemoryPlanner(PlanImpl& plan) : plan_(plan), last_use_(plan.tensors.size(), -1) {}
 
   void run() {
     find_last_uses();
-    for (std::uint32_t id = 0; id < plan_.slots.size(); ++id) plan_.slots[id].root = id;
+    for (std::uint32_t id = 0; id < plan_.tensors.size(); ++id) plan_.tensors[id].alias_of = id;
     assign_output_homes();
     share_views();
     share_in_place();
-    for (std::uint32_t id = 0; id < plan_.slots.size(); ++id) plan_.slots[id].root = root_of(id);
+    for (std::uint32_t id = 0; id < plan_.tensors.size(); ++id)
+      plan_.tensors[id].alias_of = root_of(id);
     drop_view_steps();
     place_blocks();
     place_outputs();
@@ -134,20 +135,20 @@ class MemoryPlanner {
   }
 
   // An output that a kernel makes is written straight to where the caller wants it. Through
-  // views the maker's tensor is meant; one tensor can be one output's home only.
+  // views the maker's tensor is meant; one tensor can be one output's storage only.
   void assign_output_homes() {
     const std::vector<TensorId> source = view_sources();
     for (std::uint32_t o = 0; o < plan_.graph->outputs.size(); ++o) {
       const TensorId id = plan_.graph->outputs[o];
-      if (plan_.slots[id].home == Home::dynamic) {
-        plan_.slots[id].io = o;
+      if (plan_.tensors[id].storage == Storage::dynamic) {
+        plan_.tensors[id].io_index = o;
         plan_.copies.push_back({id, o});
         continue;
       }
-      Slot& maker = plan_.slots[source[id]];
-      if (maker.home == Home::arena) {
-        maker.home = Home::output;
-        maker.io = o;
+      PlannedTensor& maker = plan_.tensors[source[id]];
+      if (maker.storage == Storage::arena) {
+        maker.storage = Storage::output;
+        maker.io_index = o;
       } else {
         plan_.copies.push_back({id, o});
       }
@@ -156,7 +157,7 @@ class MemoryPlanner {
 
   // For each tensor, the tensor at the start of its chain of views.
   std::vector<TensorId> view_sources() const {
-    std::vector<TensorId> source(plan_.slots.size());
+    std::vector<TensorId> source(plan_.tensors.size());
     for (TensorId id = 0; id < source.size(); ++id) source[id] = id;
     for (const Step& step : plan_.steps)
       if (is_view(step)) source[step.outputs[0]] = source[step.inputs[0]];
@@ -175,9 +176,9 @@ class MemoryPlanner {
   // Roots are chains while they are found: a tensor that views share may come to lie in the memory
   // of another. Each look shortens the chain.
   std::uint32_t root_of(std::uint32_t id) {
-    while (plan_.slots[id].root != id) {
-      std::uint32_t& root = plan_.slots[id].root;
-      root = plan_.slots[root].root;
+    while (plan_.tensors[id].alias_of != id) {
+      std::uint32_t& root = plan_.tensors[id].alias_of;
+      root = plan_.tensors[root].alias_of;
       id = root;
     }
     return id;
@@ -186,8 +187,8 @@ class MemoryPlanner {
   // `id` lives in the memory of `of`'s root.
   void share(TensorId id, TensorId of) {
     const std::uint32_t root = root_of(of);
-    plan_.slots[id].root = root;
-    plan_.slots[id].home = plan_.slots[root].home;
+    plan_.tensors[id].alias_of = root;
+    plan_.tensors[id].storage = plan_.tensors[root].storage;
     last_use_[root] = std::max(last_use_[root], last_use_[id]);
   }
 
@@ -200,19 +201,20 @@ class MemoryPlanner {
       const TensorId in = step.inputs[static_cast<std::size_t>(k)];
       const TensorId out = step.outputs[0];
       if (in == kNoTensor || !may_overwrite(step, in, static_cast<std::int64_t>(s))) continue;
-      if (plan_.slots[out].home != Home::arena || plan_.slots[out].bytes != plan_.slots[in].bytes)
+      if (plan_.tensors[out].storage != Storage::arena ||
+          plan_.tensors[out].bytes != plan_.tensors[in].bytes)
         continue;
       // Views of the output were shared with it before: they move along.
       const std::uint32_t root = root_of(in);
-      plan_.slots[out].root = root;
+      plan_.tensors[out].alias_of = root;
       last_use_[root] = std::max(last_use_[root], last_use_[out]);
     }
   }
 
-  // Nobody needs the bytes of `in` after this step, and no other input of the step is the same.
+  // No step needs the bytes of `in` after this one, and no other input of the step is the same.
   bool may_overwrite(const Step& step, TensorId in, std::int64_t s) {
     const std::uint32_t root = root_of(in);
-    if (plan_.slots[root].home != Home::arena || last_use_[root] > s) return false;
+    if (plan_.tensors[root].storage != Storage::arena || last_use_[root] > s) return false;
     int uses = 0;
     for (const TensorId id : step.inputs)
       if (id != kNoTensor && root_of(id) == root) ++uses;
@@ -242,9 +244,10 @@ class MemoryPlanner {
       const auto now = static_cast<std::int64_t>(s);
       for (const TensorId id : step.outputs) {
         if (id == kNoTensor) continue;
-        Slot& slot = plan_.slots[id];
-        if (slot.home == Home::arena && slot.root == id)
-          blocks.push_back({aligned(slot.bytes), now, std::max(now, last_use_[id]), &slot.offset});
+        PlannedTensor& planned = plan_.tensors[id];
+        if (planned.storage == Storage::arena && planned.alias_of == id)
+          blocks.push_back(
+              {aligned(planned.bytes), now, std::max(now, last_use_[id]), &planned.offset});
       }
       if (step.kernel != nullptr && step.kernel->workspace_bytes() > 0)
         blocks.push_back(
@@ -285,13 +288,13 @@ class MemoryPlanner {
   void place_outputs() {
     for (const TensorId id : plan_.graph->outputs) {
       plan_.output_offsets.push_back(plan_.arena_bytes);
-      const Slot& slot = plan_.slots[id];
-      if (slot.home != Home::dynamic) plan_.arena_bytes += aligned(slot.bytes);
+      const PlannedTensor& planned = plan_.tensors[id];
+      if (planned.storage != Storage::dynamic) plan_.arena_bytes += aligned(planned.bytes);
     }
   }
 
   PlanImpl& plan_;
-  std::vector<std::int64_t> last_use_;  // per slot: step that reads it last; #steps for outputs
+  std::vector<std::int64_t> last_use_;  // per tensor: step that reads it last; #steps for outputs
 };
 
 }  // namespace

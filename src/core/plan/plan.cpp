@@ -43,8 +43,8 @@ std::string Plan::describe() const {
             step.routine_name + " ->";
     for (const TensorId id : step.outputs) {
       if (id == kNoTensor) continue;
-      const Slot& slot = impl_->slots[id];
-      text += ' ' + slot.format.str() + '[' + (step.dynamic ? "?" : slot.shape.str()) + ']';
+      const PlannedTensor& planned = impl_->tensors[id];
+      text += ' ' + planned.format.str() + '[' + (step.dynamic ? "?" : planned.shape.str()) + ']';
     }
     text += '\n';
   }

@@ -24,7 +24,7 @@ class PlanBuilder {
     plan_->core = std::move(core);
     plan_->graph = std::move(graph);
     plan_->choices = std::move(choices);
-    plan_->slots.resize(graph_.tensor_count());
+    plan_->tensors.resize(graph_.tensor_count());
     known_.resize(graph_.tensor_count());
   }
 
@@ -66,17 +66,17 @@ class PlanBuilder {
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
       const TensorId id = graph_.inputs[i];
       const TensorDef& def = graph_.tensor(id);
-      Slot& slot = plan_->slots[id];
-      slot.home = Home::input;
-      slot.io = static_cast<std::uint32_t>(i);
-      slot.type = def.type;
-      slot.format = {def.type, Layout::plain};
-      slot.shape = shapes[i];
+      PlannedTensor& planned = plan_->tensors[id];
+      planned.storage = Storage::input;
+      planned.io_index = static_cast<std::uint32_t>(i);
+      planned.type = def.type;
+      planned.format = {def.type, Layout::plain};
+      planned.shape = shapes[i];
       const std::int64_t bytes = storage_bytes(def.type, shapes[i], Layout::plain);
       if (bytes < 0)
         return invalid_argument("input '{}': shape {} does not fit in memory", def.name,
                                 shapes[i].str());
-      slot.bytes = static_cast<std::size_t>(bytes);
+      planned.bytes = static_cast<std::size_t>(bytes);
       plan_->inputs.push_back({def.name, def.type, shapes[i]});
     }
     return {};
@@ -107,13 +107,13 @@ class PlanBuilder {
   }
 
   void set_known(TensorId id, const Tensor& value) {
-    Slot& slot = plan_->slots[id];
-    slot.home = Home::constant;
-    slot.type = value.data_type();
-    slot.format = {value.data_type(), Layout::plain};
-    slot.shape = value.shape();
-    slot.bytes = value.bytes();
-    slot.constant = value;
+    PlannedTensor& planned = plan_->tensors[id];
+    planned.storage = Storage::constant;
+    planned.type = value.data_type();
+    planned.format = {value.data_type(), Layout::plain};
+    planned.shape = value.shape();
+    planned.bytes = value.bytes();
+    planned.constant = value;
     known_[id] = true;
   }
 
@@ -121,7 +121,7 @@ class PlanBuilder {
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
       const TensorId id = layer.inputs[i];
       if (id == kNoTensor) continue;
-      if (plan_->slots[id].home == Home::dynamic) return true;
+      if (plan_->tensors[id].storage == Storage::dynamic) return true;
       const bool needs_value = layer.type->needs_value(i);
       if (needs_value && !known_[id]) return true;
     }
@@ -149,7 +149,7 @@ class PlanBuilder {
 
   bool has_dynamic_input(const Layer& layer) const {
     for (const TensorId id : layer.inputs)
-      if (id != kNoTensor && plan_->slots[id].home == Home::dynamic) return true;
+      if (id != kNoTensor && plan_->tensors[id].storage == Storage::dynamic) return true;
     return false;
   }
 
@@ -160,11 +160,11 @@ class PlanBuilder {
       if (id == kNoTensor) {
         inputs.emplace_back();
       } else if (known_[id]) {
-        inputs.push_back(plan_->slots[id].constant);
+        inputs.push_back(plan_->tensors[id].constant);
       } else {  // a layer that reads the shape only: the bytes do not exist yet
-        const Slot& slot = plan_->slots[id];
-        SN_ASSIGN_OR_RETURN(Tensor shape_only,
-                            Tensor::borrow_const(slot.type, slot.shape, kNoBytes, slot.bytes));
+        const PlannedTensor& planned = plan_->tensors[id];
+        SN_ASSIGN_OR_RETURN(Tensor shape_only, Tensor::borrow_const(planned.type, planned.shape,
+                                                                    kNoBytes, planned.bytes));
         inputs.push_back(std::move(shape_only));
       }
     }
@@ -188,9 +188,9 @@ class PlanBuilder {
     step.dynamic = true;
     for (const TensorId id : layer.outputs) {
       if (id == kNoTensor) continue;
-      plan_->slots[id].home = Home::dynamic;
-      plan_->slots[id].type = graph_.tensor(id).type;
-      plan_->slots[id].format = {graph_.tensor(id).type, Layout::plain};
+      plan_->tensors[id].storage = Storage::dynamic;
+      plan_->tensors[id].type = graph_.tensor(id).type;
+      plan_->tensors[id].format = {graph_.tensor(id).type, Layout::plain};
     }
     plan_->steps.push_back(std::move(step));
     return {};
@@ -206,14 +206,14 @@ class PlanBuilder {
     step.view = layer.type->is_view || is_void(layer, problem);
     for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
       if (layer.outputs[i] == kNoTensor) continue;
-      Slot& slot = plan_->slots[layer.outputs[i]];
+      PlannedTensor& planned = plan_->tensors[layer.outputs[i]];
       const TensorSpec& spec = problem.outputs[i];
-      slot.home = Home::arena;
-      slot.type = graph_.tensor(layer.outputs[i]).type;
-      if (slot.type == DataType::undefined || !is_real(spec.type)) slot.type = spec.type;
-      slot.format = {spec.type, spec.layout};
-      slot.shape = spec.shape;
-      slot.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
+      planned.storage = Storage::arena;
+      planned.type = graph_.tensor(layer.outputs[i]).type;
+      if (planned.type == DataType::undefined || !is_real(spec.type)) planned.type = spec.type;
+      planned.format = {spec.type, spec.layout};
+      planned.shape = spec.shape;
+      planned.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
     }
     if (!step.view && with_kernels_) unprepared_.push_back({plan_->steps.size(), problem});
     plan_->steps.push_back(std::move(step));
@@ -224,18 +224,18 @@ class PlanBuilder {
   // that, the plan is refused before kernels take theirs, some of it by the same sizes.
   Status ask_for_memory() const {
     constexpr std::size_t kWorthAsking = std::size_t{64} << 20;  // bytes
-    const Slot* largest = nullptr;
+    const PlannedTensor* largest = nullptr;
     for (const Step& step : plan_->steps) {
       if (step.view || step.dynamic) continue;
       for (const TensorId id : step.outputs)
-        if (id != kNoTensor && (largest == nullptr || plan_->slots[id].bytes > largest->bytes))
-          largest = &plan_->slots[id];
+        if (id != kNoTensor && (largest == nullptr || plan_->tensors[id].bytes > largest->bytes))
+          largest = &plan_->tensors[id];
     }
     if (largest == nullptr || largest->bytes < kWorthAsking) return {};
     Allocator& allocator = plan_->core->allocator();
     void* bytes = allocator.allocate(largest->bytes, kTensorAlignment);
     if (bytes == nullptr) {
-      const auto id = static_cast<TensorId>(largest - plan_->slots.data());
+      const auto id = static_cast<TensorId>(largest - plan_->tensors.data());
       return make_error(StatusCode::out_of_memory,
                         "no memory for the tensor '{}' of {} bytes ({} {}): give the net smaller "
                         "inputs, or its allocator more memory",
@@ -299,15 +299,15 @@ class PlanBuilder {
     return true;
   }
 
-  // What the step takes is what its producers made. A defect of whoever made the choices.
+  // What the step takes is what its producers made. If not, the choices are wrong.
   Status check_formats(const Layer& layer, const Problem& problem) const {
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
       const TensorId id = layer.inputs[i];
       if (id == kNoTensor) continue;
       const Format wanted = {problem.inputs[i].type, problem.inputs[i].layout};
-      if (!(plan_->slots[id].format == wanted))
+      if (!(plan_->tensors[id].format == wanted))
         return internal_error("layer '{}': input {} is {}, but its routine wants {}", layer.name, i,
-                              plan_->slots[id].format.str(), wanted.str());
+                              plan_->tensors[id].format.str(), wanted.str());
     }
     return {};
   }
@@ -315,11 +315,11 @@ class PlanBuilder {
   Status set_outputs() {
     for (const TensorId id : graph_.outputs) {
       const TensorDef& def = graph_.tensor(id);
-      const Slot& slot = plan_->slots[id];
-      if (slot.home == Home::none)
+      const PlannedTensor& planned = plan_->tensors[id];
+      if (planned.storage == Storage::none)
         return invalid_model("output '{}' is computed by no layer", def.name);
-      TensorInfo info{def.name, slot.type, def.shape};
-      if (slot.home != Home::dynamic) info.shape = slot.shape;
+      TensorInfo info{def.name, planned.type, def.shape};
+      if (planned.storage != Storage::dynamic) info.shape = planned.shape;
       plan_->outputs.push_back(std::move(info));
     }
     return {};
@@ -328,7 +328,7 @@ class PlanBuilder {
   std::unique_ptr<PlanImpl> plan_;
   const Graph& graph_;
   const std::atomic<bool>* cancel_;
-  std::vector<bool> known_;   // per tensor: its value is in Slot::constant
+  std::vector<bool> known_;   // per tensor: its value is in PlannedTensor::constant
   std::vector<bool> needed_;  // per layer
   std::vector<Unprepared> unprepared_;
   bool with_kernels_ = true;
@@ -341,14 +341,14 @@ Result<Problem> problem_of(const PlanImpl& plan, const Layer& layer) {
   for (const TensorId id : layer.inputs) {
     TensorSpec spec;
     if (id != kNoTensor) {
-      const Slot& slot = plan.slots[id];
-      if (slot.home == Home::dynamic)
+      const PlannedTensor& planned = plan.tensors[id];
+      if (planned.storage == Storage::dynamic)
         return unsupported("layer '{}': the shape of '{}' depends on data", layer.name,
                            plan.graph->tensor(id).name);
-      spec.type = slot.type;
-      spec.shape = slot.shape;
-      spec.constant = !slot.constant.empty();
-      spec.value = slot.constant;
+      spec.type = planned.type;
+      spec.shape = planned.shape;
+      spec.constant = !planned.constant.empty();
+      spec.value = planned.constant;
       spec.quantization = plan.graph->tensor(id).quantization;
     }
     specs.push_back(std::move(spec));

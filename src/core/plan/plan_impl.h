@@ -1,4 +1,4 @@
-// The inside of a Plan: slots (tensors with a place in memory) and steps (kernels in order).
+// The inside of a Plan: tensors with a place in memory and steps (kernels in order).
 #pragma once
 
 #include <memory>
@@ -13,24 +13,25 @@
 namespace softneuro {
 
 // Where a tensor's bytes are while a session runs.
-enum class Home : std::uint8_t {
-  none,      // nobody needs it
+enum class Storage : std::uint8_t {
+  none,      // unused
   input,     // the caller's input tensor
   output,    // the caller's output tensor, or the session's memory for it
-  constant,  // Slot::constant
-  arena,     // the session's arena at Slot::offset
+  constant,  // PlannedTensor::constant
+  arena,     // the session's arena at PlannedTensor::offset
   dynamic,   // shape known at run time only: a buffer of the session that grows
 };
 
 // One per tensor of the plan's graph, same index.
-struct Slot {
-  Home home = Home::none;
+struct PlannedTensor {
+  Storage storage = Storage::none;
   DataType type = DataType::undefined;  // the model's: what shape inference sees
-  Format format;           // how the bytes lie; the model's type, plain, unless a choice says else
-  Shape shape;             // not for dynamic ones
-  std::uint32_t root = 0;  // the slot whose memory this one is; itself unless view or in place
-  std::uint32_t io = 0;    // index of the input or output for those homes (of the root)
-  std::size_t offset = 0;  // in the arena (of the root)
+  Format format;  // how the bytes lie; the model's type, plain, unless a choice says else
+  Shape shape;    // not for dynamic ones
+  std::uint32_t alias_of =
+      0;  // the tensor whose memory this one has; itself unless view or in place
+  std::uint32_t io_index = 0;  // index of the input or output for those storages
+  std::size_t offset = 0;      // in the arena
   std::size_t bytes = 0;
   Tensor constant;
 };
@@ -68,7 +69,7 @@ inline const PlanImpl& impl_of(const Plan& plan) noexcept {
 struct Plan::Impl {
   std::shared_ptr<Runtime> core;
   std::shared_ptr<const Graph> graph;
-  std::vector<Slot> slots;
+  std::vector<PlannedTensor> tensors;
   std::vector<Step> steps;
   std::vector<OutputCopy> copies;
   std::vector<TensorInfo> inputs;
@@ -91,7 +92,7 @@ Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
                                                std::span<const Shape> input_shapes,
                                                Choices choices = {},
                                                const std::atomic<bool>* cancel = nullptr);
-// The same without kernels and memory: slots and steps, for those who look at problems only.
+// The same without kernels and memory: tensors and steps, for code that looks at problems only.
 Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> core,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes,
@@ -111,8 +112,8 @@ struct PreparedKernel {
 Result<PreparedKernel> prepare_kernel(Runtime& core, const Layer& layer, const Problem& problem,
                                       bool shareable, const Choice* choice = nullptr);
 
-// Gives every slot that needs one a place in the arena, after views and in-place work are known.
-// Fills home, root and offset of the slots, the workspace_offset of the steps, copies,
+// Gives every tensor that needs one a place in the arena, after views and in-place work are known.
+// Fills storage, alias_of and offset of the tensors, the workspace_offset of the steps, copies,
 // output_offsets and the sizes of the arena.
 SN_INTREE void plan_memory(PlanImpl& plan);
 

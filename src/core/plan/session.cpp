@@ -53,7 +53,7 @@ struct Session::Impl {
   // A view whose pointer changes from run to run.
   struct Patch {
     std::size_t view;
-    std::uint32_t io;
+    std::uint32_t io_index;
   };
 
   explicit Impl(std::shared_ptr<const Plan> p) : plan(std::move(p)), impl(impl_of(*plan)) {}
@@ -135,16 +135,16 @@ class DynamicContext final : public Context {
 // --- preparing ---------------------------------------------------------------------------------
 
 const void* Session::Impl::pointer_of(TensorId id) const {
-  const Slot& root = impl.slots[impl.slots[id].root];
-  switch (root.home) {
-    case Home::constant:
+  const PlannedTensor& root = impl.tensors[impl.tensors[id].alias_of];
+  switch (root.storage) {
+    case Storage::constant:
       return root.constant.data();
-    case Home::arena:
+    case Storage::arena:
       return static_cast<const std::byte*>(arena.data()) + root.offset;
-    case Home::input:
-      return input_pointers[root.io];
-    case Home::output:
-      return output_pointers[root.io];
+    case Storage::input:
+      return input_pointers[root.io_index];
+    case Storage::output:
+      return output_pointers[root.io_index];
     default:
       return nullptr;
   }
@@ -152,9 +152,10 @@ const void* Session::Impl::pointer_of(TensorId id) const {
 
 TensorView Session::Impl::view_of(TensorId id) const {
   if (id == kNoTensor) return {};
-  const Slot& slot = impl.slots[id];
-  if (slot.home == Home::dynamic) return dynamic_views[id];
-  return {slot.format.type, slot.format.layout, slot.shape, const_cast<void*>(pointer_of(id))};
+  const PlannedTensor& planned = impl.tensors[id];
+  if (planned.storage == Storage::dynamic) return dynamic_views[id];
+  return {planned.format.type, planned.format.layout, planned.shape,
+          const_cast<void*>(pointer_of(id))};
 }
 
 Status Session::Impl::init(const SessionOptions& options, const Impl* before) {
@@ -174,25 +175,27 @@ Status Session::Impl::init(const SessionOptions& options, const Impl* before) {
   input_pointers.assign(impl.inputs.size(), nullptr);
   output_pointers.assign(impl.outputs.size(), nullptr);
   own_outputs.resize(impl.outputs.size());
-  dynamic_views.resize(impl.slots.size());
-  dynamic_buffers.resize(impl.slots.size());
+  dynamic_views.resize(impl.tensors.size());
+  dynamic_buffers.resize(impl.tensors.size());
 
   for (std::size_t o = 0; o < impl.outputs.size(); ++o) {
-    const Slot& slot = impl.slots[impl.graph->outputs[o]];
-    if (slot.home == Home::dynamic) continue;
-    SN_ASSIGN_OR_RETURN(
-        own_outputs[o],
-        Tensor::borrow(slot.type, slot.shape, base() + impl.output_offsets[o], slot.bytes));
+    const PlannedTensor& planned = impl.tensors[impl.graph->outputs[o]];
+    if (planned.storage == Storage::dynamic) continue;
+    SN_ASSIGN_OR_RETURN(own_outputs[o],
+                        Tensor::borrow(planned.type, planned.shape, base() + impl.output_offsets[o],
+                                       planned.bytes));
   }
   for (const Step& step : impl.steps) {
     StepViews places;
     const auto append = [&](const std::vector<TensorId>& ids) {
       const std::size_t begin = views.size();
       for (const TensorId id : ids) {
-        if (id != kNoTensor && impl.slots[id].home != Home::dynamic) {
-          const Slot& root = impl.slots[impl.slots[id].root];
-          if (root.home == Home::input) input_patches.push_back({views.size(), root.io});
-          if (root.home == Home::output) output_patches.push_back({views.size(), root.io});
+        if (id != kNoTensor && impl.tensors[id].storage != Storage::dynamic) {
+          const PlannedTensor& root = impl.tensors[impl.tensors[id].alias_of];
+          if (root.storage == Storage::input)
+            input_patches.push_back({views.size(), root.io_index});
+          if (root.storage == Storage::output)
+            output_patches.push_back({views.size(), root.io_index});
         }
         views.push_back(view_of(id));
       }
@@ -214,13 +217,13 @@ Status Session::Impl::init(const SessionOptions& options, const Impl* before) {
 // --- running -----------------------------------------------------------------------------------
 
 Status Session::Impl::check_input(std::size_t i, const Tensor& tensor) const {
-  const Slot& slot = impl.slots[impl.graph->inputs[i]];
-  if (tensor.data_type() == slot.type && tensor.shape() == slot.shape &&
+  const PlannedTensor& planned = impl.tensors[impl.graph->inputs[i]];
+  if (tensor.data_type() == planned.type && tensor.shape() == planned.shape &&
       tensor.layout() == Layout::plain)
     return {};
   return invalid_argument("input '{}' is {} {}, the plan takes {} {}", impl.inputs[i].name,
-                          to_string(tensor.data_type()), tensor.shape().str(), to_string(slot.type),
-                          slot.shape.str());
+                          to_string(tensor.data_type()), tensor.shape().str(),
+                          to_string(planned.type), planned.shape.str());
 }
 
 Status Session::Impl::check_inputs(std::span<const Tensor> inputs) const {
@@ -233,14 +236,14 @@ Status Session::Impl::check_inputs(std::span<const Tensor> inputs) const {
 
 // Whether the caller's memory, which is there, fits. What depends on data is checked after the run.
 Status Session::Impl::check_output(std::size_t o, const Tensor& tensor) const {
-  const Slot& slot = impl.slots[impl.graph->outputs[o]];
-  const bool fixed = slot.home != Home::dynamic;
-  if (tensor.data_type() != slot.type || (fixed && !(tensor.shape() == slot.shape)) ||
+  const PlannedTensor& planned = impl.tensors[impl.graph->outputs[o]];
+  const bool fixed = planned.storage != Storage::dynamic;
+  if (tensor.data_type() != planned.type || (fixed && !(tensor.shape() == planned.shape)) ||
       tensor.layout() != Layout::plain)
     return invalid_argument("output '{}' is bound to {} {}, the plan gives {} {}",
                             impl.outputs[o].name, to_string(tensor.data_type()),
-                            tensor.shape().str(), to_string(slot.type),
-                            fixed ? slot.shape.str() : impl.outputs[o].shape.str());
+                            tensor.shape().str(), to_string(planned.type),
+                            fixed ? planned.shape.str() : impl.outputs[o].shape.str());
   if (!tensor.writable() && tensor.bytes() > 0)
     return invalid_argument("output '{}' is bound to read-only memory", impl.outputs[o].name);
   return {};
@@ -251,8 +254,8 @@ Status Session::Impl::bind_outputs(std::span<Tensor> outputs) {
     return invalid_argument("{} outputs are asked for, the plan gives {}", outputs.size(),
                             impl.outputs.size());
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const Slot& slot = impl.slots[impl.graph->outputs[o]];
-    if (slot.home == Home::dynamic) continue;
+    const PlannedTensor& planned = impl.tensors[impl.graph->outputs[o]];
+    if (planned.storage == Storage::dynamic) continue;
     if (outputs[o].empty()) {
       output_pointers[o] = own_outputs[o].mutable_data();
       continue;
@@ -265,8 +268,9 @@ Status Session::Impl::bind_outputs(std::span<Tensor> outputs) {
 
 void Session::Impl::patch(std::span<const Tensor> inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) input_pointers[i] = inputs[i].data();
-  for (const Patch& p : input_patches) views[p.view].data = const_cast<void*>(input_pointers[p.io]);
-  for (const Patch& p : output_patches) views[p.view].data = output_pointers[p.io];
+  for (const Patch& p : input_patches)
+    views[p.view].data = const_cast<void*>(input_pointers[p.io_index]);
+  for (const Patch& p : output_patches) views[p.view].data = output_pointers[p.io_index];
 }
 
 Status Session::Impl::run(std::span<const Tensor> inputs, std::span<Tensor> outputs,
@@ -325,14 +329,14 @@ Status Session::Impl::run_dynamic(std::size_t s, Cancellation& cancellation) {
     const std::span<TensorView> inputs(views.data() + step_views[s].inputs, step.inputs.size());
     const std::span<TensorView> outputs(views.data() + step_views[s].outputs, step.outputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (step.inputs[i] != kNoTensor && impl.slots[step.inputs[i]].home == Home::dynamic)
+      if (step.inputs[i] != kNoTensor && impl.tensors[step.inputs[i]].storage == Storage::dynamic)
         inputs[i] = dynamic_views[step.inputs[i]];
 
     SN_RETURN_IF_ERROR(prepare_dynamic(step, state));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       outputs[i] = {};
       if (step.outputs[i] == kNoTensor) continue;
-      outputs[i].type = impl.slots[step.outputs[i]].type;
+      outputs[i].type = impl.tensors[step.outputs[i]].type;
       if (step.layer->type->data_dependent_output) continue;
       outputs[i].shape = state.output_shapes[i];
       outputs[i].data = dynamic_buffers[step.outputs[i]].bytes.mutable_data();
@@ -382,9 +386,9 @@ Status Session::Impl::prepare_dynamic(const Step& step, DynamicState& state) {
     spec.shape = now[i].shape;
     if (now[i].present()) {
       const TensorId id = step.inputs[i];
-      spec.constant = impl.slots[id].home == Home::constant;
+      spec.constant = impl.tensors[id].storage == Storage::constant;
       if (spec.constant) {
-        spec.value = impl.slots[id].constant;
+        spec.value = impl.tensors[id].constant;
         if (!impl.graph->tensor(id).is_constant()) shareable = false;
       } else if (step.layer->type->needs_value(i)) {
         SN_ASSIGN_OR_RETURN(const Tensor value,
@@ -422,13 +426,13 @@ Status Session::Impl::prepare_dynamic(const Step& step, DynamicState& state) {
 
 Status Session::Impl::finish_outputs(std::span<Tensor> outputs) {
   for (std::size_t o = 0; o < outputs.size(); ++o)
-    if (outputs[o].empty() && impl.slots[impl.graph->outputs[o]].home != Home::dynamic)
+    if (outputs[o].empty() && impl.tensors[impl.graph->outputs[o]].storage != Storage::dynamic)
       outputs[o] = own_outputs[o];
   for (const OutputCopy& copy : impl.copies) {
     const TensorView from = view_of(copy.from);
     const std::int64_t bytes = storage_bytes(from.type, from.shape, Layout::plain);
     Tensor& to = outputs[copy.output];
-    if (impl.slots[copy.from].home == Home::dynamic) {
+    if (impl.tensors[copy.from].storage == Storage::dynamic) {
       if (to.empty()) {
         SN_ASSIGN_OR_RETURN(
             to, Tensor::borrow(from.type, from.shape, from.data, static_cast<std::size_t>(bytes)));

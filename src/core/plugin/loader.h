@@ -11,7 +11,7 @@
 
 namespace softneuro {
 
-// Opens the file `path` – a plugin from elsewhere, or one of this source tree (intree_plugin.h) –
+// Opens the file `path` – a plugin from elsewhere, or one of this source tree (intree.h) –
 // and adds its routines. All or nothing: on an error the registry is as it
 // was, and `library` too. The library stays loaded as long as `library`, or a routine or kernel of
 // it, lives; then it is unloaded.
@@ -30,7 +30,7 @@ using PluginEntryFunction = const sn_plugin* (*)(const sn_plugin_host*, char*, s
 SN_INTREE Status add_plugin(PluginEntryFunction entry, const std::string& path,
                             std::shared_ptr<void> library, Registry& registry);
 
-// Among the paths of plugins: no plugin is to be found by itself (plugin_folder.h).
+// Among the paths of plugins: no plugin is to be found by itself (search_path.h).
 inline constexpr std::string_view kNoFoundPlugins = "none";
 
 // The paths in SOFTNEURO_PLUGINS, which are separated by colons. Empty in programs that run with

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cpu.h"
-#include "cpu/simd/tile_moves.h"
+#include "cpu/simd/transpose_tiles.h"
 
 namespace softneuro {
 
@@ -27,7 +27,7 @@ template <std::int64_t Width>
 void pack(const float* source, std::int64_t lane_stride, std::int64_t step_stride,
           std::int64_t lanes, std::int64_t steps, float* packed) noexcept {
   if (steps == 0) return;  // a matrix of nothing may have no memory
-  const TileMoves& moves = tile_moves();
+  const TransposeTiles& moves = transpose_tiles();
   for (std::int64_t first = 0; first < lanes; first += Width, packed += Width * steps) {
     const float* const from = source + first * lane_stride;
     const std::int64_t used = std::min(Width, lanes - first);

@@ -10,7 +10,7 @@ namespace softneuro {
 #if defined(SN_ISA_AVX512FP16)
 
 namespace avx512 {
-void sum_store_half(const SumStore<Half>& store) noexcept;
+void epilogue_store_half(const EpilogueStore<Half>& store) noexcept;
 }
 namespace avx512fp16 {
 void half_tile(const HalfTile& tile) noexcept;
@@ -43,7 +43,7 @@ void pack_pairs(const float* from, std::int64_t segments, std::int64_t length,
 }
 
 constexpr HalfTileOps kFp16TileOps = {4,          {14, 14, 9, 6}, avx512fp16::half_tile,
-                                      pair_bytes, pack_pairs,     avx512::sum_store_half};
+                                      pair_bytes, pack_pairs,     avx512::epilogue_store_half};
 
 }  // namespace
 

@@ -1,12 +1,12 @@
 // The inner loops of products of float16 matrices on processors that have arithmetic for them: a
-// block of C, of some rows of A that lie anywhere in memory (as in Tile) and of packed columns of
-// B, in float32.
+// block of C, of some rows of A that lie anywhere in memory (as in MicroTile) and of packed columns
+// of B, in float32.
 #pragma once
 
 #include <cstdint>
 
+#include "cpu/gemm/epilogue_store.h"
 #include "cpu/gemm/packed_panel.h"
-#include "cpu/gemm/sum_store.h"
 #include "softneuro/types.h"
 
 namespace softneuro {
@@ -36,7 +36,7 @@ struct HalfTileOps {
   // One panel, from kPackedPanel float32 for each number of the depth.
   void (*pack)(const float* from, std::int64_t segments, std::int64_t length,
                std::byte* to) noexcept = nullptr;
-  void (*store)(const SumStore<Half>&) noexcept = nullptr;
+  void (*store)(const EpilogueStore<Half>&) noexcept = nullptr;
 
   int rows_of(std::int64_t panels) const noexcept {
     return max_rows[(panels < 4 ? panels : 4) - 1];

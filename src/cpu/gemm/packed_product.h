@@ -1,18 +1,18 @@
 // C[rows, columns] = A · B for one or several independent products, whose B was packed into a
-// format of the instructions that multiply it: what HalfSweep and SplitSweep have in common. Where
-// the rows of A lie is the caller's matter.
+// format of the instructions that multiply it: what HalfGemm and SplitPrecisionGemm have in
+// common. The caller knows where the rows of A lie.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/gemm/blocked_gemm.h"
 #include "cpu/gemm/packed_panel.h"
-#include "cpu/gemm/tile_sweep.h"
 
 namespace softneuro {
 
-static_assert(kPackedPanel == kTilePanel);  // TileBias pads to whole panels
+static_assert(kPackedPanel == kTilePanel);  // EpilogueBias pads to whole panels
 
 // Sizes of the products. All of them are alike.
 struct PackedShape {
@@ -34,9 +34,9 @@ struct PackedMatrix {
 // The most rows and segments that are asked for together.
 inline constexpr int kPackedMaxRows = 32;
 inline constexpr std::int64_t kPackedSegments = 64;
-// For point(): what the most rows would use of a SweepOperands' scratch.
+// For point(): what the most rows would use of a GemmOperands' scratch.
 inline constexpr std::int64_t kPackedScratch =
-    (kSweepScratchFloats + kTileMaxRows - 1) / kTileMaxRows * kPackedMaxRows;
+    (kGemmScratchFloats + kTileMaxRows - 1) / kTileMaxRows * kPackedMaxRows;
 
 // T: of A's numbers, Half or float.
 template <class T>
@@ -45,7 +45,7 @@ class PackedOperands {
   virtual PackedMatrix matrix(std::int64_t index) const noexcept = 0;
   // pointers[s·rows + r]: `length` numbers of row `row + r`, segment `segment + s`. `scratch`, of
   // kPackedScratch numbers, may be used until the next call.
-  virtual void point(const SweepRows& rows, const T** pointers, T* scratch) const noexcept = 0;
+  virtual void point(const GemmRows& rows, const T** pointers, T* scratch) const noexcept = 0;
 
  protected:
   ~PackedOperands() = default;

@@ -10,8 +10,8 @@ static_assert(kPackedMaxRows % kSplitRows == 0 && kSplitRows == kPackedPanel);
 #if defined(SN_ISA_AMXBF16)
 
 namespace avx512 {
-void sum_store_half(const SumStore<Half>& store) noexcept;
-void sum_store_float(const SumStore<float>& store) noexcept;
+void epilogue_store_half(const EpilogueStore<Half>& store) noexcept;
+void epilogue_store_float(const EpilogueStore<float>& store) noexcept;
 }  // namespace avx512
 namespace amxbf16 {
 void split(const SplitRows<Half>& rows) noexcept;
@@ -44,15 +44,15 @@ void pack_float(const float* from, std::int64_t segments, std::int64_t length,
 template <>
 const SplitTileOps<Half>* split_tile_ops() noexcept {
   static constexpr SplitTileOps<Half> kOps = {
-      amxbf16::split, amxbf16::begin, amxbf16::multiply_half, amxbf16::end,
-      tile_bytes<2>,  pack_half,      avx512::sum_store_half};
+      amxbf16::split, amxbf16::begin, amxbf16::multiply_half,     amxbf16::end,
+      tile_bytes<2>,  pack_half,      avx512::epilogue_store_half};
   return has_amx_bf16() ? &kOps : nullptr;
 }
 template <>
 const SplitTileOps<float>* split_tile_ops() noexcept {
   static constexpr SplitTileOps<float> kOps = {
-      amxbf16::split, amxbf16::begin, amxbf16::multiply_float, amxbf16::end,
-      tile_bytes<3>,  pack_float,     avx512::sum_store_float};
+      amxbf16::split, amxbf16::begin, amxbf16::multiply_float,     amxbf16::end,
+      tile_bytes<3>,  pack_float,     avx512::epilogue_store_float};
   return has_amx_bf16() ? &kOps : nullptr;
 }
 

@@ -1,12 +1,12 @@
 // The inner loops of products on tiles of bfloat16 (AMX), into which numbers are split: a block of
-// C, of some rows of A that lie anywhere in memory (as in Tile) and of packed columns of B, summed
-// in float32.
+// C, of some rows of A that lie anywhere in memory (as in MicroTile) and of packed columns of B,
+// summed in float32.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/gemm/sum_store.h"
+#include "cpu/gemm/epilogue_store.h"
 #include "softneuro/types.h"
 
 namespace softneuro {
@@ -22,12 +22,12 @@ inline constexpr std::int64_t kSplitSlice = sizeof(T) == 2 ? 8 : 4;
 // numbers, Half or float.
 template <class T>
 struct SplitRows {
-  const T* const* a = nullptr;  // a pointer for each segment and row, as in Tile
+  const T* const* a = nullptr;  // a pointer for each segment and row, as in MicroTile
   int rows = 0;
   std::int64_t length = 0;  // of a segment
   std::int64_t begin = 0, depth = 0;
   // Tiles of kSplitRows rows, one after the other, each tile_bytes() of the slice's steps. What
-  // rows the last one lacks is left as it is, and gives sums that nobody reads.
+  // rows the last one lacks is left as it is, and gives sums that are never read.
   std::byte* to = nullptr;
 };
 
@@ -62,7 +62,7 @@ struct SplitTileOps {
   // One panel, from kPackedPanel float32 for each number of the depth.
   void (*pack)(const float* from, std::int64_t segments, std::int64_t length,
                std::byte* to) noexcept = nullptr;
-  void (*store)(const SumStore<T>&) noexcept = nullptr;
+  void (*store)(const EpilogueStore<T>&) noexcept = nullptr;
 
   std::int64_t panel_bytes(std::int64_t segments, std::int64_t length) const noexcept {
     return tile_bytes((segments * length + kSplitStep - 1) / kSplitStep);

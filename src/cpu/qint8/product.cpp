@@ -92,10 +92,10 @@ Result<QuantizedProduct> QuantizedProduct::create(const Problem& problem, const 
   const TensorScale x = tensor_scale(problem.inputs[0]);
   product.flip_ = x.is_signed;
   product.zero_byte_ = static_cast<std::uint8_t>(x.zero_point & 255);
-  SN_ASSIGN_OR_RETURN(product.finish_, QuantizedFinish::create(problem, true));
+  SN_ASSIGN_OR_RETURN(product.epilogue_, QuantizedEpilogue::create(problem, true));
   product.max_panels_ = sizes.panels();
   product.max_rows_ = kRows;
-  if (product.finish_.needs_tiles()) {
+  if (product.epilogue_.needs_tiles()) {
     constexpr std::int64_t kLeastRows = 8;
     product.max_panels_ = std::min(sizes.panels(), kTileFloats / kLeastRows / kInt8Panel);
     const std::int64_t width = std::min(product.max_panels_ * kInt8Panel, sizes.outputs);
@@ -108,9 +108,9 @@ Result<QuantizedProduct> QuantizedProduct::create(const Problem& problem, const 
 void QuantizedProduct::run(const Context& context, const ProductBlock& block) const noexcept {
   const std::int64_t first = block.first_panel * kInt8Panel;
   const std::int64_t width = std::min(block.panels * kInt8Panel, sizes_.outputs - first);
-  if (!finish_.needs_tiles()) {
+  if (!epilogue_.needs_tiles()) {
     run_panels(context, block, nullptr, width);
-    if (!finish_.folded) finish_block(context, block, nullptr, width);
+    if (!epilogue_.folded) finish_block(context, block, nullptr, width);
     return;
   }
   alignas(64) float tile[kTileFloats];
@@ -131,12 +131,12 @@ void QuantizedProduct::run_panels(const Context& context, const ProductBlock& bl
   t.taps = sizes_.taps;
   t.quads = sizes_.quads();
   t.flip = flip_;
-  t.inverse = finish_.inverse;
-  t.low = finish_.low;
-  t.high = finish_.high;
-  t.zero_point = finish_.scale.zero_point;
+  t.inverse = epilogue_.inverse;
+  t.low = epilogue_.low;
+  t.high = epilogue_.high;
+  t.zero_point = epilogue_.scale.zero_point;
   t.row_stride = tile != nullptr ? width : all;
-  t.addend = finish_.addend;
+  t.addend = epilogue_.addend;
   t.addend.row_stride = all;
   for (std::int64_t p = block.first_panel; p < block.first_panel + block.panels; ++p) {
     const std::int64_t column = p * kInt8Panel;
@@ -148,12 +148,12 @@ void QuantizedProduct::run_panels(const Context& context, const ProductBlock& bl
     t.start = part<std::int32_t>(packed, parts.start) + table;
     t.scale = part<float>(packed, parts.scale) + table;
     t.bias = part<float>(packed, parts.bias) + table;
-    if (finish_.addend_input >= 0)
+    if (epilogue_.addend_input >= 0)
       t.addend.data =
-          context.input(static_cast<std::size_t>(finish_.addend_input)).as<std::uint8_t>() + at;
+          context.input(static_cast<std::size_t>(epilogue_.addend_input)).as<std::uint8_t>() + at;
     if (tile != nullptr)
       t.floats = tile + (column - block_column);
-    else if (finish_.to_bytes)
+    else if (epilogue_.to_bytes)
       t.bytes = context.output(0).as_mutable<std::uint8_t>() + at;
     else
       t.floats = context.output(0).as_mutable<float>() + at;
@@ -171,7 +171,7 @@ void QuantizedProduct::finish_block(const Context& context, const ProductBlock& 
   const std::int64_t count = whole ? block.row_count * width : width;
   for (std::int64_t r = 0; r < pieces; ++r) {
     const std::int64_t offset = (block.first_row + r) * all + column;
-    finish_.finish(context, tile == nullptr ? nullptr : tile + r * width, offset, count);
+    epilogue_.apply(context, tile == nullptr ? nullptr : tile + r * width, offset, count);
   }
 }
 

@@ -4,7 +4,7 @@
 
 #include "core/routine/routine.h"
 #include "cpu/gemm/int8_tile.h"
-#include "cpu/qint8/finish.h"
+#include "cpu/qint8/epilogue.h"
 
 namespace softneuro {
 
@@ -56,7 +56,7 @@ class QuantizedProduct {
 
   ProductSizes sizes_;
   Tensor packed_;
-  QuantizedFinish finish_;
+  QuantizedEpilogue epilogue_;
   Int8TileFunction tile_ = nullptr;
   bool flip_ = false;
   std::uint8_t zero_byte_ = 0;

@@ -210,7 +210,7 @@ void GraphImporter::fold(const Layer& layer) {
   }
   Result<std::vector<Tensor>> values =
       evaluate(*registry_, layer, inputs, default_allocator(), {max_output_bytes, max_steps});
-  if (!values.ok()) return;  // whoever runs the net will hear of it
+  if (!values.ok()) return;  // ignored: the error is reported when the layer runs
   for (std::size_t i = 0; i < values->size() && i < layer.outputs.size(); ++i)
     if (layer.outputs[i] != kNoTensor) folded_[layer.outputs[i]] = (*values)[i];
 }

@@ -294,12 +294,12 @@ void Node::finish(std::string_view layer_type, std::vector<TensorId> layer_input
     outputs.push_back(wants_output(i)
                           ? importer_.add_value(scope_, proto_.output(static_cast<int>(i)))
                           : kNoTensor);
-  if (outputs.empty()) return;  // nobody wants anything of this node
+  if (outputs.empty()) return;  // all outputs are unused
   const LayerType* found = importer_.types().find(layer_type);
   if (found != nullptr && found->max_outputs >= 0 &&
       outputs.size() > static_cast<std::size_t>(found->max_outputs))
     return refuse("{} outputs where at most {} are possible", outputs.size(), found->max_outputs);
-  // Output 0 always exists, even where nobody looks at it.
+  // Output 0 always exists, even if it is unused.
   if (outputs[0] == kNoTensor) outputs[0] = importer_.add_temporary(name_ + "/unused");
   add_layer(layer_type, std::move(layer_inputs), params, std::move(outputs), name_);
 }

@@ -11,24 +11,24 @@ namespace {
 
 constexpr std::int64_t kAligned = 8;  // doubles
 
-// Each piece of the matrices has memory of its own.
+// Each chunk of the matrices has memory of its own.
 class DetKernel final : public Kernel {
  public:
-  DetKernel(std::int64_t n, std::int64_t pieces) : n_(n), pieces_(pieces) {}
+  DetKernel(std::int64_t n, std::int64_t chunks) : n_(n), chunks_(chunks) {}
 
   std::size_t workspace_bytes() const noexcept override {
-    return static_cast<std::size_t>(pieces_ * piece_elements()) * sizeof(double);
+    return static_cast<std::size_t>(chunks_ * chunk_elements()) * sizeof(double);
   }
 
   Status run(Context& context) const noexcept override {
     const float* const x = context.input(0).as<float>();
     float* const y = context.output(0).as_mutable<float>();
     const std::int64_t count = context.output(0).elements();
-    parallel_for(context.pool(), pieces_, [&](std::int64_t piece) {
+    parallel_for(context.pool(), chunks_, [&](std::int64_t chunk) {
       double* const matrix =
-          reinterpret_cast<double*>(context.workspace()) + piece * piece_elements();
+          reinterpret_cast<double*>(context.workspace()) + chunk * chunk_elements();
       int* const swaps = reinterpret_cast<int*>(matrix + matrix_elements());
-      for (std::int64_t m = count * piece / pieces_; m < count * (piece + 1) / pieces_; ++m)
+      for (std::int64_t m = count * chunk / chunks_; m < count * (chunk + 1) / chunks_; ++m)
         y[m] = static_cast<float>(eigen_ops().determinant(x + m * n_ * n_, n_, matrix, swaps));
     });
     return {};
@@ -39,11 +39,11 @@ class DetKernel final : public Kernel {
     return (n_ * n_ + kAligned - 1) / kAligned * kAligned;
   }
   // With n ints behind the matrix.
-  std::int64_t piece_elements() const noexcept {
+  std::int64_t chunk_elements() const noexcept {
     return matrix_elements() + (n_ + kAligned - 1) / kAligned * kAligned;
   }
 
-  std::int64_t n_, pieces_;
+  std::int64_t n_, chunks_;
 };
 
 class Det final : public Routine {
@@ -67,9 +67,9 @@ class Det final : public Routine {
     constexpr std::int64_t kWork = 1 << 14;  // multiplications that are worth a thread's while
     const Shape& x = problem.inputs[0].shape;
     const std::int64_t n = x[x.rank() - 1], count = problem.outputs[0].shape.elements();
-    const std::int64_t pieces = std::clamp<std::int64_t>(
+    const std::int64_t chunks = std::clamp<std::int64_t>(
         count * n * n * n / 3 / kWork, 1, std::min<std::int64_t>(count, problem.threads));
-    return std::unique_ptr<Kernel>(std::make_unique<DetKernel>(n, pieces));
+    return std::unique_ptr<Kernel>(std::make_unique<DetKernel>(n, chunks));
   }
 };
 

@@ -1,4 +1,4 @@
-// A batch of products, cut into pieces for the pool.
+// A batch of products, partitioned into chunks for the pool.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,8 @@ class Products {
   };
 
   Products() = default;
-  // `product` is each of them, cut for `threads`: by products where there are enough, else by rows.
+  // `product` is each of them, partitioned for `threads`: by products where there are enough, else
+  // by rows.
   Products(const EigenProduct& product, std::vector<Places> places, int threads);
 
   // Floats, to be aligned to 64 bytes.
@@ -26,16 +27,16 @@ class Products {
 
  private:
   // Products [first, last), of each its rows [row, row + rows).
-  struct Piece {
+  struct Chunk {
     std::int64_t first, last, row, rows;
     std::int64_t workspace_at = 0;
   };
 
-  void add_piece(Piece piece);
+  void add_chunk(Chunk chunk);
 
   EigenProduct product_;
   std::vector<Places> places_;
-  std::vector<Piece> pieces_;
+  std::vector<Chunk> chunks_;
   std::int64_t workspace_ = 0;
 };
 

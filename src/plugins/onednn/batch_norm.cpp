@@ -35,20 +35,20 @@ class BatchNormLayer final : public PlainLayer {
   std::vector<PlainPart> parts(const Problem& problem) const override {
     const Image x = image_of(problem.inputs[kX].shape);
     const Layout layout = problem.inputs[kX].layout;
-    const std::int64_t pieces = piece_count(problem, problem.inputs[kX].shape.elements());
+    const std::int64_t chunks = chunk_count(problem, problem.inputs[kX].shape.elements());
     std::vector<PlainPart> parts;
     if (layout == Layout::channels_last) {
-      for_pieces(x.batch * x.pixels, pieces, 1, [&](std::int64_t first, std::int64_t last) {
+      for_chunks(x.batch * x.pixels, chunks, 1, [&](std::int64_t first, std::int64_t last) {
         parts.push_back(part_of(problem, {1, x.channels, last - first}, first * x.channels, 0));
       });
-    } else if (x.batch >= pieces) {
-      for_pieces(x.batch, pieces, 1, [&](std::int64_t first, std::int64_t last) {
+    } else if (x.batch >= chunks) {
+      for_chunks(x.batch, chunks, 1, [&](std::int64_t first, std::int64_t last) {
         parts.push_back(part_of(problem, {last - first, x.channels, x.pixels},
                                 first * x.channels * x.pixels, 0));
       });
     } else {
       for (std::int64_t image = 0; image < x.batch; ++image)
-        for_pieces(x.channels, pieces, block_of(layout),
+        for_chunks(x.channels, chunks, block_of(layout),
                    [&](std::int64_t first, std::int64_t last) {
                      parts.push_back(part_of(problem, {1, last - first, x.pixels},
                                              (image * x.channels + first) * x.pixels, first));
@@ -71,14 +71,14 @@ class BatchNormLayer final : public PlainLayer {
         static_cast<float>(problem.params.real("epsilon")),
         normalization_flags::use_global_stats | normalization_flags::use_scale |
             normalization_flags::use_shift));
-    part.piece.arguments = {input_argument(DNNL_ARG_SRC, kX, at, desc),
+    part.chunk.arguments = {input_argument(DNNL_ARG_SRC, kX, at, desc),
                             input_argument(DNNL_ARG_SCALE, kScale, first_channel, numbers),
                             input_argument(DNNL_ARG_SHIFT, kBias, first_channel, numbers),
                             input_argument(DNNL_ARG_MEAN, kMean, first_channel, numbers),
                             input_argument(DNNL_ARG_VARIANCE, kVariance, first_channel, numbers),
                             output_argument(at, desc)};
-    part.piece.first = at;
-    part.piece.count = image.batch * image.channels * image.pixels;
+    part.chunk.first = at;
+    part.chunk.count = image.batch * image.channels * image.pixels;
     return part;
   }
 };

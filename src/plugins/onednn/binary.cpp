@@ -1,7 +1,7 @@
 // binary cpu/onednn, cpu:float32:nhwc/onednn, …: add, mul, sub and div of an operand of the
 // output's shape and one that may be broadcast. The library's max and min lose NaN.
 #include "core/routine/registry.h"
-#include "cpu/tensor/stored_order.h"
+#include "cpu/tensor/memory_order.h"
 #include "plugins/onednn/plain_layer.h"
 #include "plugins/onednn/routines.h"
 
@@ -110,8 +110,8 @@ class BinaryLayer final : public PlainLayer {
     for (std::size_t d = 1; d < operands.other_dims.size(); ++d)
       other_inner *= operands.other_dims[d];
     std::vector<PlainPart> parts;
-    for_pieces(
-        outer, piece_count(problem, elements), inner == 1 ? kCacheLine : 1,
+    for_chunks(
+        outer, chunk_count(problem, elements), inner == 1 ? kCacheLine : 1,
         [&](std::int64_t first, std::int64_t last) {
           memory::dims dims = operands.dims, other_dims = operands.other_dims;
           dims[0] = last - first;
@@ -121,12 +121,12 @@ class BinaryLayer final : public PlainLayer {
           PlainPart& part = parts.emplace_back();
           part.operation =
               Operation(dnnl::binary::desc(*algorithm_of(function_of(problem)), desc, other, desc));
-          part.piece.arguments = {input_argument(DNNL_ARG_SRC_0, operands.whole, at, desc),
+          part.chunk.arguments = {input_argument(DNNL_ARG_SRC_0, operands.whole, at, desc),
                                   input_argument(DNNL_ARG_SRC_1, operands.other,
                                                  other_outer > 1 ? first * other_inner : 0, other),
                                   output_argument(at, desc)};
-          part.piece.first = at;
-          part.piece.count = (last - first) * inner;
+          part.chunk.first = at;
+          part.chunk.count = (last - first) * inner;
         });
     return parts;
   }

@@ -1,6 +1,6 @@
 #include "core/base/error.h"
 #include "plugins/onednn/weighted_layer.h"
-#include "plugins/partition/conv_pieces.h"
+#include "plugins/partition/conv_chunks.h"
 
 namespace softneuro::onednn {
 namespace {
@@ -34,8 +34,8 @@ class Conv2Layer final : public WeightedLayer {
                                           std::int64_t split, bool winograd) const override {
     SN_ASSIGN_OR_RETURN(const ConvShape shape, conv_shape(problem));
     std::vector<WeightedPart> parts;
-    for (const ConvPiece& piece : cut_conv(shape, split)) {
-      auto part = make_part(task, piece, winograd);
+    for (const ConvChunk& chunk : partition_conv(shape, split)) {
+      auto part = make_part(task, chunk, winograd);
       if (!part) return std::vector<WeightedPart>{};
       parts.push_back(std::move(*part));
     }
@@ -43,20 +43,20 @@ class Conv2Layer final : public WeightedLayer {
   }
 
  private:
-  static std::optional<WeightedPart> make_part(const WeightedTask& task, const ConvPiece& piece,
+  static std::optional<WeightedPart> make_part(const WeightedTask& task, const ConvChunk& chunk,
                                                bool winograd) {
-    const ConvShape& shape = piece.shape;
+    const ConvShape& shape = chunk.shape;
     const WindowAxis &h = shape.rows, &w = shape.columns;
     WeightedPart part;
     part.x = desc_of({shape.batch, shape.in, h.input, w.input}, task.x, shape.layout);
     part.y = desc_of({shape.batch, shape.out, h.output, w.output}, task.y, shape.layout);
     part.weights = desc_of(weight_dims(shape), task.weights, Layout::plain);
-    part.x_at = piece.x_at;
-    part.y_at = piece.y_at;
-    part.first_out = piece.first_out;
+    part.x_at = chunk.x_at;
+    part.y_at = chunk.y_at;
+    part.first_out = chunk.first_out;
     part.outs = shape.out;
-    part.weights_at = piece.first_out * (shape.in / shape.group) * h.kernel * w.kernel;
-    part.count = piece.y_count;
+    part.weights_at = chunk.first_out * (shape.in / shape.group) * h.kernel * w.kernel;
+    part.count = chunk.y_count;
     const auto algorithm =
         winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
     const memory::desc any(weight_dims(shape), task.weights, memory::format_tag::any);

@@ -61,28 +61,29 @@ class PlainRoutine final : public Routine {
     const std::string impl(params.text("impl"));
     if (std::find(choices->begin(), choices->end(), impl) == choices->end())
       return invalid_argument("oneDNN: no implementation for parameters {}", params.str());
-    SN_ASSIGN_OR_RETURN(PieceWork work, guarded([&] { return work_of(problem, impl); }));
-    if (is_quantized()) return make_requantized_move(make_piece_kernel(std::move(work)), problem);
+    SN_ASSIGN_OR_RETURN(PartitionedWork work, guarded([&] { return work_of(problem, impl); }));
+    if (is_quantized())
+      return make_requantized_move(make_partitioned_kernel(std::move(work)), problem);
     if (!problem.post_ops.empty()) {
       SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
     }
     work.in_place_input = layer_.in_place_input(problem);
     if (!post_ops_allow_in_place(problem, work.in_place_input)) work.in_place_input = -1;
-    return make_piece_kernel(std::move(work));
+    return make_partitioned_kernel(std::move(work));
   }
 
  private:
   bool is_quantized() const { return descriptor().type == DataType::qint8; }
 
-  Result<PieceWork> work_of(const Problem& problem, const std::string& impl) const {
+  Result<PartitionedWork> work_of(const Problem& problem, const std::string& impl) const {
     const OneThread one;
-    PieceWork work;
+    PartitionedWork work;
     for (PlainPart& part : layer_.parts(problem)) {
       const auto desc = find_implementation(part.operation.get(), attributes_of({}), impl);
       if (!desc) return unsupported("oneDNN has no implementation '{}' of this problem here", impl);
-      part.piece.primitive = dnnl::primitive(desc->get());
-      work.add_scratchpad(part.piece, *desc);
-      work.pieces.push_back(std::move(part.piece));
+      part.chunk.primitive = dnnl::primitive(desc->get());
+      work.add_scratchpad(part.chunk, *desc);
+      work.chunks.push_back(std::move(part.chunk));
     }
     return work;
   }

@@ -1,12 +1,12 @@
-// Layers without packed weights as oneDNN is asked for them: one primitive per piece of the work.
+// Layers without packed weights as oneDNN is asked for them: one primitive per chunk of the work.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "core/routine/routine.h"
-#include "plugins/onednn/piece_kernel.h"
-#include "plugins/partition/pieces.h"
+#include "plugins/onednn/partitioned_kernel.h"
+#include "plugins/partition/chunks.h"
 
 namespace softneuro::onednn {
 
@@ -29,7 +29,7 @@ class Operation {
 
 struct PlainPart {
   Operation operation;
-  Piece piece;  // but for the primitive and its scratchpad
+  Chunk chunk;  // but for the primitive and its scratchpad
 };
 
 // One layer type. float32, or qint8 where the layer moves elements: then the library sees bytes.

@@ -8,7 +8,7 @@
 #include "plugins/onednn/fused_ops.h"
 #include "plugins/onednn/plain_layer.h"
 #include "plugins/onednn/routines.h"
-#include "plugins/partition/conv_pieces.h"
+#include "plugins/partition/conv_chunks.h"
 #include "plugins/partition/pool_window.h"
 
 namespace softneuro::onednn {
@@ -19,7 +19,7 @@ class Pool2Layer : public PlainLayer {
   std::vector<PlainPart> parts(const Problem& problem) const final {
     const Shape& x = problem.inputs[0].shape;
     const Window window = *pool_window(problem);
-    ConvShape shape;  // a depthwise convolution is cut alike
+    ConvShape shape;  // a depthwise convolution is partitioned alike
     shape.rows = window.axes[1];
     shape.columns = window.axes[2];
     shape.batch = x[0];
@@ -27,8 +27,8 @@ class Pool2Layer : public PlainLayer {
     shape.layout = problem.inputs[0].layout;
     const std::int64_t work = problem.outputs[0].shape.elements() * window.kernel_elements();
     std::vector<PlainPart> parts;
-    for (const ConvPiece& piece : cut_conv(shape, piece_count(problem, work)))
-      parts.push_back(part_of(problem, piece));
+    for (const ConvChunk& chunk : partition_conv(shape, chunk_count(problem, work)))
+      parts.push_back(part_of(problem, chunk));
     return parts;
   }
 
@@ -36,8 +36,8 @@ class Pool2Layer : public PlainLayer {
   virtual dnnl::algorithm algorithm(const Problem& problem) const = 0;
 
  private:
-  PlainPart part_of(const Problem& problem, const ConvPiece& piece) const {
-    const ConvShape& shape = piece.shape;
+  PlainPart part_of(const Problem& problem, const ConvChunk& chunk) const {
+    const ConvShape& shape = chunk.shape;
     const WindowAxis &h = shape.rows, &w = shape.columns;
     const auto type = element_type(problem.inputs[0]);
     const auto x = desc_of({shape.batch, shape.in, h.input, w.input}, type, shape.layout);
@@ -50,10 +50,10 @@ class Pool2Layer : public PlainLayer {
         dnnl::prop_kind::forward_inference, algorithm(problem), x, y, {h.stride, w.stride},
         {h.kernel, w.kernel}, {h.dilation - 1, w.dilation - 1}, {h.pad_begin, w.pad_begin},
         {taken_pad_end(h), taken_pad_end(w)}));
-    part.piece.arguments = {{DNNL_ARG_SRC, Argument::From::input, 0, bytes(piece.x_at), x},
-                            {DNNL_ARG_DST, Argument::From::output, 0, bytes(piece.y_at), y}};
-    part.piece.first = piece.y_at;
-    part.piece.count = piece.y_count;
+    part.chunk.arguments = {{DNNL_ARG_SRC, Argument::From::input, 0, bytes(chunk.x_at), x},
+                            {DNNL_ARG_DST, Argument::From::output, 0, bytes(chunk.y_at), y}};
+    part.chunk.first = chunk.y_at;
+    part.chunk.count = chunk.y_count;
     return part;
   }
 };

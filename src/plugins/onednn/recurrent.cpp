@@ -121,9 +121,9 @@ class Division {
     constexpr std::int64_t kSmallestBatch = 8;
     const std::int64_t wanted = std::clamp<std::int64_t>(
         r.sizes.batch / kSmallestBatch, 1, std::max(threads / r.options.directions, 1));
-    for (const std::int64_t pieces : {wanted, std::int64_t{1}}) {
+    for (const std::int64_t chunks : {wanted, std::int64_t{1}}) {
       Division division;
-      if (division.add_parts(r, pieces, impl)) return division;
+      if (division.add_parts(r, chunks, impl)) return division;
     }
     return std::nullopt;
   }
@@ -139,10 +139,10 @@ class Division {
   }
 
  private:
-  bool add_parts(const Recurrence& r, std::int64_t pieces, const std::string& impl) {
+  bool add_parts(const Recurrence& r, std::int64_t chunks, const std::string& impl) {
     bool exists = true;
     for (int d = 0; d < r.options.directions; ++d)
-      for_pieces(r.sizes.batch, pieces, 1, [&](std::int64_t first, std::int64_t last) {
+      for_chunks(r.sizes.batch, chunks, 1, [&](std::int64_t first, std::int64_t last) {
         Part part{d, first, last - first, {}};
         const auto desc = find_implementation(operation_of(r, part, weights_tag(impl)).get(),
                                               attributes_of({}), impl, true);
@@ -283,7 +283,7 @@ class RecurrentRoutine final : public Routine {
     if (packed.bytes.bytes() != bytes)
       return invalid_argument("packed weights have {} bytes, {} are wanted", packed.bytes.bytes(),
                               bytes);
-    PieceWork work;
+    PartitionedWork work;
     work.constants.resize(2);
     work.constants[kPacked] = packed.bytes;
     SN_ASSIGN_OR_RETURN(
@@ -294,10 +294,10 @@ class RecurrentRoutine final : public Routine {
                 work.constants[kZeros].bytes(), std::byte{0});
     SN_RETURN_IF_ERROR(guarded([&]() -> Status {
       const OneThread one;
-      for (const Part& part : division.parts()) add_piece(work, problem, r, division, part);
+      for (const Part& part : division.parts()) add_chunk(work, problem, r, division, part);
       return {};
     }));
-    return make_piece_kernel(std::move(work));
+    return make_partitioned_kernel(std::move(work));
   }
 
  private:
@@ -312,7 +312,7 @@ class RecurrentRoutine final : public Routine {
     return true;
   }
 
-  static void add_piece(PieceWork& work, const Problem& problem, const Recurrence& r,
+  static void add_chunk(PartitionedWork& work, const Problem& problem, const Recurrence& r,
                         const Division& division, const Part& part) {
     using From = Argument::From;
     const PartTensors t = tensors_of(r, part);
@@ -321,11 +321,11 @@ class RecurrentRoutine final : public Routine {
     };
     const std::size_t packed_at =
         division.direction_bytes(r) * static_cast<std::size_t>(part.direction);
-    Piece piece;
-    piece.primitive = dnnl::primitive(part.desc.get());
+    Chunk chunk;
+    chunk.primitive = dnnl::primitive(part.desc.get());
     const auto add = [&](int id, From from, std::size_t index, std::size_t offset,
                          const memory::desc& desc) {
-      piece.arguments.push_back({id, from, index, offset, desc});
+      chunk.arguments.push_back({id, from, index, offset, desc});
     };
     const auto add_state = [&](int id, std::size_t input) {
       if (problem.has_input(input))
@@ -333,7 +333,7 @@ class RecurrentRoutine final : public Routine {
       else
         add(id, From::constant, kZeros, 0, t.state);
     };
-    // What nobody asked for is written all the same, to the workspace.
+    // Unused outputs are written to the workspace.
     const auto add_output = [&](int id, std::size_t output, std::int64_t at,
                                 const memory::desc& desc) {
       if (output < problem.outputs.size() && problem.outputs[output].present())
@@ -353,8 +353,8 @@ class RecurrentRoutine final : public Routine {
       add_state(DNNL_ARG_SRC_ITER_C, kRecurrentC0);
       add_output(DNNL_ARG_DST_ITER_C, 2, t.state_at, t.state);
     }
-    work.add_scratchpad(piece, part.desc);
-    work.pieces.push_back(std::move(piece));
+    work.add_scratchpad(chunk, part.desc);
+    work.chunks.push_back(std::move(chunk));
   }
 
   Result<Division> division_of(const Problem& problem, const RoutineParams& params) const {

@@ -34,16 +34,16 @@ class ReduceLayer final : public PlainLayer {
                                ? dnnl::algorithm::reduction_sum
                                : dnnl::algorithm::reduction_mean;
     std::vector<PlainPart> parts;
-    for_pieces(elements / columns, piece_count(problem, elements), 1,
+    for_chunks(elements / columns, chunk_count(problem, elements), 1,
                [&](std::int64_t first, std::int64_t last) {
                  const auto x = matrix_desc(last - first, columns);
                  const auto y = matrix_desc(last - first, 1);
                  PlainPart& part = parts.emplace_back();
                  part.operation = Operation(dnnl::reduction::desc(algorithm, x, y, 0, 0));
-                 part.piece.arguments = {input_argument(DNNL_ARG_SRC, 0, first * columns, x),
+                 part.chunk.arguments = {input_argument(DNNL_ARG_SRC, 0, first * columns, x),
                                          output_argument(first, y)};
-                 part.piece.first = first;
-                 part.piece.count = last - first;
+                 part.chunk.first = first;
+                 part.chunk.count = last - first;
                });
     return parts;
   }

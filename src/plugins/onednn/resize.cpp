@@ -69,7 +69,7 @@ class ResizeLayer final : public PlainLayer {
     const std::int64_t block = block_of(layout);
     const std::int64_t x_pixels = x.elements(2, x.rank()), y_pixels = y.elements(2, y.rank());
     const std::int64_t channels = (x[1] + block - 1) / block * block;  // in memory
-    const std::int64_t pieces = piece_count(problem, y.elements());
+    const std::int64_t chunks = chunk_count(problem, y.elements());
     std::vector<PlainPart> parts;
     const auto add = [&](std::int64_t image, std::int64_t images, std::int64_t first,
                          std::int64_t count) {
@@ -77,12 +77,12 @@ class ResizeLayer final : public PlainLayer {
       parts.push_back(part_of(problem, images, count, (image * channels + first) * x_pixels,
                               (image * channels + first) * y_pixels, images * stored * y_pixels));
     };
-    if (x[0] >= pieces || layout == Layout::channels_last) {
-      for_pieces(x[0], pieces, 1,
+    if (x[0] >= chunks || layout == Layout::channels_last) {
+      for_chunks(x[0], chunks, 1,
                  [&](std::int64_t first, std::int64_t last) { add(first, last - first, 0, x[1]); });
     } else {
       for (std::int64_t image = 0; image < x[0]; ++image)
-        for_pieces(x[1], pieces, block, [&](std::int64_t first, std::int64_t last) {
+        for_chunks(x[1], chunks, block, [&](std::int64_t first, std::int64_t last) {
           add(image, 1, first, last - first);
         });
     }
@@ -106,9 +106,9 @@ class ResizeLayer final : public PlainLayer {
     PlainPart part;
     part.operation = Operation(
         dnnl::resampling_forward::desc(dnnl::prop_kind::forward_inference, algorithm, x, y));
-    part.piece.arguments = {input_argument(DNNL_ARG_SRC, 0, x_at, x), output_argument(y_at, y)};
-    part.piece.first = y_at;
-    part.piece.count = y_count;
+    part.chunk.arguments = {input_argument(DNNL_ARG_SRC, 0, x_at, x), output_argument(y_at, y)};
+    part.chunk.first = y_at;
+    part.chunk.count = y_count;
     return part;
   }
 };

@@ -24,18 +24,18 @@ class SoftmaxLayer final : public PlainLayer {
     const auto algorithm = problem.params.integer("log") != 0 ? dnnl::algorithm::softmax_log
                                                               : dnnl::algorithm::softmax_accurate;
     std::vector<PlainPart> parts;
-    for_pieces(elements / columns, piece_count(problem, elements), 1,
+    for_chunks(elements / columns, chunk_count(problem, elements), 1,
                [&](std::int64_t first, std::int64_t last) {
                  const std::int64_t rows = last - first, at = first * columns;
                  const auto desc = matrix_desc(rows, columns);
                  PlainPart& part = parts.emplace_back();
                  part.operation = Operation(dnnl::softmax_v2_forward::desc(
                      dnnl::prop_kind::forward_inference, algorithm, desc, desc, 1));
-                 part.piece.arguments = {input_argument(DNNL_ARG_SRC, 0, at, desc),
+                 part.chunk.arguments = {input_argument(DNNL_ARG_SRC, 0, at, desc),
                                          output_argument(at, desc)};
-                 part.piece.first = at;
-                 part.piece.count = rows * columns;
-                 part.piece.repair = [=](float* y) { spread_nan(y, rows, columns); };
+                 part.chunk.first = at;
+                 part.chunk.count = rows * columns;
+                 part.chunk.repair = [=](float* y) { spread_nan(y, rows, columns); };
                });
     return parts;
   }

@@ -58,17 +58,17 @@ class UnaryLayer final : public PlainLayer {
     const FusedStep step = *step_of(problem);
     const std::int64_t elements = problem.inputs[0].shape.elements();
     std::vector<PlainPart> parts;
-    for_pieces(
-        elements, piece_count(problem, elements), kCacheLine,
+    for_chunks(
+        elements, chunk_count(problem, elements), kCacheLine,
         [&](std::int64_t first, std::int64_t last) {
           const auto desc = desc_of({last - first}, dnnl::memory::data_type::f32, Layout::plain);
           PlainPart& part = parts.emplace_back();
           part.operation = Operation(dnnl::eltwise_forward::desc(
               dnnl::prop_kind::forward_inference, step.algorithm, desc, step.alpha, step.beta));
-          part.piece.arguments = {input_argument(DNNL_ARG_SRC, 0, first, desc),
+          part.chunk.arguments = {input_argument(DNNL_ARG_SRC, 0, first, desc),
                                   output_argument(first, desc)};
-          part.piece.first = first;
-          part.piece.count = last - first;
+          part.chunk.first = first;
+          part.chunk.count = last - first;
         });
     return parts;
   }

@@ -4,8 +4,8 @@
 
 #include "core/base/error.h"
 #include "plugins/onednn/implementations.h"
-#include "plugins/onednn/piece_kernel.h"
-#include "plugins/partition/pieces.h"
+#include "plugins/onednn/partitioned_kernel.h"
+#include "plugins/partition/chunks.h"
 
 namespace softneuro::onednn {
 namespace {
@@ -101,9 +101,9 @@ std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const P
   for (const bool winograd : {false, true}) {
     if (winograd && !layer.has_winograd()) break;
     const auto whole = layer.parts(problem, task, 1, winograd);
-    const auto cut = layer.parts(problem, task, problem.threads, winograd);
+    const auto partition = layer.parts(problem, task, problem.threads, winograd);
     if (!whole.ok() || whole->empty()) continue;
-    const bool is_cut = cut.ok() && cut->size() > 1;
+    const bool is_partitioned = partition.ok() && partition->size() > 1;
     for (const FusedOps& ops : ways)
       for (const std::string& impl : implementation_names(
                whole->front().op_desc(), part_attributes(task, whole->front(), ops))) {
@@ -111,7 +111,7 @@ std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const P
             std::any_of(choices.begin(), choices.end(),
                         [&](const WeightedChoice& choice) { return choice.impl == impl; });
         if (known || !is_trusted(impl, ops)) continue;
-        if (is_cut && exists(task, *cut, ops, impl))
+        if (is_partitioned && exists(task, *partition, ops, impl))
           choices.push_back({impl, problem.threads, ops.taken});
         choices.push_back({impl, 1, ops.taken});
       }
@@ -134,8 +134,8 @@ ParamSpace choice_space(const std::vector<WeightedChoice>& choices, double macs)
   space.allows = [choices](const Params& params) {
     return find_choice(choices, params) != nullptr;
   };
-  // An implementation that can be cut is not promising whole.
-  if (macs >= kWorthCutting)
+  // An implementation that can be partitioned is not promising whole.
+  if (macs >= kWorthPartitioning)
     space.promising = [choices](const Params& params) {
       return std::none_of(choices.begin(), choices.end(), [&](const WeightedChoice& other) {
         return other.impl == params.text("impl") && other.split > params.integer("split", 1);

@@ -55,8 +55,8 @@ class WeightedLayer {
   virtual bool packs_weights() const { return true; }
   // Whether `winograd` makes a difference.
   virtual bool has_winograd() const { return false; }
-  // About `split` parts of about the same work; fewer where it cannot be cut so often. Empty if
-  // the library refuses the operation right away.
+  // About `split` parts of about the same work; fewer where it cannot be partitioned so often.
+  // Empty if the library refuses the operation right away.
   virtual Result<std::vector<WeightedPart>> parts(const Problem& problem, const WeightedTask& task,
                                                   std::int64_t split, bool winograd) const = 0;
 };
@@ -71,13 +71,14 @@ struct WeightedChoice {
 };
 
 // `ways`: what to fuse, best first. All that the library has, each implementation with the first
-// of `ways` for which it exists, cut for `problem.threads` and whole. May throw dnnl::error.
+// of `ways` for which it exists, partitioned for `problem.threads` and whole. May throw
+// dnnl::error.
 std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const Problem& problem,
                                              const WeightedTask& task,
                                              std::span<const FusedOps> ways);
 // `impl` and `split`; what is in `choices` is all that is allowed.
-// For a layer of so many multiply-accumulates: from kWorthCutting on, an implementation that can be
-// cut is not promising whole.
+// For a layer of so many multiply-accumulates: from kWorthPartitioning on, an implementation that
+// can be partitioned is not promising whole.
 ParamSpace choice_space(const std::vector<WeightedChoice>& choices, double macs);
 RoutineParams choice_params(const WeightedChoice& choice);
 // Null if params name none of `choices`.

@@ -36,12 +36,12 @@ Result<WeightedWork> WeightedWork::make(const WeightedLayer& layer, const Proble
                                         const WeightedTask& task, const WeightedChoice& choice,
                                         const FusedOps& ops) {
   return guarded([&]() -> Result<WeightedWork> {
-    SN_ASSIGN_OR_RETURN(const std::vector<WeightedPart> cut,
+    SN_ASSIGN_OR_RETURN(const std::vector<WeightedPart> partition,
                         layer.parts(problem, task, choice.split, choice.is_winograd()));
     WeightedWork work;
     work.task_ = task;
     work.packs_ = layer.packs_weights();
-    for (const WeightedPart& part : cut) {
+    for (const WeightedPart& part : partition) {
       const auto desc =
           find_implementation(part.op_desc(), part_attributes(task, part, ops), choice.impl);
       if (!desc)
@@ -90,47 +90,47 @@ Status WeightedWork::pack(const void* weights, std::byte* packed) const {
   });
 }
 
-Piece WeightedWork::piece_of(const Part& made, const FusedOps& ops, std::size_t bias_at) const {
+Chunk WeightedWork::chunk_of(const Part& made, const FusedOps& ops, std::size_t bias_at) const {
   using From = Argument::From;
   const WeightedPart& part = made.part;
-  Piece piece;
-  piece.primitive = dnnl::primitive(made.desc.get());
-  piece.first = part.y_at;
-  piece.count = part.count;
-  piece.repeats = part.repeats;
-  piece.stride = part.stride;
-  piece.arguments = {
+  Chunk chunk;
+  chunk.primitive = dnnl::primitive(made.desc.get());
+  chunk.first = part.y_at;
+  chunk.count = part.count;
+  chunk.repeats = part.repeats;
+  chunk.stride = part.stride;
+  chunk.arguments = {
       {DNNL_ARG_SRC, From::input, WeightedLayer::kX, bytes_of(part.x_at, task_.x), part.x},
       {DNNL_ARG_DST, From::output, 0, bytes_of(part.y_at, task_.y), part.y}};
   if (packs_)
-    piece.arguments.push_back(
+    chunk.arguments.push_back(
         {DNNL_ARG_WEIGHTS, From::constant, kPacked, made.weights_at, made.weights});
   else
-    piece.arguments.push_back({DNNL_ARG_WEIGHTS, From::input, WeightedLayer::kWeights,
+    chunk.arguments.push_back({DNNL_ARG_WEIGHTS, From::input, WeightedLayer::kWeights,
                                bytes_of(part.weights_at, task_.weights), part.weights});
   if (task_.bias)
-    piece.arguments.push_back({DNNL_ARG_BIAS, From::constant, kBias,
+    chunk.arguments.push_back({DNNL_ARG_BIAS, From::constant, kBias,
                                bias_at + bytes_of(part.first_out, memory::data_type::f32),
                                desc_of({part.outs}, memory::data_type::f32, Layout::plain)});
   for (std::size_t i = 0; i < ops.steps.size(); ++i)
     if (ops.steps[i].extent != FusedStep::Extent::none)
-      piece.arguments.push_back(operand(ops.steps[i], static_cast<int>(i), part));
-  return piece;
+      chunk.arguments.push_back(operand(ops.steps[i], static_cast<int>(i), part));
+  return chunk;
 }
 
 Result<std::unique_ptr<Kernel>> WeightedWork::kernel(Constants constants, const FusedOps& ops,
                                                      PostOpProgram tail) const {
   return guarded([&]() -> Result<std::unique_ptr<Kernel>> {
     const OneThread one;
-    PieceWork work;
+    PartitionedWork work;
     work.constants = {constants.packed, constants.bias};
     work.tail = std::move(tail);
     for (const Part& part : parts_) {
-      Piece piece = piece_of(part, ops, constants.bias_at);
-      work.add_scratchpad(piece, part.desc);
-      work.pieces.push_back(std::move(piece));
+      Chunk chunk = chunk_of(part, ops, constants.bias_at);
+      work.add_scratchpad(chunk, part.desc);
+      work.chunks.push_back(std::move(chunk));
     }
-    return make_piece_kernel(std::move(work));
+    return make_partitioned_kernel(std::move(work));
   });
 }
 

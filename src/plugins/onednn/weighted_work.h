@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "plugins/onednn/piece_kernel.h"
+#include "plugins/onednn/partitioned_kernel.h"
 #include "plugins/onednn/weighted_layer.h"
 
 namespace softneuro::onednn {
@@ -38,7 +38,7 @@ class WeightedWork {
     std::size_t weights_at = 0;  // in the packed bytes
   };
 
-  Piece piece_of(const Part& part, const FusedOps& ops, std::size_t bias_at) const;
+  Chunk chunk_of(const Part& part, const FusedOps& ops, std::size_t bias_at) const;
 
   WeightedTask task_;
   bool packs_ = true;

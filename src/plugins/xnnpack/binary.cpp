@@ -4,8 +4,8 @@
 #include <array>
 
 #include "core/routine/registry.h"
-#include "cpu/tensor/stored_order.h"
-#include "plugins/partition/pieces.h"
+#include "cpu/tensor/memory_order.h"
+#include "plugins/partition/chunks.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 
@@ -120,37 +120,37 @@ class Binary final : public Routine {
     OperatorWork work;
     SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
     const std::int64_t outer = dims.y[0], inner = product(dims.y, 1);
-    for_pieces(outer, piece_count(problem, elements), inner == 1 ? kCacheLine : 1,
+    for_chunks(outer, chunk_count(problem, elements), inner == 1 ? kCacheLine : 1,
                [&](std::int64_t first, std::int64_t last) {
-                 work.pieces.push_back(piece_of(dims, function, first, last - first));
+                 work.chunks.push_back(chunk_of(dims, function, first, last - first));
                });
     return make_operator_kernel(std::move(work));
   }
 
  private:
-  static OperatorPiece piece_of(const Dims& dims, Function function, std::int64_t first,
+  static OperatorChunk chunk_of(const Dims& dims, Function function, std::int64_t first,
                                 std::int64_t rows) {
     const auto at = [&](const std::vector<std::int64_t>& operand) {
       return operand[0] == 1 ? 0 : first * product(operand, 1);
     };
-    OperatorPiece piece;
-    piece.create = [create = function.create](xnn_operator_t* op) {
+    OperatorChunk chunk;
+    chunk.create = [create = function.create](xnn_operator_t* op) {
       return create(-kUnlimited, kUnlimited, 0, op);
     };
-    piece.setup_two = [setup = function.setup, rank = dims.y.size(),
+    chunk.setup_two = [setup = function.setup, rank = dims.y.size(),
                        a_dims = library_dims(dims.a, rows), b_dims = library_dims(dims.b, rows)](
                           xnn_operator_t op, const float* a, const float* b, float* y) {
       return setup(op, rank, a_dims.data(), rank, b_dims.data(), a, b, y, nullptr);
     };
-    piece.element_of_two = [=](const float* a, const float* b, std::int64_t i) {
+    chunk.element_of_two = [=](const float* a, const float* b, std::int64_t i) {
       return apply(function.op, static_cast<double>(a[opposite(dims.y, dims.a, i)]),
                    static_cast<double>(b[opposite(dims.y, dims.b, i)]));
     };
-    piece.x_at = at(dims.a);
-    piece.second_at = at(dims.b);
-    piece.y_at = first * product(dims.y, 1);
-    piece.y_count = rows * product(dims.y, 1);
-    return piece;
+    chunk.x_at = at(dims.a);
+    chunk.second_at = at(dims.b);
+    chunk.y_at = first * product(dims.y, 1);
+    chunk.y_count = rows * product(dims.y, 1);
+    return chunk;
   }
 };
 

@@ -1,9 +1,9 @@
 // conv2 cpu:float32:nhwc/xnnpack: XNNPACK's convolutions, depthwise ones among them, one thread per
-// piece of the work; `split` says in how many. Each session keeps weights of its own, because
+// chunk of the work; `split` says in how many. Each session keeps weights of its own, because
 // operators of this library bind addresses.
 #include "core/base/error.h"
 #include "core/routine/registry.h"
-#include "plugins/partition/conv_pieces.h"
+#include "plugins/partition/conv_chunks.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 
@@ -42,10 +42,10 @@ double element_of(const ConvShape& shape, const float* weights, const float* bia
   return sum;
 }
 
-OperatorPiece piece_of(const ConvPiece& piece, const float* weights, const float* bias) {
-  OperatorPiece made;
+OperatorChunk chunk_of(const ConvChunk& chunk, const float* weights, const float* bias) {
+  OperatorChunk made;
   made.create = [=](xnn_operator_t* op) {
-    const ConvShape& shape = piece.shape;
+    const ConvShape& shape = chunk.shape;
     const WindowAxis &h = shape.rows, &w = shape.columns;
     return xnn_create_convolution2d_nhwc_f32(
         u32(h.pad_begin), u32(w.pad_end), u32(h.pad_end), u32(w.pad_begin), u32(h.kernel),
@@ -54,16 +54,16 @@ OperatorPiece piece_of(const ConvPiece& piece, const float* weights, const float
         size(shape.in), size(shape.out), weights, bias, -kUnlimited, kUnlimited, 0, op);
   };
   made.element = [=](const float* x, std::int64_t i) {
-    return element_of(piece.shape, weights, bias, x, i);
+    return element_of(chunk.shape, weights, bias, x, i);
   };
   made.setup = [=](xnn_operator_t op, const float* x, float* y) {
-    const ConvShape& shape = piece.shape;
+    const ConvShape& shape = chunk.shape;
     return xnn_setup_convolution2d_nhwc_f32(op, size(shape.batch), size(shape.rows.input),
                                             size(shape.columns.input), x, y, nullptr);
   };
-  made.x_at = piece.x_at;
-  made.y_at = piece.y_at;
-  made.y_count = piece.y_count;
+  made.x_at = chunk.x_at;
+  made.y_at = chunk.y_at;
+  made.y_count = chunk.y_count;
   return made;
 }
 
@@ -124,8 +124,8 @@ class Conv2 final : public Routine {
                       problem.has_input(kBias) ? problem.inputs[kBias].value : Tensor()};
     const auto* const weights = static_cast<const float*>(work.constants[0].data());
     const auto* const bias = static_cast<const float*>(work.constants[1].data());
-    for (const ConvPiece& piece : cut_conv(shape, params.integer("split", 1))) {
-      work.pieces.push_back(piece_of(piece, weights, bias));
+    for (const ConvChunk& chunk : partition_conv(shape, params.integer("split", 1))) {
+      work.chunks.push_back(chunk_of(chunk, weights, bias));
       work.library_bytes += packed.bytes.bytes();
     }
     return make_operator_kernel(std::move(work));

@@ -1,5 +1,5 @@
-// dense cpu/xnnpack: XNNPACK's product, cut by rows of x where there are enough of them; `split`
-// says in how many pieces. Each session keeps weights of its own.
+// dense cpu/xnnpack: XNNPACK's product, partitioned by rows of x where there are enough of them;
+// `split` says in how many chunks. Each session keeps weights of its own.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -57,16 +57,16 @@ class Dense final : public Routine {
         shape.rows);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t first = shape.rows * i / count, rows = shape.rows * (i + 1) / count - first;
-      OperatorPiece piece;
-      piece.create = [=](xnn_operator_t* op) {
+      OperatorChunk chunk;
+      chunk.create = [=](xnn_operator_t* op) {
         return xnn_create_fully_connected_nc_f32(
             shape.depth, shape.columns, shape.depth, shape.columns, weights, bias, -kUnlimited,
             kUnlimited, shape.transposed ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS, op);
       };
-      piece.setup = [=](xnn_operator_t op, const float* x, float* y) {
+      chunk.setup = [=](xnn_operator_t op, const float* x, float* y) {
         return xnn_setup_fully_connected_nc_f32(op, rows, x, y, nullptr);
       };
-      piece.element = [=](const float* x, std::int64_t at) {
+      chunk.element = [=](const float* x, std::int64_t at) {
         const std::size_t row = static_cast<std::size_t>(at) / shape.columns;
         const std::size_t column = static_cast<std::size_t>(at) % shape.columns;
         double sum = bias != nullptr ? bias[column] : 0;
@@ -76,10 +76,10 @@ class Dense final : public Routine {
                                                               : d * shape.columns + column]);
         return sum;
       };
-      piece.x_at = static_cast<std::int64_t>(first * shape.depth);
-      piece.y_at = static_cast<std::int64_t>(first * shape.columns);
-      piece.y_count = static_cast<std::int64_t>(rows * shape.columns);
-      work.pieces.push_back(std::move(piece));
+      chunk.x_at = static_cast<std::int64_t>(first * shape.depth);
+      chunk.y_at = static_cast<std::int64_t>(first * shape.columns);
+      chunk.y_count = static_cast<std::int64_t>(rows * shape.columns);
+      work.chunks.push_back(std::move(chunk));
       work.library_bytes += shape.depth * shape.columns * sizeof(float);
     }
     return make_operator_kernel(std::move(work));

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/routine/layer_cost.h"
-#include "plugins/partition/pieces.h"
+#include "plugins/partition/chunks.h"
 
 namespace softneuro::xnnpack {
 namespace {
@@ -26,32 +26,32 @@ class OperatorState final : public KernelState {
     const float* second = nullptr;
     float* y = nullptr;
   };
-  std::vector<Bound> pieces;
+  std::vector<Bound> chunks;
 };
 
 // NaN where the clamp made an infinity of it.
-void restore_nan(const OperatorPiece& piece, const float* x, const float* second,
+void restore_nan(const OperatorChunk& chunk, const float* x, const float* second,
                  float* y) noexcept {
   constexpr std::int64_t kBlock = 1024;
-  const bool two = static_cast<bool>(piece.element_of_two);
-  if (!two && !piece.element) return;
-  for (std::int64_t begin = 0; begin < piece.y_count; begin += kBlock) {
-    const std::int64_t end = std::min(begin + kBlock, piece.y_count);
+  const bool two = static_cast<bool>(chunk.element_of_two);
+  if (!two && !chunk.element) return;
+  for (std::int64_t begin = 0; begin < chunk.y_count; begin += kBlock) {
+    const std::int64_t end = std::min(begin + kBlock, chunk.y_count);
     int infinite = 0;  // in integers, which compilers make vectors of
     for (std::int64_t i = begin; i < end; ++i)
       infinite += (std::bit_cast<std::uint32_t>(y[i]) & 0x7fffffffu) == 0x7f800000u;
     if (infinite == 0) continue;
     for (std::int64_t i = begin; i < end; ++i)
       if (std::isinf(y[i]) &&
-          std::isnan(two ? piece.element_of_two(x, second, i) : piece.element(x, i)))
+          std::isnan(two ? chunk.element_of_two(x, second, i) : chunk.element(x, i)))
         y[i] = std::numeric_limits<float>::quiet_NaN();
   }
 }
 
 // For one operand or two.
-xnn_status set_up(const OperatorPiece& piece, xnn_operator_t op, const float* x,
+xnn_status set_up(const OperatorChunk& chunk, xnn_operator_t op, const float* x,
                   const float* second, float* y) {
-  return piece.setup_two ? piece.setup_two(op, x, second, y) : piece.setup(op, x, y);
+  return chunk.setup_two ? chunk.setup_two(op, x, second, y) : chunk.setup(op, x, y);
 }
 
 class OperatorKernel final : public Kernel {
@@ -63,14 +63,14 @@ class OperatorKernel final : public Kernel {
 
   Result<std::unique_ptr<KernelState>> make_state() const override {
     auto state = std::make_unique<OperatorState>();
-    for (const OperatorPiece& piece : work_.pieces) {
+    for (const OperatorChunk& chunk : work_.chunks) {
       xnn_operator_t op = nullptr;
-      SN_RETURN_IF_ERROR(status_of(piece.create(&op), "making an operator"));
-      state->pieces.emplace_back().op = Operator(op);
+      SN_RETURN_IF_ERROR(status_of(chunk.create(&op), "making an operator"));
+      state->chunks.emplace_back().op = Operator(op);
       // Addresses that are only computed with: the tables are allocated here, not when running.
       static float somewhere[1];
       SN_RETURN_IF_ERROR(
-          status_of(set_up(piece, op, somewhere, somewhere, somewhere), "setting up an operator"));
+          status_of(set_up(chunk, op, somewhere, somewhere, somewhere), "setting up an operator"));
     }
     return std::unique_ptr<KernelState>(std::move(state));
   }
@@ -80,23 +80,23 @@ class OperatorKernel final : public Kernel {
     if (state == nullptr) return internal_error("XNNPACK: run() without the kernel's state");
     std::atomic<int> failure{xnn_status_success};
     parallel_for(
-        context.pool(), static_cast<std::int64_t>(work_.pieces.size()), [&](std::int64_t i) {
+        context.pool(), static_cast<std::int64_t>(work_.chunks.size()), [&](std::int64_t i) {
           const auto index = static_cast<std::size_t>(i);
-          const xnn_status status = run_piece(context, work_.pieces[index], state->pieces[index]);
+          const xnn_status status = run_chunk(context, work_.chunks[index], state->chunks[index]);
           if (status != xnn_status_success) failure = status;
         });
     return status_of(static_cast<xnn_status>(failure.load()), "running an operator");
   }
 
  private:
-  xnn_status run_piece(Context& context, const OperatorPiece& piece,
+  xnn_status run_chunk(Context& context, const OperatorChunk& chunk,
                        OperatorState::Bound& bound) const noexcept {
-    const float* const x = context.input(0).as<float>() + piece.x_at;
-    float* const y = context.output(0).as_mutable<float>() + piece.y_at;
+    const float* const x = context.input(0).as<float>() + chunk.x_at;
+    float* const y = context.output(0).as_mutable<float>() + chunk.y_at;
     const float* const second =
-        piece.setup_two ? context.input(1).as<float>() + piece.second_at : nullptr;
+        chunk.setup_two ? context.input(1).as<float>() + chunk.second_at : nullptr;
     if (x != bound.x || second != bound.second || y != bound.y) {
-      const xnn_status status = set_up(piece, bound.op.get(), x, second, y);
+      const xnn_status status = set_up(chunk, bound.op.get(), x, second, y);
       if (status != xnn_status_success) return status;
       bound.x = x;
       bound.second = second;
@@ -104,9 +104,9 @@ class OperatorKernel final : public Kernel {
     }
     const xnn_status status = xnn_run_operator(bound.op.get(), nullptr);
     if (status != xnn_status_success) return status;
-    restore_nan(piece, x, second, y);
-    if (piece.repair) piece.repair(y);
-    if (!work_.tail.empty()) work_.tail.apply(context.inputs(), y, piece.y_at, piece.y_count);
+    restore_nan(chunk, x, second, y);
+    if (chunk.repair) chunk.repair(y);
+    if (!work_.tail.empty()) work_.tail.apply(context.inputs(), y, chunk.y_at, chunk.y_count);
     return status;
   }
 
@@ -148,7 +148,7 @@ ParamSpace split_space(const Problem& problem) {
   if (problem.threads > 1) split.values.push_back(std::int64_t{1});
   ParamSpace space;
   space.axes = {std::move(split)};
-  if (layer_cost(problem).macs >= kWorthCutting)
+  if (layer_cost(problem).macs >= kWorthPartitioning)
     space.promising = [threads = std::int64_t{problem.threads}](const Params& params) {
       return params.integer("split", 1) == threads;
     };

@@ -11,9 +11,9 @@
 
 namespace softneuro::xnnpack {
 
-// A part of the work, cut when the kernel is made: an operator on its part of x and y. Operators
+// A part of the work, fixed when the kernel is made: an operator on its part of x and y. Operators
 // bind addresses and keep weights: each session makes its own.
-struct OperatorPiece {
+struct OperatorChunk {
   std::function<xnn_status(xnn_operator_t*)> create;
   // Binds addresses; the same sizes each time, so that the library allocates at the first only.
   std::function<xnn_status(xnn_operator_t, const float* x, float* y)> setup;
@@ -31,7 +31,7 @@ struct OperatorPiece {
 };
 
 struct OperatorWork {
-  std::vector<OperatorPiece> pieces;
+  std::vector<OperatorChunk> chunks;
   std::vector<Tensor> constants;  // kept: what `create` reads
   PostOpProgram tail;             // all post-ops
   std::size_t library_bytes = 0;  // about what the operators of one session keep
@@ -45,7 +45,8 @@ Result<std::unique_ptr<Kernel>> make_operator_kernel(OperatorWork work);
 // all float32, with something to compute.
 Applicability takes_inputs(const Problem& problem);
 
-// The routine parameter `split`: in how many pieces the work is cut. One per thread, or not at all.
+// The routine parameter `split`: in how many chunks the work is partitioned. One per thread, or not
+// at all.
 RoutineParams split_params(const Problem& problem);
 ParamSpace split_space(const Problem& problem);
 

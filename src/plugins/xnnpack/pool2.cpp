@@ -1,5 +1,5 @@
-// avg_pool2 cpu:float32:nhwc/xnnpack, cut by images. (The library's largest element of a window may
-// lose a NaN, so it is not used.)
+// avg_pool2 cpu:float32:nhwc/xnnpack, partitioned by images. (The library's largest element of a
+// window may lose a NaN, so it is not used.)
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -53,22 +53,22 @@ class AvgPool2 final : public Routine {
     const std::int64_t count = std::clamp<std::int64_t>(params.integer("split", 1), 1, x[0]);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t first = x[0] * i / count, images = x[0] * (i + 1) / count - first;
-      OperatorPiece piece = piece_of(window, x[1], images);
-      piece.x_at = first * x[1] * window.input_elements();
-      piece.y_at = first * x[1] * window.output_elements();
-      piece.y_count = images * x[1] * window.output_elements();
-      work.pieces.push_back(std::move(piece));
+      OperatorChunk chunk = chunk_of(window, x[1], images);
+      chunk.x_at = first * x[1] * window.input_elements();
+      chunk.y_at = first * x[1] * window.output_elements();
+      chunk.y_count = images * x[1] * window.output_elements();
+      work.chunks.push_back(std::move(chunk));
     }
     return make_operator_kernel(std::move(work));
   }
 
  private:
-  OperatorPiece piece_of(const Window& window, std::int64_t channels, std::int64_t images) const {
+  OperatorChunk chunk_of(const Window& window, std::int64_t channels, std::int64_t images) const {
     const WindowAxis h = window.axes[1], w = window.axes[2];
     const auto u32 = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
     const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
-    OperatorPiece piece;
-    piece.create = [=](xnn_operator_t* op) {
+    OperatorChunk chunk;
+    chunk.create = [=](xnn_operator_t* op) {
       const std::size_t c = size(channels);
       return xnn_create_average_pooling2d_nhwc_f32(
           u32(h.pad_begin), u32(taken_pad_end(w)), u32(taken_pad_end(h)), u32(w.pad_begin),
@@ -76,7 +76,7 @@ class AvgPool2 final : public Routine {
           kUnlimited, 0, op);
     };
     // The sum: as infinite, or as little a number, as the mean.
-    piece.element = [=](const float* x, std::int64_t i) {
+    chunk.element = [=](const float* x, std::int64_t i) {
       const std::int64_t channel = i % channels, pixel = i / channels;
       const std::int64_t column = pixel % w.output, row = pixel / w.output % h.output;
       const float* image = x + pixel / w.output / h.output * h.input * w.input * channels;
@@ -90,11 +90,11 @@ class AvgPool2 final : public Routine {
         }
       return sum;
     };
-    piece.setup = [=](xnn_operator_t op, const float* x, float* y) {
+    chunk.setup = [=](xnn_operator_t op, const float* x, float* y) {
       return xnn_setup_average_pooling2d_nhwc_f32(op, size(images), size(h.input), size(w.input), x,
                                                   y, nullptr);
     };
-    return piece;
+    return chunk;
   }
 };
 

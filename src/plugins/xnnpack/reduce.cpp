@@ -1,8 +1,8 @@
-// reduce cpu:float32:nhwc/xnnpack: the mean of each channel (global average pooling), cut by
-// images.
+// reduce cpu:float32:nhwc/xnnpack: the mean of each channel (global average pooling), partitioned
+// by images.
 #include "core/layers/reduction.h"
 #include "core/routine/registry.h"
-#include "plugins/partition/pieces.h"
+#include "plugins/partition/chunks.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 
@@ -44,29 +44,29 @@ class Reduce final : public Routine {
     const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
     OperatorWork work;
     SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
-    for_pieces(x[0], piece_count(problem, x.elements()), 1,
+    for_chunks(x[0], chunk_count(problem, x.elements()), 1,
                [&](std::int64_t first, std::int64_t last) {
-                 OperatorPiece& piece = work.pieces.emplace_back();
-                 piece.create = [=](xnn_operator_t* op) {
+                 OperatorChunk& chunk = work.chunks.emplace_back();
+                 chunk.create = [=](xnn_operator_t* op) {
                    const std::size_t c = size(channels);
                    return xnn_create_global_average_pooling_nwc_f32(c, c, c, -kUnlimited,
                                                                     kUnlimited, 0, op);
                  };
-                 piece.setup = [=](xnn_operator_t op, const float* from, float* y) {
+                 chunk.setup = [=](xnn_operator_t op, const float* from, float* y) {
                    return xnn_setup_global_average_pooling_nwc_f32(op, size(last - first),
                                                                    size(pixels), from, y, nullptr);
                  };
                  // The sum: as infinite, or as little a number, as the mean.
-                 piece.element = [=](const float* from, std::int64_t i) {
+                 chunk.element = [=](const float* from, std::int64_t i) {
                    const float* column = from + i / channels * pixels * channels + i % channels;
                    double sum = 0;
                    for (std::int64_t p = 0; p < pixels; ++p)
                      sum += static_cast<double>(column[p * channels]);
                    return sum;
                  };
-                 piece.x_at = first * pixels * channels;
-                 piece.y_at = first * channels;
-                 piece.y_count = (last - first) * channels;
+                 chunk.x_at = first * pixels * channels;
+                 chunk.y_at = first * channels;
+                 chunk.y_count = (last - first) * channels;
                });
     return make_operator_kernel(std::move(work));
   }

@@ -1,11 +1,11 @@
 // resize cpu:float32:nhwc/xnnpack: bilinear, where the library reads the same elements with the
-// same weights; cut by images.
+// same weights; partitioned by images.
 #include "core/layers/resize.h"
 
 #include <optional>
 
 #include "core/routine/registry.h"
-#include "plugins/partition/pieces.h"
+#include "plugins/partition/chunks.h"
 #include "plugins/partition/resize_positions.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
@@ -73,22 +73,22 @@ class Resize final : public Routine {
     const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
     OperatorWork work;
     SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
-    for_pieces(x[0], piece_count(problem, y.elements()), 1,
+    for_chunks(x[0], chunk_count(problem, y.elements()), 1,
                [&](std::int64_t first, std::int64_t last) {
-                 OperatorPiece& piece = work.pieces.emplace_back();
-                 piece.create = [=](xnn_operator_t* op) {
+                 OperatorChunk& chunk = work.chunks.emplace_back();
+                 chunk.create = [=](xnn_operator_t* op) {
                    const std::size_t c = size(x[1]);
                    return xnn_create_resize_bilinear2d_nhwc_f32(c, c, c, flags, op);
                  };
-                 piece.setup = [=](xnn_operator_t op, const float* from, float* to) {
+                 chunk.setup = [=](xnn_operator_t op, const float* from, float* to) {
                    return xnn_setup_resize_bilinear2d_nhwc_f32(op, size(last - first), size(x[2]),
                                                                size(x[3]), size(y[2]), size(y[3]),
                                                                from, to, nullptr);
                  };
                  const std::int64_t image = x.elements(1, 4), result = y.elements(1, 4);
-                 piece.x_at = first * image;
-                 piece.y_at = first * result;
-                 piece.y_count = (last - first) * result;
+                 chunk.x_at = first * image;
+                 chunk.y_at = first * result;
+                 chunk.y_count = (last - first) * result;
                  // A pointer to each of four pixels, and two weights, for every output pixel.
                  work.library_bytes += size(y[2] * y[3]) * (4 * sizeof(void*) + 2 * sizeof(float));
                });

@@ -1,7 +1,7 @@
 // softmax cpu/xnnpack and cpu:float32:nhwc/xnnpack, along the last axis in memory.
 #include "core/base/error.h"
 #include "core/routine/registry.h"
-#include "plugins/partition/pieces.h"
+#include "plugins/partition/chunks.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 
@@ -33,20 +33,20 @@ class Softmax final : public Routine {
     const auto channels = static_cast<std::size_t>(columns);
     OperatorWork work;
     SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
-    for_pieces(elements / columns, piece_count(problem, elements), 1,
+    for_chunks(elements / columns, chunk_count(problem, elements), 1,
                [&](std::int64_t first, std::int64_t last) {
                  const std::int64_t rows = last - first;
-                 OperatorPiece& piece = work.pieces.emplace_back();
-                 piece.create = [=](xnn_operator_t* op) {
+                 OperatorChunk& chunk = work.chunks.emplace_back();
+                 chunk.create = [=](xnn_operator_t* op) {
                    return xnn_create_softmax_nc_f32(channels, channels, channels, 0, op);
                  };
-                 piece.setup = [=](xnn_operator_t op, const float* x, float* y) {
+                 chunk.setup = [=](xnn_operator_t op, const float* x, float* y) {
                    return xnn_setup_softmax_nc_f32(op, static_cast<std::size_t>(rows), x, y,
                                                    nullptr);
                  };
-                 piece.repair = [=](float* y) { spread_nan(y, rows, columns, true); };
-                 piece.x_at = piece.y_at = first * columns;
-                 piece.y_count = rows * columns;
+                 chunk.repair = [=](float* y) { spread_nan(y, rows, columns, true); };
+                 chunk.x_at = chunk.y_at = first * columns;
+                 chunk.y_count = rows * columns;
                });
     return make_operator_kernel(std::move(work));
   }

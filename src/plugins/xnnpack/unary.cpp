@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/routine/registry.h"
-#include "plugins/partition/pieces.h"
+#include "plugins/partition/chunks.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
 
@@ -80,17 +80,17 @@ class Unary final : public Routine {
     OperatorWork work;
     SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
     work.in_place_input = post_ops_allow_in_place(problem, 0) ? 0 : -1;
-    for_pieces(elements, piece_count(problem, elements), kCacheLine,
+    for_chunks(elements, chunk_count(problem, elements), kCacheLine,
                [&](std::int64_t first, std::int64_t last) {
-                 OperatorPiece& piece = work.pieces.emplace_back();
-                 piece.create = function.create;
-                 piece.setup = [setup = function.setup,
+                 OperatorChunk& chunk = work.chunks.emplace_back();
+                 chunk.create = function.create;
+                 chunk.setup = [setup = function.setup,
                                 count = static_cast<std::size_t>(last - first)](
                                    xnn_operator_t op, const float* x, float* y) {
                    return setup(op, count, x, y, nullptr);
                  };
-                 piece.x_at = piece.y_at = first;
-                 piece.y_count = last - first;
+                 chunk.x_at = chunk.y_at = first;
+                 chunk.y_count = last - first;
                });
     return make_operator_kernel(std::move(work));
   }

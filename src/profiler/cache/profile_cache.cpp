@@ -72,7 +72,7 @@ std::string read_all(int descriptor) {
   return text;
 }
 
-// Somebody was killed while writing, or the disk was full: half a row at the end is taken off, or
+// A process was killed while writing, or the disk was full: half a row at the end is taken off, or
 // it would take the next one along. Under the lock only.
 void cut_torn_row(int descriptor) {
   const off_t size = ::lseek(descriptor, 0, SEEK_END);
@@ -186,7 +186,7 @@ void ProfileCache::read(std::string_view text) {
       continue;
     }
     profile.wrong = flags.find('w') != std::string_view::npos;
-    profile.hopeless = flags.find('h') != std::string_view::npos;
+    profile.pruned = flags.find('h') != std::string_view::npos;
     rows_[std::string(key)] = profile;
     ++read_rows_;
   }
@@ -196,7 +196,7 @@ std::string ProfileCache::row_of(const std::string& key, const Profile& profile)
   // Numbers exactly: what is read makes the same choices as what was measured.
   const std::string rest = fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}{}-", kVersion, machine_, key,
                                        profile.time_us, profile.spread_us, profile.error,
-                                       profile.wrong ? "w" : "", profile.hopeless ? "h" : "");
+                                       profile.wrong ? "w" : "", profile.pruned ? "h" : "");
   return hex(checksum(rest.data(), rest.size())) + '\t' + rest + '\n';
 }
 

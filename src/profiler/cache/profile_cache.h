@@ -19,11 +19,11 @@
 namespace softneuro {
 
 struct Profile {
-  double time_us = 0;     // robust centre
-  double spread_us = 0;   // half the distance between the quartiles
-  double error = 0;       // RMS of the difference from float32, relative
-  bool wrong = false;     // the results were: never to be taken
-  bool hopeless = false;  // stopped early: time_us is only known to be about right
+  double time_us = 0;    // robust centre
+  double spread_us = 0;  // half the distance between the quartiles
+  double error = 0;      // RMS of the difference from float32, relative
+  bool wrong = false;    // the results were: never to be taken
+  bool pruned = false;   // stopped early: time_us is only known to be about right
 
   bool operator==(const Profile&) const = default;
 };
@@ -37,7 +37,7 @@ class SN_INTREE ProfileCache {
   ProfileCache(const ProfileCache&) = delete;
   ProfileCache& operator=(const ProfileCache&) = delete;
 
-  // Reads what is there. `warn` hears, once, that nothing can be kept, and of rows that were
+  // Reads what is there. Calls `warn` once if the cache cannot be written, and for rows that were
   // skipped. An unreadable folder is an empty one.
   void open(const std::string& folder, const std::string& machine, int threads,
             std::function<void(std::string)> warn);

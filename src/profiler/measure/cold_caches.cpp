@@ -21,8 +21,8 @@ namespace {
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kUnknownCache = std::size_t{1} << 20;  // where the system does not say
 constexpr std::size_t kMostCache = std::size_t{4} << 20;
-constexpr std::int64_t kPatienceNs = 1'000'000;  // for threads that do not come
-// weights_are_far():
+constexpr std::int64_t kTimeoutNs = 1'000'000;  // for threads that do not arrive
+// evicts_weights():
 constexpr int kProbes = 3;
 constexpr std::int64_t kProbingNs = 100'000'000;  // or as many as fit into this
 constexpr double kFewestTimes = 1.2;              // that memory is slower than a shared cache
@@ -61,7 +61,7 @@ std::span<const std::byte> share(std::span<const std::byte> bytes, std::size_t i
   return bytes.subspan(begin, std::min(each, bytes.size() - begin));
 }
 
-// Nobody begins before all are there, so that each thread comes once.
+// No thread begins before all have arrived, so each thread takes one task.
 void sweep_share(void* context, std::size_t index) noexcept {
   Sweep& sweep = *static_cast<Sweep*>(context);
   sweep.arrived.fetch_add(1, std::memory_order_acq_rel);
@@ -89,11 +89,11 @@ __attribute__((target("clflushopt"))) void flush_lines(std::span<const std::byte
 
 }  // namespace
 
-const char* to_string(WeightsPlace place) noexcept {
-  switch (place) {
-    case WeightsPlace::own_cache:
+const char* to_string(CacheResidency residency) noexcept {
+  switch (residency) {
+    case CacheResidency::own_cache:
       return "own cache";
-    case WeightsPlace::shared_cache:
+    case CacheResidency::shared_cache:
       return "shared cache";
     default:
       return "memory";
@@ -126,27 +126,27 @@ void ColdCaches::sweep(std::span<const std::span<const std::byte>> recent) {
   const PoolBurst burst(pool_);
   const auto threads = static_cast<std::size_t>(pool_.concurrency());
   if (memory_.empty()) memory_.resize(own_bytes() * 3 / 2, std::byte{1});
-  Sweep sweep{memory_, recent, threads, clock_ns() + kPatienceNs};
+  Sweep sweep{memory_, recent, threads, clock_ns() + kTimeoutNs};
   pool_.run(threads, sweep_share, &sweep);
 }
 
 void ColdCaches::read(std::span<const std::span<const std::byte>> bytes) {
   const PoolBurst burst(pool_);
   const auto threads = static_cast<std::size_t>(pool_.concurrency());
-  Sweep reading{{}, bytes, threads, clock_ns() + kPatienceNs};
+  Sweep reading{{}, bytes, threads, clock_ns() + kTimeoutNs};
   pool_.run(threads, sweep_share, &reading);
 }
 
 void ColdCaches::prepare(std::span<const std::span<const std::byte>> weights,
                          std::span<const std::span<const std::byte>> recent) {
-  if (place_ == WeightsPlace::memory)
+  if (residency_ == CacheResidency::memory)
     for (const auto bytes : weights) flush(bytes);
-  else if (place_ == WeightsPlace::shared_cache)
+  else if (residency_ == CacheResidency::shared_cache)
     sweep(recent);
 }
 
-Result<bool> weights_are_far(ColdCaches& caches, std::span<const std::byte> probe,
-                             const std::function<Status()>& run) {
+Result<bool> evicts_weights(ColdCaches& caches, std::span<const std::byte> probe,
+                            const std::function<Status()>& run) {
   if (!can_flush()) return false;
   std::atomic<std::size_t> sum{0};
   const auto read = [&] {
@@ -162,16 +162,16 @@ Result<bool> weights_are_far(ColdCaches& caches, std::span<const std::byte> prob
     read();
     caches.sweep({});
     shared = std::min(shared, read());
-    // Behind a run, which makes processors forget pages' addresses as well.
+    // After a run, which makes processors forget pages' addresses as well.
     if (i > 1 && clock_ns() > enough) continue;
     SN_RETURN_IF_ERROR(run());
     flush(probe);
     memory = std::min(memory, read());
   }
-  // Where a sweep drives everything into memory there is no shared cache to speak of.
+  // Where a sweep evicts everything to memory there is no shared cache worth the name.
   if (memory < kFewestTimes * shared) return false;
-  // Once per run, as weights are. It takes up to a dozen runs until such a cache has learned to
-  // keep it, but one sees it learn.
+  // The probe is read once per run, as weights are. Some caches take up to a dozen runs until they
+  // keep it; meanwhile its time falls, and probing goes on.
   double after = INFINITY;
   const double far = shared + kFarShare * (memory - shared);
   const std::int64_t begin = clock_ns();

@@ -1,5 +1,5 @@
 // Caches as a layer finds them inside of a net: it read its weights one run ago, and since then the
-// other layers may have driven them out of the caches that belong to one processor, or out of all.
+// other layers may have evicted them from the caches that belong to one processor, or from all.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ namespace softneuro {
 
 // Whether flush() does anything on this processor.
 bool can_flush() noexcept;
-// Drives the lines of these bytes out of all caches.
+// Evicts the lines of these bytes from all caches.
 void flush(std::span<const std::byte> bytes) noexcept;
 
 // Where a layer's weights are when it is run: in the caches of the processors that run it, in one
 // that all processors share, or in none.
-enum class WeightsPlace { own_cache, shared_cache, memory };
-const char* to_string(WeightsPlace place) noexcept;
+enum class CacheResidency { own_cache, shared_cache, memory };
+const char* to_string(CacheResidency residency) noexcept;
 
 class ColdCaches {
  public:
@@ -29,10 +29,11 @@ class ColdCaches {
   explicit ColdCaches(ThreadPool& pool) : pool_(pool) {}
 
   // own_cache at first. memory is shared_cache where can_flush() says no.
-  void set_place(WeightsPlace place) noexcept {
-    place_ = place == WeightsPlace::memory && !can_flush() ? WeightsPlace::shared_cache : place;
+  void set_residency(CacheResidency residency) noexcept {
+    residency_ = residency == CacheResidency::memory && !can_flush() ? CacheResidency::shared_cache
+                                                                     : residency;
   }
-  WeightsPlace place() const noexcept { return place_; }
+  CacheResidency residency() const noexcept { return residency_; }
   // Of the caches that belong to the processors of the pool's threads, together.
   std::size_t own_bytes() const noexcept;
 
@@ -44,18 +45,18 @@ class ColdCaches {
                std::span<const std::span<const std::byte>> recent);
   // Replaces what is in the caches that belong to one processor by `recent`.
   void sweep(std::span<const std::span<const std::byte>> recent);
-  // Reads `bytes`, a share of each piece in each thread.
+  // Reads `bytes`, a share of each span in each thread.
   void read(std::span<const std::span<const std::byte>> bytes);
 
  private:
   ThreadPool& pool_;
-  WeightsPlace place_ = WeightsPlace::own_cache;
+  CacheResidency residency_ = CacheResidency::own_cache;
   std::vector<std::byte> memory_;
 };
 
-// Whether `run`, a whole net's, drives what was read before it out of all caches: found out with
-// `probe`, 2 MiB that are read before and afterwards. False where can_flush() says no.
-Result<bool> weights_are_far(ColdCaches& caches, std::span<const std::byte> probe,
-                             const std::function<Status()>& run);
+// Whether `run`, a run of a whole net, evicts what was read before it from all caches. `probe`, 2
+// MiB that are read before and afterwards, shows it. False where can_flush() says no.
+Result<bool> evicts_weights(ColdCaches& caches, std::span<const std::byte> probe,
+                            const std::function<Status()>& run);
 
 }  // namespace softneuro

@@ -92,7 +92,8 @@ Result<KernelBench> KernelBench::create(Runtime& core, const Routine& routine,
       if (output.bytes() > 0) std::memset(output.mutable_data(), 0, output.bytes());
     }
     bench.output_views_.push_back(view_of(output));
-    bench.recent_.push_back(bytes_of(output));  // layers share memory: others have just used it
+    bench.recent_.push_back(
+        bytes_of(output));  // layers share memory, which the previous ones have just used
     bench.outputs_.push_back(std::move(output));
   }
   if (const std::size_t bytes = bench.kernel_->workspace_bytes(); bytes > 0) {
@@ -120,31 +121,31 @@ Status KernelBench::run() noexcept {
   return kernel_->run(context);
 }
 
-double KernelBench::time_us(int runs, Meeting& meeting) noexcept {
+double KernelBench::time_us(int runs, PoolBarrier& barrier) noexcept {
   const PoolBurst burst(core_->pool());  // as inside of a session's run
   double best = INFINITY;
-  meeting.gather();
+  barrier.synchronize();
   for (int attempt = 0; attempt < kAttempts; ++attempt)
-    if (time_once(runs, meeting, best)) break;
+    if (time_once(runs, barrier, best)) break;
   return best;
 }
 
-double KernelBench::cold_time_us(ColdCaches& caches, Meeting& meeting) {
+double KernelBench::cold_time_us(ColdCaches& caches, PoolBarrier& barrier) {
   const PoolBurst burst(core_->pool());
   double best = INFINITY;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     caches.prepare(weights_, recent_);
-    // A library's own copy of the weights is somewhere; other data drives out some of it.
-    if (kernel_->library_bytes() > 0 && caches.place() == WeightsPlace::memory)
+    // The address of a library's own copy of the weights is unknown; other data evicts part of it.
+    if (kernel_->library_bytes() > 0 && caches.residency() == CacheResidency::memory)
       caches.sweep(recent_);
-    meeting.gather();
-    if (time_once(1, meeting, best)) break;
+    barrier.synchronize();
+    if (time_once(1, barrier, best)) break;
   }
   return best;
 }
 
 // Whether there is no need to repeat them.
-bool KernelBench::time_once(int runs, Meeting& meeting, double& best) noexcept {
+bool KernelBench::time_once(int runs, PoolBarrier& barrier, double& best) noexcept {
   const std::int64_t begin = clock_ns();
   for (int i = 0; i < runs; ++i)
     if (!run().ok()) {
@@ -153,8 +154,8 @@ bool KernelBench::time_once(int runs, Meeting& meeting, double& best) noexcept {
     }
   const std::int64_t took = clock_ns() - begin;
   best = std::min(best, static_cast<double>(took) * 1e-3 / runs);
-  // What takes longer than a slice of time is hardly ever left alone.
-  return meeting.gather() || took > kSliceNs;
+  // Runs longer than a time slice are preempted nearly always.
+  return barrier.synchronize() || took > kSliceNs;
 }
 
 Result<Tensor> in_format(Runtime& core, const Tensor& tensor, const Format& to,

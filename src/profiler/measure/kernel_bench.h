@@ -8,7 +8,7 @@
 #include "core/plan/runtime.h"
 #include "core/routine/routine.h"
 #include "profiler/measure/cold_caches.h"
-#include "profiler/measure/meeting.h"
+#include "profiler/measure/pool_barrier.h"
 
 namespace softneuro {
 
@@ -30,15 +30,15 @@ class KernelBench {
 
   Status run() noexcept;
   const std::vector<Tensor>& outputs() const { return outputs_; }
-  // Of `runs` runs, each; negative if one fails. Where a thread was away in the end, the runs are
-  // repeated, a few times at most; the least counts.
-  double time_us(int runs, Meeting& meeting) noexcept;
+  // The time of one of `runs` runs; negative if one fails. Where a thread was preempted at the end,
+  // the runs are repeated, a few times at most; the minimum counts.
+  double time_us(int runs, PoolBarrier& barrier) noexcept;
   // The same of one run with its weights where they are inside of a net.
-  double cold_time_us(ColdCaches& caches, Meeting& meeting);
+  double cold_time_us(ColdCaches& caches, PoolBarrier& barrier);
 
  private:
   void find_weights(const Problem& problem, bool packed_only);
-  bool time_once(int runs, Meeting& meeting, double& best) noexcept;
+  bool time_once(int runs, PoolBarrier& barrier, double& best) noexcept;
 
   Runtime* core_ = nullptr;
   PackedWeights packed_;

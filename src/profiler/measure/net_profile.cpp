@@ -7,7 +7,7 @@
 
 namespace softneuro {
 
-// Of a step that was hardly ever left alone, all samples count.
+// Where nearly all samples of a step were disturbed, all of them count.
 const Samples& StepSamples::samples(std::size_t step) const {
   constexpr std::size_t kFewest = 3;
   return whole_[step].count() >= std::min(kFewest, any_[step].count()) ? whole_[step] : any_[step];
@@ -34,26 +34,26 @@ Result<double> NetBench::run() {
   return static_cast<double>(clock_ns() - begin) * 1e-3;
 }
 
-Status NetBench::settle(Meeting& meeting, int runs) {
+Status NetBench::warm_up(PoolBarrier& barrier, int runs) {
   constexpr int kMore = 2;
   if (runs <= 0) return {};
   const PoolBurst burst(impl_of(*plan_).core->pool());
   for (int i = 0; i < runs + kMore; ++i) {
     SN_RETURN_IF_ERROR(run().status());
-    if (meeting.gather() && i + 1 >= runs) break;
+    if (barrier.synchronize() && i + 1 >= runs) break;
   }
   return {};
 }
 
-Status NetBench::run_traced(StepSamples& samples, Meeting& meeting, const TuneBudget& budget) {
+Status NetBench::run_traced(StepSamples& samples, PoolBarrier& barrier, const TuneBudget& budget) {
   RunOptions options;
   options.cancel = budget.cancel;
   options.trace = [&](const StepTrace& trace) {
-    const bool whole = meeting.gather();
+    const bool whole = barrier.synchronize();
     samples.add(trace.index, static_cast<double>(trace.end_ns - trace.begin_ns) * 1e-3, whole);
   };
   const PoolBurst burst(impl_of(*plan_).core->pool());
-  meeting.gather();
+  barrier.synchronize();
   return session_.run(inputs_, outputs_, options);
 }
 
@@ -65,8 +65,8 @@ StepTime NetBench::step_time(std::size_t step, const StepSamples& samples) const
   time.time_us = samples.time_us(step);
   if (taken.layer->type->is_adapt()) {
     time.source = taken.inputs[0];
-    time.from = impl.slots[taken.inputs[0]].format;
-    time.to = impl.slots[taken.outputs[0]].format;
+    time.from = impl.tensors[taken.inputs[0]].format;
+    time.to = impl.tensors[taken.outputs[0]].format;
   }
   return time;
 }

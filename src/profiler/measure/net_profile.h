@@ -4,7 +4,7 @@
 
 #include "core/plan/plan_impl.h"
 #include "profiler/measure/budget.h"
-#include "profiler/measure/meeting.h"
+#include "profiler/measure/pool_barrier.h"
 #include "profiler/measure/timer.h"
 
 namespace softneuro {
@@ -16,9 +16,8 @@ struct StepTime {
   double time_us = 0;
 };
 
-// What runs with a clock at every step have shown, step by step. Between steps all threads meet, so
-// that each begins on a machine that is whole; samples in whose end a thread was away are kept
-// apart.
+// Samples of runs with a clock at every step, by step. A barrier between steps makes each step
+// begin with all threads running; samples at whose end a thread was preempted are kept apart.
 class StepSamples {
  public:
   explicit StepSamples(std::size_t steps) : whole_(steps), any_(steps) {}
@@ -41,11 +40,10 @@ class NetBench {
   static Result<NetBench> create(std::shared_ptr<const Plan> plan, std::vector<Tensor> inputs);
   // One run; its time in microseconds.
   Result<double> run();
-  // Brings into the caches what runs leave there: what ran before this net has driven it out. So
-  // many runs, if any; behind them up to two more, if a neighbour ran behind the last one.
-  Status settle(Meeting& meeting, int runs);
+  // Warm-up: `runs` untimed runs, plus at most two while threads are preempted.
+  Status warm_up(PoolBarrier& barrier, int runs);
   // One run with a clock at every step.
-  Status run_traced(StepSamples& samples, Meeting& meeting, const TuneBudget& budget);
+  Status run_traced(StepSamples& samples, PoolBarrier& barrier, const TuneBudget& budget);
   // What step `step` of the plan is, with the time that the samples give it.
   StepTime step_time(std::size_t step, const StepSamples& samples) const;
   std::size_t steps() const { return impl_of(*plan_).steps.size(); }

@@ -27,8 +27,8 @@ class Samples {
     return values_[i];
   }
   double median() const { return quantile(0.5); }
-  // For kernels and steps: neighbours' load only ever adds, so the low quartile is nearer to the
-  // truth than the mean, and less a matter of luck than the minimum.
+  // For kernels and steps: the load of other processes only ever adds time, so the low quartile is
+  // nearer to the truth than the mean, and less a matter of luck than the minimum.
   double centre() const { return quantile(0.25); }
   double spread() const { return (quantile(0.75) - quantile(0.25)) / 2; }
 

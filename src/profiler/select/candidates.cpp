@@ -53,13 +53,13 @@ void add_fixed(const Registry& registry, const Routine& routine, const Problem& 
       childnet != nullptr ? childnet->outer_space(problem) : routine.param_space(problem);
   std::vector<RoutineParams> choices = {routine.default_params(problem)};
   for (RoutineParams& params :
-       rules.unpromising ? space.list(rules.max_params) : space.list_promising(rules.max_params))
+       rules.include_pruned ? space.list(rules.max_params) : space.list_promising(rules.max_params))
     if (!(params == choices.front())) choices.push_back(std::move(params));
   for (RoutineParams& params : choices) {
     Candidate candidate;
     candidate.routine = &routine;
-    candidate.open = childnet != nullptr;
-    if (!candidate.open) candidate.key = profile_key(problem, routine, params);
+    candidate.unresolved = childnet != nullptr;
+    if (!candidate.unresolved) candidate.key = profile_key(problem, routine, params);
     candidate.params = std::move(params);
     candidate.formats = formats_of(problem);
     candidates.push_back(std::move(candidate));
@@ -93,7 +93,7 @@ void drop_naive(std::vector<Candidate>& candidates) {
 void order_by_rank(std::vector<Candidate>& candidates) {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) {
-                     if (a.open != b.open) return b.open;
+                     if (a.unresolved != b.unresolved) return b.unresolved;
                      return a.routine->default_rank() > b.routine->default_rank();
                    });
 }

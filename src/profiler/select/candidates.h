@@ -15,17 +15,17 @@ struct Candidate {
   const Routine* routine = nullptr;  // null: a view, which costs nothing
   RoutineParams params;
   FormatTuple formats;
-  std::string key;    // in the profile cache
-  bool open = false;  // a childnet whose inside is to be chosen first; `key` is empty
+  std::string key;          // in the profile cache
+  bool unresolved = false;  // a childnet whose inner choices are not made yet; `key` is empty
 
   // What was measured; microseconds. infinity: not yet.
   double unit_us = std::numeric_limits<double>::infinity();  // alone
-  double least_us = 0;    // the least of what unit_us was made from; 0: not known
-  double net_us = 0;      // inside the net; 0: not yet
-  MeanTime compared;      // what comparisons of rivals found, in this tune; net_us then is its mean
-  double error = 0;       // RMS of the difference from float32 over its RMS, on random inputs
-  bool wrong = false;     // results beyond the tolerance of its data type
-  bool hopeless = false;  // stopped early: unit_us is an estimate
+  double least_us = 0;  // the least of what unit_us was made from; 0: not known
+  double net_us = 0;    // inside the net; 0: not yet
+  MeanTime compared;    // from comparisons of near-ties in this tune; net_us is then its mean
+  double error = 0;     // RMS of the difference from float32 over its RMS, on random inputs
+  bool wrong = false;   // results beyond the tolerance of its data type
+  bool pruned = false;  // stopped early: unit_us is an estimate
 
   bool is_float32() const;  // rounds nothing that float32 does not; the layer's own default does so
   std::string str() const;  // "cpu:float32:nhwc/wg tile_size=4"
@@ -43,7 +43,7 @@ struct CandidateRules {
   std::vector<std::string> schemas;  // patterns
   std::size_t max_params = 8;        // combinations of one routine's parameters
   bool childnets = true;             // whether routines that are nets count
-  bool unpromising = false;          // whether what ParamSpace::promising leaves out counts, too
+  bool include_pruned = false;       // parameters that ParamSpace::promising leaves out count, too
 };
 
 // The candidates of every layer of `problems`, in order. Those on naive routines are left

@@ -38,22 +38,22 @@ Result<Problem> standalone(const Problem& outer, const ChildnetLayer& layer, All
   return problem;
 }
 
-// The inside as the solver sees it. Every tensor has one format there, that of the outline, so
-// nothing is adapted between layers.
+// The inside as the solver sees it. Every tensor has one format there, that of the expanded
+// childnet, so nothing is adapted between layers.
 class Model {
  public:
-  Model(const ChildnetOutline& outline, const std::vector<Inside>& layers)
-      : outline_(outline), layers_(layers) {}
+  Model(const ExpandedChildnet& expanded, const std::vector<Inside>& layers)
+      : expanded_(expanded), layers_(layers) {}
 
   dprs::Childnet build(std::size_t own_ports) {
-    net_.problem.tensors.resize(outline_.graph.tensor_count());
+    net_.problem.tensors.resize(expanded_.graph.tensor_count());
     net_.inputs.assign(own_ports, -1);
-    for (TensorId id = 0; id < outline_.graph.tensor_count(); ++id) {
-      const std::int32_t port = outline_.ports[id];
-      if (port >= 0 && is_variable(id))
-        net_.inputs[static_cast<std::size_t>(port)] = static_cast<int>(id);
+    for (TensorId id = 0; id < expanded_.graph.tensor_count(); ++id) {
+      const std::int32_t outer_input = expanded_.outer_inputs[id];
+      if (outer_input >= 0 && is_variable(id))
+        net_.inputs[static_cast<std::size_t>(outer_input)] = static_cast<int>(id);
     }
-    for (const TensorId id : outline_.graph.outputs) net_.outputs.push_back(static_cast<int>(id));
+    for (const TensorId id : expanded_.graph.outputs) net_.outputs.push_back(static_cast<int>(id));
     for (const Inside& inside : layers_) add(inside);
     net_.problem.formats = static_cast<int>(formats_.size());
     return std::move(net_);
@@ -75,10 +75,10 @@ class Model {
   }
 
  private:
-  bool is_variable(TensorId id) const { return id != kNoTensor && !outline_.specs[id].constant; }
+  bool is_variable(TensorId id) const { return id != kNoTensor && !expanded_.specs[id].constant; }
 
   int format_of(TensorId id) {
-    const Format format = {outline_.specs[id].type, outline_.specs[id].layout};
+    const Format format = {expanded_.specs[id].type, expanded_.specs[id].layout};
     const auto found = std::find(formats_.begin(), formats_.end(), format);
     if (found != formats_.end()) return static_cast<int>(found - formats_.begin());
     formats_.push_back(format);
@@ -86,7 +86,7 @@ class Model {
   }
 
   void add(const Inside& inside) {
-    const Layer& layer = outline_.graph.layers()[inside.layer->index];
+    const Layer& layer = expanded_.graph.layers()[inside.layer->index];
     dprs::Layer row;
     dprs::Candidate option;
     for (const TensorId id : layer.inputs) {
@@ -112,17 +112,17 @@ class Model {
     rows_.push_back(std::move(of));
   }
 
-  const ChildnetOutline& outline_;
+  const ExpandedChildnet& expanded_;
   const std::vector<Inside>& layers_;
   dprs::Childnet net_;
   std::vector<Format> formats_;
   std::vector<std::vector<std::size_t>> rows_;  // per layer: index of each usable candidate
 };
 
-// Gives the outline's layers what the best path takes.
-Status choose_best_path(const Problem& problem, ChildnetOutline& outline,
+// Gives the expanded childnet's layers what the best path takes.
+Status choose_best_path(const Problem& problem, ExpandedChildnet& expanded,
                         const std::vector<Inside>& layers) {
-  Model model(outline, layers);
+  Model model(expanded, layers);
   const dprs::Childnet net = model.build(problem.inputs.size());
   const auto inputs = model.border(net.inputs), outputs = model.border(net.outputs);
   SN_ASSIGN_OR_RETURN(const std::vector<dprs::ChildnetRow> rows,
@@ -140,12 +140,12 @@ Status choose_best_path(const Problem& problem, ChildnetOutline& outline,
 
 Result<ChildnetInside> solve_inside(const Registry& registry, const ChildnetRoutine& childnet,
                                     const Problem& problem, const RoutineParams& own,
-                                    const CandidateRules& rules, double worth_us,
+                                    const CandidateRules& rules, double bound_us,
                                     Allocator& allocator, const MeasureInside& measure) {
-  SN_ASSIGN_OR_RETURN(ChildnetOutline outline, childnet.outline(problem, own));
+  SN_ASSIGN_OR_RETURN(ExpandedChildnet expanded, childnet.expand(problem, own));
   ChildnetInside result;
   std::vector<Inside> layers;
-  for (ChildnetLayer& layer : outline.layers) {
+  for (ChildnetLayer& layer : expanded.layers) {
     Inside& inside = layers.emplace_back();
     inside.layer = &layer;
     if (layer.view) continue;
@@ -161,12 +161,12 @@ Result<ChildnetInside> solve_inside(const Registry& registry, const ChildnetRout
       if (is_usable(candidate)) best = std::min(best, candidate.unit_us);
     if (!std::isfinite(best)) return result;
     result.time_us += best;
-    result.worth = result.time_us <= worth_us;
-    if (!result.worth) return result;
+    result.within_bound = result.time_us <= bound_us;
+    if (!result.within_bound) return result;
   }
-  SN_RETURN_IF_ERROR(choose_best_path(problem, outline, layers));
+  SN_RETURN_IF_ERROR(choose_best_path(problem, expanded, layers));
   result.known = true;
-  result.inner = ChildnetRoutine::inner_text(outline);
+  result.inner = ChildnetRoutine::inner_text(expanded);
   return result;
 }
 

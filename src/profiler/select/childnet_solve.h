@@ -14,25 +14,25 @@ namespace softneuro {
 using FillConstants = std::function<void()>;
 
 // Fills in the times of a problem's candidates, as UnitProfiler::profile does. What is measured,
-// not known, needs constants: until `fill` was called they are memory that nobody has touched,
-// which may be most of what a tuning from the cache would spend its time on.
+// not known, needs constants: until `fill` is called they are untouched memory, since filling it
+// may be most of the work of a tuning from the cache.
 using MeasureInside =
     std::function<Status(const Problem&, std::vector<Candidate>&, const FillConstants& fill)>;
 
 struct ChildnetInside {
-  bool known = false;  // `inner` names the best path
-  bool worth = true;   // false: what was measured inside already takes longer than allowed
-  std::string inner;   // the parameter's value
-  double time_us = 0;  // of the layers inside, each alone: about what the whole cannot beat
+  bool known = false;        // `inner` names the best path
+  bool within_bound = true;  // false: what was measured inside already takes longer than allowed
+  std::string inner;         // the parameter's value
+  double time_us = 0;        // of the layers inside, each alone: about what the whole cannot beat
 };
 
 // The best path inside `childnet` with the parameters `own` (where `inner` is empty). Stops as soon
-// as the best times of the layers seen so far add up to more than `worth_us`. Neither known nor
-// unworthy: a layer was not measured (the time is up), or has no right candidate.
+// as the best times of the layers seen so far add up to more than `bound_us`. Neither known nor
+// out of bound: a layer was not measured (the time is up), or has no right candidate.
 // Folded constants have random values here: they do not change times.
 Result<ChildnetInside> solve_inside(const Registry& registry, const ChildnetRoutine& childnet,
                                     const Problem& problem, const RoutineParams& own,
-                                    const CandidateRules& rules, double worth_us,
+                                    const CandidateRules& rules, double bound_us,
                                     Allocator& allocator, const MeasureInside& measure);
 
 }  // namespace softneuro

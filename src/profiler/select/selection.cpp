@@ -12,11 +12,11 @@ std::string key_of(TensorId tensor, const Format& from, const Format& to) {
   return fmt::format("{}|{}|{}", tensor, from.str(), to.str());
 }
 
-// What a candidate takes inside the net: where it was measured there; as long as the same in the
-// layers with the same problem (`alike`) that it was measured in; or more than alone, by `ratio`.
-// `hopeful`: alone it takes the least that it ever did.
+// A candidate's time inside the net: as measured there; else the mean of the layers with the same
+// problem (`alike`) that it was measured in; else its time alone times `ratio`. `optimistic`: its
+// time alone is its minimum.
 double usual_cost(const std::vector<const LayerCandidates*>& alike, const LayerCandidates& layer,
-                  std::size_t c, double ratio, bool hopeful) {
+                  std::size_t c, double ratio, bool optimistic) {
   const Candidate& candidate = layer.candidates[c];
   if (candidate.net_us > 0) return candidate.net_us;
   double sum = 0;
@@ -26,7 +26,7 @@ double usual_cost(const std::vector<const LayerCandidates*>& alike, const LayerC
       sum += other->candidates[c].net_us;
       ++count;
     }
-  const bool least = hopeful && candidate.least_us > 0;
+  const bool least = optimistic && candidate.least_us > 0;
   return count > 0 ? sum / count : (least ? candidate.least_us : candidate.unit_us) * ratio;
 }
 
@@ -109,7 +109,7 @@ class Mapper {
     std::vector<bool> computed(graph_.tensor_count(), false);
     for (const Layer& layer : graph_.layers()) {
       const auto found = index.find(layer.id);
-      // Folded while planning, needed by nobody, or dynamic: the model's formats on all sides.
+      // Folded while planning, unused, or dynamic: the model's formats on all sides.
       if (found == index.end()) {
         for (const TensorId id : layer.inputs)
           if (is_variable(id)) want(id, format_index(model_format(id)));
@@ -128,7 +128,7 @@ class Mapper {
     return id != kNoTensor && !graph_.tensor(id).is_constant();
   }
 
-  // Somebody outside of the solver's layers wants the tensor in that format.
+  // A consumer outside of the solver's layers wants the tensor in that format.
   void want(TensorId id, int format) {
     auto& list = problem_.tensors[id].wanted;
     if (std::find(list.begin(), list.end(), format) == list.end()) list.push_back(format);

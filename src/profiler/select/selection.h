@@ -41,10 +41,10 @@ struct SelectionRules {
   // Whether a candidate may be taken; null: all that were measured and are right.
   std::function<bool(const LayerCandidates&, const Candidate&)> allowed;
   // Inside the net a layer may be slower than alone (its weights are not in the cache), and some
-  // candidates are hit harder than others. What is not measured inside is charged this share of the
-  // slowdown that the layer's other candidates showed there; less than 1 gives it the benefit of
-  // the doubt, so that it gets measured, and alone it counts with the least of its samples: a
-  // neighbour may have slowed down most of them, not what it was compared with.
+  // candidates are hit harder than others. A candidate not measured inside is charged this share of
+  // the slowdown that the layer's other candidates showed there. A share below 1 is optimistic, so
+  // that the candidate gets measured: its time alone is then the minimum of its samples, since
+  // other processes may have slowed most of them.
   double slowdown_share = 1;
   // Cost of a candidate; null: net_us if measured, else unit_us with the slowdown above.
   std::function<double(const LayerCandidates&, const Candidate&)> cost;

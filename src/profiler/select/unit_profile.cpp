@@ -15,11 +15,11 @@
 namespace softneuro {
 namespace {
 
-constexpr double kFloorUs = 40;        // a batch lasts at least this long
-constexpr double kHopeless = 2.0;      // times the best: not worth a second look
-constexpr double kBehind = 1.4;        // times the best: two samples say enough
-constexpr double kNearTie = 1.12;      // times the best: measured again, interleaved
-constexpr std::size_t kMostAlive = 5;  // kernels kept for that
+constexpr double kFloorUs = 40;           // a batch lasts at least this long
+constexpr double kFirstPruneRatio = 2.0;  // of the best time, after two samples of a slow first one
+constexpr double kPruneRatio = 1.4;       // of the best time, after any two samples
+constexpr double kNearTie = 1.12;         // times the best: measured again, interleaved
+constexpr std::size_t kMostAlive = 5;     // kernels kept for that
 constexpr int kTieRounds = 4;
 // A childnet whose layers inside take this many times the best of the other candidates cannot win:
 // what they leave in the caches for each other does not save as much.
@@ -103,7 +103,7 @@ int batch_of(double us) {
 
 }  // namespace
 
-// A candidate whose kernel is kept, to be measured again beside its rivals.
+// A candidate whose kernel is kept, to be measured again beside its near-ties.
 struct UnitProfiler::Alive {
   Candidate* candidate;
   KernelBench bench;
@@ -111,11 +111,11 @@ struct UnitProfiler::Alive {
   int batch;
 };
 
-// One sample: a run that reads the weights anew, as in a net, or else so many in a row. What fails
-// takes for ever.
+// One sample: a run that reads the weights anew, as in a net, or else `batch` runs in a row. A
+// failed run takes infinitely long.
 double UnitProfiler::time_us(KernelBench& bench, int batch) {
   const PoolBurst burst(core_.pool());
-  const double us = cold_ ? bench.cold_time_us(caches_, meeting_) : bench.time_us(batch, meeting_);
+  const double us = cold_ ? bench.cold_time_us(caches_, barrier_) : bench.time_us(batch, barrier_);
   return us < 0 ? INFINITY : us;
 }
 
@@ -174,7 +174,7 @@ Result<std::vector<Tensor>> UnitProfiler::inputs_as(const Problem& problem) {
 Status UnitProfiler::choose_inside(const Problem& model, Candidate& candidate, double best_us) {
   const auto measure = [&](const Problem& problem, std::vector<Candidate>& candidates,
                            const FillConstants& fill) {
-    UnitProfiler inside(core_, cache_, budget_, meeting_, caches_, exhaustive_);
+    UnitProfiler inside(core_, cache_, budget_, barrier_, caches_, exhaustive_);
     inside.on_candidate = on_candidate;
     inside.warn = warn;
     inside.inside_rules = inside_rules;
@@ -197,9 +197,9 @@ Status UnitProfiler::choose_inside(const Problem& model, Candidate& candidate, d
       solve_inside(core_.registry(), *candidate.routine->as_childnet(), problem, candidate.params,
                    rules, exhaustive_ ? INFINITY : kLostInside * best_us, core_.allocator(),
                    measure));
-  candidate.hopeless = !inside.worth;
+  candidate.pruned = !inside.within_bound;
   if (!inside.known) return {};
-  candidate.open = false;
+  candidate.unresolved = false;
   candidate.params.set("inner", inside.inner);
   candidate.key = profile_key(problem, *candidate.routine, candidate.params);
   return {};
@@ -207,17 +207,17 @@ Status UnitProfiler::choose_inside(const Problem& model, Candidate& candidate, d
 
 // Small nets find weights in a cache that large ones do not: other times, other rows.
 std::string UnitProfiler::row_key(const Candidate& candidate) const {
-  return cold_ ? fmt::format("{}|weights in {}", candidate.key, to_string(caches_.place()))
+  return cold_ ? fmt::format("{}|weights in {}", candidate.key, to_string(caches_.residency()))
                : candidate.key;
 }
 
 bool UnitProfiler::from_cache(Candidate& candidate) {
   const Profile* known = cache_.find(row_key(candidate));
   if (known == nullptr) return false;
-  if (exhaustive_ && known->hopeless) return false;
+  if (exhaustive_ && known->pruned) return false;
   candidate.unit_us = known->time_us;
   candidate.wrong = known->wrong;
-  candidate.hopeless = known->hopeless;
+  candidate.pruned = known->pruned;
   candidate.error = known->error;
   ++counts_.from_cache;
   return true;
@@ -229,7 +229,7 @@ void UnitProfiler::keep(const Candidate& candidate, double spread_us) {
   profile.spread_us = spread_us;
   profile.error = std::isfinite(candidate.error) ? candidate.error : 1e9;
   profile.wrong = candidate.wrong;
-  profile.hopeless = candidate.hopeless;
+  profile.pruned = candidate.pruned;
   cache_.put(row_key(candidate), profile);
 }
 
@@ -276,66 +276,66 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
     keep(candidate, 0);
     return {};
   }
-  const PoolBurst burst(core_.pool());  // a thread that parks between samples has to be waited for
+  const PoolBurst burst(core_.pool());  // keeps threads from parking between samples
   Samples samples;
   const double first = time_us(bench, 1);
   samples.add(first);
   const int batch = cold_ ? 1 : batch_of(first);
-  const bool slow = !exhaustive_ && first > kHopeless * best_us;
+  const bool slow = !exhaustive_ && first > kFirstPruneRatio * best_us;
   // Inside of childnets times only rank what is measured again as a whole.
   const std::size_t wanted = exhaustive_ ? 15 : 5;
   const double most_us = exhaustive_ ? 2e5 : depth_ > 0 ? 1e4 : 4e4;
   if (slow) samples.add(time_us(bench, 1));
-  candidate.hopeless = slow && samples.minimum() > 0.9 * kHopeless * best_us;
-  while (!candidate.hopeless && samples.count() < wanted &&
+  candidate.pruned = slow && samples.minimum() > 0.9 * kFirstPruneRatio * best_us;
+  while (!candidate.pruned && samples.count() < wanted &&
          (samples.count() < 3 || samples.total() * batch < most_us)) {
     samples.add(time_us(bench, batch));
-    candidate.hopeless =
-        !exhaustive_ && samples.count() == 2 && samples.minimum() > kBehind * best_us;
+    candidate.pruned =
+        !exhaustive_ && samples.count() == 2 && samples.minimum() > kPruneRatio * best_us;
   }
   candidate.unit_us = samples.centre();
   candidate.least_us = samples.minimum();
-  if (candidate.hopeless || candidate.unit_us > kNearTie * best_us)
+  if (candidate.pruned || candidate.unit_us > kNearTie * best_us)
     unkept_[&candidate] = samples.spread();
   else
     alive.push_back({&candidate, std::move(bench), samples, batch});
   return {};
 }
 
-// Its witness is the fastest one so far.
-void UnitProfiler::hear_witness(Candidate& candidate, std::vector<Alive>& alive) {
-  const auto witness = std::min_element(
+// The control is the fastest candidate so far.
+void UnitProfiler::time_control(Candidate& candidate, std::vector<Alive>& alive) {
+  const auto control = std::min_element(
       alive.begin(), alive.end(),
       [](const Alive& a, const Alive& b) { return a.candidate->unit_us < b.candidate->unit_us; });
-  if (witness == alive.end()) return;
+  if (control == alive.end()) return;
   double us = candidate.unit_us;
-  if (witness->candidate != &candidate) {
-    us = time_us(witness->bench, witness->batch);
-    if (witnesses_.is_witness(*witness->candidate) &&
-        us > Witnesses::kSlowed * witnesses_.least_us(*witness->candidate))
-      us = std::min(us, time_us(witness->bench, witness->batch));
-    witness->samples.add(us);
+  if (control->candidate != &candidate) {
+    us = time_us(control->bench, control->batch);
+    if (controls_.is_control(*control->candidate) &&
+        us > ControlRuns::kDisturbed * controls_.least_us(*control->candidate))
+      us = std::min(us, time_us(control->bench, control->batch));
+    control->samples.add(us);
   }
-  witnesses_.hear(candidate, *witness->candidate, us);
+  controls_.record(candidate, *control->candidate, us);
 }
 
-// Those that were slowed, unless they would still be behind the best. Where there is no time left,
-// what is known of them is not kept.
-Status UnitProfiler::measure_slowed_again(const Problem& model, double best_us,
-                                          std::vector<Alive>& alive) {
+// Measures disturbed candidates again, unless they would lose to the best anyway. Where no time is
+// left, their rows are not kept.
+Status UnitProfiler::measure_disturbed_again(const Problem& model, double best_us,
+                                             std::vector<Alive>& alive) {
   double least_us = best_us;
   for (Alive& a : alive) {
-    if (!witnesses_.is_witness(*a.candidate)) continue;
-    // It may have been slowed as long as it was one.
-    witnesses_.hear_again(*a.candidate, time_us(a.bench, a.batch));
-    least_us = std::min(least_us, witnesses_.least_us(*a.candidate));
+    if (!controls_.is_control(*a.candidate)) continue;
+    // It may have been disturbed for as long as it served as the control.
+    controls_.record_again(*a.candidate, time_us(a.bench, a.batch));
+    least_us = std::min(least_us, controls_.least_us(*a.candidate));
   }
   bool in_time = true;
-  const std::vector<Witnesses::Slowed> all_slowed = witnesses_.slowed();
-  witnesses_.clear();
-  for (const Witnesses::Slowed& slowed : all_slowed) {
-    Candidate& candidate = *slowed.candidate;
-    if (candidate.unit_us > kBehind * slowed.slowdown * least_us) continue;
+  const std::vector<ControlRuns::Disturbed> all_disturbed = controls_.disturbed();
+  controls_.clear();
+  for (const ControlRuns::Disturbed& disturbed : all_disturbed) {
+    Candidate& candidate = *disturbed.candidate;
+    if (candidate.unit_us > kPruneRatio * disturbed.slowdown * least_us) continue;
     in_time = in_time && !budget_.cancelled() && !budget_.expired();
     std::erase_if(alive, [&](const Alive& a) { return a.candidate == &candidate; });
     unkept_.erase(&candidate);
@@ -347,27 +347,29 @@ Status UnitProfiler::measure_slowed_again(const Problem& model, double best_us,
   return budget_.cancelled() ? Status(StatusCode::cancelled, "tuning was cancelled") : Status();
 }
 
-// Rivals within the noise of each other take turns, so that a disturbance hits all alike.
-void UnitProfiler::settle_ties(std::vector<Alive>& alive) {
+// Interleaves the candidates that are within noise of the best, so that a disturbance hits all
+// alike.
+void UnitProfiler::measure_near_ties(std::vector<Alive>& alive) {
   double best = INFINITY;
   for (const Alive& a : alive) best = std::min(best, a.candidate->unit_us);
   std::sort(alive.begin(), alive.end(), [](const Alive& a, const Alive& b) {
     return a.candidate->unit_us < b.candidate->unit_us;
   });
-  std::vector<Alive*> rivals;
+  std::vector<Alive*> near_ties;
   for (Alive& a : alive)
-    if (a.candidate->unit_us <= kNearTie * best && rivals.size() < kMostAlive) rivals.push_back(&a);
+    if (a.candidate->unit_us <= kNearTie * best && near_ties.size() < kMostAlive)
+      near_ties.push_back(&a);
   const PoolBurst burst(core_.pool());
-  if (rivals.size() > 1)
+  if (near_ties.size() > 1)
     for (int round = 0; round < (depth_ > 0 ? kTieRounds / 2 : kTieRounds); ++round)
-      for (Alive* a : rivals) a->samples.add(time_us(a->bench, a->batch));
+      for (Alive* a : near_ties) a->samples.add(time_us(a->bench, a->batch));
   for (Alive& a : alive) {
     a.candidate->unit_us = a.samples.centre();
     a.candidate->least_us = a.samples.minimum();
   }
 }
 
-// Rows are kept when a layer is done: until then it may turn out that something was slowed.
+// Rows are kept when a layer is done: until then a row may turn out to be disturbed.
 void UnitProfiler::keep_all(const std::vector<Alive>& alive) {
   for (const Alive& a : alive) unkept_[a.candidate] = a.samples.spread();
   for (const auto& [candidate, spread_us] : unkept_)
@@ -375,7 +377,7 @@ void UnitProfiler::keep_all(const std::vector<Alive>& alive) {
   unkept_.clear();
 }
 
-// A routine that cannot do what it promised is a candidate less, not the end of tuning.
+// A routine that fails is dropped; tuning goes on.
 void UnitProfiler::drop(const Problem& model, Candidate& candidate, const Status& status) {
   candidate.wrong = true;
   ++counts_.rejected;
@@ -384,11 +386,11 @@ void UnitProfiler::drop(const Problem& model, Candidate& candidate, const Status
                                       candidate.str(), status.message()));
 }
 
-// Packed weights can be large. The first witness stays: if it was slowed, it was so first of all.
+// Packed weights can be large. Never evict the first control.
 void UnitProfiler::drop_slowest(std::vector<Alive>& alive) {
   if (alive.size() <= kMostAlive) return;
   const auto need = [&](const Alive& a) {
-    return std::pair(!witnesses_.is_first(*a.candidate), a.candidate->unit_us);
+    return std::pair(!controls_.is_first(*a.candidate), a.candidate->unit_us);
   };
   const auto slowest =
       std::max_element(alive.begin(), alive.end(),
@@ -398,7 +400,7 @@ void UnitProfiler::drop_slowest(std::vector<Alive>& alive) {
 }
 
 void UnitProfiler::forget_problem() {
-  witnesses_.clear();
+  controls_.clear();
   unkept_.clear();
   inputs_.clear();
   inputs_by_format_.clear();
@@ -408,10 +410,10 @@ void UnitProfiler::forget_problem() {
 
 Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candidates) {
   forget_problem();
-  cold_ = caches_.place() != WeightsPlace::own_cache && constant_bytes(model) >= kColdBytes;
+  cold_ = caches_.residency() != CacheResidency::own_cache && constant_bytes(model) >= kColdBytes;
   double best = INFINITY;
   for (Candidate& candidate : candidates)
-    if (candidate.routine != nullptr && !candidate.open && from_cache(candidate) &&
+    if (candidate.routine != nullptr && !candidate.unresolved && from_cache(candidate) &&
         !candidate.wrong)
       best = std::min(best, candidate.unit_us);
   std::vector<Alive> alive;
@@ -425,17 +427,17 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
     if (budget_.expired()) break;
     if (on_candidate) on_candidate(candidate, std::isfinite(best) ? best : 0);
     Status status;
-    if (candidate.open) {
+    if (candidate.unresolved) {
       status = choose_inside(model, candidate, best);
       if (status.code() == StatusCode::cancelled) {
         keep_all(alive);
         return status;
       }
-      if (status.ok() && candidate.open) continue;
+      if (status.ok() && candidate.unresolved) continue;
     }
     if (status.ok() && !from_cache(candidate)) {
       status = measure(model, candidate, best, alive);
-      if (status.ok() && !candidate.wrong) hear_witness(candidate, alive);
+      if (status.ok() && !candidate.wrong) time_control(candidate, alive);
     }
     if (!status.ok()) {
       drop(model, candidate, status);
@@ -444,8 +446,8 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
     if (!candidate.wrong) best = std::min(best, candidate.unit_us);
     drop_slowest(alive);
   }
-  const Status status = measure_slowed_again(model, best, alive);
-  if (status.ok()) settle_ties(alive);
+  const Status status = measure_disturbed_again(model, best, alive);
+  if (status.ok()) measure_near_ties(alive);
   keep_all(alive);
   forget_problem();
   return status;
@@ -473,7 +475,7 @@ Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const 
   best.from = from;
   best.to = to;
   best.time_us = INFINITY;
-  std::string place;
+  std::string key;
   Tensor input;
   for (const Routine* routine : core_.registry().routines("adapt")) {
     if (routine->descriptor().algorithm == "naive" && std::isfinite(best.time_us)) continue;
@@ -482,9 +484,9 @@ Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const 
     candidate.routine = routine;
     candidate.params = routine->default_params(problem);
     candidate.key = profile_key(problem, *routine, candidate.params);
-    if (place.empty()) {
-      place = candidate.key;
-      if (const auto known = adapts_.find(place); known != adapts_.end()) return known->second;
+    if (key.empty()) {
+      key = candidate.key;
+      if (const auto known = adapts_.find(key); known != adapts_.end()) return known->second;
     }
     if (!from_cache(candidate)) {
       if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
@@ -503,9 +505,9 @@ Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const 
       ++counts_.measured;
       const PoolBurst burst(core_.pool());
       Samples samples;
-      const int batch = batch_of(bench.time_us(1, meeting_));
+      const int batch = batch_of(bench.time_us(1, barrier_));
       while (samples.count() < 5 && (samples.count() < 2 || samples.total() * batch < 5e3))
-        samples.add(bench.time_us(batch, meeting_));
+        samples.add(bench.time_us(batch, barrier_));
       if (samples.minimum() < 0) continue;  // it failed
       candidate.unit_us = samples.centre();
       keep(candidate, samples.spread());
@@ -516,7 +518,7 @@ Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const 
       best.params = candidate.params;
     }
   }
-  if (!place.empty()) adapts_.emplace(place, best);
+  if (!key.empty()) adapts_.emplace(key, best);
   return best;
 }
 

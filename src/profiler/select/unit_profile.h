@@ -10,7 +10,7 @@
 #include "profiler/measure/budget.h"
 #include "profiler/measure/kernel_bench.h"
 #include "profiler/select/candidates.h"
-#include "profiler/select/witnesses.h"
+#include "profiler/select/control_runs.h"
 
 namespace softneuro {
 
@@ -23,23 +23,23 @@ struct UnitCounts {
 class UnitProfiler {
  public:
   // All but `exhaustive` outlive it.
-  UnitProfiler(Runtime& core, ProfileCache& cache, const TuneBudget& budget, Meeting& meeting,
+  UnitProfiler(Runtime& core, ProfileCache& cache, const TuneBudget& budget, PoolBarrier& barrier,
                ColdCaches& caches, bool exhaustive)
       : core_(core),
         cache_(cache),
         budget_(budget),
-        meeting_(meeting),
+        barrier_(barrier),
         caches_(caches),
         exhaustive_(exhaustive) {}
 
   // Which candidates count inside of childnets.
   CandidateRules inside_rules;
 
-  // Hears of every candidate before it is measured.
+  // Called for every candidate before it is measured.
   std::function<void(const Candidate&, double best_us)> on_candidate;
   std::function<void(LogLevel, std::string)> warn;
 
-  // Fills in unit_us, error, wrong and hopeless of all candidates, from the cache where it knows
+  // Fills in unit_us, error, wrong and pruned of all candidates, from the cache where it knows
   // them. A candidate whose results differ from the reference (the default choice in the model's
   // own formats) beyond the tolerance of its data type is marked wrong. cancelled if the budget
   // says so; when its time is up, candidates that were not reached keep infinity. So do childnets
@@ -65,9 +65,9 @@ class UnitProfiler {
   std::string row_key(const Candidate& candidate) const;
   bool from_cache(Candidate& candidate);
   Result<double> error_of(const Problem& model, const Candidate& candidate, KernelBench& bench);
-  void hear_witness(Candidate& candidate, std::vector<Alive>& alive);
-  Status measure_slowed_again(const Problem& model, double best_us, std::vector<Alive>& alive);
-  void settle_ties(std::vector<Alive>& alive);
+  void time_control(Candidate& candidate, std::vector<Alive>& alive);
+  Status measure_disturbed_again(const Problem& model, double best_us, std::vector<Alive>& alive);
+  void measure_near_ties(std::vector<Alive>& alive);
   void drop(const Problem& model, Candidate& candidate, const Status& status);
   void drop_slowest(std::vector<Alive>& alive);
   void keep_all(const std::vector<Alive>& alive);
@@ -76,10 +76,10 @@ class UnitProfiler {
   Runtime& core_;
   ProfileCache& cache_;
   const TuneBudget& budget_;
-  Meeting& meeting_;
+  PoolBarrier& barrier_;
   ColdCaches& caches_;
   bool exhaustive_;
-  Witnesses witnesses_;
+  ControlRuns controls_;
   std::map<Candidate*, double> unkept_;   // measured, not in alive, not in the cache yet: spread
   bool cold_ = false;                     // how the problem at hand is measured
   int depth_ = 0;                         // of the childnet whose inside is measured

@@ -35,7 +35,7 @@ ErrorParts parts_of(const std::vector<SampleError>& samples) {
   return parts;
 }
 
-double carriers_of(const ErrorParts& parts) {
+double effective_sample_size(const ErrorParts& parts) {
   const double total = parts.square();
   double squares = 0;
   for (const double error : parts.error) squares += error * error;
@@ -44,9 +44,9 @@ double carriers_of(const ErrorParts& parts) {
 
 // The logarithm of a ratio estimator is taken to be normal: errors are positive and skewed, most
 // samples lose nothing and one between two classes loses a lot. The error of as many others
-// scatters as well: twice the variance. The degrees of freedom are those of the samples that carry
-// the error, (Σe)² / Σe²: the rest says nothing of how large it may get.
-double scatter_of(const ErrorParts& parts) {
+// scatters as well: twice the variance. The degrees of freedom follow from the effective sample
+// size, (Σe)² / Σe²: samples without error do not show how large it may get.
+double upper_bound_factor(const ErrorParts& parts) {
   const double total = parts.square(), n = static_cast<double>(parts.error.size());
   if (n < 2 || !(total > 0) || !std::isfinite(total)) return 1;
   double residuals = 0;
@@ -55,7 +55,8 @@ double scatter_of(const ErrorParts& parts) {
     residuals += residual * residual;
   }
   const double deviation = std::sqrt(2 * n / (n - 1) * residuals) / total;
-  return std::exp(std::min(student_t(carriers_of(parts) - 1) * deviation, std::log(kWidest)));
+  return std::exp(
+      std::min(student_t(effective_sample_size(parts) - 1) * deviation, std::log(kMaxFactor)));
 }
 
 }  // namespace softneuro

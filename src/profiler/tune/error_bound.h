@@ -22,14 +22,14 @@ struct ErrorParts {
 // In the samples' order. A sample whose own error is not finite is infinite there.
 ErrorParts parts_of(const std::vector<SampleError>& samples);
 
-// How many samples carry the error: (Σe)² / Σe². 0 if there is no error.
-double carriers_of(const ErrorParts& parts);
+// How many samples the error comes from: (Σe)² / Σe². 0 if there is no error.
+double effective_sample_size(const ErrorParts& parts);
 
-// What scatter_of says at most: ten times the error.
-constexpr double kWidest = 100;
+// The largest upper_bound_factor: ten times the error.
+constexpr double kMaxFactor = 100;
 
-// As many other samples have at most so many times the squared error of these, in 39 of 40 cases.
-// From 1, which is also all that is said of a single sample, to kWidest.
-double scatter_of(const ErrorParts& parts);
+// The factor f such that as many other samples have at most f times the squared error of these, in
+// 39 of 40 cases. From 1, which is also the value for a single sample, to kMaxFactor.
+double upper_bound_factor(const ErrorParts& parts);
 
 }  // namespace softneuro

@@ -45,10 +45,11 @@ Status read_inner_values(const std::shared_ptr<Runtime>& core,
   SN_ASSIGN_OR_RETURN(const auto outline, outline_plan(core, graph, shapes));
   std::size_t begin = 0, bytes = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const Slot& slot = outline->slots[wanted[i]];
-    const auto own = slot.home == Home::dynamic
-                         ? 0
-                         : static_cast<std::size_t>(slot.shape.elements()) * size_of(slot.type);
+    const PlannedTensor& planned = outline->tensors[wanted[i]];
+    const auto own =
+        planned.storage == Storage::dynamic
+            ? 0
+            : static_cast<std::size_t>(planned.shape.elements()) * size_of(planned.type);
     if (bytes + own > kBytesAtOnce && i > begin) {
       SN_RETURN_IF_ERROR(
           read_part(core, *graph, shapes, inputs, wanted.subspan(begin, i - begin), see));

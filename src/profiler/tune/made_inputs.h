@@ -1,4 +1,4 @@
-// Inputs for a net that nobody gave samples for.
+// Inputs for a net without samples.
 #pragma once
 
 #include <memory>

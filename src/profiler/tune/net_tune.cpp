@@ -133,7 +133,7 @@ TuneReport left_alone(const TuneJob& job) {
   return report;
 }
 
-// At most so many, evenly spread: they are all run for each path that is judged, and float32
+// At most so many, evenly spread: they are all run for each path that is evaluated, and float32
 // outputs of `output_bytes` each are kept for them.
 std::vector<std::vector<Tensor>> some_of(const std::vector<std::vector<Tensor>>& samples,
                                          std::size_t output_bytes) {

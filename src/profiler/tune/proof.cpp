@@ -18,8 +18,8 @@ namespace {
 
 // Of one pass over the steps: values of the model that are in memory at once.
 constexpr std::size_t kBytesAtOnce = std::size_t{256} << 20;
-// Where tuned plan and model took one routine, cpu/naive is the judge, if it takes no longer than
-// some milliseconds for the layer.
+// Where tuned plan and model took one routine, cpu/naive is the reference, if it takes no longer
+// than some milliseconds for the layer.
 constexpr double kNaiveMacs = 1e6;
 // A result in another order of sums may be farther from the model's than either is from exact.
 constexpr double kFloatNoise = 8;
@@ -130,17 +130,17 @@ class Prover {
 
   // Adds the model's tensor to `wanted`; gives its bytes.
   std::size_t want(TensorId id, std::vector<TensorId>& wanted) const {
-    if (id == kNoTensor || !plan_.slots[id].constant.empty()) return 0;
+    if (id == kNoTensor || !plan_.tensors[id].constant.empty()) return 0;
     const TensorId meant = meant_[root_of(id)];
     if (meant == kNoTensor) return 0;
     wanted.push_back(meant);
-    return plan_.slots[id].bytes;
+    return plan_.tensors[id].bytes;
   }
 
   bool is_fixed(const Step& step) const {
     const auto fixed = [&](const std::vector<TensorId>& ids) {
       return std::all_of(ids.begin(), ids.end(), [&](TensorId id) {
-        return id == kNoTensor || plan_.slots[id].home != Home::dynamic;
+        return id == kNoTensor || plan_.tensors[id].storage != Storage::dynamic;
       });
     };
     return !step.dynamic && fixed(step.inputs) && fixed(step.outputs);
@@ -154,7 +154,7 @@ class Prover {
   // What the model computes there, plain and in the model's type; empty if that is not known.
   Result<Tensor> value(TensorId id) const {
     if (id == kNoTensor) return Tensor();
-    if (!plan_.slots[id].constant.empty()) return plan_.slots[id].constant;
+    if (!plan_.tensors[id].constant.empty()) return plan_.tensors[id].constant;
     const TensorId root = root_of(id);
     Tensor tensor;
     if (const int i = input_index(root); i >= 0)
@@ -164,24 +164,24 @@ class Prover {
     else if (const auto made = made_.find(root); made != made_.end())
       tensor = made->second;
     if (tensor.empty()) return tensor;
-    const Slot& slot = plan_.slots[id];
-    if (tensor.elements() != slot.shape.elements()) return Tensor();
-    return tensor.reshaped(slot.shape);
+    const PlannedTensor& planned = plan_.tensors[id];
+    if (tensor.elements() != planned.shape.elements()) return Tensor();
+    return tensor.reshaped(planned.shape);
   }
 
   // The value in `own` or that of an input or constant, in the format of the plan.
   Result<Tensor> own_value(TensorId id, const std::vector<Tensor>& own) const {
     if (id == kNoTensor) return Tensor();
-    if (!plan_.slots[id].constant.empty()) return plan_.slots[id].constant;
+    if (!plan_.tensors[id].constant.empty()) return plan_.tensors[id].constant;
     TensorId from = id;
     while (own[from].empty() && alias_[from] != from) from = alias_[from];
     const int i = input_index(from);
     const Tensor& source = i >= 0 ? inputs_[static_cast<std::size_t>(i)] : own[from];
     if (from == id || source.empty()) return source;
     // A view: the same bytes under another shape, or in a layout that orders them alike.
-    const Slot& slot = plan_.slots[id];
-    SN_ASSIGN_OR_RETURN(Tensor view, Tensor::create(slot.format.type, slot.shape,
-                                                    job_.core->allocator(), slot.format.layout));
+    const PlannedTensor& planned = plan_.tensors[id];
+    SN_ASSIGN_OR_RETURN(Tensor view, Tensor::create(planned.format.type, planned.shape,
+                                                    job_.core->allocator(), planned.format.layout));
     if (view.bytes() != source.bytes())
       return internal_error("'{}' is a view of another size", graph_.tensor(id).name);
     if (view.bytes() > 0) std::memcpy(view.mutable_data(), source.data(), view.bytes());
@@ -189,7 +189,7 @@ class Prover {
   }
 
   Result<Tensor> plain(const Tensor& tensor, TensorId id) const {
-    return in_format(*job_.core, tensor, {plan_.slots[id].type, Layout::plain},
+    return in_format(*job_.core, tensor, {plan_.tensors[id].type, Layout::plain},
                      graph_.tensor(id).quantization);
   }
 
@@ -202,9 +202,9 @@ class Prover {
     for (const TensorId id : step.outputs) {
       Tensor output;
       if (id != kNoTensor) {
-        const Slot& slot = plan_.slots[id];
-        SN_ASSIGN_OR_RETURN(
-            output, Tensor::create(slot.format.type, slot.shape, allocator, slot.format.layout));
+        const PlannedTensor& planned = plan_.tensors[id];
+        SN_ASSIGN_OR_RETURN(output, Tensor::create(planned.format.type, planned.shape, allocator,
+                                                   planned.format.layout));
         if (output.bytes() > 0) std::memset(output.mutable_data(), 0, output.bytes());
       }
       output_views.push_back(view_of(output));
@@ -232,11 +232,11 @@ class Prover {
       SN_ASSIGN_OR_RETURN(Tensor model, value(id));
       if (id != kNoTensor && model.empty()) return {};  // behind something that depends on data
       Tensor own = model, back = model;
-      if (id != kNoTensor && plan_.slots[id].constant.empty()) {
-        const Slot& slot = plan_.slots[id];
+      if (id != kNoTensor && plan_.tensors[id].constant.empty()) {
+        const PlannedTensor& planned = plan_.tensors[id];
         SN_ASSIGN_OR_RETURN(
-            own, in_format(*job_.core, model, slot.format, graph_.tensor(id).quantization));
-        if (slot.format.type != slot.type) {
+            own, in_format(*job_.core, model, planned.format, graph_.tensor(id).quantization));
+        if (planned.format.type != planned.type) {
           rounded = true;
           SN_ASSIGN_OR_RETURN(back, plain(own, id));
         }
@@ -302,8 +302,8 @@ class Prover {
   Status check_output(const Step& step, std::size_t o, const Tensor& expected, const Tensor& actual,
                       std::span<const Tensor> inputs, const Tensor* untouched) {
     const TensorId id = step.outputs[o];
-    const Slot& slot = plan_.slots[id];
-    const DataType type = type_of(step, slot);
+    const PlannedTensor& planned = plan_.tensors[id];
+    const DataType type = type_of(step, planned);
     Explained explained;
     explained.relative = tolerance_of(type);
     explained.unbiased = type != DataType::float32;
@@ -315,7 +315,7 @@ class Prover {
     // as.
     if (type == DataType::qint8 && q && q->axis < 0)
       explained.step = std::max(explained.step, static_cast<double>(q->scales[0]));
-    if (slot.format.type == DataType::qint8) {
+    if (planned.format.type == DataType::qint8) {
       SN_ASSIGN_OR_RETURN(held, within_levels(expected, *q));
       reference = &held;
     }
@@ -339,12 +339,12 @@ class Prover {
   }
 
   // The data type whose rounding the step's results carry.
-  static DataType type_of(const Step& step, const Slot& slot) {
+  static DataType type_of(const Step& step, const PlannedTensor& planned) {
     const DataType own =
         step.routine != nullptr ? step.routine->descriptor().type : DataType::float32;
-    if (tolerance_of(own) >= tolerance_of(slot.format.type) || !is_real(slot.format.type))
+    if (tolerance_of(own) >= tolerance_of(planned.format.type) || !is_real(planned.format.type))
       return own;
-    return slot.format.type;
+    return planned.format.type;
   }
 
   // What the layer itself rounds to levels, of whichever kind.

@@ -1,7 +1,7 @@
-// Telling rivals apart. Passes run one path after the other, and the machine's speed drifts by more
-// than many candidates differ. Here paths that differ in as many layers as possible take turns:
-// each round measures one candidate or another of every layer, all in the same minute and in the
-// same company of neighbours and caches.
+// Interleaved comparison of near-ties. Passes run one path after the other, and the machine's speed
+// drifts by more than many candidates differ. Here the runs of several paths, which differ in as
+// many layers as possible, are interleaved: each round measures one candidate or another of every
+// layer, under the same load and with the same caches.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,12 +12,12 @@
 namespace softneuro {
 namespace {
 
-// Packed weights of all contestants are in memory at once; they share those that are alike.
+// Packed weights of all contenders are in memory at once; equal ones are shared.
 constexpr std::size_t kConstantBytes = std::size_t{512} << 20;
 constexpr std::int64_t kMakingNs = 1'600'000'000;  // plans are made for about this long
 constexpr double kMostDrift = 1.3;
 constexpr int kFewestRounds = 4;
-constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for threads that are away
+constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for preempted threads
 constexpr int kMostRounds = 60;
 constexpr double kQuickUs = 5000;  // shorter runs have steps whose clocks are noise
 constexpr double kSlower =
@@ -39,18 +39,18 @@ std::size_t constant_bytes(const Graph& graph) {
 
 }  // namespace
 
-struct Tuner::Contestant {
+struct Tuner::Contender {
   Selection selection;
   NetBench bench;
   StepSamples samples;
   double run_us;
 };
 
-// Paths that have each rival in one of them, where that costs no detour that is longer than the
-// margin: what no path had so far is taken for that much faster than it looks. The first one is the
-// best path.
-Result<std::vector<Tuner::Contestant>> Tuner::find_contestants(SelectionRules rules,
-                                                               const Comparison& how) {
+// Paths that together take every near-tie, where the detour costs no more than the margin: a
+// candidate that no path has taken yet counts as that much faster than measured. The first path is
+// the best one.
+Result<std::vector<Tuner::Contender>> Tuner::find_contenders(SelectionRules rules,
+                                                             const Comparison& how) {
   std::vector<std::set<int>> had(layers_.size());
   rules.discount = [&](const LayerCandidates& layer, const Candidate& candidate) {
     const auto& taken = had[place_of(layer)];
@@ -61,11 +61,11 @@ Result<std::vector<Tuner::Contestant>> Tuner::find_contestants(SelectionRules ru
   };
   const std::size_t most = std::clamp<std::size_t>(kConstantBytes / constant_bytes(*job_.graph),
                                                    std::min<std::size_t>(2, how.most), how.most);
-  std::vector<Contestant> contestants;
+  std::vector<Contender> contenders;
   const std::int64_t begin = clock_ns();
-  while (contestants.size() < most && !budget_.cancelled() && !budget_.expired()) {
-    if (contestants.size() > 1 && clock_ns() - begin > kMakingNs) break;
-    rules.slowdown_share = contestants.empty() ? 1 : how.slowdown_share;
+  while (contenders.size() < most && !budget_.cancelled() && !budget_.expired()) {
+    if (contenders.size() > 1 && clock_ns() - begin > kMakingNs) break;
+    rules.slowdown_share = contenders.empty() ? 1 : how.slowdown_share;
     SN_ASSIGN_OR_RETURN(const Selections best, select_paths(*job_.graph, layers_, adapts_, rules));
     const Selection& selection = best.paths[0];
     bool news = false;
@@ -80,28 +80,28 @@ Result<std::vector<Tuner::Contestant>> Tuner::find_contestants(SelectionRules ru
     SN_RETURN_IF_ERROR(bench.run().status());
     SN_ASSIGN_OR_RETURN(const double us, bench.run());
     StepSamples samples(bench.steps());
-    contestants.push_back({selection, std::move(bench), std::move(samples), us});
+    contenders.push_back({selection, std::move(bench), std::move(samples), us});
   }
-  return contestants;
+  return contenders;
 }
 
-// All samples of a candidate count, whichever path it was measured in. New times are put on the
-// scale of the ones known, as far as the machine's speed has drifted since: they stand beside those
-// of candidates that were not measured now.
-void Tuner::learn_from(const std::vector<Contestant>& contestants) {
+// All samples of a candidate count, whichever path it was measured in. New times are scaled by the
+// drift of the machine's speed since the known ones were measured, because they are compared with
+// those of candidates that were not measured now.
+void Tuner::learn_from(const std::vector<Contender>& contenders) {
   std::map<std::pair<std::size_t, int>, Samples> layers;
   std::map<std::string, std::pair<StepTime, Samples>> adapts;
-  for (const Contestant& contestant : contestants)
-    for (std::size_t s = 0; s < contestant.bench.steps(); ++s) {
-      const StepTime step = contestant.bench.step_time(s, contestant.samples);
-      const Samples& samples = contestant.samples.samples(s);
+  for (const Contender& contender : contenders)
+    for (std::size_t s = 0; s < contender.bench.steps(); ++s) {
+      const StepTime step = contender.bench.step_time(s, contender.samples);
+      const Samples& samples = contender.samples.samples(s);
       if (step.source != kNoTensor) {
         auto& [same, all] = adapts[adapt_key(step.source, step.from, step.to)];
         same = step;
         all.add(samples);
       } else if (const int l = index_of(step); l >= 0) {
         const auto at = static_cast<std::size_t>(l);
-        layers[{at, contestant.selection.choice[at]}].add(samples);
+        layers[{at, contender.selection.choice[at]}].add(samples);
       }
     }
   const auto candidate_of = [&](const std::pair<std::size_t, int>& key) -> Candidate& {
@@ -115,7 +115,7 @@ void Tuner::learn_from(const std::vector<Contestant>& contestants) {
     }
   const double drift =
       before > 0 && now > 0 ? std::clamp(before / now, 1 / kMostDrift, kMostDrift) : 1;
-  // One comparison makes the lucky ones win. What was compared before counts as well.
+  // A single comparison favours lucky candidates, so earlier comparisons count as well.
   const auto add = [&](MeanTime& mean, const Samples& samples) {
     mean.add(samples.centre() * drift, static_cast<double>(samples.count()));
     return mean.us;
@@ -132,57 +132,58 @@ void Tuner::learn_from(const std::vector<Contestant>& contestants) {
 }
 
 Status Tuner::compare(const SelectionRules& rules, const Comparison& how) {
-  SN_ASSIGN_OR_RETURN(std::vector<Contestant> contestants, find_contestants(rules, how));
+  SN_ASSIGN_OR_RETURN(std::vector<Contender> contenders, find_contenders(rules, how));
   if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-  if (contestants.size() < 2) return {};
+  if (contenders.size() < 2) return {};
   double round_us = 0;
-  for (const Contestant& contestant : contestants) round_us += contestant.run_us;
-  const bool quick = round_us < kQuickUs * static_cast<double>(contestants.size());
+  for (const Contender& contender : contenders) round_us += contender.run_us;
+  const bool quick = round_us < kQuickUs * static_cast<double>(contenders.size());
   const int times = quick ? how.times + 2 : how.times;
   if (!first_runs_slower_) {
-    SN_ASSIGN_OR_RETURN(first_runs_slower_, find_first_runs_slower(contestants, quick));
+    SN_ASSIGN_OR_RETURN(first_runs_slower_, find_first_runs_slower(contenders, quick));
   }
   const std::int64_t us = how.run_us * times;
-  const Turns turns =
-      Turns::in(static_cast<double>(us), round_us, kFewestRounds, kMostRounds * times, settles());
+  const InterleavedSchedule schedule = InterleavedSchedule::in(
+      static_cast<double>(us), round_us, kFewestRounds, kMostRounds * times, needs_warmup());
   const std::int64_t end = clock_ns() + kMostWaiting * 1000 * us;
-  for (int round = 0; round < turns.rounds && (round < 2 || !budget_.expired()); ++round) {
+  for (int round = 0; round < schedule.rounds && (round < 2 || !budget_.expired()); ++round) {
     if (round >= kFewestRounds && clock_ns() > end) break;
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-    tell(how.stage, static_cast<std::size_t>(round), static_cast<std::size_t>(turns.rounds));
-    for (Contestant& contestant : contestants) {
-      SN_RETURN_IF_ERROR(contestant.bench.settle(meeting_, turns.settling));
-      for (int i = 0; i < turns.counted; ++i)
-        SN_RETURN_IF_ERROR(contestant.bench.run_traced(contestant.samples, meeting_, budget_));
+    report_progress(how.stage, static_cast<std::size_t>(round),
+                    static_cast<std::size_t>(schedule.rounds));
+    for (Contender& contender : contenders) {
+      SN_RETURN_IF_ERROR(contender.bench.warm_up(barrier_, schedule.warmup));
+      for (int i = 0; i < schedule.measured; ++i)
+        SN_RETURN_IF_ERROR(contender.bench.run_traced(contender.samples, barrier_, budget_));
     }
   }
-  net_measured_ += contestants.size();
-  learn_from(contestants);
+  net_measured_ += contenders.size();
+  learn_from(contenders);
   return {};
 }
 
-// Whether plans run slower right behind another one: what they keep in the caches from run to run,
-// the others have driven out. Where weights are says as much, but not for nets that just do not
+// Whether plans run slower right after another one, which has evicted what they keep in the caches
+// from run to run. The cache residency of weights says the same, except for nets that just do not
 // fit.
-Result<bool> Tuner::find_first_runs_slower(std::vector<Contestant>& contestants, bool quick) {
+Result<bool> Tuner::find_first_runs_slower(std::vector<Contender>& contenders, bool quick) {
   Samples ratios;
   for (int round = 0; round < (quick ? kQuickProbes : 1); ++round)
-    for (Contestant& contestant : contestants) {
-      SN_ASSIGN_OR_RETURN(const double first, contestant.bench.run());
-      SN_ASSIGN_OR_RETURN(const double second, contestant.bench.run());
+    for (Contender& contender : contenders) {
+      SN_ASSIGN_OR_RETURN(const double first, contender.bench.run());
+      SN_ASSIGN_OR_RETURN(const double second, contender.bench.run());
       ratios.add(first / second);
     }
   return ratios.median() > kSlower;
 }
 
-// Whether a plan is run before runs that count. Beside a neighbour its first runs may be no slower,
-// since that drives the weights out all the time; not so behind a run without it.
-bool Tuner::settles() const {
-  return meeting_.disturbed() ||
-         first_runs_slower_.value_or(caches_.place() != WeightsPlace::memory);
+// Whether measured runs need warm-up. On a disturbed machine they do even if first runs are no
+// slower: other processes evict the weights in some runs only.
+bool Tuner::needs_warmup() const {
+  return barrier_.disturbed() ||
+         first_runs_slower_.value_or(caches_.residency() != CacheResidency::memory);
 }
 
-// What the path takes by what is known now.
+// The path's cost by what is known now.
 Result<double> Tuner::cost_of(const Selection& selection, SelectionRules rules) {
   rules.allowed = [&](const LayerCandidates& layer, const Candidate& candidate) {
     return selection.choice[place_of(layer)] == &candidate - layer.candidates.data();
@@ -191,25 +192,25 @@ Result<double> Tuner::cost_of(const Selection& selection, SelectionRules rules) 
   return only.paths[0].cost_us;
 }
 
-// How many times as long comparisons of these candidates last. Beside a neighbour it takes more
-// samples to see small differences; so it does among more candidates, those of several data types.
-int Tuner::patience(const std::string& what) const {
+// How many times as long comparisons of these candidates last. Small differences need more samples
+// on a disturbed machine, and among more candidates, those of several data types.
+int Tuner::repeat_factor(const std::string& what) const {
   const bool mixture = what.starts_with("all") && types().size() > 1;
-  return options_.exhaustive ? 4 : meeting_.disturbed() || mixture ? 3 : 1;
+  return options_.exhaustive ? 4 : barrier_.disturbed() || mixture ? 3 : 1;
 }
 
-// First whoever might be better, then, for longer, those that are still near. Once per cache, as
-// passes are.
-Status Tuner::compare_rivals(const std::string& what, const SelectionRules& rules) {
+// First every candidate that might be better, then, for longer, those that are still near. Once per
+// cache, as passes are.
+Status Tuner::compare_near_ties(const std::string& what, const SelectionRules& rules) {
   const std::string key = fmt::format("compared|{:x}|{}", whole_key_, what);
   if (cache_.find(key) != nullptr) return {};
-  const int times = patience(what);
+  const int times = repeat_factor(what);
   for (const Comparison& how :
-       {Comparison{0.1, kUnknownMargin, kDoubted, 12, 600'000, times, "compare"},
+       {Comparison{0.1, kUnknownMargin, kOptimisticShare, 12, 600'000, times, "compare"},
         Comparison{0.04, 0.04, 1, 10, 900'000, times, "compare"}}) {
     const Status status = compare(rules, how);
     if (!status.ok() && status.code() != StatusCode::cancelled && !what.starts_with("all"))
-      return {};  // a layer that this type cannot reach from its neighbours
+      return {};  // this type cannot reach some layer
     SN_RETURN_IF_ERROR(status);
     if (budget_.expired()) return {};
   }
@@ -218,16 +219,16 @@ Status Tuner::compare_rivals(const std::string& what, const SelectionRules& rule
   return {};
 }
 
-// The path that looks best is the one that was luckiest, too. It is measured again beside its
-// nearest rivals until it stays about the best. Behind all comparisons, which change what looks
-// best; once per cache.
+// Selection bias: the minimum of noisy estimates is optimistic. Re-measure the winner beside its
+// nearest near-ties until it stays about the best. This comes after all comparisons, which change
+// the winner; once per cache.
 Status Tuner::confirm(const std::string& what, const SelectionRules& rules) {
   const std::string key = fmt::format("confirmed|{:x}|{}", whole_key_, what);
   if (cache_.find(key) != nullptr) return {};
   SN_ASSIGN_OR_RETURN(Selections best, select_paths(*job_.graph, layers_, adapts_, rules));
   for (int again = 0; again < kMostConfirmations; ++again) {
     const Selection last = best.paths[0];
-    SN_RETURN_IF_ERROR(compare(rules, {0.03, 0.03, 1, 8, 600'000, patience(what), "confirm"}));
+    SN_RETURN_IF_ERROR(compare(rules, {0.03, 0.03, 1, 8, 600'000, repeat_factor(what), "confirm"}));
     if (budget_.expired()) return {};
     SN_ASSIGN_OR_RETURN(best, select_paths(*job_.graph, layers_, adapts_, rules));
     SN_ASSIGN_OR_RETURN(const double last_us, cost_of(last, rules));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRepairs = 8;
 constexpr double kMargin = 0.9;      // aimed at, of the limit's noise
-constexpr double kNearLimit = 0.85;  // of the limit: not worth another attempt
+constexpr double kNearLimit = 0.85;  // of the limit: near enough to stop
 
 SampleError error_between(const Tensor& reference, const Tensor& output) {
   const TensorView r = view_of(reference), y = view_of(output);
@@ -41,7 +41,7 @@ std::int64_t largest(const Tensor& tensor) {
 // By output, then by sample.
 using SampleErrors = std::vector<std::vector<SampleError>>;
 
-// Runs the samples as long as nobody cancels; `agreed` counts those whose largest element of output
+// Runs the samples until cancelled; `agreed` counts those whose largest element of output
 // 0 stays where it was. What cannot be compared (another shape) adds nothing.
 Status add_errors(Session& session, const TuneBudget& budget,
                   const std::vector<std::vector<Tensor>>& samples,
@@ -107,18 +107,18 @@ double Tuner::noise_of(const Selection& selection) const {
   return noise;
 }
 
-// Which samples rounding harms, whatever is rounded: the mean of all paths that were judged. One
-// path shows it badly, as its rounding may just miss a sample. Those of the samples that the noise
-// of layers was measured on share what they have as they did there.
+// Which samples rounding affects, whatever is rounded: the mean of all evaluated paths. One path is
+// too noisy an estimate, as its rounding may just miss a sample. Samples that the noise of layers
+// was measured on share their total in the proportions measured there.
 ErrorParts Tuner::typical_parts() const {
-  ErrorParts typical = judged_.front().parts;
+  ErrorParts typical = evaluated_.front().parts;
   std::fill(typical.error.begin(), typical.error.end(), 0.0);
-  for (const Judged& judged : judged_) {
-    const double square = judged.parts.square();
-    if (!(square > 0) || !std::isfinite(square) || noise_of(judged.selection) == 0) continue;
-    if (judged.parts.error.size() != typical.error.size()) continue;
+  for (const Evaluated& evaluated : evaluated_) {
+    const double square = evaluated.parts.square();
+    if (!(square > 0) || !std::isfinite(square) || noise_of(evaluated.selection) == 0) continue;
+    if (evaluated.parts.error.size() != typical.error.size()) continue;
     for (std::size_t s = 0; s < typical.error.size(); ++s)
-      typical.error[s] += judged.parts.error[s] / square;
+      typical.error[s] += evaluated.parts.error[s] / square;
   }
   double of_judged = 0, of_layers = 0;
   for (const auto& [sample, noise] : noise_by_sample_) {
@@ -131,46 +131,47 @@ ErrorParts Tuner::typical_parts() const {
   return typical;
 }
 
-// An error that others than the samples measured should not exceed. Many paths are tried, and the
-// one that passes might do so by luck: what the others showed of the same noise counts as well.
-double Tuner::suspected_error(const Finalist& finalist, const Judged& judged) const {
-  const double noise = noise_of(judged.selection);
+// An error that samples other than the measured ones should not exceed. Many paths are tried, and
+// one may pass by luck, so the error that the others showed for the same noise counts as well.
+double Tuner::error_upper_bound(const Finalist& finalist, const Evaluated& evaluated) const {
+  const double noise = noise_of(evaluated.selection);
   double others = 0, others_noise = 0;
-  for (const Judged& other : judged_) {
+  for (const Evaluated& other : evaluated_) {
     const double other_noise = noise_of(other.selection), square = other.parts.square();
-    if (other.selection == judged.selection || other_noise == 0 || !std::isfinite(square)) continue;
+    if (other.selection == evaluated.selection || other_noise == 0 || !std::isfinite(square))
+      continue;
     others += square;
     others_noise += other_noise;
   }
-  double square = judged.parts.square();
+  double square = evaluated.parts.square();
   if (others_noise > 0) square = std::max(square, noise * others / others_noise);
   if (square == 0) return finalist.error;
   const ErrorParts typical = typical_parts();
-  const bool is_typical = noise > 0 && typical.error.size() == judged.parts.error.size();
+  const bool is_typical = noise > 0 && typical.error.size() == evaluated.parts.error.size();
   return std::max(finalist.error,
-                  std::sqrt(square * scatter_of(is_typical ? typical : judged.parts)));
+                  std::sqrt(square * upper_bound_factor(is_typical ? typical : evaluated.parts)));
 }
 
-Result<double> Tuner::judge_error(Finalist& finalist) {
+Result<double> Tuner::evaluate_error(Finalist& finalist) {
   SN_ASSIGN_OR_RETURN(ErrorParts parts, measure_error(finalist));
-  judged_.push_back({finalist.selection, std::move(parts)});
-  return suspected_error(finalist, judged_.back());
+  evaluated_.push_back({finalist.selection, std::move(parts)});
+  return error_upper_bound(finalist, evaluated_.back());
 }
 
 // Where the fastest path keeps the limit on all samples, but might not on others.
-void Tuner::warn_of_scatter(const Finalist& fastest, double suspected) {
-  const ErrorParts& parts = judged_[0].parts;
+void Tuner::warn_of_scatter(const Finalist& fastest, double upper_bound) {
+  const ErrorParts& parts = evaluated_[0].parts;
   const double measured = std::max(fastest.error, std::sqrt(parts.square()));
-  if (measured > options_.max_error || suspected <= options_.max_error) return;
+  if (measured > options_.max_error || upper_bound <= options_.max_error) return;
   warn(fmt::format(
       "the fastest path's error is {:.3g} on the samples, but it comes from about {:.0f} of {}, so "
       "that it may be up to {:.3g} on others, more than {}: more calibration samples would tell "
       "more closely",
-      measured, carriers_of(parts), parts.error.size(), suspected, options_.max_error));
+      measured, effective_sample_size(parts), parts.error.size(), upper_bound, options_.max_error));
 }
 
-// The fastest of the best finalist that keeps the limit and of what repairing the very best gives:
-// raced, since repairing knows of noise, not of time. That race has its own time of default
+// The fastest of two: the best finalist that keeps the limit, and the repaired best finalist. They
+// are raced, since repairing minimises noise, not time. That race has its own time of default
 // choices.
 Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked, double& untuned_us) {
   const double limit = options_.max_error;
@@ -180,14 +181,14 @@ Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked, double
   }
   if (job_.held_back.size() == 1)
     warn("one sample alone was held back: the error of others may be above the limit");
-  SN_RETURN_IF_ERROR(judge_error(ranked[0]).status());
-  // By itself, a path shows too badly which samples are harmed.
-  if (judged_[0].parts.square() * kWidest > limit * limit)
+  SN_RETURN_IF_ERROR(evaluate_error(ranked[0]).status());
+  // One path is too noisy an estimate of per-sample error.
+  if (evaluated_[0].parts.square() * kMaxFactor > limit * limit)
     SN_RETURN_IF_ERROR(measure_noise(ranked[0].selection));
   std::vector<Finalist> keeping;
   for (std::size_t f = 0; f < ranked.size() && keeping.empty(); ++f) {
-    SN_ASSIGN_OR_RETURN(const double error,
-                        f == 0 ? suspected_error(ranked[0], judged_[0]) : judge_error(ranked[f]));
+    SN_ASSIGN_OR_RETURN(const double error, f == 0 ? error_upper_bound(ranked[0], evaluated_[0])
+                                                   : evaluate_error(ranked[f]));
     if (f == 0) warn_of_scatter(ranked[0], error);
     if (error > limit) continue;
     if (f == 0) return std::move(ranked[0]);
@@ -217,7 +218,7 @@ Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked, double
 // noise. All that hold.
 Result<std::vector<Tuner::Finalist>> Tuner::repair(const Finalist& worst) {
   const double noise = noise_of(worst.selection);
-  double measured = suspected_error(worst, judged_.front());
+  double measured = error_upper_bound(worst, evaluated_.front());
   double steers = measured;         // what the next bound is derived from
   double holds = 0, fails = noise;  // bounds; 0 is float32 alone
   double bound = noise;
@@ -242,7 +243,7 @@ Result<std::vector<Tuner::Finalist>> Tuner::repair(const Finalist& worst) {
       fails = bound;
       continue;
     }
-    SN_ASSIGN_OR_RETURN(measured, judge_error(tried.back()));
+    SN_ASSIGN_OR_RETURN(measured, evaluate_error(tried.back()));
     steers = measured;
     if (measured > options_.max_error) {
       fails = bound;

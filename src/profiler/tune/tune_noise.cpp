@@ -59,19 +59,19 @@ double Tuner::error_proxy(const LayerCandidates& layer, const Candidate& candida
   const double unit = candidate.error * candidate.error;
   const std::size_t l = place_of(layer);
   if (noise_.empty() || !noise_[l].known) return unit * usual_noise_;
-  // Another candidate than the one that was measured: as much more as it is worse alone.
+  // Another candidate than the measured one is scaled by the ratio of their unit errors.
   const OutputNoise& noise = noise_[l];
   const double scale = noise.unit_error > 0 ? candidate.error / noise.unit_error : 1;
   return noise.power * std::clamp(scale * scale, 0.25, 4.0);
 }
 
-// The samples that rounding harms most: those that have nine tenths of what the judged paths lose,
+// The samples that rounding affects most: those with nine tenths of the evaluated paths' error,
 // four to eight of them. Others would show next to nothing of a layer's noise.
-std::vector<std::size_t> Tuner::harmed_samples() const {
+std::vector<std::size_t> Tuner::most_affected_samples() const {
   std::vector<double> error = typical_parts().error;
   // What overflows is not typical.
   if (std::all_of(error.begin(), error.end(), [](double e) { return e == 0; }))
-    error = judged_.front().parts.error;
+    error = evaluated_.front().parts.error;
   std::vector<std::size_t> order(error.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -129,8 +129,8 @@ std::vector<double> Tuner::noise_of_layer(std::size_t layer, const Selection& wo
 // have no such routine), those with the largest error alone first, as long as time allows; the
 // others are taken to be like them.
 Status Tuner::measure_noise(const Selection& worst) {
-  const std::vector<std::size_t> harmed = harmed_samples();
-  if (harmed.empty() || worst.choice.empty()) return {};
+  const std::vector<std::size_t> affected = most_affected_samples();
+  if (affected.empty() || worst.choice.empty()) return {};
   SelectionRules float32 = rules();
   float32.allowed = [](const LayerCandidates& layer, const Candidate& candidate) {
     const auto is_float32 = [](const Candidate& other) { return other.is_float32(); };
@@ -160,7 +160,7 @@ Status Tuner::measure_noise(const Selection& worst) {
   noise_references_.clear();
   noise_by_sample_.clear();
   std::uint64_t digest = 0;  // of the samples, which the noise depends on
-  for (const std::size_t s : harmed) {
+  for (const std::size_t s : affected) {
     const std::size_t held = job_.held_back.size();
     noise_samples_.push_back(s < held ? job_.held_back[s] : job_.seen[s - held]);
     for (const Tensor& tensor : noise_samples_.back())
@@ -171,14 +171,14 @@ Status Tuner::measure_noise(const Selection& worst) {
   for (const std::size_t l : order) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     if (clock_ns() > end) break;
-    tell("noise", done++, order.size(), layers_[l].layer.layer->name, chosen(l).str());
+    report_progress("noise", done++, order.size(), layers_[l].layer.layer->name, chosen(l).str());
     const std::vector<double> parts = noise_of_layer(l, worst, base->paths[0], digest);
     if (parts.empty()) continue;  // taken to be like the others
     double noise = 0;
     for (const double part : parts) noise += part;
     // An overflow says nothing of where rounding shows.
     for (std::size_t s = 0; s < parts.size() && noise < kWorstNoise; ++s)
-      noise_by_sample_[harmed[s]] += parts[s];
+      noise_by_sample_[affected[s]] += parts[s];
     noise_[l] = {noise, chosen(l).error, true};
     power += noise;
     unit += chosen(l).error * chosen(l).error;

@@ -1,4 +1,4 @@
-// The finalists, end to end, in turns.
+// The finalists, end to end, interleaved.
 #include <algorithm>
 #include <cmath>
 
@@ -11,73 +11,74 @@ namespace softneuro {
 namespace {
 
 // Finalists run for about this long, all together; so many times as long as there are data types.
-// The mixture is held against each of them, and is often nearly the same plan as one.
+// The mixture is compared with each of them, and is often nearly the same plan as one.
 constexpr double kRaceUs = 1'200'000;
-constexpr int kFewestRuns = 5;        // of each finalist
-constexpr int kQualifyingRounds = 3;  // show who is beaten, and whether the machine is busy
-constexpr double kBeaten = 1.5;       // times the fastest: not run any further
+constexpr int kFewestRuns = 5;  // of each finalist
+constexpr int kQualifyingRounds =
+    3;                           // show which finalists are beaten, and whether the machine is busy
+constexpr double kBeaten = 1.5;  // times the fastest: not run any further
 
 }  // namespace
 
 struct Tuner::Race {
-  struct Runner {
+  struct Contender {
     NetBench bench;
     double run_us;  // about
     StepSamples steps;
-    Samples samples, whole;  // `whole`: nobody was late in the end
+    Samples samples, whole;  // `whole`: no thread was late at the end
   };
-  std::vector<Runner> runners;
+  std::vector<Contender> contenders;
   std::size_t runs = 0, disturbed = 0;
-  // On a machine that is never left alone no whole run says much, but its steps do.
+  // More than half of the runs are disturbed: sums of steps serve instead of whole runs.
   bool busy = false;
   double fastest_us = INFINITY;
 
   // Default choices, mostly: they would take more time than all the others.
-  bool is_beaten(const Runner& runner) const {
-    return !busy && runner.whole.count() >= kQualifyingRounds &&
-           runner.whole.minimum() > kBeaten * fastest_us;
+  bool is_beaten(const Contender& contender) const {
+    return !busy && contender.whole.count() >= kQualifyingRounds &&
+           contender.whole.minimum() > kBeaten * fastest_us;
   }
   // One run of each that is not beaten.
   double round_us() const {
     double sum = 0;
-    for (const Runner& runner : runners)
-      if (!is_beaten(runner)) sum += runner.run_us;
+    for (const Contender& contender : contenders)
+      if (!is_beaten(contender)) sum += contender.run_us;
     return sum;
   }
-  double time_us(const Runner& runner) const {
+  double time_us(const Contender& contender) const {
     // What most runs take is what users get; low quartiles do not see what happens in most runs.
-    return busy ? runner.steps.sum_us() : runner.samples.median();
+    return busy ? contender.steps.sum_us() : contender.samples.median();
   }
 };
 
 Result<Tuner::Race> Tuner::make_race(const std::vector<Finalist>& finalists) {
   Race race;
   for (std::size_t f = 0; f < finalists.size(); ++f) {
-    tell("final", f, finalists.size());
+    report_progress("final", f, finalists.size());
     SN_ASSIGN_OR_RETURN(const auto plan,
                         build_plan(job_.core, job_.graph, job_.shapes, finalists[f].path, nullptr));
     SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
     SN_RETURN_IF_ERROR(bench.run().status());
     SN_ASSIGN_OR_RETURN(const double us, bench.run());
     StepSamples steps(bench.steps());
-    race.runners.push_back({std::move(bench), us, std::move(steps), {}, {}});
+    race.contenders.push_back({std::move(bench), us, std::move(steps), {}, {}});
   }
   return race;
 }
 
-Status Tuner::run_turn(Race& race, std::size_t runner, const Turns& turns) {
-  Race::Runner& r = race.runners[runner];
-  SN_RETURN_IF_ERROR(r.bench.settle(meeting_, turns.settling));
-  for (int i = 0; i < turns.counted; ++i) {
+Status Tuner::run_turn(Race& race, std::size_t contender, const InterleavedSchedule& schedule) {
+  Race::Contender& r = race.contenders[contender];
+  SN_RETURN_IF_ERROR(r.bench.warm_up(barrier_, schedule.warmup));
+  for (int i = 0; i < schedule.measured; ++i) {
     if (race.busy) {
-      SN_RETURN_IF_ERROR(r.bench.run_traced(r.steps, meeting_, budget_));
+      SN_RETURN_IF_ERROR(r.bench.run_traced(r.steps, barrier_, budget_));
       continue;
     }
     SN_ASSIGN_OR_RETURN(const double us, r.bench.run());
     r.samples.add(us);
     race.fastest_us = std::min(race.fastest_us, us);
     const PoolBurst burst(job_.core->pool());
-    const bool alone = meeting_.gather();
+    const bool alone = barrier_.synchronize();
     if (alone) r.whole.add(us);
     race.disturbed += !alone;
     ++race.runs;
@@ -86,23 +87,23 @@ Status Tuner::run_turn(Race& race, std::size_t runner, const Turns& turns) {
 }
 
 // All of them, unless the time is up.
-Status Tuner::run_rounds(Race& race, const Turns& turns) {
-  for (int round = 0; round < turns.rounds; ++round) {
+Status Tuner::run_rounds(Race& race, const InterleavedSchedule& schedule) {
+  for (int round = 0; round < schedule.rounds; ++round) {
     if (round >= kFewestRuns && budget_.expired()) break;
-    for (std::size_t r = 0; r < race.runners.size(); ++r) {
+    for (std::size_t r = 0; r < race.contenders.size(); ++r) {
       if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-      if (!race.is_beaten(race.runners[r])) SN_RETURN_IF_ERROR(run_turn(race, r, turns));
+      if (!race.is_beaten(race.contenders[r])) SN_RETURN_IF_ERROR(run_turn(race, r, schedule));
     }
   }
   return {};
 }
 
-// Runs the finalists in turns; fills in their times. The cache knows races as a whole: times of
-// different hours are not compared.
+// Interleaves runs of the finalists; fills in their times. The cache knows races as a whole: times
+// of different hours are not compared.
 Status Tuner::race(std::vector<Finalist>& finalists) {
-  std::string runners;
-  for (const Finalist& finalist : finalists) runners += path_key(finalist.path) + '\n';
-  const std::uint64_t digest = checksum(runners.data(), runners.size());
+  std::string paths;
+  for (const Finalist& finalist : finalists) paths += path_key(finalist.path) + '\n';
+  const std::uint64_t digest = checksum(paths.data(), paths.size());
   const auto key = [&](const Finalist& finalist) {
     return fmt::format("race|{:x}|{}", digest, path_key(finalist.path));
   };
@@ -119,16 +120,17 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
   SN_ASSIGN_OR_RETURN(Race race, make_race(finalists));
   const double us = kRaceUs * (options_.exhaustive ? 4 : static_cast<double>(types().size()));
   const std::int64_t begin = clock_ns();
-  SN_RETURN_IF_ERROR(run_rounds(race, {settles() ? 1 : 0, 1, kQualifyingRounds}));
+  SN_RETURN_IF_ERROR(run_rounds(race, {needs_warmup() ? 1 : 0, 1, kQualifyingRounds}));
   race.busy = race.disturbed * 2 > race.runs;
   const double left_us = us - static_cast<double>(clock_ns() - begin) * 1e-3;
   SN_RETURN_IF_ERROR(run_rounds(
-      race, Turns::in(left_us, race.round_us(), kFewestRuns - kQualifyingRounds, 101, settles())));
+      race, InterleavedSchedule::in(left_us, race.round_us(), kFewestRuns - kQualifyingRounds, 101,
+                                    needs_warmup())));
   for (std::size_t f = 0; f < finalists.size(); ++f) {
-    const Race::Runner& runner = race.runners[f];
-    finalists[f].time_us = race.time_us(runner);
+    const Race::Contender& contender = race.contenders[f];
+    finalists[f].time_us = race.time_us(contender);
     cache_.put(key(finalists[f]),
-               {.time_us = finalists[f].time_us, .spread_us = runner.samples.spread()});
+               {.time_us = finalists[f].time_us, .spread_us = contender.samples.spread()});
     ++net_measured_;
   }
   cache_.flush();

@@ -1,4 +1,4 @@
-// What tuning tells: one row per layer and adapt, in order (the paper's Table III), and the sums.
+// What tuning reports: one row per layer and adapt, in order (the paper's Table III), and the sums.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -13,12 +13,12 @@ constexpr int kMostRuns = 9, kFewestRuns = 3;
 constexpr std::int64_t kEnoughNs = 100'000'000;  // for the runs between the two
 
 // What one run of the chosen plan spends per step; from the plan's own choices if it cannot run.
-std::vector<double> step_times(NetBench& bench, Meeting& meeting, const TuneBudget& budget) {
+std::vector<double> step_times(NetBench& bench, PoolBarrier& barrier, const TuneBudget& budget) {
   std::vector<double> times(bench.steps());
   StepSamples samples(bench.steps());
   const std::int64_t begin = clock_ns();
   for (int i = 0; i < kMostRuns && (i < kFewestRuns || clock_ns() - begin < kEnoughNs); ++i)
-    if (!bench.run_traced(samples, meeting, budget).ok()) return times;
+    if (!bench.run_traced(samples, barrier, budget).ok()) return times;
   for (std::size_t s = 0; s < times.size(); ++s) times[s] = samples.time_us(s);
   return times;
 }
@@ -40,7 +40,7 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   SN_ASSIGN_OR_RETURN(const auto plan,
                       build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
   SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
-  const std::vector<double> times = step_times(bench, meeting_, budget_);
+  const std::vector<double> times = step_times(bench, barrier_, budget_);
   std::unordered_map<LayerId, std::size_t> index;
   for (std::size_t l = 0; l < layers_.size(); ++l) index[layers_[l].layer.layer->id] = l;
 
@@ -98,11 +98,11 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   report.complete = complete_;
   report.machine = result.path.machine;
   report.threads = result.path.threads;
-  if (meeting_.disturbed())
+  if (barrier_.disturbed())
     warn(fmt::format(
         "{:.0f} % of the time went by waiting for processors that other processes had; what they "
         "touched was measured again or set aside, but a quiet machine is measured better",
-        100 * meeting_.waited()));
+        100 * barrier_.waited()));
   report.warnings = warnings_;
   return result;
 }

@@ -21,8 +21,7 @@ constexpr std::int64_t kPassUs = 150'000;  // whole-net runs of one pass last ab
 constexpr double kAgreement = 1.1;         // of two times of one candidate inside the net
 constexpr double kTie = 1.01;              // within this the solver's order holds
 
-// Of two passes that agree, the mean: the lower one would make those win that were lucky. Of others
-// the lower one, which was disturbed less.
+// Within 10 %: mean (unbiased). Otherwise: minimum (the other was disturbed).
 double combined(double a, double b) {
   const double low = std::min(a, b);
   return std::max(a, b) > kAgreement * low ? low : (a + b) / 2;
@@ -46,9 +45,9 @@ std::vector<const TensorSpec*> specs_by_tensor(const Graph& graph,
 Tuner::Tuner(const TuneJob& job)
     : job_(job),
       options_(*job.options),
-      meeting_(job.core->pool()),
+      barrier_(job.core->pool()),
       caches_(job.core->pool()),
-      units_(*job.core, cache_, budget_, meeting_, caches_, job.options->exhaustive),
+      units_(*job.core, cache_, budget_, barrier_, caches_, job.options->exhaustive),
       adapts_([this](TensorId tensor, const Format& from, const Format& to) {
         return measure_adapt(tensor, from, to);
       }) {
@@ -63,8 +62,9 @@ void Tuner::warn(std::string message, LogLevel level) {
   warnings_.push_back(std::move(message));
 }
 
-void Tuner::tell(const char* stage, std::size_t done, std::size_t total, const std::string& layer,
-                 const std::string& candidate, double best_us) const {
+void Tuner::report_progress(const char* stage, std::size_t done, std::size_t total,
+                            const std::string& layer, const std::string& candidate,
+                            double best_us) const {
   if (!options_.progress) return;
   TuneProgress progress;
   progress.stage = stage;
@@ -137,18 +137,19 @@ Status Tuner::find_candidates() {
   CandidateRules rules;
   rules.schemas = options_.schemas;
   if (options_.exhaustive) rules.max_params = 64;
-  rules.unpromising = options_.exhaustive;
+  rules.include_pruned = options_.exhaustive;
   units_.inside_rules = rules;
   SN_ASSIGN_OR_RETURN(layers_, list_candidates(job_.core->registry(), problems_, rules));
   SN_RETURN_IF_ERROR(drop_what_half_cannot_hold());
   for (std::size_t l = 0; l < layers_.size(); ++l) layer_index_[layers_[l].layer.layer->id] = l;
   specs_ = specs_by_tensor(*job_.graph, layers_);
-  std::string homeless;
+  std::string unsupported_layers;
   for (const LayerCandidates& layer : layers_)
     if (layer.fallback)
-      homeless += (homeless.empty() ? "'" : ", '") + layer.layer.layer->name + "'";
-  if (options_.strict && !homeless.empty())
-    return unsupported("no routine of the allowed schemas for the layers {}", homeless);
+      unsupported_layers +=
+          (unsupported_layers.empty() ? "'" : ", '") + layer.layer.layer->name + "'";
+  if (options_.strict && !unsupported_layers.empty())
+    return unsupported("no routine of the allowed schemas for the layers {}", unsupported_layers);
   return {};
 }
 
@@ -183,17 +184,17 @@ Status Tuner::profile_units() {
         Candidate& same = layer.candidates[c];
         same.params = first.params;  // of a childnet: what was chosen inside
         same.key = first.key;
-        same.open = first.open;
+        same.unresolved = first.unresolved;
         same.unit_us = first.unit_us;
         same.least_us = first.least_us;
         same.error = first.error;
         same.wrong = first.wrong;
-        same.hopeless = first.hopeless;
+        same.pruned = first.pruned;
       }
       continue;
     }
     units_.on_candidate = [&](const Candidate& candidate, double best_us) {
-      tell("unit", done, total, layer.layer.layer->name, candidate.str(), best_us);
+      report_progress("unit", done, total, layer.layer.layer->name, candidate.str(), best_us);
     };
     SN_RETURN_IF_ERROR(units_.profile(layer.layer.problem, layer.candidates));
     // The time is up and nothing of this layer is known: it keeps its default choice.
@@ -208,7 +209,7 @@ Status Tuner::profile_units() {
           break;
         }
     }
-    tell("unit", ++done, total, layer.layer.layer->name);
+    report_progress("unit", ++done, total, layer.layer.layer->name);
   }
   cache_.flush();
   return {};
@@ -236,10 +237,10 @@ Status Tuner::recall_net_times() {
   return {};
 }
 
-// Runs the path that looks best now, where what was not measured inside yet has the benefit of the
-// doubt, and learns its layers' times inside the net. False: every one of them was known already.
+// Runs the path that is best by optimistic times of what was not measured inside yet, and learns
+// its layers' times inside the net. False: every one of them was known already.
 Result<bool> Tuner::run_pass(SelectionRules exploring) {
-  exploring.slowdown_share = kDoubted;
+  exploring.slowdown_share = kOptimisticShare;
   SN_ASSIGN_OR_RETURN(const Selections best,
                       select_paths(*job_.graph, layers_, adapts_, exploring));
   gap_ = best.gap;
@@ -256,9 +257,9 @@ Result<bool> Tuner::run_pass(SelectionRules exploring) {
   SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
   SN_ASSIGN_OR_RETURN(const double first, bench.run());
   StepSamples samples(bench.steps());
-  const int runs = Turns::rounds_in(kPassUs, first, 3, 40);
+  const int runs = InterleavedSchedule::rounds_in(kPassUs, first, 3, 40);
   for (int i = 0; i < runs && (i < 2 || !budget_.expired()); ++i)
-    SN_RETURN_IF_ERROR(bench.run_traced(samples, meeting_, budget_));
+    SN_RETURN_IF_ERROR(bench.run_traced(samples, barrier_, budget_));
   ++net_measured_;
   for (std::size_t s = 0; s < bench.steps(); ++s) {
     const StepTime step = bench.step_time(s, samples);
@@ -324,10 +325,10 @@ Result<bool> Tuner::run_passes_of(const std::string& what, const SelectionRules&
   while (pass < passes) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     if (budget_.expired() && pass > 0) return false;
-    tell("net", static_cast<std::size_t>(pass), static_cast<std::size_t>(passes));
+    report_progress("net", static_cast<std::size_t>(pass), static_cast<std::size_t>(passes));
     const Result<bool> news = run_pass(rules);
     if (!news.ok() && news.status().code() != StatusCode::cancelled && !what.starts_with("all"))
-      break;  // a layer that this type cannot reach from its neighbours
+      break;  // this type cannot reach some layer
     SN_RETURN_IF_ERROR(news.status());
     pass = *news ? pass + 1 : passes;  // else nothing is left to learn
     cache_.put(key, {.time_us = static_cast<double>(pass)});
@@ -354,7 +355,7 @@ Status Tuner::run_passes() {
       SN_ASSIGN_OR_RETURN(in_time, run_passes_of(what, kind, passes));
     }
   for (const auto& [what, kind] : kinds)
-    if (in_time && !budget_.expired()) SN_RETURN_IF_ERROR(compare_rivals(what, kind));
+    if (in_time && !budget_.expired()) SN_RETURN_IF_ERROR(compare_near_ties(what, kind));
   if (in_time && !budget_.expired()) SN_RETURN_IF_ERROR(confirm(kinds[0].first, kinds[0].second));
   complete_ = complete_ && in_time;
   return {};
@@ -379,7 +380,7 @@ Status Tuner::add_single_type_finalists(std::vector<Finalist>& finalists) {
   for (const DataType type : all) {
     const Result<Selections> best =
         select_paths(*job_.graph, layers_, adapts_, single_type_rules(type));
-    if (!best.ok()) continue;  // a layer that this type cannot reach from its neighbours
+    if (!best.ok()) continue;  // this type cannot reach some layer
     SN_RETURN_IF_ERROR(add_finalist(finalists, best->paths[0]).status());
   }
   return {};
@@ -409,9 +410,9 @@ void Tuner::put_in_order(std::vector<Finalist>& finalists) {
   });
 }
 
-// The last word: a net that answers otherwise than the model is no result.
+// A net that answers otherwise than the model is no result.
 Status Tuner::prove(const Finalist& chosen) {
-  tell("proof", 0, 1);
+  report_progress("proof", 0, 1);
   ProofJob proof;
   proof.core = job_.core;
   proof.model = job_.model;
@@ -424,14 +425,14 @@ Status Tuner::prove(const Finalist& chosen) {
   if (!difference.ok())
     return Status(difference.status()).with_context("nothing was tuned, the net stays as it was");
   difference_ = *difference;
-  tell("proof", 1, 1);
+  report_progress("proof", 1, 1);
   return {};
 }
 
 Result<TuneResult> Tuner::run() {
-  meeting_.hold_places();
+  barrier_.pin_threads();
   SN_RETURN_IF_ERROR(find_candidates());
-  SN_RETURN_IF_ERROR(find_weights_place());
+  SN_RETURN_IF_ERROR(find_cache_residency());
   SN_RETURN_IF_ERROR(profile_units());
   SN_RETURN_IF_ERROR(run_passes());
   SN_ASSIGN_OR_RETURN(std::vector<Finalist> finalists, find_finalists());

@@ -13,8 +13,8 @@
 
 #include "core/plan/net_problems.h"
 #include "net/tuned_plan.h"
+#include "profiler/measure/interleaved_schedule.h"
 #include "profiler/measure/net_profile.h"
-#include "profiler/measure/turns.h"
 #include "profiler/select/selection.h"
 #include "profiler/select/unit_profile.h"
 #include "profiler/tune/error_bound.h"
@@ -69,8 +69,8 @@ class Tuner {
 
   Status find_candidates();
   Status drop_what_half_cannot_hold();
-  Status find_weights_place();
-  Result<bool> drives_weights_out();
+  Status find_cache_residency();
+  Result<bool> net_evicts_weights();
   Status profile_units();
   Status recall_net_times();
   Status run_passes();
@@ -85,11 +85,11 @@ class Tuner {
   void set_net_time(std::size_t layer, Candidate& candidate, double us);
   void set_net_time(const StepTime& adapt);
   Result<bool> run_passes_of(const std::string& what, const SelectionRules& rules, int passes);
-  // SelectionRules::slowdown_share while looking for what might be better.
-  static constexpr double kDoubted = 0.4;
-  // Paths that take turns, so that rivals are compared at the same time in the same places.
+  // SelectionRules::slowdown_share while exploring.
+  static constexpr double kOptimisticShare = 0.4;
+  // How paths are interleaved, so that near-ties are compared at the same time in the same places.
   struct Comparison {
-    double margin = 0;          // rivals: what would be on the best path if it took this share less
+    double margin = 0;          // a near-tie would be on the best path if it took this share less
     double unknown_margin = 0;  // the same of what was not measured inside yet
     double slowdown_share = 1;  // of that (SelectionRules)
     std::size_t most = 0;       // paths
@@ -97,40 +97,40 @@ class Tuner {
     int times = 1;              // or so many times as long
     const char* stage = "";     // of progress
   };
-  struct Contestant;
-  Status compare_rivals(const std::string& what, const SelectionRules& rules);
+  struct Contender;
+  Status compare_near_ties(const std::string& what, const SelectionRules& rules);
   Status compare(const SelectionRules& rules, const Comparison& how);
   Result<double> cost_of(const Selection& selection, SelectionRules rules);
   Status confirm(const std::string& what, const SelectionRules& rules);
-  int patience(const std::string& what) const;
-  Result<bool> find_first_runs_slower(std::vector<Contestant>& contestants, bool quick);
-  bool settles() const;
-  Result<std::vector<Contestant>> find_contestants(SelectionRules rules, const Comparison& how);
-  void learn_from(const std::vector<Contestant>& contestants);
+  int repeat_factor(const std::string& what) const;
+  Result<bool> find_first_runs_slower(std::vector<Contender>& contenders, bool quick);
+  bool needs_warmup() const;
+  Result<std::vector<Contender>> find_contenders(SelectionRules rules, const Comparison& how);
+  void learn_from(const std::vector<Contender>& contenders);
   Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);
   Status add_single_type_finalists(std::vector<Finalist>& finalists);
   Result<std::vector<Finalist>> find_finalists();
   struct Race;
   Status race(std::vector<Finalist>& finalists);
   Result<Race> make_race(const std::vector<Finalist>& finalists);
-  Status run_turn(Race& race, std::size_t runner, const Turns& turns);
-  Status run_rounds(Race& race, const Turns& turns);
+  Status run_turn(Race& race, std::size_t contender, const InterleavedSchedule& schedule);
+  Status run_rounds(Race& race, const InterleavedSchedule& schedule);
   double noise_of(const Selection& selection) const;
   // A path, and what it showed on the samples held back and then on those that calibration saw.
-  struct Judged {
+  struct Evaluated {
     Selection selection;
     ErrorParts parts;
   };
   Result<ErrorParts> measure_error(Finalist& finalist);
   ErrorParts typical_parts() const;
-  double suspected_error(const Finalist& finalist, const Judged& judged) const;
-  Result<double> judge_error(Finalist& finalist);
-  void warn_of_scatter(const Finalist& fastest, double suspected);
+  double error_upper_bound(const Finalist& finalist, const Evaluated& evaluated) const;
+  Result<double> evaluate_error(Finalist& finalist);
+  void warn_of_scatter(const Finalist& fastest, double upper_bound);
   static void put_in_order(std::vector<Finalist>& finalists);
   Result<Finalist> within_error(std::vector<Finalist> ranked, double& untuned_us);
   Result<std::vector<Finalist>> repair(const Finalist& worst);
   Status measure_noise(const Selection& worst);
-  std::vector<std::size_t> harmed_samples() const;
+  std::vector<std::size_t> most_affected_samples() const;
   Result<std::vector<double>> noise_at_outputs(const Selection& selection);
   std::vector<double> noise_of_layer(std::size_t layer, const Selection& worst,
                                      const Selection& base, std::uint64_t digest);
@@ -144,15 +144,16 @@ class Tuner {
   std::uint64_t whole_key() const;
   std::string adapt_key(TensorId tensor, const Format& from, const Format& to) const;
   std::string path_key(const RoutinePath& path) const;
-  void tell(const char* stage, std::size_t done, std::size_t total, const std::string& layer = {},
-            const std::string& candidate = {}, double best_us = 0) const;
+  void report_progress(const char* stage, std::size_t done, std::size_t total,
+                       const std::string& layer = {}, const std::string& candidate = {},
+                       double best_us = 0) const;
   void warn(std::string message, LogLevel level = LogLevel::warning);
 
   const TuneJob& job_;
   const TuneOptions& options_;
   TuneBudget budget_;
   ProfileCache cache_;
-  Meeting meeting_;
+  PoolBarrier barrier_;
   ColdCaches caches_;
   UnitProfiler units_;
   AdaptTimes adapts_;
@@ -166,7 +167,7 @@ class Tuner {
   std::uint64_t whole_key_ = 0;  // of the graph, its inputs' shapes and all routines there are
   double gap_ = 0;
   double difference_ = 0;  // TuneReport::difference
-  std::vector<Judged> judged_;
+  std::vector<Evaluated> evaluated_;
   std::size_t net_measured_ = 0, net_from_cache_ = 0;
   bool complete_ = true;
   std::vector<std::string> warnings_;
@@ -180,7 +181,7 @@ class Tuner {
   std::vector<OutputNoise> noise_;  // per layer; empty: not measured
   double usual_noise_ = 1;          // power at the outputs per unit of unit error²
   std::vector<std::vector<Tensor>> noise_samples_, noise_references_;
-  // Of all layers measured together, by the sample's place in Judged::parts.
+  // Of all layers measured together, by the sample's place in Evaluated::parts.
   std::map<std::size_t, double> noise_by_sample_;
 };
 

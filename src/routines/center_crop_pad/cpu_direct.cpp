@@ -1,6 +1,6 @@
 // center_crop_pad cpu/direct: the middle is copied in runs, in all data types and in nhwc.
 #include "core/layers/center_crop_pad.h"
-#include "routines/moved_layer.h"
+#include "routines/data_movement_routine.h"
 #include "routines/pad/move.h"
 
 namespace softneuro {

@@ -4,9 +4,9 @@
 
 #include "core/base/element.h"
 #include "core/base/parallel.h"
-#include "cpu/simd/tile_moves.h"
+#include "cpu/simd/transpose_tiles.h"
 #include "cpu/tensor/strided_copy.h"
-#include "routines/moved_layer.h"
+#include "routines/data_movement_routine.h"
 
 namespace softneuro {
 namespace {
@@ -25,7 +25,7 @@ class PositionsKernel final : public Kernel {
     const std::size_t bytes = size_of(x.type);
     const std::int64_t step = channels_ * static_cast<std::int64_t>(bytes);
     const std::int64_t members = channels_ / groups_;
-    const TileMoves& moves = tile_moves();
+    const TransposeTiles& moves = transpose_tiles();
     parallel_ranges(context.pool(), positions_, kGrain / std::max<std::int64_t>(channels_, 1),
                     [&](std::int64_t first, std::int64_t last) {
                       for (std::int64_t p = first; p < last; ++p)

@@ -8,8 +8,8 @@
 #include "core/base/parallel.h"
 #include "core/routine/registry.h"
 #include "cpu/post_ops/qint8_post_ops.h"
-#include "cpu/simd/tile_moves.h"
-#include "cpu/tensor/stored_order.h"
+#include "cpu/simd/transpose_tiles.h"
+#include "cpu/tensor/memory_order.h"
 
 namespace softneuro {
 namespace {
@@ -59,7 +59,7 @@ class DirectConcatKernel final : public Kernel {
     const std::uint8_t* x =
         context.input(part.input).as<std::uint8_t>() + first * part.bytes + (begin - part.begin);
     std::uint8_t* y = context.output(0).as_mutable<std::uint8_t>() + first * row_bytes_ + begin;
-    if (!part.maps) return tile_moves().copy(1, {x, y, part.bytes, row_bytes_, rows, count});
+    if (!part.maps) return transpose_tiles().copy(1, {x, y, part.bytes, row_bytes_, rows, count});
     for (std::int64_t r = 0; r < rows; ++r)
       qint8_rows().map(part.table, x + r * part.bytes, y + r * row_bytes_, count);
   }

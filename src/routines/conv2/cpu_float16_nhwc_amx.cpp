@@ -1,6 +1,6 @@
 // conv1, conv2, conv3 cpu:float16:nhwc/amx.
 #include "core/routine/registry.h"
-#include "cpu/gemm/split_sweep.h"
+#include "cpu/gemm/split_precision_gemm.h"
 #include "routines/conv2/packed_conv.h"
 
 namespace softneuro {
@@ -10,7 +10,7 @@ Status register_routine_conv2_cpu_float16_nhwc_amx(Registry& registry) {
   if (ops == nullptr) return {};  // not on this processor
   for (const char* layer_type : {"conv1", "conv2", "conv3"})
     SN_RETURN_IF_ERROR(
-        registry.add(make_packed_conv<SplitSweep<Half>>(layer_type, "amx", 34, *ops)));
+        registry.add(make_packed_conv<SplitPrecisionGemm<Half>>(layer_type, "amx", 34, *ops)));
   return {};
 }
 

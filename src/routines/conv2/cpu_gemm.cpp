@@ -6,7 +6,7 @@
 
 #include "core/routine/registry.h"
 #include "cpu/gemm/gemm.h"
-#include "cpu/gemm/sweep_pieces.h"
+#include "cpu/gemm/gemm_tasks.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "routines/conv2/geometry.h"
@@ -39,7 +39,7 @@ class GemmConvKernel final : public Kernel {
         post_ops_(std::move(post_ops)) {
     const std::int64_t outputs = g_.window.output_elements();
     const bool convert = type != DataType::float32;
-    panels_ = pieces_of(outputs, kGemmColumns);
+    panels_ = chunks_of(outputs, kGemmColumns);
     const std::int64_t budget =
         std::max(kTilePanels, kChunkFloats / std::max<std::int64_t>(panel_floats(), 1));
     chunk_slices_ = std::clamp<std::int64_t>(budget / std::max<std::int64_t>(panels_, 1), 1,
@@ -110,7 +110,7 @@ class GemmConvKernel final : public Kernel {
   }
 
   void run_chunk(Context& context, const Operands& operands, const Chunk& chunk) const noexcept {
-    const std::int64_t packs = pieces_of(chunk.panels, kPackPanels);
+    const std::int64_t packs = chunks_of(chunk.panels, kPackPanels);
     parallel_for(context.pool(), chunk.slices * packs, [&](std::int64_t i) {
       const std::int64_t slice = i / packs;
       const std::int64_t first = i % packs * kPackPanels;
@@ -120,8 +120,8 @@ class GemmConvKernel final : public Kernel {
         pack_patches(g_.window, g_.in, x, chunk.panel + p,
                      operands.patches + (slice * chunk.panels + p) * panel_floats());
     });
-    const std::int64_t columns = pieces_of(chunk.panels, kTilePanels);
-    const std::int64_t rows = pieces_of(g_.out, kTileRows);
+    const std::int64_t columns = chunks_of(chunk.panels, kTilePanels);
+    const std::int64_t rows = chunks_of(g_.out, kTileRows);
     parallel_for(context.pool(), chunk.slices * columns * rows, [&](std::int64_t i) {
       run_tile(context, operands, chunk, i / rows / columns, i / rows % columns * kTilePanels,
                i % rows * kTileRows);

@@ -5,7 +5,7 @@
 
 #include "core/base/parallel.h"
 #include "core/routine/registry.h"
-#include "cpu/qint8/finish.h"
+#include "cpu/qint8/epilogue.h"
 #include "routines/conv2/geometry.h"
 #include "routines/conv2/qint8_depthwise.h"
 
@@ -38,10 +38,10 @@ std::int64_t table_place(std::int64_t c) {
 class QuantizedDepthwiseKernel final : public Kernel {
  public:
   QuantizedDepthwiseKernel(const Problem& problem, const ConvGeometry& geometry, Tensor packed,
-                           QuantizedFinish finish)
+                           QuantizedEpilogue epilogue)
       : g_(geometry),
         packed_(std::move(packed)),
-        finish_(std::move(finish)),
+        epilogue_(std::move(epilogue)),
         positions_(geometry.window.output_elements()),
         taps_(DepthwiseParts(geometry).taps),
         block_(std::clamp<std::int64_t>(kPointers / taps_, 1, kMostPositions)) {
@@ -49,7 +49,8 @@ class QuantizedDepthwiseKernel final : public Kernel {
     flip_ = x.is_signed;
     zero_byte_ = static_cast<std::uint8_t>(x.zero_point & 255);
     const std::int64_t channels = std::max<std::int64_t>(g_.channels_out(), 1);
-    if (finish_.needs_tiles()) block_ = std::clamp<std::int64_t>(kTileFloats / channels, 1, block_);
+    if (epilogue_.needs_tiles())
+      block_ = std::clamp<std::int64_t>(kTileFloats / channels, 1, block_);
   }
 
   // What the padding points at.
@@ -83,20 +84,20 @@ class QuantizedDepthwiseKernel final : public Kernel {
     task.scale = reinterpret_cast<const float*>(packed + parts.scale);
     task.bias = reinterpret_cast<const float*>(packed + parts.bias);
     task.weights = reinterpret_cast<const std::int8_t*>(packed + parts.weights);
-    task.inverse = finish_.inverse;
-    task.low = finish_.low;
-    task.high = finish_.high;
-    task.zero_point = finish_.scale.zero_point;
-    if (finish_.needs_tiles()) {
+    task.inverse = epilogue_.inverse;
+    task.low = epilogue_.low;
+    task.high = epilogue_.high;
+    task.zero_point = epilogue_.scale.zero_point;
+    if (epilogue_.needs_tiles()) {
       run_tiles(context, task, offset);
       return;
     }
-    if (finish_.to_bytes)
+    if (epilogue_.to_bytes)
       task.bytes = context.output(0).as_mutable<std::uint8_t>() + offset;
     else
       task.floats = context.output(0).as_mutable<float>() + offset;
     function_(task);
-    if (!finish_.folded) finish_.finish(context, nullptr, offset, count * g_.channels_out());
+    if (!epilogue_.folded) epilogue_.apply(context, nullptr, offset, count * g_.channels_out());
   }
 
   // Through float32, some channels of a position at a time if a position has very many.
@@ -106,7 +107,7 @@ class QuantizedDepthwiseKernel final : public Kernel {
     if (task.positions * channels <= kTileFloats) {
       task.floats = tile;
       function_(task);
-      finish_.finish(context, tile, offset, task.positions * channels);
+      epilogue_.apply(context, tile, offset, task.positions * channels);
       return;
     }
     for (std::int64_t c = 0; c < channels; c += kTileFloats) {  // a single position
@@ -121,7 +122,7 @@ class QuantizedDepthwiseKernel final : public Kernel {
       part.weights += c * taps_;
       part.floats = tile;
       function_(part);
-      finish_.finish(context, tile, offset + c, part.channels);
+      epilogue_.apply(context, tile, offset + c, part.channels);
     }
   }
 
@@ -139,7 +140,7 @@ class QuantizedDepthwiseKernel final : public Kernel {
 
   ConvGeometry g_;
   Tensor packed_;
-  QuantizedFinish finish_;
+  QuantizedEpilogue epilogue_;
   Qint8DepthwiseFunction function_ = qint8_depthwise_function();
   std::int64_t positions_;  // of one image of the output
   std::int64_t taps_;       // kernel positions, padded
@@ -202,9 +203,9 @@ class QuantizedDepthwise final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(QuantizedFinish finish, QuantizedFinish::create(problem, false));
+    SN_ASSIGN_OR_RETURN(QuantizedEpilogue epilogue, QuantizedEpilogue::create(problem, false));
     return std::unique_ptr<Kernel>(std::make_unique<QuantizedDepthwiseKernel>(
-        problem, geometry, packed.bytes, std::move(finish)));
+        problem, geometry, packed.bytes, std::move(epilogue)));
   }
 };
 

@@ -17,7 +17,7 @@
 #include <iterator>
 
 #include "core/routine/registry.h"
-#include "cpu/gemm/sweep_pieces.h"
+#include "cpu/gemm/gemm_tasks.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "routines/conv2/geometry.h"
@@ -54,7 +54,7 @@ class Cut {
 
   std::int64_t tiles(std::int64_t tile) const {
     const std::int64_t m = tile + 1 - taps_;
-    return y_[0] * pieces_of(y_[2], m) * pieces_of(y_[3], m);
+    return y_[0] * chunks_of(y_[2], m) * chunks_of(y_[3], m);
   }
   bool may_pay(std::int64_t tile) const {
     if (!has_wg(tile, taps_)) return false;
@@ -100,7 +100,7 @@ class Cut {
                                 kLargest = kBlockSizes[std::size(kBlockSizes) - 1];
 
   bool fits(std::int64_t tile, std::int64_t block, std::int64_t floats) const {
-    return tile * tile * pieces_of(in_, kWgBlock) * kWgBlock * block <= floats;
+    return tile * tile * chunks_of(in_, kWgBlock) * kWgBlock * block <= floats;
   }
   static std::int64_t smaller(std::int64_t block) {
     std::int64_t found = 0;
@@ -131,7 +131,7 @@ struct PackedSizes {
     const std::int64_t points =
         params.text("work") == kPanels ? w[2] * w[3] : std::int64_t{shape.tile} * shape.tile;
     weights = points * shape.point_floats();
-    if (problem.has_input(kBias)) bias = pieces_of(w[0], kWgBlock) * kWgBlock;
+    if (problem.has_input(kBias)) bias = chunks_of(w[0], kWgBlock) * kWgBlock;
   }
   std::int64_t weights = 0, bias = 0;
 };

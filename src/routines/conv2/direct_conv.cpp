@@ -4,22 +4,22 @@
 
 #include "core/base/error.h"
 #include "cpu/gemm/gemm.h"
-#include "cpu/gemm/swept_layer.h"
+#include "cpu/gemm/gemm_layer.h"
 #include "cpu/simd/float_span.h"
 
 namespace softneuro {
 namespace {
 
 // The kernels whose vectors fit into the layout's blocks.
-const TileKernels& kernels_for(Layout layout) {
-  const TileKernels& best = tile_kernels();
+const MicroKernels& kernels_for(Layout layout) {
+  const MicroKernels& best = micro_kernels();
   const std::int64_t block = block_of(layout);
   if (block == 1 || best.lanes <= block) return best;
-  return tile_kernels(Isa::avx2);  // 16 lanes: a block of 8
+  return micro_kernels(Isa::avx2);  // 16 lanes: a block of 8
 }
 
 ConvGeometry weights_geometry(const Problem& problem) {
-  const Shape& w = problem.inputs[kSweptWeights].shape;
+  const Shape& w = problem.inputs[kGemmLayerWeights].shape;
   ConvGeometry g;
   g.group = problem.params.integer("group", 1);
   g.in = w[1];
@@ -48,7 +48,7 @@ void pack_group(const float* weights, std::int64_t out, std::int64_t in, std::in
           to[j] = c < in && first + j < out ? weights[((first + j) * in + c) * taps + t] : 0.0f;
 }
 
-class DirectConvOperands final : public SweepOperands {
+class DirectConvOperands final : public GemmOperands {
  public:
   DirectConvOperands(const ConvRows& rows, std::int64_t groups) : rows_(rows), groups_(groups) {}
 
@@ -57,8 +57,7 @@ class DirectConvOperands final : public SweepOperands {
     return {b + group * b_group_bytes, bias == nullptr ? nullptr : bias + group * bias_stride,
             image * c_image + group * c_group};
   }
-  void point(const SweepRows& rows, const float** pointers,
-             float* scratch) const noexcept override {
+  void point(const GemmRows& rows, const float** pointers, float* scratch) const noexcept override {
     const std::int64_t image = rows.matrix / groups_, group = rows.matrix % groups_;
     rows_.point(rows, x + image * x_image + group * x_group, zeros, pointers, scratch);
   }
@@ -75,16 +74,16 @@ class DirectConvOperands final : public SweepOperands {
   std::int64_t groups_;
 };
 
-class DirectConvKernel final : public SweptKernel {
+class DirectConvKernel final : public GemmLayerKernel {
  public:
   DirectConvKernel(const ConvGeometry& geometry, DataType type, Layout layout,
-                   const SweepLimits& limits, SweptParts parts)
-      : SweptKernel(std::move(parts)),
+                   const GemmLimits& limits, GemmLayerParts parts)
+      : GemmLayerKernel(std::move(parts)),
         g_(geometry),
         type_(type),
         layout_(layout),
         rows_(geometry, layout),
-        sweep_(shape(), limits, kernels_for(layout)) {
+        gemm_(shape(), limits, kernels_for(layout)) {
     if (rows_.needs_zeros()) zeros_at_ = reserve(rows_.length());
     x_image_ = stored_channels(g_.channels_in(), layout_) * g_.window.input_elements();
     c_image_ = stored_channels(g_.channels_out(), layout_) * g_.window.output_elements();
@@ -99,10 +98,10 @@ class DirectConvKernel final : public SweptKernel {
     const std::int64_t outputs = g_.window.output_elements();
     const bool blocked = block_of(layout_) > 1;
     DirectConvOperands operands(rows_, g_.group);
-    operands.x = context.input(kSweptX).as<float>();
+    operands.x = context.input(kGemmLayerX).as<float>();
     float* c = context.output(0).as_mutable<float>();
     if (type_ != DataType::float32) {
-      load_floats(context.pool(), type_, context.input(kSweptX).data, workspace + x_at_,
+      load_floats(context.pool(), type_, context.input(kGemmLayerX).data, workspace + x_at_,
                   g_.batch * x_image_);
       operands.x = workspace + x_at_;
       c = workspace + c_at_;
@@ -120,17 +119,17 @@ class DirectConvKernel final : public SweptKernel {
       std::fill_n(workspace + zeros_at_, rows_.length(), 0.0f);
       operands.zeros = workspace + zeros_at_;
     }
-    sweep_.run(context.pool(), context.inputs(), c, operands, post_ops());
+    gemm_.run(context.pool(), context.inputs(), c, operands, post_ops());
     if (type_ != DataType::float32)
       store_floats(context.pool(), type_, c, context.output(0).data, g_.batch * c_image_);
     return {};
   }
 
  private:
-  SweepShape shape() const {
+  GemmShape shape() const {
     const std::int64_t outputs = g_.window.output_elements();
     const std::int64_t block = block_of(layout_);
-    SweepShape shape;
+    GemmShape shape;
     shape.matrices = g_.batch * g_.group;
     shape.rows = outputs;
     shape.columns = g_.out;
@@ -147,20 +146,21 @@ class DirectConvKernel final : public SweptKernel {
   DataType type_;  // of x, y and the packed weights
   Layout layout_;
   ConvRows rows_;
-  TileSweep sweep_;
+  BlockedGemm gemm_;
   std::int64_t zeros_at_ = 0, x_at_ = 0, c_at_ = 0;
   std::int64_t x_image_ = 0, c_image_ = 0;  // elements of one image
 };
 
-class DirectConv final : public SweptRoutine {
+class DirectConv final : public GemmLayerRoutine {
  public:
   DirectConv(std::string_view layer_type, DataType type, Layout layout)
-      : SweptRoutine(layer_type,
-                     fmt::format("cpu:{}:{}/direct", to_string(type), to_string(layout)), type, 30),
+      : GemmLayerRoutine(layer_type,
+                         fmt::format("cpu:{}:{}/direct", to_string(type), to_string(layout)), type,
+                         30),
         layout_(layout) {}
 
   Applicability applicable(const Problem& problem) const override {
-    if (Applicability swept = SweptRoutine::applicable(problem); !swept) return swept;
+    if (Applicability taken = GemmLayerRoutine::applicable(problem); !taken) return taken;
     const ConvGeometry g = weights_geometry(problem);
     const std::int64_t block = block_of(layout_);
     if (g.group > 1 && (g.in % block != 0 || g.out % block != 0))
@@ -171,21 +171,21 @@ class DirectConv final : public SweptRoutine {
 
   bool supports_post_ops(const Problem& problem) const override {
     return type() == DataType::float32 ? PostOpProgram::supports(problem).ok()
-                                       : SweptRoutine::supports_post_ops(problem);
+                                       : GemmLayerRoutine::supports_post_ops(problem);
   }
 
   ParamSpace param_space(const Problem& problem) const override {
-    return conv_sweep_space(problem, sizeof(float));
+    return conv_gemm_space(problem, sizeof(float));
   }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    const Shape& weights = problem.inputs[kSweptWeights].shape;
+    const Shape& weights = problem.inputs[kGemmLayerWeights].shape;
     const ConvGeometry g = weights_geometry(problem);
     return static_cast<std::size_t>(g.group * group_floats(g, weights) * element_bytes(type()));
   }
   Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
               std::byte* packed) const override {
-    const TensorSpec& weights = problem.inputs[kSweptWeights];
+    const TensorSpec& weights = problem.inputs[kGemmLayerWeights];
     SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, scratch));
     const ConvGeometry g = weights_geometry(problem);
     const std::int64_t taps = weights.shape.elements(2, weights.shape.rank());
@@ -210,10 +210,11 @@ class DirectConv final : public SweptRoutine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(SweptParts parts, make_parts(problem, packed, geometry.group, geometry.out,
-                                                     type() == DataType::float32));
+    SN_ASSIGN_OR_RETURN(
+        GemmLayerParts parts,
+        make_parts(problem, packed, geometry.group, geometry.out, type() == DataType::float32));
     return std::unique_ptr<Kernel>(std::make_unique<DirectConvKernel>(
-        geometry, type(), layout_, sweep_limits(params), std::move(parts)));
+        geometry, type(), layout_, gemm_limits(params), std::move(parts)));
   }
 
  private:
@@ -228,12 +229,12 @@ class DirectConv final : public SweptRoutine {
 
 }  // namespace
 
-ParamSpace conv_sweep_space(const Problem& problem, std::int64_t element_bytes) {
-  const Shape& w = problem.inputs[kSweptWeights].shape;
+ParamSpace conv_gemm_space(const Problem& problem, std::int64_t element_bytes) {
+  const Shape& w = problem.inputs[kGemmLayerWeights].shape;
   const std::int64_t group_bytes =
       w.elements() / problem.params.integer("group", 1) * element_bytes;
-  return sweep_param_space(group_bytes,
-                           problem.outputs[0].shape.elements() * w.elements(1, w.rank()));
+  return gemm_param_space(group_bytes,
+                          problem.outputs[0].shape.elements() * w.elements(1, w.rank()));
 }
 
 std::unique_ptr<Routine> make_direct_conv(std::string_view layer_type, DataType type,

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cpu/gemm/tile_sweep.h"
+#include "cpu/gemm/blocked_gemm.h"
 #include "routines/conv2/geometry.h"
 
 namespace softneuro {
@@ -25,10 +25,10 @@ class ConvRows {
   std::int64_t segments() const noexcept { return static_cast<std::int64_t>(segments_.size()); }
   std::int64_t length() const noexcept { return length_; }
   bool needs_zeros() const noexcept { return padded_; }
-  // What SweepOperands::point asks for, and PackedOperands::point. x: the image's and group's
+  // What GemmOperands::point asks for, and PackedOperands::point. x: the image's and group's
   // first element; zeros: length() elements, if needs_zeros(). T: float or Half.
   template <class T>
-  void point(const SweepRows& rows, const T* x, const T* zeros, const T** pointers,
+  void point(const GemmRows& rows, const T* x, const T* zeros, const T** pointers,
              T* scratch) const noexcept;
 
  private:
@@ -56,8 +56,9 @@ class ConvRows {
   std::vector<ConvSegment> segments_;
 };
 
-// The sweep's parameters for a convolution whose weights are kept in elements of so many bytes.
-ParamSpace conv_sweep_space(const Problem& problem, std::int64_t element_bytes);
+// The parameters of the product for a convolution whose weights are kept in elements of so many
+// bytes.
+ParamSpace conv_gemm_space(const Problem& problem, std::int64_t element_bytes);
 
 // The routine cpu:<type>:<layout>/direct of conv1, conv2 or conv3, in channels_last, nchw8c or
 // nchw16c: tiles of output pixels by output channels, summed in registers over the kernel's

@@ -15,7 +15,7 @@ bool can_merge(const ConvGeometry& g, Layout layout) {
   const auto& [z, y, x] = g.window.axes;
   return layout == Layout::channels_last && g.group == 1 && x.kernel > 1 && x.dilation == 1 &&
          g.in < kMergedChannels &&
-         kTileMaxRows * z.kernel * y.kernel * x.kernel * g.in <= kSweepScratchFloats;
+         kTileMaxRows * z.kernel * y.kernel * x.kernel * g.in <= kGemmScratchFloats;
 }
 
 bool is_padded(const WindowAxis& axis) {
@@ -108,7 +108,7 @@ const T* ConvRows::border_pointer(const ConvSegment& segment, const Origin& at, 
 }
 
 template <class T>
-void ConvRows::point(const SweepRows& rows, const T* x, const T* zeros, const T** pointers,
+void ConvRows::point(const GemmRows& rows, const T* x, const T* zeros, const T** pointers,
                      T* scratch) const noexcept {
   const ConvSegment* const segments = segments_.data() + rows.segment;
   if (contiguous_) {
@@ -134,9 +134,9 @@ void ConvRows::point(const SweepRows& rows, const T* x, const T* zeros, const T*
   }
 }
 
-template void ConvRows::point(const SweepRows&, const float*, const float*, const float**,
+template void ConvRows::point(const GemmRows&, const float*, const float*, const float**,
                               float*) const noexcept;
-template void ConvRows::point(const SweepRows&, const Half*, const Half*, const Half**,
+template void ConvRows::point(const GemmRows&, const Half*, const Half*, const Half**,
                               Half*) const noexcept;
 
 }  // namespace softneuro

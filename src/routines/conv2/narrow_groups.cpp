@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "cpu/gemm/tile_post_ops.h"
+#include "cpu/gemm/epilogue_post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "routines/conv2/geometry.h"
 
@@ -29,7 +29,7 @@ void pack_panels(const float* from, std::int64_t channels, std::int64_t group, s
 class NarrowGroupKernel final : public Kernel {
  public:
   NarrowGroupKernel(const ConvGeometry& geometry, DataType type, const RoutineParams& params,
-                    PackedWeights packed, TilePostOps post_ops)
+                    PackedWeights packed, EpiloguePostOps post_ops)
       : g_(geometry),
         half_(type == DataType::float16),
         packed_(std::move(packed.bytes)),
@@ -107,7 +107,7 @@ class NarrowGroupKernel final : public Kernel {
   ConvGeometry g_;
   bool half_;  // x and y are float16
   Tensor packed_;
-  TilePostOps post_ops_;
+  EpiloguePostOps post_ops_;
   const GroupConvOps* ops_ = &group_conv_ops();
   std::int64_t together_ = 1;  // panels
   std::int64_t rows_ = 1;      // of a task
@@ -191,7 +191,7 @@ class NarrowGroupConv final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(TilePostOps post_ops, TilePostOps::create(problem, false));
+    SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops, EpiloguePostOps::create(problem, false));
     return std::unique_ptr<Kernel>(
         std::make_unique<NarrowGroupKernel>(geometry, type_, params, packed, std::move(post_ops)));
   }

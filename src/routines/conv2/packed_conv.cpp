@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "cpu/gemm/half_sweep.h"
-#include "cpu/gemm/split_sweep.h"
-#include "cpu/gemm/swept_layer.h"
+#include "cpu/gemm/gemm_layer.h"
+#include "cpu/gemm/half_gemm.h"
+#include "cpu/gemm/split_precision_gemm.h"
 #include "cpu/simd/float_span.h"
 #include "routines/conv2/direct_conv.h"
 
@@ -20,7 +20,7 @@ void fill_panel(const float* weights, std::int64_t columns, std::int64_t in, std
       for (std::int64_t j = 0; j < columns; ++j) to[j] = weights[(j * in + c) * taps + t];
 }
 
-PackedShape sweep_shape(const ConvGeometry& g, const ConvRows& rows) {
+PackedShape gemm_shape(const ConvGeometry& g, const ConvRows& rows) {
   PackedShape shape;
   shape.matrices = g.batch * g.group;
   shape.rows = g.window.output_elements();
@@ -42,7 +42,7 @@ class PackedConvOperands final : public PackedOperands<T> {
     return {b + group * b_group_bytes, bias == nullptr ? nullptr : bias + group * bias_stride,
             image * g_.window.output_elements() * g_.channels_out() + group * g_.out};
   }
-  void point(const SweepRows& rows, const T** pointers, T* scratch) const noexcept override {
+  void point(const GemmRows& rows, const T** pointers, T* scratch) const noexcept override {
     const std::int64_t image = rows.matrix / g_.group, group = rows.matrix % g_.group;
     rows_.point(rows, x + image * g_.window.input_elements() * g_.channels_in() + group * g_.in,
                 zeros, pointers, scratch);
@@ -59,26 +59,26 @@ class PackedConvOperands final : public PackedOperands<T> {
   const ConvRows& rows_;
 };
 
-template <class Sweep>
-class PackedConvKernel final : public SweptKernel {
-  using T = typename Sweep::Number;
+template <class Gemm>
+class PackedConvKernel final : public GemmLayerKernel {
+  using T = typename Gemm::Number;
 
  public:
-  PackedConvKernel(const ConvGeometry& geometry, const typename Sweep::Ops& ops, int threads,
-                   const SweepLimits& limits, SweptParts parts)
-      : SweptKernel(std::move(parts)),
+  PackedConvKernel(const ConvGeometry& geometry, const typename Gemm::Ops& ops, int threads,
+                   const GemmLimits& limits, GemmLayerParts parts)
+      : GemmLayerKernel(std::move(parts)),
         g_(geometry),
         rows_(geometry, Layout::channels_last),
-        sweep_(sweep_shape(g_, rows_), limits, ops, threads),
-        b_group_bytes_(product_bytes(sweep_shape(g_, rows_), ops)) {
+        gemm_(gemm_shape(g_, rows_), limits, ops, threads),
+        b_group_bytes_(product_bytes(gemm_shape(g_, rows_), ops)) {
     if (rows_.needs_zeros()) zeros_at_ = reserve(rows_.length());
-    sums_at_ = reserve(sweep_.workspace_floats());
+    sums_at_ = reserve(gemm_.workspace_floats());
   }
 
   Status run(Context& context) const noexcept override {
     float* const workspace = workspace_of(context);
     PackedConvOperands<T> operands(g_, rows_);
-    operands.x = context.input(kSweptX).as<T>();
+    operands.x = context.input(kGemmLayerX).as<T>();
     operands.b = weights();
     operands.b_group_bytes = b_group_bytes_;
     operands.bias = prepare_bias(context);
@@ -88,49 +88,49 @@ class PackedConvKernel final : public SweptKernel {
       std::fill_n(zeros, rows_.length(), T{});
       operands.zeros = zeros;
     }
-    sweep_.run(context.pool(), context.inputs(), context.output(0).as_mutable<T>(), operands,
-               post_ops(), workspace + sums_at_);
+    gemm_.run(context.pool(), context.inputs(), context.output(0).as_mutable<T>(), operands,
+              post_ops(), workspace + sums_at_);
     return {};
   }
 
  private:
   ConvGeometry g_;
   ConvRows rows_;
-  Sweep sweep_;
+  Gemm gemm_;
   std::int64_t b_group_bytes_;
   std::int64_t zeros_at_ = 0, sums_at_ = 0;
 };
 
-template <class Sweep>
-class PackedConv final : public SweptRoutine {
-  using T = typename Sweep::Number;
+template <class Gemm>
+class PackedConv final : public GemmLayerRoutine {
+  using T = typename Gemm::Number;
 
  public:
   PackedConv(std::string_view layer_type, std::string_view algorithm, int rank,
-             const typename Sweep::Ops& ops)
-      : SweptRoutine(layer_type,
-                     fmt::format("cpu:{}:nhwc/{}", to_string(data_type_of<T>()), algorithm),
-                     data_type_of<T>(), rank),
+             const typename Gemm::Ops& ops)
+      : GemmLayerRoutine(layer_type,
+                         fmt::format("cpu:{}:nhwc/{}", to_string(data_type_of<T>()), algorithm),
+                         data_type_of<T>(), rank),
         ops_(ops) {}
 
-  int version() const override { return Sweep::kVersion; }
-  DataType accumulator_type() const override { return Sweep::kAccumulator; }
+  int version() const override { return Gemm::kVersion; }
+  DataType accumulator_type() const override { return Gemm::kAccumulator; }
 
   ParamSpace param_space(const Problem& problem) const override {
-    return conv_sweep_space(problem, Sweep::kKeepsWeights ? sizeof(T) : 0);
+    return conv_gemm_space(problem, Gemm::kKeepsWeights ? sizeof(T) : 0);
   }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
-    const PackedShape shape = sweep_shape(g, ConvRows(g, Layout::channels_last));
+    const PackedShape shape = gemm_shape(g, ConvRows(g, Layout::channels_last));
     return static_cast<std::size_t>(g.group * product_bytes(shape, ops_));
   }
   Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
               std::byte* packed) const override {
     SN_ASSIGN_OR_RETURN(const Tensor floats,
-                        as_float32(problem.inputs[kSweptWeights].value, scratch));
+                        as_float32(problem.inputs[kGemmLayerWeights].value, scratch));
     SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
-    const PackedShape shape = sweep_shape(g, ConvRows(g, Layout::channels_last));
+    const PackedShape shape = gemm_shape(g, ConvRows(g, Layout::channels_last));
     const std::int64_t bytes = product_bytes(shape, ops_);
     SN_ASSIGN_OR_RETURN(Tensor panel, Tensor::create(DataType::float32,
                                                      Shape{shape.depth() * kPackedPanel}, scratch));
@@ -149,31 +149,29 @@ class PackedConv final : public SweptRoutine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(SweptParts parts,
+    SN_ASSIGN_OR_RETURN(GemmLayerParts parts,
                         make_parts(problem, packed, geometry.group, geometry.out, true));
-    return std::unique_ptr<Kernel>(std::make_unique<PackedConvKernel<Sweep>>(
-        geometry, ops_, problem.threads, sweep_limits(params), std::move(parts)));
+    return std::unique_ptr<Kernel>(std::make_unique<PackedConvKernel<Gemm>>(
+        geometry, ops_, problem.threads, gemm_limits(params), std::move(parts)));
   }
 
  private:
-  const typename Sweep::Ops& ops_;
+  const typename Gemm::Ops& ops_;
 };
 
 }  // namespace
 
-template <class Sweep>
+template <class Gemm>
 std::unique_ptr<Routine> make_packed_conv(std::string_view layer_type, std::string_view algorithm,
-                                          int rank, const typename Sweep::Ops& ops) {
-  return std::make_unique<PackedConv<Sweep>>(layer_type, algorithm, rank, ops);
+                                          int rank, const typename Gemm::Ops& ops) {
+  return std::make_unique<PackedConv<Gemm>>(layer_type, algorithm, rank, ops);
 }
 
-template std::unique_ptr<Routine> make_packed_conv<HalfSweep>(std::string_view, std::string_view,
-                                                              int, const HalfSweep::Ops&);
-template std::unique_ptr<Routine> make_packed_conv<SplitSweep<Half>>(std::string_view,
-                                                                     std::string_view, int,
-                                                                     const SplitTileOps<Half>&);
-template std::unique_ptr<Routine> make_packed_conv<SplitSweep<float>>(std::string_view,
-                                                                      std::string_view, int,
-                                                                      const SplitTileOps<float>&);
+template std::unique_ptr<Routine> make_packed_conv<HalfGemm>(std::string_view, std::string_view,
+                                                             int, const HalfGemm::Ops&);
+template std::unique_ptr<Routine> make_packed_conv<SplitPrecisionGemm<Half>>(
+    std::string_view, std::string_view, int, const SplitTileOps<Half>&);
+template std::unique_ptr<Routine> make_packed_conv<SplitPrecisionGemm<float>>(
+    std::string_view, std::string_view, int, const SplitTileOps<float>&);
 
 }  // namespace softneuro

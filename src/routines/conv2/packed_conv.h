@@ -6,10 +6,10 @@
 
 namespace softneuro {
 
-// The routine cpu:<type>:nhwc/<algorithm> of conv1, conv2 or conv3, of that default_rank(). Sweep:
-// HalfSweep or SplitSweep, whose numbers are of that type. Parameters: see swept_layer.h.
-template <class Sweep>
+// The routine cpu:<type>:nhwc/<algorithm> of conv1, conv2 or conv3, of that default_rank(). Gemm:
+// HalfGemm or SplitPrecisionGemm, whose numbers are of that type. Parameters: see gemm_layer.h.
+template <class Gemm>
 std::unique_ptr<Routine> make_packed_conv(std::string_view layer_type, std::string_view algorithm,
-                                          int rank, const typename Sweep::Ops& ops);
+                                          int rank, const typename Gemm::Ops& ops);
 
 }  // namespace softneuro

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/layers/winograd_matrices.h"
-#include "cpu/gemm/sweep_pieces.h"
+#include "cpu/gemm/gemm_tasks.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "routines/conv2/geometry.h"
@@ -34,8 +34,8 @@ struct Tiling {
   Tiling(const ConvGeometry& g, int tile_size)
       : tile(tile_size),
         outputs(tile_size + 1 - static_cast<int>(g.window.axes[2].kernel)),
-        down(pieces_of(g.window.axes[1].output, outputs)),
-        across(pieces_of(g.window.axes[2].output, outputs)),
+        down(chunks_of(g.window.axes[1].output, outputs)),
+        across(chunks_of(g.window.axes[2].output, outputs)),
         count(g.batch * down * across) {}
   std::int64_t points() const { return tile * tile; }
 };
@@ -78,7 +78,7 @@ struct Channels {
 
   Channels() = default;
   Channels(std::int64_t channels, std::int64_t pixels, Layout layout)
-      : count(channels), blocks(pieces_of(channels, kWgBlock)), last(channels - (blocks - 1) * 16) {
+      : count(channels), blocks(chunks_of(channels, kWgBlock)), last(channels - (blocks - 1) * 16) {
     const bool blocked = layout == Layout::nchw16c;
     pixel_stride = blocked ? kWgBlock : channels;
     block_stride = blocked ? pixels * kWgBlock : kWgBlock;
@@ -113,11 +113,11 @@ class WgKernel final : public Kernel {
         post_ops_(std::move(post_ops)),
         zeros_(static_cast<std::size_t>(in_.blocks * kWgBlock)),
         work_(choice.work) {
-    blocks_ = pieces_of(t_.count, choice.block);
-    if (work_ == WgWork::apart && blocks_ > slots) blocks_ = pieces_of(blocks_, slots) * slots;
+    blocks_ = chunks_of(t_.count, choice.block);
+    if (work_ == WgWork::apart && blocks_ > slots) blocks_ = chunks_of(blocks_, slots) * slots;
     blocks_ = std::min(blocks_, t_.count);
     const std::int64_t tiles =
-        std::max<std::int64_t>(blocks_ == 0 ? 0 : pieces_of(t_.count, blocks_), 1);
+        std::max<std::int64_t>(blocks_ == 0 ? 0 : chunks_of(t_.count, blocks_), 1);
     v_ = Transformed(in_.blocks, tiles);
     cut_channels(tiles);
     c_ = Transformed(chunk_, tiles);
@@ -158,7 +158,7 @@ class WgKernel final : public Kernel {
     if (work_ != WgWork::panels) return;
     chunk_ = kPanelBlocks;
     const std::int64_t fit = kExpandedFloats / (t_.points() * kWgPanel);
-    depth_ = pieces_of(pieces_of(in_.count, pieces_of(in_.count, fit)), kWgBlock) * kWgBlock;
+    depth_ = chunks_of(chunks_of(in_.count, chunks_of(in_.count, fit)), kWgBlock) * kWgBlock;
     u_point_stride_ = (depth_ * kWgPanel / kWgBlock | 1) * kWgBlock;
   }
 
@@ -173,7 +173,7 @@ class WgKernel final : public Kernel {
     slots_at_ = shared.bytes();
     slot_bytes_ = own.bytes();
     const std::int64_t tasks =
-        work_ == WgWork::panels ? pieces_of(out_.blocks, kPanelBlocks) : blocks_;
+        work_ == WgWork::panels ? chunks_of(out_.blocks, kPanelBlocks) : blocks_;
     slots_ = work_ == WgWork::together ? 1 : std::clamp<std::int64_t>(tasks, 1, slots);
   }
 
@@ -202,7 +202,7 @@ class WgKernel final : public Kernel {
   };
 
   std::int64_t weight_point() const noexcept {
-    return pieces_of(out_.count, kWgPanel) * kWgPanel * in_.count;
+    return chunks_of(out_.count, kWgPanel) * kWgPanel * in_.count;
   }
   std::int64_t weight_floats() const noexcept {
     const std::int64_t points = work_ == WgWork::panels ? x_.kernel * x_.kernel : t_.points();
@@ -235,7 +235,7 @@ class WgKernel final : public Kernel {
   template <class F>
   void over_tiles(const Run& run, const Block& block, std::int64_t vectors, F&& f) const noexcept {
     const std::int64_t group = std::max<std::int64_t>(kTaskVectors / vectors, 1);
-    parallel_for(run.context.pool(), pieces_of(block.tiles, group), [&](std::int64_t i) {
+    parallel_for(run.context.pool(), chunks_of(block.tiles, group), [&](std::int64_t i) {
       for (std::int64_t t = i * group; t < std::min((i + 1) * group, block.tiles); ++t) f(t);
     });
   }
@@ -251,7 +251,7 @@ class WgKernel final : public Kernel {
 
   void run_together(const Run& run, const Block& block) const noexcept {
     over_tiles(run, block, in_.blocks, [&](std::int64_t t) { encode(run, block, t); });
-    const std::int64_t parts = pieces_of(out_.blocks, kTaskBlocks);
+    const std::int64_t parts = chunks_of(out_.blocks, kTaskBlocks);
     parallel_for(run.context.pool(), t_.points() * parts, [&](std::int64_t i) {
       const std::int64_t n = i % parts * kTaskBlocks;
       multiply(run, block, i / parts, n, std::min(kTaskBlocks, out_.blocks - n),
@@ -263,7 +263,7 @@ class WgKernel final : public Kernel {
 
   void run_panels(const Run& run, const Block& block) const noexcept {
     over_tiles(run, block, in_.blocks, [&](std::int64_t t) { encode(run, block, t); });
-    share(run.context.pool(), pieces_of(out_.blocks, kPanelBlocks),
+    share(run.context.pool(), chunks_of(out_.blocks, kPanelBlocks),
           [&](std::int64_t panel, std::int64_t slot) {
             Block own = block;
             own.c = reinterpret_cast<float*>(slot_of(run, slot) + c_at_);

@@ -1,14 +1,15 @@
 // dense cpu/amx.
 #include "core/routine/registry.h"
-#include "cpu/gemm/split_sweep.h"
+#include "cpu/gemm/split_precision_gemm.h"
 #include "routines/dense/packed_dense.h"
 
 namespace softneuro {
 
 Status register_routine_dense_cpu_amx(Registry& registry) {
   const auto* const ops = split_tile_ops<float>();
-  return ops == nullptr ? Status()
-                        : registry.add(make_packed_dense<SplitSweep<float>>("amx", 8, *ops));
+  return ops == nullptr
+             ? Status()
+             : registry.add(make_packed_dense<SplitPrecisionGemm<float>>("amx", 8, *ops));
 }
 
 }  // namespace softneuro

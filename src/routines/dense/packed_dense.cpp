@@ -1,16 +1,16 @@
 #include "routines/dense/packed_dense.h"
 
 #include "core/base/error.h"
-#include "cpu/gemm/half_sweep.h"
-#include "cpu/gemm/split_sweep.h"
-#include "cpu/gemm/swept_layer.h"
+#include "cpu/gemm/gemm_layer.h"
+#include "cpu/gemm/half_gemm.h"
+#include "cpu/gemm/split_precision_gemm.h"
 #include "cpu/simd/float_span.h"
 #include "routines/dense/dense_sizes.h"
 
 namespace softneuro {
 namespace {
 
-PackedShape sweep_shape(const DenseSizes& sizes) {
+PackedShape gemm_shape(const DenseSizes& sizes) {
   PackedShape shape;
   shape.rows = sizes.rows;
   shape.length = sizes.depth;
@@ -25,7 +25,7 @@ class PackedDenseOperands final : public PackedOperands<T> {
   PackedDenseOperands(const T* x, std::int64_t depth, const PackedMatrix& matrix)
       : x_(x), depth_(depth), matrix_(matrix) {}
   PackedMatrix matrix(std::int64_t) const noexcept override { return matrix_; }
-  void point(const SweepRows& rows, const T** pointers, T*) const noexcept override {
+  void point(const GemmRows& rows, const T** pointers, T*) const noexcept override {
     for (int r = 0; r < rows.rows; ++r) pointers[r] = x_ + (rows.row + r) * depth_;
   }
 
@@ -35,60 +35,59 @@ class PackedDenseOperands final : public PackedOperands<T> {
   PackedMatrix matrix_;
 };
 
-template <class Sweep>
-class PackedDenseKernel final : public SweptKernel {
-  using T = typename Sweep::Number;
+template <class Gemm>
+class PackedDenseKernel final : public GemmLayerKernel {
+  using T = typename Gemm::Number;
 
  public:
-  PackedDenseKernel(const PackedShape& shape, const typename Sweep::Ops& ops, int threads,
-                    const SweepLimits& limits, SweptParts parts)
-      : SweptKernel(std::move(parts)),
+  PackedDenseKernel(const PackedShape& shape, const typename Gemm::Ops& ops, int threads,
+                    const GemmLimits& limits, GemmLayerParts parts)
+      : GemmLayerKernel(std::move(parts)),
         depth_(shape.length),
-        sweep_(shape, limits, ops, threads),
-        sums_at_(reserve(sweep_.workspace_floats())) {}
+        gemm_(shape, limits, ops, threads),
+        sums_at_(reserve(gemm_.workspace_floats())) {}
 
   Status run(Context& context) const noexcept override {
-    const PackedDenseOperands<T> operands(context.input(kSweptX).as<T>(), depth_,
+    const PackedDenseOperands<T> operands(context.input(kGemmLayerX).as<T>(), depth_,
                                           {weights(), prepare_bias(context), 0});
-    sweep_.run(context.pool(), context.inputs(), context.output(0).as_mutable<T>(), operands,
-               post_ops(), workspace_of(context) + sums_at_);
+    gemm_.run(context.pool(), context.inputs(), context.output(0).as_mutable<T>(), operands,
+              post_ops(), workspace_of(context) + sums_at_);
     return {};
   }
 
  private:
   std::int64_t depth_;
-  Sweep sweep_;
+  Gemm gemm_;
   std::int64_t sums_at_;
 };
 
-template <class Sweep>
-class PackedDense final : public SweptRoutine {
-  using T = typename Sweep::Number;
+template <class Gemm>
+class PackedDense final : public GemmLayerRoutine {
+  using T = typename Gemm::Number;
 
  public:
-  PackedDense(std::string_view algorithm, int rank, const typename Sweep::Ops& ops)
-      : SweptRoutine("dense", descriptor_of(algorithm), data_type_of<T>(), rank), ops_(ops) {}
+  PackedDense(std::string_view algorithm, int rank, const typename Gemm::Ops& ops)
+      : GemmLayerRoutine("dense", descriptor_of(algorithm), data_type_of<T>(), rank), ops_(ops) {}
 
-  int version() const override { return Sweep::kVersion; }
-  DataType accumulator_type() const override { return Sweep::kAccumulator; }
+  int version() const override { return Gemm::kVersion; }
+  DataType accumulator_type() const override { return Gemm::kAccumulator; }
 
   ParamSpace param_space(const Problem& problem) const override {
-    const PackedShape shape = sweep_shape(DenseSizes(problem));
+    const PackedShape shape = gemm_shape(DenseSizes(problem));
     const std::int64_t weights = shape.length * shape.columns;
-    return sweep_param_space(
-        Sweep::kKeepsWeights && shape.rows > 1 ? product_bytes(shape, ops_) : 0,
-        shape.rows * weights);
+    return gemm_param_space(Gemm::kKeepsWeights && shape.rows > 1 ? product_bytes(shape, ops_) : 0,
+                            shape.rows * weights);
   }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    return static_cast<std::size_t>(product_bytes(sweep_shape(DenseSizes(problem)), ops_));
+    return static_cast<std::size_t>(product_bytes(gemm_shape(DenseSizes(problem)), ops_));
   }
   Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
               std::byte* packed) const override {
     SN_ASSIGN_OR_RETURN(const Tensor floats,
-                        as_float32(problem.inputs[kSweptWeights].value, scratch));
+                        as_float32(problem.inputs[kGemmLayerWeights].value, scratch));
     const DenseSizes sizes(problem);
-    const PackedShape shape = sweep_shape(sizes);
+    const PackedShape shape = gemm_shape(sizes);
     SN_ASSIGN_OR_RETURN(Tensor panel, Tensor::create(DataType::float32,
                                                      Shape{shape.depth() * kPackedPanel}, scratch));
     const auto* const from = static_cast<const float*>(floats.data());
@@ -103,10 +102,10 @@ class PackedDense final : public SweptRoutine {
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
-    const PackedShape shape = sweep_shape(DenseSizes(problem));
-    SN_ASSIGN_OR_RETURN(SweptParts parts, make_parts(problem, packed, 1, shape.columns, true));
-    return std::unique_ptr<Kernel>(std::make_unique<PackedDenseKernel<Sweep>>(
-        shape, ops_, problem.threads, sweep_limits(params), std::move(parts)));
+    const PackedShape shape = gemm_shape(DenseSizes(problem));
+    SN_ASSIGN_OR_RETURN(GemmLayerParts parts, make_parts(problem, packed, 1, shape.columns, true));
+    return std::unique_ptr<Kernel>(std::make_unique<PackedDenseKernel<Gemm>>(
+        shape, ops_, problem.threads, gemm_limits(params), std::move(parts)));
   }
 
  private:
@@ -115,22 +114,22 @@ class PackedDense final : public SweptRoutine {
     return fmt::format("cpu:{}/{}", to_string(data_type_of<T>()), algorithm);
   }
 
-  const typename Sweep::Ops& ops_;
+  const typename Gemm::Ops& ops_;
 };
 
 }  // namespace
 
-template <class Sweep>
+template <class Gemm>
 std::unique_ptr<Routine> make_packed_dense(std::string_view algorithm, int rank,
-                                           const typename Sweep::Ops& ops) {
-  return std::make_unique<PackedDense<Sweep>>(algorithm, rank, ops);
+                                           const typename Gemm::Ops& ops) {
+  return std::make_unique<PackedDense<Gemm>>(algorithm, rank, ops);
 }
 
-template std::unique_ptr<Routine> make_packed_dense<HalfSweep>(std::string_view, int,
-                                                               const HalfSweep::Ops&);
-template std::unique_ptr<Routine> make_packed_dense<SplitSweep<Half>>(std::string_view, int,
-                                                                      const SplitTileOps<Half>&);
-template std::unique_ptr<Routine> make_packed_dense<SplitSweep<float>>(std::string_view, int,
-                                                                       const SplitTileOps<float>&);
+template std::unique_ptr<Routine> make_packed_dense<HalfGemm>(std::string_view, int,
+                                                              const HalfGemm::Ops&);
+template std::unique_ptr<Routine> make_packed_dense<SplitPrecisionGemm<Half>>(
+    std::string_view, int, const SplitTileOps<Half>&);
+template std::unique_ptr<Routine> make_packed_dense<SplitPrecisionGemm<float>>(
+    std::string_view, int, const SplitTileOps<float>&);
 
 }  // namespace softneuro

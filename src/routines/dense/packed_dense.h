@@ -6,10 +6,10 @@
 
 namespace softneuro {
 
-// The routine cpu:<type>/<algorithm> of dense, of that default_rank(). Sweep: HalfSweep or
-// SplitSweep, whose numbers are of that type. Parameters: see swept_layer.h.
-template <class Sweep>
+// The routine cpu:<type>/<algorithm> of dense, of that default_rank(). Gemm: HalfGemm or
+// SplitPrecisionGemm, whose numbers are of that type. Parameters: see gemm_layer.h.
+template <class Gemm>
 std::unique_ptr<Routine> make_packed_dense(std::string_view algorithm, int rank,
-                                           const typename Sweep::Ops& ops);
+                                           const typename Gemm::Ops& ops);
 
 }  // namespace softneuro

@@ -3,20 +3,20 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "cpu/gemm/swept_layer.h"
-#include "cpu/gemm/tile_sweep.h"
+#include "cpu/gemm/blocked_gemm.h"
+#include "cpu/gemm/gemm_layer.h"
 #include "cpu/simd/float_span.h"
 #include "routines/dense/dense_sizes.h"
 
 namespace softneuro {
 namespace {
 
-class DenseOperands final : public SweepOperands {
+class DenseOperands final : public GemmOperands {
  public:
   DenseOperands(const float* x, std::int64_t depth, const Matrix& matrix)
       : x_(x), depth_(depth), matrix_(matrix) {}
   Matrix matrix(std::int64_t) const noexcept override { return matrix_; }
-  void point(const SweepRows& rows, const float** pointers, float*) const noexcept override {
+  void point(const GemmRows& rows, const float** pointers, float*) const noexcept override {
     for (int r = 0; r < rows.rows; ++r) pointers[r] = x_ + (rows.row + r) * depth_;
   }
 
@@ -26,14 +26,14 @@ class DenseOperands final : public SweepOperands {
   Matrix matrix_;
 };
 
-class TiledDenseKernel final : public SweptKernel {
+class TiledDenseKernel final : public GemmLayerKernel {
  public:
-  TiledDenseKernel(const DenseSizes& sizes, DataType type, const SweepLimits& limits,
-                   SweptParts parts)
-      : SweptKernel(std::move(parts)),
+  TiledDenseKernel(const DenseSizes& sizes, DataType type, const GemmLimits& limits,
+                   GemmLayerParts parts)
+      : GemmLayerKernel(std::move(parts)),
         s_(sizes),
         type_(type),
-        sweep_(shape(), limits, tile_kernels()) {
+        gemm_(shape(), limits, micro_kernels()) {
     if (type_ == DataType::float32) return;
     x_at_ = reserve(s_.rows * s_.depth);
     y_at_ = reserve(s_.rows * s_.columns);
@@ -41,25 +41,25 @@ class TiledDenseKernel final : public SweptKernel {
 
   Status run(Context& context) const noexcept override {
     const bool convert = type_ != DataType::float32;
-    const float* x = context.input(kSweptX).as<float>();
+    const float* x = context.input(kGemmLayerX).as<float>();
     float* y = context.output(0).as_mutable<float>();
     if (convert) {
       float* const converted = workspace_of(context) + x_at_;
-      load_floats(context.pool(), type_, context.input(kSweptX).data, converted,
+      load_floats(context.pool(), type_, context.input(kGemmLayerX).data, converted,
                   s_.rows * s_.depth);
       x = converted;
       y = workspace_of(context) + y_at_;
     }
     const DenseOperands operands(x, s_.depth, {weights(), prepare_bias(context), 0});
-    sweep_.run(context.pool(), context.inputs(), y, operands, post_ops());
+    gemm_.run(context.pool(), context.inputs(), y, operands, post_ops());
     if (convert)
       store_floats(context.pool(), type_, y, context.output(0).data, s_.rows * s_.columns);
     return {};
   }
 
  private:
-  SweepShape shape() const {
-    SweepShape shape;
+  GemmShape shape() const {
+    GemmShape shape;
     shape.rows = s_.rows;
     shape.columns = s_.columns;
     shape.length = s_.depth;
@@ -70,20 +70,20 @@ class TiledDenseKernel final : public SweptKernel {
 
   DenseSizes s_;
   DataType type_;  // of x and y
-  TileSweep sweep_;
+  BlockedGemm gemm_;
   std::int64_t x_at_ = 0, y_at_ = 0;
 };
 
-class TiledDense final : public SweptRoutine {
+class TiledDense final : public GemmLayerRoutine {
  public:
   explicit TiledDense(DataType type)
-      : SweptRoutine("dense", type == DataType::float32 ? "cpu/tiled" : "cpu:float16/tiled", type,
-                     type == DataType::float32 ? 30 : 5) {}
+      : GemmLayerRoutine("dense", type == DataType::float32 ? "cpu/tiled" : "cpu:float16/tiled",
+                         type, type == DataType::float32 ? 30 : 5) {}
 
   ParamSpace param_space(const Problem& problem) const override {
     const DenseSizes sizes(problem);
     const std::int64_t weights = sizes.depth * sizes.columns;
-    return sweep_param_space(sizes.rows > 1 ? weights * 4 : 0, sizes.rows * weights);
+    return gemm_param_space(sizes.rows > 1 ? weights * 4 : 0, sizes.rows * weights);
   }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
@@ -94,7 +94,7 @@ class TiledDense final : public SweptRoutine {
   Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
               std::byte* packed) const override {
     SN_ASSIGN_OR_RETURN(const Tensor floats,
-                        as_float32(problem.inputs[kSweptWeights].value, scratch));
+                        as_float32(problem.inputs[kGemmLayerWeights].value, scratch));
     const DenseSizes s(problem);
     const std::int64_t panel = s.depth * kTilePanel;
     SN_ASSIGN_OR_RETURN(Tensor one, Tensor::create(DataType::float32, Shape{panel}, scratch));
@@ -113,10 +113,10 @@ class TiledDense final : public SweptRoutine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     const DenseSizes sizes(problem);
-    SN_ASSIGN_OR_RETURN(SweptParts parts,
+    SN_ASSIGN_OR_RETURN(GemmLayerParts parts,
                         make_parts(problem, packed, 1, sizes.columns, type() == DataType::float32));
     return std::unique_ptr<Kernel>(
-        std::make_unique<TiledDenseKernel>(sizes, type(), sweep_limits(params), std::move(parts)));
+        std::make_unique<TiledDenseKernel>(sizes, type(), gemm_limits(params), std::move(parts)));
   }
 };
 

@@ -1,6 +1,6 @@
 #include "routines/depth_to_space/move.h"
 
-#include "cpu/tensor/stored_order.h"
+#include "cpu/tensor/memory_order.h"
 #include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {

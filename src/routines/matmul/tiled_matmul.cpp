@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "cpu/gemm/blocked_gemm.h"
 #include "cpu/gemm/gemm.h"
-#include "cpu/gemm/tile_sweep.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/simd/span_ops.h"
-#include "cpu/simd/tile_moves.h"
+#include "cpu/simd/transpose_tiles.h"
 #include "routines/matmul/geometry.h"
 
 namespace softneuro {
@@ -39,7 +39,7 @@ bool is_mild_factor(const PostOp& op) {
 }
 
 // The matrices of all products, or of one.
-class MatmulOperands final : public SweepOperands {
+class MatmulOperands final : public GemmOperands {
  public:
   MatmulOperands(const MatmulGeometry& g, std::int64_t first) : g_(g), first_(first) {}
 
@@ -49,7 +49,7 @@ class MatmulOperands final : public SweepOperands {
     if (packed_floats > 0) at = at / (g_.depth * g_.columns) * packed_floats;
     return {b + at, nullptr, product * g_.rows * g_.columns};
   }
-  void point(const SweepRows& rows, const float** pointers, float*) const noexcept override {
+  void point(const GemmRows& rows, const float** pointers, float*) const noexcept override {
     const float* const from = a + g_.a_offset(first_ + rows.matrix);
     for (int r = 0; r < rows.rows; ++r) pointers[r] = from + (rows.row + r) * a_row;
   }
@@ -67,13 +67,13 @@ class MatmulOperands final : public SweepOperands {
 class TiledMatmulKernel final : public Kernel {
  public:
   // factor: of B, 1 if it is not packed.
-  TiledMatmulKernel(const Problem& problem, bool packs, float factor, TilePostOps post_ops)
+  TiledMatmulKernel(const Problem& problem, bool packs, float factor, EpiloguePostOps post_ops)
       : g_(join_batches(matmul_geometry(problem))),
         type_(problem.inputs[kA].type),
         packs_(packs),
         factor_(factor),
-        one_(shape(1), SweepLimits(), tile_kernels()),
-        all_(shape(g_.batches()), SweepLimits(), tile_kernels()),
+        one_(shape(1), GemmLimits(), micro_kernels()),
+        all_(shape(g_.batches()), GemmLimits(), micro_kernels()),
         post_ops_(std::move(post_ops)) {
     const std::int64_t a = problem.inputs[kA].shape.elements();
     const std::int64_t b = problem.inputs[kB].shape.elements();
@@ -117,8 +117,8 @@ class TiledMatmulKernel final : public Kernel {
     float* y;
   };
 
-  SweepShape shape(std::int64_t matrices) const {
-    SweepShape shape;
+  GemmShape shape(std::int64_t matrices) const {
+    GemmShape shape;
     shape.matrices = matrices;
     shape.rows = g_.rows;
     shape.columns = g_.columns;
@@ -155,25 +155,25 @@ class TiledMatmulKernel final : public Kernel {
       if (packs_)
         for (std::int64_t c = 0; c < g_.columns; c += kColumnsTogether) pack_columns(m, i, c);
       if (turns_a()) turn_rows(m, i, 0, g_.rows);
-      sweep(one_, context, m, i);
+      multiply(one_, context, m, i);
     });
   }
 
   void run_together(Context& context, const Buffers& m) const noexcept {
     if (packs_) {
-      const std::int64_t parts = pieces_of(g_.columns, kColumnsTogether);
+      const std::int64_t parts = chunks_of(g_.columns, kColumnsTogether);
       parallel_for(context.pool(), b_matrices_ * parts, [&](std::int64_t i) {
         pack_columns(m, i / parts, i % parts * kColumnsTogether);
       });
     }
     if (turns_a()) {
-      const std::int64_t parts = pieces_of(g_.rows, kRowsTogether);
+      const std::int64_t parts = chunks_of(g_.rows, kRowsTogether);
       parallel_for(context.pool(), a_matrices_ * parts, [&](std::int64_t i) {
         const std::int64_t row = i % parts * kRowsTogether;
         turn_rows(m, i / parts, row, std::min(kRowsTogether, g_.rows - row));
       });
     }
-    sweep(all_, context, m, 0);
+    multiply(all_, context, m, 0);
   }
 
   void pack_columns(const Buffers& m, std::int64_t matrix, std::int64_t column) const noexcept {
@@ -189,25 +189,25 @@ class TiledMatmulKernel final : public Kernel {
                  std::int64_t rows) const noexcept {
     const float* const from = m.a + matrix * g_.rows * g_.depth + row * g_.a_row;
     float* const to = m.a_turned + (matrix * g_.rows + row) * g_.depth;
-    tile_moves().transpose(sizeof(float), {from, to, g_.a_column, g_.depth, g_.depth, rows});
+    transpose_tiles().transpose(sizeof(float), {from, to, g_.a_column, g_.depth, g_.depth, rows});
   }
 
-  void sweep(const TileSweep& sweep, Context& context, const Buffers& m,
-             std::int64_t first) const noexcept {
+  void multiply(const BlockedGemm& gemm, Context& context, const Buffers& m,
+                std::int64_t first) const noexcept {
     MatmulOperands operands(g_, first);
     operands.a = turns_a() ? m.a_turned : m.a;
     operands.a_row = turns_a() ? g_.depth : g_.a_row;
     operands.b = packs_ ? m.b_packed : m.b;
     operands.packed_floats = packs_ ? packed_floats() : 0;
-    sweep.run(context.pool(), context.inputs(), m.y, operands, post_ops_);
+    gemm.run(context.pool(), context.inputs(), m.y, operands, post_ops_);
   }
 
   MatmulGeometry g_;
   DataType type_;
   bool packs_;
   float factor_;
-  TileSweep one_, all_;  // products
-  TilePostOps post_ops_;
+  BlockedGemm one_, all_;  // products
+  EpiloguePostOps post_ops_;
   std::int64_t a_matrices_ = 0, b_matrices_ = 0;  // of the operands, without broadcasting
   FloatRegions regions_;
   std::int64_t a_at_ = 0, b_at_ = 0, y_at_ = 0, a_turned_at_ = 0, b_packed_at_ = 0;
@@ -255,8 +255,8 @@ class TiledMatmul final : public Routine {
       factor = rest.post_ops.front().alpha;
       rest.post_ops.erase(rest.post_ops.begin());
     }
-    SN_ASSIGN_OR_RETURN(TilePostOps post_ops,
-                        TilePostOps::create(rest, type_ == DataType::float32));
+    SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops,
+                        EpiloguePostOps::create(rest, type_ == DataType::float32));
     return std::unique_ptr<Kernel>(
         std::make_unique<TiledMatmulKernel>(problem, packs, factor, std::move(post_ops)));
   }

@@ -1,5 +1,5 @@
 // pad cpu/direct: what cpu/naive does, in other data types and in nhwc.
-#include "routines/moved_layer.h"
+#include "routines/data_movement_routine.h"
 #include "routines/pad/move.h"
 
 namespace softneuro {

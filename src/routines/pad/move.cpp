@@ -11,7 +11,7 @@
 #include "core/layers/pad.h"
 #include "cpu/simd/qint8_rows.h"
 #include "cpu/tensor/indexing.h"
-#include "cpu/tensor/stored_order.h"
+#include "cpu/tensor/memory_order.h"
 #include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {

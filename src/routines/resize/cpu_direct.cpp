@@ -13,8 +13,8 @@
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/tensor/kernel_types.h"
+#include "cpu/tensor/memory_order.h"
 #include "cpu/tensor/resize_taps.h"
-#include "cpu/tensor/stored_order.h"
 #include "routines/resize/mix.h"
 
 namespace softneuro {

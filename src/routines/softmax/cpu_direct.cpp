@@ -6,7 +6,7 @@
 #include "core/base/parallel.h"
 #include "core/routine/registry.h"
 #include "cpu/simd/float_span.h"
-#include "cpu/tensor/stored_order.h"
+#include "cpu/tensor/memory_order.h"
 #include "routines/softmax/rows.h"
 
 namespace softneuro {

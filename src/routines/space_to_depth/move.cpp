@@ -1,6 +1,6 @@
 #include "routines/space_to_depth/move.h"
 
-#include "cpu/tensor/stored_order.h"
+#include "cpu/tensor/memory_order.h"
 #include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {

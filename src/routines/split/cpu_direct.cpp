@@ -1,5 +1,5 @@
 // split cpu/direct: what cpu/naive does, in other data types and in nhwc.
-#include "routines/moved_layer.h"
+#include "routines/data_movement_routine.h"
 #include "routines/split/move.h"
 
 namespace softneuro {

@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/layer_type.h"
-#include "cpu/tensor/stored_order.h"
+#include "cpu/tensor/memory_order.h"
 #include "cpu/tensor/strided_copy.h"
 
 namespace softneuro {

@@ -1,7 +1,7 @@
 #include "routines/transpose/axes.h"
 
 #include "core/layers/transpose.h"
-#include "cpu/tensor/stored_order.h"
+#include "cpu/tensor/memory_order.h"
 
 namespace softneuro {
 

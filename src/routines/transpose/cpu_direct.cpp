@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "core/base/parallel.h"
-#include "cpu/simd/tile_moves.h"
-#include "routines/moved_layer.h"
+#include "cpu/simd/transpose_tiles.h"
+#include "routines/data_movement_routine.h"
 #include "routines/transpose/axes.h"
 
 namespace softneuro {
@@ -33,8 +33,8 @@ void transpose_eight(const Tile& t, std::int64_t rows, std::int64_t columns) noe
 void transpose_tile(const Tile& t, std::int64_t rows, std::int64_t columns,
                     std::size_t bytes) noexcept {
   if (bytes == 8) return transpose_eight(t, rows, columns);
-  tile_moves().transpose(bytes,
-                         {t.source, t.target, t.source_stride, t.target_stride, columns, rows});
+  transpose_tiles().transpose(
+      bytes, {t.source, t.target, t.source_stride, t.target_stride, columns, rows});
 }
 
 class DirectTransposeKernel final : public Kernel {

@@ -1,10 +1,10 @@
 // wgconv cpu:float32:nhwc/amx: for each image and point one product, tiles · weights, on weights
-// that were packed. Parameters: see swept_layer.h.
+// that were packed. Parameters: see gemm_layer.h.
 #include "core/base/error.h"
 #include "core/routine/registry.h"
 #include "cpu/gemm/gemm.h"
-#include "cpu/gemm/split_sweep.h"
-#include "cpu/gemm/swept_layer.h"
+#include "cpu/gemm/gemm_layer.h"
+#include "cpu/gemm/split_precision_gemm.h"
 #include "cpu/simd/float_span.h"
 
 namespace softneuro {
@@ -35,7 +35,7 @@ class WgconvOperands final : public PackedOperands<float> {
     return {packed_ + index % s_.points * s_.point_bytes, nullptr,
             index * s_.shape.rows * s_.shape.columns};
   }
-  void point(const SweepRows& rows, const float** pointers, float*) const noexcept override {
+  void point(const GemmRows& rows, const float** pointers, float*) const noexcept override {
     const float* from = v_ + (rows.matrix * s_.shape.rows + rows.row) * s_.shape.length;
     for (int r = 0; r < rows.rows; ++r, from += s_.shape.length) pointers[r] = from;
   }
@@ -48,24 +48,24 @@ class WgconvOperands final : public PackedOperands<float> {
 
 class AmxWgconvKernel final : public Kernel {
  public:
-  AmxWgconvKernel(const Sizes& sizes, const SplitTileOps<float>& ops, const SweepLimits& limits,
+  AmxWgconvKernel(const Sizes& sizes, const SplitTileOps<float>& ops, const GemmLimits& limits,
                   int threads, Tensor packed)
-      : s_(sizes), sweep_(s_.shape, limits, ops, threads), packed_(std::move(packed)) {}
+      : s_(sizes), gemm_(s_.shape, limits, ops, threads), packed_(std::move(packed)) {}
 
   std::size_t workspace_bytes() const noexcept override {
-    return static_cast<std::size_t>(sweep_.workspace_floats()) * sizeof(float);
+    return static_cast<std::size_t>(gemm_.workspace_floats()) * sizeof(float);
   }
 
   Status run(Context& context) const noexcept override {
-    sweep_.run(context.pool(), context.inputs(), context.output(0).as_mutable<float>(),
-               WgconvOperands(s_, context.input(0).as<float>(), packed_), {},
-               reinterpret_cast<float*>(context.workspace()));
+    gemm_.run(context.pool(), context.inputs(), context.output(0).as_mutable<float>(),
+              WgconvOperands(s_, context.input(0).as<float>(), packed_), {},
+              reinterpret_cast<float*>(context.workspace()));
     return {};
   }
 
  private:
   Sizes s_;
-  SplitSweep<float> sweep_;
+  SplitPrecisionGemm<float> gemm_;
   Tensor packed_;
 };
 
@@ -73,7 +73,7 @@ class AmxWgconv final : public Routine {
  public:
   explicit AmxWgconv(const SplitTileOps<float>& ops)
       : Routine("wgconv", "cpu:float32:nhwc/amx"), ops_(ops) {}
-  int version() const override { return SplitSweep<float>::kVersion; }
+  int version() const override { return SplitPrecisionGemm<float>::kVersion; }
   int default_rank() const override { return 5; }
 
   Applicability applicable(const Problem& problem) const override {
@@ -83,10 +83,10 @@ class AmxWgconv final : public Routine {
     return Applicability::yes();
   }
 
-  RoutineParams default_params(const Problem&) const override { return default_sweep_params(); }
+  RoutineParams default_params(const Problem&) const override { return default_gemm_params(); }
   ParamSpace param_space(const Problem& problem) const override {
     const Sizes s(problem, ops_);
-    return sweep_param_space(0, s.shape.matrices * s.shape.rows * s.shape.columns * s.shape.length);
+    return gemm_param_space(0, s.shape.matrices * s.shape.rows * s.shape.columns * s.shape.length);
   }
 
   Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
@@ -120,7 +120,7 @@ class AmxWgconv final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     return std::unique_ptr<Kernel>(std::make_unique<AmxWgconvKernel>(
-        Sizes(problem, ops_), ops_, sweep_limits(params), problem.threads, packed.bytes));
+        Sizes(problem, ops_), ops_, gemm_limits(params), problem.threads, packed.bytes));
   }
 
  private:

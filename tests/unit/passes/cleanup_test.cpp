@@ -31,7 +31,7 @@ TEST_CASE("remove_dead_layers takes whole dead branches and unused constants") {
   CHECK(graph.tensor_count() == 2);
 }
 
-TEST_CASE("remove_dead_layers keeps graph inputs that nobody reads") {
+TEST_CASE("remove_dead_layers keeps unused graph inputs") {
   GraphBuilder b;
   const TensorId x = b.input("x", {2});
   b.unary("exp", b.input("unused", {3}));
@@ -40,7 +40,7 @@ TEST_CASE("remove_dead_layers keeps graph inputs that nobody reads") {
   CHECK(outline(graph) == "unary:abs");
 }
 
-TEST_CASE("remove_dead_layers leaves out optional outputs that nobody reads") {
+TEST_CASE("remove_dead_layers leaves out unused optional outputs") {
   GraphBuilder b;
   const TensorId x = b.input("x", {1, 2, 4, 4});
   const TensorId y = b.layer("max_pool2", {x}, {{"kernel", Ints{2, 2}}});

@@ -1,0 +1,252 @@
+#include "cpu/gemm/blocked_gemm.h"
+
+#include <algorithm>
+
+#include "core/base/parallel.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kLargeOutput = 1024 * 1024;  // bytes
+constexpr std::int64_t kEnoughPieces = 12;  // to keep threads busy without cutting rows, too
+
+}  // namespace
+
+// What a task needs at run time.
+struct BlockedGemm::Task {
+  Workers workers;
+  std::span<const TensorView> inputs;
+  float* c;  // the whole output
+  const GemmOperands& operands;
+  const EpiloguePostOps& ops;
+  std::int64_t matrix = 0;
+  GemmOperands::Matrix operand = {};
+  std::int64_t row = 0, rows = 0, first_group = 0, last_group = 0;
+};
+
+BlockedGemm::BlockedGemm(const GemmShape& shape, const GemmLimits& limits,
+                         const MicroKernels& kernels)
+    : shape_(shape), kernels_(&kernels) {
+  if (shape_.b_panel_stride == 0) shape_.b_panel_stride = shape_.depth() * kTilePanel;
+  vectors_ = chunks_of(stored_columns(), kernels.lanes);
+  unit_vectors_ = std::min<std::int64_t>(kernels.max_vectors, kTilePanel / kernels.lanes);
+  units_ = chunks_of(vectors_, unit_vectors_);
+  groups_ = std::max<std::int64_t>(chunks_of(units_, kernels.max_vectors / unit_vectors_), 1);
+  large_output_ = shape_.matrices * shape_.rows * stored_columns() * 4 > kLargeOutput;
+  const std::int64_t depth = std::max<std::int64_t>(shape_.depth(), 1);
+  tasks_ = partition_gemm({shape_.rows, groups_, shape_.rows * shape_.columns * depth,
+                           depth * shape_.columns * 4, kernels.max_rows[0], kEnoughPieces},
+                          limits);
+  choose_blocks(limits);
+}
+
+void BlockedGemm::choose_blocks(const GemmLimits& limits) {
+  const std::int64_t length = std::max<std::int64_t>(shape_.length, 1);
+  const std::int64_t group_bytes = kernels_->max_vectors * kernels_->lanes * 4;
+  const std::int64_t deepest = std::max<std::int64_t>(limits.cache_bytes / group_bytes, 64);
+  block_groups_ = std::max<std::int64_t>(deepest / std::max<std::int64_t>(shape_.depth(), 1), 1);
+  block_segments_ = std::min(kGemmSegments, shape_.segments);
+  segment_parts_ = 1;
+  if (shape_.depth() > deepest) {
+    block_segments_ = std::clamp<std::int64_t>(deepest / length, 1, block_segments_);
+    segment_parts_ = chunks_of(length, deepest);
+  }
+  depth_blocks_ = chunks_of(shape_.segments, block_segments_) * segment_parts_;
+}
+
+BlockedGemm::DepthBlock BlockedGemm::depth_block(std::int64_t index) const noexcept {
+  const std::int64_t segment = index / segment_parts_ * block_segments_;
+  const std::int64_t part = index % segment_parts_;
+  const std::int64_t begin = shape_.length * part / segment_parts_;
+  const std::int64_t end = shape_.length * (part + 1) / segment_parts_;
+  return {segment, std::min(block_segments_, shape_.segments - segment), begin, end - begin};
+}
+
+int BlockedGemm::widest_group(std::int64_t first, std::int64_t last) const noexcept {
+  std::int64_t widest = 1;
+  for (std::int64_t g = first; g < last; ++g)
+    widest = std::max(widest, vectors_before(g + 1) - vectors_before(g));
+  return static_cast<int>(widest);
+}
+
+std::int64_t BlockedGemm::column_offset(std::int64_t column) const noexcept {
+  if (shape_.c_block == 0) return column;
+  return column / shape_.c_block * shape_.c_block_stride + column % shape_.c_block;
+}
+
+std::int64_t BlockedGemm::stored_columns() const noexcept {
+  if (shape_.c_block == 0) return shape_.columns;
+  return chunks_of(shape_.columns, shape_.c_block) * shape_.c_block;
+}
+
+void BlockedGemm::run(const Workers& workers, std::span<const TensorView> inputs, float* c,
+                      const GemmOperands& operands, const EpiloguePostOps& ops) const noexcept {
+  if (shape_.rows <= 0 || shape_.columns <= 0) return;
+  const Task task{workers, inputs, c, operands, ops};
+  parallel_for(workers, tasks(), [&](std::int64_t i) { run_task(task, i); });
+}
+
+void BlockedGemm::begin_task(Task& task, std::int64_t index) const noexcept {
+  const GemmTasks::Part part = tasks_.part(index, shape_.rows, groups_);
+  task.matrix = part.matrix;
+  task.operand = task.operands.matrix(task.matrix);
+  task.row = part.row;
+  task.rows = part.rows;
+  task.first_group = part.first_group;
+  task.last_group = part.last_group;
+}
+
+// While a block of B is multiplied, the next one is prefetched: the task's own, or at its end that
+// of the next task, which this thread most likely takes, since the pool's threads have runs of
+// tasks.
+void BlockedGemm::run_task(const Task& shared, std::int64_t index) const noexcept {
+  Task task = shared;
+  begin_task(task, index);
+  Block block{task.first_group, std::min(task.first_group + block_groups_, task.last_group), 0};
+  for (bool more = true; more && !task.workers.cancelled();) {
+    Block next = block;
+    more = advance(task, next);
+    Lines lines;
+    if (more) {
+      lines = lines_of(task, next);
+    } else if (index + 1 < tasks()) {
+      Task later = shared;
+      begin_task(later, index + 1);
+      lines = lines_of(later, {later.first_group,
+                               std::min(later.first_group + block_groups_, later.last_group), 0});
+    }
+    run_block(task, block, lines);
+    block = next;
+  }
+}
+
+// To the task's next block; false: there is none.
+bool BlockedGemm::advance(const Task& task, Block& block) const noexcept {
+  if (++block.depth < depth_blocks_) return true;
+  block = {block.last_group, std::min(block.last_group + block_groups_, task.last_group), 0};
+  return block.first_group < task.last_group;
+}
+
+// Where column `column` of B begins, at that depth.
+const std::byte* BlockedGemm::weights(const Task& task, std::int64_t column,
+                                      std::int64_t depth) const noexcept {
+  const std::int64_t offset = column / kTilePanel * shape_.b_panel_stride +
+                              depth * shape_.b_row_stride + column % kTilePanel;
+  return static_cast<const std::byte*>(task.operand.b) + offset * weight_bytes();
+}
+
+BlockedGemm::Lines BlockedGemm::lines_of(const Task& task, const Block& block) const noexcept {
+  if (shape_.b_row_stride != kTilePanel) return {};  // not packed
+  const DepthBlock depth = depth_block(block.depth);
+  const std::int64_t first = vectors_before(block.first_group) * kernels_->lanes;
+  const std::int64_t last = vectors_before(block.last_group) * kernels_->lanes;
+  const std::int64_t bytes = depth.segments * depth.length * shape_.b_row_stride * weight_bytes();
+  Lines lines;
+  lines.first = weights(task, first, depth.segment * shape_.length + depth.offset);
+  lines.panel_bytes = shape_.b_panel_stride * weight_bytes();
+  lines.per_panel = chunks_of(bytes, kTileLine);
+  lines.end = chunks_of(last - first, kTilePanel) * lines.per_panel;
+  return lines;
+}
+
+void BlockedGemm::run_block(const Task& task, const Block& block,
+                            const Lines& next) const noexcept {
+  const int widest = widest_group(block.first_group, block.last_group);
+  const std::int64_t tiles = chunks_of(task.rows, kernels_->max_rows[widest - 1]);
+  for (std::int64_t i = 0; i < tiles; ++i) {
+    const std::int64_t from = task.rows * i / tiles, to = task.rows * (i + 1) / tiles;
+    run_rows(task, task.row + from, static_cast<int>(to - from), block,
+             next.part(i, tiles));  // each pass over the block calls its part
+  }
+}
+
+void BlockedGemm::run_rows(const Task& task, std::int64_t row, int rows, const Block& block,
+                           const Lines& next) const noexcept {
+  const float* pointers[kTileMaxRows * kGemmSegments];
+  float scratch[kGemmScratchFloats];
+  const DepthBlock depth = depth_block(block.depth);
+  task.operands.point({task.matrix, row, rows, depth.segment, depth.segments}, pointers, scratch);
+  const bool first = block.depth == 0, last = block.depth == depth_blocks_ - 1;
+  const std::int64_t first_depth = depth.segment * shape_.length + depth.offset;
+  MicroTile tile;
+  tile.a = pointers;
+  tile.segments = depth.segments;
+  tile.offset = depth.offset;
+  tile.length = depth.length;
+  tile.b_row_stride = shape_.b_row_stride;
+  tile.b_panel_stride = shape_.b_panel_stride;
+  tile.c_row_stride = shape_.c_row_stride;
+  tile.clamp = last && task.ops.clamps();
+  tile.low = task.ops.low();
+  tile.high = task.ops.high();
+  const int lanes = kernels_->lanes;
+  const auto& functions = shape_.half_weights ? kernels_->multiply_half : kernels_->multiply;
+  const std::int64_t groups = block.last_group - block.first_group;
+  for (std::int64_t g = block.first_group; g < block.last_group; ++g) {
+    const std::int64_t column = vectors_before(g) * lanes;
+    const std::int64_t end = vectors_before(g + 1) * lanes;
+    const auto vectors = static_cast<std::size_t>((end - column) / lanes);
+    const std::int64_t offset =
+        task.operand.c_offset + row * shape_.c_row_stride + column_offset(column);
+    tile.b = weights(task, column, first_depth);
+    tile.c = task.c + offset;
+    for (std::size_t v = 0; v < vectors; ++v)
+      tile.c_offsets[v] =
+          column_offset(column + static_cast<std::int64_t>(v) * lanes) - column_offset(column);
+    tile.last_lanes = std::min<std::int64_t>(stored_columns() - end + lanes, lanes);
+    tile.bias = first && task.operand.bias != nullptr ? task.operand.bias + column : nullptr;
+    tile.addend = first ? task.ops.addend(task.inputs, offset) : tile.c;
+    prefetch(next.part(g - block.first_group, groups), tile);
+    if (large_output_ && first)
+      prefetch_output(tile, rows, std::min<std::int64_t>(rows, task.row + task.rows - row - rows),
+                      vectors);
+    functions[vectors - 1][rows - 1](tile);
+  }
+  if (last && !task.ops.rest().empty())
+    finish(task, row, rows, block.first_group, block.last_group);
+}
+
+// Spreads the lines over the steps of a tile: one each power of two of steps. So up to twice as
+// many are called, in the order of memory: those behind a panel's end are the next one's, or of no
+// use.
+void BlockedGemm::prefetch(const Lines& lines, MicroTile& tile) noexcept {
+  tile.next_every = kTileNever;
+  tile.next = tile.b;  // one line per segment, which is there
+  const std::int64_t count = lines.end - lines.begin;
+  if (count <= 0) return;
+  tile.next = lines.first + lines.begin / lines.per_panel * lines.panel_bytes +
+              lines.begin % lines.per_panel * kTileLine;
+  tile.next_every = 1;
+  while (tile.next_every < kTileNever && count * tile.next_every * 2 <= tile.length * tile.segments)
+    tile.next_every *= 2;
+}
+
+// Calls what the same columns' next tile writes, so that its stores do not wait for lines that come
+// from far away: the processor does not see where a tile goes on.
+void BlockedGemm::prefetch_output(const MicroTile& tile, std::int64_t rows_before,
+                                  std::int64_t rows, std::size_t vectors) const noexcept {
+  const float* row = tile.c + rows_before * shape_.c_row_stride;
+  for (std::int64_t r = 0; r < rows; ++r, row += shape_.c_row_stride)
+    for (std::size_t v = 0; v < vectors; ++v) __builtin_prefetch(row + tile.c_offsets[v], 1);
+}
+
+// The other post-ops, on what is still in the cache.
+void BlockedGemm::finish(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
+                         std::int64_t last_group) const noexcept {
+  const std::int64_t column = vectors_before(first_group) * kernels_->lanes;
+  const std::int64_t end = std::min(vectors_before(last_group) * kernels_->lanes, stored_columns());
+  const std::int64_t begin = task.operand.c_offset + row * shape_.c_row_stride;
+  const auto apply = [&](std::int64_t offset, std::int64_t count) {
+    task.ops.rest().apply(task.inputs, task.c + offset, offset, count);
+  };
+  if (shape_.c_block == 0) {
+    const std::int64_t count = end - column;
+    if (count == shape_.c_row_stride) return apply(begin, rows * count);
+    for (int r = 0; r < rows; ++r) apply(begin + r * shape_.c_row_stride + column, count);
+  } else {
+    for (std::int64_t j = column; j < end; j += shape_.c_block)
+      apply(begin + column_offset(j), rows * shape_.c_block);
+  }
+}
+
+}  // namespace softneuro

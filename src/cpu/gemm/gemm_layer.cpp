@@ -1,0 +1,77 @@
+#include "cpu/gemm/gemm_layer.h"
+
+#include "core/base/error.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/simd/float_span.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kDefaultCache = 512, kSmallestCache = 128;  // KiB
+constexpr std::int64_t kDefaultTaskOps = 1 << 20;
+
+bool is_constant(const TensorSpec& spec) {
+  return spec.constant && !spec.value.empty();
+}
+
+}  // namespace
+
+Applicability takes_gemm_weights(const Problem& problem) {
+  const TensorSpec& weights = problem.inputs[kGemmLayerWeights];
+  if (!is_constant(weights)) return Applicability::no("the weights are not constant");
+  if (!is_span_float(weights.type))
+    return Applicability::no(fmt::format("weights of {}", to_string(weights.type)));
+  if (!problem.has_input(kGemmLayerBias)) return Applicability::yes();
+  const TensorSpec& bias = problem.inputs[kGemmLayerBias];
+  if (bias.type != DataType::float32 && !(is_span_float(bias.type) && is_constant(bias)))
+    return Applicability::no("a bias that is neither float32 nor constant");
+  return Applicability::yes();
+}
+
+Applicability GemmLayerRoutine::applicable(const Problem& problem) const {
+  if (problem.inputs[kGemmLayerX].type != type_)
+    return Applicability::no(fmt::format("only {}", to_string(type_)));
+  return takes_gemm_weights(problem);
+}
+
+bool GemmLayerRoutine::supports_post_ops(const Problem& problem) const {
+  return PostOpProgram::supports_in_float32(problem).ok();
+}
+
+Result<GemmLayerParts> GemmLayerRoutine::make_parts(const Problem& problem,
+                                                    const PackedWeights& packed,
+                                                    std::int64_t matrices, std::int64_t columns,
+                                                    bool takes_addend) const {
+  GemmLayerParts parts;
+  parts.packed = packed.bytes;
+  SN_ASSIGN_OR_RETURN(parts.bias, EpilogueBias::create(problem, kGemmLayerBias, matrices, columns));
+  SN_ASSIGN_OR_RETURN(parts.post_ops, EpiloguePostOps::create(problem, takes_addend, type_));
+  return parts;
+}
+
+RoutineParams default_gemm_params() {
+  RoutineParams params;
+  params.set("cache", kDefaultCache);
+  params.set("task_ops", kDefaultTaskOps);
+  return params;
+}
+
+ParamSpace gemm_param_space(std::int64_t reused_bytes, std::int64_t operations) {
+  ParamAxis cache{"cache", {kDefaultCache}};
+  if (reused_bytes > kSmallestCache * 1024)
+    cache.values = {kSmallestCache, 2 * kSmallestCache, kDefaultCache};
+  ParamAxis task{"task_ops", {kDefaultTaskOps}};
+  if (operations > 2 * kDefaultTaskOps) task.values = {kDefaultTaskOps, 8 * kDefaultTaskOps};
+  ParamSpace space;
+  space.axes = {std::move(cache), std::move(task)};
+  return space;
+}
+
+GemmLimits gemm_limits(const RoutineParams& params) {
+  GemmLimits limits;
+  limits.cache_bytes = params.integer("cache", kDefaultCache) * 1024;
+  limits.task_operations = params.integer("task_ops", kDefaultTaskOps);
+  return limits;
+}
+
+}  // namespace softneuro

@@ -1,0 +1,92 @@
+// What layers have in common that are a blocked product with weights: which weights and bias they
+// take, what their kernels keep, and the routine parameters that partition the product.
+//
+// Routine parameters: cache, KiB of weights (with a SplitPrecisionGemm: of sums) that a task works
+// on at a time; task_ops, multiply-adds of a task.
+#pragma once
+
+#include "core/routine/routine.h"
+#include "cpu/gemm/blocked_gemm.h"
+#include "cpu/simd/float_span.h"
+
+namespace softneuro {
+
+// Inputs of such a layer.
+enum GemmLayerInput : std::size_t { kGemmLayerX, kGemmLayerWeights, kGemmLayerBias };
+
+// Constant weights and a bias of types that can be packed as float32; a float32
+// bias need not be constant.
+Applicability takes_gemm_weights(const Problem& problem);
+
+RoutineParams default_gemm_params();
+
+// What a kernel needs besides the product.
+struct GemmLayerParts {
+  Tensor packed;  // weights
+  EpilogueBias bias;
+  EpiloguePostOps post_ops;
+};
+
+// Keeps its parts, and books the workspace: the bias, then what reserve() is asked for.
+class GemmLayerKernel : public Kernel {
+ public:
+  std::size_t workspace_bytes() const noexcept final { return regions_.bytes(); }
+  int in_place_input() const noexcept final { return parts_.post_ops.in_place_input(); }
+
+ protected:
+  explicit GemmLayerKernel(GemmLayerParts parts)
+      : parts_(std::move(parts)), bias_at_(regions_.add(parts_.bias.workspace_floats())) {}
+
+  // For constructors: where so many floats of the workspace begin.
+  std::int64_t reserve(std::int64_t floats) noexcept { return regions_.add(floats); }
+  static float* workspace_of(const Context& context) noexcept {
+    return reinterpret_cast<float*>(context.workspace());
+  }
+  const std::byte* weights() const noexcept {
+    return static_cast<const std::byte*>(parts_.packed.data());
+  }
+  // Once per run, before the product: whole panels, or null if there is none.
+  const float* prepare_bias(const Context& context) const noexcept {
+    return parts_.bias.prepare(context, workspace_of(context) + bias_at_);
+  }
+  // From one product's bias to the next one's.
+  std::int64_t bias_stride() const noexcept { return parts_.bias.stride(); }
+  const EpiloguePostOps& post_ops() const noexcept { return parts_.post_ops; }
+
+ private:
+  GemmLayerParts parts_;
+  FloatRegions regions_;
+  std::int64_t bias_at_;
+};
+
+// What their routines answer alike: x is of the routine's data type, weights and bias as above,
+// post-ops are applied to sums in float32, and the parameters are those of the product.
+class GemmLayerRoutine : public Routine {
+ public:
+  int default_rank() const final { return rank_; }
+  Applicability applicable(const Problem& problem) const override;
+  bool supports_post_ops(const Problem& problem) const override;
+  RoutineParams default_params(const Problem&) const final { return default_gemm_params(); }
+
+ protected:
+  GemmLayerRoutine(std::string_view layer_type, std::string_view descriptor, DataType type,
+                   int rank)
+      : Routine(layer_type, descriptor), type_(type), rank_(rank) {}
+  DataType type() const { return type_; }  // of x and y
+  // For create(). The bias is that of `matrices` products of `columns` each.
+  // takes_addend: sums can begin with a tensor of type().
+  Result<GemmLayerParts> make_parts(const Problem& problem, const PackedWeights& packed,
+                                    std::int64_t matrices, std::int64_t columns,
+                                    bool takes_addend) const;
+
+ private:
+  DataType type_;
+  int rank_;
+};
+
+// Values that would partition the problem alike are left out. `reused_bytes`: weights that are read
+// again for each block of rows; `operations`: multiply-adds of the layer.
+ParamSpace gemm_param_space(std::int64_t reused_bytes, std::int64_t operations);
+GemmLimits gemm_limits(const RoutineParams& params);
+
+}  // namespace softneuro

@@ -1,0 +1,29 @@
+#include "cpu/gemm/gemm_tasks.h"
+
+#include <algorithm>
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kRowsOfLargeB = 96;
+constexpr std::int64_t kMostTasks = 512;
+
+}  // namespace
+
+// Every task reads its rows of A and its columns of B, so the larger of the two is partitioned.
+GemmTasks partition_gemm(const GemmExtent& extent, const GemmLimits& limits) noexcept {
+  const std::int64_t wanted =
+      std::clamp<std::int64_t>(chunks_of(extent.operations, limits.task_operations), 1, kMostTasks);
+  // A task that reads much of B does so for many rows.
+  const bool large = extent.b_bytes > limits.cache_bytes;
+  const std::int64_t least_rows = large ? kRowsOfLargeB : extent.tile_rows;
+  const std::int64_t most_tasks = std::max<std::int64_t>(extent.rows / least_rows, 1);
+  GemmTasks tasks;
+  tasks.groups = large ? std::min(extent.groups, wanted) : 1;
+  tasks.rows = std::min(most_tasks, chunks_of(wanted, tasks.groups));
+  if (large && tasks.groups >= extent.enough_tasks) tasks.rows = 1;  // B is read once
+  tasks.groups = std::min(extent.groups, chunks_of(wanted, tasks.rows));
+  return tasks;
+}
+
+}  // namespace softneuro

@@ -1,0 +1,118 @@
+#include "profiler/measure/pool_barrier.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "core/base/parallel.h"
+#include "profiler/measure/timer.h"
+
+namespace softneuro {
+namespace {
+
+constexpr std::int64_t kAtOnceNs = 300'000;  // waking a parked thread takes a third of that
+constexpr std::int64_t kTimeoutNs = 20'000'000;
+constexpr int kMostTimeouts = 3;
+
+}  // namespace
+
+// The processor that a thread runs on, and those that it may run on.
+struct PoolBarrier::ThreadPlace {
+  pid_t thread = 0;
+  int processor = -1;
+  cpu_set_t allowed = {};
+};
+
+struct PoolBarrier::State {
+  std::vector<ThreadPlace>* places = nullptr;  // one per thread; null: not asked for
+  int all = 0;
+  std::int64_t closes_ns = 0;
+  std::atomic<int> arrived{0};
+};
+
+PoolBarrier::PoolBarrier(ThreadPool& pool) noexcept
+    : pool_(pool),
+      possible_(pool.concurrency() > 1 &&
+                pool.concurrency() <= static_cast<int>(std::thread::hardware_concurrency())),
+      begin_ns_(clock_ns()) {}
+
+PoolBarrier::~PoolBarrier() {
+  for (const ThreadPlace& place : places_)
+    sched_setaffinity(place.thread, sizeof place.allowed, &place.allowed);
+}
+
+// No thread leaves before all have arrived, so each thread takes one task.
+void PoolBarrier::arrive(void* context, std::size_t index) noexcept {
+  State& state = *static_cast<State*>(context);
+  if (state.places != nullptr) {
+    ThreadPlace& place = (*state.places)[index];
+    if (sched_getaffinity(0, sizeof place.allowed, &place.allowed) == 0) {
+      place.thread = gettid();
+      place.processor = sched_getcpu();
+    }
+  }
+  state.arrived.fetch_add(1, std::memory_order_acq_rel);
+  while (state.arrived.load(std::memory_order_acquire) < state.all &&
+         clock_ns() < state.closes_ns) {
+  }
+}
+
+bool PoolBarrier::wait_for_all(std::vector<ThreadPlace>* places) noexcept {
+  const std::int64_t begin = clock_ns();
+  State state;
+  state.places = places;
+  state.all = pool_.concurrency();
+  state.closes_ns = begin + kTimeoutNs;
+  pool_.run(static_cast<std::size_t>(state.all), arrive, &state);
+  const std::int64_t took = clock_ns() - begin;
+  // A pool may have lent its threads elsewhere for good, or run every task on one of them.
+  timeouts_ = took < kTimeoutNs ? 0 : timeouts_ + 1;
+  if (timeouts_ == kMostTimeouts) {
+    possible_ = false;
+    lost_ = late_arrivals_ < calls_;
+  }
+  return took <= kAtOnceNs;
+}
+
+bool PoolBarrier::synchronize() noexcept {
+  if (!possible_) return true;
+  const std::int64_t begin = clock_ns();
+  const bool at_once = wait_for_all(nullptr);
+  ++calls_;
+  late_arrivals_ += !at_once;
+  if (!at_once) waited_ns_ += clock_ns() - begin;
+  return at_once;
+}
+
+double PoolBarrier::waited() const noexcept {
+  return static_cast<double>(waited_ns_) / static_cast<double>(clock_ns() - begin_ns_ + 1);
+}
+
+void PoolBarrier::pin_threads() {
+  if (!possible_ || !places_.empty()) return;
+  std::vector<ThreadPlace> places(static_cast<std::size_t>(pool_.concurrency()));
+  {
+    const PoolBurst burst(pool_);
+    wait_for_all(&places);
+  }
+  std::set<int> taken;
+  std::set<pid_t> threads;
+  for (ThreadPlace& place : places) {
+    if (place.thread == 0 || !threads.insert(place.thread).second) return;  // not all have arrived
+    for (int cpu = 0; taken.contains(place.processor) && cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &place.allowed)) place.processor = cpu;
+    if (place.processor < 0 || !taken.insert(place.processor).second) return;  // too few for all
+  }
+  for (const ThreadPlace& place : places) {
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    CPU_SET(place.processor, &own);
+    sched_setaffinity(place.thread, sizeof own, &own);
+  }
+  places_ = std::move(places);
+}
+
+}  // namespace softneuro

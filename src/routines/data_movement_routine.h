@@ -1,0 +1,25 @@
+// Routines of layers that only move elements: one kernel that copies them serves every data type,
+// and every layout that it knows of.
+#pragma once
+
+#include "core/routine/registry.h"
+
+namespace softneuro {
+
+// Makes the kernel that moves the elements of input 0 to the outputs, in the types and layouts of
+// the problem; `unsupported` where it cannot handle those layouts.
+using MakeMove = Result<std::unique_ptr<Kernel>> (*)(const Problem& problem);
+
+struct MoveSchemas {
+  bool nhwc = false;           // besides the plain layout
+  bool plain_float32 = false;  // also as cpu/direct
+  bool mixed = false;          // one of input and output may be plain while the other is nhwc
+};
+
+// Registers `layer_type` cpu/direct in float16 and qint8, and where else `schemas` says. qint8
+// outputs whose quantisation differs from the input's are requantised, and take post-ops of one
+// number. The rank is 10.
+Status register_moves(Registry& registry, const char* layer_type, MakeMove make,
+                      const MoveSchemas& schemas);
+
+}  // namespace softneuro

@@ -1,0 +1,330 @@
+// Rivals inside the net: what earlier measurements got wrong by a little is put right for all
+// layers at once, not for one per finalist.
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+
+#include "core/base/machine.h"
+#include "core/graph/graph_key.h"
+#include "core/layers/builtin_layers.h"
+#include "core/plan/net_problems.h"
+#include "core/plan/runtime.h"
+#include "net/make_runtime.h"
+#include "net/tuned_plan.h"
+#include "profiler/cache/profile_cache.h"
+#include "profiler/measure/timer.h"
+#include "profiler/tune/tuner.h"
+#include "small_net.h"
+#include "support/temporary_folder.h"
+#include "timed_cumsum.h"
+
+using namespace softneuro;
+using namespace softneuro::test;
+
+namespace {
+
+constexpr int kLayers = 6;
+
+// x [rows x 64] → running sums of running sums.
+std::shared_ptr<const Graph> chain(Dim rows = 1) {
+  SmallNetBuilder b;
+  TensorId x = b.input("x", DynamicShape({std::move(rows), Dim(64)}));
+  Tensor axis = Tensor::create(DataType::int64, Shape{1}).value();
+  axis.mutable_values<std::int64_t>()[0] = 1;
+  const TensorId along = b.graph.add_constant("axis", std::move(axis));
+  for (int l = 0; l < kLayers; ++l) x = b.layer("cumsum", "sum" + std::to_string(l), {x, along});
+  b.graph.outputs = {x};
+  REQUIRE(b.graph.verify(builtin_layer_types()).ok());
+  REQUIRE(b.graph.sort().ok());
+  REQUIRE(b.graph.infer_shapes().ok());
+  return std::make_shared<const Graph>(std::move(b.graph));
+}
+
+// With two more routines of cumsum, as if a plugin brought them.
+std::shared_ptr<Runtime> core_with_near_ties(int version = 1) {
+  NetOptions options;
+  options.threads = 1;
+  std::shared_ptr<Runtime> core = make_runtime(options).value();
+  auto& registry = const_cast<Registry&>(core->registry());
+  const Routine& naive = *registry.find("cumsum", "cpu/naive");
+  REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/slow", naive, 200)).ok());
+  REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/quick", naive, 50, version)).ok());
+  return core;
+}
+
+TuneJob job_for(const std::shared_ptr<Runtime>& core, std::shared_ptr<const Graph> graph,
+                const Shape& shape, const TuneOptions& options) {
+  TuneJob job;
+  job.core = core;
+  job.graph = std::move(graph);
+  job.shapes = {shape};
+  job.model = job.graph;
+  job.is_model = true;
+  job.inputs = {Tensor::create(DataType::float32, shape).value()};
+  std::ranges::fill(job.inputs[0].mutable_values<float>(), 1.0f);
+  job.options = &options;
+  return job;
+}
+
+// Whether the cache knows a time inside of the net for every layer's `cpu/quick`.
+bool knows_net_times(const TuneJob& job) {
+  ProfileCache cache;
+  cache.open(job.options->cache, machine_name(), 1, nullptr);
+  const NetProblems problems = problems_of(job.core, job.graph, job.shapes).value();
+  const Routine& quick = *job.core->registry().find("cumsum", "cpu/quick");
+  return std::ranges::all_of(problems.layers, [&](const LayerProblem& layer) {
+    return cache.find(fmt::format("net|{:x}|{}|{}", graph_key(*job.graph), layer.layer->id,
+                                  profile_key(layer.problem, quick, {}))) != nullptr;
+  });
+}
+
+bool is_slow(const Candidate& candidate) {
+  return candidate.str().find("slow") != std::string::npos;
+}
+
+// What a profile cache knows of each layer: the slow one's time, alone and inside, and the quick
+// one's, perhaps alone only.
+struct Remembered {
+  double slow_us, quick_us;
+  bool quick_inside;
+};
+
+void remember(const TuneJob& job, const Remembered& times) {
+  ProfileCache cache;
+  cache.open(job.options->cache, machine_name(), 1, nullptr);
+  const NetProblems problems = problems_of(job.core, job.graph, job.shapes).value();
+  const std::vector<std::string> float32 = {"cpu:float32"};
+  const auto layers = list_candidates(job.core->registry(), problems, {float32}).value();
+  for (const LayerCandidates& layer : layers) {
+    REQUIRE(layer.candidates.size() == 2);
+    for (const Candidate& candidate : layer.candidates) {
+      const double us = is_slow(candidate) ? times.slow_us : times.quick_us;
+      cache.put(candidate.key, {.time_us = us});
+      if (is_slow(candidate) || times.quick_inside)
+        cache.put(fmt::format("net|{:x}|{}|{}", graph_key(*job.graph), layer.layer.layer->id,
+                              candidate.key),
+                  {.time_us = us});
+    }
+  }
+}
+
+// With a profile cache that knows `times`.
+void check_all_quick(const std::shared_ptr<Runtime>& core, const Remembered& times) {
+  const TemporaryFolder folder;
+  TuneOptions options;
+  options.cache = folder.path().string();
+  const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
+  remember(job, times);
+  const Result<TuneResult> result = Tuner(job).run();
+  INFO(result.status().message());
+  REQUIRE(result.ok());
+  REQUIRE(result->report.layers.size() == kLayers);
+  for (const TunedLayer& layer : result->report.layers) {
+    INFO(layer.layer);
+    CHECK(layer.routine == "cpu/quick");
+  }
+}
+
+// cumsum whose weights others drive out of the cache, as it were: behind more runs of others than a
+// net has layers, its own first run is cold, its second and third ones are less and less so.
+class CachedKernel final : public Kernel {
+ public:
+  CachedKernel(std::unique_ptr<Kernel> work, std::int64_t warm_us, std::int64_t cold_us)
+      : work_(std::move(work)), warm_us_(warm_us), cold_us_(cold_us) {}
+  Status run(Context& context) const noexcept override {
+    static int runs = 0;  // of all such kernels; one thread runs them
+    const bool driven_out = ++runs - last_ > kLayers;
+    last_ = runs;
+    cold_ = driven_out ? 3 : std::max(0, cold_ - 1);
+    const std::int64_t end = clock_ns() + 1000 * (warm_us_ + (cold_us_ - warm_us_) * cold_ / 3);
+    const Status status = work_->run(context);
+    while (clock_ns() < end) {
+    }
+    return status;
+  }
+
+ private:
+  std::unique_ptr<Kernel> work_;
+  std::int64_t warm_us_, cold_us_;
+  mutable int last_ = 0, cold_ = 0;
+};
+
+class CachedCumsum final : public Routine {
+ public:
+  CachedCumsum(const char* descriptor, const Routine& naive, std::int64_t warm_us,
+               std::int64_t cold_us)
+      : Routine("cumsum", descriptor), naive_(naive), warm_us_(warm_us), cold_us_(cold_us) {}
+  int default_rank() const override { return static_cast<int>(cold_us_); }
+  Applicability applicable(const Problem& problem) const override {
+    return naive_.applicable(problem);
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(auto work, naive_.create(problem, params, packed));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<CachedKernel>(std::move(work), warm_us_, cold_us_));
+  }
+
+ private:
+  const Routine& naive_;
+  std::int64_t warm_us_, cold_us_;
+};
+
+}  // namespace
+
+TEST_CASE("tune: a time measured inside counts for all layers with the same problem") {
+  const std::shared_ptr<Runtime> core = core_with_near_ties();
+  const auto graph = chain();
+  const Shape shapes[] = {Shape{1, 64}};
+  const NetProblems problems = problems_of(core, graph, shapes).value();
+  const std::vector<std::string> float32 = {"cpu:float32"};
+  auto layers = list_candidates(core->registry(), problems, {float32}).value();
+  REQUIRE(layers.size() == kLayers);
+  for (LayerCandidates& layer : layers)
+    for (Candidate& candidate : layer.candidates)
+      candidate.unit_us = is_slow(candidate) ? 100 : 104;
+  AdaptTimes adapts(
+      [](TensorId, const Format&, const Format&) -> Result<AdaptChoice> { return AdaptChoice{}; });
+  const auto slow_ones = [&] {
+    const Selection path = select_paths(*graph, layers, adapts, {}).value().paths[0];
+    int slow = 0;
+    for (std::size_t l = 0; l < layers.size(); ++l)
+      slow += is_slow(layers[l].candidates[static_cast<std::size_t>(path.choice[l])]);
+    return slow;
+  };
+  CHECK(slow_ones() == kLayers);  // alone it looks better
+  for (Candidate& candidate : layers[2].candidates)
+    candidate.net_us = is_slow(candidate) ? 120 : 60;
+  CHECK(slow_ones() == 0);
+}
+
+TEST_CASE("tune: optimistic selection takes the minimum of a candidate's times alone") {
+  const std::shared_ptr<Runtime> core = core_with_near_ties();
+  const auto graph = chain();
+  const Shape shapes[] = {Shape{1, 64}};
+  const NetProblems problems = problems_of(core, graph, shapes).value();
+  const std::vector<std::string> float32 = {"cpu:float32"};
+  auto layers = list_candidates(core->registry(), problems, {float32}).value();
+  for (LayerCandidates& layer : layers)
+    for (Candidate& candidate : layer.candidates) {
+      candidate.unit_us = is_slow(candidate) ? 100 : 150;  // most of its samples were disturbed
+      candidate.least_us = is_slow(candidate) ? 98 : 90;
+      candidate.net_us = is_slow(candidate) ? 100 : 0;
+    }
+  AdaptTimes adapts(
+      [](TensorId, const Format&, const Format&) -> Result<AdaptChoice> { return AdaptChoice{}; });
+  const auto takes_slow = [&](double slowdown_share) {
+    SelectionRules rules;
+    rules.slowdown_share = slowdown_share;
+    const Selection path = select_paths(*graph, layers, adapts, rules).value().paths[0];
+    return is_slow(layers[0].candidates[static_cast<std::size_t>(path.choice[0])]);
+  };
+  CHECK_FALSE(takes_slow(0.4));
+  CHECK(takes_slow(1));
+}
+
+TEST_CASE("tune: near-ties with slightly wrong cached times are ranked right in every layer") {
+  // Everything was measured before, alone and inside; the quick one had bad luck each time.
+  check_all_quick(core_with_near_ties(), {.slow_us = 100, .quick_us = 104, .quick_inside = true});
+}
+
+TEST_CASE("tune: a candidate within the unit-to-net deviation of the best is measured inside") {
+  check_all_quick(core_with_near_ties(), {.slow_us = 100, .quick_us = 117, .quick_inside = false});
+}
+
+TEST_CASE("tune: interleaved paths are compared as they run in steady use", "[alone]") {
+  NetOptions net_options;
+  net_options.threads = 1;
+  const std::shared_ptr<Runtime> core = make_runtime(net_options).value();
+  auto& registry = const_cast<Registry&>(core->registry());
+  const Routine& naive = *registry.find("cumsum", "cpu/naive");
+  REQUIRE(registry.add(std::make_unique<CachedCumsum>("cpu/slow", naive, 120, 120)).ok());
+  REQUIRE(registry.add(std::make_unique<CachedCumsum>("cpu/quick", naive, 50, 400)).ok());
+  check_all_quick(core, {.slow_us = 100, .quick_us = 104, .quick_inside = true});
+}
+
+TEST_CASE("tune: whole-net rows of the cache serve the same shapes and routines only") {
+  const TemporaryFolder folder;
+  TuneOptions options;
+  options.cache = folder.path().string();
+  const std::shared_ptr<Runtime> core = core_with_near_ties();
+  const auto graph = chain(Dim("rows"));
+  const TuneJob first = job_for(core, graph, Shape{1, 64}, options);
+  REQUIRE(Tuner(first).run().ok());
+  REQUIRE(knows_net_times(first));
+  CHECK(Tuner(first).run()->report.measured == 0);
+  SECTION("the same net for other sizes is run again") {
+    const TuneJob job = job_for(core, graph, Shape{2, 64}, options);
+    REQUIRE(Tuner(job).run().ok());
+    CHECK(knows_net_times(job));
+  }
+  SECTION("with a routine in another version it is run again") {
+    const TuneJob job = job_for(core_with_near_ties(2), graph, Shape{1, 64}, options);
+    REQUIRE(Tuner(job).run().ok());
+    CHECK(knows_net_times(job));
+  }
+}
+
+TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slow]") {
+  const TemporaryFolder folder;
+  NetOptions net_options;
+  net_options.threads = 1;
+  const std::shared_ptr<Runtime> core = make_runtime(net_options).value();
+  auto& registry = const_cast<Registry&>(core->registry());
+  const Routine& naive = *registry.find("cumsum", "cpu/naive");
+  // It has the higher rank: without another look it would win the race as the default choice.
+  auto lucky = std::make_unique<TimedCumsum>("cpu/lucky", naive, 102);
+  TimedCumsum& luck = *lucky;
+  luck.take_from_now_on(100);
+  REQUIRE(registry.add(std::move(lucky)).ok());
+  REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/steady", naive, 101)).ok());
+  TuneOptions options;
+  options.cache = folder.path().string();
+  bool confirmed = false;
+  options.progress = [&](const TuneProgress& progress) {
+    if (confirmed || std::string_view(progress.stage) != "confirm") return;
+    confirmed = true;
+    luck.take_from_now_on(500);
+  };
+  const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
+  const Result<TuneResult> result = Tuner(job).run();
+  REQUIRE(result.ok());
+  REQUIRE(confirmed);
+  for (const TunedLayer& layer : result->report.layers) CHECK(layer.routine == "cpu/steady");
+  CHECK(Tuner(job).run()->report.measured == 0);
+}
+
+TEST_CASE("tune: a comparison that was cancelled is made the next time") {
+  const TemporaryFolder folder;
+  const std::shared_ptr<Runtime> core = core_with_near_ties();
+  TuneOptions options;
+  options.cache = folder.path().string();
+  std::atomic<bool> cancel = false;
+  options.cancel = &cancel;
+  const char* const stage = GENERATE("compare", "confirm");
+  bool seen = false;
+  options.progress = [&](const TuneProgress& progress) {
+    if (std::string_view(progress.stage) == stage) cancel = seen = true;
+  };
+  // As in the case above: near-ties, or there is nothing to compare.
+  auto& registry = const_cast<Registry&>(core->registry());
+  const Routine& naive = *registry.find("cumsum", "cpu/naive");
+  REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/equal", naive, 50)).ok());
+  const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
+  CHECK(Tuner(job).run().status().code() == StatusCode::cancelled);
+  REQUIRE(seen);
+  seen = false;
+  cancel = false;
+  options.cancel = nullptr;
+  REQUIRE(Tuner(job).run().ok());
+  CHECK(seen);
+}
+
+TEST_CASE("times of several comparisons are weighed by their samples") {
+  MeanTime mean;
+  mean.add(10, 30);
+  CHECK(mean.us == 10);
+  mean.add(20, 10);
+  CHECK(mean.us == 12.5);
+  CHECK(mean.samples == 40);
+}
