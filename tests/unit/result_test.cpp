@@ -16,7 +16,8 @@ Result<int> error() {
   return Status(StatusCode::not_found, "no such thing: look elsewhere");
 }
 
-// What f() writes to standard error in a process of its own; `aborted`: whether it ended by
+// The first line that f() writes to standard error in a process of its own (an emulator adds one
+// when the process aborts); `aborted`: whether it ended by
 // SIGABRT.
 template <class F>
 std::string complaint_of(F f, bool& aborted) {
@@ -38,7 +39,7 @@ std::string complaint_of(F f, bool& aborted) {
   int status = 0;
   waitpid(child, &status, 0);
   aborted = WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
-  return text;
+  return text.substr(0, text.find('\n') + 1);
 }
 
 }  // namespace
