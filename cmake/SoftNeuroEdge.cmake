@@ -9,7 +9,7 @@
 #   conv2 cpu:qint8:nhwc/direct
 #
 # Its file is src/routines/conv2/cpu_qint8_direct.cpp: named after the descriptor, with or without
-# its layout and data type, since one file may serve several of them. What nobody registers, the
+# its layout and data type, since one file may serve several of them. What no file registers, the
 # linker drops. A choice of a tuned path that is not there is replaced by a default one.
 
 # Files of routines that untuned float32 plans do not take: formats other than the plain one, and

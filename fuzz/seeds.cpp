@@ -56,7 +56,7 @@ std::set<std::string> dnn_words(const Registry& registry) {
   return words;
 }
 
-// A path through routines that nobody would choose, of those that apply.
+// A path through unusual routines, of those that apply.
 RoutinePath any_path(const Net& net, std::mt19937_64& random) {
   RoutinePath path;
   path.machine = machine_name();

@@ -59,7 +59,7 @@ Result<Shape> parse_shape(const std::string& text);
 // --shape and --input of the command line.
 Result<NamedShapes> given_shapes(const NetArguments& arguments);
 Result<NamedTensors> read_inputs(const NetArguments& arguments);
-// Inputs whose sizes nobody gave, as a message for people; empty if there are none.
+// Inputs whose sizes were not given, as a message for people; empty if there are none.
 std::string missing_sizes(const Net& net, const NamedShapes& shapes);
 
 // One line on standard error; returns the exit status.

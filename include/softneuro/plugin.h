@@ -205,8 +205,8 @@ struct sn_plugin_routine {
   int32_t version;         // raised whenever results or speed may change
   int32_t default_rank;    // unmeasured, the highest that applies is taken; the naive ones have 0
   const char* layer_type;  // "dense": `softneuro inspect` and the documentation list them
-  // "cpu[:type[:layout]]/algorithm", the algorithm in a-z, 0-9 and _; nobody else may have it for
-  // this layer type. Inputs and outputs come in this layout (constants in plain), and in the
+  // "cpu[:type[:layout]]/algorithm", the algorithm in a-z, 0-9 and _, unique within this
+  // layer type. Inputs and outputs come in this layout (constants in plain), and in the
   // model's data types; quantised tensors only where the type is qint8.
   const char* descriptor;
 

@@ -57,7 +57,7 @@ class SN_API Plan {
   std::unique_ptr<Impl> impl_;
 };
 
-// What the trace callback hears: one step that has just run.
+// What the trace callback gets: one step that has just run.
 struct StepTrace {
   std::size_t index = 0;   // in plan order
   std::size_t count = 0;   // steps of the plan

@@ -17,7 +17,7 @@
 
 namespace softneuro {
 
-// What the progress callback hears, from the tuning thread, a few times per layer.
+// What the progress callback gets, from the tuning thread, a few times per layer.
 struct TuneProgress {
   const char* stage = "";  // "calibrate", "unit", "net", "compare", "confirm", "final", "noise",
                            // "proof"

@@ -88,7 +88,7 @@ Result<std::vector<Shape>> Net::Impl::resolve_shapes(const NamedShapes& shapes) 
   const NamedShapes tuned = tuned_shapes();
   for (const TensorInfo& info : inputs) {
     auto given = shapes.find(info.name);
-    // A tuned net remembers the sizes that nobody gives.
+    // A tuned net remembers the sizes that the caller leaves out.
     if (given == shapes.end() && !info.shape.is_static())
       if (const auto known = tuned.find(info.name); known != tuned.end()) {
         SN_RETURN_IF_ERROR(check_shape(info, known->second, symbols));

@@ -170,7 +170,7 @@ def scatter(
 
 
 def _what_runs(model: onnx.ModelProto, feed: dict, names) -> dict:
-    """ONNX Runtime's outputs; where it refuses the model, one by one, by whoever computes them."""
+    """ONNX Runtime's outputs; where it refuses the model, one by one, by the tool that computes them."""
     try:
         return run_onnxruntime(model, feed)
     except Refused:
@@ -217,7 +217,7 @@ def run_part(engine, model: onnx.ModelProto, feed: dict, names: list[str]) -> di
 
 
 def reference_for(model: onnx.ModelProto, feed: dict) -> tuple[dict, set[str]]:
-    """What the model computes, as far as anybody can tell, and which outputs are the reference
+    """What the model computes, as far as it is known, and which outputs are the reference
     evaluator's: those that ONNX Runtime refuses. Raises its refusal if there is no output at all.
     """
     try:

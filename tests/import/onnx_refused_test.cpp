@@ -135,7 +135,7 @@ TEST_CASE("onnx: values that are no tensors of known types") {
   model.node("Identity", {"x"}, {"y"});
   model.output("y");
   CHECK_THAT(refusal(model).message(), Contains("9 dimensions"));
-  // An initialiser that nobody can use harms only those who do.
+  // An unusable initialiser is an error only where it is used.
   model = small_model();
   model.initializer("texts", {1}, kOnnxString).add_string_data("a");
   CHECK(model.import().ok());

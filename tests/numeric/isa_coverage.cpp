@@ -178,7 +178,7 @@ void on_breakpoint(int, siginfo_t*, void* context) {
   greg_t& next = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
   const Function* const function = function_at(reinterpret_cast<unsigned char*>(next) - 1);
   if (function == nullptr) {
-    std::signal(SIGTRAP, SIG_DFL);  // somebody else's
+    std::signal(SIGTRAP, SIG_DFL);  // not one of ours
     return;
   }
   function->ran->store(true, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// The numeric tests on processors that nobody here has: SOFTNEURO_MAX_ISA names one, and ctest sets
+// The numeric tests on processors other than this one: SOFTNEURO_MAX_ISA names one, and ctest sets
 // SOFTNEURO_TEST_MASKED, which skips the program where that would be nothing but a repetition.
 #define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include <catch2/catch.hpp>

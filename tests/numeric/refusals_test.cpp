@@ -46,7 +46,7 @@ Problem quantised(Problem problem) {
   return problem;
 }
 
-// A short sentence of one line, not the name of something that somebody forgot to fill in.
+// A short sentence of one line, not an empty or forgotten field.
 bool is_reason(const std::string& text) {
   return text.size() >= 8 && text.size() <= 300 && text.find(' ') != std::string::npos &&
          text.find('\n') == std::string::npos && text.find("without a reason") == std::string::npos;

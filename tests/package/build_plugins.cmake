@@ -1,6 +1,6 @@
 # cmake -D PREFIX=… -D WORK_DIR=… -D SOURCE_DIR=… … -P build_plugins.cmake
-# Builds the projects of plugins under SOURCE_DIR as somebody elsewhere would, who has nothing but
-# the PREFIX of an installed SoftNeuro: each into WORK_DIR/<its folder's name>.
+# Builds the projects of plugins under SOURCE_DIR with nothing but the PREFIX of an installed
+# SoftNeuro: each into WORK_DIR/<its folder's name>.
 
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output

@@ -321,7 +321,7 @@ TEST_CASE("childnets: what is measured inside has constants, all of them") {
 }
 
 TEST_CASE("childnets: a profiler fills the constants before it measures inside") {
-  // What nobody has written is no number.
+  // An output that was never written is not a number.
   struct UnwrittenAllocator final : Allocator {
     void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
       void* const memory = default_allocator().allocate(bytes, alignment);

@@ -245,7 +245,7 @@ TEST_CASE("dnn: files that cannot be read are told apart") {
   REQUIRE(status(std::string("a\0b", 3)).code() == StatusCode::invalid_argument);
   REQUIRE(status(folder.path().string()).code() == StatusCode::io_error);
   REQUIRE(status("/dev/zero").code() == StatusCode::io_error);
-  // A pipe that nobody writes to must not be waited for.
+  // A pipe without a writer must not be waited for.
   REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
   REQUIRE(status(folder.file("pipe")).code() == StatusCode::io_error);
   std::ofstream(folder.file("empty.dnn"));

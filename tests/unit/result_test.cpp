@@ -17,8 +17,7 @@ Result<int> error() {
 }
 
 // The first line that f() writes to standard error in a process of its own (an emulator adds one
-// when the process aborts); `aborted`: whether it ended by
-// SIGABRT.
+// when the process aborts); `aborted`: whether it ended by SIGABRT.
 template <class F>
 std::string complaint_of(F f, bool& aborted) {
   int ends[2] = {};

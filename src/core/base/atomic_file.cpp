@@ -39,8 +39,8 @@ std::string temporary_name() {
                      counter.fetch_add(1, std::memory_order_relaxed), now.tv_nsec, kSuffix);
 }
 
-// A temporary file is locked as long as somebody writes it. False: somebody else has taken this one
-// for abandoned, in the moment before it was locked. Where files cannot be locked nobody does that.
+// A temporary file is locked while it is written. False: another process has taken this one for
+// abandoned, in the moment before it was locked. That cannot happen where files cannot be locked.
 bool lock_own(int descriptor) {
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
   struct stat info {};

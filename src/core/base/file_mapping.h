@@ -17,8 +17,8 @@ struct FileBytes {
   bool mapped = false;  // false: read into memory of the allocator, where mapping is impossible
 };
 
-// Maps a regular file, privately and read-only. Whoever shortens the file while it is mapped makes
-// later reads fault: files are to be replaced by renaming, as AtomicFile does.
+// Maps a regular file, privately and read-only. A process that shortens the file while it is mapped
+// makes later reads fault: files are to be replaced by renaming, as AtomicFile does.
 SN_INTREE Result<FileBytes> map_file(const std::string& path, Allocator& allocator);
 // The same for a file that is open already; `name` is for messages. Leaves the descriptor open.
 SN_INTREE Result<FileBytes> map_descriptor(int descriptor, const std::string& name,

@@ -40,7 +40,7 @@ std::int64_t storage_bytes(DataType type, const Shape& shape, Layout layout) noe
     stored[1] = (stored[1] + block - 1) / block * block;
   }
   if (stored.elements() < 0) return -1;
-  // Zeros are left out at first: whoever walks over a tensor multiplies some of its dimensions
+  // Zeros are left out at first: a walk over a tensor multiplies some of its dimensions
   // (strides, rows before an axis), also where it has no elements, and no such product may
   // overflow.
   auto bytes = static_cast<std::int64_t>(size_of(type));

@@ -199,7 +199,7 @@ class ParkingThreadPool final : public ThreadPool {
   bool in_burst() const noexcept {
     return bursts_.load(std::memory_order_acquire) > 0;
   }
-  // Shortly behind a burst that followed at once on another, and nobody else's turn.
+  // Shortly after a burst that followed at once on another one, while no other pool spins.
   bool lingers() const noexcept {
     return linger_.load(std::memory_order_relaxed) &&
            g_last_to_begin.load(std::memory_order_relaxed) == this &&

@@ -32,14 +32,14 @@ struct DnnContents {
   // As far as they make sense; whether they apply is a plan's matter.
   std::vector<RoutinePath> paths;
   std::vector<std::string> unread_paths;  // a line for each path that is left out, and why
-  PackedByKey packed;  // mere bytes: whoever uses one checks that its size is right
+  PackedByKey packed;                     // mere bytes: the user of one checks its size
 };
 
 // Reads a file. Constants share the mapping of the file, which lives as long as any of them does;
 // where mapping is impossible, the file is read into memory of `allocator`. The result has passed
 // Graph::verify; its types are pointers into `types`.
 // Verify::full compares every byte with its checksum. Verify::structure does so for header and
-// graph; weights then stay on disk until somebody reads them.
+// graph; weights then stay on disk until they are read.
 // Errors, each naming the place: not_found and io_error from the system; corrupt_file if bytes are
 // missing or do not match their checksum; incompatible if a newer SoftNeuro wrote it; unsupported
 // if a layer type is not in `types`; invalid_model if the contents contradict themselves;

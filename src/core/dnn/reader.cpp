@@ -116,7 +116,7 @@ Result<std::vector<std::span<const std::byte>>> read_segments(std::span<const st
   return segments;
 }
 
-// Precondition: file is aligned to kDnnAlignment. `shared`: somebody else may write to the file
+// Precondition: file is aligned to kDnnAlignment. `shared`: another process may write to the file
 // while it is read, so that what was verified must be a copy; weights are mere numbers and may
 // change without harm.
 Result<DnnContents> decode(std::span<const std::byte> file, std::shared_ptr<const void> owner,

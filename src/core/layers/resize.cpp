@@ -53,7 +53,7 @@ Status apply_scale(ResizeAxis& axis, double scale) {
   axis.output = Dim();
   if (!axis.input.known()) return {};
   axis.length = static_cast<double>(axis.input.value) * scale;
-  // As float, in which scales are given: 10 · 0.7f is 7, as whoever wrote 0.7 expected.
+  // As float, in which scales are given: 10 · 0.7f is 7, as a model with 0.7 expects.
   const double rounded =
       axis.input.value < (1 << 24)
           ? static_cast<double>(static_cast<float>(axis.input.value) * static_cast<float>(scale))

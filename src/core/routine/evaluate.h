@@ -16,8 +16,8 @@ namespace softneuro {
 SN_INTREE Result<Problem> make_problem(const Registry& registry, const Layer& layer,
                                        std::vector<TensorSpec> inputs);
 
-// What evaluate() may take. Whoever computes a layer ahead of the run sets bounds: beyond them it
-// is a layer like any other, which runs with all threads and can be cancelled.
+// What evaluate() may take. A caller that computes a layer ahead of the run sets bounds: beyond
+// them it is a layer like any other, which runs with all threads and can be cancelled.
 struct EvaluateLimits {
   std::int64_t bytes = INT64_MAX;  // of one output
   double steps = INFINITY;         // by layer_steps()

@@ -123,7 +123,7 @@ class GemmConvTransposeKernel final : public Kernel {
   }
 
   // Rows of `channels` output channels from `m` on. The first need not begin a panel of A: the
-  // product then starts with the panel's earlier rows, which nobody reads.
+  // product then starts with the panel's earlier rows, which are not read.
   void multiply(Context& context, const Operands& operands, std::int64_t slice, std::int64_t m,
                 std::int64_t channels) const noexcept {
     const std::int64_t kernel = g_.window.kernel_elements();

@@ -75,7 +75,7 @@ class Scene {
   void check_resumed() const;
 
   std::string folder() const { return folder_.path().string(); }
-  double seconds() const { return seconds_; }  // that a tune takes which nobody kills
+  double seconds() const { return seconds_; }  // of a tune that is not killed
   // How often the killed tunes left what: "net: old", "net: new", "cache: more rows", …
   const std::map<std::string, int>& left() const { return left_; }
 
@@ -90,7 +90,7 @@ class Scene {
   std::string old_net_, old_cache_;
   std::unordered_map<std::string, Profile> old_rows_;
   NamedTensors expected_;
-  std::size_t measured_ = 0;  // by a tune that nobody kills
+  std::size_t measured_ = 0;  // by a tune that is not killed
   double seconds_ = 0;
   std::size_t rows_left_ = 0;  // new ones, by the last killed tune
   std::map<std::string, int> left_;

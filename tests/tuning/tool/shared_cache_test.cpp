@@ -1,4 +1,4 @@
-// One profile cache for many: sixteen tunes at once, and rows that somebody has changed.
+// One profile cache for many: sixteen tunes at once, and rows that were changed from outside.
 #include <catch2/catch.hpp>
 #include <memory>
 
