@@ -45,6 +45,19 @@ set(SOFTNEURO_ISA_FLAGS_avx512vnni ${SOFTNEURO_ISA_FLAGS_avx512} -mavx512vnni)
 set(SOFTNEURO_ISA_FLAGS_avx512fp16 ${SOFTNEURO_ISA_FLAGS_avx512} -mavx512fp16)
 set(SOFTNEURO_ISA_FLAGS_amxbf16 ${SOFTNEURO_ISA_FLAGS_avx512} -mavx512bf16 -mamx-tile -mamx-bf16)
 
+# Sets with an instruction for a * b + c use it. Clang's `fast` fuses what the optimiser leaves side
+# by side, which differs from one instance of a template to the next; its `on` fuses each x += a * b
+# as it is written, so that equal rows and columns give equal bits. GCC knows no `on`.
+set(SOFTNEURO_ISA_FUSE -ffp-contract=fast)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  set(SOFTNEURO_ISA_FUSE -ffp-contract=on)
+endif()
+# The plain processor of 64-bit ARM has it, that of x86-64 not.
+set(SOFTNEURO_ISA_FLAGS_baseline "")
+if(SOFTNEURO_ARCH STREQUAL "aarch64")
+  set(SOFTNEURO_ISA_FLAGS_baseline ${SOFTNEURO_ISA_FUSE})
+endif()
+
 # Every suffix that this file knows, on any architecture: such a file is never baseline code.
 set(SOFTNEURO_ISA_SUFFIXES "avx2|avx512|avx512vnni|avx512fp16|amxbf16")
 
@@ -72,6 +85,15 @@ function(softneuro_split_by_isa files prefix)
   endforeach()
 endfunction()
 
+# softneuro_isa_baseline(<target> <sources>...): an OBJECT library for the plain processor.
+function(softneuro_isa_baseline target)
+  add_library(${target} OBJECT ${ARGN})
+  softneuro_target_defaults(${target})
+  softneuro_runtime_defaults(${target})
+  target_compile_options(${target} PRIVATE ${SOFTNEURO_ISA_FLAGS_baseline})
+  target_compile_definitions(${target} PRIVATE SN_ISA=baseline SN_ISA_NAMESPACE=baseline)
+endfunction()
+
 # softneuro_isa_object(<prefix> <set> <out> <sources>...): an OBJECT library <prefix>_<set> and the
 # merged object built from it. <out> receives the object's path.
 function(softneuro_isa_object prefix set out)
@@ -79,16 +101,9 @@ function(softneuro_isa_object prefix set out)
   add_library(${target} OBJECT ${ARGN})
   softneuro_target_defaults(${target})
   softneuro_runtime_defaults(${target})
-  # Clang's `fast` fuses what the optimiser leaves side by side, which differs from one instance of a
-  # template to the next; its `on` fuses each x += a * b as it is written, so that equal rows and
-  # columns give equal bits. GCC knows no `on`.
-  set(contract fast)
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    set(contract on)
-  endif()
   # -fno-gnu-unique: a unique symbol would be shared with the rest again, at load time.
   target_compile_options(${target} PRIVATE
-    ${SOFTNEURO_ISA_FLAGS_${set}} -ffp-contract=${contract}
+    ${SOFTNEURO_ISA_FLAGS_${set}} ${SOFTNEURO_ISA_FUSE}
     $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # GCC's own avx512fintrin.h sets these off when inlined (GCC bug 105593).

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cpu/simd/vector.h"
+#include "cpu/simd/vector_element.h"
 #include "softneuro/types.h"
 
 #if defined(SOFTNEURO_EDGE) && defined(__GNUC__) && !defined(__clang__)
@@ -33,21 +33,6 @@ SN_INLINE void store_lanes(float* to, FloatV value, std::int64_t lanes) {
     store(to, value);
   else
     store_first(to, value, lanes);
-}
-
-SN_INLINE FloatV load_weights(const float* from) {
-  return load(from);
-}
-SN_INLINE FloatV load_weights(const Half* from) {
-#if defined(__AVX512F__)
-  return (FloatV)_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
-#elif defined(__AVX2__)
-  return (FloatV)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-#else
-  FloatV v;
-  for (int i = 0; i < kLanes; ++i) v[i] = to_float(from[i]);
-  return v;
-#endif
 }
 
 template <int Rows, int Vectors>
@@ -120,7 +105,7 @@ void multiply(const MicroTile& t) noexcept {
       FloatV row[Vectors];
 #pragma GCC unroll 4
       for (int v = 0; v < Vectors; ++v)
-        row[v] = load_weights(b + v / kPanelVectors * panel + v % kPanelVectors * kLanes);
+        row[v] = load_element(b + v / kPanelVectors * panel + v % kPanelVectors * kLanes);
 #pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) {
         const FloatV x = splat(a[r][k]);

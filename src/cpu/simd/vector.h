@@ -7,6 +7,8 @@
 
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace softneuro::SN_ISA_NAMESPACE {
@@ -127,6 +129,8 @@ SN_INLINE FloatV sqrt(FloatV v) {
   return (FloatV)_mm512_sqrt_ps((__m512)v);
 #elif defined(__AVX2__)
   return (FloatV)_mm256_sqrt_ps((__m256)v);
+#elif defined(__aarch64__)
+  return (FloatV)vsqrtq_f32((float32x4_t)v);
 #else
   for (int i = 0; i < kLanes; ++i) v[i] = __builtin_sqrtf(v[i]);
   return v;
@@ -139,6 +143,8 @@ SN_INLINE FloatV round(FloatV v) {
   return (FloatV)_mm512_roundscale_ps((__m512)v, _MM_FROUND_TO_NEAREST_INT);
 #elif defined(__AVX2__)
   return (FloatV)_mm256_round_ps((__m256)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#elif defined(__aarch64__)
+  return (FloatV)vrndnq_f32((float32x4_t)v);
 #else
   const FloatV magnitude = abs(v);
   const FloatV shift = splat(8388608.0f);  // 2^23: the sum has no bits for fractions
@@ -151,6 +157,8 @@ SN_INLINE FloatV floor(FloatV v) {
   return (FloatV)_mm512_roundscale_ps((__m512)v, _MM_FROUND_TO_NEG_INF);
 #elif defined(__AVX2__)
   return (FloatV)_mm256_round_ps((__m256)v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+#elif defined(__aarch64__)
+  return (FloatV)vrndmq_f32((float32x4_t)v);
 #else
   const FloatV rounded = round(v);
   return select(rounded > v, rounded - 1.0f, rounded);

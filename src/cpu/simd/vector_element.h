@@ -20,6 +20,10 @@ SN_INLINE FloatV load_element(const Half* p) {
   return (FloatV)_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 #elif defined(__F16C__)
   return (FloatV)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+#elif defined(__aarch64__)
+  float16x4_t bits;
+  __builtin_memcpy(&bits, p, sizeof bits);
+  return (FloatV)vcvt_f32_f16(bits);
 #else
   FloatV v;
   for (int i = 0; i < kLanes; ++i) v[i] = to_float(p[i]);
@@ -64,6 +68,9 @@ SN_INLINE void store_element(Half* p, FloatV v) {
 #elif defined(__F16C__)
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
                    _mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__aarch64__)
+  const float16x4_t bits = vcvt_f16_f32((float32x4_t)v);
+  __builtin_memcpy(static_cast<void*>(p), &bits, sizeof bits);
 #else
   for (int i = 0; i < kLanes; ++i) p[i] = to_half(v[i]);
 #endif

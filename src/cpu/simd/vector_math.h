@@ -114,14 +114,17 @@ SN_INLINE FloatV sigmoid(FloatV x) {
   return select(x < 0.0f, e, splat(1.0f)) * reciprocal(e + 1.0f);
 }
 
-#if defined(__FMA__)
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#define SN_FUSES  // there is an instruction for a·b + c
 // a·b + c, rounded once: where that matters it is not left to the compiler, which contracts sums of
 // products at some levels of optimisation only.
 SN_INLINE FloatV fused(FloatV a, FloatV b, FloatV c) {
 #if defined(__AVX512F__)
   return (FloatV)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-#else
+#elif defined(__FMA__)
   return (FloatV)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+  return (FloatV)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #endif
 }
 #endif
@@ -129,7 +132,7 @@ SN_INLINE FloatV fused(FloatV a, FloatV b, FloatV c) {
 // x / (1 + exp(−x·alpha)), within 4 ulp for x·alpha >= −87; below, where it is less than
 // 2e−38·|x|, zero. The function of large maps: in as few instructions as that takes.
 SN_INLINE FloatV silu(FloatV x, float alpha) {
-#if defined(__FMA__)
+#if defined(SN_FUSES)
   const double to_power = -1.4426950408889634 * static_cast<double>(alpha);  // exp(−x·alpha) = 2^…
   const float factor = static_cast<float>(to_power);
   const float rest = static_cast<float>(to_power - static_cast<double>(factor));
