@@ -68,7 +68,7 @@ Status add(const Table& table, Registry& registry) {
 
 // The message of a plugin that must be refused, leaving no trace.
 std::string refusal(const Table& table) {
-  Registry registry = std::move(*make_builtin_registry());
+  Registry registry = *make_builtin_registry();
   const std::size_t before = registry.all().size();
   const Status status = add(table, registry);
   CHECK(status.code() == StatusCode::invalid_argument);
@@ -97,7 +97,7 @@ TensorSpec spec_of(DataType type, const Shape& shape) {
 }  // namespace
 
 TEST_CASE("plugin_loader: a table in order adds its routines") {
-  Registry registry = std::move(*make_builtin_registry());
+  Registry registry = *make_builtin_registry();
   Table table;
   REQUIRE(add(table, registry).ok());
   const Routine* routine = registry.find("unary", "cpu/test_first");
@@ -116,7 +116,7 @@ TEST_CASE("plugin_loader: a newer plugin's longer structs are read as far as the
   Table table;
   table.routines[0] = &longer.known;
   table.plugin.struct_size += 8;
-  Registry registry = std::move(*make_builtin_registry());
+  Registry registry = *make_builtin_registry();
   REQUIRE(add(table, registry).ok());
   CHECK(registry.find("unary", "cpu/test_longer") != nullptr);
 }
@@ -202,7 +202,7 @@ TEST_CASE("plugin_loader: malformed tables are refused, and the registry stays a
 }
 
 TEST_CASE("plugin_loader: another ABI and a plugin that declines") {
-  Registry registry = std::move(*make_builtin_registry());
+  Registry registry = *make_builtin_registry();
   Table table;
   table.plugin.abi_version = 2;
   table.plugin.struct_size = 8;  // of this version nothing but the first two fields is known
@@ -284,7 +284,7 @@ TEST_CASE("plugin_host: specs, parameters and post-ops of a problem") {
     std::strcpy(reason, "two\nlines");
     return 0;
   };
-  Registry registry = std::move(*make_builtin_registry());
+  Registry registry = *make_builtin_registry();
   REQUIRE(add(table, registry).ok());
 
   Layer layer = make_layer("dense", 3);
@@ -334,7 +334,7 @@ TEST_CASE("plugin_host: lists and texts among the parameters") {
     CHECK(host.get_text_at(problem->params, "auto_pad", 0, &text) == 0);
     return 1;
   };
-  Registry registry = std::move(*make_builtin_registry());
+  Registry registry = *make_builtin_registry();
   REQUIRE(add(table, registry).ok());
   Params params;
   params.set("strides", std::vector<std::int64_t>{2, 1});
@@ -418,7 +418,7 @@ Result<std::vector<Tensor>> run_softmax(const Registry& registry) {
 
 TEST_CASE("plugin_routine: parameters, packed bytes, workspace and threads reach the kernel") {
   Doubling table;
-  Registry registry = std::move(*make_builtin_registry());
+  Registry registry = *make_builtin_registry();
   REQUIRE(add(table, registry).ok());
   const auto outputs = run_softmax(registry);
   INFO(outputs.status().message());
@@ -486,7 +486,7 @@ TEST_CASE("plugin_routine: what a plugin gets wrong becomes an error") {
     code = StatusCode::invalid_argument;
     part = "routine cpu/test_second of plugin 'test'";
   }
-  Registry registry = std::move(*make_builtin_registry());
+  Registry registry = *make_builtin_registry();
   REQUIRE(add(table, registry).ok());
   const Status status = run_softmax(registry).status();
   CHECK(status.code() == code);

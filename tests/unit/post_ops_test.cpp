@@ -221,7 +221,7 @@ TEST_CASE("post-ops: a tail behind any kernel", "[post_ops]") {
   TensorView output{y.data_type(), y.layout(), y.shape(), y.mutable_data()};
   InlinePool pool;
   Context context(fused.inputs, {&output, 1}, nullptr, pool);
-  const std::unique_ptr<KernelState> state = std::move(*(*tail)->make_state());
+  const std::unique_ptr<KernelState> state = *(*tail)->make_state();
   context.set_state(state.get());
   REQUIRE((*tail)->run(context).ok());
   check(fused, output);
