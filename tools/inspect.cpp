@@ -123,7 +123,7 @@ void print_graph(const Graph& graph) {
       static_cast<double>(total) * 1e-6);
 }
 
-// "net.dnn: 1.234 ms at 2 threads, cpu:float32,cpu:qint8, AMD EPYC, avx512", of each path.
+// "net.dnn: 1.234 ms at 2 threads, cpu:float32,cpu:qint8, AMD EPYC …", of each path.
 std::string title_of(const std::string& file, const std::vector<TunedPathInfo>& paths) {
   std::string title = file;
   for (const TunedPathInfo& path : paths)

@@ -227,7 +227,7 @@ Result<Net> NetAccess::from_graph(Graph graph, const NetOptions& options) noexce
 Result<Net> Net::Impl::of(DnnContents contents, const NetOptions& options) {
   SN_ASSIGN_OR_RETURN(Net net, NetAccess::from_graph(std::move(contents.graph), options));
   net.impl_->paths = std::move(contents.paths);
-  net.impl_->core->packed_weights().preload(std::move(contents.packed));
+  net.impl_->core->packed_weights().preload(std::move(contents.packed), *net.impl_->graph);
   for (const std::string& line : contents.unread_paths)
     net.impl_->core->log(LogLevel::warning, line);
   return net;

@@ -125,7 +125,7 @@ TEST_CASE("c api: an import fixes sizes and leaves out passes") {
   const char* const broken[] = {"all", nullptr};
   options.disabled_passes = broken;
   CHECK(sn_net_import(path.c_str(), &options, &fixed) == SN_INVALID_ARGUMENT);
-  sn_net_free(open);  // shape.name is its
+  sn_net_free(open);  // shape.name belongs to it
 }
 
 TEST_CASE("c api: what cannot be imported is refused") {

@@ -125,17 +125,17 @@ void check_all_quick(const std::shared_ptr<Runtime>& core, const Remembered& tim
   }
 }
 
-// cumsum whose weights others drive out of the cache, as it were: behind more runs of others than a
-// net has layers, its own first run is cold, its second and third ones are less and less so.
+// cumsum that is slow while its weights are not in the cache: after more runs of others than a net
+// has layers its first run is cold; its second and third runs are less so.
 class CachedKernel final : public Kernel {
  public:
   CachedKernel(std::unique_ptr<Kernel> work, std::int64_t warm_us, std::int64_t cold_us)
       : work_(std::move(work)), warm_us_(warm_us), cold_us_(cold_us) {}
   Status run(Context& context) const noexcept override {
     static int runs = 0;  // of all such kernels; one thread runs them
-    const bool driven_out = ++runs - last_ > kLayers;
+    const bool evicted = ++runs - last_ > kLayers;
     last_ = runs;
-    cold_ = driven_out ? 3 : std::max(0, cold_ - 1);
+    cold_ = evicted ? 3 : std::max(0, cold_ - 1);
     const std::int64_t end = clock_ns() + 1000 * (warm_us_ + (cold_us_ - warm_us_) * cold_ / 3);
     const Status status = work_->run(context);
     while (clock_ns() < end) {
@@ -170,15 +170,21 @@ class CachedCumsum final : public Routine {
   std::int64_t warm_us_, cold_us_;
 };
 
-}  // namespace
-
-TEST_CASE("tune: a time measured inside counts for all layers with the same problem") {
-  const std::shared_ptr<Runtime> core = core_with_near_ties();
-  const auto graph = chain();
+// The candidates of each layer of `graph`, not measured. `core` outlives them.
+std::vector<LayerCandidates> near_tie_candidates(const std::shared_ptr<Runtime>& core,
+                                                 const std::shared_ptr<const Graph>& graph) {
   const Shape shapes[] = {Shape{1, 64}};
   const NetProblems problems = problems_of(core, graph, shapes).value();
   const std::vector<std::string> float32 = {"cpu:float32"};
-  auto layers = list_candidates(core->registry(), problems, {float32}).value();
+  return list_candidates(core->registry(), problems, {float32}).value();
+}
+
+}  // namespace
+
+TEST_CASE("tune: a time measured inside counts for all layers with the same problem") {
+  const auto graph = chain();
+  const std::shared_ptr<Runtime> core = core_with_near_ties();
+  std::vector<LayerCandidates> layers = near_tie_candidates(core, graph);
   REQUIRE(layers.size() == kLayers);
   for (LayerCandidates& layer : layers)
     for (Candidate& candidate : layer.candidates)
@@ -199,12 +205,9 @@ TEST_CASE("tune: a time measured inside counts for all layers with the same prob
 }
 
 TEST_CASE("tune: optimistic selection takes the minimum of a candidate's times alone") {
-  const std::shared_ptr<Runtime> core = core_with_near_ties();
   const auto graph = chain();
-  const Shape shapes[] = {Shape{1, 64}};
-  const NetProblems problems = problems_of(core, graph, shapes).value();
-  const std::vector<std::string> float32 = {"cpu:float32"};
-  auto layers = list_candidates(core->registry(), problems, {float32}).value();
+  const std::shared_ptr<Runtime> core = core_with_near_ties();
+  std::vector<LayerCandidates> layers = near_tie_candidates(core, graph);
   for (LayerCandidates& layer : layers)
     for (Candidate& candidate : layer.candidates) {
       candidate.unit_us = is_slow(candidate) ? 100 : 150;  // most of its samples were disturbed

@@ -48,6 +48,10 @@ TEST_CASE("load: a file tuned on an AVX2 processor gives the model's answers on 
   options.threads = 1;
   const Result<Net> net = Net::load(root + "/tests/data/shapes_tuned_avx2.dnn", options);
   REQUIRE(net.ok());
+  const auto plan = net.value().plan({{"image", Shape{1, 3, 32, 32}}});
+  REQUIRE(plan.ok());
+  // The path is taken: default choices are others.
+  CHECK(plan.value()->describe().find("cpu:float32:nhwc/wg") != std::string::npos);
 
   // Winograd's transforms round differently than direct sums: some 1e-5 of a probability.
   constexpr float kTolerance = 1e-4f;

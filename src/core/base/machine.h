@@ -19,12 +19,12 @@ SN_INTREE std::string describe_processor(std::string_view architecture, std::str
 // order of /proc/cpuinfo.
 SN_INTREE std::string describe_arm_features(std::string_view cpuinfo);
 
-// Sizes of the first processor's data caches, level by level, "32K 512K 32M"; empty where the
+// Sizes of the first processor's data caches, level by level, "32K 512K 32768K"; empty where the
 // system does not tell them.
 SN_INTREE std::string describe_caches(const TextReader& read);
 
 // Processor, features that routines may use, and caches:
-// "AMD EPYC (AuthenticAMD 25.1.1), avx2, 32K 512K 256M". Two machines of one name run the same
+// "AMD EPYC (AuthenticAMD 25.1.1), avx2, 32K 512K 32768K". Two machines of one name run the same
 // kernels at about the same speed. Thread safe.
 SN_INTREE const std::string& machine_name();
 

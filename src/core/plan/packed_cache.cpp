@@ -1,5 +1,6 @@
 #include "core/plan/packed_cache.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "core/base/cpu.h"
@@ -9,9 +10,22 @@
 
 namespace softneuro {
 struct PackedCache::Packing {
+  std::vector<Tensor>
+      constants;     // what is packed; kept, so that no other takes its place in memory
   std::mutex mutex;  // held while packing
   std::optional<PackedWeights> weights;
 };
+
+namespace {
+
+std::vector<Tensor> constants_of(const Problem& problem) {
+  std::vector<Tensor> constants;
+  for (const TensorSpec& input : problem.inputs)
+    if (!input.value.empty()) constants.push_back(input.value);
+  return constants;
+}
+
+}  // namespace
 
 std::string PackedCache::key_of(const Layer& layer, const Routine& routine, const Problem& problem,
                                 const RoutineParams& params) {
@@ -28,14 +42,23 @@ Result<PackedWeights> PackedCache::get(const Layer& layer, const Routine& routin
   if (!shareable) return pack_weights(routine, base, params, allocator_);
 
   const std::string key = key_of(layer, routine, problem, params);
+  const std::vector<Tensor> constants = constants_of(base);
+  std::string own_key = key;
+  for (const Tensor& constant : constants) own_key += fmt::format("|{}", fmt::ptr(constant.data()));
   std::shared_ptr<Packing> packing;
   Tensor preloaded;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found_packing = packed_.find(key);
-    packing = found_packing == packed_.end() ? std::make_shared<Packing>() : found_packing->second;
-    packed_.emplace(key, packing);
-    if (const auto found = preloaded_.find(key); found != preloaded_.end())
+    std::shared_ptr<Packing>& known = packed_[own_key];
+    if (known == nullptr) {
+      known = std::make_shared<Packing>();
+      known->constants = constants;
+    }
+    packing = known;
+    const bool is_preloaded = std::all_of(
+        constants.begin(), constants.end(),
+        [&](const Tensor& constant) { return preloaded_for_.contains(constant.data()); });
+    if (const auto found = preloaded_.find(key); is_preloaded && found != preloaded_.end())
       preloaded = found->second;
   }
   const std::lock_guard<std::mutex> lock(packing->mutex);
@@ -51,15 +74,20 @@ Result<PackedWeights> PackedCache::get(const Layer& layer, const Routine& routin
   return packed;
 }
 
-void PackedCache::preload(std::map<std::string, Tensor, std::less<>> packed) {
+void PackedCache::preload(std::map<std::string, Tensor, std::less<>> packed, const Graph& graph) {
   const std::lock_guard<std::mutex> lock(mutex_);
   preloaded_ = std::move(packed);
+  preloaded_for_.clear();
+  if (preloaded_.empty()) return;
+  for (TensorId id = 0; id < graph.tensor_count(); ++id)
+    if (graph.tensor(id).is_constant()) preloaded_for_.insert(graph.tensor(id).constant.data());
 }
 
 void PackedCache::clear() {
   const std::lock_guard<std::mutex> lock(mutex_);
   packed_.clear();
   preloaded_.clear();
+  preloaded_for_.clear();
 }
 
 std::size_t PackedCache::bytes() const {

@@ -1,11 +1,13 @@
-// The packed weights of a net, shared by its plans.
+// The packed weights of a net, shared by its plans and by those of graphs that were made from it.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
+#include "core/graph/graph.h"
 #include "core/routine/routine.h"
 
 namespace softneuro {
@@ -15,15 +17,18 @@ class PackedCache {
  public:
   explicit PackedCache(Allocator& allocator) : allocator_(allocator) {}
 
-  // The packed weights of `layer` for `routine`, made at the first call and shared afterwards.
+  // The packed weights of `layer` for `routine`, made at the first call and shared afterwards by
+  // all that ask for the same layer with the same constants: another graph may have given its
+  // number to a layer with other weights.
   // `shareable`: the constants are the graph's own, not computed for one plan only.
   Result<PackedWeights> get(const Layer& layer, const Routine& routine, const Problem& problem,
                             const RoutineParams& params, bool shareable);
   // Of all that is kept.
   std::size_t bytes() const;
-  // Packings that a file brought along, by key_of(). One is taken only where its size is what
-  // packed_bytes() says.
-  void preload(std::map<std::string, Tensor, std::less<>> packed);
+  // Packings that a file brought along for the layers of `graph`, by key_of(). One is taken only
+  // for constants of this graph, and where its size is what packed_bytes() says. The graph outlives
+  // the packings, or clear() takes them away first.
+  void preload(std::map<std::string, Tensor, std::less<>> packed, const Graph& graph);
   // Kernels keep what they use; plans made from now on pack again.
   void clear();
   // Layer, routine, its pack_key(), versions, instruction set: equal keys, equal bytes. Parameters
@@ -39,6 +44,7 @@ class PackedCache {
   mutable std::mutex mutex_;  // not held while packing
   std::map<std::string, std::shared_ptr<Packing>> packed_;
   std::map<std::string, Tensor, std::less<>> preloaded_;
+  std::set<const void*> preloaded_for_;  // where that graph's constants are
 };
 
 }  // namespace softneuro
