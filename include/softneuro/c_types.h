@@ -29,7 +29,8 @@ enum {
   SN_CORRUPT_FILE = 7,     /* a file is truncated or its checksum does not match */
   SN_CANCELLED = 8,        /* the caller asked to stop */
   SN_INCOMPATIBLE = 9,     /* a file or plugin of another version */
-  SN_INTERNAL = 10         /* a defect of SoftNeuro: please report it with the message */
+  SN_INTERNAL = 10,        /* a defect of SoftNeuro: please report it with the message */
+  SN_DEVICE_FAILED = 11    /* a device (a GPU, say) reports an error, or is lost */
 };
 
 /* One line for people: what failed, where, what to do. Empty if no call of this thread has failed.

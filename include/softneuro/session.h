@@ -30,6 +30,7 @@ struct MemoryReport {
   std::size_t dynamic = 0;         // grown so far for data-dependent shapes, all idle sessions
   std::size_t sessions = 0;        // sessions that Net::run keeps
   std::size_t plans = 0;           // plans that the net keeps
+  std::size_t device_arenas = 0;   // activations and workspace of one session on other devices
 };
 
 // Made by Net::plan. Immutable and shared: any number of sessions on any number of threads may use

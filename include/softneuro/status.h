@@ -30,6 +30,7 @@ enum class StatusCode : int {
   cancelled = 8,         // the caller asked to stop
   incompatible = 9,      // a file or plugin of another version
   internal = 10,         // a defect of SoftNeuro: please report it with the message
+  device_failed = 11,    // a device (a GPU, say) reports an error, or is lost
 };
 
 // "invalid_argument", …

@@ -37,7 +37,7 @@ const char* sn_last_error(void) {
 }
 
 const char* sn_status_name(sn_status status) {
-  if (status < SN_OK || status > SN_INTERNAL) return "unknown";
+  if (status < SN_OK || status > SN_DEVICE_FAILED) return "unknown";
   return to_string(static_cast<StatusCode>(status));
 }
 

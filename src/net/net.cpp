@@ -149,7 +149,7 @@ std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> sh
       const auto found = path.shapes.find(inputs[i].name);
       same_shapes = found != path.shapes.end() && found->second == shapes[i];
     }
-    const bool same_machine = path.machine == machine_name();
+    const bool same_machine = path.machine == machine_of(path, core->registry());
     const bool same_threads = path.threads == core->pool().concurrency();
     const int score = 4 * same_machine + 2 * same_shapes + same_threads;
     if (score <= best_score) continue;
@@ -257,7 +257,7 @@ Result<Net> Net::load_memory(const void* data, std::size_t bytes,
 Result<PackedByKey> Net::Impl::packed_for_saving(std::span<const RoutinePath> tuned) {
   PackedByKey packed;
   for (const RoutinePath& path : tuned) {
-    if (path.machine != machine_name()) continue;
+    if (path.machine != machine_of(path, core->registry())) continue;
     SN_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, resolve_shapes(path.shapes));
     SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core, graph, shapes, path, nullptr));
     const PlanImpl& impl = impl_of(*plan);

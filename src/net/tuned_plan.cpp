@@ -1,9 +1,11 @@
 #include "net/tuned_plan.h"
 
+#include <set>
 #include <unordered_set>
 
 #include "adapt/insert_adapts.h"
 #include "core/base/error.h"
+#include "core/base/machine.h"
 #include "core/plan/net_problems.h"
 #include "core/plan/plan_impl.h"
 #include "core/routine/check_choice.h"
@@ -53,6 +55,21 @@ Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
     return build_plan(std::move(core), std::move(adapted.graph), input_shapes,
                       std::move(adapted.choices), cancel);
   });
+}
+
+std::string machine_of(const RoutinePath& path, const Registry& registry) {
+  std::set<DeviceId> devices;
+  for (const auto& [id, choice] : path.layers)
+    for (const std::vector<Format>* formats : {&choice.formats.inputs, &choice.formats.outputs})
+      for (const Format& format : *formats)
+        if (!format.device.is_host()) devices.insert(format.device);
+  std::string machine = machine_name();
+  for (const DeviceId id : devices) {
+    const Device* const device = registry.device(id);
+    if (device == nullptr) return {};
+    machine += fmt::format(" with {} {}", id.c_str(), device->name());
+  }
+  return machine;
 }
 
 }  // namespace softneuro

@@ -7,7 +7,7 @@
 namespace softneuro {
 Result<Registry> make_builtin_registry() {
   Registry registry(builtin_layer_types());
-  registry.set_unfused_post_ops(Device::cpu, cpu_unfused_post_ops());
+  registry.set_unfused_post_ops(DeviceId(), cpu_unfused_post_ops());
   for (std::size_t i = 0; i < builtin_routine_count; ++i) {
     if (builtin_routines[i].isa > current_isa()) continue;
     if (Status status = builtin_routines[i].add(registry); !status.ok())

@@ -209,8 +209,11 @@ void check_routine(const Case& description, const Routine& routine, const Prepar
 std::optional<PreparedCase> case_for(const Routine& routine, const PreparedCase& prepared) {
   const RoutineDescriptor& descriptor = routine.descriptor();
   if (descriptor.type == DataType::qint8) return std::nullopt;
-  if (descriptor.type == DataType::float32 && descriptor.layout == Layout::plain) return prepared;
-  return in_format(prepared, descriptor.type, descriptor.layout);
+  std::optional<PreparedCase> adapted = prepared;
+  if (descriptor.type != DataType::float32 || descriptor.layout != Layout::plain)
+    adapted = in_format(prepared, descriptor.type, descriptor.layout);
+  if (adapted && !descriptor.device.is_host()) put_on_device(descriptor.device, adapted->problem);
+  return adapted;
 }
 
 void check_case(const Registry& registry, const Case& description) {

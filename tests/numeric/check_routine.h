@@ -18,6 +18,9 @@ Result<PreparedCase> prepare(const Registry& registry, const Case& description, 
 // and the like, or in another layout. Nothing if it does not exist in that format.
 std::optional<PreparedCase> in_format(const PreparedCase& prepared, DataType type, Layout layout);
 
+// The problem with all tensors there but those whose value is known.
+void put_on_device(DeviceId device, Problem& problem);
+
 // The same elements in another format.
 Result<Tensor> convert_format(const Tensor& tensor, DataType type, Layout layout);
 
@@ -32,6 +35,10 @@ struct RunResult {
 RunResult run_routine(const Routine& routine, const PreparedCase& prepared, ThreadPool& pool,
                       const RoutineParams& params, bool in_place = false,
                       bool* ran_in_place = nullptr);
+
+// The same of a kernel that does not work on the host, whose memory is guarded by the device.
+RunResult run_on_device(const Kernel& kernel, Device& device, const PreparedCase& prepared,
+                        ThreadPool& pool, bool in_place, bool* ran_in_place);
 
 // Empty if `actual` is close enough to `expected`; else what differs, in one line.
 // norm_of: each difference is bound by that tensor's largest magnitude instead of its own
@@ -60,7 +67,7 @@ int check_quantized(const Registry& registry, const Case& description, const Pre
 // All built-in routines, made once.
 const Registry& builtin_registry();
 
-// Those, and the routines of library plugins that are linked in.
+// Those, the routines of library plugins that are linked in, and those of the test device.
 const Registry& all_routines();
 
 // Catch2 assertions: each problem, each routine that applies, against cpu/naive of the built-in

@@ -31,7 +31,11 @@ std::vector<FormatTuple> formats_to_ask(const Registry& registry, const Problem&
          {Layout::plain, Layout::channels_last, Layout::nchw8c, Layout::nchw16c})
       for (const bool plain_outputs : {false, true}) add(type, layout, plain_outputs);
   for (const Routine* routine : registry.routines(problem.type->name))
-    for (const FormatTuple& tuple : routine->formats(problem)) tuples.push_back(tuple);
+    for (FormatTuple tuple : routine->formats(problem)) {
+      // An adapt to a device takes what is on the host.
+      if (problem.type->is_adapt()) tuple.inputs[0].device = DeviceId();
+      tuples.push_back(std::move(tuple));
+    }
   return tuples;
 }
 

@@ -31,9 +31,9 @@ class GuardedContext final : public Context {
 
 Result<std::unique_ptr<Kernel>> make_kernel(const Routine& routine, const Problem& problem,
                                             const RoutineParams& params) {
-  SN_ASSIGN_OR_RETURN(
-      const PackedWeights packed,
-      pack_weights(routine, base_problem(routine, problem), params, default_allocator()));
+  SN_ASSIGN_OR_RETURN(PackedWeights packed, pack_weights(routine, base_problem(routine, problem),
+                                                         params, default_allocator()));
+  SN_RETURN_IF_ERROR(problem.registry->upload(routine, packed));
   return problem.registry->create_kernel(routine, problem, params, packed);
 }
 
@@ -72,6 +72,8 @@ RunResult run_routine(const Routine& routine, const PreparedCase& prepared, Thre
   auto kernel = make_kernel(routine, problem, params);
   result.status = kernel.status();
   if (!kernel.ok()) return result;
+  if (Device* const device = problem.registry->device(routine.descriptor().device))
+    return run_on_device(**kernel, *device, prepared, pool, in_place, ran_in_place);
 
   std::vector<GuardedMemory> inputs = copies_of(prepared.inputs);
   std::vector<TensorView> input_views(inputs.size());

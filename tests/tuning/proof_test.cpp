@@ -129,6 +129,23 @@ bool mentions(const std::vector<std::string>& warnings, const char* text) {
 
 }  // namespace
 
+TEST_CASE("proof: numbers too small for float16 are rounded away, which is explained", "[proof]") {
+  const auto core = one_thread();
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{1, 64}));
+  b.graph.outputs = {b.unary("tanh", "end", b.scaled("small", x, 1e-8f))};
+  const auto graph = finished(std::move(b.graph));
+  RoutinePath path;
+  path.layers[graph->layers()[1].id] = {
+      "cpu:float16/direct", {}, FormatTuple::parse("float16 -> float16").value(), 0};
+  const ProofJob job = proof_of(core, graph, graph, path, Shape{1, 64});
+  REQUIRE(job.tuned->describe().find("cpu:float16") != std::string::npos);
+  const std::vector<std::vector<Tensor>> ones = {{filled({1, 64}, 1)}};
+  const Result<double> answer = prove_answer(job, ones);
+  INFO(answer.status().message());
+  CHECK(answer.ok());
+}
+
 TEST_CASE("proof: a routine that is one per cent off is named with its layer", "[proof]") {
   const auto core = one_thread();
   auto& registry = const_cast<Registry&>(core->registry());

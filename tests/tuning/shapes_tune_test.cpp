@@ -119,7 +119,7 @@ Result<TuneReport> tune_on(void (*change)(std::size_t index, std::span<float> pi
 }  // namespace
 
 TEST_CASE("shapes: where only qint8 competes, its layers are in 8 bits and right as before",
-          "[slow]") {
+          "[slow][alone]") {
   const TemporaryFolder folder;
   const Evaluation reference = evaluate(shapes_net());
   CHECK(reference.right > 0.95);
@@ -153,7 +153,7 @@ TEST_CASE("shapes: a hybrid tune loses at most a point on pictures that it has n
 // Limits around what 8 bits cost, where the pictures held back and the others may be on different
 // sides of it.
 TEST_CASE("shapes: the error limit holds on pictures that neither calibration nor tuning saw",
-          "[slow]") {
+          "[slow][alone]") {
   const TemporaryFolder folder;
   const Evaluation reference = evaluate(shapes_net());
   Net free = shapes_net();
@@ -176,7 +176,7 @@ TEST_CASE("shapes: the error limit holds on pictures that neither calibration no
 // A few of the hundred pictures carry the error: a limit little above what it is on all of them is
 // not safe. Which of them carry it, and so what it is on those held back, depends on the processor.
 TEST_CASE("shapes: what keeps the limit on the samples by chance is not taken, and why is said",
-          "[slow]") {
+          "[slow][alone]") {
   const TemporaryFolder folder;
   Net net = shapes_net();
   TuneOptions options = options_for(folder, {"cpu:qint8"});

@@ -102,6 +102,6 @@ TEST_CASE("memory planner: 20,000 tensors that are all alive at once, and as man
     if (reach > 0)
       for (TensorId id = 0; id + 1 < kSteps; ++id) plan.steps.back().inputs.push_back(id);
     plan_memory(plan);
-    CHECK(plan.arena_bytes == (reach > 0 ? kSteps : 3) * kTensorAlignment);
+    CHECK(plan.devices[0].arena_bytes == (reach > 0 ? kSteps : 3) * kTensorAlignment);
   }
 }

@@ -185,7 +185,7 @@ TEST_CASE("plugin_loader: malformed tables are refused, and the registry stays a
       CHECK_THAT(refusal(table), Contains("routine 1"));
     }
     table.second.descriptor = "cuda:float16/x";
-    CHECK_THAT(refusal(table), Contains("of the platform cpu only"));
+    CHECK_THAT(refusal(table), Contains("of the device cpu only"));
   }
   SECTION("layer types") {
     table.second.layer_type = "sofmax";

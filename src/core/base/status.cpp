@@ -45,6 +45,8 @@ const char* to_string(StatusCode code) {
       return "incompatible";
     case StatusCode::internal:
       return "internal";
+    case StatusCode::device_failed:
+      return "device_failed";
   }
   return "unknown";
 }

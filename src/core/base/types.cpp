@@ -61,8 +61,19 @@ int block_of(Layout layout) noexcept {
   return layout == Layout::nchw8c ? 8 : layout == Layout::nchw16c ? 16 : 1;
 }
 
-const char* to_string(Device device) noexcept {
-  return device == Device::cpu ? "cpu" : device == Device::cuda ? "cuda" : "unknown";
+std::optional<DeviceId> DeviceId::parse(std::string_view name) noexcept {
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  if (name.empty() || name.size() > kMostLetters || !is_letter(name[0])) return {};
+  DeviceId id;
+  id.name_.fill('\0');
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (!is_letter(name[i]) && !(name[i] >= '0' && name[i] <= '9')) return {};
+    id.name_[i] = name[i];
+  }
+  if (parse_data_type(name) != DataType::undefined) return {};
+  for (int i = 0; i < kLayoutCount; ++i)
+    if (name == to_string(static_cast<Layout>(i))) return {};
+  return id;
 }
 
 float to_float(Half value) noexcept {

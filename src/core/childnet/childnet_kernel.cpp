@@ -23,7 +23,8 @@ class ChildnetKernel final : public Kernel {
   explicit ChildnetKernel(PlanImpl plan) : plan_(std::move(plan)) {
     plan_memory(plan_);
     // The planner puts unbound outputs behind the arena: here all are bound.
-    arena_bytes_ = plan_.output_offsets.empty() ? plan_.arena_bytes : plan_.output_offsets[0];
+    arena_bytes_ =
+        plan_.output_offsets.empty() ? plan_.devices[0].arena_bytes : plan_.output_offsets[0];
   }
 
   std::size_t workspace_bytes() const noexcept override { return arena_bytes_; }
@@ -97,7 +98,7 @@ class ChildnetKernel final : public Kernel {
 PlannedTensor planned_tensor_of(const TensorSpec& spec, std::int32_t outer_input) {
   PlannedTensor planned;
   planned.type = spec.type;
-  planned.format = {spec.type, spec.layout};
+  planned.format = format_of(spec);
   planned.shape = spec.shape;
   planned.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
   if (outer_input >= 0) {

@@ -238,7 +238,7 @@ class MemoryPlanner {
   }
 
   void place_blocks() {
-    std::vector<Block> blocks;
+    std::vector<std::vector<Block>> blocks(plan_.devices.size());  // by device
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       Step& step = plan_.steps[s];
       const auto now = static_cast<std::int64_t>(s);
@@ -246,15 +246,19 @@ class MemoryPlanner {
         if (id == kNoTensor) continue;
         PlannedTensor& planned = plan_.tensors[id];
         if (planned.storage == Storage::arena && planned.alias_of == id)
-          blocks.push_back(
+          blocks[planned.device].push_back(
               {aligned(planned.bytes), now, std::max(now, last_use_[id]), &planned.offset});
       }
-      if (step.kernel != nullptr && step.kernel->workspace_bytes() > 0)
-        blocks.push_back(
-            {aligned(step.kernel->workspace_bytes()), now, now, &step.workspace_offset});
+      if (step.kernel == nullptr) continue;
+      if (const std::size_t bytes = step.kernel->workspace_bytes(); bytes > 0)
+        blocks[step.device].push_back({aligned(bytes), now, now, &step.workspace_offset});
+      if (const std::size_t bytes = step.kernel->host_workspace_bytes(); bytes > 0)
+        blocks[0].push_back({aligned(bytes), now, now, &step.host_workspace_offset});
     }
-    plan_.arena_minimum = lower_bound_of(blocks);
-    place(blocks);
+    for (std::size_t d = 0; d < blocks.size(); ++d) {
+      plan_.devices[d].arena_minimum = lower_bound_of(blocks[d]);
+      plan_.devices[d].arena_bytes = place(blocks[d]);
+    }
   }
 
   std::size_t lower_bound_of(const std::vector<Block>& blocks) const {
@@ -272,24 +276,28 @@ class MemoryPlanner {
     return most;
   }
 
-  void place(std::vector<Block>& blocks) {
+  // Bytes that the blocks take together.
+  std::size_t place(std::vector<Block>& blocks) {
     std::stable_sort(blocks.begin(), blocks.end(),
                      [](const Block& a, const Block& b) { return a.bytes > b.bytes; });
     TakenBytes taken(plan_.steps.size());
+    std::size_t bytes = 0;
     for (const Block& block : blocks) {
       if (block.bytes == 0) continue;
       *block.offset = taken.room_for(block);
       taken.take(block, *block.offset);
-      plan_.arena_bytes = std::max(plan_.arena_bytes, *block.offset + block.bytes);
+      bytes = std::max(bytes, *block.offset + block.bytes);
     }
+    return bytes;
   }
 
   // Behind the arena: a place for each output, for callers that bind none.
   void place_outputs() {
+    std::size_t& arena_bytes = plan_.devices[0].arena_bytes;
     for (const TensorId id : plan_.graph->outputs) {
-      plan_.output_offsets.push_back(plan_.arena_bytes);
+      plan_.output_offsets.push_back(arena_bytes);
       const PlannedTensor& planned = plan_.tensors[id];
-      if (planned.storage != Storage::dynamic) plan_.arena_bytes += aligned(planned.bytes);
+      if (planned.storage != Storage::dynamic) arena_bytes += aligned(planned.bytes);
     }
   }
 

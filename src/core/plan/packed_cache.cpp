@@ -6,7 +6,6 @@
 #include "core/base/cpu.h"
 #include "core/base/error.h"
 #include "core/routine/quantization_key.h"
-#include "core/routine/registry.h"
 
 namespace softneuro {
 struct PackedCache::Packing {
@@ -39,7 +38,11 @@ Result<PackedWeights> PackedCache::get(const Layer& layer, const Routine& routin
                                        const Problem& problem, const RoutineParams& params,
                                        bool shareable) {
   const Problem base = base_problem(routine, problem);
-  if (!shareable) return pack_weights(routine, base, params, allocator_);
+  if (!shareable) {
+    SN_ASSIGN_OR_RETURN(PackedWeights packed, pack_weights(routine, base, params, allocator_));
+    SN_RETURN_IF_ERROR(registry_.upload(routine, packed));
+    return packed;
+  }
 
   const std::string key = key_of(layer, routine, problem, params);
   const std::vector<Tensor> constants = constants_of(base);
@@ -70,6 +73,7 @@ Result<PackedWeights> PackedCache::get(const Layer& layer, const Routine& routin
   } else {
     SN_ASSIGN_OR_RETURN(packed, pack_weights(routine, base, params, allocator_));
   }
+  SN_RETURN_IF_ERROR(registry_.upload(routine, packed));
   packing->weights = packed;
   return packed;
 }

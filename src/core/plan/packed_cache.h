@@ -8,14 +8,15 @@
 #include <string>
 
 #include "core/graph/graph.h"
-#include "core/routine/routine.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 
 // Thread safe.
 class PackedCache {
  public:
-  explicit PackedCache(Allocator& allocator) : allocator_(allocator) {}
+  PackedCache(const Registry& registry, Allocator& allocator)
+      : registry_(registry), allocator_(allocator) {}
 
   // The packed weights of `layer` for `routine`, made at the first call and shared afterwards by
   // all that ask for the same layer with the same constants: another graph may have given its
@@ -40,6 +41,7 @@ class PackedCache {
   // Several plans may want one packing at once: the first packs, the others wait.
   struct Packing;
 
+  const Registry& registry_;  // whose devices packed weights are put on
   Allocator& allocator_;
   mutable std::mutex mutex_;  // not held while packing
   std::map<std::string, std::shared_ptr<Packing>> packed_;

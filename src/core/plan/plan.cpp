@@ -23,15 +23,17 @@ std::span<const TensorInfo> Plan::outputs() const noexcept {
   return impl_->outputs;
 }
 std::size_t Plan::arena_bytes() const noexcept {
-  return impl_->arena_bytes;
+  return impl_->devices[0].arena_bytes;
 }
 
 MemoryReport Plan::memory_report() const {
   MemoryReport report;
   report.weights = impl_->weight_bytes;
   report.packed_weights = impl_->core->packed_weights().bytes();
-  report.arena = impl_->arena_bytes;
-  report.arena_minimum = impl_->arena_minimum;
+  report.arena = impl_->devices[0].arena_bytes;
+  report.arena_minimum = impl_->devices[0].arena_minimum;
+  for (const PlannedDevice& planned : impl_->devices)
+    if (planned.device != nullptr) report.device_arenas += planned.arena_bytes;
   report.plans = 1;
   return report;
 }

@@ -32,6 +32,7 @@ class PlanBuilder {
     SN_RETURN_IF_ERROR(make_steps(input_shapes));
     SN_RETURN_IF_ERROR(set_outputs());
     plan_memory(*plan_);
+    set_waits();
     return PlanAccess::make(std::move(plan_));
   }
 
@@ -211,7 +212,8 @@ class PlanBuilder {
       planned.storage = Storage::arena;
       planned.type = graph_.tensor(layer.outputs[i]).type;
       if (planned.type == DataType::undefined || !is_real(spec.type)) planned.type = spec.type;
-      planned.format = {spec.type, spec.layout};
+      planned.format = format_of(spec);
+      SN_ASSIGN_OR_RETURN(planned.device, device_of(spec.device));
       planned.shape = spec.shape;
       planned.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
     }
@@ -220,15 +222,29 @@ class PlanBuilder {
     return {};
   }
 
+  // Its index in the plan.
+  Result<std::uint32_t> device_of(DeviceId id) {
+    std::vector<PlannedDevice>& devices = plan_->devices;
+    for (std::uint32_t d = 0; d < devices.size(); ++d)
+      if (devices[d].id == id) return d;
+    Device* const device = plan_->core->registry().device(id);
+    if (device == nullptr)
+      return make_error(StatusCode::not_found, "there is no device '{}' here", id.c_str());
+    devices.push_back({.id = id, .device = device});
+    return static_cast<std::uint32_t>(devices.size() - 1);
+  }
+
   // No session takes less than the largest tensor that a layer makes. Where there is no memory for
   // that, the plan is refused before kernels take theirs, some of it by the same sizes.
+  // Of the host's only: devices say at once what they do not have.
   Status ask_for_memory() const {
     constexpr std::size_t kWorthAsking = std::size_t{64} << 20;  // bytes
     const PlannedTensor* largest = nullptr;
     for (const Step& step : plan_->steps) {
       if (step.view || step.dynamic) continue;
       for (const TensorId id : step.outputs)
-        if (id != kNoTensor && (largest == nullptr || plan_->tensors[id].bytes > largest->bytes))
+        if (id != kNoTensor && plan_->tensors[id].device == 0 &&
+            (largest == nullptr || plan_->tensors[id].bytes > largest->bytes))
           largest = &plan_->tensors[id];
     }
     if (largest == nullptr || largest->bytes < kWorthAsking) return {};
@@ -275,6 +291,9 @@ class PlanBuilder {
     step.routine_name = prepared.routine->descriptor().str();
     step.params = std::move(prepared.params);
     step.kernel = std::move(prepared.kernel);
+    const DeviceId device = prepared.routine->descriptor().device;
+    for (std::uint32_t d = 0; d < plan_->devices.size(); ++d)
+      if (plan_->devices[d].id == device) step.device = d;
     return {};
   }
 
@@ -284,7 +303,7 @@ class PlanBuilder {
     const TensorSpec& from = problem.inputs[0];
     const TensorSpec& to = problem.outputs[0];
     // Both sides are the same tensor of the model, with one quantisation.
-    return is_void_adapt(from.shape, {from.type, from.layout}, {to.type, to.layout}, true);
+    return is_void_adapt(from.shape, format_of(from), format_of(to), true);
   }
 
   const Choice* choice_of(const Layer& layer) const {
@@ -304,12 +323,27 @@ class PlanBuilder {
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
       const TensorId id = layer.inputs[i];
       if (id == kNoTensor) continue;
-      const Format wanted = {problem.inputs[i].type, problem.inputs[i].layout};
+      const Format wanted = format_of(problem.inputs[i]);
       if (!(plan_->tensors[id].format == wanted))
         return internal_error("layer '{}': input {} is {}, but its routine wants {}", layer.name, i,
                               plan_->tensors[id].format.str(), wanted.str());
     }
     return {};
+  }
+
+  // What a device writes to the host is there once its stream is synchronised.
+  void set_waits() {
+    if (plan_->devices.size() == 1) return;
+    std::vector<bool> pending(plan_->tensors.size());
+    for (Step& step : plan_->steps) {
+      for (const TensorId id : step.inputs)
+        step.waits = step.waits || (id != kNoTensor && pending[plan_->tensors[id].alias_of]);
+      if (step.waits) pending.assign(pending.size(), false);
+      if (step.device == 0) continue;
+      for (const TensorId id : step.outputs)
+        if (id != kNoTensor && plan_->tensors[id].device == 0)
+          pending[plan_->tensors[id].alias_of] = true;
+    }
   }
 
   Status set_outputs() {
@@ -371,15 +405,19 @@ Result<Problem> problem_of(const PlanImpl& plan, const Layer& layer) {
 Result<PreparedKernel> prepare_kernel(Runtime& core, const Layer& layer, const Problem& problem,
                                       bool shareable, const Choice* choice) {
   PreparedKernel prepared;
-  if (choice == nullptr || choice->routine.empty()) {
-    SN_ASSIGN_OR_RETURN(prepared.routine, core.registry().default_choice(problem, core.schemas()));
-    prepared.params = prepared.routine->default_params(problem);
-  } else {
+  const bool is_named = choice != nullptr && !choice->routine.empty();
+  if (is_named) {
     prepared.routine = core.registry().find(layer.type->name, choice->routine);
     if (prepared.routine == nullptr)
       return make_error(StatusCode::not_found, "layer '{}': there is no routine {} of {}",
                         layer.name, choice->routine, layer.type->name);
     prepared.params = choice->params;
+  }
+  // Choices of layers were checked before; adapts are not part of the model, and a file may say
+  // anything of them.
+  if (!is_named || (layer.type->is_adapt() && !core.registry().check(*prepared.routine, problem))) {
+    SN_ASSIGN_OR_RETURN(prepared.routine, core.registry().default_choice(problem, core.schemas()));
+    prepared.params = prepared.routine->default_params(problem);
   }
   const auto context = [&] {
     return fmt::format("layer '{}', routine {}", layer.name, prepared.routine->descriptor().str());

@@ -18,8 +18,16 @@ enum class Storage : std::uint8_t {
   input,     // the caller's input tensor
   output,    // the caller's output tensor, or the session's memory for it
   constant,  // PlannedTensor::constant
-  arena,     // the session's arena at PlannedTensor::offset
+  arena,     // the session's arena of PlannedTensor::device, at PlannedTensor::offset
   dynamic,   // shape known at run time only: a buffer of the session that grows
+};
+
+// What of a session's memory lies on one device.
+struct PlannedDevice {
+  DeviceId id;
+  Device* device = nullptr;       // null: the host, which is the first
+  std::size_t arena_bytes = 0;    // activations and workspace
+  std::size_t arena_minimum = 0;  // the most that is alive at one time
 };
 
 // One per tensor of the plan's graph, same index.
@@ -31,7 +39,8 @@ struct PlannedTensor {
   std::uint32_t alias_of =
       0;  // the tensor whose memory this one has; itself unless view or in place
   std::uint32_t io_index = 0;  // index of the input or output for those storages
-  std::size_t offset = 0;      // in the arena
+  std::uint32_t device = 0;    // index of the plan's device
+  std::size_t offset = 0;      // in that device's arena
   std::size_t bytes = 0;
   Tensor constant;
 };
@@ -44,7 +53,10 @@ struct Step {
   std::shared_ptr<const Kernel> kernel;
   std::vector<TensorId> inputs;  // kNoTensor: left out
   std::vector<TensorId> outputs;
-  std::size_t workspace_offset = 0;
+  std::uint32_t device = 0;          // index of the plan's device that its routine works on
+  std::size_t workspace_offset = 0;  // in that device's arena
+  std::size_t host_workspace_offset = 0;
+  bool waits = false;  // reads what a device may still be writing
   bool dynamic = false;
   bool view = false;  // output 0 is input 0's bytes: no kernel
 };
@@ -76,8 +88,7 @@ struct Plan::Impl {
   std::vector<TensorInfo> outputs;
   // Place of each output in the session's own memory, used where the caller binds none.
   std::vector<std::size_t> output_offsets;
-  std::size_t arena_bytes = 0;
-  std::size_t arena_minimum = 0;
+  std::vector<PlannedDevice> devices = {PlannedDevice()};
   std::size_t weight_bytes = 0;
   Choices choices;  // by layer of `graph`; layers without one take default choices
 };

@@ -25,7 +25,8 @@ class Runtime {
     LogCallback log;
     std::vector<std::string> schemas;  // patterns that default choices keep to; empty: all
   };
-  explicit Runtime(Parts parts) : parts_(std::move(parts)), packed_weights_(*parts_.allocator) {}
+  explicit Runtime(Parts parts)
+      : parts_(std::move(parts)), packed_weights_(parts_.registry, *parts_.allocator) {}
 
   const Registry& registry() const { return parts_.registry; }
   Allocator& allocator() const { return *parts_.allocator; }

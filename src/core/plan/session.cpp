@@ -43,6 +43,11 @@ struct DynamicState {
 }  // namespace
 
 struct Session::Impl {
+  // A device of the plan other than the host, at work for this session.
+  struct Accelerator {
+    DeviceMemory arena;
+    std::unique_ptr<Stream> stream;
+  };
   // Where a step's views begin in `views`.
   struct StepViews {
     std::size_t inputs = 0;
@@ -68,20 +73,30 @@ struct Session::Impl {
   void patch(std::span<const Tensor> inputs);
   Status run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options);
   Workers workers_for(const Step& step, Cancellation& cancellation) const;
+  Status init_devices();
+  Status run_steps(const RunOptions& options, Cancellation& cancellation);
   Status run_step(std::size_t s, Cancellation& cancellation);
+  Status synchronize();
+  Status run_one(std::size_t s, Cancellation& cancellation);
+  Status run_timed(std::size_t s, StepTrace& trace, Cancellation& cancellation);
   Status run_dynamic(std::size_t s, Cancellation& cancellation);
   Status prepare_dynamic(const Step& step, DynamicState& state);
   Status finish_outputs(std::span<Tensor> outputs);
   const void* pointer_of(TensorId id) const;
   TensorView view_of(TensorId id) const;
-  std::byte* base() { return static_cast<std::byte*>(arena.mutable_data()); }
+  // Where the arena of a device of the plan begins.
+  std::byte* base(std::uint32_t device = 0) const {
+    return static_cast<std::byte*>(device == 0 ? const_cast<void*>(arena.data())
+                                               : accelerators[device].arena.data());
+  }
 
   std::shared_ptr<const Plan> plan;
   const PlanImpl& impl;
   SessionOptions given;
   Allocator* allocator = nullptr;
   Tensor arena;
-  std::vector<TensorView> views;  // all steps' inputs and outputs, one after another
+  std::vector<Accelerator> accelerators;  // by device of the plan; the first, the host, has none
+  std::vector<TensorView> views;          // all steps' inputs and outputs, one after another
   std::vector<StepViews> step_views;
   std::vector<Patch> input_patches;
   std::vector<Patch> output_patches;
@@ -140,7 +155,7 @@ const void* Session::Impl::pointer_of(TensorId id) const {
     case Storage::constant:
       return root.constant.data();
     case Storage::arena:
-      return static_cast<const std::byte*>(arena.data()) + root.offset;
+      return base(root.device) + root.offset;
     case Storage::input:
       return input_pointers[root.io_index];
     case Storage::output:
@@ -162,13 +177,15 @@ Status Session::Impl::init(const SessionOptions& options, const Impl* before) {
   given = options;
   allocator = options.allocator != nullptr ? options.allocator : &impl.core->allocator();
   if (before != nullptr && before->allocator == allocator &&
-      before->arena.bytes() >= impl.arena_bytes) {
+      before->arena.bytes() >= impl.devices[0].arena_bytes) {
     arena = before->arena;
   } else {
     SN_ASSIGN_OR_RETURN(
-        arena, Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(impl.arena_bytes)},
-                              *allocator));
+        arena,
+        Tensor::create(DataType::uint8,
+                       Shape{static_cast<std::int64_t>(impl.devices[0].arena_bytes)}, *allocator));
   }
+  SN_RETURN_IF_ERROR(init_devices());
   bound_inputs.resize(impl.inputs.size());
   bound_outputs.resize(impl.outputs.size());
   results.resize(impl.outputs.size());
@@ -210,6 +227,16 @@ Status Session::Impl::init(const SessionOptions& options, const Impl* before) {
       SN_ASSIGN_OR_RETURN(places.state, step.kernel->make_state());
     }
     step_views.push_back(std::move(places));
+  }
+  return {};
+}
+
+Status Session::Impl::init_devices() {
+  accelerators.resize(impl.devices.size());
+  for (std::size_t d = 1; d < accelerators.size(); ++d) {
+    Device& device = *impl.devices[d].device;
+    SN_ASSIGN_OR_RETURN(accelerators[d].arena, device.allocate(impl.devices[d].arena_bytes));
+    SN_ASSIGN_OR_RETURN(accelerators[d].stream, device.create_stream());
   }
   return {};
 }
@@ -280,21 +307,71 @@ Status Session::Impl::run(std::span<const Tensor> inputs, std::span<Tensor> outp
   patch(inputs);
   const PoolBurst burst(impl.core->pool());
   Cancellation cancellation(options.cancel);
+  Status status = run_steps(options, cancellation);
+  // Also after an error: nothing that was put into a stream may outlive the run.
+  if (Status end = synchronize(); status.ok()) status = std::move(end);
+  SN_RETURN_IF_ERROR(std::move(status));
+  if (cancellation.seen()) return cancelled();
+  return finish_outputs(outputs);
+}
+
+Status Session::Impl::run_steps(const RunOptions& options, Cancellation& cancellation) {
   for (std::size_t s = 0; s < impl.steps.size(); ++s) {
     if (cancellation.requested()) return cancelled();
-    const std::int64_t begin = options.trace ? clock_ns() : 0;
     const Step& step = impl.steps[s];
-    if (Status status = step.dynamic ? run_dynamic(s, cancellation) : run_step(s, cancellation);
+    StepTrace trace = {s,
+                       impl.steps.size(),
+                       step.layer->name.c_str(),
+                       step.layer->type->name.c_str(),
+                       step.routine_name.c_str(),
+                       0,
+                       0};
+    const bool timed = static_cast<bool>(options.trace);
+    if (Status status = timed ? run_timed(s, trace, cancellation) : run_one(s, cancellation);
         !status.ok())
       return guarded([&] {
         return std::move(status).with_context(fmt::format("layer '{}'", step.layer->name));
       });
-    if (options.trace)
-      options.trace({s, impl.steps.size(), step.layer->name.c_str(), step.layer->type->name.c_str(),
-                     step.routine_name.c_str(), begin, clock_ns()});
+    if (timed) options.trace(trace);
   }
-  if (cancellation.seen()) return cancelled();
-  return finish_outputs(outputs);
+  return {};
+}
+
+Status Session::Impl::run_one(std::size_t s, Cancellation& cancellation) {
+  const Step& step = impl.steps[s];
+  if (step.waits) SN_RETURN_IF_ERROR(synchronize());
+  return step.dynamic ? run_dynamic(s, cancellation) : run_step(s, cancellation);
+}
+
+// A step that works on its device alone is timed by the device's clock. One that also touches the
+// host takes as long as it keeps the caller, until its results are there.
+Status Session::Impl::run_timed(std::size_t s, StepTrace& trace, Cancellation& cancellation) {
+  const Step& step = impl.steps[s];
+  if (step.waits) SN_RETURN_IF_ERROR(synchronize());
+  trace.begin_ns = clock_ns();
+  if (step.device == 0 || step.layer->type->is_adapt()) {
+    SN_RETURN_IF_ERROR(run_one(s, cancellation));
+    if (step.device != 0) SN_RETURN_IF_ERROR(synchronize());
+    trace.end_ns = clock_ns();
+    return {};
+  }
+  Stream& stream = *accelerators[step.device].stream;
+  SN_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceEvent> begin, stream.record());
+  SN_RETURN_IF_ERROR(run_one(s, cancellation));
+  SN_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceEvent> end, stream.record());
+  SN_RETURN_IF_ERROR(stream.synchronize());
+  SN_ASSIGN_OR_RETURN(const double us, stream.microseconds(*begin, *end));
+  trace.end_ns = trace.begin_ns + static_cast<std::int64_t>(us * 1e3);
+  return {};
+}
+
+// Waits for all devices; the first error of any.
+Status Session::Impl::synchronize() {
+  Status status;
+  for (const Accelerator& accelerator : accelerators)
+    if (accelerator.stream != nullptr)
+      if (Status end = accelerator.stream->synchronize(); status.ok()) status = std::move(end);
+  return status;
 }
 
 Status Session::Impl::run_bound(const RunOptions& options) {
@@ -317,8 +394,10 @@ Status Session::Impl::run_step(std::size_t s, Cancellation& cancellation) {
   const StepViews& places = step_views[s];
   Context context({views.data() + places.inputs, step.inputs.size()},
                   {views.data() + places.outputs, step.outputs.size()},
-                  base() + step.workspace_offset, workers_for(step, cancellation));
+                  base(step.device) + step.workspace_offset, workers_for(step, cancellation));
   context.set_state(places.state.get());
+  if (step.device != 0)
+    context.set_device(accelerators[step.device].stream.get(), base() + step.host_workspace_offset);
   return step.kernel->run(context);
 }
 

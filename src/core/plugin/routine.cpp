@@ -181,8 +181,8 @@ Status check_functions(const sn_plugin_routine& table) {
 Status check_descriptor(const sn_plugin_routine& table) {
   SN_ASSIGN_OR_RETURN(const RoutineDescriptor descriptor,
                       RoutineDescriptor::parse(table.descriptor));
-  if (descriptor.platform != Device::cpu)
-    return invalid_argument("plugin ABI {} has routines of the platform cpu only",
+  if (!descriptor.device.is_host())
+    return invalid_argument("plugin ABI {} has routines of the device cpu only",
                             SN_PLUGIN_ABI_VERSION);
   return {};
 }

@@ -13,6 +13,9 @@ Applicability check_choice(const Registry& registry, const Problem& model_proble
   if (model_problem.type->is_view) {
     const bool kept = choice.formats.inputs[0] == choice.formats.outputs[0] &&
                       choice.formats.inputs[0].layout == Layout::plain;
+    const DeviceId device = choice.formats.inputs[0].device;
+    if (!device.is_host() && registry.device(device) == nullptr)
+      return Applicability::no(std::string("there is no device ") + device.c_str());
     return kept ? Applicability::yes()
                 : Applicability::no("a view takes one plain format and gives the same");
   }

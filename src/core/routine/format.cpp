@@ -50,16 +50,25 @@ bool is_real(DataType type) {
 
 std::string Format::str() const {
   if (!present()) return "-";
-  std::string text = to_string(type);
+  std::string text;
+  if (!device.is_host()) text = std::string(device.c_str()) + ':';
+  text += to_string(type);
   if (layout != Layout::plain) text += std::string(":") + to_string(layout);
   return text;
 }
 
 Result<Format> Format::parse(std::string_view text) {
   if (text == "-") return Format{};
-  const std::size_t colon = text.find(':');
-  const std::string_view type = text.substr(0, colon);
+  const std::string_view whole = text;
   Format format;
+  std::size_t colon = text.find(':');
+  if (const auto device = DeviceId::parse(text.substr(0, colon));
+      device && colon != std::string_view::npos) {
+    format.device = *device;
+    text.remove_prefix(colon + 1);
+    colon = text.find(':');
+  }
+  const std::string_view type = text.substr(0, colon);
   for (const DataType known : kTypes)
     if (type == to_string(known)) format.type = known;
   bool found = colon == std::string_view::npos;
@@ -70,8 +79,10 @@ Result<Format> Format::parse(std::string_view text) {
         found = true;
       }
   if (!format.present() || !found)
-    return invalid_argument("'{}' is no format (a data type, or one with a layout: float32:nhwc)",
-                            text);
+    return invalid_argument(
+        "'{}' is no format (a data type, perhaps with a device before it and a layout behind it: "
+        "float32, float32:nhwc, cuda:float32:nhwc)",
+        whole);
   return format;
 }
 
@@ -92,8 +103,8 @@ Result<FormatTuple> FormatTuple::parse(std::string_view text) {
 
 FormatTuple formats_of(const Problem& problem) {
   FormatTuple tuple;
-  for (const TensorSpec& spec : problem.inputs) tuple.inputs.push_back({spec.type, spec.layout});
-  for (const TensorSpec& spec : problem.outputs) tuple.outputs.push_back({spec.type, spec.layout});
+  for (const TensorSpec& spec : problem.inputs) tuple.inputs.push_back(format_of(spec));
+  for (const TensorSpec& spec : problem.outputs) tuple.outputs.push_back(format_of(spec));
   return tuple;
 }
 
@@ -121,25 +132,23 @@ PostOp fake_quantize_to(const Quantization& quantization) {
 
 Problem with_formats(const Problem& problem, const FormatTuple& formats) {
   Problem changed = problem;
-  for (std::size_t i = 0; i < changed.inputs.size(); ++i) {
-    changed.inputs[i].type = formats.inputs[i].type;
-    changed.inputs[i].layout = formats.inputs[i].layout;
-  }
-  for (std::size_t i = 0; i < changed.outputs.size(); ++i) {
-    changed.outputs[i].type = formats.outputs[i].type;
-    changed.outputs[i].layout = formats.outputs[i].layout;
-  }
+  for (std::size_t i = 0; i < changed.inputs.size(); ++i)
+    set_format(changed.inputs[i], formats.inputs[i]);
+  for (std::size_t i = 0; i < changed.outputs.size(); ++i)
+    set_format(changed.outputs[i], formats.outputs[i]);
   while (!changed.post_ops.empty() && is_implied(changed.post_ops.back(), changed.outputs[0]))
     changed.post_ops.pop_back();
   return changed;
 }
 
-std::vector<FormatTuple> uniform_formats(const Problem& problem, DataType type, Layout layout) {
+std::vector<FormatTuple> uniform_formats(const Problem& problem, DataType type, Layout layout,
+                                         DeviceId device) {
   FormatTuple tuple = formats_of(problem);
   bool typed = false;
   bool laid_out = layout == Layout::plain;
   bool unknown_scale = false;
   const auto change = [&](const TensorSpec& spec, Format& format) {
+    if (spec.present() && !spec.constant) format.device = device;
     if (!follows_schema(spec)) return;
     format.type = type;
     typed = true;
@@ -150,8 +159,10 @@ std::vector<FormatTuple> uniform_formats(const Problem& problem, DataType type, 
   };
   for (std::size_t i = 0; i < problem.inputs.size(); ++i)
     change(problem.inputs[i], tuple.inputs[i]);
-  for (std::size_t i = 0; i < problem.outputs.size(); ++i)
+  for (std::size_t i = 0; i < problem.outputs.size(); ++i) {
+    if (problem.outputs[i].present()) tuple.outputs[i].device = device;
     if (!keeps_type(problem, problem.outputs[i])) change(problem.outputs[i], tuple.outputs[i]);
+  }
   // Integers and booleans alone: the plain float32 schema stands for "as the model has it".
   if (!typed && type == DataType::float32 && layout == Layout::plain) return {tuple};
   if (!typed || !laid_out || unknown_scale) return {};

@@ -5,7 +5,9 @@ namespace {
 
 std::string describe(const TensorSpec& spec) {
   if (!spec.present()) return "-";
-  std::string text = to_string(spec.type);
+  std::string text;
+  if (!spec.device.is_host()) text = std::string(spec.device.c_str()) + ':';
+  text += to_string(spec.type);
   if (spec.layout != Layout::plain) text += std::string(":") + to_string(spec.layout);
   if (spec.constant) text += '*';
   return text + '[' + spec.shape.str() + ']';

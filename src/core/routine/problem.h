@@ -20,6 +20,7 @@ struct TensorSpec {
   bool constant = false;  // weights: the value never changes
   Tensor value;           // given for constants and for value inputs, else empty
   std::optional<Quantization> quantization;
+  DeviceId device;  // constants lie on the host: routines of other devices take them in pack()
 
   bool present() const { return type != DataType::undefined; }
 };

@@ -42,6 +42,30 @@ Applicability formats_fit(const Routine& routine, const Problem& problem) {
   return Applicability::yes();
 }
 
+std::string place_text(const char* what, std::size_t i, DeviceId device) {
+  return fmt::format("{} {} is on the device {}", what, i, device.c_str());
+}
+
+// A routine works on tensors of its device; an adapt may have the host on the other side.
+Applicability devices_fit(const Routine& routine, const Problem& problem) {
+  const DeviceId own = routine.descriptor().device;
+  const bool is_adapt = problem.type->is_adapt();
+  bool is_there = own.is_host() || !is_adapt;
+  const auto fits = [&](const TensorSpec& spec) {
+    if (!spec.present() || spec.constant) return true;
+    is_there = is_there || spec.device == own;
+    return spec.device == own || (is_adapt && spec.device.is_host());
+  };
+  for (std::size_t i = 0; i < problem.inputs.size(); ++i)
+    if (!fits(problem.inputs[i]))
+      return Applicability::no(place_text("input", i, problem.inputs[i].device));
+  for (std::size_t i = 0; i < problem.outputs.size(); ++i)
+    if (!fits(problem.outputs[i]))
+      return Applicability::no(place_text("output", i, problem.outputs[i].device));
+  return is_there ? Applicability::yes()
+                  : Applicability::no(fmt::format("nothing is on the device {}", own.c_str()));
+}
+
 bool needs_unfused_post_ops(const Routine& routine, const Problem& problem) {
   return !problem.post_ops.empty() && !routine.supports_post_ops(problem);
 }
@@ -82,6 +106,9 @@ std::span<const std::unique_ptr<const Routine>> of_type(
 Status Registry::add(std::unique_ptr<const Routine> routine) {
   if (routine->descriptor().algorithm.empty())
     return internal_error("a routine of {} has a malformed descriptor", routine->layer_type());
+  if (const DeviceId id = routine->descriptor().device; !id.is_host() && device(id) == nullptr)
+    return invalid_argument("routine {} of {} works on a device that is not there",
+                            routine->descriptor().str(), routine->layer_type());
   if (types_->find(routine->layer_type()) == nullptr)
     return invalid_argument("routine {} is for the layer type '{}', which does not exist",
                             routine->descriptor().str(), routine->layer_type());
@@ -113,16 +140,44 @@ const Routine* Registry::find(std::string_view layer_type, std::string_view desc
   return nullptr;
 }
 
-void Registry::set_unfused_post_ops(Device device, UnfusedPostOps post_ops) {
+Status Registry::add_device(std::unique_ptr<Device> device) {
+  const DeviceId id = device->id();
+  if (id.is_host() || !devices_.emplace(id, std::move(device)).second)
+    return invalid_argument("there is a device {} already", id.c_str());
+  return {};
+}
+
+Device* Registry::device(DeviceId id) const {
+  const auto found = devices_.find(id);
+  return found == devices_.end() ? nullptr : found->second.get();
+}
+
+std::vector<const Device*> Registry::devices() const {
+  std::vector<const Device*> found;
+  for (const auto& [id, device] : devices_) found.push_back(device.get());
+  return found;
+}
+
+Status Registry::upload(const Routine& routine, PackedWeights& packed) const {
+  Device* const to = device(routine.descriptor().device);
+  if (to == nullptr || packed.bytes.bytes() == 0 || packed.on_device != nullptr) return {};
+  SN_ASSIGN_OR_RETURN(DeviceMemory memory,
+                      softneuro::upload(*to, packed.bytes.data(), packed.bytes.bytes()));
+  packed.on_device = std::make_shared<const DeviceMemory>(std::move(memory));
+  return {};
+}
+
+void Registry::set_unfused_post_ops(DeviceId device, UnfusedPostOps post_ops) {
   unfused_post_ops_[device] = post_ops;
 }
 
 UnfusedPostOps Registry::unfused_post_ops(const Routine& routine) const {
-  const auto found = unfused_post_ops_.find(routine.descriptor().platform);
+  const auto found = unfused_post_ops_.find(routine.descriptor().device);
   return found == unfused_post_ops_.end() ? UnfusedPostOps() : found->second;
 }
 
 Applicability Registry::check(const Routine& routine, const Problem& problem) const {
+  if (Applicability devices = devices_fit(routine, problem); !devices) return devices;
   if (!problem.type->is_adapt())
     if (Applicability formats = formats_fit(routine, problem); !formats) return formats;
   if (!needs_unfused_post_ops(routine, problem)) return routine.applicable(problem);
@@ -143,7 +198,7 @@ std::vector<Registry::Candidate> Registry::explain(const Problem& problem) const
 Result<const Routine*> Registry::default_choice(const Problem& problem,
                                                 std::span<const std::string> schemas) const {
   const auto allowed = [&](const RoutineDescriptor& descriptor) {
-    return schemas.empty() ||
+    return schemas.empty() || problem.type->is_adapt() ||
            std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
              return matches_schema(descriptor, pattern);
            });
@@ -177,7 +232,7 @@ bool matches_schema(const RoutineDescriptor& descriptor, std::string_view patter
     pattern.remove_prefix(colon == std::string_view::npos ? pattern.size() : colon + 1);
     return part;
   };
-  if (next() != to_string(descriptor.platform)) return false;
+  if (next() != descriptor.device.c_str()) return false;
   if (pattern.empty()) return true;
   if (next() != to_string(descriptor.type)) return false;
   return pattern.empty() || next() == to_string(descriptor.layout);

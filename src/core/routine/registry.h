@@ -28,9 +28,14 @@ class SN_INTREE Registry {
   Registry& operator=(Registry&&) noexcept = default;
 
   const LayerTypes& layer_types() const { return *types_; }
+  // A device of that id that is there already is an error.
+  Status add_device(std::unique_ptr<Device> device);
+  // Null if there is none, and for the host.
+  Device* device(DeviceId id) const;
+  std::vector<const Device*> devices() const;
   // For the routines of `device`. Without them, routines that do not take the post-ops of a problem
   // refuse it.
-  void set_unfused_post_ops(Device device, UnfusedPostOps post_ops);
+  void set_unfused_post_ops(DeviceId device, UnfusedPostOps post_ops);
   // A duplicate (layer type, descriptor), or an unknown layer type, is an error.
   Status add(std::unique_ptr<const Routine> routine);
   // Routines of a layer type, in order of descriptor.
@@ -55,16 +60,20 @@ class SN_INTREE Registry {
                                         std::span<const std::string> schemas = {}) const;
   // The kernel of `routine` for `problem`, the post-ops that it does not take itself put behind it.
   // Where all outputs are empty, one that does nothing.
-  // `packed`: of base_problem(). Precondition: check() says yes.
+  // `packed`: of base_problem(), uploaded. Precondition: check() says yes.
   Result<std::unique_ptr<Kernel>> create_kernel(const Routine& routine, const Problem& problem,
                                                 const RoutineParams& params,
                                                 const PackedWeights& packed) const;
+  // Puts the bytes of `packed` on the device of `routine`, unless they are there, or it works on
+  // the host.
+  Status upload(const Routine& routine, PackedWeights& packed) const;
 
  private:
   UnfusedPostOps unfused_post_ops(const Routine& routine) const;
 
   const LayerTypes* types_;
-  std::map<Device, UnfusedPostOps> unfused_post_ops_;
+  std::map<DeviceId, std::unique_ptr<Device>> devices_;
+  std::map<DeviceId, UnfusedPostOps> unfused_post_ops_;
   std::vector<std::unique_ptr<const Routine>> routines_;  // sorted by (layer type, descriptor)
 };
 

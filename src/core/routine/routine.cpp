@@ -21,7 +21,7 @@ Result<Layout> parse_layout(std::string_view name) {
 }  // namespace
 
 std::string RoutineDescriptor::schema() const {
-  std::string text = to_string(platform);
+  std::string text = device.c_str();
   if (type != DataType::float32 || layout != Layout::plain)
     text += std::string(":") + to_string(type);
   if (layout != Layout::plain) text += std::string(":") + to_string(layout);
@@ -37,7 +37,7 @@ Result<RoutineDescriptor> RoutineDescriptor::parse(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos || !is_algorithm_name(text.substr(slash + 1)))
     return invalid_argument(
-        "'{}' is no routine descriptor: expected platform[:dtype[:layout]]/algorithm", text);
+        "'{}' is no routine descriptor: expected device[:dtype[:layout]]/algorithm", text);
   descriptor.algorithm = text.substr(slash + 1);
 
   std::vector<std::string_view> parts;
@@ -50,10 +50,9 @@ Result<RoutineDescriptor> RoutineDescriptor::parse(std::string_view text) {
   parts.push_back(rest);
   if (parts.size() > 3) return invalid_argument("too many parts in '{}'", text);
 
-  if (parts[0] == "cuda")
-    descriptor.platform = Device::cuda;
-  else if (parts[0] != "cpu")
-    return invalid_argument("unknown platform '{}' in '{}': cpu or cuda", parts[0], text);
+  const auto device = DeviceId::parse(parts[0]);
+  if (!device) return invalid_argument("'{}' in '{}' is no device", parts[0], text);
+  descriptor.device = *device;
   if (parts.size() > 1) {
     descriptor.type = parse_data_type(parts[1]);
     if (descriptor.type == DataType::undefined)
@@ -80,7 +79,7 @@ Routine::Routine(std::string_view layer_type, std::string_view descriptor)
 Routine::~Routine() = default;
 
 std::vector<FormatTuple> Routine::formats(const Problem& problem) const {
-  return uniform_formats(problem, descriptor_.type, descriptor_.layout);
+  return uniform_formats(problem, descriptor_.type, descriptor_.layout, descriptor_.device);
 }
 
 Status Routine::pack(const Problem&, const RoutineParams&, Allocator&, std::byte*) const {

@@ -9,17 +9,18 @@
 
 #include "core/base/tensor_view.h"
 #include "core/base/workers.h"
+#include "core/device/device.h"
 #include "core/routine/format.h"
 #include "core/routine/param_space.h"
 #include "core/routine/problem.h"
 
 namespace softneuro {
 
-// platform[:dtype[:layout]]/algorithm. parse(str(d)) == d; left-out parts mean float32 and plain.
+// device[:dtype[:layout]]/algorithm. parse(str(d)) == d; left-out parts mean float32 and plain.
 // The data type is that of the arithmetic on real-valued tensors; tensors of integers and
 // booleans keep the model's type in every schema.
 struct RoutineDescriptor {
-  Device platform = Device::cpu;
+  DeviceId device;
   DataType type = DataType::float32;
   Layout layout = Layout::plain;
   std::string algorithm;  // "naive", "wg2", "onednn"
@@ -56,6 +57,9 @@ using RoutineParams = Params;
 // Weights in the order a kernel wants them; made once, shared by all sessions and plans.
 struct PackedWeights {
   Tensor bytes;  // uint8, any length; empty: the kernel reads the original constants
+  // The same on the routine's device, for those that do not work on the host; see
+  // Registry::upload(). Kernels share it.
+  std::shared_ptr<const DeviceMemory> on_device;
 };
 
 // What a kernel of a library whose operators bind pointers keeps per session.
@@ -84,8 +88,17 @@ class Context {
   bool has_output(std::size_t i) const noexcept {
     return i < outputs_.size() && outputs_[i].present();
   }
-  // Kernel::workspace_bytes() bytes aligned to kTensorAlignment, contents undefined.
+  // Kernel::workspace_bytes() bytes aligned to kTensorAlignment, contents undefined; on the
+  // routine's device.
   std::byte* workspace() const noexcept { return workspace_; }
+  // Kernel::host_workspace_bytes() bytes of the host likewise.
+  std::byte* host_workspace() const noexcept { return host_workspace_; }
+  // Where a kernel of another device than the host puts its work; else null.
+  Stream* stream() const noexcept { return stream_; }
+  void set_device(Stream* stream, std::byte* host_workspace) noexcept {
+    stream_ = stream;
+    host_workspace_ = host_workspace;
+  }
   Workers pool() const noexcept { return workers_; }
   // What the kernel's make_state() gave to this session; null if nothing.
   KernelState* state() const noexcept { return state_; }
@@ -100,6 +113,8 @@ class Context {
   std::byte* workspace_;
   Workers workers_;
   KernelState* state_ = nullptr;
+  Stream* stream_ = nullptr;
+  std::byte* host_workspace_ = nullptr;
 };
 
 // A routine prepared for one problem with fixed parameters. Immutable: one kernel serves any
@@ -108,6 +123,8 @@ class SN_INTREE Kernel {
  public:
   virtual ~Kernel();
   virtual std::size_t workspace_bytes() const noexcept { return 0; }
+  // For kernels of other devices: what they need on the host besides.
+  virtual std::size_t host_workspace_bytes() const noexcept { return 0; }
   // Index of an input whose memory may also be output 0's; −1 if none may.
   virtual int in_place_input() const noexcept { return -1; }
   // What one session needs besides workspace; null: nothing. Called once per session, may allocate.
@@ -117,7 +134,10 @@ class SN_INTREE Kernel {
   // Bytes of memory that a library keeps for this kernel out of the allocator's sight.
   virtual std::size_t library_bytes() const noexcept { return 0; }
   // Post-ops are part of the work (the routine said supports_post_ops). Data-dependent
-  // errors (an index out of range) are returned; everything else was checked before.
+  // errors (an index out of range) are returned; everything else was checked before. A kernel of
+  // another device than the host returns when its work is put into context.stream(); of its
+  // tensors, those of the host are read when it returns, and written when the stream is
+  // synchronised. Constants of the host are none of its inputs: it takes them from pack().
   virtual Status run(Context& context) const noexcept = 0;
 };
 

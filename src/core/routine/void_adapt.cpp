@@ -3,7 +3,9 @@
 namespace softneuro {
 
 bool is_void_adapt(const Shape& shape, Format from, Format to, bool same_quantization) {
-  if (from.type != to.type || (from.type == DataType::qint8 && !same_quantization)) return false;
+  if (from.type != to.type || from.device != to.device ||
+      (from.type == DataType::qint8 && !same_quantization))
+    return false;
   if (from.layout == to.layout || shape.elements() == 0) return true;
   if (shape.rank() < 3) return false;
   const std::int64_t positions = shape.elements(2, shape.rank());

@@ -75,50 +75,128 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
 Result<KernelBench> KernelBench::create(Runtime& core, const Routine& routine,
                                         const Problem& problem, const RoutineParams& params,
                                         std::vector<Tensor> inputs, LastPacking* last) {
+  SN_ASSIGN_OR_RETURN(PackedWeights packed, packed_for(core, routine, problem, params, last));
+  SN_RETURN_IF_ERROR(core.registry().upload(routine, packed));
+  SN_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel,
+                      core.registry().create_kernel(routine, problem, params, packed));
+  SN_ASSIGN_OR_RETURN(KernelBench bench,
+                      of(core, std::move(kernel), routine, problem, std::move(inputs)));
+  bench.packed_ = std::move(packed);
+  bench.find_weights(problem, !routine.reads_constants(problem));
+  return bench;
+}
+
+Result<KernelBench> KernelBench::of(Runtime& core, std::shared_ptr<const Kernel> kernel,
+                                    const Routine& routine, const Problem& problem,
+                                    std::vector<Tensor> inputs) {
   KernelBench bench;
   bench.core_ = &core;
-  SN_ASSIGN_OR_RETURN(bench.packed_, packed_for(core, routine, problem, params, last));
-  SN_ASSIGN_OR_RETURN(bench.kernel_,
-                      core.registry().create_kernel(routine, problem, params, bench.packed_));
+  bench.kernel_ = std::move(kernel);
   SN_ASSIGN_OR_RETURN(bench.state_, bench.kernel_->make_state());
   bench.inputs_ = std::move(inputs);
-  for (const Tensor& input : bench.inputs_) bench.input_views_.push_back(view_of(input));
-  bench.find_weights(problem, !routine.reads_constants(problem));
-  for (const TensorSpec& spec : problem.outputs) {
-    Tensor output;
-    if (spec.present()) {
-      SN_ASSIGN_OR_RETURN(output,
-                          Tensor::create(spec.type, spec.shape, core.allocator(), spec.layout));
-      if (output.bytes() > 0) std::memset(output.mutable_data(), 0, output.bytes());
-    }
-    bench.output_views_.push_back(view_of(output));
-    bench.recent_.push_back(
-        bytes_of(output));  // layers share memory, which the previous ones have just used
-    bench.outputs_.push_back(std::move(output));
+  for (std::size_t i = 0; i < bench.inputs_.size(); ++i) {
+    bench.input_views_.push_back(view_of(bench.inputs_[i]));
+    if (!problem.inputs[i].constant) bench.recent_.push_back(bytes_of(bench.inputs_[i]));
   }
-  if (const std::size_t bytes = bench.kernel_->workspace_bytes(); bytes > 0) {
+  for (const TensorSpec& spec : problem.outputs) SN_RETURN_IF_ERROR(bench.add_output(spec));
+  Device* const device = core.registry().device(routine.descriptor().device);
+  const std::size_t bytes =
+      device == nullptr ? bench.kernel_->workspace_bytes() : bench.kernel_->host_workspace_bytes();
+  if (bytes > 0) {
     SN_ASSIGN_OR_RETURN(
         bench.workspace_,
         Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, core.allocator()));
     bench.recent_.push_back(bytes_of(bench.workspace_));
   }
+  if (device != nullptr) SN_RETURN_IF_ERROR(bench.use_device(*device, problem));
   return bench;
 }
 
+Status KernelBench::add_output(const TensorSpec& spec) {
+  Tensor output;
+  if (spec.present()) {
+    SN_ASSIGN_OR_RETURN(output,
+                        Tensor::create(spec.type, spec.shape, core_->allocator(), spec.layout));
+    if (output.bytes() > 0) std::memset(output.mutable_data(), 0, output.bytes());
+  }
+  output_views_.push_back(view_of(output));
+  recent_.push_back(
+      bytes_of(output));  // layers share memory, which the previous ones have just used
+  outputs_.push_back(std::move(output));
+  return {};
+}
+
+// Memory there for what the problem has there.
+Status KernelBench::use_device(Device& device, const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(stream_, device.create_stream());
+  device_inputs_.resize(inputs_.size());
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const TensorSpec& spec = problem.inputs[i];
+    if (!spec.present() || spec.constant) continue;
+    if (spec.device.is_host()) {
+      touches_host_ = true;
+      continue;
+    }
+    SN_ASSIGN_OR_RETURN(device_inputs_[i], upload(device, inputs_[i].data(), inputs_[i].bytes()));
+    input_views_[i].data = device_inputs_[i].data();
+  }
+  device_outputs_.resize(outputs_.size());
+  for (std::size_t o = 0; o < outputs_.size(); ++o) {
+    if (!problem.outputs[o].present()) continue;
+    if (problem.outputs[o].device.is_host()) {
+      touches_host_ = true;
+      continue;
+    }
+    SN_ASSIGN_OR_RETURN(device_outputs_[o], device.allocate(outputs_[o].bytes()));
+    output_views_[o].data = device_outputs_[o].data();
+  }
+  SN_ASSIGN_OR_RETURN(device_workspace_, device.allocate(kernel_->workspace_bytes()));
+  return {};
+}
+
+// What a net reads from farther away than what was just computed.
 void KernelBench::find_weights(const Problem& problem, bool packed_only) {
   for (std::size_t i = 0; i < inputs_.size(); ++i)
-    if (!problem.inputs[i].constant)
-      recent_.push_back(bytes_of(inputs_[i]));
-    else if (packed_.bytes.empty() || !packed_only)
+    if (problem.inputs[i].constant && (packed_.bytes.empty() || !packed_only))
       weights_.push_back(bytes_of(inputs_[i]));
   if (!packed_.bytes.empty()) weights_.push_back(bytes_of(packed_.bytes));
 }
 
-Status KernelBench::run() noexcept {
-  Context context(input_views_, output_views_, static_cast<std::byte*>(workspace_.mutable_data()),
+Status KernelBench::run_kernel() noexcept {
+  auto* const host = static_cast<std::byte*>(workspace_.mutable_data());
+  Context context(input_views_, output_views_,
+                  stream_ == nullptr ? host : static_cast<std::byte*>(device_workspace_.data()),
                   core_->pool());
   context.set_state(state_.get());
+  if (stream_ != nullptr) context.set_device(stream_.get(), host);
   return kernel_->run(context);
+}
+
+Status KernelBench::run() noexcept {
+  SN_RETURN_IF_ERROR(run_kernel());
+  if (stream_ == nullptr) return {};
+  for (std::size_t o = 0; o < outputs_.size(); ++o)
+    if (device_outputs_[o].data() != nullptr)
+      SN_RETURN_IF_ERROR(stream_->download(outputs_[o].mutable_data(), device_outputs_[o].data(),
+                                           outputs_[o].bytes()));
+  return stream_->synchronize();
+}
+
+// By the clock of where the work is done; what also touches the host keeps the caller so long.
+Result<double> KernelBench::runs_us(int runs) noexcept {
+  const bool by_device = stream_ != nullptr && !touches_host_;
+  std::unique_ptr<DeviceEvent> first, last;
+  if (by_device) {
+    SN_ASSIGN_OR_RETURN(first, stream_->record());
+  }
+  const std::int64_t begin = clock_ns();
+  for (int i = 0; i < runs; ++i) SN_RETURN_IF_ERROR(run_kernel());
+  if (by_device) {
+    SN_ASSIGN_OR_RETURN(last, stream_->record());
+  }
+  if (stream_ != nullptr) SN_RETURN_IF_ERROR(stream_->synchronize());
+  if (by_device) return stream_->microseconds(*first, *last);
+  return static_cast<double>(clock_ns() - begin) * 1e-3;
 }
 
 double KernelBench::time_us(int runs, PoolBarrier& barrier) noexcept {
@@ -131,6 +209,7 @@ double KernelBench::time_us(int runs, PoolBarrier& barrier) noexcept {
 }
 
 double KernelBench::cold_time_us(ColdCaches& caches, PoolBarrier& barrier) {
+  if (stream_ != nullptr) return time_us(1, barrier);
   const PoolBurst burst(core_->pool());
   double best = INFINITY;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -146,16 +225,14 @@ double KernelBench::cold_time_us(ColdCaches& caches, PoolBarrier& barrier) {
 
 // Whether there is no need to repeat them.
 bool KernelBench::time_once(int runs, PoolBarrier& barrier, double& best) noexcept {
-  const std::int64_t begin = clock_ns();
-  for (int i = 0; i < runs; ++i)
-    if (!run().ok()) {
-      best = -1;
-      return true;
-    }
-  const std::int64_t took = clock_ns() - begin;
-  best = std::min(best, static_cast<double>(took) * 1e-3 / runs);
+  const Result<double> us = runs_us(runs);
+  if (!us.ok()) {
+    best = -1;
+    return true;
+  }
+  best = std::min(best, *us / runs);
   // Runs longer than a time slice are preempted nearly always.
-  return barrier.synchronize() || took > kSliceNs;
+  return barrier.synchronize() || *us * 1e3 > static_cast<double>(kSliceNs);
 }
 
 Result<Tensor> in_format(Runtime& core, const Tensor& tensor, const Format& to,

@@ -22,37 +22,53 @@ struct LastPacking {
 class KernelBench {
  public:
   // Packs the problem's constants, makes the kernel, gives it outputs and workspace. `inputs` are
-  // in the problem's formats (empty where left out) and are shared with the caller. `last`, if it
-  // is given, spares packing; it belongs to one layer's problem.
+  // in the problem's types and layouts, on the host (empty where left out), and are shared with the
+  // caller. `last`, if it is given, spares packing; it belongs to one layer's problem.
   static Result<KernelBench> create(Runtime& core, const Routine& routine, const Problem& problem,
                                     const RoutineParams& params, std::vector<Tensor> inputs,
                                     LastPacking* last = nullptr);
+  // The same of a kernel that is there, of `routine`.
+  static Result<KernelBench> of(Runtime& core, std::shared_ptr<const Kernel> kernel,
+                                const Routine& routine, const Problem& problem,
+                                std::vector<Tensor> inputs);
 
+  // A run whose outputs are on the host afterwards.
   Status run() noexcept;
   const std::vector<Tensor>& outputs() const { return outputs_; }
   // The time of one of `runs` runs; negative if one fails. Where a thread was preempted at the end,
   // the runs are repeated, a few times at most; the minimum counts.
   double time_us(int runs, PoolBarrier& barrier) noexcept;
-  // The same of one run with its weights where they are inside of a net.
+  // The same of one run with its weights where they are inside of a net; on devices other than the
+  // host, wherever they are.
   double cold_time_us(ColdCaches& caches, PoolBarrier& barrier);
 
  private:
   void find_weights(const Problem& problem, bool packed_only);
+  Status use_device(Device& device, const Problem& problem);
+  Status add_output(const TensorSpec& spec);
+  Status run_kernel() noexcept;
+  Result<double> runs_us(int runs) noexcept;
   bool time_once(int runs, PoolBarrier& barrier, double& best) noexcept;
 
   Runtime* core_ = nullptr;
-  PackedWeights packed_;
-  std::unique_ptr<Kernel> kernel_;
+  PackedWeights packed_;  // keeps what weights_ points to
+  std::shared_ptr<const Kernel> kernel_;
   std::unique_ptr<KernelState> state_;
   std::vector<Tensor> inputs_, outputs_;
   std::vector<std::span<const std::byte>> weights_;  // what was packed, or constants as they are
   std::vector<std::span<const std::byte>> recent_;   // the other inputs, outputs, workspace
   std::vector<TensorView> input_views_, output_views_;
   Tensor workspace_;
+
+  // Of a routine that does not work on the host.
+  std::unique_ptr<Stream> stream_;
+  std::vector<DeviceMemory> device_inputs_, device_outputs_;  // none for tensors on the host
+  DeviceMemory device_workspace_;
+  bool touches_host_ = false;  // some input or output is there
 };
 
-// `tensor` in another format, by the default adapt routine. `quantization` says what 8-bit numbers
-// mean on either side; null where there are none.
+// `tensor` in another type and layout, by the default adapt routine of the host. `quantization`
+// says what 8-bit numbers mean on either side; null where there are none.
 Result<Tensor> in_format(Runtime& core, const Tensor& tensor, const Format& to,
                          const std::optional<Quantization>& quantization);
 

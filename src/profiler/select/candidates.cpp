@@ -18,29 +18,42 @@ bool same_quantization(const TensorSpec& a, const TensorSpec& b) {
          a.quantization->zero_points == b.quantization->zero_points;
 }
 
-// A view passes on the bytes: plain, of any type whose bytes mean the same on both sides.
-std::vector<Candidate> view_candidates(const Problem& problem,
+// A view passes on the bytes: plain, on any device, of any type whose bytes mean the same on both
+// sides.
+std::vector<Candidate> view_candidates(const Registry& registry, const Problem& problem,
                                        const std::vector<std::string>& schemas) {
   std::vector<Candidate> candidates;
   const FormatTuple own = formats_of(problem);
-  const auto add = [&](DataType type) {
+  const auto add = [&](DeviceId device, DataType type) {
     Candidate candidate;
     candidate.formats = own;
-    candidate.formats.inputs[0].type = candidate.formats.outputs[0].type = type;
+    for (Format* format : {&candidate.formats.inputs[0], &candidate.formats.outputs[0]}) {
+      format->device = device;
+      format->type = type;
+    }
     candidate.unit_us = 0;
     candidates.push_back(std::move(candidate));
   };
   const TensorSpec& x = problem.inputs[0];
-  add(x.type);
-  if (!is_real(x.type) || x.constant) return candidates;
-  for (const DataType type : {DataType::float32, DataType::float16, DataType::qint8}) {
-    if (type == x.type) continue;
-    if (type == DataType::qint8 && !same_quantization(x, problem.outputs[0])) continue;
-    const RoutineDescriptor schema{Device::cpu, type, Layout::plain, "view"};
-    if (std::any_of(schemas.begin(), schemas.end(),
-                    [&](const std::string& pattern) { return matches_schema(schema, pattern); }))
-      add(type);
-  }
+  add(DeviceId(), x.type);
+  if (x.constant) return candidates;
+  std::vector<DeviceId> devices = {DeviceId()};
+  for (const Device* device : registry.devices()) devices.push_back(device->id());
+  for (const DeviceId device : devices)
+    for (const DataType type : {DataType::float32, DataType::float16, DataType::qint8}) {
+      // Integers and booleans keep their type in the schemas of all types.
+      const DataType shown = is_real(x.type) ? type : x.type;
+      if (type == DataType::qint8 && !same_quantization(x, problem.outputs[0])) continue;
+      const RoutineDescriptor schema{device, type, Layout::plain, "view"};
+      const bool is_known =
+          std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& known) {
+            return known.formats.inputs[0] == Format{shown, Layout::plain, device};
+          });
+      if (!is_known && std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
+            return matches_schema(schema, pattern);
+          }))
+        add(device, shown);
+    }
   return candidates;
 }
 
@@ -122,9 +135,11 @@ Choice Candidate::choice() const {
 
 std::string profile_key(const Problem& problem, const Routine& routine,
                         const RoutineParams& params) {
-  return fmt::format("{}|{}|{}|{}|v{}|{}", problem.str(), quantization_key(problem),
-                     routine.descriptor().str(), params.str(), routine.version(),
-                     routine.library());
+  const Device* const device =
+      problem.registry == nullptr ? nullptr : problem.registry->device(routine.descriptor().device);
+  return fmt::format("{}|{}|{}|{}|v{}|{}{}", problem.str(), quantization_key(problem),
+                     routine.descriptor().str(), params.str(), routine.version(), routine.library(),
+                     device == nullptr ? std::string() : '|' + device->name());
 }
 
 std::vector<Candidate> list_fixed_candidates(const Registry& registry, const Problem& problem,
@@ -159,7 +174,7 @@ Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
     entry.same_as =
         first_of.emplace(model.str() + quantization_key(quantised), layers.size()).first->second;
     if (model.type->is_view) {
-      entry.candidates = view_candidates(model, rules.schemas);
+      entry.candidates = view_candidates(registry, model, rules.schemas);
       layers.push_back(std::move(entry));
       continue;
     }

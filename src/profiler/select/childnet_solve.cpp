@@ -78,7 +78,7 @@ class Model {
   bool is_variable(TensorId id) const { return id != kNoTensor && !expanded_.specs[id].constant; }
 
   int format_of(TensorId id) {
-    const Format format = {expanded_.specs[id].type, expanded_.specs[id].layout};
+    const Format format = softneuro::format_of(expanded_.specs[id]);
     const auto found = std::find(formats_.begin(), formats_.end(), format);
     if (found != formats_.end()) return static_cast<int>(found - formats_.begin());
     formats_.push_back(format);

@@ -159,7 +159,7 @@ Result<std::vector<Tensor>> UnitProfiler::inputs_as(const Problem& problem) {
       continue;
     }
     // Most candidates want the formats that others had before.
-    const Format format{spec.type, spec.layout};
+    const Format format{spec.type, spec.layout};  // on the host
     auto& known = inputs_by_format_[fmt::format("{} {}", i, format.str())];
     if (known.empty()) {
       SN_ASSIGN_OR_RETURN(known, in_format(core_, inputs_[i], format, spec.quantization));
@@ -464,12 +464,11 @@ Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const 
   TensorSpec spec = tensor;
   spec.constant = false;
   spec.value = Tensor();
-  spec.type = from.type;
-  spec.layout = from.layout;
+  set_format(spec, from);
   problem.inputs = {spec};
-  spec.type = to.type;
-  spec.layout = to.layout;
+  set_format(spec, to);
   problem.outputs = {spec};
+  problem.registry = &core_.registry();
 
   AdaptChoice best;
   best.from = from;

@@ -1,5 +1,6 @@
 // Net::tune: what the caller gives → a TuneJob → a tuned path in the net.
 #include <algorithm>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/base/machine.h"
@@ -54,21 +55,33 @@ bool has_quantisation(const Graph& graph) {
   return false;
 }
 
-Status check_schemas(const std::vector<std::string>& schemas) {
+// A pattern that no routine matches is an error that lists what there is.
+Status check_schemas(const Registry& registry, const std::vector<std::string>& schemas) {
   if (schemas.empty()) return invalid_argument("no schema is allowed; \"cpu\" allows every one");
   for (const std::string& pattern : schemas) {
     auto parsed = RoutineDescriptor::parse(pattern + "/any");
     if (!parsed.ok()) return Status(parsed.status()).with_context("schema pattern");
+    std::set<std::string> known;
+    bool is_matched = false;
+    for (const Routine* routine : registry.all()) {
+      known.insert(routine->descriptor().schema());
+      is_matched = is_matched || matches_schema(routine->descriptor(), pattern);
+    }
+    if (!is_matched)
+      return invalid_argument("no routine here has the schema '{}'; there are {}", pattern,
+                              fmt::join(known, ", "));
   }
   return {};
 }
 
 // Whether a pattern lets 8-bit routines in: "cpu:qint8…", or "cpu", which allows every type.
-bool allows_qint8(const std::vector<std::string>& schemas) {
-  const RoutineDescriptor plain{Device::cpu, DataType::qint8, Layout::plain, "any"};
-  const RoutineDescriptor nhwc{Device::cpu, DataType::qint8, Layout::channels_last, "any"};
-  return std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
-    return matches_schema(plain, pattern) || matches_schema(nhwc, pattern);
+bool allows_qint8(const Registry& registry, const std::vector<std::string>& schemas) {
+  const std::vector<const Routine*> routines = registry.all();
+  return std::any_of(routines.begin(), routines.end(), [&](const Routine* routine) {
+    return routine->descriptor().type == DataType::qint8 &&
+           std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
+             return matches_schema(routine->descriptor(), pattern);
+           });
   });
 }
 
@@ -145,7 +158,7 @@ std::vector<std::vector<Tensor>> some_of(const std::vector<std::vector<Tensor>>&
 }  // namespace
 
 Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
-  SN_RETURN_IF_ERROR(check_schemas(options.schemas));
+  SN_RETURN_IF_ERROR(check_schemas(core->registry(), options.schemas));
   if (options.max_error < 0) return invalid_argument("max_error must not be negative");
   if (options.max_error > 0 && options.calibration.size() < 2)
     return invalid_argument(
@@ -200,7 +213,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   job.inputs = job.proof_inputs[0];
 
   std::vector<std::string> warnings;
-  if (!calibration.empty() && allows_qint8(options.schemas)) {
+  if (!calibration.empty() && allows_qint8(core->registry(), options.schemas)) {
     if (options.progress) options.progress({.stage = "calibrate", .total = calibration.size()});
     SN_ASSIGN_OR_RETURN(job.graph, calibrated(*own, net_options, calibration, warnings));
     for (const std::string& warning : warnings) core->log(LogLevel::warning, warning);

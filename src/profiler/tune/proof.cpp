@@ -26,6 +26,7 @@ constexpr double kFloatNoise = 8;
 // The same of rounding inputs: what it does to a layer is measured for one rounding, and the kernel
 // rounds inside as well.
 constexpr double kRoundings = 2;
+constexpr double kSmallestHalf = 0x1p-24;  // the least number above zero that float16 has
 
 class Prover {
  public:
@@ -193,34 +194,13 @@ class Prover {
                      graph_.tensor(id).quantization);
   }
 
-  // `inputs` in the formats of the plan; so are the outputs.
-  Result<std::vector<Tensor>> run_alone(const Step& step, std::span<const Tensor> inputs) const {
-    Allocator& allocator = job_.core->allocator();
-    std::vector<TensorView> input_views, output_views;
-    for (const Tensor& input : inputs) input_views.push_back(view_of(input));
-    std::vector<Tensor> outputs;
-    for (const TensorId id : step.outputs) {
-      Tensor output;
-      if (id != kNoTensor) {
-        const PlannedTensor& planned = plan_.tensors[id];
-        SN_ASSIGN_OR_RETURN(output, Tensor::create(planned.format.type, planned.shape, allocator,
-                                                   planned.format.layout));
-        if (output.bytes() > 0) std::memset(output.mutable_data(), 0, output.bytes());
-      }
-      output_views.push_back(view_of(output));
-      outputs.push_back(std::move(output));
-    }
-    SN_ASSIGN_OR_RETURN(
-        Tensor workspace,
-        Tensor::create(DataType::uint8,
-                       Shape{static_cast<std::int64_t>(step.kernel->workspace_bytes())},
-                       allocator));
-    SN_ASSIGN_OR_RETURN(const std::unique_ptr<KernelState> state, step.kernel->make_state());
-    Context context(input_views, output_views, static_cast<std::byte*>(workspace.mutable_data()),
-                    job_.core->pool());
-    context.set_state(state.get());
-    SN_RETURN_IF_ERROR(step.kernel->run(context));
-    return outputs;
+  // `inputs` in the types and layouts of the plan, on the host; so are the outputs.
+  Result<std::vector<Tensor>> run_alone(const Step& step, std::vector<Tensor> inputs) const {
+    SN_ASSIGN_OR_RETURN(const Problem problem, problem_of(plan_, *step.layer));
+    SN_ASSIGN_OR_RETURN(KernelBench bench, KernelBench::of(*job_.core, step.kernel, *step.routine,
+                                                           problem, std::move(inputs)));
+    SN_RETURN_IF_ERROR(bench.run());
+    return bench.outputs();
   }
 
   Status check_step(const Step& step) {
@@ -315,6 +295,7 @@ class Prover {
     // as.
     if (type == DataType::qint8 && q && q->axis < 0)
       explained.step = std::max(explained.step, static_cast<double>(q->scales[0]));
+    if (type == DataType::float16) explained.step = std::max(explained.step, kSmallestHalf);
     if (planned.format.type == DataType::qint8) {
       SN_ASSIGN_OR_RETURN(held, within_levels(expected, *q));
       reference = &held;

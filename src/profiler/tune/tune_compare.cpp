@@ -195,7 +195,7 @@ Result<double> Tuner::cost_of(const Selection& selection, SelectionRules rules) 
 // How many times as long comparisons of these candidates last. Small differences need more samples
 // on a disturbed machine, and among more candidates, those of several data types.
 int Tuner::repeat_factor(const std::string& what) const {
-  const bool mixture = what.starts_with("all") && types().size() > 1;
+  const bool mixture = what.starts_with("all") && kinds().size() > 1;
   return options_.exhaustive ? 4 : barrier_.disturbed() || mixture ? 3 : 1;
 }
 

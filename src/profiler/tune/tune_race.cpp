@@ -10,8 +10,8 @@
 namespace softneuro {
 namespace {
 
-// Finalists run for about this long, all together; so many times as long as there are data types.
-// The mixture is compared with each of them, and is often nearly the same plan as one.
+// Finalists run for about this long, all together; so many times as long as there are kinds of
+// candidates. The mixture is compared with each of them, and is often nearly the same plan as one.
 constexpr double kRaceUs = 1'200'000;
 constexpr int kFewestRuns = 5;  // of each finalist
 constexpr int kQualifyingRounds =
@@ -118,7 +118,7 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
     return {};
   }
   SN_ASSIGN_OR_RETURN(Race race, make_race(finalists));
-  const double us = kRaceUs * (options_.exhaustive ? 4 : static_cast<double>(types().size()));
+  const double us = kRaceUs * (options_.exhaustive ? 4 : static_cast<double>(kinds().size()));
   const std::int64_t begin = clock_ns();
   SN_RETURN_IF_ERROR(run_rounds(race, {needs_warmup() ? 1 : 0, 1, kQualifyingRounds}));
   race.busy = race.disturbed * 2 > race.runs;

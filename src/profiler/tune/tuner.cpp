@@ -83,7 +83,8 @@ Result<AdaptChoice> Tuner::measure_adapt(TensorId tensor, const Format& from, co
   AdaptChoice impossible;
   impossible.time_us = dprs::kInfinity;
   const TensorSpec* spec = specs_[tensor];
-  if (spec == nullptr || !is_real(from.type) || !is_real(to.type)) return impossible;
+  if (spec == nullptr || (from.type != to.type && (!is_real(from.type) || !is_real(to.type))))
+    return impossible;
   if ((from.type == DataType::qint8 || to.type == DataType::qint8) && !spec->quantization)
     return impossible;
   if (is_void_adapt(spec->shape, from, to, true)) return AdaptChoice{};
@@ -154,7 +155,10 @@ Status Tuner::find_candidates() {
 }
 
 Status Tuner::drop_what_half_cannot_hold() {
-  if (!types().contains(DataType::float16)) return {};
+  const std::set<Kind> all = kinds();
+  if (std::none_of(all.begin(), all.end(),
+                   [](const Kind& kind) { return kind.second == DataType::float16; }))
+    return {};
   SN_ASSIGN_OR_RETURN(const HalfRange range,
                       HalfRange::measure(job_.core, job_.graph, job_.shapes, job_.proof_inputs));
   SN_ASSIGN_OR_RETURN(
@@ -292,26 +296,30 @@ void Tuner::set_net_time(const StepTime& adapt) {
   cache_.put(adapt_key(adapt.source, adapt.from, adapt.to), {.time_us = adapt.time_us});
 }
 
-// Data types that candidates have.
-std::set<DataType> Tuner::types() const {
-  std::set<DataType> types;
-  for (const LayerCandidates& layer : layers_)
-    for (const Candidate& c : layer.candidates)
-      if (c.routine != nullptr) types.insert(c.routine->descriptor().type);
-  return types;
+Tuner::Kind Tuner::kind_of(const Candidate& candidate) {
+  const RoutineDescriptor& descriptor = candidate.routine->descriptor();
+  return {descriptor.device, descriptor.type};
 }
 
-// Candidates of `type`, and float32 ones of layers that have none.
-SelectionRules Tuner::single_type_rules(DataType type) const {
+// Devices and data types that candidates have.
+std::set<Tuner::Kind> Tuner::kinds() const {
+  std::set<Kind> kinds;
+  for (const LayerCandidates& layer : layers_)
+    for (const Candidate& c : layer.candidates)
+      if (c.routine != nullptr) kinds.insert(kind_of(c));
+  return kinds;
+}
+
+// Candidates of `kind`, and the host's float32 ones of layers that have none.
+SelectionRules Tuner::single_kind_rules(const Kind& kind) const {
   SelectionRules single = rules();
-  single.allowed = [type](const LayerCandidates& layer, const Candidate& candidate) {
-    if (candidate.routine == nullptr || candidate.routine->descriptor().type == type) return true;
-    const bool has_type =
+  single.allowed = [kind](const LayerCandidates& layer, const Candidate& candidate) {
+    if (candidate.routine == nullptr || kind_of(candidate) == kind) return true;
+    const bool has_kind =
         std::any_of(layer.candidates.begin(), layer.candidates.end(), [&](const Candidate& c) {
-          return c.routine != nullptr && c.routine->descriptor().type == type && !c.wrong &&
-                 std::isfinite(c.unit_us);
+          return c.routine != nullptr && kind_of(c) == kind && !c.wrong && std::isfinite(c.unit_us);
         });
-    return !has_type && candidate.routine->descriptor().type == DataType::float32;
+    return !has_kind && kind_of(candidate) == Kind(DeviceId(), DataType::float32);
   };
   return single;
 }
@@ -328,7 +336,7 @@ Result<bool> Tuner::run_passes_of(const std::string& what, const SelectionRules&
     report_progress("net", static_cast<std::size_t>(pass), static_cast<std::size_t>(passes));
     const Result<bool> news = run_pass(rules);
     if (!news.ok() && news.status().code() != StatusCode::cancelled && !what.starts_with("all"))
-      break;  // this type cannot reach some layer
+      break;  // this kind cannot reach some layer
     SN_RETURN_IF_ERROR(news.status());
     pass = *news ? pass + 1 : passes;  // else nothing is left to learn
     cache_.put(key, {.time_us = static_cast<double>(pass)});
@@ -337,7 +345,7 @@ Result<bool> Tuner::run_passes_of(const std::string& what, const SelectionRules&
   return true;
 }
 
-// The mixture of all types, then each type alone: what the mixture has to beat must be known as
+// The mixture of all kinds, then each kind alone: what the mixture has to beat must be known as
 // well as the mixture.
 Status Tuner::run_passes() {
   SN_RETURN_IF_ERROR(recall_net_times());
@@ -346,9 +354,11 @@ Status Tuner::run_passes() {
   for (const LayerCandidates& layer : layers_) candidates += layer.candidates.size();
   const std::string among = fmt::format("{} of {}", fmt::join(options_.schemas, ","), candidates);
   std::vector<std::pair<std::string, SelectionRules>> kinds = {{"all|" + among, rules()}};
-  if (const std::set<DataType> all = types(); all.size() > 1)
-    for (const DataType type : all)
-      kinds.emplace_back(fmt::format("{}|{}", to_string(type), among), single_type_rules(type));
+  if (const std::set<Kind> all = this->kinds(); all.size() > 1)
+    for (const Kind& kind : all)
+      kinds.emplace_back(
+          fmt::format("{}|{}", Format{kind.second, Layout::plain, kind.first}.str(), among),
+          single_kind_rules(kind));
   bool in_time = true;
   for (const auto& [what, kind] : kinds)
     if (in_time) {
@@ -373,14 +383,14 @@ Result<bool> Tuner::add_finalist(std::vector<Finalist>& finalists, const Selecti
   return true;
 }
 
-// The best path of each data type alone: what a mixture has to beat, measured, not predicted.
-Status Tuner::add_single_type_finalists(std::vector<Finalist>& finalists) {
-  const std::set<DataType> all = types();
+// The best path of each kind alone: what a mixture has to beat, measured, not predicted.
+Status Tuner::add_single_kind_finalists(std::vector<Finalist>& finalists) {
+  const std::set<Kind> all = kinds();
   if (all.size() < 2) return {};
-  for (const DataType type : all) {
+  for (const Kind& kind : all) {
     const Result<Selections> best =
-        select_paths(*job_.graph, layers_, adapts_, single_type_rules(type));
-    if (!best.ok()) continue;  // this type cannot reach some layer
+        select_paths(*job_.graph, layers_, adapts_, single_kind_rules(kind));
+    if (!best.ok()) continue;  // this kind cannot reach some layer
     SN_RETURN_IF_ERROR(add_finalist(finalists, best->paths[0]).status());
   }
   return {};
@@ -395,7 +405,7 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
   gap_ = best.gap;
   for (const Selection& selection : best.paths)
     SN_RETURN_IF_ERROR(add_finalist(finalists, selection).status());
-  SN_RETURN_IF_ERROR(add_single_type_finalists(finalists));
+  SN_RETURN_IF_ERROR(add_single_kind_finalists(finalists));
   finalists.emplace_back();  // default choices: what everything is compared with
   return finalists;
 }

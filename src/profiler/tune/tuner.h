@@ -74,8 +74,10 @@ class Tuner {
   Status profile_units();
   Status recall_net_times();
   Status run_passes();
-  std::set<DataType> types() const;
-  SelectionRules single_type_rules(DataType type) const;
+  using Kind = std::pair<DeviceId, DataType>;  // of candidates
+  static Kind kind_of(const Candidate& candidate);
+  std::set<Kind> kinds() const;
+  SelectionRules single_kind_rules(const Kind& kind) const;
   Result<bool> run_pass(SelectionRules exploring);
   int index_of(const StepTime& step) const;
   // In layers_, of which it is one.
@@ -108,7 +110,7 @@ class Tuner {
   Result<std::vector<Contender>> find_contenders(SelectionRules rules, const Comparison& how);
   void learn_from(const std::vector<Contender>& contenders);
   Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);
-  Status add_single_type_finalists(std::vector<Finalist>& finalists);
+  Status add_single_kind_finalists(std::vector<Finalist>& finalists);
   Result<std::vector<Finalist>> find_finalists();
   struct Race;
   Status race(std::vector<Finalist>& finalists);

@@ -1,0 +1,31 @@
+#include "core/device/device.h"
+
+#include "core/base/error.h"
+
+namespace softneuro {
+
+DeviceMemory::~DeviceMemory() {
+  if (data_ != nullptr) device_->deallocate_bytes(data_, bytes_);
+}
+DeviceEvent::~DeviceEvent() = default;
+Stream::~Stream() = default;
+Device::~Device() = default;
+
+Result<DeviceMemory> Device::allocate(std::size_t bytes) noexcept {
+  if (bytes == 0) return DeviceMemory();
+  return guarded([&]() -> Result<DeviceMemory> {
+    SN_ASSIGN_OR_RETURN(void* const data, allocate_bytes(bytes));
+    return DeviceMemory(*this, data, bytes);
+  });
+}
+
+Result<DeviceMemory> upload(Device& device, const void* bytes, std::size_t count) {
+  SN_ASSIGN_OR_RETURN(DeviceMemory memory, device.allocate(count));
+  if (count == 0) return memory;
+  SN_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device.create_stream());
+  SN_RETURN_IF_ERROR(stream->upload(memory.data(), bytes, count));
+  SN_RETURN_IF_ERROR(stream->synchronize());
+  return memory;
+}
+
+}  // namespace softneuro

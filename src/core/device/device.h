@@ -1,0 +1,98 @@
+// Device: what computes layers apart from the host – its memory, its queues, its clock. A plugin
+// brings one, with the routines that work there; the host itself is none.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "softneuro/status.h"
+#include "softneuro/types.h"
+
+namespace softneuro {
+
+class Device;
+
+// Memory of a device; given back when it goes. Move only. The device outlives it.
+class SN_INTREE DeviceMemory {
+ public:
+  DeviceMemory() noexcept = default;  // none
+  DeviceMemory(DeviceMemory&& other) noexcept { *this = std::move(other); }
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~DeviceMemory();
+
+  // An address of the device: the host must not read or write there. Null where there is none.
+  void* data() const noexcept { return data_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  friend class Device;
+  DeviceMemory(Device& device, void* data, std::size_t bytes) noexcept
+      : device_(&device), data_(data), bytes_(bytes) {}
+
+  Device* device_ = nullptr;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// A point in a stream, and the device's time when it got there.
+class SN_INTREE DeviceEvent {
+ public:
+  virtual ~DeviceEvent();
+};
+
+// A queue: what is put in is done in order, beside the caller, who goes on. One thread at a time.
+// An error of what was put in comes with any later call; synchronize() clears it. After any error
+// the bytes that were to be written are undefined.
+class SN_INTREE Stream {
+ public:
+  virtual ~Stream();  // waits for what was put in
+  // `to` is memory of the device. The bytes at `from` may change as soon as the call returns.
+  virtual Status upload(void* to, const void* from, std::size_t bytes) noexcept = 0;
+  // `from` is memory of the device. The bytes at `to` are there after synchronize().
+  virtual Status download(void* to, const void* from, std::size_t bytes) noexcept = 0;
+  // Waits for what was put in. The first error of it.
+  virtual Status synchronize() noexcept = 0;
+  virtual Result<std::unique_ptr<DeviceEvent>> record() noexcept = 0;
+  // From one recorded event to a later one of this stream, by the device's clock. Precondition:
+  // synchronize() was called since.
+  virtual Result<double> microseconds(const DeviceEvent& from, const DeviceEvent& to) noexcept = 0;
+};
+
+// Thread safe.
+class SN_INTREE Device {
+ public:
+  explicit Device(DeviceId id) noexcept : id_(id) {}
+  virtual ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  DeviceId id() const noexcept { return id_; }
+  // What times depend on, for people too: "NVIDIA H200, driver 570.86".
+  virtual std::string name() const = 0;
+  // Bytes that are free now; an estimate.
+  virtual std::size_t free_bytes() const noexcept = 0;
+  // Aligned to kTensorAlignment at least. out_of_memory if there is not as much. No bytes: none.
+  Result<DeviceMemory> allocate(std::size_t bytes) noexcept;
+  virtual Result<std::unique_ptr<Stream>> create_stream() noexcept = 0;
+
+ protected:
+  // `bytes` > 0. The error's message says how many were asked for.
+  virtual Result<void*> allocate_bytes(std::size_t bytes) noexcept = 0;
+  virtual void deallocate_bytes(void* data, std::size_t bytes) noexcept = 0;
+
+ private:
+  friend class DeviceMemory;
+  const DeviceId id_;
+};
+
+// A copy of host memory on the device, made with a stream of its own.
+SN_INTREE Result<DeviceMemory> upload(Device& device, const void* bytes, std::size_t count);
+
+}  // namespace softneuro

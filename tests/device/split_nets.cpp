@@ -1,0 +1,168 @@
+#include "device/split_nets.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "core/base/element.h"
+#include "core/routine/check_choice.h"
+#include "net/make_runtime.h"
+#include "net/net_access.h"
+#include "net/tuned_plan.h"
+#include "support/skip.h"
+#include "tuning/small_net.h"
+#include "unit/graph_evaluator.h"
+
+namespace softneuro::test {
+namespace {
+
+DeviceId test_device() {
+  return *DeviceId::parse("test");
+}
+
+Graph attention() {
+  GraphBuilder b;
+  const TensorId x = b.input("x", Shape{1, 6, 16});
+  const TensorId norm =
+      b.layer("layer_norm", {x, b.random({16}), b.random({16})}, {{"axis", std::int64_t{-1}}});
+  const auto projected = [&] {
+    const TensorId y = b.layer("dense", {norm, b.random({16, 16}), b.random({16})});
+    const TensorId split = b.layer("reshape", {y, b.integers({1, 6, 2, 8})});
+    return b.layer("transpose", {split}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+  };
+  const TensorId q = projected(), k = projected(), v = projected();
+  const TensorId transposed =
+      b.layer("transpose", {k}, {{"perm", std::vector<std::int64_t>{0, 1, 3, 2}}});
+  const TensorId scores = b.binary("mul", b.layer("matmul", {q, transposed}), b.scalar(0.35));
+  const TensorId weights = b.layer("softmax", {scores}, {{"axis", std::int64_t{-1}}});
+  const TensorId mixed = b.layer("transpose", {b.layer("matmul", {weights, v})},
+                                 {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+  const TensorId joined = b.layer("reshape", {mixed, b.integers({1, 6, 16})});
+  const TensorId out = b.layer("dense", {joined, b.random({16, 16}), b.random({16})});
+  return b.finish({b.binary("add", out, x), weights});
+}
+
+Graph recurrent() {
+  GraphBuilder b;
+  const TensorId x = b.input("x", Shape{5, 2, 4});
+  const TensorId first = b.layer("gru", {x, b.random({1, 9, 4}), b.random({1, 9, 3})});
+  const TensorId flat = b.layer("reshape", {first, b.integers({5, 2, 3})});
+  const TensorId second = b.layer("gru", {flat, b.random({1, 6, 3}), b.random({1, 6, 2})});
+  return b.finish({b.unary("tanh", second), b.reduce("mean", flat, {0})});
+}
+
+// Integers and booleans cross between the devices, too.
+Graph masked() {
+  GraphBuilder b;
+  const TensorId x = b.input("x", Shape{2, 3, 4});
+  const TensorId ids = b.input("ids", Shape{2, 3}, DataType::int64);
+  const TensorId rows = b.layer("gather", {b.random({8, 4}), ids});
+  const TensorId above = b.binary("greater", x, rows);
+  const TensorId picked = b.layer("where", {above, x, rows});
+  const TensorId same = b.binary(
+      "equal", ids,
+      b.layer(
+          "arg_reduce", {picked},
+          {{"op", std::string("max")}, {"axis", std::int64_t{2}}, {"keepdims", std::int64_t{0}}}));
+  return b.finish({picked, same, b.binary("add", ids, ids)});
+}
+
+Tensor random_input(const TensorDef& def, const Shape& shape, std::uint32_t seed) {
+  Tensor tensor = Tensor::create(def.type, shape).value();
+  std::mt19937 random(seed);
+  const TensorView view = view_of(tensor);
+  for (std::int64_t i = 0; i < view.elements(); ++i)
+    store(view, i,
+          is_float(def.type) ? static_cast<double>(random() >> 8) * 0x1p-24 : random() % 8);
+  return tensor;
+}
+
+}  // namespace
+
+SplitNet split_net(std::string name, Graph graph, std::vector<Shape> shapes) {
+  SplitNet net;
+  net.name = std::move(name);
+  NetOptions options;
+  options.threads = 1;
+  net.runtime = make_runtime(options).value();
+  REQUIRE(add_test_device(const_cast<Registry&>(net.runtime->registry()), net.control).ok());
+  net.graph = std::make_shared<const Graph>(std::move(graph));
+  for (std::size_t i = 0; i < net.graph->inputs.size(); ++i) {
+    const TensorDef& def = net.graph->tensor(net.graph->inputs[i]);
+    net.shapes.push_back(i < shapes.size() ? shapes[i] : def.shape.to_shape());
+    net.inputs.push_back(random_input(def, net.shapes.back(), 5));
+  }
+  return net;
+}
+
+std::vector<SplitNet> split_nets() {
+  std::vector<SplitNet> nets;
+  const Net trained = Net::load(source_dir() + "/models/shapes/shapes.dnn").value();
+  nets.push_back(split_net("shapes", NetAccess::graph(trained), {Shape{1, 3, 32, 32}}));
+  nets.push_back(split_net("attention", attention(), {}));
+  nets.push_back(split_net("recurrent", recurrent(), {}));
+  nets.push_back(split_net("masked", masked(), {}));
+  const Net branches = NetAccess::from_graph(small_graph()).value();
+  nets.push_back(split_net("branches", NetAccess::graph(branches), {}));
+  return nets;
+}
+
+NetProblems SplitNet::problems() const {
+  return problems_of(runtime, graph, shapes).value();
+}
+
+RoutinePath SplitNet::random_path(std::uint32_t seed, double share) const {
+  std::mt19937 random(seed);
+  const auto among = [&](std::size_t count) { return random() % count; };
+  RoutinePath path;
+  const NetProblems net = problems();
+  const Registry& registry = runtime->registry();
+  for (const LayerProblem& layer : net.layers) {
+    const Problem& problem = layer.problem;
+    const bool is_there = static_cast<double>(random() % 1000) < share * 1000;
+    std::vector<Choice> choices;
+    const auto add = [&](const std::string& routine, const FormatTuple& formats,
+                         const RoutineParams& params) {
+      Choice choice{routine, params, formats, 0};
+      if (check_choice(registry, problem, choice)) choices.push_back(std::move(choice));
+    };
+    if (problem.type->is_view) {
+      FormatTuple formats = formats_of(problem);
+      if (is_there) formats.inputs[0].device = formats.outputs[0].device = test_device();
+      add("", formats, {});
+    } else {
+      for (const Routine* routine : registry.routines(problem.type->name)) {
+        if (routine->descriptor().device.is_host() == is_there) continue;
+        if (routine->descriptor().type != DataType::float32) continue;
+        for (const FormatTuple& formats : routine->formats(problem))
+          if (const Problem there = with_formats(problem, formats); registry.check(*routine, there))
+            add(routine->descriptor().str(), formats, routine->default_params(there));
+      }
+    }
+    if (!choices.empty()) path.layers.emplace(layer.layer->id, choices[among(choices.size())]);
+  }
+  return path;
+}
+
+std::shared_ptr<const Plan> SplitNet::plan(const RoutinePath& path) const {
+  std::vector<std::string> replaced;
+  const auto plan = build_plan(runtime, graph, shapes, path, &replaced);
+  INFO(plan.status().message());
+  REQUIRE(plan.ok());
+  for (const std::string& line : replaced) UNSCOPED_INFO(line);
+  REQUIRE(replaced.empty());
+  return *plan;
+}
+
+std::vector<Tensor> SplitNet::run(const std::shared_ptr<const Plan>& plan) const {
+  auto session = Session::create(plan);
+  INFO(session.status().message());
+  REQUIRE(session.ok());
+  std::vector<Tensor> outputs(plan->outputs().size());
+  const Status status = session->run(inputs, outputs);
+  INFO(status.message());
+  REQUIRE(status.ok());
+  for (Tensor& output : outputs) output = output.clone().value();
+  return outputs;
+}
+
+}  // namespace softneuro::test

@@ -1,0 +1,37 @@
+// Nets that run partly on the test device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/plan/net_problems.h"
+#include "core/plan/plan_impl.h"
+#include "core/routine/routine_path.h"
+#include "device/test_device.h"
+
+namespace softneuro::test {
+
+// A net with the test device in its registry.
+struct SplitNet {
+  std::string name;
+  std::shared_ptr<TestControl> control = std::make_shared<TestControl>();
+  std::shared_ptr<Runtime> runtime;
+  std::shared_ptr<const Graph> graph;
+  std::vector<Shape> shapes;   // of the inputs
+  std::vector<Tensor> inputs;  // random
+
+  NetProblems problems() const;
+  // Each layer there with the probability `share`, with formats at random.
+  RoutinePath random_path(std::uint32_t seed, double share) const;
+  // Fails the test if part of the path does not fit.
+  std::shared_ptr<const Plan> plan(const RoutinePath& path) const;
+  std::vector<Tensor> run(const std::shared_ptr<const Plan>& plan) const;
+};
+
+SplitNet split_net(std::string name, Graph graph, std::vector<Shape> shapes);
+// A trained CNN, attention, a recurrent net, integers and masks, a net with branches.
+std::vector<SplitNet> split_nets();
+
+}  // namespace softneuro::test

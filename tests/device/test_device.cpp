@@ -1,0 +1,381 @@
+#include "device/test_device.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <thread>
+
+#include "adapt/device_copy.h"
+#include "core/base/alignment.h"
+#include "core/base/error.h"
+#include "core/base/random.h"
+
+namespace softneuro::test {
+namespace {
+
+constexpr std::size_t kAddresses = std::size_t{1} << 34;  // reserved, mostly never used
+
+Status failed(const char* what) {
+  return make_error(StatusCode::device_failed, "the test device failed: {}", what);
+}
+Status lost() {
+  return make_error(StatusCode::device_failed, "the test device is lost");
+}
+
+// The same pages twice: at addresses that the host cannot touch, which are the device's, and at
+// others for the device's own work.
+class Pages {
+ public:
+  Pages() {
+    const int file = memfd_create("test device", 0);
+    if (file < 0 || ftruncate(file, static_cast<off_t>(kAddresses)) != 0) std::abort();
+    real_ = map(PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file);
+    shown_ = map(PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    close(file);
+  }
+  ~Pages() {
+    munmap(real_, kAddresses);
+    munmap(shown_, kAddresses);
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  std::byte* shown(std::size_t offset) const { return shown_ + offset; }
+  std::size_t offset_of(const void* shown) const {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(shown) - shown_);
+  }
+  bool has(const void* shown) const {
+    return shown >= shown_ && static_cast<const std::byte*>(shown) < shown_ + kAddresses;
+  }
+  std::byte* real(const void* shown) const { return real_ + offset_of(shown); }
+  void forget(std::size_t offset, std::size_t bytes) const {
+    madvise(real_ + offset, bytes, MADV_REMOVE);
+  }
+
+ private:
+  static std::byte* map(int protection, int flags, int file) {
+    void* const address = mmap(nullptr, kAddresses, protection, flags, file, 0);
+    if (address == MAP_FAILED) std::abort();
+    return static_cast<std::byte*>(address);
+  }
+  std::byte* real_;
+  std::byte* shown_;
+};
+
+class TestEvent final : public DeviceEvent {
+ public:
+  std::shared_ptr<double> us = std::make_shared<double>(0);
+};
+
+class TestDevice;
+
+class TestStream final : public Stream {
+ public:
+  explicit TestStream(TestDevice& device);
+  ~TestStream() override;
+  Status upload(void* to, const void* from, std::size_t bytes) noexcept override;
+  Status download(void* to, const void* from, std::size_t bytes) noexcept override;
+  Status synchronize() noexcept override;
+  Result<std::unique_ptr<DeviceEvent>> record() noexcept override;
+  Result<double> microseconds(const DeviceEvent& from, const DeviceEvent& to) noexcept override {
+    return *static_cast<const TestEvent&>(to).us - *static_cast<const TestEvent&>(from).us;
+  }
+  // What kernels that are at work here share their work out to: nobody.
+  ThreadPool& pool() { return *pool_; }
+  // Work that takes `us` by the device's clock.
+  Status put(double us, std::function<Status()> work);
+
+ private:
+  struct Work {
+    double us;
+    std::function<Status()> work;
+  };
+  void serve();
+
+  TestDevice& device_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Work> queue_;
+  bool is_busy_ = false;
+  bool ends_ = false;
+  Status error_;    // the first since synchronize()
+  double now_ = 0;  // the stream's own clock, microseconds
+  SplitMix64 random_{1};
+  const std::unique_ptr<ThreadPool> pool_ = create_thread_pool(1).value();
+  std::thread thread_;
+};
+
+class TestDevice final : public Device {
+ public:
+  TestDevice(DeviceId id, std::shared_ptr<TestControl> shared)
+      : Device(id), control(std::move(shared)) {}
+  std::string name() const override { return "test device"; }
+  std::size_t free_bytes() const noexcept override {
+    return control->memory_bytes - control->used_bytes;
+  }
+  Result<std::unique_ptr<Stream>> create_stream() noexcept override {
+    if (control->is_lost) return lost();
+    if (control->fails(Fault::create_stream)) return failed("create_stream");
+    return std::unique_ptr<Stream>(std::make_unique<TestStream>(*this));
+  }
+
+  const std::shared_ptr<TestControl> control;
+  const Pages pages;
+
+ protected:
+  Result<void*> allocate_bytes(std::size_t bytes) noexcept override {
+    if (control->is_lost) return lost();
+    if (control->fails(Fault::allocate) || bytes > free_bytes())
+      return make_error(StatusCode::out_of_memory, "the test device has no {} bytes", bytes);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    // Never the same address twice, as long as there are others: what is used too late is found.
+    constexpr std::size_t kPage = 4096;
+    const std::size_t taken = (bytes + 2 * kPage - 1) / kPage * kPage;  // and a page between
+    if (next_ + taken > kAddresses) next_ = 0;
+    const std::size_t offset = next_;
+    next_ += taken;
+    control->used_bytes += bytes;
+    std::memset(pages.real(pages.shown(offset)), 0x7f, bytes);  // large, and NaN for float16
+    return static_cast<void*>(pages.shown(offset));
+  }
+  void deallocate_bytes(void* data, std::size_t bytes) noexcept override {
+    pages.forget(pages.offset_of(data), bytes);
+    control->used_bytes -= bytes;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::size_t next_ = 0;
+};
+
+TestStream::TestStream(TestDevice& device) : device_(device) {
+  ++device_.control->live_streams;
+  thread_ = std::thread([this] { serve(); });
+}
+
+TestStream::~TestStream() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  --device_.control->live_streams;
+}
+
+void TestStream::serve() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return ends_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    Work next = std::move(queue_.front());
+    queue_.pop_front();
+    is_busy_ = true;
+    const bool skipped = !error_.ok();
+    lock.unlock();
+    if (const int most = device_.control->delay_us; most > 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(random_.next() % (most + 1)));
+    const auto end = std::chrono::steady_clock::now() +
+                     std::chrono::nanoseconds(static_cast<std::int64_t>(next.us * 1e3));
+    Status status;
+    if (device_.control->is_lost)
+      status = lost();
+    else if (!skipped)
+      status = next.work();
+    next.work = nullptr;
+    std::this_thread::sleep_until(end);
+    lock.lock();
+    now_ += next.us;
+    if (error_.ok() && !status.ok()) error_ = std::move(status);
+    is_busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+Status TestStream::put(double us, std::function<Status()> work) {
+  if (device_.control->is_lost) return lost();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  queue_.push_back({us, std::move(work)});
+  changed_.notify_all();
+  return {};
+}
+
+Status TestStream::upload(void* to, const void* from, std::size_t bytes) noexcept {
+  if (device_.control->fails(Fault::upload)) return failed("upload");
+  auto copy = std::make_shared<std::string>(static_cast<const char*>(from), bytes);
+  return put(device_.control->copy_us, [this, to, copy] {
+    std::memcpy(device_.pages.real(to), copy->data(), copy->size());
+    return Status();
+  });
+}
+
+Status TestStream::download(void* to, const void* from, std::size_t bytes) noexcept {
+  if (device_.control->fails(Fault::download)) return failed("download");
+  return put(device_.control->copy_us, [this, to, from, bytes] {
+    std::memcpy(to, device_.pages.real(from), bytes);
+    return Status();
+  });
+}
+
+Status TestStream::synchronize() noexcept {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return queue_.empty() && !is_busy_; });
+  Status status = std::move(error_);
+  error_ = Status();
+  if (status.ok() && device_.control->is_lost) return lost();
+  if (status.ok() && device_.control->fails(Fault::synchronize)) return failed("synchronize");
+  return status;
+}
+
+Result<std::unique_ptr<DeviceEvent>> TestStream::record() noexcept {
+  if (device_.control->fails(Fault::record)) return failed("record");
+  auto event = std::make_unique<TestEvent>();
+  SN_RETURN_IF_ERROR(put(0, [this, us = event->us] {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    *us = now_;
+    return Status();
+  }));
+  return std::unique_ptr<DeviceEvent>(std::move(event));
+}
+
+// --- routines -----------------------------------------------------------------------------------
+
+Problem on_host(const Problem& problem) {
+  Problem host = problem;
+  for (TensorSpec& spec : host.inputs) spec.device = DeviceId();
+  for (TensorSpec& spec : host.outputs) spec.device = DeviceId();
+  return host;
+}
+
+// A host kernel on the device's pages, at work when the stream comes to it.
+class LaunchedKernel final : public Kernel {
+ public:
+  LaunchedKernel(const Problem& problem, std::unique_ptr<Kernel> kernel, const TestDevice& device,
+                 PackedWeights packed, double us)
+      : kernel_(std::move(kernel)), device_(device), packed_(std::move(packed)), us_(us) {
+    std::size_t offset = 0;
+    for (const TensorSpec& spec : problem.inputs) {
+      const bool is_packed = spec.present() && spec.constant;
+      constants_.push_back(is_packed ? static_cast<std::ptrdiff_t>(offset) : -1);
+      if (is_packed) offset += aligned(spec.value.bytes());
+    }
+  }
+
+  std::size_t workspace_bytes() const noexcept override { return kernel_->workspace_bytes(); }
+  int in_place_input() const noexcept override { return kernel_->in_place_input(); }
+  Result<std::unique_ptr<KernelState>> make_state() const override { return kernel_->make_state(); }
+
+  Status run(Context& context) const noexcept override {
+    if (device_.control->fails(Fault::launch)) return failed("launch");
+    std::vector<TensorView> inputs(context.inputs().begin(), context.inputs().end());
+    std::vector<TensorView> outputs(context.outputs().begin(), context.outputs().end());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (constants_[i] >= 0)
+        inputs[i].data = packed_.on_device == nullptr  // no bytes
+                             ? nullptr
+                             : static_cast<std::byte*>(packed_.on_device->data()) + constants_[i];
+      SN_RETURN_IF_ERROR(to_real(inputs[i]));
+    }
+    for (TensorView& output : outputs) SN_RETURN_IF_ERROR(to_real(output));
+    std::byte* const workspace =
+        kernel_->workspace_bytes() > 0 ? device_.pages.real(context.workspace()) : nullptr;
+    auto& stream = static_cast<TestStream&>(*context.stream());
+    return stream.put(us_, [this, &stream, inputs = std::move(inputs), outputs = std::move(outputs),
+                            workspace, state = context.state()]() mutable {
+      Context inside(inputs, outputs, workspace, stream.pool());
+      inside.set_state(state);
+      return kernel_->run(inside);
+    });
+  }
+
+ private:
+  // Whoever passes memory of the host here has not understood.
+  Status to_real(TensorView& view) const {
+    if (!view.present() || view.elements() == 0) return {};
+    if (!device_.pages.has(view.data)) return failed("a tensor of a kernel lies on the host");
+    view.data = device_.pages.real(view.data);
+    return {};
+  }
+
+  std::unique_ptr<Kernel> kernel_;
+  const TestDevice& device_;
+  PackedWeights packed_;
+  double us_;
+  std::vector<std::ptrdiff_t> constants_;  // by input: where in packed_, or −1
+};
+
+class TestRoutine final : public Routine {
+ public:
+  TestRoutine(const std::string& layer_type, const TestDevice& device)
+      : Routine(layer_type, "test/pages"), device_(device) {}
+
+  Applicability applicable(const Problem& problem) const override {
+    if (problem.registry == nullptr) return Applicability::no("there is no registry to look in");
+    const Problem host = on_host(problem);
+    return problem.registry->check(naive(problem), host);
+  }
+  bool supports_post_ops(const Problem& problem) const override {
+    return problem.registry != nullptr;
+  }
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    std::size_t bytes = 0;
+    for (const TensorSpec& spec : problem.inputs)
+      if (spec.present() && spec.constant)
+        bytes +=
+            aligned(static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, Layout::plain)));
+    return bytes;
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
+              std::byte* packed) const override {
+    for (const TensorSpec& spec : problem.inputs) {
+      if (!spec.present() || !spec.constant) continue;
+      const std::size_t bytes = spec.value.bytes(), whole = aligned(bytes);
+      if (bytes > 0) std::memcpy(packed, spec.value.data(), bytes);
+      std::memset(packed + bytes, 0, whole - bytes);
+      packed += whole;
+    }
+    return {};
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights& packed) const override {
+    const Problem host = on_host(problem);
+    const Routine& routine = naive(problem);
+    SN_ASSIGN_OR_RETURN(
+        std::unique_ptr<Kernel> kernel,
+        problem.registry->create_kernel(routine, host, routine.default_params(host), {}));
+    const auto& microseconds = device_.control->microseconds;
+    return std::unique_ptr<Kernel>(std::make_unique<LaunchedKernel>(
+        problem, std::move(kernel), device_, packed, microseconds ? microseconds(problem) : 0.0));
+  }
+
+ private:
+  const Routine& naive(const Problem& problem) const {
+    return *problem.registry->find(layer_type(), "cpu/naive");
+  }
+  const TestDevice& device_;
+};
+
+// Shapes that depend on data are the host's business, and copies have their own routine.
+bool works_there(const Routine& routine, const Registry& registry) {
+  const LayerType& type = *registry.layer_types().find(routine.layer_type());
+  return !type.is_adapt() && !type.data_dependent_output;
+}
+
+}  // namespace
+
+Status add_test_device(Registry& registry, std::shared_ptr<TestControl> control) {
+  auto device = std::make_unique<TestDevice>(*DeviceId::parse("test"), std::move(control));
+  const TestDevice& added = *device;
+  SN_RETURN_IF_ERROR(add_device(registry, std::move(device)));
+  for (const Routine* routine : registry.all())
+    if (routine->descriptor().str() == "cpu/naive" && works_there(*routine, registry))
+      SN_RETURN_IF_ERROR(registry.add(std::make_unique<TestRoutine>(routine->layer_type(), added)));
+  return {};
+}
+
+}  // namespace softneuro::test

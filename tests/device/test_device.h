@@ -1,0 +1,61 @@
+// A device made of host memory that behaves like a strange one: the host cannot touch its tensors,
+// its work is done late and by another thread, its clock says what a test wants, and anything that
+// it is asked for may fail. Its routines are the naive ones.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "core/routine/registry.h"
+
+namespace softneuro::test {
+
+// What may be made to fail.
+enum class Fault { allocate, create_stream, upload, download, launch, synchronize, record };
+inline constexpr int kFaultCount = 7;
+
+// How a test device behaves, and what it saw. Shared with the test; thread safe.
+class TestControl {
+ public:
+  // Microseconds that a kernel takes by the device's clock, and no less in truth; not set: none.
+  std::function<double(const Problem&)> microseconds;
+  // The same of a copy.
+  std::atomic<int> copy_us = 1;
+  // The most that a stream waits before each piece of work.
+  std::atomic<int> delay_us = 20;
+  std::atomic<std::size_t> memory_bytes = std::size_t{1} << 30;
+  // From now on every call fails, and what was put into streams is not done.
+  std::atomic<bool> is_lost = false;
+
+  // The nth of these calls from now on fails, once; 0: none.
+  void fail(Fault what, int nth) { countdown_[index(what)] = nth; }
+  void never_fail() {
+    for (std::atomic<int>& left : countdown_) left = 0;
+  }
+  // Calls so far.
+  int calls(Fault what) const { return calls_[index(what)]; }
+
+  // For the device: counts a call; whether it shall fail.
+  bool fails(Fault what) {
+    ++calls_[index(what)];
+    int left = countdown_[index(what)];
+    while (left > 0 && !countdown_[index(what)].compare_exchange_weak(left, left - 1)) continue;
+    return left == 1;
+  }
+  std::atomic<std::size_t> used_bytes = 0;
+  std::atomic<int> live_streams = 0;
+
+ private:
+  static std::size_t index(Fault what) { return static_cast<std::size_t>(what); }
+  std::atomic<int> countdown_[kFaultCount] = {};
+  std::atomic<int> calls_[kFaultCount] = {};
+};
+
+// Adds the device "test", and for every layer type that has cpu/naive, and whose shapes do not
+// depend on data, a routine test/pages: that one at work on the device's pages.
+Status add_test_device(Registry& registry, std::shared_ptr<TestControl> control);
+
+}  // namespace softneuro::test

@@ -1,0 +1,22 @@
+#include "device/tested_devices.h"
+
+#include <catch2/catch.hpp>
+
+#include "device/test_device.h"
+#include "net/make_runtime.h"
+
+namespace softneuro::test {
+
+void for_each_device(const std::function<void(Device&)>& check) {
+  NetOptions options;
+  options.threads = 1;
+  const std::shared_ptr<Runtime> runtime = make_runtime(options).value();
+  auto& registry = const_cast<Registry&>(runtime->registry());
+  REQUIRE(add_test_device(registry, std::make_shared<TestControl>()).ok());
+  for (const Device* device : registry.devices()) {
+    INFO("device " << device->id().c_str() << ", " << device->name());
+    check(*registry.device(device->id()));
+  }
+}
+
+}  // namespace softneuro::test

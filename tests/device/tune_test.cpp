@@ -1,0 +1,189 @@
+// Tuning puts layers where they are fastest, copies counted: as a brute-force solution does.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+#include "core/layers/builtin_layers.h"
+#include "device/split_nets.h"
+#include "device/test_device.h"
+#include "profiler/tune/tuner.h"
+#include "support/temporary_folder.h"
+#include "tuning/small_net.h"
+#include "unit/graph_evaluator.h"
+
+namespace softneuro {
+Status register_routine_matmul_cpu_naive(Registry& registry);
+}
+
+using namespace softneuro;
+using namespace softneuro::test;
+
+namespace {
+
+using Times = std::map<std::string, double>;  // of layers, microseconds
+
+// matmul on the host, in a time that is known.
+class SlowKernel final : public Kernel {
+ public:
+  SlowKernel(std::unique_ptr<Kernel> work, double us) : work_(std::move(work)), us_(us) {}
+  Status run(Context& context) const noexcept override {
+    const std::int64_t end = clock_ns() + static_cast<std::int64_t>(us_ * 1e3);
+    Status status = work_->run(context);
+    while (clock_ns() < end) continue;
+    return status;
+  }
+
+ private:
+  std::unique_ptr<Kernel> work_;
+  double us_;
+};
+
+class SlowMatmul final : public Routine {
+ public:
+  explicit SlowMatmul(Times times) : Routine("matmul", "cpu/slow"), times_(std::move(times)) {}
+  int default_rank() const override { return 1; }
+  Applicability applicable(const Problem& problem) const override {
+    return naive().applicable(problem);
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(auto work, naive().create(problem, params, packed));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<SlowKernel>(std::move(work), times_.at(problem.layer_name)));
+  }
+
+ private:
+  static const Routine& naive() { return *builtin_registry().find("matmul", "cpu/naive"); }
+  Times times_;
+};
+
+// A chain of six products and, behind the third of them, a branch of two. No two pose the same
+// problem, so that each has times of its own.
+std::shared_ptr<const Graph> products() {
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{1, 8}));
+  const auto product = [&](const std::string& name, TensorId from, std::int64_t in,
+                           std::int64_t out) {
+    return b.layer("matmul", name, {from, b.weights(name + ".w", {in, out})});
+  };
+  std::vector<TensorId> chain = {x};
+  for (std::int64_t i = 0; i < 6; ++i)
+    chain.push_back(product("chain" + std::to_string(i), chain.back(), 8 + i, 9 + i));
+  const TensorId branch = product("branch0", chain[3], 11, 40);
+  b.graph.outputs = {chain.back(), product("branch1", branch, 40, 41)};
+  REQUIRE(b.graph.verify(builtin_layer_types()).ok());
+  REQUIRE(b.graph.sort().ok());
+  REQUIRE(b.graph.infer_shapes().ok());
+  return std::make_shared<const Graph>(std::move(b.graph));
+}
+
+constexpr double kCopyUs = 1000;
+
+// Layers of `graph`, one bit each, that are on the device in the fastest split; `lead_us`: by how
+// much it is faster than any other.
+std::uint32_t fastest_split(const Graph& graph, const Times& host, const Times& device,
+                            double& lead_us) {
+  const auto& layers = graph.layers();
+  const std::vector<std::int32_t> producers = graph.producers();
+  double best = INFINITY, second = INFINITY;
+  std::uint32_t split = 0;
+  for (std::uint32_t bits = 0; bits < 1u << layers.size(); ++bits) {
+    const auto is_there = [&](std::int32_t layer) {
+      return layer >= 0 && (bits >> layer & 1) != 0;
+    };
+    double us = 0;
+    std::set<std::pair<TensorId, bool>> copies;
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      const bool here = is_there(static_cast<std::int32_t>(l));
+      us += (here ? device : host).at(layers[l].name);
+      const TensorId input = layers[l].inputs[0];
+      if (is_there(producers[input]) != here) copies.emplace(input, here);
+    }
+    for (const TensorId output : graph.outputs)
+      if (is_there(producers[output])) copies.emplace(output, false);
+    us += kCopyUs * static_cast<double>(copies.size());
+    if (us < best) {
+      second = best;
+      best = us;
+      split = bits;
+    } else {
+      second = std::min(second, us);
+    }
+  }
+  lead_us = second - best;
+  return split;
+}
+
+std::uint32_t tuned_split(const std::shared_ptr<const Graph>& graph, const Times& host,
+                          const Times& device) {
+  Registry registry(builtin_layer_types());
+  REQUIRE(register_routine_matmul_cpu_naive(registry).ok());
+  REQUIRE(registry.add(std::make_unique<SlowMatmul>(host)).ok());
+  const auto control = std::make_shared<TestControl>();
+  control->microseconds = [&](const Problem& problem) { return device.at(problem.layer_name); };
+  control->copy_us = static_cast<int>(kCopyUs);
+  control->delay_us = 0;
+  REQUIRE(add_test_device(registry, control).ok());
+  auto pool = create_thread_pool(1).value();
+  auto runtime = std::make_shared<Runtime>(Runtime::Parts{.libraries = {},
+                                                          .registry = std::move(registry),
+                                                          .allocator = &default_allocator(),
+                                                          .own_pool = nullptr,
+                                                          .pool = pool.get(),
+                                                          .log = {},
+                                                          .schemas = {}});
+  const TemporaryFolder folder;
+  TuneOptions options;
+  options.cache = folder.path().string();
+  options.schemas = {"cpu", "test"};
+  TuneJob job;
+  job.core = runtime;
+  job.graph = job.model = graph;
+  job.is_model = true;
+  job.shapes = {Shape{1, 8}};
+  job.inputs = {random_image(3, {1, 8})};
+  job.proof_inputs = {job.inputs};
+  job.options = &options;
+  const Result<TuneResult> result = Tuner(job).run();
+  INFO(result.status().message());
+  REQUIRE(result.ok());
+  std::uint32_t split = 0;
+  for (std::size_t l = 0; l < graph->layers().size(); ++l) {
+    const auto choice = result->path.layers.find(graph->layers()[l].id);
+    if (choice != result->path.layers.end() && choice->second.routine == "test/pages")
+      split |= 1u << l;
+  }
+  CHECK((split == 0) == (result->path.machine.find("test device") == std::string::npos));
+  return split;
+}
+
+}  // namespace
+
+TEST_CASE("tune: with a fast, a slow and a mixed device each layer is where brute force puts it",
+          "[slow][alone]") {
+  const auto graph = products();
+  // Waking the device's thread takes some hundred microseconds of a run, which brute force does not
+  // know of.
+  constexpr double kLeadUs = 1000;
+  std::mt19937 random(11);
+  int mixed = 0;
+  for (const std::string clock : {"fast", "slow", "mixed", "mixed"}) {
+    Times host, device;
+    double lead_us = 0;
+    std::uint32_t split = 0;
+    do {
+      for (const Layer& layer : graph->layers()) {
+        host[layer.name] = clock == "slow" ? 300 : 300 * (1 + random() % 10);
+        device[layer.name] = clock == "fast" ? 20 : 300 * (1 + random() % 10);
+      }
+      split = fastest_split(*graph, host, device, lead_us);
+    } while (lead_us < kLeadUs);
+    CAPTURE(clock, lead_us);
+    for (const Layer& layer : graph->layers())
+      UNSCOPED_INFO(layer.name << ": host " << host[layer.name] << ", device " << device[layer.name]
+                               << " us");
+    CHECK(tuned_split(graph, host, device) == split);
+    mixed += split != 0 && split != (1u << graph->layers().size()) - 1;
+  }
+  CHECK(mixed > 0);
+}
