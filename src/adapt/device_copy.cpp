@@ -58,8 +58,7 @@ class CopyKernel final : public Kernel {
 
 class DeviceCopy final : public Routine {
  public:
-  explicit DeviceCopy(DeviceId device)
-      : Routine("adapt", std::string(device.c_str()) + "/copy"), device_(device) {}
+  explicit DeviceCopy(DeviceId device) : Routine("adapt", std::string(device.c_str()) + "/copy") {}
 
   Applicability applicable(const Problem& problem) const override {
     const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
@@ -93,8 +92,6 @@ class DeviceCopy final : public Routine {
     inside.inputs[0].device = inside.outputs[0].device = DeviceId();
     return inside;
   }
-
-  DeviceId device_;
 };
 
 }  // namespace
