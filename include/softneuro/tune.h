@@ -31,7 +31,9 @@ struct TuneProgress {
 
 struct TuneOptions {
   // Which schemas routines may have: "cpu" (any data type), "cpu:float32" (any layout),
-  // "cpu:qint8:nhwc". A layer that has no routine in them takes a float32 one, and is listed.
+  // "cpu:qint8:nhwc". A layer that has no routine in them takes a float32 one, and is listed. The
+  // net's default choices, where they are outside of them, are taken only if nothing else keeps
+  // max_error.
   std::vector<std::string> schemas = {"cpu:float32"};
   // true: such a layer is an error (unsupported, naming every one).
   bool strict = false;

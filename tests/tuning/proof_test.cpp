@@ -299,7 +299,10 @@ TEST_CASE("proof: a cast to 16 bits and back rounds and overflows in every schem
     const Tensor before = net.run({{"x", numbers}}).value().at("back:0");
     for (const char* schema : {"cpu:float32", "cpu:float16", "cpu"}) {
       CAPTURE(type, schema);
-      REQUIRE(net.tune(quick(folder, {schema})).ok());
+      TuneOptions options = quick(folder, {schema});
+      // Where float16 alone is allowed, a sample says what it cannot hold.
+      if (schema == std::string("cpu:float16")) options.calibration = {{{"x", numbers}}};
+      REQUIRE(net.tune(options).ok());
       const Tensor after = net.run({{"x", numbers}}).value().at("back:0");
       for (std::size_t i = 0; i < 4; ++i)
         CHECK(before.values<float>()[i] == after.values<float>()[i]);

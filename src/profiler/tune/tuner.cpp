@@ -410,14 +410,33 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
   return finalists;
 }
 
+// Whether the schemas that the caller allows have what default choices take. Layers that none of
+// these schemas computes take it anyway.
+bool Tuner::allows_default_choices() const {
+  return std::all_of(layers_.begin(), layers_.end(), [&](const LayerCandidates& layer) {
+    if (layer.fallback || layer.layer.problem.type->is_view) return true;
+    const auto routine =
+        job_.core->registry().default_choice(layer.layer.problem, job_.core->schemas());
+    return routine.ok() && std::any_of(options_.schemas.begin(), options_.schemas.end(),
+                                       [&](const std::string& pattern) {
+                                         return matches_schema((*routine)->descriptor(), pattern);
+                                       });
+  });
+}
+
 // The fastest first. Stable: what the noise cannot tell apart stays in the solver's order, so that
-// plans do not flap.
-void Tuner::put_in_order(std::vector<Finalist>& finalists) {
+// plans do not flap. Default choices that the caller did not allow come last: they answer only
+// where nothing allowed keeps the error limit.
+void Tuner::put_in_order(std::vector<Finalist>& finalists) const {
+  const bool allows_default = allows_default_choices();
   double best = INFINITY;
   for (const Finalist& finalist : finalists) best = std::min(best, finalist.time_us);
-  std::stable_sort(finalists.begin(), finalists.end(), [&](const Finalist& a, const Finalist& b) {
-    return std::max(a.time_us, kTie * best) < std::max(b.time_us, kTie * best);
-  });
+  const auto rank = [&](const Finalist& finalist) {
+    const bool is_default = finalist.selection.choice.empty();
+    return is_default && !allows_default ? INFINITY : std::max(finalist.time_us, kTie * best);
+  };
+  std::stable_sort(finalists.begin(), finalists.end(),
+                   [&](const Finalist& a, const Finalist& b) { return rank(a) < rank(b); });
 }
 
 // A net that answers otherwise than the model is no result.

@@ -128,7 +128,8 @@ class Tuner {
   double error_upper_bound(const Finalist& finalist, const Evaluated& evaluated) const;
   Result<double> evaluate_error(Finalist& finalist);
   void warn_of_scatter(const Finalist& fastest, double upper_bound);
-  static void put_in_order(std::vector<Finalist>& finalists);
+  bool allows_default_choices() const;
+  void put_in_order(std::vector<Finalist>& finalists) const;
   Result<Finalist> within_error(std::vector<Finalist> ranked, double& untuned_us);
   Result<std::vector<Finalist>> repair(const Finalist& worst);
   Status measure_noise(const Selection& worst);
