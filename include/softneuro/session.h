@@ -45,7 +45,7 @@ class SN_API Plan {
   // data are not static.
   std::span<const TensorInfo> inputs() const noexcept;
   std::span<const TensorInfo> outputs() const noexcept;
-  // Bytes of one session's arena (activations and workspace).
+  // Bytes of one session's arena on the host (activations and workspace).
   std::size_t arena_bytes() const noexcept;
   MemoryReport memory_report() const;
   // One printable line per step for people: layer, routine, shapes.
@@ -64,8 +64,10 @@ struct StepTrace {
   std::size_t count = 0;   // steps of the plan
   const char* layer = "";  // name; valid as long as the plan
   const char* layer_type = "";
-  const char* routine = "";   // descriptor
-  std::int64_t begin_ns = 0;  // of the steady clock
+  const char* routine = "";  // descriptor
+  // Of the steady clock. A step on another device than the host takes as long as that device's
+  // clock says; with a trace, each such step is waited for.
+  std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
 };
 

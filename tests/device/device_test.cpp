@@ -3,6 +3,7 @@
 #include <numeric>
 #include <thread>
 
+#include "core/layers/builtin_layers.h"
 #include "device/test_device.h"
 #include "device/tested_devices.h"
 #include "softneuro/allocator.h"
@@ -20,6 +21,20 @@ std::vector<std::uint32_t> counted(std::size_t count, std::uint32_t first) {
 
 std::size_t bytes_of(const std::vector<std::uint32_t>& numbers) {
   return numbers.size() * sizeof(numbers[0]);
+}
+
+class RefusingRoutine final : public Routine {
+ public:
+  explicit RefusingRoutine(const std::string& descriptor) : Routine("conv2", descriptor) {}
+  Applicability applicable(const Problem&) const override { return Applicability::no("a test"); }
+  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
+                                         const PackedWeights&) const override {
+    return Status(StatusCode::unsupported, "it makes no kernel");
+  }
+};
+
+std::unique_ptr<const Routine> routine_on(const std::string& device) {
+  return std::make_unique<RefusingRoutine>(device + "/none");
 }
 
 }  // namespace
@@ -48,12 +63,21 @@ TEST_CASE("device: more memory than there is is out_of_memory, and the device wo
   });
 }
 
-TEST_CASE("device: it has a name and says how much memory is free") {
+TEST_CASE("device: it has a name and is not the host") {
   for_each_device([](Device& device) {
     CHECK_FALSE(device.name().empty());
     CHECK_FALSE(device.id().is_host());
-    CHECK(device.free_bytes() > 0);
   });
+}
+
+TEST_CASE("registry: a second device of one name, and routines of an absent one, are errors") {
+  Registry registry(builtin_layer_types());
+  CHECK(registry.add(routine_on("absent")).code() == StatusCode::invalid_argument);
+  REQUIRE(add_test_device(registry, std::make_shared<TestControl>()).ok());
+  CHECK(registry.add(routine_on("test")).ok());
+  const Status again = add_test_device(registry, std::make_shared<TestControl>());
+  CHECK(again.code() == StatusCode::invalid_argument);
+  CHECK(again.message().find("test") != std::string::npos);
 }
 
 TEST_CASE("stream: what is uploaded comes back, whatever happens to the source meanwhile") {

@@ -98,12 +98,20 @@ std::vector<SplitNet> split_nets() {
   std::vector<SplitNet> nets;
   const Net trained = Net::load(source_dir() + "/models/shapes/shapes.dnn").value();
   nets.push_back(split_net("shapes", NetAccess::graph(trained), {Shape{1, 3, 32, 32}}));
-  nets.push_back(split_net("attention", attention(), {}));
+  nets.push_back(attention_net());
   nets.push_back(split_net("recurrent", recurrent(), {}));
   nets.push_back(split_net("masked", masked(), {}));
-  const Net branches = NetAccess::from_graph(small_graph()).value();
-  nets.push_back(split_net("branches", NetAccess::graph(branches), {}));
+  nets.push_back(branching_net());
   return nets;
+}
+
+SplitNet attention_net() {
+  return split_net("attention", attention(), {});
+}
+
+SplitNet branching_net() {
+  const Net branches = NetAccess::from_graph(small_graph()).value();
+  return split_net("branches", NetAccess::graph(branches), {});
 }
 
 NetProblems SplitNet::problems() const {

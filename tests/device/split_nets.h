@@ -33,5 +33,8 @@ struct SplitNet {
 SplitNet split_net(std::string name, Graph graph, std::vector<Shape> shapes);
 // A trained CNN, attention, a recurrent net, integers and masks, a net with branches.
 std::vector<SplitNet> split_nets();
+// Two of them alone.
+SplitNet attention_net();
+SplitNet branching_net();
 
 }  // namespace softneuro::test

@@ -3,10 +3,12 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "core/dnn/file.h"
 #include "core/plan/plan_impl.h"
 #include "device/split_nets.h"
 #include "net/make_runtime.h"
 #include "net/tuned_plan.h"
+#include "support/temporary_folder.h"
 #include "support/tensor_difference.h"
 
 using namespace softneuro;
@@ -72,7 +74,7 @@ TEST_CASE("split: a session runs again and again, with other inputs and bound ou
 }
 
 TEST_CASE("split: sessions on several threads share a plan and its packed weights") {
-  const SplitNet net = std::move(split_nets()[4]);
+  const SplitNet net = branching_net();
   const std::vector<Tensor> expected = net.run(net.plan({}));
   const auto plan = net.plan(net.random_path(1, 0.7));
   std::atomic<int> wrong = 0;
@@ -92,7 +94,7 @@ TEST_CASE("split: sessions on several threads share a plan and its packed weight
 }
 
 TEST_CASE("split: a shared adapt goes to the device once for all who read there") {
-  const SplitNet net = std::move(split_nets()[4]);
+  const SplitNet net = branching_net();
   RoutinePath path = net.random_path(2, 1.0);
   const auto plan = net.plan(path);
   std::size_t uploads = 0;
@@ -157,7 +159,7 @@ TEST_CASE("split: memory that the device refuses is an error of the plan or of t
 }
 
 TEST_CASE("split: a device that is lost is an error each time, and the host's plan works on") {
-  const SplitNet net = std::move(split_nets()[1]);
+  const SplitNet net = attention_net();
   const auto host = net.plan({}), split = net.plan(net.random_path(1, 0.6));
   const std::vector<Tensor> expected = net.run(host);
   Session session = Session::create(split).value();
@@ -174,7 +176,7 @@ TEST_CASE("split: a device that is lost is an error each time, and the host's pl
 }
 
 TEST_CASE("split: a traced run gives the device's times of its steps") {
-  const SplitNet net = std::move(split_nets()[4]);
+  const SplitNet net = branching_net();
   net.control->microseconds = [](const Problem&) { return 1000.0; };
   const auto plan = net.plan(net.random_path(2, 1.0));
   Session session = Session::create(plan).value();
@@ -194,7 +196,7 @@ TEST_CASE("split: a traced run gives the device's times of its steps") {
 }
 
 TEST_CASE("split: a path for a device that is not here takes default choices, and says so") {
-  const SplitNet with = std::move(split_nets()[4]);
+  const SplitNet with = branching_net();
   const RoutinePath path = with.random_path(2, 1.0);
   SplitNet without = with;
   without.runtime = make_runtime({}).value();
@@ -205,8 +207,28 @@ TEST_CASE("split: a path for a device that is not here takes default choices, an
   check_same(without.run(*plan), with.run(with.plan({})));
 }
 
+TEST_CASE("split: a file tuned for a device loads where that is absent, answers, and says so") {
+  const SplitNet net = branching_net();
+  RoutinePath path = net.random_path(2, 1.0);
+  path.machine = machine_of(path, net.runtime->registry());
+  CHECK(path.machine.find("test device") != std::string::npos);
+  CHECK(machine_of(path, make_runtime({}).value()->registry()).empty());
+  path.shapes = {{"image", net.shapes[0]}};
+  const TemporaryFolder folder;
+  REQUIRE(save_dnn(*net.graph, folder.file("split.dnn"), std::span(&path, 1)).ok());
+  std::string log;
+  NetOptions options;
+  options.log = [&](LogLevel, std::string_view line) { log += std::string(line) + '\n'; };
+  const Net loaded = Net::load(folder.file("split.dnn"), options).value();
+  const NamedTensors outputs = loaded.run({{"image", net.inputs[0]}}).value();
+  const std::vector<Tensor> expected = net.run(net.plan({}));
+  for (std::size_t o = 0; o < expected.size(); ++o)
+    CHECK(difference(outputs.at(loaded.outputs()[o].name), expected[o], kTolerance) == "");
+  CHECK(log.find("test/pages is replaced by a default choice") != std::string::npos);
+}
+
 TEST_CASE("split: a path whose adapts name routines of another device takes the default ones") {
-  const SplitNet net = std::move(split_nets()[4]);
+  const SplitNet net = branching_net();
   RoutinePath path = net.random_path(2, 1.0);
   const Format host{DataType::float32};
   Format there = host;

@@ -115,9 +115,6 @@ class TestDevice final : public Device {
   TestDevice(DeviceId id, std::shared_ptr<TestControl> shared)
       : Device(id), control(std::move(shared)) {}
   std::string name() const override { return "test device"; }
-  std::size_t free_bytes() const noexcept override {
-    return control->memory_bytes - control->used_bytes;
-  }
   Result<std::unique_ptr<Stream>> create_stream() noexcept override {
     if (control->is_lost) return lost();
     if (control->fails(Fault::create_stream)) return failed("create_stream");
@@ -130,26 +127,37 @@ class TestDevice final : public Device {
  protected:
   Result<void*> allocate_bytes(std::size_t bytes) noexcept override {
     if (control->is_lost) return lost();
-    if (control->fails(Fault::allocate) || bytes > free_bytes())
+    if (control->fails(Fault::allocate) || bytes > control->memory_bytes - control->used_bytes)
       return make_error(StatusCode::out_of_memory, "the test device has no {} bytes", bytes);
     const std::lock_guard<std::mutex> lock(mutex_);
     // Never the same address twice, as long as there are others: what is used too late is found.
     constexpr std::size_t kPage = 4096;
     const std::size_t taken = (bytes + 2 * kPage - 1) / kPage * kPage;  // and a page between
-    if (next_ + taken > kAddresses) next_ = 0;
-    const std::size_t offset = next_;
-    next_ += taken;
+    const std::size_t offset = room_for(taken);
+    live_[offset] = offset + taken;
+    next_ = offset + taken;
     control->used_bytes += bytes;
     std::memset(pages.real(pages.shown(offset)), 0x7f, bytes);  // large, and NaN for float16
     return static_cast<void*>(pages.shown(offset));
   }
   void deallocate_bytes(void* data, std::size_t bytes) noexcept override {
+    const std::lock_guard<std::mutex> lock(mutex_);
     pages.forget(pages.offset_of(data), bytes);
+    live_.erase(pages.offset_of(data));
     control->used_bytes -= bytes;
   }
 
  private:
+  // From next_ on; from the beginning where the addresses end.
+  std::size_t room_for(std::size_t bytes) const {
+    std::size_t offset = next_ + bytes > kAddresses ? 0 : next_;
+    for (const auto& [begin, end] : live_)
+      if (begin < offset + bytes && offset < end) offset = end;
+    return offset;
+  }
+
   std::mutex mutex_;
+  std::map<std::size_t, std::size_t> live_;  // begin → end of what is allocated
   std::size_t next_ = 0;
 };
 

@@ -76,8 +76,6 @@ class SN_INTREE Device {
   DeviceId id() const noexcept { return id_; }
   // What times depend on, for people too: "NVIDIA H200, driver 570.86".
   virtual std::string name() const = 0;
-  // Bytes that are free now; an estimate.
-  virtual std::size_t free_bytes() const noexcept = 0;
   // Aligned to kTensorAlignment at least. out_of_memory if there is not as much. No bytes: none.
   Result<DeviceMemory> allocate(std::size_t bytes) noexcept;
   virtual Result<std::unique_ptr<Stream>> create_stream() noexcept = 0;

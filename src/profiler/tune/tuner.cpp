@@ -111,6 +111,8 @@ std::uint64_t Tuner::whole_key() const {
   for (const Routine* routine : job_.core->registry().all())
     text += fmt::format("\n{} {} v{} {}", routine->layer_type(), routine->descriptor().str(),
                         routine->version(), routine->library());
+  for (const Device* device : job_.core->registry().devices())
+    text += fmt::format("\n{} {}", device->id().c_str(), device->name());
   return checksum(text.data(), text.size());
 }
 
