@@ -64,7 +64,10 @@ Status check_schemas(const Registry& registry, const std::vector<std::string>& s
     std::set<std::string> known;
     bool is_matched = false;
     for (const Routine* routine : registry.all()) {
-      known.insert(routine->descriptor().schema());
+      const RoutineDescriptor& descriptor = routine->descriptor();
+      // As a pattern: "cpu" alone would mean every type.
+      known.insert(std::string(descriptor.device.c_str()) + ':' +
+                   Format{descriptor.type, descriptor.layout}.str());
       is_matched = is_matched || matches_schema(routine->descriptor(), pattern);
     }
     if (!is_matched)
