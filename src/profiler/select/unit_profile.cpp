@@ -21,6 +21,7 @@ constexpr double kPruneRatio = 1.4;       // of the best time, after any two sam
 constexpr double kNearTie = 1.12;         // times the best: measured again, interleaved
 constexpr std::size_t kMostAlive = 5;     // kernels kept for that
 constexpr int kTieRounds = 4;
+constexpr int kControlRounds = 3;  // what one run says of a control's undisturbed time is noise
 // A childnet whose layers inside take this many times the best of the other candidates cannot win:
 // what they leave in the caches for each other does not save as much.
 constexpr double kLostInside = 1.25;
@@ -327,7 +328,8 @@ Status UnitProfiler::measure_disturbed_again(const Problem& model, double best_u
   for (Alive& a : alive) {
     if (!controls_.is_control(*a.candidate)) continue;
     // It may have been disturbed for as long as it served as the control.
-    controls_.record_again(*a.candidate, time_us(a.bench, a.batch));
+    for (int round = 0; round < kControlRounds; ++round)
+      controls_.record_again(*a.candidate, time_us(a.bench, a.batch));
     least_us = std::min(least_us, controls_.least_us(*a.candidate));
   }
   bool in_time = true;
