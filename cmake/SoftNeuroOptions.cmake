@@ -6,13 +6,15 @@ option(SOFTNEURO_EDGE
 # See SoftNeuroEdge.cmake.
 set(SOFTNEURO_EDGE_ROUTINES small CACHE STRING
     "Routines of an edge build: small, all, or a list by `softneuro inspect --routines`")
-option(SOFTNEURO_CUDA "Build the CUDA routines where the toolkit is found" OFF)
 # Library plugins, loaded at run time from softneuro/plugins beside libsoftneuro. AUTO: where the
-# library is found; ON: an error where it is not; OFF: never.
+# library is found (of CUDA: the headers); ON: an error where it is not; OFF: never.
 set(SOFTNEURO_ONEDNN AUTO CACHE STRING "Build the oneDNN plugin: AUTO, ON or OFF")
 set(SOFTNEURO_XNNPACK AUTO CACHE STRING "Build the XNNPACK plugin: AUTO, ON or OFF")
 set(SOFTNEURO_EIGEN AUTO CACHE STRING "Build the plugin over Eigen: AUTO, ON or OFF")
-set_property(CACHE SOFTNEURO_ONEDNN SOFTNEURO_XNNPACK SOFTNEURO_EIGEN PROPERTY STRINGS AUTO ON OFF)
+# OFF by default, as it never ran on a GPU.
+set(SOFTNEURO_CUDA OFF CACHE STRING "Build the plugin for NVIDIA's GPUs: AUTO, ON or OFF")
+set_property(CACHE SOFTNEURO_ONEDNN SOFTNEURO_XNNPACK SOFTNEURO_EIGEN SOFTNEURO_CUDA
+  PROPERTY STRINGS AUTO ON OFF)
 
 option(SOFTNEURO_IMPORT "Build the model importers (needs protobuf)" ON)
 option(SOFTNEURO_TOOLS "Build the softneuro command" ${PROJECT_IS_TOP_LEVEL})

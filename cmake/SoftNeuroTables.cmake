@@ -2,7 +2,7 @@
 # initialiser: such objects get lost when an archive is linked, or run twice.
 #
 #   src/routines/<type>/<file>.cpp    Status register_routine_<type>_<file>(Registry&);
-#       files named cpu_* (and cuda_* where CUDA is built) are routines, others their helpers;
+#       files named cpu_* are routines, others their helpers;
 #       the whole of cpu_*_avx2.cpp needs that instruction set, its registration too
 #   src/core/layers/<file>.cpp        Status register_layer_<file>(LayerTypes&);
 #   src/import/onnx/operators/<file>.cpp
@@ -24,7 +24,7 @@ function(softneuro_routine_table output)
     get_filename_component(name ${file} NAME_WE)
     get_filename_component(folder ${file} DIRECTORY)
     get_filename_component(type ${folder} NAME)
-    if(file MATCHES "\\.isa\\.cpp$" OR NOT name MATCHES "^(cpu|cuda)_")
+    if(file MATCHES "\\.isa\\.cpp$" OR NOT name MATCHES "^cpu_")
       continue()
     endif()
     _softneuro_check_identifier(${name} ${file})

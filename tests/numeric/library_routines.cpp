@@ -1,5 +1,8 @@
 #include "numeric/library_routines.h"
 
+#if defined(SOFTNEURO_HAS_CUDA_PLUGIN)
+#include "device/fake_cuda.h"
+#endif
 #if defined(SOFTNEURO_HAS_EIGEN_PLUGIN)
 #include "plugins/eigen/routines.h"
 #endif
@@ -25,6 +28,10 @@ std::vector<std::string> add_library_routines([[maybe_unused]] Registry& registr
 #if defined(SOFTNEURO_HAS_XNNPACK_PLUGIN)
   if (const Status status = xnnpack::add_routines(registry); !status.ok())
     refused.push_back("the XNNPACK plugin: " + status.message());
+#endif
+#if defined(SOFTNEURO_HAS_CUDA_PLUGIN)
+  if (const Status status = add_fake_gpu(registry); !status.ok())
+    refused.push_back("the CUDA plugin: " + status.message());
 #endif
   return refused;
 }

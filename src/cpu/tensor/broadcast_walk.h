@@ -30,8 +30,8 @@ struct BroadcastWalk {
   std::int64_t strides[kMaxOperands][kMaxDims] = {};
 
   // unsupported if an operand's layout is neither plain nor the output's.
-  static Result<BroadcastWalk> make(const Shape& output, Layout layout,
-                                    std::span<const Operand> operands);
+  SN_INTREE static Result<BroadcastWalk> make(const Shape& output, Layout layout,
+                                              std::span<const Operand> operands);
 
   std::int64_t columns() const noexcept { return dims[rank - 1]; }
   // Operand's element opposite element `offset` of the output's memory.

@@ -1,0 +1,45 @@
+#include "plugins/cuda/driver.h"
+
+#include "core/base/error.h"
+#include "plugins/cuda/shared_library.h"
+
+namespace softneuro::cuda {
+namespace {
+
+// Containers often have this name alone.
+constexpr const char* kNames[] = {"libcuda.so.1"};
+
+Result<Driver> open_driver() {
+  const Result<SharedLibrary> library = SharedLibrary::open(kNames);
+  if (!library.ok())
+    return unsupported("NVIDIA's driver is not installed: {}", library.status().message());
+  Driver driver;
+  driver.path = library->path();
+#define SN_RESOLVE(name) SN_RETURN_IF_ERROR(resolve(*library, #name, driver.name));
+  SN_CUDA_DRIVER(SN_RESOLVE)
+#undef SN_RESOLVE
+  if (const Status status = driver.check(driver.cuInit(0), "cuInit"); !status.ok())
+    return unsupported("NVIDIA's driver sees no GPU: {}", status.message());
+  return driver;
+}
+
+}  // namespace
+
+Status Driver::check(CUresult result, const char* call) const noexcept {
+  if (result == CUDA_SUCCESS) return {};
+  const char *name = nullptr, *text = nullptr;
+  cuGetErrorName(result, &name);
+  cuGetErrorString(result, &text);
+  const StatusCode code =
+      result == CUDA_ERROR_OUT_OF_MEMORY ? StatusCode::out_of_memory : StatusCode::device_failed;
+  return make_error(code, "{}: {} ({})", call, name == nullptr ? "an unknown error" : name,
+                    text == nullptr ? std::to_string(static_cast<int>(result)) : text);
+}
+
+Result<const Driver*> load_driver() {
+  static const Result<Driver> driver = open_driver();
+  if (!driver.ok()) return driver.status();
+  return &*driver;
+}
+
+}  // namespace softneuro::cuda

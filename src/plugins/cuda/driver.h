@@ -1,0 +1,60 @@
+// The CUDA driver (libcuda.so.1) through a table of entry points.
+#pragma once
+
+#include <cuda.h>
+
+#include <string>
+
+#include "softneuro/status.h"
+
+namespace softneuro::cuda {
+
+// Names with _v2 are what cuda.h makes of the plain ones; the plain symbols are an older ABI.
+#define SN_CUDA_DRIVER(X)         \
+  X(cuInit)                       \
+  X(cuDriverGetVersion)           \
+  X(cuGetErrorName)               \
+  X(cuGetErrorString)             \
+  X(cuDeviceGetCount)             \
+  X(cuDeviceGet)                  \
+  X(cuDeviceGetName)              \
+  X(cuDeviceGetAttribute)         \
+  X(cuDevicePrimaryCtxRetain)     \
+  X(cuDevicePrimaryCtxRelease_v2) \
+  X(cuCtxPushCurrent_v2)          \
+  X(cuCtxPopCurrent_v2)           \
+  X(cuMemGetInfo_v2)              \
+  X(cuMemAlloc_v2)                \
+  X(cuMemFree_v2)                 \
+  X(cuMemHostAlloc)               \
+  X(cuMemFreeHost)                \
+  X(cuMemcpyHtoDAsync_v2)         \
+  X(cuMemcpyDtoHAsync_v2)         \
+  X(cuStreamCreate)               \
+  X(cuStreamDestroy_v2)           \
+  X(cuStreamSynchronize)          \
+  X(cuEventCreate)                \
+  X(cuEventDestroy_v2)            \
+  X(cuEventRecord)                \
+  X(cuEventSynchronize)           \
+  X(cuEventElapsedTime)           \
+  X(cuModuleLoadData)             \
+  X(cuModuleUnload)               \
+  X(cuModuleGetFunction)          \
+  X(cuLaunchKernel)
+
+struct Driver {
+#define SN_DECLARE(name) decltype(&::name) name = nullptr;
+  SN_CUDA_DRIVER(SN_DECLARE)
+#undef SN_DECLARE
+  std::string path;  // of the library
+
+  // Fine, or an error that names the call: out_of_memory, else device_failed.
+  Status check(CUresult result, const char* call) const noexcept;
+};
+
+// The driver of this machine, opened and initialised at the first call. unsupported, with the
+// reason, where there is none or it sees no GPU.
+Result<const Driver*> load_driver();
+
+}  // namespace softneuro::cuda

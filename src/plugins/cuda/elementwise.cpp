@@ -1,0 +1,143 @@
+// unary, binary and clip cuda/nvrtc: the layer and its post-ops as one generated kernel.
+#include <cmath>
+
+#include "core/base/element.h"
+#include "core/base/error.h"
+#include "cpu/post_ops/post_ops.h"
+#include "plugins/cuda/chain.h"
+#include "plugins/cuda/routines.h"
+
+namespace softneuro::cuda {
+namespace {
+
+class ChainKernel final : public Kernel {
+ public:
+  ChainKernel(Chain chain, PackedConstants constants, int in_place)
+      : chain_(std::move(chain)), constants_(std::move(constants)), in_place_(in_place) {}
+  int in_place_input() const noexcept override { return in_place_; }
+  Status run(Context& context) const noexcept override {
+    return chain_.launch(context, constants_);
+  }
+
+ private:
+  Chain chain_;
+  PackedConstants constants_;
+  int in_place_;
+};
+
+// An input that each thread reads where it writes.
+int in_place_input(const Problem& problem) {
+  for (std::uint32_t i = 0; i < problem.own_inputs; ++i) {
+    const TensorSpec& input = problem.inputs[i];
+    if (input.present() && !input.constant && input.shape == problem.outputs[0].shape &&
+        post_ops_allow_in_place(problem, static_cast<int>(i)))
+      return static_cast<int>(i);
+  }
+  return -1;
+}
+
+class ElementwiseRoutine : public Routine {
+ public:
+  ElementwiseRoutine(const char* layer_type, const Gpu& gpu)
+      : Routine(layer_type, "cuda/nvrtc"), gpu_(gpu) {}
+
+  std::string library() const override {
+    const auto compiler = gpu_.nvrtc();
+    return compiler.ok() ? (*compiler)->version() : std::string();
+  }
+  bool supports_post_ops(const Problem& problem) const override {
+    return Chain::supports(problem, problem.post_ops).ok();
+  }
+  Applicability applicable(const Problem& problem) const override {
+    if (problem.inputs[0].type != DataType::float32) return Applicability::no("it is not float32");
+    if (const auto ops = own_ops(problem); !ops.ok())
+      return Applicability::no(ops.status().message());
+    else if (Applicability chain = Chain::supports(problem, *ops); !chain)
+      return chain;
+    const auto compiler = gpu_.nvrtc();
+    return compiler.ok() ? Applicability::yes() : Applicability::no(compiler.status().message());
+  }
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    return PackedConstants::bytes(problem);
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
+              std::byte* packed) const override {
+    PackedConstants::pack(problem, packed);
+    return {};
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
+                                         const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(const Nvrtc* const compiler, gpu_.nvrtc());
+    SN_ASSIGN_OR_RETURN(std::vector<PostOp> ops, own_ops(problem));
+    ops.insert(ops.end(), problem.post_ops.begin(), problem.post_ops.end());
+    SN_ASSIGN_OR_RETURN(Chain chain, Chain::create(gpu_.device, *compiler, problem, 0, ops));
+    return std::unique_ptr<Kernel>(std::make_unique<ChainKernel>(
+        std::move(chain), PackedConstants(problem, packed), in_place_input(problem)));
+  }
+
+ protected:
+  // The layer itself as ops behind its input 0.
+  virtual Result<std::vector<PostOp>> own_ops(const Problem& problem) const = 0;
+
+ private:
+  Gpu gpu_;
+};
+
+class UnaryRoutine final : public ElementwiseRoutine {
+ public:
+  explicit UnaryRoutine(const Gpu& gpu) : ElementwiseRoutine("unary", gpu) {}
+
+ protected:
+  Result<std::vector<PostOp>> own_ops(const Problem& problem) const override {
+    PostOp op;
+    if (!parse(problem.params.text("op"), op.unary)) return unsupported("there is no such op");
+    op.alpha = static_cast<float>(problem.params.real("alpha"));
+    op.beta = static_cast<float>(problem.params.real("beta"));
+    return std::vector<PostOp>{op};
+  }
+};
+
+class BinaryRoutine final : public ElementwiseRoutine {
+ public:
+  explicit BinaryRoutine(const Gpu& gpu) : ElementwiseRoutine("binary", gpu) {}
+
+ protected:
+  Result<std::vector<PostOp>> own_ops(const Problem& problem) const override {
+    PostOp op;
+    op.kind = PostOp::Kind::binary;
+    if (!parse(problem.params.text("op"), op.binary)) return unsupported("there is no such op");
+    op.input = 1;
+    return std::vector<PostOp>{op};
+  }
+};
+
+class ClipRoutine final : public ElementwiseRoutine {
+ public:
+  explicit ClipRoutine(const Gpu& gpu) : ElementwiseRoutine("clip", gpu) {}
+
+ protected:
+  Result<std::vector<PostOp>> own_ops(const Problem& problem) const override {
+    PostOp op;
+    op.unary = UnaryOp::clip;
+    op.alpha = -INFINITY;
+    op.beta = INFINITY;
+    for (std::size_t i = 1; i < 3; ++i) {
+      if (!problem.has_input(i)) continue;
+      const TensorSpec& limit = problem.inputs[i];
+      if (!limit.constant || limit.value.empty() || limit.shape.elements() != 1)
+        return unsupported("a limit is not one constant number");
+      (i == 1 ? op.alpha : op.beta) = static_cast<float>(load(view_of(limit.value), 0));
+    }
+    return std::vector<PostOp>{op};
+  }
+};
+
+}  // namespace
+
+Status register_elementwise(Registry& registry, const Gpu& gpu) {
+  SN_RETURN_IF_ERROR(registry.add(std::make_unique<UnaryRoutine>(gpu)));
+  SN_RETURN_IF_ERROR(registry.add(std::make_unique<BinaryRoutine>(gpu)));
+  return registry.add(std::make_unique<ClipRoutine>(gpu));
+}
+
+}  // namespace softneuro::cuda

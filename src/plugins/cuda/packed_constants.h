@@ -1,0 +1,35 @@
+// The constant inputs of a layer on the GPU, one behind the other as they are.
+#pragma once
+
+#include <vector>
+
+#include "core/routine/routine.h"
+
+namespace softneuro::cuda {
+
+class PackedConstants {
+ public:
+  // For Routine::packed_bytes() and pack().
+  static std::size_t bytes(const Problem& problem);
+  static void pack(const Problem& problem, std::byte* packed);
+
+  // `packed` of the same problem, uploaded.
+  PackedConstants(const Problem& problem, const PackedWeights& packed);
+
+  // Where input i lies: here if it is constant, else where the context says. Null if left out.
+  const void* data(const Context& context, std::size_t i) const noexcept {
+    return offsets_[i] < 0 ? context.input(i).data : constant(i);
+  }
+  // Where constant i lies. Precondition: it is one.
+  const void* constant(std::size_t i) const noexcept { return base() + offsets_[i]; }
+
+ private:
+  const std::byte* base() const noexcept {
+    return packed_ == nullptr ? nullptr : static_cast<const std::byte*>(packed_->data());
+  }
+
+  std::shared_ptr<const DeviceMemory> packed_;
+  std::vector<std::ptrdiff_t> offsets_;  // by input; −1: not constant
+};
+
+}  // namespace softneuro::cuda

@@ -1,0 +1,123 @@
+#include "plugins/cuda/product.h"
+
+#include "core/base/error.h"
+#include "softneuro/allocator.h"
+
+namespace softneuro::cuda {
+namespace {
+
+// What NVIDIA's documentation recommends for its newest GPUs; a choice takes what it needs of it.
+constexpr std::size_t kMostWorkspaceBytes = std::size_t{32} << 20;
+
+}  // namespace
+
+// What cuBLASLt knows of the product; given back when it goes.
+struct Product::Handles {
+  Handles(CudaDevice& used, const CublasLt& table, CUcontext own)
+      : device(used), blas(table), context(own) {}
+  ~Handles() {
+    const CurrentContext current(device.driver(), context);
+    if (preference != nullptr) blas.cublasLtMatmulPreferenceDestroy(preference);
+    for (const cublasLtMatrixLayout_t layout : {w, x, y})
+      if (layout != nullptr) blas.cublasLtMatrixLayoutDestroy(layout);
+    if (matmul != nullptr) blas.cublasLtMatmulDescDestroy(matmul);
+    if (library != nullptr) blas.cublasLtDestroy(library);
+  }
+  Status describe(const Sizes& sizes, const void* bias);
+  Status describe_layouts(const Sizes& sizes);
+  Status choose(cublasLtMatmulHeuristicResult_t& best);
+  template <class T>
+  Status set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
+    return blas.check(blas.cublasLtMatmulDescSetAttribute(matmul, attribute, &value, sizeof(value)),
+                      "cublasLtMatmulDescSetAttribute");
+  }
+  template <class T>
+  Status prefer(cublasLtMatmulPreferenceAttributes_t attribute, const T& value) {
+    return blas.check(
+        blas.cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)),
+        "cublasLtMatmulPreferenceSetAttribute");
+  }
+
+  CudaDevice& device;
+  const CublasLt& blas;
+  const CUcontext context;
+  cublasLtHandle_t library = nullptr;
+  cublasLtMatmulDesc_t matmul = nullptr;
+  cublasLtMatrixLayout_t w = nullptr, x = nullptr, y = nullptr;
+  cublasLtMatmulPreference_t preference = nullptr;
+};
+
+// The library's matrices are column-major, so that it computes yᵀ = wᵀ · xᵀ: row-major matrices
+// are the transposed ones as they lie.
+Status Product::Handles::describe(const Sizes& sizes, const void* bias) {
+  SN_RETURN_IF_ERROR(blas.check(blas.cublasLtCreate(&library), "cublasLtCreate"));
+  SN_RETURN_IF_ERROR(
+      blas.check(blas.cublasLtMatmulDescCreate(&matmul, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+                 "cublasLtMatmulDescCreate"));
+  SN_RETURN_IF_ERROR(
+      set(CUBLASLT_MATMUL_DESC_TRANSA, sizes.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N));
+  if (bias != nullptr) {
+    SN_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS));
+    SN_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
+  }
+  return describe_layouts(sizes);
+}
+
+Status Product::Handles::describe_layouts(const Sizes& sizes) {
+  const auto make = [&](cublasLtMatrixLayout_t& layout, std::int64_t rows, std::int64_t columns) {
+    return blas.check(
+        blas.cublasLtMatrixLayoutCreate(&layout, CUDA_R_32F, static_cast<std::uint64_t>(rows),
+                                        static_cast<std::uint64_t>(columns), rows),
+        "cublasLtMatrixLayoutCreate");
+  };
+  SN_RETURN_IF_ERROR(sizes.is_transposed ? make(w, sizes.depth, sizes.columns)
+                                         : make(w, sizes.columns, sizes.depth));
+  SN_RETURN_IF_ERROR(make(x, sizes.depth, sizes.rows));
+  return make(y, sizes.columns, sizes.rows);
+}
+
+Status Product::Handles::choose(cublasLtMatmulHeuristicResult_t& best) {
+  SN_RETURN_IF_ERROR(blas.check(blas.cublasLtMatmulPreferenceCreate(&preference),
+                                "cublasLtMatmulPreferenceCreate"));
+  SN_RETURN_IF_ERROR(prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspaceBytes));
+  const std::uint32_t alignment = kTensorAlignment;
+  for (const auto attribute :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    SN_RETURN_IF_ERROR(prefer(attribute, alignment));
+  int found = 0;
+  const cublasStatus_t status = blas.cublasLtMatmulAlgoGetHeuristic(library, matmul, w, x, y, y,
+                                                                    preference, 1, &best, &found);
+  SN_RETURN_IF_ERROR(blas.check(status, "cublasLtMatmulAlgoGetHeuristic"));
+  if (found == 0) return unsupported("cuBLASLt has no algorithm for this product");
+  return blas.check(best.state, "cublasLtMatmulAlgoGetHeuristic");
+}
+
+Product::Product(std::unique_ptr<Handles> handles) : handles_(std::move(handles)) {}
+Product::Product(Product&&) noexcept = default;
+Product::~Product() = default;
+
+Result<Product> Product::create(CudaDevice& device, const CublasLt& library, const Sizes& sizes,
+                                const void* bias) {
+  SN_ASSIGN_OR_RETURN(const CUcontext context, device.context());
+  const CurrentContext current(device.driver(), context);
+  SN_RETURN_IF_ERROR(current.status());
+  Product product(std::make_unique<Handles>(device, library, context));
+  SN_RETURN_IF_ERROR(product.handles_->describe(sizes, bias));
+  SN_RETURN_IF_ERROR(product.handles_->choose(product.algorithm_));
+  return product;
+}
+
+Status Product::launch(CudaStream& stream, const void* x, const void* w, void* y,
+                       void* workspace) const noexcept {
+  const CurrentContext current(stream.device().driver(), stream.context());
+  SN_RETURN_IF_ERROR(current.status());
+  const float one = 1, zero = 0;
+  const Handles& h = *handles_;
+  return h.blas.check(
+      h.blas.cublasLtMatmul(h.library, h.matmul, &one, w, h.w, x, h.x, &zero, y, h.y, y, h.y,
+                            &algorithm_.algo, workspace, algorithm_.workspaceSize, stream.handle()),
+      "cublasLtMatmul");
+}
+
+}  // namespace softneuro::cuda

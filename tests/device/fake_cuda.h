@@ -1,0 +1,25 @@
+// CUDA's driver, NVRTC and cuBLASLt made of host memory, threads and the host's compiler: what the
+// plugin `cuda` does is tested where no GPU is. Only what the plugin calls is there. A stream works
+// late, in a thread of its own; calls that need a context fail in a thread that has none.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "plugins/cuda/routines.h"
+
+namespace softneuro::test {
+
+const cuda::Driver& fake_driver();
+// unsupported where there is no compiler for generated kernels.
+Result<const cuda::Nvrtc*> fake_nvrtc();
+Result<const cuda::CublasLt*> fake_cublaslt();
+
+// The device "cuda" over them, with the plugin's routines; nothing if a device of that name, which
+// is then a real one, is there.
+Status add_fake_gpu(Registry& registry);
+
+// For the library among them: puts `work` into the stream.
+void put_into(CUstream stream, std::function<void()> work);
+
+}  // namespace softneuro::test
