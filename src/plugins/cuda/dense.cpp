@@ -29,9 +29,9 @@ class DenseKernel final : public Kernel {
   PackedConstants constants_;
 };
 
-class DenseRoutine final : public Routine {
+class DenseRoutine final : public PackingRoutine {
  public:
-  explicit DenseRoutine(const Gpu& gpu) : Routine("dense", "cuda/cublaslt"), gpu_(gpu) {}
+  explicit DenseRoutine(const Gpu& gpu) : PackingRoutine("dense", "cuda/cublaslt"), gpu_(gpu) {}
 
   std::string library() const override {
     const auto library = gpu_.cublaslt();
@@ -51,14 +51,6 @@ class DenseRoutine final : public Routine {
       return Applicability::no("a matrix is empty");
     const auto library = gpu_.cublaslt();
     return library.ok() ? Applicability::yes() : Applicability::no(library.status().message());
-  }
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    return PackedConstants::bytes(problem);
-  }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
-              std::byte* packed) const override {
-    PackedConstants::pack(problem, packed);
-    return {};
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights& packed) const override {

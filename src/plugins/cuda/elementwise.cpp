@@ -36,10 +36,10 @@ int in_place_input(const Problem& problem) {
   return -1;
 }
 
-class ElementwiseRoutine : public Routine {
+class ElementwiseRoutine : public PackingRoutine {
  public:
   ElementwiseRoutine(const char* layer_type, const Gpu& gpu)
-      : Routine(layer_type, "cuda/nvrtc"), gpu_(gpu) {}
+      : PackingRoutine(layer_type, "cuda/nvrtc"), gpu_(gpu) {}
 
   std::string library() const override {
     const auto compiler = gpu_.nvrtc();
@@ -56,14 +56,6 @@ class ElementwiseRoutine : public Routine {
       return chain;
     const auto compiler = gpu_.nvrtc();
     return compiler.ok() ? Applicability::yes() : Applicability::no(compiler.status().message());
-  }
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    return PackedConstants::bytes(problem);
-  }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
-              std::byte* packed) const override {
-    PackedConstants::pack(problem, packed);
-    return {};
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights& packed) const override {

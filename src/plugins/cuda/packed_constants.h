@@ -32,4 +32,18 @@ class PackedConstants {
   std::vector<std::ptrdiff_t> offsets_;  // by input; −1: not constant
 };
 
+// A routine whose kernels take constants from there.
+class PackingRoutine : public Routine {
+ public:
+  using Routine::Routine;
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
+    return PackedConstants::bytes(problem);
+  }
+  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
+              std::byte* packed) const override {
+    PackedConstants::pack(problem, packed);
+    return {};
+  }
+};
+
 }  // namespace softneuro::cuda
