@@ -15,9 +15,9 @@ const cuda::Driver& fake_driver();
 Result<const cuda::Nvrtc*> fake_nvrtc();
 Result<const cuda::CublasLt*> fake_cublaslt();
 
-// The device "cuda" over them, with the plugin's routines; nothing if a device of that name, which
-// is then a real one, is there.
-Status add_fake_gpu(Registry& registry);
+// The device "cuda" with the plugin's routines: a real GPU where there is one, else over these,
+// unless SOFTNEURO_TEST_GPU is set.
+Status add_gpu_or_fake(Registry& registry);
 
 // For the library among them: puts `work` into the stream.
 void put_into(CUstream stream, std::function<void()> work);

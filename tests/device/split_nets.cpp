@@ -5,6 +5,9 @@
 
 #include "core/base/element.h"
 #include "core/routine/check_choice.h"
+#if defined(SOFTNEURO_HAS_CUDA_PLUGIN)
+#include "device/fake_cuda.h"
+#endif
 #include "net/make_runtime.h"
 #include "net/net_access.h"
 #include "net/tuned_plan.h"
@@ -14,10 +17,6 @@
 
 namespace softneuro::test {
 namespace {
-
-DeviceId test_device() {
-  return *DeviceId::parse("test");
-}
 
 Graph attention() {
   GraphBuilder b;
@@ -84,7 +83,11 @@ SplitNet split_net(std::string name, Graph graph, std::vector<Shape> shapes) {
   NetOptions options;
   options.threads = 1;
   net.runtime = make_runtime(options).value();
-  REQUIRE(add_test_device(const_cast<Registry&>(net.runtime->registry()), net.control).ok());
+  auto& registry = const_cast<Registry&>(net.runtime->registry());
+  REQUIRE(add_test_device(registry, net.control).ok());
+#if defined(SOFTNEURO_HAS_CUDA_PLUGIN)
+  REQUIRE(add_gpu_or_fake(registry).ok());
+#endif
   net.graph = std::make_shared<const Graph>(std::move(graph));
   for (std::size_t i = 0; i < net.graph->inputs.size(); ++i) {
     const TensorDef& def = net.graph->tensor(net.graph->inputs[i]);
@@ -118,7 +121,7 @@ NetProblems SplitNet::problems() const {
   return problems_of(runtime, graph, shapes).value();
 }
 
-RoutinePath SplitNet::random_path(std::uint32_t seed, double share) const {
+RoutinePath SplitNet::random_path(std::uint32_t seed, double share, DeviceId device) const {
   std::mt19937 random(seed);
   const auto among = [&](std::size_t count) { return random() % count; };
   RoutinePath path;
@@ -135,11 +138,11 @@ RoutinePath SplitNet::random_path(std::uint32_t seed, double share) const {
     };
     if (problem.type->is_view) {
       FormatTuple formats = formats_of(problem);
-      if (is_there) formats.inputs[0].device = formats.outputs[0].device = test_device();
+      if (is_there) formats.inputs[0].device = formats.outputs[0].device = device;
       add("", formats, {});
     } else {
       for (const Routine* routine : registry.routines(problem.type->name)) {
-        if (routine->descriptor().device.is_host() == is_there) continue;
+        if (routine->descriptor().device != (is_there ? device : DeviceId())) continue;
         if (routine->descriptor().type != DataType::float32) continue;
         for (const FormatTuple& formats : routine->formats(problem))
           if (const Problem there = with_formats(problem, formats); registry.check(*routine, there))

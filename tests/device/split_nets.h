@@ -1,4 +1,4 @@
-// Nets that run partly on the test device.
+// Nets that run partly on a device.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace softneuro::test {
 
-// A net with the test device in its registry.
+// A net with the test device in its registry and, where the plugin is built, a GPU.
 struct SplitNet {
   std::string name;
   std::shared_ptr<TestControl> control = std::make_shared<TestControl>();
@@ -23,8 +23,10 @@ struct SplitNet {
   std::vector<Tensor> inputs;  // random
 
   NetProblems problems() const;
-  // Each layer there with the probability `share`, with formats at random.
-  RoutinePath random_path(std::uint32_t seed, double share) const;
+  // Each layer that has a routine on `device` there with the probability `share`, with formats at
+  // random.
+  RoutinePath random_path(std::uint32_t seed, double share,
+                          DeviceId device = *DeviceId::parse("test")) const;
   // Fails the test if part of the path does not fit.
   std::shared_ptr<const Plan> plan(const RoutinePath& path) const;
   std::vector<Tensor> run(const std::shared_ptr<const Plan>& plan) const;

@@ -17,7 +17,7 @@ void for_each_device(const std::function<void(Device&)>& check) {
   auto& registry = const_cast<Registry&>(runtime->registry());
   REQUIRE(add_test_device(registry, std::make_shared<TestControl>()).ok());
 #if defined(SOFTNEURO_HAS_CUDA_PLUGIN)
-  REQUIRE(add_fake_gpu(registry).ok());
+  REQUIRE(add_gpu_or_fake(registry).ok());
 #endif
   for (const Device* device : registry.devices()) {
     INFO("device " << device->id().c_str() << ", " << device->name());

@@ -30,7 +30,7 @@ std::vector<std::string> add_library_routines([[maybe_unused]] Registry& registr
     refused.push_back("the XNNPACK plugin: " + status.message());
 #endif
 #if defined(SOFTNEURO_HAS_CUDA_PLUGIN)
-  if (const Status status = add_fake_gpu(registry); !status.ok())
+  if (const Status status = add_gpu_or_fake(registry); !status.ok())
     refused.push_back("the CUDA plugin: " + status.message());
 #endif
   return refused;
