@@ -45,6 +45,10 @@ void add_routine_options(CLI::App& command, NetArguments& arguments) {
       ->check(CLI::Range(0, 1024));
   command.add_option("--schemas", arguments.schemas, "routines to choose from: cpu:float32,…")
       ->delimiter(',');
+  add_plugin_option(command, arguments);
+}
+
+void add_plugin_option(CLI::App& command, NetArguments& arguments) {
   command.add_option("--plugin", arguments.plugins, "a shared library with routines (repeatable)");
 }
 

@@ -42,12 +42,14 @@ Command add_compare(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_explain(CLI::App& app);
 Command add_tune(CLI::App& app);
+Command add_doctor(CLI::App& app);
 
 void add_net_option(CLI::App& command, NetArguments& arguments);
 void add_message_options(CLI::App& command, NetArguments& arguments);  // --json, -v, -q
 void add_shape_option(CLI::App& command, NetArguments& arguments);
 void add_input_option(CLI::App& command, NetArguments& arguments);
 void add_routine_options(CLI::App& command, NetArguments& arguments);  // threads, schemas, plugins
+void add_plugin_option(CLI::App& command, NetArguments& arguments);
 
 // A .dnn or model file, by content.
 Result<Net> open_net(const NetArguments& arguments);

@@ -1,6 +1,7 @@
 #include "net/make_runtime.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/plugin/loader.h"
@@ -14,36 +15,68 @@ void log(const NetOptions& options, LogLevel level, const std::string& message) 
   if (options.log) options.log(level, printable_text(message));
 }
 
-// Those beside the library. One that declines is a line in the log; one that cannot be used is an
-// error there.
-void add_found_plugins(Registry& registry, const NetOptions& options) {
-  for (const FoundPlugin& found : found_plugins()) {
-    if (found.plugin == nullptr)
-      log(options, LogLevel::error,
-          fmt::format("plugin '{}' cannot be used: {}", found.path, found.reason));
-    else if (const Status status = found.plugin->add(registry); !status.ok())
-      log(options, LogLevel::info,
-          fmt::format("plugin '{}' is not used: {}", found.path, status.message()));
+// One that lies beside the library. That it declines is a line in the log, that it cannot be used
+// an error there.
+PluginLoad load_found(const FoundPlugin& found, Registry& registry, const NetOptions& options) {
+  PluginLoad load;
+  load.path = found.path;
+  load.intree = found.plugin;
+  if (found.plugin == nullptr) {
+    load.status = Status(StatusCode::incompatible, found.reason);
+    log(options, LogLevel::error,
+        fmt::format("plugin '{}' cannot be used: {}", found.path, found.reason));
+    return load;
   }
+  load.status = found.plugin->add(registry);
+  if (!load.status.ok())
+    log(options, LogLevel::info,
+        fmt::format("plugin '{}' is not used: {}", found.path, load.status.message()));
+  return load;
 }
 
-// Then those of the options, else those of the environment.
-Status load_plugins(Runtime::Parts& parts, const NetOptions& options) {
-  const std::vector<std::string> paths =
-      options.plugins.empty() ? plugins_of_environment() : options.plugins;
+PluginLoad load_named(const std::string& path, Runtime::Parts& parts, const NetOptions& options) {
+  PluginLoad load;
+  load.path = path;
+  load.named = true;
+  PluginFile file;
+  load.status = load_plugin(path, parts.registry, file);
+  load.intree = file.intree;
+  parts.libraries.push_back(std::move(file.library));
+  if (load.status.ok()) log(options, LogLevel::info, fmt::format("plugin '{}' is loaded", path));
+  return load;
+}
+
+// Those beside the library, then those that are named.
+Status load_plugins(Runtime::Parts& parts, const NetOptions& options,
+                    std::vector<PluginLoad>* loads) {
+  std::size_t routines = parts.registry.all().size();
+  const auto note = [&](PluginLoad load) {
+    if (loads == nullptr) return;
+    const std::size_t before = std::exchange(routines, parts.registry.all().size());
+    load.routines = routines - before;
+    loads->push_back(std::move(load));
+  };
+  const std::vector<std::string> paths = named_plugins(options);
   if (std::find(paths.begin(), paths.end(), kNoFoundPlugins) == paths.end())
-    add_found_plugins(parts.registry, options);
+    for (const FoundPlugin& found : found_plugins())
+      note(load_found(found, parts.registry, options));
   for (const std::string& path : paths) {
     if (path == kNoFoundPlugins) continue;
-    SN_RETURN_IF_ERROR(load_plugin(path, parts.registry, parts.libraries.emplace_back()));
-    log(options, LogLevel::info, fmt::format("plugin '{}' is loaded", path));
+    PluginLoad load = load_named(path, parts, options);
+    if (loads == nullptr && !load.status.ok()) return load.status;
+    note(std::move(load));
   }
   return {};
 }
 
 }  // namespace
 
-Result<std::shared_ptr<Runtime>> make_runtime(const NetOptions& options) {
+std::vector<std::string> named_plugins(const NetOptions& options) {
+  return options.plugins.empty() ? plugins_of_environment() : options.plugins;
+}
+
+Result<std::shared_ptr<Runtime>> make_runtime(const NetOptions& options,
+                                              std::vector<PluginLoad>* loads) {
   SN_ASSIGN_OR_RETURN(Registry registry, make_builtin_registry());
   Runtime::Parts parts{.libraries = {},
                        .registry = std::move(registry),
@@ -57,7 +90,7 @@ Result<std::shared_ptr<Runtime>> make_runtime(const NetOptions& options) {
     SN_ASSIGN_OR_RETURN(parts.own_pool, create_thread_pool(options.threads));
     parts.pool = parts.own_pool.get();
   }
-  SN_RETURN_IF_ERROR(load_plugins(parts, options));
+  SN_RETURN_IF_ERROR(load_plugins(parts, options, loads));
   return std::make_shared<Runtime>(std::move(parts));
 }
 

@@ -38,14 +38,14 @@ std::vector<std::string> plugins_of_environment() {
 
 #if defined(SOFTNEURO_NO_PLUGINS)
 
-Status load_plugin(const std::string& path, Registry&, std::shared_ptr<void>&) {
+Status load_plugin(const std::string& path, Registry&, PluginFile&) {
   return unsupported("plugin '{}': this SoftNeuro is built without plugins (SOFTNEURO_NO_PLUGINS)",
                      path);
 }
 
 Status add_plugin(PluginEntryFunction, const std::string& path, std::shared_ptr<void>,
                   Registry& registry) {
-  std::shared_ptr<void> none;
+  PluginFile none;
   return load_plugin(path, registry, none);
 }
 
@@ -122,9 +122,11 @@ Status check_place(const Routine& routine, const Registry& registry,
   return {};
 }
 
-Status add_intree_plugin(const IntreePlugin& plugin, const std::string& path, Registry& registry) {
+Status add_intree_plugin(const IntreePlugin& plugin, const std::string& path, Registry& registry,
+                         PluginFile& file) {
   if (const std::string mismatch = intree_tag_mismatch(plugin); !mismatch.empty())
     return make_error(StatusCode::incompatible, "plugin '{}': {}", path, mismatch);
+  file.intree = &plugin;
   if (Status status = plugin.add(registry); !status.ok())
     return std::move(status).with_context(fmt::format("plugin '{}'", path));
   return {};
@@ -154,12 +156,12 @@ Status add_plugin(PluginEntryFunction entry, const std::string& path, std::share
   return {};
 }
 
-Status load_plugin(const std::string& path, Registry& registry, std::shared_ptr<void>& library) {
+Status load_plugin(const std::string& path, Registry& registry, PluginFile& file) {
   SN_ASSIGN_OR_RETURN(std::shared_ptr<void> opened, open_library(path));
   if (const void* symbol = dlsym(opened.get(), kIntreePluginSymbol); symbol != nullptr) {
     SN_RETURN_IF_ERROR(
-        add_intree_plugin(*static_cast<const IntreePlugin*>(symbol), path, registry));
-    library = std::move(opened);
+        add_intree_plugin(*static_cast<const IntreePlugin*>(symbol), path, registry, file));
+    file.library = std::move(opened);
     return {};
   }
   const auto entry = reinterpret_cast<PluginEntryFunction>(dlsym(opened.get(), "sn_plugin_entry"));
@@ -167,7 +169,7 @@ Status load_plugin(const std::string& path, Registry& registry, std::shared_ptr<
     return invalid_argument(
         "'{}' is a shared library, but no plugin of SoftNeuro: it has no sn_plugin_entry", path);
   SN_RETURN_IF_ERROR(add_plugin(entry, path, opened, registry));
-  library = std::move(opened);
+  file.library = std::move(opened);
   return {};
 }
 

@@ -6,22 +6,27 @@
 #include <string_view>
 #include <vector>
 
-#include "core/routine/registry.h"
+#include "core/plugin/intree.h"
 #include "softneuro/plugin.h"
 
 namespace softneuro {
 
+// What is open of a plugin's file.
+struct PluginFile {
+  std::shared_ptr<void> library;         // null: nothing of it is used
+  const IntreePlugin* intree = nullptr;  // one of this source tree; also if it declines
+};
+
 // Opens the file `path` – a plugin from elsewhere, or one of this source tree (intree.h) –
 // and adds its routines. All or nothing: on an error the registry is as it
-// was, and `library` too. The library stays loaded as long as `library`, or a routine or kernel of
-// it, lives; then it is unloaded.
+// was, and `file.library` too. The library stays loaded as long as that, or a routine or kernel of
+// it, lives; then it is unloaded, unless it is of this source tree.
 //   not_found         there is no such file
 //   invalid_argument  not a shared library, no plugin, a malformed table, a layer type that does
 //                     not exist, a routine that exists already
 //   incompatible      another plugin ABI; an in-tree plugin of another build
 //   unsupported       the plugin itself declines; this library is built without plugins
-SN_INTREE Status load_plugin(const std::string& path, Registry& registry,
-                             std::shared_ptr<void>& library);
+SN_INTREE Status load_plugin(const std::string& path, Registry& registry, PluginFile& file);
 
 using PluginEntryFunction = const sn_plugin* (*)(const sn_plugin_host*, char*, std::size_t);
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/plugin/loaded_file.h"
 #include "intree_tag.h"
 
 #if defined(SOFTNEURO_SHARED) && !defined(SOFTNEURO_NO_PLUGINS)
@@ -28,20 +29,13 @@ const std::vector<FoundPlugin>& found_plugins() {
   return none;
 }
 
+std::string plugin_folder() {
+  return {};
+}
+
 #else
 
 namespace {
-
-// The folder of the file that this code lies in; empty if it cannot be told.
-std::string own_folder() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<const void*>(&found_plugins), &info) == 0 ||
-      info.dli_fname == nullptr)
-    return {};
-  const std::string_view file = info.dli_fname;
-  const std::size_t slash = file.rfind('/');
-  return slash == std::string_view::npos ? std::string() : std::string(file.substr(0, slash));
-}
 
 std::vector<std::string> libraries_in(const std::string& folder) {
   std::vector<std::string> paths;
@@ -77,13 +71,18 @@ FoundPlugin open_plugin(const std::string& path) {
 
 }  // namespace
 
+std::string plugin_folder() {
+  const std::string file = own_file();
+  const std::size_t slash = file.rfind('/');
+  return slash == std::string::npos ? std::string() : file.substr(0, slash) + "/softneuro/plugins";
+}
+
 const std::vector<FoundPlugin>& found_plugins() {
   static const std::vector<FoundPlugin> all = [] {
     std::vector<FoundPlugin> plugins;
-    const std::string folder = own_folder();
+    const std::string folder = plugin_folder();
     if (folder.empty()) return plugins;
-    for (const std::string& path : libraries_in(folder + "/softneuro/plugins"))
-      plugins.push_back(open_plugin(path));
+    for (const std::string& path : libraries_in(folder)) plugins.push_back(open_plugin(path));
     return plugins;
   }();
   return all;

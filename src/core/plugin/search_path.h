@@ -21,6 +21,9 @@ struct FoundPlugin {
 // plugin would bring a second one.
 SN_INTREE const std::vector<FoundPlugin>& found_plugins();
 
+// The folder that is searched, whether it is there or not; empty if none is.
+SN_INTREE std::string plugin_folder();
+
 // Why the tag of an in-tree plugin is not this library's; empty if it is.
 std::string intree_tag_mismatch(const IntreePlugin& plugin);
 

@@ -29,7 +29,7 @@ Status CublasLt::check(cublasStatus_t status, const char* call) const noexcept {
 
 std::string CublasLt::version() const {
   const std::size_t number = cublasLtGetVersion();  // 130002; 120805
-  return fmt::format("cublasLt {}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+  return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
 }
 
 Result<const CublasLt*> load_cublaslt() {

@@ -33,7 +33,7 @@ struct CublasLt {
 
   // Fine, or an error that names the call: out_of_memory, else device_failed.
   Status check(cublasStatus_t status, const char* call) const noexcept;
-  // "cublasLt 13.0.2"
+  // "13.0.2"
   std::string version() const;
 };
 

@@ -9,7 +9,7 @@ CudaDevice::CudaDevice(const Driver& driver, CUdevice device)
     : Device(*DeviceId::parse("cuda")), driver_(driver), device_(device) {}
 
 Result<std::unique_ptr<CudaDevice>> CudaDevice::create(const Driver& driver) {
-  int count = 0, version = 0, major = 0, minor = 0;
+  int count = 0, major = 0, minor = 0;
   SN_RETURN_IF_ERROR(driver.check(driver.cuDeviceGetCount(&count), "cuDeviceGetCount"));
   if (count == 0) return unsupported("NVIDIA's driver sees no GPU");
   CUdevice ordinal = 0;
@@ -18,7 +18,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::create(const Driver& driver) {
   char model[128] = {};
   SN_RETURN_IF_ERROR(
       driver.check(driver.cuDeviceGetName(model, sizeof(model) - 1, ordinal), "cuDeviceGetName"));
-  SN_RETURN_IF_ERROR(driver.check(driver.cuDriverGetVersion(&version), "cuDriverGetVersion"));
+  SN_ASSIGN_OR_RETURN(const std::string version, driver.version());
   const struct {
     CUdevice_attribute attribute;
     int* value;
@@ -31,8 +31,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::create(const Driver& driver) {
     SN_RETURN_IF_ERROR(driver.check(driver.cuDeviceGetAttribute(value, attribute, ordinal),
                                     "cuDeviceGetAttribute"));
   device->architecture_ = 10 * major + minor;
-  device->name_ = fmt::format("{}, sm_{}, driver {}.{}", model, device->architecture_,
-                              version / 1000, version % 1000 / 10);
+  device->name_ = fmt::format("{}, sm_{}, driver {}", model, device->architecture_, version);
   return device;
 }
 

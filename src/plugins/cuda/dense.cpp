@@ -35,7 +35,7 @@ class DenseRoutine final : public PackingRoutine {
 
   std::string library() const override {
     const auto library = gpu_.cublaslt();
-    return library.ok() ? (*library)->version() : std::string();
+    return library.ok() ? "cublasLt " + (*library)->version() : std::string();
   }
   bool supports_post_ops(const Problem& problem) const override {
     return Chain::supports(problem, problem.post_ops).ok() && gpu_.nvrtc().ok();

@@ -18,9 +18,14 @@ Result<Driver> open_driver() {
 #define SN_RESOLVE(name) SN_RETURN_IF_ERROR(resolve(*library, #name, driver.name));
   SN_CUDA_DRIVER(SN_RESOLVE)
 #undef SN_RESOLVE
-  if (const Status status = driver.check(driver.cuInit(0), "cuInit"); !status.ok())
-    return unsupported("NVIDIA's driver sees no GPU: {}", status.message());
   return driver;
+}
+
+Status initialise() {
+  SN_ASSIGN_OR_RETURN(const Driver* const driver, find_driver());
+  if (const Status status = driver->check(driver->cuInit(0), "cuInit"); !status.ok())
+    return unsupported("NVIDIA's driver sees no GPU: {}", status.message());
+  return {};
 }
 
 }  // namespace
@@ -36,10 +41,22 @@ Status Driver::check(CUresult result, const char* call) const noexcept {
                     text == nullptr ? std::to_string(static_cast<int>(result)) : text);
 }
 
-Result<const Driver*> load_driver() {
+Result<std::string> Driver::version() const {
+  int number = 0;
+  SN_RETURN_IF_ERROR(check(cuDriverGetVersion(&number), "cuDriverGetVersion"));
+  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);  // 13000
+}
+
+Result<const Driver*> find_driver() {
   static const Result<Driver> driver = open_driver();
   if (!driver.ok()) return driver.status();
   return &*driver;
+}
+
+Result<const Driver*> load_driver() {
+  static const Status status = initialise();
+  if (!status.ok()) return status;
+  return find_driver();
 }
 
 }  // namespace softneuro::cuda

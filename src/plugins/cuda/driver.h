@@ -51,10 +51,14 @@ struct Driver {
 
   // Fine, or an error that names the call: out_of_memory, else device_failed.
   Status check(CUresult result, const char* call) const noexcept;
+  // "13.0": the newest CUDA that it can run.
+  Result<std::string> version() const;
 };
 
-// The driver of this machine, opened and initialised at the first call. unsupported, with the
-// reason, where there is none or it sees no GPU.
+// The driver of this machine, opened at the first call, not initialised. unsupported, with the
+// reason, where there is none.
+Result<const Driver*> find_driver();
+// The same, initialised. unsupported, with the reason, where there is none or it sees no GPU.
 Result<const Driver*> load_driver();
 
 }  // namespace softneuro::cuda

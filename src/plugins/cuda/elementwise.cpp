@@ -43,7 +43,7 @@ class ElementwiseRoutine : public PackingRoutine {
 
   std::string library() const override {
     const auto compiler = gpu_.nvrtc();
-    return compiler.ok() ? (*compiler)->version() : std::string();
+    return compiler.ok() ? "nvrtc " + (*compiler)->version() : std::string();
   }
   bool supports_post_ops(const Problem& problem) const override {
     return Chain::supports(problem, problem.post_ops).ok();

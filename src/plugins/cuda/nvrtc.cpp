@@ -81,7 +81,7 @@ Status Nvrtc::check(nvrtcResult result, const char* call) const {
 std::string Nvrtc::version() const {
   int major = 0, minor = 0;
   nvrtcVersion(&major, &minor);
-  return fmt::format("nvrtc {}.{}", major, minor);
+  return fmt::format("{}.{}", major, minor);
 }
 
 Result<const Nvrtc*> load_nvrtc() {
@@ -101,7 +101,7 @@ Result<std::string> compile(const Nvrtc& nvrtc, const std::string& source, int a
   for (const int each : known)
     if (each <= architecture) target = std::max(target, each);
   if (target == 0)
-    return unsupported("{} does not compile for GPUs as old as sm_{}", nvrtc.version(),
+    return unsupported("NVRTC {} does not compile for GPUs as old as sm_{}", nvrtc.version(),
                        architecture);
   const bool is_machine_code = target == architecture;
   Program program(nvrtc);

@@ -31,7 +31,7 @@ struct Nvrtc {
   std::string path;  // of the library
 
   Status check(nvrtcResult result, const char* call) const;
-  // "nvrtc 13.0"
+  // "13.0"
   std::string version() const;
 };
 

@@ -4,5 +4,5 @@
 #include "plugins/eigen/routines.h"
 
 extern "C" __attribute__((visibility("default"))) const softneuro::IntreePlugin sn_intree_plugin;
-const softneuro::IntreePlugin sn_intree_plugin = {SOFTNEURO_INTREE_TAG, "eigen",
-                                                  &softneuro::eigen::add_routines};
+const softneuro::IntreePlugin sn_intree_plugin = {
+    SOFTNEURO_INTREE_TAG, "eigen", &softneuro::eigen::add_routines, &softneuro::eigen::libraries};

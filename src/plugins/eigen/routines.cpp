@@ -6,12 +6,22 @@
 
 #define SN_TEXT_(x) #x
 #define SN_TEXT(x) SN_TEXT_(x)
+#define SN_EIGEN_VERSION       \
+  SN_TEXT(EIGEN_WORLD_VERSION) \
+  "." SN_TEXT(EIGEN_MAJOR_VERSION) "." SN_TEXT(EIGEN_MINOR_VERSION)
 
 namespace softneuro::eigen {
 
 const char* library_name() {
-  return "eigen " SN_TEXT(EIGEN_WORLD_VERSION) "." SN_TEXT(EIGEN_MAJOR_VERSION) "." SN_TEXT(
-      EIGEN_MINOR_VERSION);
+  return "eigen " SN_EIGEN_VERSION;
+}
+
+std::vector<PluginLibrary> libraries() {
+  PluginLibrary eigen;
+  eigen.name = "Eigen";
+  eigen.version = SN_EIGEN_VERSION;
+  eigen.note = "headers, compiled into the plugin";
+  return {std::move(eigen)};
 }
 
 Status add_routines(Registry& registry) {

@@ -8,6 +8,7 @@
 
 #include "core/base/cpu.h"
 #include "core/base/error.h"
+#include "core/plugin/loaded_file.h"
 
 namespace softneuro::onednn {
 namespace {
@@ -76,6 +77,11 @@ Status prepare() {
   });
 }
 
+std::string library_version() {
+  const dnnl_version_t* const version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
 }  // namespace
 
 Status prepare_library() {
@@ -84,8 +90,22 @@ Status prepare_library() {
 }
 
 std::string library_name() {
-  const dnnl_version_t* const version = dnnl_version();
-  return fmt::format("onednn {}.{}.{}", version->major, version->minor, version->patch);
+  return "onednn " + library_version();
+}
+
+std::vector<PluginLibrary> libraries() {
+  std::vector<PluginLibrary> all(1);
+  all[0].name = "oneDNN";
+  all[0].version = library_version();
+  all[0].path = file_of(&dnnl_version);
+  all[0].problem = prepare_library().message();
+  if (dnnl_version()->cpu_runtime != DNNL_RUNTIME_OMP || open_mp().set_num_threads == nullptr)
+    return all;
+  PluginLibrary& threads = all.emplace_back();
+  threads.name = "OpenMP";
+  threads.path = file_of(open_mp().set_num_threads);
+  threads.note = "the threads of oneDNN";
+  return all;
 }
 
 const dnnl::engine& engine() {

@@ -5,7 +5,7 @@
 #include <dnnl.hpp>
 #include <string>
 
-#include "softneuro/status.h"
+#include "core/plugin/intree.h"
 
 namespace softneuro::onednn {
 
@@ -15,6 +15,8 @@ Status prepare_library();
 
 // "onednn 2.6.3": of the library that is loaded.
 std::string library_name();
+// It, and the OpenMP runtime that it takes its threads from.
+std::vector<PluginLibrary> libraries();
 
 // The CPU. Precondition: prepare_library() is ok.
 const dnnl::engine& engine();

@@ -2,6 +2,7 @@
 
 #include "core/base/cpu.h"
 #include "core/base/error.h"
+#include "core/plugin/loaded_file.h"
 
 namespace softneuro::xnnpack {
 namespace {
@@ -23,6 +24,15 @@ Status prepare_library() {
 
 const char* library_name() {
   return "xnnpack 2022";
+}
+
+std::vector<PluginLibrary> libraries() {
+  PluginLibrary xnnpack;
+  xnnpack.name = "XNNPACK";
+  xnnpack.path = file_of(&xnn_initialize);
+  xnnpack.problem = prepare_library().message();
+  xnnpack.note = "does not tell its version; the plugin is made for that of 2022";
+  return {std::move(xnnpack)};
 }
 
 Status status_of(xnn_status status, const char* what) {

@@ -4,7 +4,7 @@
 
 #include <xnnpack.h>
 
-#include "softneuro/status.h"
+#include "core/plugin/intree.h"
 
 namespace softneuro::xnnpack {
 
@@ -14,6 +14,7 @@ Status prepare_library();
 
 // "xnnpack 2022": the library does not tell its version; Debian's is a snapshot of that year.
 const char* library_name();
+std::vector<PluginLibrary> libraries();
 
 // ok, out_of_memory, unsupported or internal, the message naming `what` was tried.
 Status status_of(xnn_status status, const char* what);

@@ -1,0 +1,42 @@
+#include "plugins/cuda/libraries.h"
+
+#include "plugins/cuda/cublaslt.h"
+#include "plugins/cuda/driver.h"
+#include "plugins/cuda/nvrtc.h"
+
+namespace softneuro::cuda {
+namespace {
+
+// An NVRTC or a cuBLASLt.
+template <class Library>
+PluginLibrary describe(const char* name, const Result<const Library*>& found) {
+  PluginLibrary library;
+  library.name = name;
+  library.problem = found.status().message();
+  if (!found.ok()) return library;
+  library.version = (*found)->version();
+  library.path = (*found)->path;
+  return library;
+}
+
+// One that does not start up has a version, too.
+PluginLibrary describe_driver() {
+  PluginLibrary library;
+  library.name = "CUDA driver";
+  library.problem = load_driver().status().message();
+  const Result<const Driver*> found = find_driver();
+  if (!found.ok()) return library;
+  library.version = (*found)->version().value_or("");
+  library.path = (*found)->path;
+  library.note = "the version is that of the newest CUDA that it can run";
+  return library;
+}
+
+}  // namespace
+
+std::vector<PluginLibrary> libraries() {
+  return {describe_driver(), describe("NVRTC", load_nvrtc()),
+          describe("cuBLASLt", load_cublaslt())};
+}
+
+}  // namespace softneuro::cuda
