@@ -84,9 +84,30 @@ SN_API sn_status sn_session_set_input(sn_session* session, const sn_tensor* tens
 SN_API sn_status sn_session_set_output(sn_session* session, const sn_tensor* tensor);
 /* Runs on what is bound; all else as for sn_session_run. SN_INVALID_ARGUMENT if an input is not. */
 SN_API sn_status sn_session_run_bound(sn_session* session, const sn_run_options* options);
-/* What the last sn_session_run_bound gave under that name: a view, valid until the next run.
+/* What the last sn_session_run_bound, or sn_session_run_async and sn_session_wait, gave under that
+ * name: a view, valid until the next run.
  * SN_NOT_FOUND: no such output; SN_INVALID_ARGUMENT: no such run, or it failed. */
 SN_API sn_status sn_session_output(const sn_session* session, const char* name, sn_tensor* tensor);
+
+/* --- asynchronously ------------------------------------------------------------------------------
+ */
+
+/* Like sn_session_run_bound, but returns while other devices are at work: their steps are put into
+ * their queues. Steps on the host are computed by the call itself; before one that reads what a
+ * device writes, it waits. So everything has been computed when it returns if all layers run on the
+ * host; likewise with a trace, which waits for each step. The options, and what they point to, are
+ * used by this call alone, not by sn_session_wait.
+ * Afterwards a run is in flight, until sn_session_wait: what is bound must stay valid, inputs must
+ * not be written, outputs neither read nor written. Meanwhile all calls that run the session, bind,
+ * change its shapes or give an output are SN_INVALID_ARGUMENT, and change nothing. Freeing the
+ * session waits for the queues first.
+ * An error, SN_CANCELLED included: the queues are empty, no run is in flight, and the session stays
+ * usable. */
+SN_API sn_status sn_session_run_async(sn_session* session, const sn_run_options* options);
+/* Waits for the run in flight and completes its outputs; sn_session_output gives them then. The
+ * first error of the queues, or of the completion; in either case no run is in flight any more.
+ * SN_INVALID_ARGUMENT if none was. */
+SN_API sn_status sn_session_wait(sn_session* session);
 
 /* --- other shapes --------------------------------------------------------------------------------
  */

@@ -124,10 +124,28 @@ class SN_API Session {
   Status set_output(std::string_view name, const Tensor& tensor) noexcept;
   // Runs on what is bound; all else as for the other run(). invalid_argument if an input is not.
   Status run(const RunOptions& options = {}) noexcept;
-  // What the last run() on bound tensors gave under that name: the bound tensor, or a view of the
-  // session's memory, valid until the next run.
-  // Errors: not_found (no such output), invalid_argument (no such run, or it failed).
+  // What the last run() on bound tensors, or run_async() and wait(), gave under that name: the
+  // bound tensor, or a view of the session's memory, valid until the next run. Errors: not_found
+  // (no such output), invalid_argument (no such run, or it failed).
   Result<Tensor> output(std::string_view name) const noexcept;
+
+  // --- asynchronously --------------------------------------------------------------------------
+  // Like run() on what is bound, but returns while other devices are at work: their steps are put
+  // into their queues. Steps on the host are computed by the call itself, as in run(); before one
+  // that reads what a device writes, it waits. So everything has been computed when it returns if
+  // all layers run on the host; likewise with a trace, which waits for each step. Cancel flag and
+  // trace are used by this call alone, not by wait().
+  // Afterwards a run is in flight, until wait(): what is bound must stay valid, inputs must not be
+  // written, outputs neither read nor written. Meanwhile all calls that run the session, bind,
+  // change its plan or give an output are invalid_argument, and change nothing. The session may be
+  // moved; where it is destroyed or assigned to, the queues are waited for first.
+  // An error, cancelled included: the queues are empty, no run is in flight, and the session stays
+  // usable. Allocates as little as run().
+  Status run_async(const RunOptions& options = {}) noexcept;
+  // Waits for the run in flight and completes its outputs, data-dependent ones too; output() gives
+  // them then. The first error of the queues, or of the completion; in either case no run is in
+  // flight any more. invalid_argument if none was.
+  Status wait() noexcept;
 
   // --- other shapes ---------------------------------------------------------------------------
   // Goes on with another plan, for other shapes as a rule (with the one it has, nothing changes):

@@ -190,6 +190,21 @@ sn_status sn_session_run_bound(sn_session* session, const sn_run_options* option
   });
 }
 
+sn_status sn_session_run_async(sn_session* session, const sn_run_options* options) {
+  return call([&]() -> Status {
+    if (session == nullptr) return no_session();
+    SN_ASSIGN_OR_RETURN(const RunOptions cpp, run_options(options));
+    return session->session.run_async(cpp);
+  });
+}
+
+sn_status sn_session_wait(sn_session* session) {
+  return call([&]() -> Status {
+    if (session == nullptr) return no_session();
+    return session->session.wait();
+  });
+}
+
 sn_status sn_session_output(const sn_session* session, const char* name, sn_tensor* tensor) {
   return call([&]() -> Status {
     if (session == nullptr) return no_session();

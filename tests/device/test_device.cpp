@@ -186,6 +186,7 @@ void TestStream::serve() {
     is_busy_ = true;
     const bool skipped = !error_.ok();
     lock.unlock();
+    device_.control->wait_while_held();
     if (const int most = device_.control->delay_us; most > 0)
       std::this_thread::sleep_for(std::chrono::microseconds(random_.next() % (most + 1)));
     const auto end = std::chrono::steady_clock::now() +
@@ -201,6 +202,7 @@ void TestStream::serve() {
     now_ += next.us;
     if (error_.ok() && !status.ok()) error_ = std::move(status);
     is_busy_ = false;
+    --device_.control->pending;
     changed_.notify_all();
   }
 }
@@ -209,6 +211,7 @@ Status TestStream::put(double us, std::function<Status()> work) {
   if (device_.control->is_lost) return lost();
   const std::lock_guard<std::mutex> lock(mutex_);
   queue_.push_back({us, std::move(work)});
+  ++device_.control->pending;
   changed_.notify_all();
   return {};
 }

@@ -35,6 +35,12 @@ class TestControl {
   void never_fail() {
     for (std::atomic<int>& left : countdown_) left = 0;
   }
+  // While they are held, streams begin no work: whoever waits for them waits for release().
+  void hold() { is_held_ = true; }
+  void release() {
+    is_held_ = false;
+    is_held_.notify_all();
+  }
   // Calls so far.
   int calls(Fault what) const { return calls_[index(what)]; }
 
@@ -45,11 +51,14 @@ class TestControl {
     while (left > 0 && !countdown_[index(what)].compare_exchange_weak(left, left - 1)) continue;
     return left == 1;
   }
+  void wait_while_held() const { is_held_.wait(true); }
   std::atomic<std::size_t> used_bytes = 0;
   std::atomic<int> live_streams = 0;
+  std::atomic<int> pending = 0;  // pieces of work in streams that are not done
 
  private:
   static std::size_t index(Fault what) { return static_cast<std::size_t>(what); }
+  std::atomic<bool> is_held_ = false;
   std::atomic<int> countdown_[kFaultCount] = {};
   std::atomic<int> calls_[kFaultCount] = {};
 };

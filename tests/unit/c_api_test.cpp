@@ -365,6 +365,65 @@ TEST_CASE("c api: a session by name") {
   REQUIRE(sn_session_output(session.session, "x", &z) == SN_NOT_FOUND);
 }
 
+TEST_CASE("c api: an asynchronous run by name") {
+  const Tensor file = small_net();
+  NetPtr net;
+  SessionPtr session;
+  REQUIRE(sn_net_load_memory(file.data(), file.bytes(), nullptr, &net.net) == SN_OK);
+  sn_shape shape = shape_of_x(1);
+  REQUIRE(sn_session_create(net.net, &shape, 1, nullptr, &session.session) == SN_OK);
+  float in[2] = {1, 0}, out[3] = {};
+  const sn_tensor x = matrix(in, 1, 2, "x");
+  const sn_tensor y = matrix(out, 1, 3, "y");
+  sn_tensor z = SN_TENSOR_INIT;
+  const auto refused = [&](sn_status status, const char* words) {
+    REQUIRE(status == SN_INVALID_ARGUMENT);
+    REQUIRE_THAT(last_error(), Catch::Contains(words));
+  };
+  refused(sn_session_run_async(nullptr, nullptr), "the session is null");
+  refused(sn_session_wait(nullptr), "the session is null");
+  refused(sn_session_wait(session.session), "no run");
+  refused(sn_session_run_async(session.session, nullptr), "input 'x' is not set");
+  refused(sn_session_wait(session.session), "no run");
+  REQUIRE(sn_session_set_input(session.session, &x) == SN_OK);
+  REQUIRE(sn_session_set_output(session.session, &y) == SN_OK);
+
+  REQUIRE(sn_session_run_async(session.session, nullptr) == SN_OK);
+  refused(sn_session_run_async(session.session, nullptr), "wait()");
+  refused(sn_session_run_bound(session.session, nullptr), "wait()");
+  refused(sn_session_run(session.session, &x, 1, std::vector<sn_tensor>(2, z).data(), 2, nullptr),
+          "wait()");
+  refused(sn_session_set_input(session.session, &x), "wait()");
+  refused(sn_session_set_output(session.session, &y), "wait()");
+  refused(sn_session_output(session.session, "z", &z), "wait()");
+  shape = shape_of_x(2);
+  refused(sn_session_set_shapes(session.session, &shape, 1, nullptr), "wait()");
+  REQUIRE(sn_session_wait(session.session) == SN_OK);
+  REQUIRE(out[2] == 3);
+  REQUIRE(sn_session_output(session.session, "z", &z) == SN_OK);
+  REQUIRE(static_cast<const float*>(z.data)[2] == 6);
+
+  sn_cancel* cancel = nullptr;
+  REQUIRE(sn_cancel_create(&cancel) == SN_OK);
+  sn_run_options options = SN_RUN_OPTIONS_INIT;
+  options.cancel = cancel;
+  int steps = 0;
+  options.trace = [](void* context, const sn_step_trace*) { ++*static_cast<int*>(context); };
+  options.trace_context = &steps;
+  sn_cancel_request(cancel);
+  REQUIRE(sn_session_run_async(session.session, &options) == SN_CANCELLED);
+  REQUIRE(steps == 0);
+  refused(sn_session_wait(session.session), "no run");
+  sn_cancel_reset(cancel);
+  in[0] = 2;
+  REQUIRE(sn_session_run_async(session.session, &options) == SN_OK);
+  sn_cancel_free(cancel);  // used by that call alone
+  REQUIRE(sn_session_wait(session.session) == SN_OK);
+  REQUIRE(steps > 0);
+  REQUIRE(out[2] == 6);
+  REQUIRE(sn_session_run_async(session.session, nullptr) == SN_OK);  // freed in flight
+}
+
 TEST_CASE("c api: a session goes on with other shapes") {
   const Tensor file = small_net();
   NetPtr net;

@@ -10,6 +10,7 @@
 #include "core/graph/layer_type.h"
 #include "core/layers/builtin_layers.h"
 #include "net/net_access.h"
+#include "unit/graph_evaluator.h"
 
 using namespace softneuro;
 
@@ -129,6 +130,93 @@ TEST_CASE("a session by name: what is wrong is said where it is bound", "[sessio
   const std::atomic<bool> cancel = true;
   CHECK(session.run({.cancel = &cancel}).code() == StatusCode::cancelled);
   CHECK_FALSE(session.output("y").ok());
+}
+
+TEST_CASE("an asynchronous run on the host: computed when it returns, given by wait", "[session]") {
+  const Net net = two_inputs();
+  Session session = session_for(net, 1);
+  std::vector<float> a = {1, -2}, b = {2, 1}, z(2);
+  REQUIRE(session.set_input("a", Tensor::borrow(a, {1, 2}).value()).ok());
+  REQUIRE(session.set_input("b", Tensor::borrow(b, {1, 2}).value()).ok());
+  REQUIRE(session.set_output("z", Tensor::borrow(z, {1, 2}).value()).ok());
+  for (const float first : {1.f, 5.f}) {
+    a[0] = first;
+    REQUIRE(session.run_async().ok());
+    CHECK(z == std::vector<float>{-first - 2, 1});
+    REQUIRE(session.wait().ok());
+    CHECK(values(session.output("y").value()) == std::vector<float>{first + 2, 0});
+    CHECK(session.output("z").value().data() == z.data());
+  }
+  REQUIRE(session.run().ok());  // and back to the other way
+}
+
+TEST_CASE("an asynchronous run: what is wrong is said, and leaves the session usable",
+          "[session]") {
+  const Net net = two_inputs();
+  Session session = session_for(net, 1);
+  const Tensor good = Tensor::from({1.f, 2.f}, {1, 2}).value();
+  const auto refused = [](const Status& status, const char* message) {
+    CHECK(status.code() == StatusCode::invalid_argument);
+    CHECK(status.message() == message);
+  };
+  const char* const none = "no run of the session is in flight: call run_async() first";
+  const char* const busy = "a run of the session is in flight: call wait() first";
+  refused(session.wait(), none);
+  REQUIRE(session.set_input("a", good).ok());
+  refused(session.run_async(), "input 'b' is not set");
+  refused(session.wait(), none);
+  REQUIRE(session.set_input("b", good).ok());
+  const std::atomic<bool> cancel = true;
+  CHECK(session.run_async({.cancel = &cancel}).code() == StatusCode::cancelled);
+  refused(session.wait(), none);
+
+  REQUIRE(session.run_async().ok());
+  std::vector<Tensor> outputs(2);
+  refused(session.run(), busy);
+  refused(session.run(std::vector{good, good}, outputs), busy);
+  refused(session.run_async(), busy);
+  refused(session.set_input("a", good), busy);
+  refused(session.set_output("y", {}), busy);
+  refused(session.set_plan(net.plan(shapes(2)).value()), busy);
+  refused(session.output("y").status(), busy);
+  CHECK(session.output("sum").status().code() == StatusCode::not_found);
+  Session moved = std::move(session);
+  REQUIRE(moved.wait().ok());
+  CHECK(values(moved.output("y").value()) == std::vector<float>{2, 4});
+  refused(moved.wait(), none);
+  REQUIRE(moved.set_plan(net.plan(shapes(2)).value()).ok());
+}
+
+TEST_CASE("an asynchronous run gives outputs of data-dependent shapes", "[session]") {
+  test::GraphBuilder b;
+  const TensorId places = b.layer("nonzero", {b.input("x", Shape{4})});
+  const Net net = NetAccess::from_graph(b.finish({places})).value();
+  Session session = Session::create(net.plan().value()).value();
+  const std::string name = session.plan().outputs()[0].name;
+  std::vector<float> x = {0, 3, 0, 1};
+  REQUIRE(session.set_input("x", Tensor::borrow(x, {4}).value()).ok());
+  const auto run = [&] {
+    REQUIRE(session.run_async().ok());
+    return session.wait();
+  };
+  const auto found = [&] {
+    const Tensor output = session.output(name).value();
+    const auto all = output.values<std::int64_t>();
+    return std::vector<std::int64_t>(all.begin(), all.end());
+  };
+  REQUIRE(run().ok());
+  CHECK(found() == std::vector<std::int64_t>{1, 3});
+  std::vector<std::int64_t> bound(2);
+  REQUIRE(session.set_output(name, Tensor::borrow(bound, {1, 2}).value()).ok());
+  REQUIRE(run().ok());
+  CHECK(bound == std::vector<std::int64_t>{1, 3});
+  x[0] = 1;  // three of them: more than the bound tensor takes
+  const Status status = run();
+  CHECK(status.code() == StatusCode::invalid_argument);
+  CHECK_THAT(status.message(), Catch::Contains("1x3 this time"));
+  REQUIRE(session.set_output(name, {}).ok());
+  REQUIRE(run().ok());
+  CHECK(found() == std::vector<std::int64_t>{0, 1, 3});
 }
 
 TEST_CASE("a session goes on with other shapes and back, on the net's plans", "[session]") {

@@ -69,9 +69,17 @@ struct Session::Impl {
   Status check_inputs(std::span<const Tensor> inputs) const;
   Status check_output(std::size_t o, const Tensor& tensor) const;
   Status bind_outputs(std::span<Tensor> outputs);
-  Status run_bound(const RunOptions& options);
+  // An error while a run is in flight.
+  Status check_idle() const;
   void patch(std::span<const Tensor> inputs);
-  Status run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options);
+  // A run is a begin, which returns while devices may be at work, and an end. After a begin that
+  // fails nothing is in flight.
+  Status begin(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+               const RunOptions& options);
+  Status end(std::span<Tensor> outputs);
+  // The same on what is bound by name.
+  Status begin_bound(const RunOptions& options);
+  Status end_bound();
   Workers workers_for(const Step& step, Cancellation& cancellation) const;
   Status init_devices();
   Status run_steps(const RunOptions& options, Cancellation& cancellation);
@@ -95,8 +103,7 @@ struct Session::Impl {
   SessionOptions given;
   Allocator* allocator = nullptr;
   Tensor arena;
-  std::vector<Accelerator> accelerators;  // by device of the plan; the first, the host, has none
-  std::vector<TensorView> views;          // all steps' inputs and outputs, one after another
+  std::vector<TensorView> views;  // all steps' inputs and outputs, one after another
   std::vector<StepViews> step_views;
   std::vector<Patch> input_patches;
   std::vector<Patch> output_patches;
@@ -110,6 +117,10 @@ struct Session::Impl {
   std::vector<Tensor> bound_outputs;           // empty: the session's memory
   std::vector<Tensor> results;                 // of the last run on these
   bool has_results = false;
+  bool in_flight = false;  // begin_bound() without its end_bound()
+  // By device of the plan; the first, the host, has none. Destroyed before all other members: the
+  // work in their streams, for which these wait then, reads and writes what the others hold.
+  std::vector<Accelerator> accelerators;
 };
 
 namespace {
@@ -300,18 +311,30 @@ void Session::Impl::patch(std::span<const Tensor> inputs) {
   for (const Patch& p : output_patches) views[p.view].data = output_pointers[p.io_index];
 }
 
-Status Session::Impl::run(std::span<const Tensor> inputs, std::span<Tensor> outputs,
-                          const RunOptions& options) {
+Status Session::Impl::check_idle() const {
+  if (!in_flight) return {};
+  return invalid_argument("a run of the session is in flight: call wait() first");
+}
+
+Status Session::Impl::begin(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                            const RunOptions& options) {
+  SN_RETURN_IF_ERROR(check_idle());
   SN_RETURN_IF_ERROR(check_inputs(inputs));
   SN_RETURN_IF_ERROR(bind_outputs(outputs));
   patch(inputs);
   const PoolBurst burst(impl.core->pool());
   Cancellation cancellation(options.cancel);
-  Status status = run_steps(options, cancellation);
-  // Also after an error: nothing that was put into a stream may outlive the run.
-  if (Status end = synchronize(); status.ok()) status = std::move(end);
-  SN_RETURN_IF_ERROR(std::move(status));
-  if (cancellation.seen()) return cancelled();
+  Status status = guarded([&] {
+    Status ran = run_steps(options, cancellation);
+    return ran.ok() && cancellation.seen() ? cancelled() : ran;
+  });
+  // Nothing that was put into a stream may outlive a run that failed.
+  if (!status.ok()) (void)synchronize();
+  return status;
+}
+
+Status Session::Impl::end(std::span<Tensor> outputs) {
+  SN_RETURN_IF_ERROR(synchronize());
   return finish_outputs(outputs);
 }
 
@@ -374,13 +397,23 @@ Status Session::Impl::synchronize() {
   return status;
 }
 
-Status Session::Impl::run_bound(const RunOptions& options) {
+Status Session::Impl::begin_bound(const RunOptions& options) {
+  SN_RETURN_IF_ERROR(check_idle());
   has_results = false;
   for (std::size_t i = 0; i < bound_inputs.size(); ++i)
     if (bound_inputs[i].empty())
       return invalid_argument("input '{}' is not set", impl.inputs[i].name);
   for (std::size_t o = 0; o < results.size(); ++o) results[o] = bound_outputs[o];
-  SN_RETURN_IF_ERROR(run(bound_inputs, results, options));
+  SN_RETURN_IF_ERROR(begin(bound_inputs, results, options));
+  in_flight = true;
+  return {};
+}
+
+Status Session::Impl::end_bound() {
+  if (!in_flight)
+    return invalid_argument("no run of the session is in flight: call run_async() first");
+  in_flight = false;
+  SN_RETURN_IF_ERROR(end(results));
   has_results = true;
   return {};
 }
@@ -547,7 +580,10 @@ Result<Session> Session::create(std::shared_ptr<const Plan> plan,
 
 Status Session::run(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                     const RunOptions& options) noexcept {
-  return guarded([&] { return impl_->run(inputs, outputs, options); });
+  return guarded([&]() -> Status {
+    SN_RETURN_IF_ERROR(impl_->begin(inputs, outputs, options));
+    return impl_->end(outputs);
+  });
 }
 
 namespace {
@@ -564,6 +600,7 @@ Result<std::size_t> index_of(std::span<const TensorInfo> infos, std::string_view
 
 Status Session::set_input(std::string_view name, const Tensor& tensor) noexcept {
   return guarded([&]() -> Status {
+    SN_RETURN_IF_ERROR(impl_->check_idle());
     SN_ASSIGN_OR_RETURN(const std::size_t i, index_of(impl_->impl.inputs, name, "input"));
     SN_RETURN_IF_ERROR(impl_->check_input(i, tensor));
     impl_->bound_inputs[i] = tensor;
@@ -573,6 +610,7 @@ Status Session::set_input(std::string_view name, const Tensor& tensor) noexcept 
 
 Status Session::set_output(std::string_view name, const Tensor& tensor) noexcept {
   return guarded([&]() -> Status {
+    SN_RETURN_IF_ERROR(impl_->check_idle());
     SN_ASSIGN_OR_RETURN(const std::size_t o, index_of(impl_->impl.outputs, name, "output"));
     if (!tensor.empty()) SN_RETURN_IF_ERROR(impl_->check_output(o, tensor));
     impl_->bound_outputs[o] = tensor;
@@ -581,12 +619,24 @@ Status Session::set_output(std::string_view name, const Tensor& tensor) noexcept
 }
 
 Status Session::run(const RunOptions& options) noexcept {
-  return guarded([&] { return impl_->run_bound(options); });
+  return guarded([&]() -> Status {
+    SN_RETURN_IF_ERROR(impl_->begin_bound(options));
+    return impl_->end_bound();
+  });
+}
+
+Status Session::run_async(const RunOptions& options) noexcept {
+  return guarded([&] { return impl_->begin_bound(options); });
+}
+
+Status Session::wait() noexcept {
+  return guarded([&] { return impl_->end_bound(); });
 }
 
 Result<Tensor> Session::output(std::string_view name) const noexcept {
   return guarded([&]() -> Result<Tensor> {
     SN_ASSIGN_OR_RETURN(const std::size_t o, index_of(impl_->impl.outputs, name, "output"));
+    SN_RETURN_IF_ERROR(impl_->check_idle());
     if (!impl_->has_results)
       return invalid_argument("output '{}' is asked for before a run on what is bound has given it",
                               name);
@@ -596,6 +646,7 @@ Result<Tensor> Session::output(std::string_view name) const noexcept {
 
 Status Session::set_plan(std::shared_ptr<const Plan> plan) noexcept {
   return guarded([&]() -> Status {
+    SN_RETURN_IF_ERROR(impl_->check_idle());
     if (plan == nullptr) return invalid_argument("a session needs a plan");
     if (plan == impl_->plan) return {};
     auto next = std::make_unique<Impl>(std::move(plan));
