@@ -59,8 +59,8 @@ typedef struct sn_tune_report {
 #define SN_TUNE_REPORT_INIT \
   { sizeof(sn_tune_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Tunes the net in place; sn_net_save keeps the result. Not while another thread uses `net`. The
- * report may be null. */
+/* Tunes the net in place; sn_net_save keeps the result. Not while another thread tunes `net`; runs
+ * may go on, but disturb the measuring. The report may be null. */
 SN_API sn_status sn_net_tune(sn_net* net, const sn_tune_options* options, sn_tune_report* report);
 
 /* --- layer by layer ------------------------------------------------------------------------------

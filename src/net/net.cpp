@@ -72,6 +72,11 @@ const char* version() noexcept {
 
 // --- Net::Impl ---------------------------------------------------------------------------------
 
+std::shared_ptr<const Graph> Net::Impl::current_graph() const {
+  const std::lock_guard<std::mutex> lock(mutex);
+  return graph;
+}
+
 NamedShapes Net::Impl::tuned_shapes() const {
   const std::lock_guard<std::mutex> lock(mutex);
   return paths.empty() ? NamedShapes() : paths.front().shapes;
@@ -111,6 +116,10 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
   std::string key;
   for (const Shape& shape : shapes) key += shape.str() + ';';
   for (const std::string& name : extra) key += name + ';';
+  std::shared_ptr<const Graph> planned_graph;
+  std::shared_ptr<const RoutinePath> path;
+  bool exact = false;
+  std::size_t planned_revision = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex);
     for (auto it = plans.begin(); it != plans.end(); ++it)
@@ -118,11 +127,11 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
         plans.splice(plans.begin(), plans, it);
         return it->plan;
       }
+    planned_graph = graph;
+    path = path_for(shapes, exact);
+    planned_revision = revision;
   }
-  // Two threads may plan the same shapes at once; the second result is dropped.
-  SN_ASSIGN_OR_RETURN(const auto wanted, with_outputs(graph, extra));
-  bool exact = false;
-  const std::shared_ptr<const RoutinePath> path = path_for(shapes, exact);
+  SN_ASSIGN_OR_RETURN(const auto wanted, with_outputs(planned_graph, extra));
   std::shared_ptr<const Plan> plan;
   if (path == nullptr) {
     SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes, {}, cancel));
@@ -132,15 +141,19 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
     log_path_match(*path, exact, replaced);
   }
   const std::lock_guard<std::mutex> lock(mutex);
+  // Two threads may plan the same shapes at once; the second result is dropped.
   for (const Planned& planned : plans)
     if (planned.key == key) return planned.plan;
+  // Tuning has finished meanwhile: this plan gives right answers, but the next call shall make a
+  // tuned one.
+  if (revision != planned_revision) return plan;
   plans.push_front({std::move(key), plan, {}});
   while (plans.size() > max_plans) plans.pop_back();
   return plan;
 }
 
-std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> shapes, bool& exact) {
-  const std::lock_guard<std::mutex> lock(mutex);
+std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> shapes,
+                                                       bool& exact) const {
   const RoutinePath* best = nullptr;
   int best_score = -1;
   for (const RoutinePath& path : paths) {
@@ -179,6 +192,7 @@ void Net::Impl::keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_g
   });
   paths.push_back(std::move(path));
   graph = std::move(tuned_graph);
+  ++revision;
   plans.clear();
   core->packed_weights().clear();  // of candidates that were only tried
 }
@@ -254,12 +268,13 @@ Result<Net> Net::load_memory(const void* data, std::size_t bytes,
 }
 
 // What the kernels of this machine's tuned paths have packed.
-Result<PackedByKey> Net::Impl::packed_for_saving(std::span<const RoutinePath> tuned) {
+Result<PackedByKey> Net::Impl::packed_for_saving(const std::shared_ptr<const Graph>& saved,
+                                                 std::span<const RoutinePath> tuned) {
   PackedByKey packed;
   for (const RoutinePath& path : tuned) {
     if (path.machine != machine_of(path, core->registry())) continue;
     SN_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, resolve_shapes(path.shapes));
-    SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core, graph, shapes, path, nullptr));
+    SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core, saved, shapes, path, nullptr));
     const PlanImpl& impl = impl_of(*plan);
     for (const Step& step : impl.steps) {
       if (step.routine == nullptr) continue;
@@ -290,7 +305,7 @@ Status Net::save(const std::string& path, const SaveOptions& options) const noex
     }
     PackedByKey packed;
     if (options.packed_weights) {
-      SN_ASSIGN_OR_RETURN(packed, impl_->packed_for_saving(paths));
+      SN_ASSIGN_OR_RETURN(packed, impl_->packed_for_saving(graph, paths));
     }
     return save_dnn(*graph, path, paths, packed);
   });
@@ -322,16 +337,18 @@ const Registry& NetAccess::registry(const Net& net) noexcept {
 
 MemoryReport Net::memory_report() const {
   MemoryReport report;
-  for (TensorId id = 0; id < impl_->graph->tensor_count(); ++id)
-    report.weights += impl_->graph->tensor(id).constant.bytes();
+  const std::shared_ptr<const Graph> graph = impl_->current_graph();
+  for (TensorId id = 0; id < graph->tensor_count(); ++id)
+    report.weights += graph->tensor(id).constant.bytes();
   report.packed_weights = impl_->core->packed_weights().bytes();
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   for (const Impl::Planned& planned : impl_->plans) {
     ++report.plans;
     report.sessions += planned.idle.size();
     report.arena = std::max(report.arena, planned.plan->arena_bytes());
-    report.arena_minimum =
-        std::max(report.arena_minimum, planned.plan->memory_report().arena_minimum);
+    const MemoryReport plan = planned.plan->memory_report();
+    report.arena_minimum = std::max(report.arena_minimum, plan.arena_minimum);
+    report.device_arenas = std::max(report.device_arenas, plan.device_arenas);
     for (const Session& session : planned.idle) report.dynamic += session.dynamic_bytes();
   }
   return report;

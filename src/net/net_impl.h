@@ -25,15 +25,16 @@ struct Net::Impl {
   };
 
   std::shared_ptr<Runtime> core;
-  std::shared_ptr<const Graph> graph;
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
   std::size_t max_plans = 8;
   NetOptions net_options;  // tuning makes pools of other sizes
 
-  mutable std::mutex mutex;        // guards what follows; never held while planning
-  std::list<Planned> plans;        // most recently used first
-  std::vector<RoutinePath> paths;  // tuned ones, at most one per machine, threads and shapes
+  mutable std::mutex mutex;            // guards what follows; never held while planning
+  std::shared_ptr<const Graph> graph;  // tuning may replace it
+  std::vector<RoutinePath> paths;      // tuned ones, at most one per machine, threads and shapes
+  std::size_t revision = 0;            // of graph and paths
+  std::list<Planned> plans;            // most recently used first
 
   // The net in a file that was read. What of it is left out is logged.
   static Result<Net> of(DnnContents contents, const NetOptions& options);
@@ -44,10 +45,13 @@ struct Net::Impl {
   Result<std::shared_ptr<const Plan>> plan_for(std::span<const Shape> shapes,
                                                std::span<const std::string> extra_outputs,
                                                const std::atomic<bool>* cancel);
-  // The tuned path that fits best: this machine, these threads, these shapes, in that order; null
-  // if none is of this instruction set's kind at all. `exact`: it was made for all three.
-  std::shared_ptr<const RoutinePath> path_for(std::span<const Shape> shapes, bool& exact);
-  Result<PackedByKey> packed_for_saving(std::span<const RoutinePath> tuned);
+  std::shared_ptr<const Graph> current_graph() const;
+  // The tuned path that fits best: the same machine counts before the same shapes, and these before
+  // the same thread count. Null if there is no path. `exact`: all three are the same.
+  // Precondition: the caller holds the mutex.
+  std::shared_ptr<const RoutinePath> path_for(std::span<const Shape> shapes, bool& exact) const;
+  Result<PackedByKey> packed_for_saving(const std::shared_ptr<const Graph>& saved,
+                                        std::span<const RoutinePath> tuned);
   void log_path_match(const RoutinePath& path, bool exact,
                       const std::vector<std::string>& replaced) const;
   Result<TuneReport> tune(const TuneOptions& options);

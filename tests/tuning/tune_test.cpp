@@ -4,9 +4,12 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <sstream>
+#include <thread>
 
 #include "core/base/cpu.h"
+#include "core/dnn/file.h"
 #include "net/net_access.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
@@ -231,6 +234,55 @@ TEST_CASE("tune: cancelled between two measurements, the net is as before and th
   options.progress = nullptr;
   // What else is measured, near ties and whole paths, varies from tuning to tuning.
   CHECK(net.tune(options).value().from_cache > 5);
+}
+
+TEST_CASE("tune: a plan that was begun before tuning ended is not kept") {
+  const TemporaryFolder folder;
+  std::function<void()> when_planned;  // called between planning and keeping the plan
+  NetOptions net_options;
+  net_options.threads = 1;
+  net_options.log = [&](LogLevel, std::string_view line) {
+    if (line.find("nearest tuned path") == std::string_view::npos || !when_planned) return;
+    std::exchange(when_planned, nullptr)();
+  };
+  RoutinePath elsewhere;
+  elsewhere.machine = "another machine";
+  elsewhere.threads = 1;
+  elsewhere.shapes = {{"image", Shape{1, 3, 12, 12}}};
+  const std::string file = folder.file("elsewhere.dnn");
+  REQUIRE(save_dnn(small_graph(), file, std::span(&elsewhere, 1)).ok());
+  Net net = Net::load(file, net_options).value();
+  bool tuned = false;
+  when_planned = [&] { tuned = net.tune(quick(folder)).ok(); };
+  const auto before = net.plan({}).value();
+  REQUIRE(tuned);
+  CHECK(net.plan({}).value() != before);
+  CHECK(net.memory_report().plans == 1);
+}
+
+TEST_CASE("tune: runs on another thread go on meanwhile and give the net's answers") {
+  const TemporaryFolder folder;
+  Net net = small_net();
+  const NamedTensors inputs = {{"image", random_image(5)}};
+  const NamedTensors expected = net.run(inputs).value();
+  std::atomic<bool> done = false;
+  std::atomic<int> wrong = 0, runs = 0;
+  std::thread other([&] {
+    while (!done) {
+      const auto outputs = net.run(inputs);
+      if (!outputs.ok() || difference(*outputs, expected) > 1e-4) ++wrong;
+      if (net.memory_report().weights == 0) ++wrong;
+      ++runs;
+    }
+  });
+  for (int i = 0; i < 2; ++i) {
+    INFO(net.tune(quick(folder)).status().message());
+    CHECK(net.tuned_paths().size() == 1);
+  }
+  done = true;
+  other.join();
+  CHECK(runs > 0);
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("tune: no time at all still gives a valid plan") {

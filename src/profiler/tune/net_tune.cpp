@@ -180,17 +180,17 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     for (const auto& [name, tensor] : options.calibration[0]) wanted.emplace(name, tensor.shape());
   SN_ASSIGN_OR_RETURN(job.shapes, resolve_shapes(wanted));
 
+  const std::shared_ptr<const Graph> before = current_graph();
   std::vector<std::vector<Tensor>> samples;
   std::vector<NamedTensors> calibration;
   for (std::size_t s = 0; s < options.calibration.size(); ++s) {
     SN_ASSIGN_OR_RETURN(std::vector<Tensor> sample,
-                        in_order(*graph, options.calibration[s], s, job.shapes));
+                        in_order(*before, options.calibration[s], s, job.shapes));
     const bool held = is_held_back(s, options.calibration.size());
     (held ? job.held_back : samples).push_back(std::move(sample));
     if (!held) calibration.push_back(options.calibration[s]);
   }
-  const std::shared_ptr<const Graph> before = graph;
-  SN_ASSIGN_OR_RETURN(const auto own, adopted(graph, core->registry()));
+  SN_ASSIGN_OR_RETURN(const auto own, adopted(before, core->registry()));
   job.graph = before;  // what the references are computed with
   if (names_qint8(options.schemas) && samples.empty() && !has_quantisation(*own))
     return invalid_argument(
@@ -216,7 +216,14 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   job.inputs = job.proof_inputs[0];
 
   std::vector<std::string> warnings;
-  if (!calibration.empty() && allows_qint8(core->registry(), options.schemas)) {
+  const bool qint8 = allows_qint8(core->registry(), options.schemas);
+  if (qint8 && samples.empty() && !has_quantisation(*own)) {
+    warnings.emplace_back(
+        "the ranges of the tensors are not known without calibration samples: 8-bit routines are "
+        "left out");
+    core->log(LogLevel::warning, warnings.back());
+  }
+  if (qint8 && !calibration.empty()) {
     if (options.progress) options.progress({.stage = "calibrate", .total = calibration.size()});
     SN_ASSIGN_OR_RETURN(job.graph, calibrated(*own, net_options, calibration, warnings));
     for (const std::string& warning : warnings) core->log(LogLevel::warning, warning);
