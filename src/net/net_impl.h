@@ -44,8 +44,8 @@ struct Net::Impl {
   Result<std::shared_ptr<const Plan>> plan_for(std::span<const Shape> shapes,
                                                std::span<const std::string> extra_outputs,
                                                const std::atomic<bool>* cancel);
-  // The tuned path that fits best: this machine, these threads, these shapes, in that order; null
-  // if none is of this instruction set's kind at all. `exact`: it was made for all three.
+  // The best-matching tuned path: same machine before same shapes before same thread count.
+  // nullptr if the net has none. `exact`: all three are the same.
   std::shared_ptr<const RoutinePath> path_for(std::span<const Shape> shapes, bool& exact);
   Result<PackedByKey> packed_for_saving(std::span<const RoutinePath> tuned);
   void log_path_match(const RoutinePath& path, bool exact,
