@@ -1,4 +1,4 @@
-// softneuro compare: are the outputs those of a reference, and if not, which layer departs first?
+// softneuro compare: are the outputs those of a reference, and if not, which layer differs first?
 //
 // References may name inner tensors too; the first that differs, in the order of the net, shows
 // the layer. Where only outputs are known, every inner tensor is compared with the same net run by
@@ -69,7 +69,7 @@ struct Row {
   Difference difference;
 };
 
-// Place of a tensor in the order of the net, for naming the first that departs.
+// Place of a tensor in the order of the net, for naming the first that differs.
 std::size_t order_of(const Graph& graph, const std::string& tensor) {
   const TensorId id = graph.find_tensor(tensor);
   const std::int32_t producer = id == kNoTensor ? -1 : graph.producers()[id];
@@ -182,7 +182,7 @@ int compare_net(const CompareArguments& arguments) {
   if (!arguments.json) print_rows(rows);
   std::string message;
   if (departing != nullptr) {
-    message = fmt::format("'{}' (layer '{}') departs from its reference", departing->tensor,
+    message = fmt::format("'{}' (layer '{}') differs from its reference", departing->tensor,
                           departing->layer);
     auto layers = compare_with_naive(*net, *inputs, arguments);
     if (!layers.ok()) return fail(layers.status());
@@ -190,7 +190,7 @@ int compare_net(const CompareArguments& arguments) {
     report["first_layer"] = wrong != nullptr ? wrong->layer : departing->layer;
     report["routine_error"] = wrong != nullptr;
     message += wrong != nullptr
-                   ? fmt::format("; the first layer whose routine departs from cpu/naive is '{}'",
+                   ? fmt::format("; the first layer whose routine differs from cpu/naive is '{}'",
                                  wrong->layer)
                    : "; every layer agrees with cpu/naive, so model and reference disagree";
   }
@@ -204,7 +204,7 @@ int compare_net(const CompareArguments& arguments) {
 Command add_compare(CLI::App& app) {
   auto arguments = std::make_shared<CompareArguments>();
   CLI::App* command = app.add_subcommand(
-      "compare", "compare outputs with references, and find the first layer that departs");
+      "compare", "compare outputs with references, and find the first layer that differs");
   add_net_option(*command, *arguments);
   add_input_option(*command, *arguments);
   add_routine_options(*command, *arguments);
@@ -212,7 +212,7 @@ Command add_compare(CLI::App& app) {
                       "NAME=FILE.npy: what a tensor should be, inner ones too (repeatable)");
   command->add_option("--model", arguments->model,
                       "the model that the net was made from: compares with what it means, layer by "
-                      "layer, on --input or on inputs that are made");
+                      "layer, on --input or on synthetic inputs");
   add_shape_option(*command, *arguments);
   command->add_option("--rtol", arguments->rtol, "relative tolerance (default 1e-3)")
       ->check(CLI::NonNegativeNumber);

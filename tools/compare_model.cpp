@@ -39,7 +39,7 @@ Result<std::vector<std::vector<Tensor>>> input_sets(const NetArguments& argument
     auto sets = make_inputs(job.core, job.model, job.shapes);
     if (sets.ok() && sets->empty())
       return Status(StatusCode::invalid_argument,
-                    "no inputs could be made that the model runs on: give some with --input");
+                    "the model failed on all synthetic inputs: give inputs with --input");
     return sets;
   }
   auto given = read_inputs(arguments);
@@ -104,7 +104,7 @@ int compare_with_model(const NetArguments& arguments, const std::string& model) 
   if (!answer.ok()) return fail(answer.status());
   if (!arguments.json)
     say("answers as the model on {} {}: largest difference {:.3g} (RMS, relative)\n",
-        answer->inputs, answer->made ? "made inputs" : "given inputs", answer->difference);
+        answer->inputs, answer->made ? "synthetic inputs" : "given inputs", answer->difference);
   return kDone;
 }
 

@@ -26,8 +26,8 @@ const char* key_of(PluginState state) {
   switch (state) {
     case PluginState::used:
       return "used";
-    case PluginState::declines:
-      return "declines";
+    case PluginState::unavailable:
+      return "unavailable";
     case PluginState::unusable:
       return "unusable";
     case PluginState::left_out:

@@ -87,7 +87,7 @@ PluginReport describe(const PluginLoad& load) {
   plugin.path = resolved(load.path);
   plugin.named = load.named;
   plugin.state = load.status.ok()                                ? PluginState::used
-                 : load.status.code() == StatusCode::unsupported ? PluginState::declines
+                 : load.status.code() == StatusCode::unsupported ? PluginState::unavailable
                                                                  : PluginState::unusable;
   plugin.reason = load.status.message();
   plugin.routines = load.routines;

@@ -31,9 +31,9 @@ struct MachineReport {
 
 enum class PluginState {
   used,
-  declines,  // it cannot work here
-  unusable,  // it cannot be loaded: it is broken, or of another build
-  left_out,  // by "none" among the plugins that are named
+  unavailable,  // it cannot work here
+  unusable,     // it cannot be loaded: it is broken, or of another build
+  left_out,     // by "none" among the plugins that are named
   missing,
 };
 

@@ -29,7 +29,7 @@ nlohmann::json explain_step(const Net& net, const Plan& plan, const Step& step) 
     return row;
   }
   row["problem"] = problem->str();
-  for (const Registry::Candidate& candidate : NetAccess::registry(net).explain(*problem)) {
+  for (const Registry::RoutineCheck& candidate : NetAccess::registry(net).explain(*problem)) {
     nlohmann::json entry = {{"routine", candidate.routine->descriptor().str()},
                             {"applicable", candidate.applicability.ok()}};
     if (!candidate.applicability) entry["reason"] = candidate.applicability.reason();

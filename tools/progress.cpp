@@ -18,12 +18,13 @@ constexpr std::size_t kBar = 24;
 
 const char* name_of(const std::string& stage) {
   if (stage == "calibrate") return "calibrating";
-  if (stage == "unit") return "layers alone";
-  if (stage == "net") return "inside the net";
-  if (stage == "compare") return "near-ties";
-  if (stage == "confirm") return "the best again";
-  if (stage == "final") return "finalists";
-  if (stage == "noise") return "noise of layers";
+  if (stage == "unit") return "measuring candidates";
+  if (stage == "net") return "profiling in the net";
+  if (stage == "compare") return "comparing near-ties";
+  if (stage == "confirm") return "confirming the best path";
+  if (stage == "final") return "end-to-end timing";
+  if (stage == "noise") return "measuring rounding noise";
+  if (stage == "proof") return "comparing with the model";
   return stage.c_str();
 }
 
@@ -53,7 +54,7 @@ void ProgressPrinter::draw(const TuneProgress& progress) {
   const std::size_t full = kBar * std::min(progress.done, total) / total;
   std::string bar;
   for (std::size_t i = 0; i < kBar; ++i) bar += i < full ? "█" : "░";
-  complain("\r\033[K{:<14} {} {}/{}  {}  {}", name_of(stage_), bar, progress.done, progress.total,
+  complain("\r\033[K{:<24} {} {}/{}  {}  {}", name_of(stage_), bar, progress.done, progress.total,
            shortened(progress.layer, 24), shortened(progress.candidate, 36));
   if (progress.seconds_left > 0) complain("  {:.0f} s left", progress.seconds_left);
   std::fflush(stderr);

@@ -50,14 +50,14 @@ void print_report(const TuneReport& report) {
       report.threads, report.machine);
   say("tuned in {:.2f} s: {} measured, {} from the cache, {} dropped for wrong results{}\n",
       report.seconds, report.measured, report.from_cache, report.rejected,
-      report.complete ? "" : "; the time limit came first");
+      report.complete ? "" : "; stopped at the time limit, not everything was measured");
   if (report.gap > 0) say("the path is within {:.2f} % of the optimum\n", 100 * report.gap);
   if (report.error > 0)
     say("error {:.4g} (RMS, relative to float32), same answer on {:.1f} % of the samples\n",
         report.error, 100 * report.agreement);
   if (report.proof_inputs > 0)
     say("answers as the model on {} {}: largest difference {:.3g} (RMS, relative)\n",
-        report.proof_inputs, report.proved_on_samples ? "samples" : "made inputs",
+        report.proof_inputs, report.proved_on_samples ? "samples" : "synthetic inputs",
         report.difference);
   if (report.qint8_share > 0)
     say("{:.1f} % of the multiply-accumulates in qint8\n", 100 * report.qint8_share);

@@ -23,10 +23,10 @@ SN_API void sn_cancel_free(sn_cancel* cancel);
 
 typedef struct sn_net_options {
   size_t struct_size;
-  /* The most that work for one caller at once, the caller's own included; 0: one for each physical
-   * core that this process may use. net.h says how several callers count. */
+  /* Maximum number of threads that work for one caller, the calling thread included; 0: one for
+   * each physical core that this process may use; at most 1024. net.h: several callers. */
   int32_t threads;
-  int32_t verify;
+  int32_t verify;                    /* SN_VERIFY_FULL or SN_VERIFY_STRUCTURE, of .dnn files */
   const sn_allocator* allocator;     /* null: the system's */
   const sn_thread_pool* thread_pool; /* null: the library's own; else `threads` is ignored */
   sn_log_callback log;               /* warnings of loading, planning and tuning, too */
@@ -35,7 +35,7 @@ typedef struct sn_net_options {
   size_t schema_count;
   const char* const* plugins; /* libraries with routines, in order */
   size_t plugin_count;
-  size_t max_plans; /* plans for other shapes that the net keeps; 0: 8 */
+  size_t max_plans; /* maximum number of plans that the net caches; 0: 8 */
   /* For imports alone; sn_net_load and sn_net_load_memory refuse the two lists. */
   const sn_cancel* cancel; /* stops an import, which then gives SN_CANCELLED */
   const sn_shape* shapes;  /* sizes to fix for inputs that the model leaves open */
@@ -83,10 +83,11 @@ SN_API sn_status sn_net_output_info(const sn_net* net, size_t index, sn_tensor_i
  * shape the model fixes may be left out. */
 SN_API sn_status sn_net_prepare(const sn_net* net, const sn_shape* shapes, size_t shape_count);
 
-/* In bytes, but for the last two. */
+/* In bytes, but for the last two. Of a net, or of a session's plan: session.h says how they differ.
+ */
 typedef struct sn_memory_report {
   size_t struct_size;
-  size_t weights;        /* constants as loaded; mapped files count here */
+  size_t weights;        /* constants of the graph; mapped files count here */
   size_t packed_weights; /* copies in the order of the kernels */
   size_t arena;          /* activations and workspace of one session */
   size_t arena_minimum;  /* the most that is alive at one time: no plan needs less */

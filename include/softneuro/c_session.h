@@ -37,7 +37,7 @@ SN_API sn_status sn_session_input_info(const sn_session* session, size_t index,
                                        sn_tensor_info* info);
 SN_API sn_status sn_session_output_info(const sn_session* session, size_t index,
                                         sn_tensor_info* info);
-/* Of the session's plan. */
+/* Of the session's plan; `dynamic` is that of this session. */
 SN_API sn_status sn_session_memory_report(const sn_session* session, sn_memory_report* report);
 
 /* One step that has just run. Names are valid as long as the session
@@ -56,8 +56,8 @@ typedef void (*sn_trace_callback)(void* context, const sn_step_trace* step);
 
 typedef struct sn_run_options {
   size_t struct_size;
-  const sn_cancel* cancel; /* the run then gives SN_CANCELLED; looked at between
-                              layers and within long ones (but not those of oneDNN and XNNPACK) */
+  const sn_cancel* cancel; /* the run then gives SN_CANCELLED; checked between layers and inside
+                              long built-in kernels (session.h) */
   sn_trace_callback trace; /* called on the running thread after each step */
   void* trace_context;
 } sn_run_options;
@@ -68,7 +68,7 @@ typedef struct sn_run_options {
  * and shapes; inputs are read in place. An output with data is written in place. An output without
  * (data null; its other members but struct_size and name are ignored) becomes a view of the
  * session's memory, valid until the next run. Inputs and outputs must not overlap. Allocates
- * nothing where no shape depends on data. */
+ * nothing where no shape depends on data and oneDNN computes no layer (docs/plugins.md). */
 SN_API sn_status sn_session_run(sn_session* session, const sn_tensor* inputs, size_t input_count,
                                 sn_tensor* outputs, size_t output_count,
                                 const sn_run_options* options);

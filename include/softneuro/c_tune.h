@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* Called from the tuning thread, a few times per layer; the strings are valid during the call. A
- * result other than 0 ends tuning with the status `cancelled`. */
+ * result other than 0 ends tuning with SN_CANCELLED. TuneProgress (tune.h) lists the stages. */
 typedef int32_t (*sn_tune_callback)(void* context, const char* stage, size_t done, size_t total,
                                     const char* layer, const char* candidate);
 
@@ -25,15 +25,15 @@ typedef struct sn_tune_options {
                   input j of sample i stands at [i * inputs + j], its name is not read */
   size_t sample_count;
   double max_error;  /* RMS(out - ref) / RMS(ref) against float32; 0: no limit */
-  double time_limit; /* seconds of measuring, after calibration; 0: none */
+  double time_limit; /* for measurements, in seconds, calibration not included; 0: no limit */
   int32_t threads;   /* to tune for; 0: as many as the net has */
   int32_t strict;    /* 1: a layer without a routine in the schemas is an error */
   const char* cache; /* folder of the profile cache; null: the usual one; "": none */
   sn_tune_callback progress;
   void* progress_context;
   int32_t passes;     /* over the whole net, at most; 0: 6 */
-  int32_t finalists;  /* best paths that are run end to end at last; 0: 4 */
-  int32_t exhaustive; /* 1: measure every candidate fully; slow, to judge the quick way */
+  int32_t finalists;  /* best paths that are timed end to end at last; 0: 4 */
+  int32_t exhaustive; /* 1: measure every candidate fully; slow */
 } sn_tune_options;
 #define SN_TUNE_OPTIONS_INIT \
   { sizeof(sn_tune_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
@@ -50,10 +50,10 @@ typedef struct sn_tune_report {
   double difference;   /* RMS(out - ref) / RMS(ref) of the worst output against the model */
   size_t proof_inputs; /* sets of inputs that it was measured on; 0: nothing was tuned */
   size_t rejected;     /* candidates dropped for wrong results */
-  double gap;          /* of the path that the solver gave; 0: proven optimal */
+  double gap;          /* of the solver: (cost - lower bound) / cost; 0: proven optimal */
   double agreement;    /* share of the samples held back whose largest output is at its place */
   int32_t threads;     /* that the path is for */
-  int32_t complete;    /* 0: the time limit came first */
+  int32_t complete;    /* 0: stopped at the time limit, not everything was measured */
   int32_t proved_on_samples; /* 0: on made inputs */
 } sn_tune_report;
 #define SN_TUNE_REPORT_INIT \
@@ -87,7 +87,7 @@ typedef struct sn_tuned_layer {
 
 /* What a tuning did. */
 typedef struct sn_tuning sn_tuning;
-/* As sn_net_tune, with all that C++ reports. */
+/* As sn_net_tune; also gives the layers and the warnings. */
 SN_API sn_status sn_net_tune_in_detail(sn_net* net, const sn_tune_options* options,
                                        sn_tuning** tuning);
 SN_API sn_status sn_tuning_report(const sn_tuning* tuning, sn_tune_report* report);

@@ -1,5 +1,5 @@
-/* The C API's statuses, tensors, and what a host may bring: memory, threads, a log. c_api.h says
- * how structs, strings and errors work. */
+/* The C API's statuses, tensors, and what an application may bring: memory, threads, a log. c_api.h
+ * says how structs, strings and errors work. */
 #ifndef SOFTNEURO_C_TYPES_H_
 #define SOFTNEURO_C_TYPES_H_
 
@@ -113,10 +113,10 @@ typedef struct sn_shape {
     }                         \
   }
 
-/* --- what a host may bring -----------------------------------------------------------------------
+/* --- what an application may bring ---------------------------------------------------------------
  */
 
-/* Memory for tensors, weights and arenas. Copied when it is given: the functions and the context
+/* Memory for tensors, weights and arenas. Copied when it is passed: the functions and the context
  * must stay valid until every handle made with it is freed. Called from any thread. */
 typedef struct sn_allocator {
   size_t struct_size;
@@ -126,11 +126,11 @@ typedef struct sn_allocator {
   void (*deallocate)(void* context, void* pointer, size_t bytes);
 } sn_allocator;
 
-/* The host's threads. Copied, and valid for as long, as an allocator. */
+/* The application's threads. Copied, and valid for as long, as an allocator. */
 typedef struct sn_thread_pool {
   size_t struct_size;
   void* context;
-  /* The most threads that work at once for one caller, the calling thread included (>= 1). */
+  /* Maximum number of threads that work for one caller, the calling thread included (>= 1). */
   int32_t (*concurrency)(void* context);
   /* Calls task(task_context, i) exactly once for each i in [0, count), in any order and on any
    * thread, and returns when all are done. May be called by several threads at once, and from

@@ -37,18 +37,20 @@ enum class Verify : int { full = 0, structure = 1 };
 // How a net runs, wherever it comes from. Designated initialisers are meant:
 //   Net::load("a.dnn", {.threads = 2})
 //   Net::import("a.onnx", {.threads = 2}, {.shapes = {{"x", {1, 3, 224, 224}}}})
-// What is for imports alone is a struct of its own: one that derived from this one, or held it,
-// would forbid the short form, and one that repeated its members would fall behind them.
+// Options that only imports need are in ImportOptions.
 struct NetOptions {
-  // The most threads that work for one caller at once, the calling one included. 0: one for each
-  // physical core that this process may use (processor affinity, the quota of its cgroup).
+  // Maximum number of threads that work for one caller, the calling thread included; at most 1024.
+  // 0: one for each physical core that this process may use (processor affinity, the quota of its
+  // cgroup).
   // A net has threads − 1 workers of its own, all in all. Several callers at once work on their own
   // threads and share the workers: C callers keep at most C + threads − 1 cores busy. Other nets
   // have workers of their own; a thread_pool is how nets share them.
   int threads = 0;
-  // The host's pool instead (then `threads` is ignored). Must outlive the net.
+  // The application's pool instead (then `threads` is ignored). Must outlive the net and everything
+  // that comes from it.
   ThreadPool* thread_pool = nullptr;
-  // For tensors, weights and arenas. Must outlive the net and everything that comes from it.
+  // For tensors, weights and arenas; nullptr: default_allocator(). Must outlive the net and
+  // everything that comes from it.
   Allocator* allocator = nullptr;
   LogCallback log = {};
   Verify verify = Verify::full;  // of .dnn files
@@ -58,7 +60,8 @@ struct NetOptions {
   std::vector<std::string> plugins = {};
   // Schemas that routines may have ("cpu", "cpu:float32"); empty: all.
   std::vector<std::string> schemas = {};
-  // Plans for other shapes that the net keeps, least recently used dropped first; >= 1.
+  // Maximum number of plans that the net caches (one per set of input shapes and extra outputs),
+  // least recently used evicted first; >= 1.
   std::size_t max_plans = 8;
 };
 
@@ -89,6 +92,9 @@ class SN_API Net {
  public:
   // --- where nets come from ----------------------------------------------------------------------
   // From a model file (.onnx). In the library softneuro::import, not needed at run time.
+  // Errors: not_found and io_error (the file, or one with external data), invalid_model,
+  // unsupported (an operator, or a use of one), invalid_argument (options, a .dnn file),
+  // out_of_memory, cancelled; not_found also for a plugin or a shape of no input.
   static Result<Net> import(const std::string& path, const NetOptions& options = {},
                             const ImportOptions& import_options = {}) noexcept;
   // From a model in memory, which is not needed afterwards.
@@ -96,12 +102,18 @@ class SN_API Net {
                                    const NetOptions& options = {},
                                    const ImportOptions& import_options = {}) noexcept;
   // From a .dnn file, mapped into memory: weights are not copied.
+  // Errors: not_found and io_error (the file), corrupt_file (bytes are missing, or do not match
+  // their checksum), incompatible (a newer SoftNeuro wrote it, or a plugin has another version),
+  // unsupported (a layer type or post-op that this library lacks), invalid_model (the contents
+  // contradict themselves), invalid_argument (options), out_of_memory.
   static Result<Net> load(const std::string& path, const NetOptions& options = {}) noexcept;
-  // From the bytes of a .dnn file. The caller keeps them alive, aligned to 64 bytes, as long as
-  // the net and all that comes from it.
+  // From the bytes of a .dnn file. The bytes must stay alive and unchanged until the net and
+  // everything that comes from it is gone. They are used in place if aligned to 64 bytes, else
+  // copied once. Errors: as for load().
   static Result<Net> load_memory(const void* data, std::size_t bytes,
                                  const NetOptions& options = {}) noexcept;
   // Writes a .dnn file: to a temporary file beside it, synced, then renamed. All or nothing.
+  // Errors: io_error, unsupported (the graph takes more than the format can hold), out_of_memory.
   Status save(const std::string& path, const SaveOptions& options = {}) const noexcept;
 
   // --- tuning ---------------------------------------------------------------------------------
@@ -110,11 +122,14 @@ class SN_API Net {
   // writes it. Takes seconds. Not while another thread tunes the same net; runs may go on, but
   // disturb the measuring. Not in edge builds.
   // Errors: invalid_argument (options, samples; qint8 without ranges), unsupported (strict, or an
-  // error limit that nothing meets), cancelled. The net is then as before.
+  // error limit that nothing meets), not_found (a shape of no input), cancelled, internal (the
+  // tuned net differs from the model: please report it), out_of_memory, device_failed. The net is
+  // then as before.
   Result<TuneReport> tune(const TuneOptions& options = {}) noexcept;
 
   // The tuned paths that the net carries, one per machine, thread count and set of shapes. Where
-  // none fits exactly, the nearest serves as far as its choices apply, and the log says so.
+  // none fits exactly, the best-matching one is used as far as its choices apply, and the log says
+  // so (level info; a warning for each choice that is replaced).
   std::vector<TunedPathInfo> tuned_paths() const;
 
   // --- what it is -----------------------------------------------------------------------------
@@ -124,8 +139,10 @@ class SN_API Net {
 
   // --- running --------------------------------------------------------------------------------
   // The simple way: name → tensor in, name → tensor out (the caller's own). Plans the shapes of
-  // `inputs` if it has not met them before. With `outputs`, those tensors are computed instead:
+  // `inputs` if they were not planned before. With `outputs`, those tensors are computed instead:
   // any names of graph outputs or inner tensors. `options.cancel` stops the planning, too.
+  // Errors: those of plan(); invalid_argument (an input is missing or has another data type; values
+  // that a layer cannot take, such as an index out of range), device_failed.
   Result<NamedTensors> run(const NamedTensors& inputs, std::span<const std::string> outputs = {},
                            const RunOptions& options = {}) const noexcept;
   // Plans ahead, so that run() on these shapes is quick from the first time on. Returns cancelled
@@ -135,6 +152,9 @@ class SN_API Net {
   // The plan for given input shapes (inputs with static shapes may be left out), kept for later
   // calls. `extra_outputs`: inner tensors, by name, to be given behind the net's own outputs.
   // `cancel` as for prepare().
+  // Errors: not_found (no such input or tensor), invalid_argument (a shape contradicts the model or
+  // another input, or is missing), unsupported (no routine for a layer here), out_of_memory,
+  // cancelled, device_failed.
   Result<std::shared_ptr<const Plan>> plan(
       const NamedShapes& shapes = {}, std::span<const std::string> extra_outputs = {},
       const std::atomic<bool>* cancel = nullptr) const noexcept;

@@ -10,8 +10,8 @@
 //
 // Versions. SN_PLUGIN_ABI_VERSION is raised only when older plugins can no longer be loaded. Until
 //   then structs grow at their ends: each begins with its size in bytes, as its owner was compiled,
-//   and a field that lies beyond it is absent (for the host's reading: zero). Layer types,
-//   childnets and tuning spaces of plugins will be such fields. No field is removed or changed.
+//   and a field that lies beyond it is absent (for the host's reading: zero). No field
+//   is removed or changed.
 // Ownership. Nothing that one side allocates is freed by the other. What a pointer parameter
 //   points to is valid during the call, unless it says otherwise. The plugin's tables and their
 //   texts stay valid while the library is loaded: from dlopen until the last net, plan and session
@@ -259,10 +259,11 @@ typedef struct sn_plugin {
 #define SN_PLUGIN_EXPORT __attribute__((visibility("default")))
 #endif
 
-// The one function that a plugin exports; its signature is the same in every ABI version. Gives the
-// plugin's table, also to a host of another ABI version, which then says so; or NULL and the
-// reason: then loading fails. Where merely a device is missing, give the table and let `applicable`
-// say so. Called once for each net.
+// The one function that a plugin exports; its signature is the same in every ABI version. Called
+// once for each net. It returns
+// - the plugin's table, also to a host of another ABI version, which then reports the mismatch;
+// - NULL, and writes the reason into `message`, to make loading fail.
+// If only hardware is missing, it returns the table, and `applicable` refuses.
 SN_PLUGIN_EXPORT const sn_plugin* sn_plugin_entry(const sn_plugin_host* host, char* message,
                                                   size_t message_size);
 

@@ -21,16 +21,19 @@ struct TensorInfo {
   DynamicShape shape;  // unknown dimensions carry their symbol ("batch"), if the model names one
 };
 
-// Where the bytes are. All figures in bytes.
+// Where the bytes are. All figures in bytes, but for `sessions` and `plans`. Net::memory_report()
+// is about the net and the plans that it keeps, Plan::memory_report() about one plan.
 struct MemoryReport {
-  std::size_t weights = 0;         // constants as loaded; mapped files count here
-  std::size_t packed_weights = 0;  // copies in the order of the kernels
-  std::size_t arena = 0;           // activations and workspace of one session
-  std::size_t arena_minimum = 0;   // the most that is alive at one time: no plan needs less
-  std::size_t dynamic = 0;         // grown so far for data-dependent shapes, all idle sessions
-  std::size_t sessions = 0;        // sessions that Net::run keeps
-  std::size_t plans = 0;           // plans that the net keeps
-  std::size_t device_arenas = 0;   // activations and workspace of one session on other devices
+  std::size_t weights = 0;         // constants of the graph; mapped files count here
+  std::size_t packed_weights = 0;  // copies in the order of the kernels; always of the whole net
+  // Activations and workspace of one session on the host. Net: of the plan with the largest arena.
+  std::size_t arena = 0;
+  // The most that is alive at one time: no arena can be smaller. Net: the largest of its plans.
+  std::size_t arena_minimum = 0;
+  std::size_t dynamic = 0;        // Net: grown so far for data-dependent shapes, all idle sessions
+  std::size_t sessions = 0;       // Net: idle sessions that Net::run keeps
+  std::size_t plans = 0;          // Net: plans that it keeps; Plan: 1
+  std::size_t device_arenas = 0;  // activations and workspace of one session on other devices
 };
 
 // Made by Net::plan. Immutable and shared: any number of sessions on any number of threads may use
@@ -73,8 +76,8 @@ struct StepTrace {
 
 struct RunOptions {
   // Once it is true, run() returns cancelled; outputs have no meaning then, the session stays
-  // usable. Looked at between layers and within long ones of ours (products, convolutions, pools);
-  // oneDNN and XNNPACK end the layer first.
+  // usable. Checked between layers and inside long built-in kernels (matrix products,
+  // convolutions, pooling); kernels of oneDNN, XNNPACK and Eigen run to their end.
   const std::atomic<bool>* cancel = nullptr;
   // Called on the running thread after each step; must not throw. Timing costs two clock reads
   // per step, only when set.
@@ -110,7 +113,8 @@ class SN_API Session {
   // view of the session's memory, valid until the next run; a writable tensor of the right data
   // type and shape is written in place (zero copy). Inputs and outputs must not overlap.
   // On planned shapes: allocates nothing (oneDNN: docs/plugins.md), takes no lock while kernels
-  // run. Bit-identical from run to run and for any number of threads.
+  // run. Results are bit-identical from run to run of one plan. Built-in routines give the same
+  // bits for any number of threads; routines of oneDNN, XNNPACK and Eigen only for the same one.
   Status run(std::span<const Tensor> inputs, std::span<Tensor> outputs,
              const RunOptions& options = {}) noexcept;
 
@@ -150,10 +154,10 @@ class SN_API Session {
   // --- other shapes ---------------------------------------------------------------------------
   // Goes on with another plan, for other shapes as a rule (with the one it has, nothing changes):
   //   session.set_plan(net.plan({{"x", {8, 64}}}).value());
-  // The net keeps its plans (NetOptions::max_plans), so going back to shapes that were met is
-  // quick. The arena stays if it is large enough. What was bound by name has to be bound anew;
-  // views of the session's memory end. Errors: invalid_argument (null), out_of_memory; the session
-  // is then as before, on its old plan.
+  // The net keeps its plans (NetOptions::max_plans), so going back to shapes that were planned
+  // before is quick. The arena stays if it is large enough. What was bound by name has to be bound
+  // anew; views of the session's memory end. Errors: invalid_argument (null), out_of_memory; the
+  // session is then as before, on its old plan.
   Status set_plan(std::shared_ptr<const Plan> plan) noexcept;
 
   const Plan& plan() const noexcept;

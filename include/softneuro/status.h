@@ -1,8 +1,9 @@
-// Status and Result<T>: how every fallible call of SoftNeuro answers.
+// Status and Result<T>: what every call of SoftNeuro that can fail returns.
 //
-// The library never prints, aborts or lets an exception escape. A failed call returns a code, for
-// programs, and a message, for people, that says what failed, where, and what to do about it. Only
-// a caller that reads the value of a Result without looking ends the process, with that message.
+// The library does not print, abort or let an exception escape, but for the case below. A failed
+// call returns a code, for programs, and a message, for people, that says what failed, where, and
+// what to do about it. Reading the value of a failed Result without a check ends the process, with
+// that message (Result::value() throws where exceptions are on).
 #pragma once
 
 #include <functional>
@@ -67,8 +68,8 @@ class StatusError : public std::runtime_error {
   Status status_;
 };
 
-// Writes the code and the message of `status` to standard error and aborts: a Result without a
-// value was read. The only place where the library ends the process, and only by the caller's hand.
+// Writes the code and the message of `status` to standard error and aborts. The library ends the
+// process only here, when the caller reads the value of a failed Result.
 [[noreturn]] SN_API void abort_with(const Status& status) noexcept;
 
 // A value, or the Status that says why there is none. Thread compatible, like T.
@@ -86,7 +87,7 @@ class [[nodiscard]] Result {
   explicit operator bool() const noexcept { return ok(); }
   const Status& status() const noexcept { return status_; }
 
-  // Precondition: ok(). Without a value: tells the error on standard error and aborts.
+  // Precondition: ok(). Without a value: writes the error to standard error and aborts.
   T& operator*() & noexcept { return *checked(*this); }
   const T& operator*() const& noexcept { return *checked(*this); }
   // A value, not a reference: it may be a range that a loop is over.
@@ -94,8 +95,8 @@ class [[nodiscard]] Result {
   T* operator->() noexcept { return checked(*this); }
   const T* operator->() const noexcept { return checked(*this); }
 
-  // The value; throws StatusError if there is none. Where exceptions are off, it tells the error on
-  // standard error and aborts.
+  // The value; throws StatusError if there is none. Where exceptions are off, it writes the error
+  // to standard error and aborts.
   T& value() & {
     require();
     return *value_;

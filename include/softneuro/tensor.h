@@ -27,7 +27,7 @@ struct Quantization {
   std::vector<float> channel_means;
 };
 
-// The data type that maps from a C++ type; undefined for others.
+// The DataType of a C++ type; DataType::undefined if there is none.
 template <class T>
 constexpr DataType data_type_of() noexcept {
   using U = std::remove_cv_t<T>;
@@ -99,7 +99,8 @@ class SN_API Tensor {
                              Allocator& allocator = default_allocator()) noexcept {
     return from(std::span(values.begin(), values.size()), shape, allocator);
   }
-  // Memory of the caller, writable and read-only; no vector that is about to go.
+  // Borrows the caller's memory, writable and read-only. Temporaries that own their memory (rvalue
+  // vectors) are rejected at compile time.
   template <class Values>
   static Result<Tensor> borrow(Values&& values, const Shape& shape) noexcept {
     const std::span view(std::forward<Values>(values));
@@ -153,7 +154,7 @@ class SN_API Tensor {
  private:
   template <class T, std::size_t N>
   static constexpr DataType element_type_of(std::span<T, N>) noexcept {
-    static_assert(data_type_of<T>() != DataType::undefined, "no data type maps from this C++ type");
+    static_assert(data_type_of<T>() != DataType::undefined, "this C++ type has no DataType");
     return data_type_of<T>();
   }
   Status check_view(DataType wanted, bool writable) const noexcept;

@@ -9,37 +9,41 @@
 
 namespace softneuro {
 
-// Implemented by a host application that wants to lend its own threads.
+// Implemented by an application that lends its own threads.
 class SN_API ThreadPool {
  public:
   using Task = void (*)(void* context, std::size_t index);
   virtual ~ThreadPool();
-  // The most threads that work at once for one caller, the calling thread included (>= 1).
+  // Maximum number of threads that work for one caller, the calling thread included (>= 1).
   virtual int concurrency() const noexcept = 0;
   // Calls task(context, i) exactly once for each i in [0, count), from any of its threads, in any
   // order, and returns when all are done. The calling thread takes part. Must be callable from
   // several threads at once, and from within a task (then it may run the tasks in place).
   // Allocates nothing.
   virtual void run(std::size_t count, Task task, void* context) noexcept = 0;
-  // Around calls of run() that follow each other closely, such as all layers of one Session::run:
-  // in between, workers may wait awake for the next call, since waking a parked thread can take
-  // longer than a small layer. In pairs, from any threads; they may overlap and nest. Allocate
-  // nothing. A pool that does not care leaves them as they are.
+  // A burst is a sequence of run() calls that follow each other closely, such as all layers of one
+  // Session::run. During a burst workers may spin (busy-wait) for the next call, since waking a
+  // parked thread can take longer than a small layer. begin_burst() and end_burst() are called in
+  // pairs, from any threads; bursts may overlap and nest. They allocate nothing. A pool that does
+  // not spin need not override them.
   virtual void begin_burst() noexcept {}
   virtual void end_burst() noexcept {}
 };
 
-// How long, in µs, a worker of create_thread_pool() waits awake for the next call within a burst,
-// and a caller for its last helper: some times what waking a thread takes.
+// How long, in µs, a worker of create_thread_pool() spins for the next call within a burst, and a
+// caller for its last helper: several times what waking a thread takes.
 inline constexpr int kSpinMicroseconds = 200;
 
 // A pool of `threads` − 1 workers (the caller is the last one). Within bursts they park after
 // `spin_us` without work (0: at once). Outside of them they park at once and burn no processor
-// time, except behind a burst that began within 50 µs of the end of the one before: there they wait
-// for the next one for up to 50 µs more, unless another pool begins one. threads = 0: one per
+// time, except behind a burst that began within 50 µs of the end of the one before: there they spin
+// for up to 50 µs more, unless another pool begins one. threads = 0: one per
 // physical core that this process may use now: of its processor affinity, those that share a core
 // counted once, and no more than the quota of its cgroup (v2, rounded up). After fork() in the
-// child there are no workers: run() then works on the calling thread alone.
+// child there are no workers: run() then works on the calling thread alone. The
+// pool must outlive the nets that use it, and everything that comes from them.
+// Errors: invalid_argument (threads not in [0, 1024], spin_us not in [0, 1000000]), out_of_memory
+// (a thread cannot be started).
 SN_API Result<std::unique_ptr<ThreadPool>> create_thread_pool(
     int threads, int spin_us = kSpinMicroseconds) noexcept;
 

@@ -19,9 +19,19 @@ namespace softneuro {
 
 // What the progress callback gets, from the tuning thread, a few times per layer.
 struct TuneProgress {
-  const char* stage = "";  // "calibrate", "unit", "net", "compare", "confirm", "final", "noise",
-                           // "proof"
-  std::size_t done = 0;    // of this stage
+  // In this order; later versions may add stages:
+  //   "calibrate"  the samples run, for ranges of 8-bit tensors (where 8-bit schemas are allowed)
+  //   "unit"       the candidates of each layer are measured in isolation
+  //   "net"        paths run, and their layers are measured inside the net
+  //   "compare"    candidates that are nearly equal run in turns (left out where there are none)
+  //   "confirm"    the best path is measured again beside its nearest rivals
+  //   "final"      the best paths are timed end to end
+  //   "noise"      the rounding error of each layer is measured, where the fastest path may exceed
+  //                max_error; "final" may come once more behind it
+  //   "proof"      the tuned net is compared with the model
+  // What the cache has is not measured again: its stages are short or left out.
+  const char* stage = "";
+  std::size_t done = 0;  // of this stage
   std::size_t total = 0;
   const char* layer = "";      // what is being measured; may be ""
   const char* candidate = "";  // its routine and parameters; may be ""
@@ -31,9 +41,9 @@ struct TuneProgress {
 
 struct TuneOptions {
   // Which schemas routines may have: "cpu" (any data type), "cpu:float32" (any layout),
-  // "cpu:qint8:nhwc". A layer that has no routine in them takes a float32 one, and is listed. The
-  // net's default choices, where they are outside of them, are taken only if nothing else keeps
-  // max_error.
+  // "cpu:qint8:nhwc". A layer that has no routine in them takes a float32 one, and is listed.
+  // Default routines of layers may be outside these schemas; they are used only if no path within
+  // the schemas keeps max_error.
   std::vector<std::string> schemas = {"cpu:float32"};
   // true: such a layer is an error (unsupported, naming every one).
   bool strict = false;
@@ -44,27 +54,26 @@ struct TuneOptions {
   // report's error is measured on these.
   std::vector<std::map<std::string, Tensor, std::less<>>> calibration = {};
   // RMS(out − ref) / RMS(ref) of the worst output against float32 that the tuned net may have on
-  // samples like those given; 0: no limit. Held against what as many others should not exceed in 39
-  // of 40 cases, which is more than what is measured, the more so the fewer samples carry the error
-  // (docs/tuning.md).
+  // samples like those given; 0: no limit. The limit is compared with an upper prediction bound
+  // (97.5 %) for as many new samples. The bound exceeds the measured error, the more so the fewer
+  // samples contribute to it (docs/tuning.md).
   double max_error = 0;
-  // Of measuring, which begins when calibration is done; 0: none. What was measured by then
-  // decides; layers that were not reached take default choices.
+  // Time limit for measurements (calibration not included); 0: no limit. When it is over, what was
+  // measured decides; layers that were not measured take default routines.
   std::chrono::milliseconds time_limit{0};
-  // Threads to tune for; 0: as many as the net has. Another number than the net's is only for
-  // saving: the path serves nets that are loaded with that many.
+  // Threads to tune for; 0: as many as the net has. Any other number than the net's has an effect
+  // only after save(): the path is for nets that are loaded with that number of threads.
   int threads = 0;
   // Folder of the profile cache; empty: $XDG_CACHE_HOME/softneuro, else ~/.cache/softneuro.
   std::string cache = {};
   bool use_cache = true;
-  // Read between measurements: true ends tuning with the status `cancelled`; what was measured is
-  // in the cache, and the net is as before.
+  // Checked between measurements: true ends tuning with the status `cancelled`; what was measured
+  // is in the cache, and the net is as before.
   const std::atomic<bool>* cancel = nullptr;
   std::function<void(const TuneProgress&)> progress = {};
-  // Whole-net passes at most, and best paths that are run end to end at last.
-  int passes = 6;
-  int finalists = 4;
-  // Measure every candidate fully: no early stop, no filter. Slow; to judge the quick way.
+  int passes = 6;     // maximum number of passes over the whole net (docs/internals/tuner.md)
+  int finalists = 4;  // best paths that are timed end to end at last
+  // Measure every candidate fully: no early stop, no filter. Slow; for judging the default way.
   bool exhaustive = false;
 };
 
@@ -77,7 +86,7 @@ struct TunedLayer {
   std::string formats;               // "float32:nhwc -> float32:nhwc"
   std::vector<std::string> sources;  // nodes of the imported model
   double time_us = 0;                // inside the tuned net
-  double unit_us = 0;                // the candidate alone
+  double unit_us = 0;                // of the candidate in isolation
   std::size_t candidates = 0;        // that were considered
   bool fallback = false;             // no routine in the allowed schemas
 };
@@ -90,20 +99,20 @@ struct TuneReport {
   std::size_t measured = 0;  // measurements made
   std::size_t from_cache = 0;  // measurements that the cache spared
   std::size_t rejected = 0;    // candidates dropped for wrong results
-  double gap = 0;              // of the path that the solver gave; 0: proven optimal
-  double error = 0;            // on the samples held back; 0: not measured
+  double gap = 0;    // relative optimality gap: (cost − lower bound) / cost; 0: proven optimal
+  double error = 0;  // on the samples held back; 0: not measured
   // RMS(out − ref) / RMS(ref) of the worst output against the model as it was imported, in its own
   // types and with its own rounding, over `proof_inputs` sets of inputs: samples, or made ones.
   double difference = 0;
   std::size_t proof_inputs = 0;
   bool proved_on_samples = false;
-  double agreement = 1;    // share of those samples whose largest output is at the same place
+  double agreement = 1;    // share of the samples held back whose largest output is at its place
   double qint8_share = 0;  // share of multiply-accumulates done in qint8
-  bool complete = true;    // false: the time limit came first
+  bool complete = true;    // false: stopped at the time limit, not everything was measured
   std::string machine;
   int threads = 1;
-  std::map<std::string, double> time_by_schema_us;
-  std::vector<std::string> warnings;  // and errors; the net's log has them, too
+  std::map<std::string, double> time_by_schema_us;  // inside the tuned net; "adapt": adapts
+  std::vector<std::string> warnings;                // and errors; the net's log has them, too
 };
 
 // A path that a net carries (Net::tuned_paths).
@@ -111,10 +120,10 @@ struct TunedPathInfo {
   std::string machine;  // processor and instruction set
   int threads = 1;
   std::map<std::string, Shape, std::less<>> shapes;
-  std::vector<std::string> schemas;
-  double time_us = 0;
-  double untuned_us = 0;
-  double error = 0;
+  std::vector<std::string> schemas;  // patterns that were allowed
+  double time_us = 0;                // of one run; 0: not measured
+  double untuned_us = 0;             // of one run with default choices, measured beside it
+  double error = 0;                  // RMS(out − ref) / RMS(ref) against float32; 0: not measured
 };
 
 }  // namespace softneuro

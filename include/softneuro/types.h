@@ -55,15 +55,15 @@ SN_API const char* to_string(Layout layout) noexcept;
 // Channels per block: 8 or 16 for the blocked layouts, else 1.
 SN_API int block_of(Layout layout) noexcept;
 
-// Where a tensor lies and a routine works: "cpu", or what a plugin brings ("cuda"). A value without
-// memory of its own: tensors, formats and descriptors hold it.
+// Where a tensor lies and a routine works: "cpu", or a device of a plugin ("cuda"). Trivially
+// copyable, no heap allocation: part of tensors, formats and descriptors.
 class SN_API DeviceId {
  public:
   // One to seven lower-case letters and digits, the first a letter.
-  static constexpr std::size_t kMostLetters = 7;
+  static constexpr std::size_t kMaxNameLength = 7;
 
   constexpr DeviceId() noexcept : name_{'c', 'p', 'u'} {}
-  // Nothing if `name` is none, or is the name of a data type or a layout.
+  // std::nullopt if `name` is not a valid name (above), or is that of a data type or a layout.
   static std::optional<DeviceId> parse(std::string_view name) noexcept;
   // Tensors there are memory of this process, which the caller may read.
   constexpr bool is_host() const noexcept { return *this == DeviceId(); }
@@ -71,7 +71,7 @@ class SN_API DeviceId {
   constexpr auto operator<=>(const DeviceId&) const noexcept = default;
 
  private:
-  std::array<char, kMostLetters + 1> name_{};  // zeros behind the name
+  std::array<char, kMaxNameLength + 1> name_{};  // zeros behind the name
 };
 
 // IEEE 754 binary16 as storage. Conversions round to nearest even; NaN stays NaN.

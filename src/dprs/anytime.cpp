@@ -1,4 +1,4 @@
-// Past the gate: a path and a bound that meet as far as time allows.
+// For nets whose tables exceed the limits: a path and a bound that meet as far as time allows.
 //
 // The path: greedy starts, decodings of the dual, and windows of layers optimised exactly with all
 // others held. The bound: the dual. Values that cannot be in a better path are dropped; what is

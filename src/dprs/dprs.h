@@ -88,7 +88,8 @@ struct Solution {
   Cost lower_bound = 0;         // no path within the limits costs less
   double gap = 0;               // (paths[0].cost - lower_bound) / paths[0].cost; 0 if optimal
   bool optimal = false;         // paths[0] is proven; the others are then the next best, in order
-  std::size_t table_cells = 0;  // cells of the tables that were filled (0: past the gate)
+  std::size_t table_cells = 0;  // cells of the tables that were filled; 0: they
+                                // would exceed the limits, run_anytime() was used
   int width = 0;                // variables in the largest table
   double seconds = 0;
   std::string note;  // how it was solved, and what was given up, for people

@@ -45,8 +45,9 @@ class Engine {
   Engine(const Net& net, const Limits& limits, Deadline deadline)
       : net_(net), limits_(limits), deadline_(deadline) {}
 
-  // Is given choices from the best on, with their cost under the weights; false: enough. Past the
-  // gate it is given what was found, the best first, not necessarily all in between.
+  // Called with choices from the best on, with their cost under the weights; false: enough. Where
+  // tables exceed the limits it is called with what was found, the best first, not necessarily all
+  // in between.
   using Visitor = std::function<bool(Cost, const std::vector<int>&)>;
 
   // `ranks`: how many candidates with the same formats the visitor wants to see apart.
@@ -65,7 +66,8 @@ class Engine {
   int plan_ranks_ = 0;
 };
 
-// Past the gate: bound, decode, polish and branch until the deadline; `visit` as above.
+// For nets whose tables exceed the limits: bound, decode, polish and branch until the deadline;
+// `visit` as above.
 Outcome run_anytime(const Net& net, const Weights& weights, const Budget& budget,
                     Deadline deadline);
 

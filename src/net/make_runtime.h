@@ -15,9 +15,9 @@ namespace softneuro {
 struct PluginLoad {
   std::string path;
   bool named = false;        // by the options or the environment; else it lies beside the library
-  Status status;             // ok: it is used; unsupported: it declines; else it cannot be used
+  Status status;             // ok: it is used; unsupported: unavailable; else it cannot be used
   std::size_t routines = 0;  // that it brought
-  const IntreePlugin* intree = nullptr;  // one of this source tree, also if it declines
+  const IntreePlugin* intree = nullptr;  // one of this source tree, also if unavailable
 };
 
 // The paths that name plugins: those of the options, else those of the environment.

@@ -101,8 +101,10 @@ Result<std::vector<Shape>> Net::Impl::resolve_shapes(const NamedShapes& shapes) 
         continue;
       }
     if (given == shapes.end() && !info.shape.is_static())
-      return invalid_argument("input '{}' has the shape {}: say which sizes to use", info.name,
-                              info.shape.str());
+      return invalid_argument(
+          "input '{}' has the dynamic shape {}: pass its shape (Net::plan shapes, "
+          "TuneOptions::shapes, --shape)",
+          info.name, info.shape.str());
     const Shape shape = given != shapes.end() ? given->second : info.shape.to_shape();
     SN_RETURN_IF_ERROR(check_shape(info, shape, symbols));
     resolved.push_back(shape);
@@ -176,10 +178,11 @@ std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> sh
 void Net::Impl::log_path_match(const RoutinePath& path, bool exact,
                                const std::vector<std::string>& replaced) const {
   if (!exact)
-    core->log(LogLevel::info,
-              fmt::format("the nearest tuned path is for {} with {} threads; it serves here as far "
-                          "as it applies: tune for this machine, thread count and shape",
-                          path.machine, path.threads));
+    core->log(
+        LogLevel::info,
+        fmt::format("the nearest tuned path is for {} with {} threads; it is used as far as it "
+                    "applies: tune for this machine, thread count and shape",
+                    path.machine, path.threads));
   for (const std::string& line : replaced) core->log(LogLevel::warning, line);
 }
 

@@ -75,7 +75,8 @@ class Collector {
     Status inside = add_inside(*routine, problem, choice.params, name);
     if (inside.ok()) return {};
     return std::move(inside).with_context(fmt::format(
-        "layer '{}': what {} holds cannot be told here (try on the machine that tuned the net)",
+        "layer '{}': the inner layers of {} cannot be determined on this machine (run this on the "
+        "machine that tuned the net)",
         name, choice.routine));
   }
 

@@ -12,8 +12,8 @@
 namespace softneuro {
 
 struct RequiredRoutine {
-  // Where its file is, as the library's own routines go: "max_pool2" for those of max_pool1, too.
-  // The layer type if the library has no such routine.
+  // Folder in src/routines that implements it: max_pool1 is in "max_pool2". The layer type if the
+  // library has no such routine.
   std::string folder;
   std::string routine;  // descriptor
   // False: a plugin's, another device's, or of a library with more routines. A runtime without it
@@ -23,8 +23,8 @@ struct RequiredRoutine {
 };
 
 // Sorted by folder and descriptor. Adapt layers count, and so does what runs or packs weights
-// inside of childnets. `graph` as in the file, with the paths made for it. Errors: what a childnet
-// holds cannot be told on this machine.
+// inside of childnets. `graph` as in the file, with the paths made for it. Error: the
+// inner layers of a childnet cannot be determined on this machine.
 SN_INTREE Result<std::vector<RequiredRoutine>> required_routines(
     Graph graph, std::span<const RoutinePath> paths);
 

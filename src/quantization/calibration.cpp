@@ -234,7 +234,7 @@ class Calibrator {
   void warn_of_answers(std::vector<std::string>& warnings) const {
     if (distinct_.size() < 2) return;  // the same samples, which was said
     for (std::size_t o = 0; o < answers_.size(); ++o)
-      if (std::string text = answers_[o].complaint(); !text.empty())
+      if (std::string text = answers_[o].warning(); !text.empty())
         warnings.push_back(
             fmt::format("output '{}' {}", graph_.tensor(graph_.outputs[o]).name, text));
   }

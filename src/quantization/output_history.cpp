@@ -35,7 +35,7 @@ void OutputHistory::add(std::span<const float> values) {
   sure_ += largest == 1;
 }
 
-std::string OutputHistory::complaint() const {
+std::string OutputHistory::warning() const {
   if (samples_ < kFewestSamples || first_.size() < 2 || energy_ == 0) return {};
   const double change = std::sqrt(change_ / energy_);
   if (change < kLeastChange)

@@ -1,5 +1,5 @@
-// Whether what a net answers to calibration samples looks like answers at all: samples of another
-// kind or scale than the net was made for often give themselves away only there.
+// Checks whether the outputs of a net on calibration samples are plausible. Samples of another kind
+// or scale than the net was made for often show only there, as constant or saturated outputs.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,14 @@
 
 namespace softneuro {
 
-// Of one real output of the net, over all samples.
+// One real output of the net, over all samples.
 class OutputHistory {
  public:
   // One sample's values; of long outputs the first ones count.
   void add(std::span<const float> values);
-  // What looks wrong, as the end of a sentence; empty: nothing. Needs four samples to judge.
-  std::string complaint() const;
+  // What looks wrong, as the end of a sentence; empty if nothing does, or for fewer than four
+  // samples.
+  std::string warning() const;
 
  private:
   std::vector<float> first_;  // the first sample's values

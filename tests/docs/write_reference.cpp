@@ -49,7 +49,7 @@ std::string count_of(int least, int most) {
 std::string fallback_of(const ParamSpec& spec) {
   if (spec.required) return "required";
   Params value;
-  value.set("", spec.fallback);
+  value.set("", spec.default_value);
   const std::string text = value.str().substr(1);  // without the name and with '='
   return text.empty() ? "empty" : code(text);
 }

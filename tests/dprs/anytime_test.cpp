@@ -1,4 +1,4 @@
-// Past the gate: whatever is returned, bound <= optimum <= path.
+// Where tables exceed the limits: whatever is returned, bound <= optimum <= path.
 #include <catch2/catch.hpp>
 #include <cmath>
 

@@ -244,7 +244,7 @@ std::string too_far(const Case& description, const Problem& problem, const Tenso
 const Routine* specification(const Registry& registry, const Problem& plain) {
   const Routine* naive = registry.find(plain.type->name, "cpu:qint8/naive");
   if (naive == nullptr) return nullptr;
-  for (const Registry::Candidate& candidate : registry.explain(plain))
+  for (const Registry::RoutineCheck& candidate : registry.explain(plain))
     if (candidate.routine == naive && candidate.applicability.ok()) return naive;
   return nullptr;
 }
@@ -349,7 +349,7 @@ int check_quantized(const Registry& registry, const Case& description, const Pre
       if (large && routine->descriptor().algorithm == "naive") continue;
       for (const FormatTuple& formats : routine->formats(problem)) {
         const Problem asked = with_formats(problem, formats);
-        for (const Registry::Candidate& candidate : registry.explain(asked))
+        for (const Registry::RoutineCheck& candidate : registry.explain(asked))
           if (candidate.routine == routine && candidate.applicability.ok()) {
             check_tuple(description, registry, *routine, prepared, asked, *references);
             if (!routine->library().empty()) {

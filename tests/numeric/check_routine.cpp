@@ -238,7 +238,7 @@ void check_case(const Registry& registry, const Case& description) {
     if (routine->descriptor() == naive->descriptor()) continue;
     const std::optional<PreparedCase> adapted = case_for(*routine, prepared);
     if (!adapted) continue;
-    const std::vector<Registry::Candidate> candidates = registry.explain(adapted->problem);
+    const std::vector<Registry::RoutineCheck> candidates = registry.explain(adapted->problem);
     const auto candidate = std::find_if(candidates.begin(), candidates.end(),
                                         [&](const auto& c) { return c.routine == routine; });
     if (candidate == candidates.end() || !candidate->applicability.ok()) continue;

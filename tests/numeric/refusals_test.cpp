@@ -62,7 +62,7 @@ struct Asked {
 };
 
 void ask(const Registry& registry, const Problem& problem, Asked& asked) {
-  for (const Registry::Candidate& candidate : registry.explain(problem)) {
+  for (const Registry::RoutineCheck& candidate : registry.explain(problem)) {
     if (candidate.applicability.ok()) asked.accepted.insert(candidate.routine);
     if (candidate.applicability.ok()) continue;
     ++asked.refusals;

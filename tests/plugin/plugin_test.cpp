@@ -175,7 +175,7 @@ TEST_CASE("a plugin's refusal and its reason reach explain") {
   const auto problem = make_problem(NetAccess::registry(*net), *layer, {input});
   REQUIRE(problem.ok());
   int seen = 0;
-  for (const Registry::Candidate& candidate : NetAccess::registry(*net).explain(*problem)) {
+  for (const Registry::RoutineCheck& candidate : NetAccess::registry(*net).explain(*problem)) {
     if (candidate.routine->descriptor().str() != "cpu/example_relu") continue;
     ++seen;
     CHECK(candidate.applicability.reason() == "the function is tanh, this routine knows relu only");
@@ -257,9 +257,10 @@ TEST_CASE("what is no plugin for this library is refused with a message") {
   SECTION("another ABI version") {
     const Status status = load_error(plugin("invalid_plugins/wrong_abi"));
     CHECK(status.code() == StatusCode::incompatible);
-    CHECK(status.message() == "plugin '" + plugin("invalid_plugins/wrong_abi") +
-                                  "' speaks plugin ABI 7, this library speaks 1: rebuild it "
-                                  "against this SoftNeuro");
+    CHECK(status.message() ==
+          "plugin '" + plugin("invalid_plugins/wrong_abi") +
+              "' was built for plugin ABI 7, this library supports 1: rebuild it "
+              "against this SoftNeuro");
   }
   SECTION("a library plugin of another build") {
     const Status status = load_error(plugin("invalid_plugins/wrong_tag"));

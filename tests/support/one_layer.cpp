@@ -145,7 +145,7 @@ std::vector<Tensor> run(const OneLayer& layer) {
   const auto expected = run_routine(*naive, *problem, layer.inputs);
   INFO(problem->str() << " " << expected.status().message());
   REQUIRE(expected.ok());
-  for (const Registry::Candidate& candidate : registry().explain(*problem)) {
+  for (const Registry::RoutineCheck& candidate : registry().explain(*problem)) {
     if (!candidate.applicability.ok() || candidate.routine == naive) continue;
     INFO(candidate.routine->descriptor().str());
     const auto actual = run_routine(*candidate.routine, *problem, layer.inputs);

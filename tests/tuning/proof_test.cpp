@@ -276,7 +276,7 @@ TEST_CASE("proof: layers whose values float16 cannot hold stay in other types", 
   SECTION("seen on inputs that were made") {}
   const TuneReport report = net.tune(options).value();
   CHECK(mentions(report.warnings, "values that float16 cannot hold"));
-  CHECK(mentions(report.warnings, "made inputs only") == options.calibration.empty());
+  CHECK(mentions(report.warnings, "synthetic inputs only") == options.calibration.empty());
   const Tensor actual = net.run({{"image", random_image(1)}}).value().at("soft:0");
   for (std::size_t i = 0; i < actual.values<float>().size(); ++i)
     CHECK(actual.values<float>()[i] == Approx(expected.values<float>()[i]).margin(0.05));
@@ -339,7 +339,8 @@ TEST_CASE("proof: inputs that decide about shapes get values that the net runs o
   CHECK(report->proof_inputs == 3);
 }
 
-TEST_CASE("proof: a net that runs on no made inputs keeps default choices and says so", "[proof]") {
+TEST_CASE("proof: a net that runs on no synthetic inputs keeps default choices and says so",
+          "[proof]") {
   const TemporaryFolder folder;
   SmallNetBuilder b;
   const TensorId x = b.input("x", DynamicShape(Shape{2}));
@@ -353,6 +354,6 @@ TEST_CASE("proof: a net that runs on no made inputs keeps default choices and sa
   Net net = NetAccess::from_graph(b.graph, {}).value();
   const Result<TuneReport> report = net.tune(quick(folder, {"cpu:float32"}));
   REQUIRE(report.ok());
-  CHECK(mentions(report->warnings, "no inputs could be made"));
+  CHECK(mentions(report->warnings, "the net failed on all synthetic inputs"));
   CHECK(net.tuned_paths().empty());
 }

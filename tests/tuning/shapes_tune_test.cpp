@@ -189,7 +189,7 @@ TEST_CASE("shapes: what keeps the limit on the samples by chance is not taken, a
   INFO("cost " << cost << ", error " << report->error);
   for (const std::string& warning : report->warnings) UNSCOPED_INFO(warning);
   CHECK(report->qint8_share == 0);
-  CHECK(has_warning(*report, "more calibration samples would tell more closely"));
+  CHECK(has_warning(*report, "add calibration samples for a tighter estimate"));
   options.max_error = 20 * cost;
   const auto loose = net.tune(options);
   REQUIRE(loose.ok());

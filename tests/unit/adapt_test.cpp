@@ -7,8 +7,8 @@
 #include "core/base/element.h"
 #include "core/graph/layer_type.h"
 #include "core/layers/builtin_layers.h"
+#include "core/routine/noop_adapt.h"
 #include "core/routine/registry.h"
-#include "core/routine/void_adapt.h"
 #include "cpu/simd/qint8_rows.h"
 #include "cpu/simd/transpose_tiles.h"
 #include "routines/builtin.h"
@@ -193,10 +193,10 @@ TEST_CASE("adapt refuses what it cannot know") {
       real, spec_of(shape, {DataType::qint8, per_channel(5, 3, true)}, Layout::channels_last))));
 }
 
-TEST_CASE("a void adapt leaves the bytes as they are, and no other one does") {
+TEST_CASE("a no-op adapt leaves the bytes as they are, and no other one does") {
   const Shape shapes[] = {{1, 3, 5, 7},  {2, 16, 1, 1}, {2, 24, 1, 1}, {2, 20, 1, 1}, {2, 1, 6, 6},
                           {2, 16, 4, 4}, {2, 8, 5, 4},  {3, 32, 1},    {1, 32, 1, 1}, {5, 16}};
-  int void_adapts = 0, others = 0;
+  int noop_adapts = 0, others = 0;
   for (const Shape& shape : shapes)
     for (const Layout from : kLayouts)
       for (const Layout to : kLayouts) {
@@ -212,17 +212,17 @@ TEST_CASE("a void adapt leaves the bytes as they are, and no other one does") {
         const auto source = adapted("cpu/naive", problem_of(made, problem.inputs[0]), plain, 1);
         const bool same = adapted("cpu/naive", problem, source, 1) == source;
         const bool is_void =
-            is_void_adapt(shape, {DataType::float32, from}, {DataType::float32, to}, true);
+            is_noop_adapt(shape, {DataType::float32, from}, {DataType::float32, to}, true);
         INFO(problem.str());
         CHECK(is_void == same);
-        ++(is_void ? void_adapts : others);
+        ++(is_void ? noop_adapts : others);
       }
-  CHECK(void_adapts > 40);
+  CHECK(noop_adapts > 40);
   CHECK(others > 40);
   const Shape shape = {1, 4, 2, 2};
-  CHECK_FALSE(is_void_adapt(shape, {DataType::float32, {}}, {DataType::float16, {}}, true));
-  CHECK_FALSE(is_void_adapt(shape, {DataType::qint8, {}}, {DataType::qint8, {}}, false));
-  CHECK(is_void_adapt(shape, {DataType::qint8, {}}, {DataType::qint8, {}}, true));
+  CHECK_FALSE(is_noop_adapt(shape, {DataType::float32, {}}, {DataType::float16, {}}, true));
+  CHECK_FALSE(is_noop_adapt(shape, {DataType::qint8, {}}, {DataType::qint8, {}}, false));
+  CHECK(is_noop_adapt(shape, {DataType::qint8, {}}, {DataType::qint8, {}}, true));
 }
 
 TEST_CASE("tiles are transposed alike by every instruction set, and nothing else is touched") {

@@ -127,7 +127,7 @@ TEST_CASE("layer types: a wrong declaration is refused") {
   CHECK(refused([](LayerType& t) { t.infer = nullptr; }));
   CHECK(refused([](LayerType& t) { t.min_inputs = 2; }));
   CHECK(refused([](LayerType& t) { t.max_outputs = 0; }));
-  CHECK(refused([](LayerType& t) { t.params[1].fallback = 0.5; }));
+  CHECK(refused([](LayerType& t) { t.params[1].default_value = 0.5; }));
   CHECK(refused([](LayerType& t) { t.params[1].name = "kernel"; }));
   CHECK(types.all().empty());
 }

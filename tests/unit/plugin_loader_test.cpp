@@ -201,7 +201,7 @@ TEST_CASE("plugin_loader: malformed tables are refused, and the registry stays a
   }
 }
 
-TEST_CASE("plugin_loader: another ABI and a plugin that declines") {
+TEST_CASE("plugin_loader: another ABI and a plugin that is not usable") {
   Registry registry = *make_builtin_registry();
   Table table;
   table.plugin.abi_version = 2;
@@ -211,7 +211,7 @@ TEST_CASE("plugin_loader: another ABI and a plugin that declines") {
   current = nullptr;
   const Status status = add_plugin(entry, "test.so", nullptr, registry);
   CHECK(status.code() == StatusCode::unsupported);
-  CHECK_THAT(status.message(), Contains("plugin 'test.so' declines: !!!"));
+  CHECK_THAT(status.message(), Contains("plugin 'test.so' is not usable here: !!!"));
   CHECK(status.message().size() < 600);
 }
 

@@ -79,4 +79,14 @@ void FixedArenaAllocator::deallocate(void* pointer, std::size_t bytes) noexcept 
   if (--live_ == 0) used_ = 0;
 }
 
+std::size_t FixedArenaAllocator::used() const noexcept {
+  const SpinGuard guard(lock_);
+  return used_;
+}
+
+std::size_t FixedArenaAllocator::peak() const noexcept {
+  const SpinGuard guard(lock_);
+  return peak_;
+}
+
 }  // namespace softneuro

@@ -63,7 +63,7 @@ int block_of(Layout layout) noexcept {
 
 std::optional<DeviceId> DeviceId::parse(std::string_view name) noexcept {
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
-  if (name.empty() || name.size() > kMostLetters || !is_letter(name[0])) return {};
+  if (name.empty() || name.size() > kMaxNameLength || !is_letter(name[0])) return {};
   DeviceId id;
   id.name_.fill('\0');
   for (std::size_t i = 0; i < name.size(); ++i) {

@@ -1,4 +1,4 @@
-// Workers: the threads that compute a layer, which may be told to stop in its midst.
+// Workers: the threads that compute a layer, with cancellation inside a layer.
 #pragma once
 
 #include <atomic>
@@ -9,11 +9,11 @@
 
 namespace softneuro {
 
-// One run's view of a request to stop, which its maker may take back at any time. What was seen
-// stays: a layer that left out work never counts as computed.
+// One run's view of the caller's request to stop. The caller may reset the request during the run;
+// once seen, it stays in force for this run: a layer that left out work never counts as computed.
 class Cancellation {
  public:
-  // `request` may be null: nothing ever stops.
+  // `request` may be nullptr: the run is never cancelled.
   explicit Cancellation(const std::atomic<bool>* request) noexcept : request_(request) {}
   bool requested() noexcept {
     if (request_ == nullptr || !request_->load(std::memory_order_relaxed)) return seen();
@@ -35,7 +35,7 @@ inline Status check_cancelled(const std::atomic<bool>* request) {
   return request != nullptr && request->load(std::memory_order_relaxed) ? cancelled() : Status();
 }
 
-// A pool, and the request to stop that its tasks heed, if any. Passed by value.
+// A pool, and the request to stop that its tasks check (nullptr: none). Passed by value.
 class Workers {
  public:
   Workers(ThreadPool& pool, Cancellation* cancellation = nullptr) noexcept  // NOLINT: implicit

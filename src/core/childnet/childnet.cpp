@@ -29,7 +29,7 @@ bool all_constant(const ExpandedChildnet& expanded, const Layer& layer) {
 Result<const Routine*> default_routine(const Registry& registry, const Problem& problem) {
   const Routine* best = nullptr;
   std::string reasons;
-  for (const Registry::Candidate& candidate : registry.explain(problem)) {
+  for (const Registry::RoutineCheck& candidate : registry.explain(problem)) {
     const auto rank = [](const Routine& r) {
       return r.as_childnet() != nullptr ? -1 : r.default_rank();
     };
@@ -59,7 +59,7 @@ Status choose(const Registry& registry, const std::vector<InnerChoice>& choices,
     layer.params = layer.routine->default_params(layer.problem);
     return {};
   }
-  for (const Registry::Candidate& candidate : registry.explain(layer.problem)) {
+  for (const Registry::RoutineCheck& candidate : registry.explain(layer.problem)) {
     if (candidate.routine->descriptor().str() != named->routine) continue;
     if (!candidate.applicability)
       return invalid_argument("{} cannot compute '{}' inside: {}", named->routine, named->layer,
@@ -301,7 +301,7 @@ ParamSpace ChildnetRoutine::param_space(const Problem& problem) const {
   if (usual.ok())
     for (const ChildnetLayer& layer : usual->layers) {
       if (layer.view) continue;
-      for (const Registry::Candidate& candidate : problem.registry->explain(layer.problem))
+      for (const Registry::RoutineCheck& candidate : problem.registry->explain(layer.problem))
         if (candidate.applicability && candidate.routine != layer.routine &&
             candidate.routine->default_rank() > 0)
           inner.values.emplace_back(

@@ -55,7 +55,7 @@ class SN_INTREE ChildnetRoutine : public Routine {
   // Whether `params` can be taken: own ones of outer_space(), and any path inside that can run.
   Applicability check_params(const Problem& problem, const RoutineParams& params) const override;
 
-  // 2: the packed weights have no table of their parts.
+  // Raise when packed bytes or results change.
   int version() const override { return 2; }
   const ChildnetRoutine* as_childnet() const override { return this; }
   int default_rank() const override { return 5; }

@@ -1,5 +1,5 @@
-// The graph part of a .dnn file → Graph. Checks what must hold to make a Graph at all; the rest of
-// its meaning is Graph::verify's business.
+// The graph part of a .dnn file → Graph. Checks what must hold to make a Graph at all;
+// Graph::verify checks the rest.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ class DnnDecoder {
       : types_(types), segments_(segments), owner_(std::move(owner)), budget_(graph_bytes) {}
 
   Result<Graph> graph(const schema::Graph& source) { return graph(source, 0); }
-  // The tuned paths of `graph`, which comes from the same file. invalid_model where one speaks of
-  // layers or tensors that are not there, or says what cannot be read.
-  // Adds those that can be read to `paths`, and a line for each other one to `unread`.
+  // The tuned paths of `graph`, which comes from the same file. Adds those that
+  // can be read to `paths`, and to `unread` a line for each one that names layers or tensors that
+  // do not exist, or that cannot be read.
   Status paths(const schema::File& source, const Graph& graph, std::vector<RoutinePath>& paths,
                std::vector<std::string>& unread);
-  // The packed weights: bytes whose meaning only their key's owner knows.
+  // The packed weights: opaque bytes, interpreted by the routine that the key names.
   Result<PackedByKey> packed(const schema::File& source);
 
  private:

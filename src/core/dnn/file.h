@@ -13,13 +13,13 @@
 
 namespace softneuro {
 
-// Packed weights by Runtime's key.
+// Packed weights by PackedCache::key_of().
 using PackedByKey = std::map<std::string, Tensor, std::less<>>;
 
 // Writes `graph` to `path`, whole or not at all (see AtomicFile). Equal graphs give equal bytes.
 // Equal constants are stored once. Parameters at their default are left out, so that libraries that
 // do not know them yet can still read the file.
-// `paths` are tuned paths of this graph, `packed` weights as kernels want them (Runtime::packed).
+// `paths` are tuned paths of this graph, `packed` packed weights by PackedCache::key_of().
 SN_INTREE Status save_dnn(const Graph& graph, const std::string& path,
                           std::span<const RoutinePath> paths = {}, const PackedByKey& packed = {});
 // The same bytes in memory (data type uint8, one dimension).
@@ -29,10 +29,10 @@ SN_INTREE Result<Tensor> serialize_dnn(const Graph& graph,
 
 struct DnnContents {
   Graph graph;
-  // As far as they make sense; whether they apply is a plan's matter.
+  // Checked against the graph, not yet against the routines and the machine.
   std::vector<RoutinePath> paths;
   std::vector<std::string> unread_paths;  // a line for each path that is left out, and why
-  PackedByKey packed;                     // mere bytes: the user of one checks its size
+  PackedByKey packed;                     // opaque bytes; PackedCache checks their size
 };
 
 // Reads a file. Constants share the mapping of the file, which lives as long as any of them does;

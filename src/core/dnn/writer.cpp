@@ -72,7 +72,8 @@ bool same_bits(const ParamValue& a, const ParamValue& b) {
 
 bool is_default(const LayerType& type, const Params::Entry& entry) {
   for (const ParamSpec& spec : type.params)
-    if (spec.name == entry.name) return !spec.required && same_bits(spec.fallback, entry.value);
+    if (spec.name == entry.name)
+      return !spec.required && same_bits(spec.default_value, entry.value);
   return false;
 }
 

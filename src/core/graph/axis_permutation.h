@@ -12,13 +12,13 @@ namespace softneuro {
 struct AxisPermutation {
   const InferContext& layer;  // as it is; value inputs only where they are constants
   const std::vector<int>& perm;
-  // To be filled in. They come as: those of the layer, perm, nothing.
-  Params params;
-  std::vector<int> result_perm;  // of the output's axes: fewer if the layer drops some
-  // New value of the input that lists axes, if there is one. The list has its place even where the
-  // layer leaves that input out.
+  Params params;  // in: the layer's parameters; out: the new ones
+  // In: perm; out: how the output's axes are permuted, fewer if the layer drops some.
+  std::vector<int> result_perm;
+  // In: empty; out: the new value of the input that lists axes, if the layer type has one, also
+  // where the layer leaves that input out.
   std::vector<std::int64_t> axes;
-  int axes_input = -1;
+  int axes_input = -1;  // in: -1; out: index of that input
 };
 
 // All axes mean the same to the layer: element-wise ones.

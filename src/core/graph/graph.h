@@ -90,7 +90,7 @@ class SN_INTREE Graph {
   void rename_tensor(TensorId id, std::string_view name);
 
   // --- layers (any order; sort() makes it topological) -----------------------------------------
-  // Appends a layer with a fresh id, own_inputs = inputs.size(), and the fallbacks of left-out
+  // Appends a layer with a fresh id, own_inputs = inputs.size(), and the default values of left-out
   // parameters filled in. Wrong parameters and a name taken already are found by verify().
   Layer& add_layer(const LayerType& type, std::string name, std::vector<TensorId> inputs,
                    std::vector<TensorId> outputs, Params params = {});

@@ -50,9 +50,10 @@ Status check_declaration(const LayerType& type) {
     if (spec.name.empty() || find_spec(type.params, spec.name) != &spec)
       return invalid_argument("layer type '{}': parameter '{}' is declared twice or has no name",
                               type.name, spec.name);
-    if (!spec.required && kind_of(spec.fallback) != spec.kind)
-      return invalid_argument("layer type '{}': the fallback of '{}' is {}, not {}", type.name,
-                              spec.name, to_string(kind_of(spec.fallback)), to_string(spec.kind));
+    if (!spec.required && kind_of(spec.default_value) != spec.kind)
+      return invalid_argument("layer type '{}': the default value of '{}' is {}, not {}", type.name,
+                              spec.name, to_string(kind_of(spec.default_value)),
+                              to_string(spec.kind));
   }
   return {};
 }
@@ -225,7 +226,7 @@ Status LayerType::check_params(Params& given) const {
     if (spec.required)
       return invalid_model("layer type '{}' needs the parameter '{}' ({})", name, spec.name,
                            spec.doc);
-    given.set(spec.name, spec.fallback);
+    given.set(spec.name, spec.default_value);
   }
   return {};
 }

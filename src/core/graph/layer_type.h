@@ -17,13 +17,13 @@ namespace softneuro {
 struct ParamSpec {
   std::string name;
   ParamKind kind;
-  ParamValue fallback;    // taken where a layer leaves it out
-  std::string doc;        // meaning, unit, allowed values
-  bool required = false;  // no fallback: a layer without it is invalid
+  ParamValue default_value;  // of layers that leave it out
+  std::string doc;           // meaning, unit, allowed values
+  bool required = false;     // no default value: a layer without it is invalid
 };
 
 // An element of an integer tensor, as far as it is known: its value, or a symbol for it (that of
-// a dimension; equal symbols mean equal values), or nothing.
+// a dimension; equal symbols mean equal values), or neither.
 struct KnownInteger {
   std::optional<std::int64_t> value;
   std::string symbol;
@@ -98,7 +98,7 @@ SN_INTREE Result<int> normalize_axis(std::int64_t axis, int rank);
 // Numpy broadcasting of two shapes, unknown dimensions included.
 SN_INTREE Result<DynamicShape> broadcast(const DynamicShape& a, const DynamicShape& b);
 SN_INTREE Result<Shape> broadcast(const Shape& a, const Shape& b);
-// The integers of an int32 or int64 tensor (any rank); nothing for other types.
+// The integers of an int32 or int64 tensor (any rank); std::nullopt for other types.
 SN_INTREE std::optional<std::vector<std::int64_t>> integers_of(const Tensor& tensor);
 
 // What the numbers of a value input mean. In brackets: numbers that are valid for any tensor, where
@@ -157,8 +157,8 @@ struct LayerWeights {
   std::size_t bias = 2;  // optional; 1-D, one per output channel
   // Axis of the output channels, 0 or 1.
   int (*output_axis)(const Params& params) = nullptr;
-  // Each output element sums over all weights of its channel, and none of them meets padding. Null:
-  // never.
+  // Each output element sums over all weights of its channel, and none of them meets padding.
+  // nullptr: never.
   bool (*sums_all)(const Params& params) = nullptr;
   // Axis of the channels in input 0 and output 0; −1: the last.
   int channel_axis = 1;
@@ -221,7 +221,7 @@ struct LayerType {
   // may take an index or a size from what another one wrote. For types that work on each byte for
   // long: sums of products, windows.
   bool cancellable = false;
-  // Of outputs that have the data type of their source. Views are input_0 without saying so.
+  // Only for outputs with the same data type as the input. is_view implies input_0.
   ElementSource elements = ElementSource::computed;
   FusedPostOps fused_post_ops = FusedPostOps::none;
   FormatRule formats = FormatRule::uniform;
@@ -233,29 +233,30 @@ struct LayerType {
   // Fills outputs from inputs, or says which input contradicts the layer.
   Status (*infer)(InferContext& context) = nullptr;
   // Multiply-accumulates of the definition: places in padding count, algorithms that save
-  // multiplications (Winograd) do not. Null: the layer is no sum of products.
+  // multiplications (Winograd) do not. nullptr: the layer is no sum of products.
   double (*macs)(const LayerSizes& sizes) = nullptr;
   // Steps of the definition where they are more than the multiply-accumulates and the elements read
-  // and written: places under the windows of a pool, pairs of boxes. Null: they are not.
+  // and written: places under the windows of a pool, pairs of boxes. nullptr: they are not more.
   double (*steps)(const LayerSizes& sizes) = nullptr;
   // What is known of the elements of output 0, an integer or boolean tensor of rank 0 or 1, without
-  // a kernel: layers of which exporters make shapes have it. Nothing if nothing is known.
+  // a kernel. Set for layers that occur in shape computations of exported models. std::nullopt if
+  // unknown.
   std::optional<ShapeValue> (*known_values)(const KnownInputs& inputs) = nullptr;
   // The own input that output 0 always equals (a cast to the same type, a pad by nothing); −1 if
   // there is none. All shapes and types of the context are filled in, as far as they are known;
-  // post-ops do not count. Null: never.
+  // post-ops do not count. nullptr: never.
   int (*equal_input)(const InferContext& context) = nullptr;
   // Rewrites parameters and axes for inputs whose axes are in another order; false if the layer
-  // cannot be written so. Null: never.
+  // cannot be written so. nullptr: never.
   bool (*permute_axes)(AxisPermutation& permutation) = nullptr;
 
   bool is_adapt() const { return formats == FormatRule::any; }
   bool moves_elements() const { return is_view || elements == ElementSource::input_0; }
   // Input i is among value_inputs.
   bool needs_value(std::size_t i) const { return value_input(i) != nullptr; }
-  // Null if input i is none.
+  // nullptr if input i is not among value_inputs.
   SN_INTREE const ValueInput* value_input(std::size_t i) const;
-  // Fills in the fallbacks and checks names and kinds; value limits are infer's business.
+  // Fills in the default values and checks names and kinds; infer checks limits of values.
   SN_INTREE Status check_params(Params& params) const;
 };
 
@@ -264,7 +265,7 @@ class SN_INTREE LayerTypes {
  public:
   // A duplicate name, or a declaration without infer or doc, is an error.
   Status add(LayerType type);
-  // Null if unknown. Pointers stay valid for the life of this object.
+  // nullptr if unknown. Pointers stay valid for the life of this object.
   const LayerType* find(std::string_view name) const;
   std::vector<const LayerType*> all() const;  // sorted by name
 

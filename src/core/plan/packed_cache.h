@@ -19,16 +19,17 @@ class PackedCache {
       : registry_(registry), allocator_(allocator) {}
 
   // The packed weights of `layer` for `routine`, made at the first call and shared afterwards by
-  // all that ask for the same layer with the same constants: another graph may have given its
-  // number to a layer with other weights.
+  // all calls for the same layer with the same constants: another graph may have given its number
+  // to a layer with other weights.
   // `shareable`: the constants are the graph's own, not computed for one plan only.
   Result<PackedWeights> get(const Layer& layer, const Routine& routine, const Problem& problem,
                             const RoutineParams& params, bool shareable);
-  // Of all that is kept.
+  // Bytes of all packings that are kept.
   std::size_t bytes() const;
   // Packings that a file brought along for the layers of `graph`, by key_of(). One is taken only
-  // for constants of this graph, and where its size is what packed_bytes() says. The graph outlives
-  // the packings, or clear() takes them away first.
+  // for constants of this graph, and where its size is what packed_bytes() says.
+  // Precondition: the graph outlives all calls of get(), or clear() is called before it is
+  // destroyed.
   void preload(std::map<std::string, Tensor, std::less<>> packed, const Graph& graph);
   // Kernels keep what they use; plans made from now on pack again.
   void clear();

@@ -6,7 +6,7 @@
 #include "core/base/parallel.h"
 #include "core/plan/plan_impl.h"
 #include "core/routine/evaluate.h"
-#include "core/routine/void_adapt.h"
+#include "core/routine/noop_adapt.h"
 
 namespace softneuro {
 namespace {
@@ -267,7 +267,7 @@ class PlanBuilder {
   // caller's, which might take memory back in order only: what it has to hold must not depend on
   // who comes first.
   Status prepare_kernels() {
-    if (!plan_->core->has_own_means()) {
+    if (!plan_->core->uses_default_resources()) {
       for (const Unprepared& unprepared : unprepared_) SN_RETURN_IF_ERROR(prepare_step(unprepared));
       return {};
     }
@@ -303,7 +303,7 @@ class PlanBuilder {
     const TensorSpec& from = problem.inputs[0];
     const TensorSpec& to = problem.outputs[0];
     // Both sides are the same tensor of the model, with one quantisation.
-    return is_void_adapt(from.shape, format_of(from), format_of(to), true);
+    return is_noop_adapt(from.shape, format_of(from), format_of(to), true);
   }
 
   const Choice* choice_of(const Layer& layer) const {
@@ -337,8 +337,9 @@ class PlanBuilder {
     std::vector<bool> pending(plan_->tensors.size());
     for (Step& step : plan_->steps) {
       for (const TensorId id : step.inputs)
-        step.waits = step.waits || (id != kNoTensor && pending[plan_->tensors[id].alias_of]);
-      if (step.waits) pending.assign(pending.size(), false);
+        step.needs_sync =
+            step.needs_sync || (id != kNoTensor && pending[plan_->tensors[id].alias_of]);
+      if (step.needs_sync) pending.assign(pending.size(), false);
       if (step.device == 0) continue;
       for (const TensorId id : step.outputs)
         if (id != kNoTensor && plan_->tensors[id].device == 0)

@@ -25,7 +25,7 @@ enum class Storage : std::uint8_t {
 // What of a session's memory lies on one device.
 struct PlannedDevice {
   DeviceId id;
-  Device* device = nullptr;       // null: the host, which is the first
+  Device* device = nullptr;       // nullptr: the host, which is the first
   std::size_t arena_bytes = 0;    // activations and workspace
   std::size_t arena_minimum = 0;  // the most that is alive at one time
 };
@@ -47,7 +47,7 @@ struct PlannedTensor {
 
 struct Step {
   const Layer* layer = nullptr;      // of the plan's own graph
-  const Routine* routine = nullptr;  // null for dynamic steps: chosen at run time
+  const Routine* routine = nullptr;  // nullptr for dynamic steps: chosen at run time
   std::string routine_name;
   RoutineParams params;
   std::shared_ptr<const Kernel> kernel;
@@ -56,7 +56,7 @@ struct Step {
   std::uint32_t device = 0;          // index of the plan's device that its routine works on
   std::size_t workspace_offset = 0;  // in that device's arena
   std::size_t host_workspace_offset = 0;
-  bool waits = false;  // reads what a device may still be writing
+  bool needs_sync = false;  // reads what a device may still be writing
   bool dynamic = false;
   bool view = false;  // output 0 is input 0's bytes: no kernel
 };

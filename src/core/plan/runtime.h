@@ -31,8 +31,8 @@ class Runtime {
   const Registry& registry() const { return parts_.registry; }
   Allocator& allocator() const { return *parts_.allocator; }
   ThreadPool& pool() const { return *parts_.pool; }
-  // Neither threads nor memory are the caller's.
-  bool has_own_means() const {
+  // No thread pool and no allocator of the application's.
+  bool uses_default_resources() const {
     return parts_.own_pool != nullptr && parts_.allocator == &default_allocator();
   }
   const std::vector<std::string>& schemas() const { return parts_.schemas; }

@@ -362,7 +362,7 @@ Status Session::Impl::run_steps(const RunOptions& options, Cancellation& cancell
 
 Status Session::Impl::run_one(std::size_t s, Cancellation& cancellation) {
   const Step& step = impl.steps[s];
-  if (step.waits) SN_RETURN_IF_ERROR(synchronize());
+  if (step.needs_sync) SN_RETURN_IF_ERROR(synchronize());
   return step.dynamic ? run_dynamic(s, cancellation) : run_step(s, cancellation);
 }
 
@@ -370,7 +370,7 @@ Status Session::Impl::run_one(std::size_t s, Cancellation& cancellation) {
 // host takes as long as it keeps the caller, until its results are there.
 Status Session::Impl::run_timed(std::size_t s, StepTrace& trace, Cancellation& cancellation) {
   const Step& step = impl.steps[s];
-  if (step.waits) SN_RETURN_IF_ERROR(synchronize());
+  if (step.needs_sync) SN_RETURN_IF_ERROR(synchronize());
   trace.begin_ns = clock_ns();
   if (step.device == 0 || step.layer->type->is_adapt()) {
     SN_RETURN_IF_ERROR(run_one(s, cancellation));

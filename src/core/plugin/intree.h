@@ -13,7 +13,7 @@ namespace softneuro {
 // not known is empty.
 struct PluginLibrary {
   std::string name;     // "oneDNN"
-  std::string version;  // "2.6.0", as the library that is loaded tells it
+  std::string version;  // "2.6.0", as the loaded library reports it
   std::string path;     // the file that is loaded
   std::string problem;  // why it is not there, or cannot be used; empty if it can
   std::string note;     // what else is to be known: "headers alone"
@@ -22,7 +22,7 @@ struct PluginLibrary {
 // Its routines use the C++ interface of routine.h, which changes from build to build: they are
 // taken only if `tag` is that of the library (intree_tag()).
 struct IntreePlugin {
-  const char* tag;   // stays first: it is read before anything else is believed
+  const char* tag;   // must stay the first member: it is checked before the rest is read
   const char* name;  // "onednn"
   // Adds the routines; does nothing if they are there already. An error says why the plugin cannot
   // work here (what it is built on refuses); the registry is as it was then.

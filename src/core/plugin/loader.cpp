@@ -84,12 +84,12 @@ Result<std::shared_ptr<void>> open_library(const std::string& path) {
 
 Status check_table(const sn_plugin* table, const std::string& path, const PluginMessage& message) {
   if (table == nullptr)
-    return unsupported("plugin '{}' declines: {}", path,
+    return unsupported("plugin '{}' is not usable here: {}", path,
                        message.empty() ? "it gives no reason" : message.text());
   if (table->abi_version != SN_PLUGIN_ABI_VERSION)
     return make_error(StatusCode::incompatible,
-                      "plugin '{}' speaks plugin ABI {}, this library speaks {}: rebuild it "
-                      "against this SoftNeuro",
+                      "plugin '{}' was built for plugin ABI {}, this library supports {}: rebuild "
+                      "it against this SoftNeuro",
                       path, table->abi_version, SN_PLUGIN_ABI_VERSION);
   if (table->struct_size < kPluginSize)
     return invalid_argument("plugin '{}': struct_size is {}, at least {} bytes are needed", path,

@@ -11,10 +11,10 @@
 
 namespace softneuro {
 
-// What is open of a plugin's file.
+// An open file of a plugin.
 struct PluginFile {
-  std::shared_ptr<void> library;         // null: nothing of it is used
-  const IntreePlugin* intree = nullptr;  // one of this source tree; also if it declines
+  std::shared_ptr<void> library;         // nullptr: nothing of it is used
+  const IntreePlugin* intree = nullptr;  // one of this source tree; also if it is unavailable
 };
 
 // Opens the file `path` – a plugin from elsewhere, or one of this source tree (intree.h) –
@@ -25,7 +25,7 @@ struct PluginFile {
 //   invalid_argument  not a shared library, no plugin, a malformed table, a layer type that does
 //                     not exist, a routine that exists already
 //   incompatible      another plugin ABI; an in-tree plugin of another build
-//   unsupported       the plugin itself declines; this library is built without plugins
+//   unsupported       the plugin is unavailable here; this library is built without plugins
 SN_INTREE Status load_plugin(const std::string& path, Registry& registry, PluginFile& file);
 
 using PluginEntryFunction = const sn_plugin* (*)(const sn_plugin_host*, char*, std::size_t);

@@ -188,8 +188,8 @@ Applicability Registry::check(const Routine& routine, const Problem& problem) co
   return routine.applicable(without_post_ops(problem));
 }
 
-std::vector<Registry::Candidate> Registry::explain(const Problem& problem) const {
-  std::vector<Candidate> candidates;
+std::vector<Registry::RoutineCheck> Registry::explain(const Problem& problem) const {
+  std::vector<RoutineCheck> candidates;
   for (const Routine* routine : routines(problem.type->name))
     candidates.push_back({routine, check(*routine, problem)});
   return candidates;
@@ -206,7 +206,7 @@ Result<const Routine*> Registry::default_choice(const Problem& problem,
   std::string reasons;
   const Routine* best = nullptr;
   const Routine* fallback = nullptr;  // cpu float32, outside of what the user allows
-  for (const Candidate& candidate : explain(problem)) {
+  for (const RoutineCheck& candidate : explain(problem)) {
     if (!candidate.applicability) {
       reasons +=
           fmt::format("{}{}: {}", reasons.empty() ? "" : "; ",

@@ -11,9 +11,9 @@
 
 namespace softneuro {
 
-// How a device puts post-ops behind kernels of routines that do not take them.
+// How a device applies post-ops behind kernels of routines that do not fuse them.
 struct UnfusedPostOps {
-  // Whether append() can be had for `problem`; if not, why.
+  // Whether append() supports `problem`; if not, why.
   Applicability (*supports)(const Problem& problem) = nullptr;
   // A kernel that runs `base`, which was made for base_problem(), and then the post-ops of
   // `problem` in place on output 0.
@@ -30,7 +30,7 @@ class SN_INTREE Registry {
   const LayerTypes& layer_types() const { return *types_; }
   // A device of that id that is there already is an error.
   Status add_device(std::unique_ptr<Device> device);
-  // Null if there is none, and for the host.
+  // nullptr if there is none, and for the host.
   Device* device(DeviceId id) const;
   std::vector<const Device*> devices() const;
   // For the routines of `device`. Without them, routines that do not take the post-ops of a problem
@@ -41,10 +41,10 @@ class SN_INTREE Registry {
   // Routines of a layer type, in order of descriptor.
   std::vector<const Routine*> routines(std::string_view layer_type) const;
   std::vector<const Routine*> all() const;
-  // Null if there is none.
+  // nullptr if there is none.
   const Routine* find(std::string_view layer_type, std::string_view descriptor) const;
 
-  struct Candidate {
+  struct RoutineCheck {
     const Routine* routine;
     Applicability applicability;
   };
@@ -52,7 +52,7 @@ class SN_INTREE Registry {
   // behind it.
   Applicability check(const Routine& routine, const Problem& problem) const;
   // Every routine of the problem's layer type, with the reason of those that refuse.
-  std::vector<Candidate> explain(const Problem& problem) const;
+  std::vector<RoutineCheck> explain(const Problem& problem) const;
   // The applicable routine of highest default rank (ties: the lowest descriptor). Only schemas
   // that match `schemas` (patterns; empty: all); where none does, cpu float32 ones; cpu/naive
   // always counts. unsupported if nothing applies, with every reason.
@@ -64,8 +64,8 @@ class SN_INTREE Registry {
   Result<std::unique_ptr<Kernel>> create_kernel(const Routine& routine, const Problem& problem,
                                                 const RoutineParams& params,
                                                 const PackedWeights& packed) const;
-  // Puts the bytes of `packed` on the device of `routine`, unless they are there, or it works on
-  // the host.
+  // Copies the bytes of `packed` to the device of `routine`, unless they are there already or the
+  // device is the host.
   Status upload(const Routine& routine, PackedWeights& packed) const;
 
  private:

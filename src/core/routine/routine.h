@@ -23,7 +23,7 @@ struct RoutineDescriptor {
   DeviceId device;
   DataType type = DataType::float32;
   Layout layout = Layout::plain;
-  std::string algorithm;  // "naive", "wg2", "onednn"
+  std::string algorithm;  // "naive", "wg", "onednn"
 
   SN_INTREE std::string str() const;
   // The part before the slash, canonical: "cpu", "cpu:qint8", "cpu:float32:nchw16c".
@@ -33,7 +33,7 @@ struct RoutineDescriptor {
 };
 
 // Whether a routine can compute a problem *correctly*; if not, why (one short sentence).
-// Speed is the profiler's business.
+// Speed does not count: the profiler measures it.
 class Applicability {
  public:
   static Applicability yes() { return {}; }
@@ -93,14 +93,14 @@ class Context {
   std::byte* workspace() const noexcept { return workspace_; }
   // Kernel::host_workspace_bytes() bytes of the host likewise.
   std::byte* host_workspace() const noexcept { return host_workspace_; }
-  // Where a kernel of another device than the host puts its work; else null.
+  // Where a kernel of another device than the host puts its work; else nullptr.
   Stream* stream() const noexcept { return stream_; }
   void set_device(Stream* stream, std::byte* host_workspace) noexcept {
     stream_ = stream;
     host_workspace_ = host_workspace;
   }
   Workers pool() const noexcept { return workers_; }
-  // What the kernel's make_state() gave to this session; null if nothing.
+  // What the kernel's make_state() gave to this session; nullptr if it has no state.
   KernelState* state() const noexcept { return state_; }
   void set_state(KernelState* state) noexcept { state_ = state; }
   // For layer types with data_dependent_output only: gives output i its shape and memory.
@@ -127,7 +127,8 @@ class SN_INTREE Kernel {
   virtual std::size_t host_workspace_bytes() const noexcept { return 0; }
   // Index of an input whose memory may also be output 0's; −1 if none may.
   virtual int in_place_input() const noexcept { return -1; }
-  // What one session needs besides workspace; null: nothing. Called once per session, may allocate.
+  // What one session needs besides workspace; nullptr: nothing more. Called once per session, may
+  // allocate.
   virtual Result<std::unique_ptr<KernelState>> make_state() const {
     return std::unique_ptr<KernelState>();
   }
@@ -152,17 +153,18 @@ class SN_INTREE Routine {
 
   const std::string& layer_type() const { return layer_type_; }
   const RoutineDescriptor& descriptor() const { return descriptor_; }
-  // Itself, if it is one. Builds without type information ask here.
+  // This object if it is a ChildnetRoutine, else nullptr: a dynamic_cast for builds without type
+  // information.
   virtual const ChildnetRoutine* as_childnet() const { return nullptr; }
   // Raised whenever results or speed may change: part of the profile cache's key.
   virtual int version() const { return 1; }
   // Version of the library that does the work ("onednn 2.6.3"); part of that key too.
   virtual std::string library() const { return {}; }
-  // In which sums of products are kept. float16: they may overflow on the way to a result that
-  // fits.
+  // The data type in which sums of products are kept. float16: they may overflow on the way to a
+  // result that fits.
   virtual DataType accumulator_type() const { return DataType::float32; }
-  // Where nothing was measured, the applicable routine with the highest number is taken.
-  // naive is 0. A guess, never more.
+  // Where nothing was measured, the applicable routine with the highest rank is used. cpu/naive has
+  // rank 0. A guess, not a measurement.
   virtual int default_rank() const { return 0; }
 
   // The formats in which the routine would take and give the tensors of `problem`, which comes in
@@ -170,10 +172,11 @@ class SN_INTREE Routine {
   // (applicable) and measured. Default: every real tensor in the descriptor's type and layout.
   // Constants keep the model's format. A qint8 routine may offer float32 outputs, too.
   virtual std::vector<FormatTuple> formats(const Problem& problem) const;
-  // Asked through Registry::explain only, which has checked already that the layouts are the
-  // descriptor's own, and no data type is undefined or qint8 unless the descriptor says so.
+  // Called only by the registry, which has checked before that the layouts are the descriptor's own
+  // and that no data type is undefined, or qint8 unless the descriptor says so.
   virtual Applicability applicable(const Problem& problem) const = 0;
-  // False: a layer with post-ops is still a candidate; the registry puts a tail behind the kernel.
+  // Whether the kernel does the problem's post-ops itself. If not, a layer with post-ops is still a
+  // candidate: the registry puts a kernel behind it that applies them.
   virtual bool supports_post_ops(const Problem&) const { return false; }
   // Parameters to use where nothing was tuned; constant time.
   virtual RoutineParams default_params(const Problem&) const { return {}; }
@@ -182,20 +185,20 @@ class SN_INTREE Routine {
   // Whether create() takes `params`, which may come from a file; if not, why. Default: those of
   // default_params() and param_space().
   virtual Applicability check_params(const Problem& problem, const RoutineParams& params) const;
-  // Bytes that pack() writes; 0: the kernel reads the original constants. Told without the values
-  // of the constants. Packed weights of that size in a file are taken as they are.
+  // Bytes that pack() writes; 0: the kernel reads the original constants. Does not depend on the
+  // values of the constants. Packed weights of that size in a file are used unchecked.
   virtual Result<std::size_t> packed_bytes(const Problem&, const RoutineParams&) const { return 0; }
-  // Weights reordered for create(), written to `packed` (packed_bytes() of them, aligned to
-  // kTensorAlignment). `scratch` gives memory that is needed on the way. Needs no threads. Called
-  // once per layer and pack_key(), which must tell apart all that this depends on besides the
-  // weights: parameters, and the shapes of other inputs, on which it should not depend, so that
-  // plans for several shapes share them. Not called where there is nothing to write.
+  // Writes the weights, reordered for create(), to `packed`: packed_bytes() bytes, aligned to
+  // kTensorAlignment. `scratch` is for temporary memory. Uses no threads. Called once per layer and
+  // pack_key(); not called where packed_bytes() is 0. pack_key() must contain everything besides
+  // the weights that the packed bytes depend on: routine parameters, and shapes of other inputs.
+  // Packed bytes should not depend on shapes, so that plans for several shapes share them.
   virtual Status pack(const Problem&, const RoutineParams&, Allocator& scratch,
                       std::byte* packed) const;
-  // False: of constant inputs, create() and its kernels need nothing but what pack() made of them.
-  // A childnet does not keep what it computed for such layers only.
+  // False if create() and run() use only the packed bytes, not the original constants. Then a
+  // childnet need not keep constants that it computed only for such layers.
   virtual bool reads_constants(const Problem&) const { return true; }
-  // Tells apart the packings of one layer's weights; equal keys share the bytes.
+  // Distinguishes the packings of one layer's weights; equal keys share the bytes.
   virtual std::string pack_key(const Problem&, const RoutineParams&) const { return {}; }
   // Precondition: applicable(problem), and packed has packed_bytes(). Kernels keep what they need
   // (Tensor handles share ownership); they never keep references into `problem`.

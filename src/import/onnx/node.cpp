@@ -10,9 +10,9 @@ namespace softneuro::onnx {
 namespace {
 
 const char* kind_name(std::int32_t kind) {
-  constexpr const char* names[] = {"nothing",  "a number", "an integer", "a text",
+  constexpr const char* names[] = {"nothing",  "a number", "an integer", "a string",
                                    "a tensor", "a graph",  "numbers",    "integers",
-                                   "texts",    "tensors",  "graphs",     "a sparse tensor"};
+                                   "strings",  "tensors",  "graphs",     "a sparse tensor"};
   return kind >= 0 && kind < static_cast<std::int32_t>(std::size(names)) ? names[kind]
                                                                          : "something unknown";
 }

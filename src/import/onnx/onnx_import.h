@@ -4,7 +4,7 @@
 // the file is trusted: sizes, counts, references and paths are verified before anything is made of
 // them, and what cannot be imported is refused with a message that names node and operator.
 // A branch is imported where its condition follows from constants and shapes; other control flow,
-// sequences, optionals and texts are refused.
+// sequences, optionals and strings are refused.
 #pragma once
 
 #include <atomic>

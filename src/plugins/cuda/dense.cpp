@@ -1,10 +1,10 @@
-// dense cuda/cublaslt: the product with its bias by cuBLASLt, post-ops by a generated kernel behind
-// it.
+// dense cuda/cublaslt: the matrix product with its bias by cuBLASLt, post-ops by a generated kernel
+// behind it.
 #include <optional>
 
 #include "core/base/error.h"
 #include "plugins/cuda/chain.h"
-#include "plugins/cuda/product.h"
+#include "plugins/cuda/matmul.h"
 #include "plugins/cuda/routines.h"
 
 namespace softneuro::cuda {
@@ -12,19 +12,19 @@ namespace {
 
 class DenseKernel final : public Kernel {
  public:
-  DenseKernel(Product product, std::optional<Chain> tail, PackedConstants constants)
-      : product_(std::move(product)), tail_(std::move(tail)), constants_(std::move(constants)) {}
+  DenseKernel(Matmul matmul, std::optional<Chain> tail, PackedConstants constants)
+      : matmul_(std::move(matmul)), tail_(std::move(tail)), constants_(std::move(constants)) {}
 
-  std::size_t workspace_bytes() const noexcept override { return product_.workspace_bytes(); }
+  std::size_t workspace_bytes() const noexcept override { return matmul_.workspace_bytes(); }
   Status run(Context& context) const noexcept override {
-    SN_RETURN_IF_ERROR(product_.launch(static_cast<CudaStream&>(*context.stream()),
-                                       constants_.data(context, 0), constants_.data(context, 1),
-                                       context.output(0).data, context.workspace()));
+    SN_RETURN_IF_ERROR(matmul_.launch(static_cast<CudaStream&>(*context.stream()),
+                                      constants_.data(context, 0), constants_.data(context, 1),
+                                      context.output(0).data, context.workspace()));
     return tail_ ? tail_->launch(context, constants_) : Status();
   }
 
  private:
-  Product product_;
+  Matmul matmul_;
   std::optional<Chain> tail_;
   PackedConstants constants_;
 };
@@ -46,9 +46,8 @@ class DenseRoutine final : public PackingRoutine {
         return Applicability::no("it is not float32");
     if (problem.has_input(2) && !problem.inputs[2].constant)
       return Applicability::no("the bias is not constant");
-    const Product::Sizes sizes = sizes_of(problem);
-    if (sizes.rows == 0 || sizes.depth == 0 || sizes.columns == 0)
-      return Applicability::no("a matrix is empty");
+    const GemmShape shape = gemm_shape(problem);
+    if (shape.m == 0 || shape.k == 0 || shape.n == 0) return Applicability::no("a matrix is empty");
     const auto library = gpu_.cublaslt();
     return library.ok() ? Applicability::yes() : Applicability::no(library.status().message());
   }
@@ -56,9 +55,9 @@ class DenseRoutine final : public PackingRoutine {
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const CublasLt* const library, gpu_.cublaslt());
     PackedConstants constants(problem, packed);
-    SN_ASSIGN_OR_RETURN(Product product,
-                        Product::create(gpu_.device, *library, sizes_of(problem),
-                                        problem.has_input(2) ? constants.constant(2) : nullptr));
+    SN_ASSIGN_OR_RETURN(Matmul matmul,
+                        Matmul::create(gpu_.device, *library, gemm_shape(problem),
+                                       problem.has_input(2) ? constants.constant(2) : nullptr));
     std::optional<Chain> tail;
     if (!problem.post_ops.empty()) {
       SN_ASSIGN_OR_RETURN(const Nvrtc* const compiler, gpu_.nvrtc());
@@ -66,18 +65,18 @@ class DenseRoutine final : public PackingRoutine {
                           Chain::create(gpu_.device, *compiler, problem, -1, problem.post_ops));
     }
     return std::unique_ptr<Kernel>(
-        std::make_unique<DenseKernel>(std::move(product), std::move(tail), std::move(constants)));
+        std::make_unique<DenseKernel>(std::move(matmul), std::move(tail), std::move(constants)));
   }
 
  private:
-  static Product::Sizes sizes_of(const Problem& problem) {
+  static GemmShape gemm_shape(const Problem& problem) {
     const Shape &x = problem.inputs[0].shape, &w = problem.inputs[1].shape;
-    Product::Sizes sizes;
-    sizes.is_transposed = problem.params.integer("transpose_weights") != 0;
-    sizes.rows = x.elements(0, x.rank() - 1);
-    sizes.depth = w[sizes.is_transposed ? 1 : 0];
-    sizes.columns = w[sizes.is_transposed ? 0 : 1];
-    return sizes;
+    GemmShape shape;
+    shape.transpose_b = problem.params.integer("transpose_weights") != 0;
+    shape.m = x.elements(0, x.rank() - 1);
+    shape.k = w[shape.transpose_b ? 1 : 0];
+    shape.n = w[shape.transpose_b ? 0 : 1];
+    return shape;
   }
 
   Gpu gpu_;

@@ -24,8 +24,8 @@ const dnnl::engine& engine();
 // Whether the library has VNNI of either width here, and no mask, ours or its own, forbids it.
 bool may_use_vnni();
 
-// While one lives, what oneDNN makes or runs on this thread stays on this thread: it asks OpenMP
-// for the size of a team, which is one. The thread's own setting comes back afterwards.
+// Scope guard: sets the OpenMP team size of the calling thread to 1, so that oneDNN creates and
+// runs primitives on this thread alone; restores the thread's own setting at the end.
 class OneThread {
  public:
   OneThread() noexcept;

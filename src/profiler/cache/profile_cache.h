@@ -2,9 +2,9 @@
 //
 // One text file per machine and thread count. A row is checksum, machine, key, numbers; each stands
 // alone: a row that is torn, tampered with, of another machine or another version is skipped, the
-// others serve. Rows are appended, whole ones in one write under a lock on the file, so several
-// processes may share it; of rows with the same key the last one holds. A folder that cannot be
-// written only costs the keeping.
+// others are used. Whole rows are appended in one write under a lock on the file, so that several
+// processes may share it; of rows with the same key the last one counts. If the folder is not
+// writable, measurements are not kept; nothing else changes.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class SN_INTREE ProfileCache {
   // skipped. An unreadable folder is an empty one.
   void open(const std::string& folder, const std::string& machine, int threads,
             std::function<void(std::string)> warn);
-  // Null if it was not measured.
+  // nullptr if it was not measured.
   const Profile* find(const std::string& key) const;
   // Kept in memory at once, on disk by the next flush().
   void put(const std::string& key, const Profile& profile);

@@ -6,10 +6,8 @@
 namespace softneuro {
 
 // In each round every plan has a turn: some warm-up runs, then some measured ones. The warm-up runs
-// fill the caches with what a plan keeps there in steady use and the other plans have evicted. With
-// eight plans of squeezenet1_1 the first run after another plan takes 1.21 times as long as the
-// twelfth, the second 1.10, the third 1.04, the fourth 1.02; convolutions that read their weights
-// several times are hit harder than others.
+// fill the caches with what a plan keeps there in steady use and the other plans have evicted: the
+// first runs after another plan are slower (docs/results/tuning.md).
 struct InterleavedSchedule {
   int warmup = 0, measured = 1;  // runs of each turn
   int rounds = 1;

@@ -28,8 +28,8 @@ double effective_sample_size(const ErrorParts& parts);
 // The largest upper_bound_factor: ten times the error.
 constexpr double kMaxFactor = 100;
 
-// The factor f such that as many other samples have at most f times the squared error of these, in
-// 39 of 40 cases. From 1, which is also the value for a single sample, to kMaxFactor.
+// The factor f of a 97.5 % upper prediction bound: as many other samples have at most f times the
+// squared error of these. From 1, which is also the value for a single sample, to kMaxFactor.
 double upper_bound_factor(const ErrorParts& parts);
 
 }  // namespace softneuro

@@ -136,15 +136,14 @@ std::vector<std::vector<Tensor>> spread_over(const std::vector<std::vector<Tenso
   return some;
 }
 
-// For nets that run on no inputs that were made for them: default choices stay.
+// For nets that fail on all synthetic inputs: default choices stay.
 TuneReport left_alone(const TuneJob& job) {
   TuneReport report;
   report.machine = machine_name();
   report.threads = job.core->pool().concurrency();
   report.complete = false;
   report.warnings.push_back(
-      "nothing was tuned: no inputs could be made that the net runs on; give some as calibration "
-      "samples");
+      "not tuned: the net failed on all synthetic inputs; give calibration samples");
   job.core->log(LogLevel::warning, report.warnings.back());
   return report;
 }

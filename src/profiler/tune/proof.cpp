@@ -368,8 +368,8 @@ class Prover {
 
   Status departs(const Step& step, TensorId id, const std::string& why) const {
     return internal_error(
-        "the net departs from the model at layer '{}' ({}): '{}' {}; other --schemas may help, and "
-        "please report this",
+        "the net differs from the model at layer '{}' ({}): '{}' {}; try other schemas, and please "
+        "report this",
         step.layer->name, step.routine_name, graph_.tensor(id).name, why);
   }
 
@@ -398,9 +398,8 @@ Result<double> error_of(const ProofJob& job, std::span<const Tensor> inputs) {
     const Comparison comparison = compare_tensors(expected[o], actual[o], 0);
     if (comparison.broken)
       return internal_error(
-          "output '{}' is NaN or infinite where the model's is not, or the other way round; "
-          "--schemas "
-          "without 16-bit types may help",
+          "output '{}' is NaN or infinite where the model's is not, or the other way round; try "
+          "schemas without 16-bit types",
           job.model->tensor(job.model->outputs[o]).name);
     worst = std::max(worst, comparison.relative());
   }

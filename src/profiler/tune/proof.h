@@ -24,7 +24,7 @@ struct ProofJob {
 // explains is let pass. Then runs the plan as a whole, which must give the same bits as its steps
 // one after the other. Inputs are sets in the order of the graph's inputs. Gives the relative RMS
 // error of the worst real output of the whole plan over all sets. `internal` where something
-// departs: the message names the first layer that does.
+// differs: the message names the first layer that does.
 SN_INTREE Result<double> prove_answer(const ProofJob& job,
                                       std::span<const std::vector<Tensor>> inputs);
 

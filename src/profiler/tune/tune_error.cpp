@@ -164,9 +164,10 @@ void Tuner::warn_of_scatter(const Finalist& fastest, double upper_bound) {
   const double measured = std::max(fastest.error, std::sqrt(parts.square()));
   if (measured > options_.max_error || upper_bound <= options_.max_error) return;
   warn(fmt::format(
-      "the fastest path's error is {:.3g} on the samples, but it comes from about {:.0f} of {}, so "
-      "that it may be up to {:.3g} on others, more than {}: more calibration samples would tell "
-      "more closely",
+      "the error of the fastest path is {:.3g} on the samples, but about {:.0f} of {} samples "
+      "account for it; on other samples it may reach {:.3g} (limit {}): add calibration samples "
+      "for "
+      "a tighter estimate",
       measured, effective_sample_size(parts), parts.error.size(), upper_bound, options_.max_error));
 }
 
@@ -182,7 +183,7 @@ Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked, double
   if (job_.held_back.size() == 1)
     warn("one sample alone was held back: the error of others may be above the limit");
   SN_RETURN_IF_ERROR(evaluate_error(ranked[0]).status());
-  // One path is too noisy an estimate of per-sample error.
+  // The error of one path is a noisy estimate of per-sample error.
   if (evaluated_[0].parts.square() * kMaxFactor > limit * limit)
     SN_RETURN_IF_ERROR(measure_noise(ranked[0].selection));
   std::vector<Finalist> keeping;

@@ -100,8 +100,8 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   report.threads = result.path.threads;
   if (barrier_.disturbed())
     warn(fmt::format(
-        "{:.0f} % of the time went by waiting for processors that other processes had; what they "
-        "touched was measured again or set aside, but a quiet machine is measured better",
+        "other processes used the CPUs for {:.0f} % of the tuning time; affected measurements were "
+        "repeated or discarded: tune on an idle machine for better results",
         100 * barrier_.waited()));
   report.warnings = warnings_;
   return result;

@@ -10,7 +10,7 @@
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/graph/graph_key.h"
-#include "core/routine/void_adapt.h"
+#include "core/routine/noop_adapt.h"
 #include "profiler/tune/half_range.h"
 #include "profiler/tune/proof.h"
 
@@ -87,7 +87,7 @@ Result<AdaptChoice> Tuner::measure_adapt(TensorId tensor, const Format& from, co
     return impossible;
   if ((from.type == DataType::qint8 || to.type == DataType::qint8) && !spec->quantization)
     return impossible;
-  if (is_void_adapt(spec->shape, from, to, true)) return AdaptChoice{};
+  if (is_noop_adapt(spec->shape, from, to, true)) return AdaptChoice{};
   SN_ASSIGN_OR_RETURN(AdaptChoice choice, units_.profile_adapt(*spec, from, to));
   const Profile* known = cache_.find(adapt_key(tensor, from, to));
   if (known != nullptr) choice.time_us = known->time_us;
@@ -173,8 +173,9 @@ Status Tuner::drop_what_half_cannot_hold() {
                     layers));
   if (!job_.has_samples)
     warn(
-        "ranges of float16 layers were seen on made inputs only: give --calibration samples, or "
-        "check the tuned net on real ones");
+        "the ranges of float16 layers come from synthetic inputs only: give calibration samples, "
+        "or "
+        "check the tuned net on real inputs");
   return {};
 }
 
@@ -454,7 +455,7 @@ Status Tuner::prove(const Finalist& chosen) {
                       build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
   const Result<double> difference = prove_answer(proof, job_.proof_inputs);
   if (!difference.ok())
-    return Status(difference.status()).with_context("nothing was tuned, the net stays as it was");
+    return Status(difference.status()).with_context("not tuned, the net stays as it was");
   difference_ = *difference;
   report_progress("proof", 1, 1);
   return {};

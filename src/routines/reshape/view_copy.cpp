@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/routine/void_adapt.h"
+#include "core/routine/noop_adapt.h"
 #include "cpu/simd/qint8_rows.h"
 #include "cpu/tensor/strided_copy.h"
 
@@ -47,7 +47,7 @@ class DirectView final : public Routine {
     }
     if (x.layout == y.layout && x.shape == y.shape) return Applicability::yes();
     for (const TensorSpec* spec : {&x, &y})
-      if (!is_void_adapt(spec->shape, {spec->type, spec->layout}, {spec->type, Layout::plain},
+      if (!is_noop_adapt(spec->shape, {spec->type, spec->layout}, {spec->type, Layout::plain},
                          true))
         return Applicability::no("the plain order of the elements is another one");
     return Applicability::yes();

@@ -43,7 +43,7 @@ TEST_CASE("compare --model: a tuned net answers as its model, one with other wei
   const std::string other = written(folder, "other.dnn", true);
   ToolProcess differing({"compare", tuned, "--model", other}, {}, at);
   CHECK(differing.wait() == 1);
-  CHECK(differing.errors().find("departs from the model at layer 'fc'") != std::string::npos);
+  CHECK(differing.errors().find("differs from the model at layer 'fc'") != std::string::npos);
 
   ToolProcess neither({"compare", tuned}, {}, at);
   CHECK(neither.wait() == 2);

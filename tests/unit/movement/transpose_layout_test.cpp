@@ -52,7 +52,7 @@ TEST_CASE("transposes between nhwc and plain give the same tensor, at no cost wh
       const Problem problem = with_formats(model, formats);
       INFO(problem.str() << " " << formats.str());
       bool applies = false;
-      for (const Registry::Candidate& candidate : registry.explain(problem))
+      for (const Registry::RoutineCheck& candidate : registry.explain(problem))
         applies = applies || (candidate.routine == routine && candidate.applicability.ok());
       REQUIRE(applies);
       const auto kernel = routine->create(problem, {}, {}).value();

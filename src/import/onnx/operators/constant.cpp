@@ -40,7 +40,7 @@ Tensor constant_value(Node& node) {
     return dense.ok() ? *std::move(dense) : Tensor{};
   }
   if (node.has("value_string") || node.has("value_strings"))
-    node.refuse("texts are not supported");
+    node.refuse("string tensors are not supported");
   else
     node.reject("it has no value");
   return {};

@@ -7,8 +7,8 @@ namespace {
 constexpr std::string_view kControl = "control flow is not supported";
 constexpr std::string_view kSequence = "sequences are not supported";
 constexpr std::string_view kOptional = "optional values are not supported";
-constexpr std::string_view kText = "texts are not supported";
-constexpr std::string_view kRandom = "random numbers are not supported: results would not repeat";
+constexpr std::string_view kText = "string tensors are not supported";
+constexpr std::string_view kRandom = "random operators are not supported: results would not repeat";
 constexpr std::string_view kTraining = "training is not supported";
 constexpr std::string_view kSignal = "signal processing is not supported";
 constexpr std::string_view kNoLayer = "there is no layer for this operator";

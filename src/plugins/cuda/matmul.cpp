@@ -1,4 +1,4 @@
-#include "plugins/cuda/product.h"
+#include "plugins/cuda/matmul.h"
 
 #include "core/base/error.h"
 #include "softneuro/allocator.h"
@@ -11,8 +11,8 @@ constexpr std::size_t kMostWorkspaceBytes = std::size_t{32} << 20;
 
 }  // namespace
 
-// What cuBLASLt knows of the product; given back when it goes.
-struct Product::Handles {
+// cuBLASLt's handle and descriptors; destroyed with the Matmul.
+struct Matmul::Handles {
   Handles(CudaDevice& used, const CublasLt& table, CUcontext own)
       : device(used), blas(table), context(own) {}
   ~Handles() {
@@ -23,8 +23,8 @@ struct Product::Handles {
     if (matmul != nullptr) blas.cublasLtMatmulDescDestroy(matmul);
     if (library != nullptr) blas.cublasLtDestroy(library);
   }
-  Status describe(const Sizes& sizes, const void* bias);
-  Status describe_layouts(const Sizes& sizes);
+  Status describe(const GemmShape& shape, const void* bias);
+  Status describe_layouts(const GemmShape& shape);
   Status choose(cublasLtMatmulHeuristicResult_t& best);
   template <class T>
   Status set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
@@ -49,34 +49,33 @@ struct Product::Handles {
 
 // The library's matrices are column-major, so that it computes yᵀ = wᵀ · xᵀ: row-major matrices
 // are the transposed ones as they lie.
-Status Product::Handles::describe(const Sizes& sizes, const void* bias) {
+Status Matmul::Handles::describe(const GemmShape& shape, const void* bias) {
   SN_RETURN_IF_ERROR(blas.check(blas.cublasLtCreate(&library), "cublasLtCreate"));
   SN_RETURN_IF_ERROR(
       blas.check(blas.cublasLtMatmulDescCreate(&matmul, CUBLAS_COMPUTE_32F, CUDA_R_32F),
                  "cublasLtMatmulDescCreate"));
   SN_RETURN_IF_ERROR(
-      set(CUBLASLT_MATMUL_DESC_TRANSA, sizes.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N));
+      set(CUBLASLT_MATMUL_DESC_TRANSA, shape.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N));
   if (bias != nullptr) {
     SN_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS));
     SN_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
   }
-  return describe_layouts(sizes);
+  return describe_layouts(shape);
 }
 
-Status Product::Handles::describe_layouts(const Sizes& sizes) {
+Status Matmul::Handles::describe_layouts(const GemmShape& shape) {
   const auto make = [&](cublasLtMatrixLayout_t& layout, std::int64_t rows, std::int64_t columns) {
     return blas.check(
         blas.cublasLtMatrixLayoutCreate(&layout, CUDA_R_32F, static_cast<std::uint64_t>(rows),
                                         static_cast<std::uint64_t>(columns), rows),
         "cublasLtMatrixLayoutCreate");
   };
-  SN_RETURN_IF_ERROR(sizes.is_transposed ? make(w, sizes.depth, sizes.columns)
-                                         : make(w, sizes.columns, sizes.depth));
-  SN_RETURN_IF_ERROR(make(x, sizes.depth, sizes.rows));
-  return make(y, sizes.columns, sizes.rows);
+  SN_RETURN_IF_ERROR(shape.transpose_b ? make(w, shape.k, shape.n) : make(w, shape.n, shape.k));
+  SN_RETURN_IF_ERROR(make(x, shape.k, shape.m));
+  return make(y, shape.n, shape.m);
 }
 
-Status Product::Handles::choose(cublasLtMatmulHeuristicResult_t& best) {
+Status Matmul::Handles::choose(cublasLtMatmulHeuristicResult_t& best) {
   SN_RETURN_IF_ERROR(blas.check(blas.cublasLtMatmulPreferenceCreate(&preference),
                                 "cublasLtMatmulPreferenceCreate"));
   SN_RETURN_IF_ERROR(prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspaceBytes));
@@ -89,27 +88,27 @@ Status Product::Handles::choose(cublasLtMatmulHeuristicResult_t& best) {
   const cublasStatus_t status = blas.cublasLtMatmulAlgoGetHeuristic(library, matmul, w, x, y, y,
                                                                     preference, 1, &best, &found);
   SN_RETURN_IF_ERROR(blas.check(status, "cublasLtMatmulAlgoGetHeuristic"));
-  if (found == 0) return unsupported("cuBLASLt has no algorithm for this product");
+  if (found == 0) return unsupported("cuBLASLt has no algorithm for this matrix product");
   return blas.check(best.state, "cublasLtMatmulAlgoGetHeuristic");
 }
 
-Product::Product(std::unique_ptr<Handles> handles) : handles_(std::move(handles)) {}
-Product::Product(Product&&) noexcept = default;
-Product::~Product() = default;
+Matmul::Matmul(std::unique_ptr<Handles> handles) : handles_(std::move(handles)) {}
+Matmul::Matmul(Matmul&&) noexcept = default;
+Matmul::~Matmul() = default;
 
-Result<Product> Product::create(CudaDevice& device, const CublasLt& library, const Sizes& sizes,
-                                const void* bias) {
+Result<Matmul> Matmul::create(CudaDevice& device, const CublasLt& library, const GemmShape& shape,
+                              const void* bias) {
   SN_ASSIGN_OR_RETURN(const CUcontext context, device.context());
   const CurrentContext current(device.driver(), context);
   SN_RETURN_IF_ERROR(current.status());
-  Product product(std::make_unique<Handles>(device, library, context));
-  SN_RETURN_IF_ERROR(product.handles_->describe(sizes, bias));
-  SN_RETURN_IF_ERROR(product.handles_->choose(product.algorithm_));
-  return product;
+  Matmul gemm(std::make_unique<Handles>(device, library, context));
+  SN_RETURN_IF_ERROR(gemm.handles_->describe(shape, bias));
+  SN_RETURN_IF_ERROR(gemm.handles_->choose(gemm.algorithm_));
+  return gemm;
 }
 
-Status Product::launch(CudaStream& stream, const void* x, const void* w, void* y,
-                       void* workspace) const noexcept {
+Status Matmul::launch(CudaStream& stream, const void* x, const void* w, void* y,
+                      void* workspace) const noexcept {
   const CurrentContext current(stream.device().driver(), stream.context());
   SN_RETURN_IF_ERROR(current.status());
   const float one = 1, zero = 0;
