@@ -285,6 +285,22 @@ TEST_CASE("tune: runs on another thread go on meanwhile and give the net's answe
   CHECK(wrong == 0);
 }
 
+TEST_CASE("tune: all schemas without samples give a warning that 8-bit routines are left out") {
+  const TemporaryFolder folder;
+  TuneOptions options = quick(folder);
+  const auto warns = [&] {
+    const TuneReport report = small_net().tune(options).value();
+    return std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& line) {
+      return line.find("8-bit routines are left out") != std::string::npos;
+    });
+  };
+  CHECK_FALSE(warns());
+  options.schemas = {"cpu"};
+  CHECK(warns());
+  options.calibration = {{{"image", random_image(1)}}, {{"image", random_image(2)}}};
+  CHECK_FALSE(warns());
+}
+
 TEST_CASE("tune: no time at all still gives a valid plan") {
   const TemporaryFolder folder;
   Net net = small_net();
