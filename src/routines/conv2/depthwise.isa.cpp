@@ -38,17 +38,17 @@ Interior interior(const WindowAxis& x) noexcept {
 }
 
 // out[i] = bias + Σ weights · inputs for i < count; `in` is where the first window begins.
-template <int Size, int Stride>
+template <int Rows, int Width, int Stride>
 void small_kernel(const float* __restrict in, std::int64_t row_step, const float* weights,
                   float bias, float* __restrict out, std::int64_t count) noexcept {
-  float w[Size * Size];
-  for (int i = 0; i < Size * Size; ++i) w[i] = weights[i];
+  float w[Rows * Width];
+  for (int i = 0; i < Rows * Width; ++i) w[i] = weights[i];
   for (std::int64_t i = 0; i < count; ++i) {
     float sum = bias;
 #pragma GCC unroll 8
-    for (int r = 0; r < Size; ++r)
+    for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
-      for (int k = 0; k < Size; ++k) sum += w[r * Size + k] * in[r * row_step + i * Stride + k];
+      for (int k = 0; k < Width; ++k) sum += w[r * Width + k] * in[r * row_step + i * Stride + k];
     out[i] = sum;
   }
 }
@@ -56,14 +56,32 @@ void small_kernel(const float* __restrict in, std::int64_t row_step, const float
 using SmallKernel = void (*)(const float*, std::int64_t, const float*, float, float*,
                              std::int64_t) noexcept;
 
-// Null where there is no unrolled code: it is for square kernels none of whose rows sticks out at
-// the top or bottom.
+template <int Width, int Stride>
+SmallKernel small_kernel_of(std::int64_t rows) noexcept {
+  switch (rows) {
+    case 1:
+      return small_kernel<1, Width, Stride>;
+    case 2:
+      return small_kernel<2, Width, Stride>;
+    case 3:
+      return small_kernel<3, Width, Stride>;
+    default:
+      break;
+  }
+  if constexpr (Width > 3) {
+    if (rows == 4) return small_kernel<4, Width, Stride>;
+    if (rows == 5) return small_kernel<5, Width, Stride>;
+  }
+  return nullptr;
+}
+
+// Null where there is no unrolled code for that kernel.
 SmallKernel find_small_kernel(const WindowAxis& x, std::int64_t rows) noexcept {
-  if (x.dilation != 1 || rows != x.kernel) return nullptr;
-  if (x.kernel == 3 && x.stride == 1) return small_kernel<3, 1>;
-  if (x.kernel == 3 && x.stride == 2) return small_kernel<3, 2>;
-  if (x.kernel == 5 && x.stride == 1) return small_kernel<5, 1>;
-  if (x.kernel == 5 && x.stride == 2) return small_kernel<5, 2>;
+  if (x.dilation != 1) return nullptr;
+  if (x.kernel == 3 && x.stride == 1) return small_kernel_of<3, 1>(rows);
+  if (x.kernel == 3 && x.stride == 2) return small_kernel_of<3, 2>(rows);
+  if (x.kernel == 5 && x.stride == 1) return small_kernel_of<5, 1>(rows);
+  if (x.kernel == 5 && x.stride == 2) return small_kernel_of<5, 2>(rows);
   return nullptr;
 }
 
