@@ -3,12 +3,22 @@
 // tests/data/golden_vN.dnn is written once, when format N is new:
 //   softneuro_tests "[.make_golden]"
 // and never again: what fails here is the reader, or a layer type that has changed its meaning.
+//
+// golden_plain.dnn, golden_tuned.dnn and golden_packed.dnn hold one small CNN as `softneuro
+// import`, `tune` and `tune --packed` wrote it, without library plugins, with
+// SOFTNEURO_MAX_ISA=avx2 and
+// --threads 1. They stay as they are, too.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 
+#include "core/base/cpu.h"
 #include "core/dnn/file.h"
 #include "core/layers/builtin_layers.h"
+#include "core/plan/packed_cache.h"
+#include "core/plan/plan_impl.h"
+#include "net/make_runtime.h"
+#include "net/tuned_plan.h"
 #include "support/graph_compare.h"
 #include "support/skip.h"
 
@@ -120,4 +130,56 @@ TEST_CASE("dnn: the golden file of format 1 loads to the same graph and answers"
   REQUIRE(scores.size() == std::size(known));
   for (std::size_t i = 0; i < scores.size(); ++i)
     REQUIRE(scores[i] == Approx(known[i]).epsilon(1e-5).margin(1e-5));
+}
+
+TEST_CASE("load: plain, tuned and packed files of an earlier version answer as they did",
+          "[golden]") {
+  constexpr float kScores[] = {0.1452176f,  0.1233465f,  0.1304575f, 0.05801065f, 0.06405708f,
+                               0.09585112f, 0.07180061f, 0.1182993f, 0.09796055f, 0.09499905f};
+  // Winograd's transforms and direct sums differ by some units in the last place.
+  constexpr float kTolerance = 1e-6f;
+  NetOptions options;
+  options.threads = 1;
+  options.plugins = {"none"};
+  for (const char* const name : {"golden_plain", "golden_tuned", "golden_packed"}) {
+    INFO(name);
+    const Net net = Net::load(test::source_dir() + "/tests/data/" + name + ".dnn", options).value();
+    const Shape shape{1, 3, 24, 24};
+    const NamedTensors outputs = net.run({{"image", weights(shape, 9)}}).value();
+    const auto scores = outputs.at("scores").values<float>();
+    REQUIRE(scores.size() == std::size(kScores));
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      CHECK(std::abs(scores[i] - kScores[i]) <= kTolerance);
+    // Choices of the path that are not default ones, and the adapt that they need.
+    const std::string plan = net.plan({{"image", shape}}).value()->describe();
+    const bool tuned = name != std::string("golden_plain");
+    if (tuned && !usable_features().has(CpuFeature::avx2)) continue;
+    CHECK((plan.find("cpu:float32:nhwc/depthwise") != std::string::npos) == tuned);
+    CHECK((plan.find("adapt image@float32:nhwc") != std::string::npos) == tuned);
+  }
+}
+
+TEST_CASE("load: packed weights of an earlier version are those that kernels ask for", "[golden]") {
+  if (to_string(usable_features()) != "avx2") SN_SKIP("needs SOFTNEURO_MAX_ISA=avx2 on x86-64");
+  NetOptions options;
+  options.threads = 1;
+  options.plugins = {"none"};
+  const std::shared_ptr<Runtime> core = make_runtime(options).value();
+  const DnnContents contents =
+      load_dnn_contents(test::source_dir() + "/tests/data/golden_packed.dnn", builtin_layer_types())
+          .value();
+  REQUIRE(contents.paths.size() == 1);
+  const Shape shape{1, 3, 24, 24};
+  const auto graph = std::make_shared<const Graph>(contents.graph);
+  const auto plan = build_plan(core, graph, {&shape, 1}, contents.paths[0], nullptr).value();
+  const PlanImpl& impl = impl_of(*plan);
+  std::size_t found = 0;
+  for (const Step& step : impl.steps) {
+    if (step.routine == nullptr) continue;
+    const Problem problem = problem_of(impl, *step.layer).value();
+    found += contents.packed.count(
+        PackedCache::key_of(*step.layer, *step.routine, problem, step.params));
+  }
+  CHECK(found == contents.packed.size());
+  CHECK(found >= 4);  // the convolutions
 }
