@@ -9,6 +9,7 @@
 #include "core/dnn/file.h"
 #include "net_log.h"
 #include "npy.h"
+#include "open_sizes.h"
 #include "output.h"
 
 namespace softneuro::tool {
@@ -117,20 +118,11 @@ Result<NamedTensors> read_inputs(const NetArguments& arguments) {
   return tensors;
 }
 
-std::string missing_sizes(const Net& net, const NamedShapes& shapes) {
-  std::string message;
-  if (!net.tuned_paths().empty()) return message;  // a tuned net remembers its sizes
-  for (const TensorInfo& input : net.inputs()) {
-    if (input.shape.is_static() || shapes.count(input.name) > 0) continue;
-    std::string symbols;
-    for (const Dim& dim : input.shape.dims())
-      if (!dim.known())
-        symbols += (symbols.empty() ? "" : ", ") + (dim.symbol.empty() ? "?" : dim.symbol);
-    message += fmt::format("{}input '{}' is {}: give --shape '{}=…' for {}",
-                           message.empty() ? "" : "; ", input.name, input.shape.str(), input.name,
-                           symbols.empty() ? "its rank" : symbols);
-  }
-  return message;
+std::string settle_shapes(const Net& net, const NetArguments& arguments, NamedShapes& shapes) {
+  if (!net.tuned_paths().empty()) return "";  // a tuned net remembers its sizes
+  const OpenSizes open = complete_shapes(net.inputs(), shapes);
+  if (!open.batch.empty() && !arguments.quiet) complain("softneuro: {}\n", open.batch);
+  return open.missing;
 }
 
 int fail(const Status& status) {

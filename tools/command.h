@@ -61,8 +61,9 @@ Result<Shape> parse_shape(const std::string& text);
 // --shape and --input of the command line.
 Result<NamedShapes> given_shapes(const NetArguments& arguments);
 Result<NamedTensors> read_inputs(const NetArguments& arguments);
-// Inputs whose sizes were not given, as a message for people; empty if there are none.
-std::string missing_sizes(const Net& net, const NamedShapes& shapes);
+// Adds the sizes that need not be given (open_sizes.h): says on standard error what is taken for an
+// open batch. Returns what is missing, as a message; empty if nothing is.
+std::string settle_shapes(const Net& net, const NetArguments& arguments, NamedShapes& shapes);
 
 // One line on standard error; returns the exit status.
 int fail(const Status& status);

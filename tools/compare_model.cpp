@@ -22,10 +22,9 @@ struct Answer {
 Result<NamedShapes> shapes_for(const NetArguments& arguments, const Net& net) {
   auto shapes = given_shapes(arguments);
   if (!shapes.ok()) return shapes;
-  if (missing_sizes(net, *shapes).empty()) return shapes;
   for (const TunedPathInfo& path : net.tuned_paths())
     for (const auto& [name, shape] : path.shapes) shapes->emplace(name, shape);
-  if (const std::string missing = missing_sizes(net, *shapes); !missing.empty())
+  if (const std::string missing = settle_shapes(net, arguments, *shapes); !missing.empty())
     return Status(StatusCode::invalid_argument, missing);
   return shapes;
 }

@@ -55,7 +55,7 @@ int explain_net(const ExplainArguments& arguments) {
   if (!net.ok()) return fail(net.status());
   auto shapes = given_shapes(arguments);
   if (!shapes.ok()) return wrong_usage(shapes.status().message());
-  if (const std::string missing = missing_sizes(*net, *shapes); !missing.empty())
+  if (const std::string missing = settle_shapes(*net, arguments, *shapes); !missing.empty())
     return wrong_usage(missing);
   auto plan = net->plan(*shapes);
   if (!plan.ok()) return fail(plan.status());

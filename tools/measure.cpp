@@ -35,7 +35,7 @@ int prepare_run(const NetArguments& arguments, std::optional<PreparedRun>& prepa
   auto given = read_inputs(arguments);
   if (!given.ok()) return fail(given.status());
   for (const auto& [name, tensor] : *given) (*shapes)[name] = tensor.shape();
-  if (const std::string missing = missing_sizes(*net, *shapes); !missing.empty())
+  if (const std::string missing = settle_shapes(*net, arguments, *shapes); !missing.empty())
     return wrong_usage(missing);
   auto plan = net->plan(*shapes);
   if (!plan.ok()) return fail(plan.status());

@@ -107,7 +107,6 @@ int tune_net(const TuneArguments& arguments) {
   TuneOptions options;
   if (!arguments.tune_schemas.empty()) options.schemas = arguments.tune_schemas;
   options.strict = arguments.strict;
-  options.shapes = *shapes;
   options.max_error = arguments.max_error;
   options.time_limit =
       std::chrono::milliseconds(static_cast<std::int64_t>(arguments.time_limit * 1e3));
@@ -121,8 +120,9 @@ int tune_net(const TuneArguments& arguments) {
     for (const auto& [name, tensor] : options.calibration.front())
       shapes->emplace(name, tensor.shape());
   }
-  if (const std::string missing = missing_sizes(*net, *shapes); !missing.empty())
+  if (const std::string missing = settle_shapes(*net, arguments, *shapes); !missing.empty())
     return wrong_usage(missing);
+  options.shapes = *shapes;
 
   options.cancel = &interrupted;
   std::signal(SIGINT, on_interrupt);
