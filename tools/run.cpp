@@ -1,13 +1,16 @@
-// softneuro run: one run, outputs as files or as a summary.
+// softneuro run: one run, or several of one session; outputs as files or as a summary.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "command.h"
 #include "json_text.h"
 #include "npy.h"
 #include "output.h"
+#include "samples.h"
 #include "table.h"
 #include "tensor_summary.h"
 
@@ -17,18 +20,8 @@ namespace {
 struct RunArguments : NetArguments {
   std::string output_dir;
   std::vector<std::string> outputs;
+  std::vector<std::string> steps;  // folders
 };
-
-// Every character outside A-Za-z0-9._- becomes '_'.
-std::string file_name(const std::string& tensor) {
-  std::string name = tensor;
-  for (char& c : name) {
-    const bool plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                       c == '.' || c == '_' || c == '-';
-    if (!plain) c = '_';
-  }
-  return name + ".npy";
-}
 
 void print_summary(const NamedTensors& outputs) {
   Table table({"output", "type", "shape", ">min", ">max", ">mean", "largest (index: value)"});
@@ -61,44 +54,120 @@ nlohmann::json to_json(const std::string& name, const Tensor& tensor, const std:
   return row;
 }
 
-int run_net(const RunArguments& arguments) {
-  auto net = open_net(arguments);
-  if (!net.ok()) return fail(net.status());
+// Writes each output to `folder` as NAME.npy; gives the files by output.
+Result<std::map<std::string, std::string>> write_outputs(const NamedTensors& outputs,
+                                                         const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  for (const auto& [name, tensor] : outputs) {
+    const std::string path = (folder / npy_name(name)).string();
+    for (const auto& [other, taken] : files)
+      if (taken == path)
+        return Status(
+            StatusCode::io_error,
+            fmt::format("outputs '{}' and '{}' would both be written to {}", other, name, path));
+    if (Status status = write_npy(path, tensor); !status.ok()) return status;
+    files[name] = path;
+  }
+  return files;
+}
+
+// Writes and prints what one run gave. `folder` empty: nothing is written. A row of JSON for each
+// output goes to `rows`, if the results are wanted as JSON.
+Status report(const NamedTensors& outputs, const std::filesystem::path& folder,
+              nlohmann::json* rows) {
+  std::map<std::string, std::string> files;
+  if (!folder.empty()) {
+    auto written = write_outputs(outputs, folder);
+    if (!written.ok()) return written.status();
+    files = *std::move(written);
+  }
+  if (rows != nullptr) {
+    for (const auto& [name, tensor] : outputs) rows->push_back(to_json(name, tensor, files[name]));
+  } else if (!folder.empty()) {
+    for (const auto& [name, path] : files) say("{}: {}\n", name, path);
+  } else {
+    print_summary(outputs);
+  }
+  return Status();
+}
+
+int run_once(const RunArguments& arguments, const Net& net) {
   auto inputs = read_inputs(arguments);
   if (!inputs.ok()) return fail(inputs.status());
-  for (const TensorInfo& info : net->inputs())
+  for (const TensorInfo& info : net.inputs())
     if (inputs->count(info.name) == 0)
       return wrong_usage(fmt::format("input '{}' ({} {}) is missing: --input '{}=FILE.npy'",
                                      info.name, to_string(info.type), info.shape.str(), info.name));
-  auto outputs = net->run(*inputs, arguments.outputs);
+  auto outputs = net.run(*inputs, arguments.outputs);
   if (!outputs.ok()) return fail(outputs.status());
-
-  std::map<std::string, std::string> files;
-  if (!arguments.output_dir.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(arguments.output_dir, error);
-    for (const auto& [name, tensor] : *outputs) {
-      const std::string path =
-          (std::filesystem::path(arguments.output_dir) / file_name(name)).string();
-      for (const auto& [other, taken] : files)
-        if (taken == path)
-          return fail(Status(
-              StatusCode::io_error,
-              fmt::format("outputs '{}' and '{}' would both be written to {}", other, name, path)));
-      if (Status status = write_npy(path, tensor); !status.ok()) return fail(status);
-      files[name] = path;
-    }
-  }
-  if (arguments.json) {
-    nlohmann::json rows = nlohmann::json::array();
-    for (const auto& [name, tensor] : *outputs) rows.push_back(to_json(name, tensor, files[name]));
-    say_lines(json_text(nlohmann::json{{"outputs", rows}}));
-  } else if (!arguments.output_dir.empty()) {
-    for (const auto& [name, path] : files) say("{}: {}\n", name, path);
-  } else {
-    print_summary(*outputs);
-  }
+  nlohmann::json rows = nlohmann::json::array();
+  if (Status status = report(*outputs, arguments.output_dir, arguments.json ? &rows : nullptr);
+      !status.ok())
+    return fail(status);
+  if (arguments.json) say_lines(json_text(nlohmann::json{{"outputs", rows}}));
   return kDone;
+}
+
+// One run of `session`, which is made for the first one's shapes and planned anew for others.
+Result<NamedTensors> run_step(const Net& net, const NamedTensors& inputs,
+                              const std::vector<std::string>& wanted,
+                              std::optional<Session>& session) {
+  NamedShapes shapes;
+  for (const auto& [name, tensor] : inputs) shapes[name] = tensor.shape();
+  auto plan = net.plan(shapes, wanted);
+  if (!plan.ok()) return plan.status();
+  if (!session) {
+    auto made = Session::create(*plan);
+    if (!made.ok()) return made.status();
+    session = *std::move(made);
+  } else if (Status status = session->set_plan(*plan); !status.ok()) {
+    return status;
+  }
+  for (const auto& [name, tensor] : inputs)
+    if (Status status = session->set_input(name, tensor); !status.ok()) return status;
+  if (Status status = session->run(); !status.ok()) return status;
+  NamedTensors outputs;
+  for (const TensorInfo& info : (*plan)->outputs()) {
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), info.name) == wanted.end())
+      continue;
+    auto output = session->output(info.name);
+    if (!output.ok()) return output.status();
+    outputs[info.name] = *std::move(output);
+  }
+  return outputs;
+}
+
+// Successive runs of one session; a folder of inputs each.
+int run_steps(const RunArguments& arguments, const Net& net) {
+  if (!arguments.inputs.empty())
+    return wrong_usage("--steps brings all inputs: --input cannot be given with it");
+  std::optional<Session> session;
+  nlohmann::json steps = nlohmann::json::array();
+  for (std::size_t k = 0; k < arguments.steps.size(); ++k) {
+    auto inputs = read_sample(arguments.steps[k], net);
+    if (!inputs.ok()) return fail(inputs.status());
+    auto outputs = run_step(net, *inputs, arguments.outputs, session);
+    if (!outputs.ok()) return fail(outputs.status());
+    if (!arguments.json) say("step {}: {}\n", k, arguments.steps[k]);
+    nlohmann::json rows = nlohmann::json::array();
+    const std::filesystem::path folder =
+        arguments.output_dir.empty()
+            ? std::filesystem::path()
+            : std::filesystem::path(arguments.output_dir) / std::to_string(k);
+    if (Status status = report(*outputs, folder, arguments.json ? &rows : nullptr); !status.ok())
+      return fail(status);
+    steps.push_back({{"folder", arguments.steps[k]}, {"outputs", std::move(rows)}});
+  }
+  if (arguments.json) say_lines(json_text(nlohmann::json{{"steps", steps}}));
+  return kDone;
+}
+
+int run_net(const RunArguments& arguments) {
+  auto net = open_net(arguments);
+  if (!net.ok()) return fail(net.status());
+  return arguments.steps.empty() ? run_once(arguments, *net) : run_steps(arguments, *net);
 }
 
 }  // namespace
@@ -113,6 +182,10 @@ Command add_run(CLI::App& app) {
                       "write each output there as NAME.npy; without it a summary is printed");
   command->add_option("--output", arguments->outputs,
                       "a tensor to give, inner ones too (repeatable; default: the net's outputs)");
+  command->add_option(
+      "--steps", arguments->steps,
+      "folders of inputs (input_J.npy or NAME.npy): successive runs of one session, "
+      "outputs in OUTPUT_DIR/K");
   return {command, [arguments] { return run_net(*arguments); }};
 }
 

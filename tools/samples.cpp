@@ -9,11 +9,10 @@
 #include "npy.h"
 
 namespace softneuro::tool {
-namespace {
-
 namespace fs = std::filesystem;
 
-Result<NamedTensors> read_sample(const fs::path& folder, const Net& net) {
+Result<NamedTensors> read_sample(const std::string& place, const Net& net) {
+  const fs::path folder = place;
   NamedTensors sample;
   for (std::size_t j = 0; j < net.inputs().size(); ++j) {
     const std::string& name = net.inputs()[j].name;
@@ -21,18 +20,16 @@ Result<NamedTensors> read_sample(const fs::path& folder, const Net& net) {
     const fs::path named = folder / npy_name(name);
     const fs::path& file = fs::exists(named) ? named : numbered;
     if (!fs::exists(file))
-      return Status(StatusCode::invalid_argument,
-                    fmt::format("calibration folder '{}' has neither '{}' nor '{}' for input '{}'",
-                                folder.string(), numbered.filename().string(),
-                                named.filename().string(), name));
+      return Status(
+          StatusCode::invalid_argument,
+          fmt::format("folder '{}' has neither '{}' nor '{}' for input '{}'", folder.string(),
+                      numbered.filename().string(), named.filename().string(), name));
     auto tensor = read_npy(file.string());
     if (!tensor.ok()) return tensor.status();
     sample.emplace(name, *std::move(tensor));
   }
   return sample;
 }
-
-}  // namespace
 
 std::string npy_name(const std::string& tensor) {
   std::string name = tensor;
@@ -54,7 +51,7 @@ Result<std::vector<NamedTensors>> read_samples(const std::string& folder, const 
   if (folders.empty()) folders.emplace_back(folder);
   std::vector<NamedTensors> samples;
   for (const fs::path& place : folders) {
-    auto sample = read_sample(place, net);
+    auto sample = read_sample(place.string(), net);
     if (!sample.ok()) return sample.status();
     samples.push_back(*std::move(sample));
   }

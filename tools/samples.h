@@ -1,4 +1,4 @@
-// Calibration samples from a folder of .npy files.
+// Samples, sets of inputs, from folders of .npy files.
 #pragma once
 
 #include <string>
@@ -13,6 +13,9 @@ namespace softneuro::tool {
 // outside A-Za-z0-9._- as `_`); other files are ignored. invalid_argument if an input is missing,
 // naming folder and file.
 Result<std::vector<NamedTensors>> read_samples(const std::string& folder, const Net& net);
+
+// The sample in one folder.
+Result<NamedTensors> read_sample(const std::string& folder, const Net& net);
 
 // The file name that stands for a tensor: NAME.npy.
 std::string npy_name(const std::string& tensor);
