@@ -43,6 +43,8 @@ Command add_inspect(CLI::App& app);
 Command add_explain(CLI::App& app);
 Command add_tune(CLI::App& app);
 Command add_doctor(CLI::App& app);
+Command add_cache(CLI::App& app);
+Command add_merge(CLI::App& app);
 
 void add_net_option(CLI::App& command, NetArguments& arguments);
 void add_message_options(CLI::App& command, NetArguments& arguments);  // --json, -v, -q

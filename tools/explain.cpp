@@ -1,39 +1,122 @@
 // softneuro explain: for each layer, every routine there is, and why it does not apply.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "command.h"
+#include "core/base/machine.h"
+#include "core/base/physical_cores.h"
+#include "core/plan/net_problems.h"
 #include "core/plan/plan_impl.h"
 #include "core/routine/registry.h"
 #include "json_text.h"
 #include "net/net_access.h"
 #include "output.h"
+#include "profiler/cache/profile_cache.h"
+#include "profiler/select/candidates.h"
 
 namespace softneuro::tool {
 namespace {
 
 struct ExplainArguments : NetArguments {
   std::string layer;
+  std::string cache;
 };
 
-nlohmann::json explain_step(const Net& net, const Plan& plan, const Step& step) {
+// What tuning has measured on this machine, by problem's layer, routine and formats.
+class KnownTimes {
+ public:
+  // Childnets are left out: what is inside of them is decided while tuning.
+  KnownTimes(const ExplainArguments& arguments, const Registry& registry,
+             const NetProblems& problems) {
+    ProfileCache cache;
+    cache.open(arguments.cache.empty() ? ProfileCache::default_folder() : arguments.cache,
+               machine_name(), arguments.threads == 0 ? physical_cores() : arguments.threads, {});
+    constexpr std::size_t kAllParams = 1000;
+    CandidateRules rules;
+    rules.schemas = schemas_of(registry);
+    rules.max_params = kAllParams;
+    rules.childnets = false;
+    rules.include_pruned = true;
+    const auto layers = list_candidates(registry, problems, rules);
+    if (!layers.ok()) return;
+    for (const LayerCandidates& layer : *layers)
+      for (const Candidate& candidate : layer.candidates) {
+        const Profile* row = candidate.key.empty() ? nullptr : cache.find(candidate.key);
+        if (row == nullptr || row->wrong) continue;
+        const Place place{layer.layer.layer->id, candidate.routine->descriptor().str(),
+                          candidate.formats.str()};
+        const auto [known, is_new] = times_.emplace(place, row->time_us);
+        if (!is_new) known->second = std::min(known->second, row->time_us);
+      }
+  }
+
+  // Microseconds, with the fastest parameters; 0: not measured.
+  double find(LayerId layer, const std::string& routine, const std::string& formats) const {
+    const auto known = times_.find(Place{layer, routine, formats});
+    return known == times_.end() ? 0 : known->second;
+  }
+
+ private:
+  using Place = std::tuple<LayerId, std::string, std::string>;
+
+  static std::vector<std::string> schemas_of(const Registry& registry) {
+    std::vector<std::string> schemas = {"cpu"};
+    for (const Device* device : registry.devices()) schemas.emplace_back(device->id().c_str());
+    return schemas;
+  }
+
+  std::map<Place, double> times_;
+};
+
+// Why a routine does not count in these formats; empty: it does.
+std::string refusal(const Registry& registry, const Routine& routine, const Problem& problem,
+                    std::span<const std::string> schemas) {
+  const Applicability applicable = registry.check(routine, problem);
+  if (!applicable) return applicable.reason();
+  const bool allowed = schemas.empty() ||
+                       std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
+                         return matches_schema(routine.descriptor(), pattern);
+                       });
+  return allowed ? "" : "not in the schemas";
+}
+
+nlohmann::json explain_step(const Net& net, const ExplainArguments& arguments,
+                            const KnownTimes& times, const Problem* model, const Step& step,
+                            const Problem& chosen) {
+  const Registry& registry = NetAccess::registry(net);
+  const Problem& problem = model == nullptr ? chosen : *model;
   nlohmann::json row = {{"layer", step.layer->name},
                         {"type", step.layer->type->name},
                         {"sources", step.layer->sources},
                         {"chosen", step.routine_name},
+                        {"chosen_formats", formats_of(chosen).str()},
+                        {"problem", problem.str()},
                         {"routines", nlohmann::json::array()}};
-  auto problem = problem_of(impl_of(plan), *step.layer);
-  if (!problem.ok()) {
-    row["note"] = problem.status().message();
-    return row;
-  }
-  row["problem"] = problem->str();
-  for (const Registry::RoutineCheck& candidate : NetAccess::registry(net).explain(*problem)) {
-    nlohmann::json entry = {{"routine", candidate.routine->descriptor().str()},
-                            {"applicable", candidate.applicability.ok()}};
-    if (!candidate.applicability) entry["reason"] = candidate.applicability.reason();
-    row["routines"].push_back(std::move(entry));
+  for (const Routine* routine : registry.routines(problem.type->name)) {
+    const std::string name = routine->descriptor().str();
+    // A layer of the model may change its formats; an adapt is what it is.
+    const std::vector<FormatTuple> tuples =
+        model == nullptr ? std::vector<FormatTuple>{formats_of(chosen)} : routine->formats(problem);
+    if (tuples.empty()) {
+      const Applicability here = registry.check(*routine, problem);
+      row["routines"].push_back({{"routine", name},
+                                 {"applicable", false},
+                                 {"reason", here ? "it has no formats for this" : here.reason()}});
+    }
+    for (const FormatTuple& formats : tuples) {
+      nlohmann::json entry = {{"routine", name}, {"formats", formats.str()}};
+      const std::string reason =
+          refusal(registry, *routine, with_formats(problem, formats), arguments.schemas);
+      entry["applicable"] = reason.empty();
+      if (!reason.empty()) entry["reason"] = reason;
+      if (const double us = times.find(step.layer->id, name, formats.str()); us > 0)
+        entry["time_us"] = us;
+      row["routines"].push_back(std::move(entry));
+    }
   }
   return row;
 }
@@ -41,13 +124,55 @@ nlohmann::json explain_step(const Net& net, const Plan& plan, const Step& step) 
 void print_step(const nlohmann::json& row) {
   say("{} ({})\n", row["layer"].get<std::string>(), row["type"].get<std::string>());
   if (row.contains("note")) say("  {}\n", row["note"].get<std::string>());
-  if (row.contains("problem")) say("  {}\n", row["problem"].get<std::string>());
+  if (!row.contains("problem")) return;
+  say("  {}\n", row["problem"].get<std::string>());
   for (const auto& entry : row["routines"]) {
     const bool applicable = entry["applicable"].get<bool>();
     const std::string routine = entry["routine"].get<std::string>();
-    const char* mark = routine == row["chosen"].get<std::string>() ? "*" : applicable ? "+" : "-";
-    say("  {} {}{}\n", mark, routine, applicable ? "" : ": " + entry["reason"].get<std::string>());
+    const std::string formats = entry.value("formats", "");
+    const bool chosen = routine == row["chosen"].get<std::string>() &&
+                        formats == row["chosen_formats"].get<std::string>();
+    const double us = entry.value("time_us", 0.0);
+    say("  {} {}  {}{}{}\n",
+        chosen       ? "*"
+        : applicable ? "+"
+                     : "-",
+        routine, formats, us > 0 ? fmt::format("  {:.1f} µs", us) : "",
+        applicable ? "" : ": " + entry["reason"].get<std::string>());
   }
+}
+
+// A row for each step of the plan that is asked for.
+Result<nlohmann::json> explain_steps(const Net& net, const ExplainArguments& arguments,
+                                     const Plan& plan) {
+  std::vector<Shape> inputs;
+  for (const TensorInfo& input : plan.inputs()) inputs.push_back(input.shape.to_shape());
+  const PlanImpl& impl = impl_of(plan);
+  auto problems =
+      problems_of(impl.core, std::make_shared<const Graph>(NetAccess::graph(net)), inputs);
+  if (!problems.ok()) return problems.status();
+  const KnownTimes times(arguments, NetAccess::registry(net), *problems);
+  std::map<LayerId, const Problem*> models;
+  for (const LayerProblem& layer : problems->layers) models[layer.layer->id] = &layer.problem;
+
+  nlohmann::json rows = nlohmann::json::array();
+  for (const Step& step : impl.steps) {
+    if (!arguments.layer.empty() && step.layer->name != arguments.layer) continue;
+    const auto chosen = problem_of(impl, *step.layer);
+    if (!chosen.ok()) {
+      rows.push_back({{"layer", step.layer->name},
+                      {"type", step.layer->type->name},
+                      {"sources", step.layer->sources},
+                      {"chosen", step.routine_name},
+                      {"routines", nlohmann::json::array()},
+                      {"note", chosen.status().message()}});
+      continue;
+    }
+    const auto model = models.find(step.layer->id);
+    rows.push_back(explain_step(net, arguments, times,
+                                model == models.end() ? nullptr : model->second, step, *chosen));
+  }
+  return rows;
 }
 
 int explain_net(const ExplainArguments& arguments) {
@@ -59,20 +184,18 @@ int explain_net(const ExplainArguments& arguments) {
     return wrong_usage(missing);
   auto plan = net->plan(*shapes);
   if (!plan.ok()) return fail(plan.status());
-  nlohmann::json rows = nlohmann::json::array();
-  for (const Step& step : impl_of(**plan).steps)
-    if (arguments.layer.empty() || step.layer->name == arguments.layer)
-      rows.push_back(explain_step(*net, **plan, step));
-  if (rows.empty())
+  const auto rows = explain_steps(*net, arguments, **plan);
+  if (!rows.ok()) return fail(rows.status());
+  if (rows->empty())
     return fail(Status(StatusCode::not_found,
                        fmt::format("no layer of the plan is named '{}': inspect lists the layers",
                                    arguments.layer)));
   if (arguments.json) {
-    say_lines(json_text(nlohmann::json{{"layers", rows}}));
+    say_lines(json_text(nlohmann::json{{"layers", *rows}}));
     return kDone;
   }
-  for (const auto& row : rows) print_step(row);
-  say("(* chosen, + applicable, - refused)\n");
+  for (const auto& row : *rows) print_step(row);
+  say("(* chosen, + applicable, - refused; times from the profile cache)\n");
   return kDone;
 }
 
@@ -86,6 +209,8 @@ Command add_explain(CLI::App& app) {
   command->add_option("LAYER", arguments->layer, "one layer only");
   add_shape_option(*command, *arguments);
   add_routine_options(*command, *arguments);
+  command->add_option("--cache", arguments->cache,
+                      "folder of the profile cache, whose times are shown");
   return {command, [arguments] { return explain_net(*arguments); }};
 }
 

@@ -11,7 +11,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   const Command commands[] = {add_import(app),  add_tune(app),    add_run(app),
                               add_bench(app),   add_profile(app), add_compare(app),
-                              add_inspect(app), add_explain(app), add_doctor(app)};
+                              add_inspect(app), add_explain(app), add_doctor(app),
+                              add_cache(app),   add_merge(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

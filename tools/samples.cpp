@@ -46,7 +46,7 @@ Result<std::vector<NamedTensors>> read_samples(const std::string& folder, const 
     if (entry.is_directory(error)) folders.push_back(entry.path());
   if (error)
     return Status(StatusCode::not_found,
-                  fmt::format("calibration folder '{}': {}", folder, error.message()));
+                  fmt::format("folder of samples '{}': {}", folder, error.message()));
   std::sort(folders.begin(), folders.end());
   if (folders.empty()) folders.emplace_back(folder);
   std::vector<NamedTensors> samples;

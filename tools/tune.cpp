@@ -1,8 +1,11 @@
 // softneuro tune: measures the routines on this machine and saves the net with the fastest path.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <csignal>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "command.h"
 #include "json_text.h"
@@ -20,7 +23,13 @@ struct TuneArguments : NetArguments {
   bool strict = false;
   double time_limit = 0;
   std::string calibration;
+  std::string validation;
+  std::string range;
+  std::vector<std::string> avoid;
+  std::vector<std::string> pins;  // LAYER=ROUTINE
   double max_error = 0;
+  std::string metric = "rms";
+  std::optional<double> limit;
   std::string cache;
   bool no_cache = false;
   bool exhaustive = false;
@@ -98,6 +107,20 @@ nlohmann::json report_json(const TuneReport& report, const std::string& output) 
           {"layers", std::move(layers)}};
 }
 
+const std::map<std::string, RangeChoice>& ranges() {
+  static const std::map<std::string, RangeChoice> known = {{"mse", RangeChoice::mse},
+                                                           {"percentile", RangeChoice::percentile},
+                                                           {"minmax", RangeChoice::min_max}};
+  return known;
+}
+
+// --max-error, or --limit in the unit of --metric. A signal-to-noise ratio of V decibels is
+// RMS(ref) / RMS(out − ref) = 10^(V / 20).
+double error_limit(const TuneArguments& arguments) {
+  if (!arguments.limit) return arguments.max_error;
+  return arguments.metric == "snr" ? std::pow(10.0, -*arguments.limit / 20) : *arguments.limit;
+}
+
 int tune_net(const TuneArguments& arguments) {
   auto net = open_net(arguments);
   if (!net.ok()) return fail(net.status());
@@ -107,18 +130,26 @@ int tune_net(const TuneArguments& arguments) {
   TuneOptions options;
   if (!arguments.tune_schemas.empty()) options.schemas = arguments.tune_schemas;
   options.strict = arguments.strict;
-  options.max_error = arguments.max_error;
+  options.max_error = error_limit(arguments);
   options.time_limit =
       std::chrono::milliseconds(static_cast<std::int64_t>(arguments.time_limit * 1e3));
   options.cache = arguments.cache;
   options.use_cache = !arguments.no_cache;
   options.exhaustive = arguments.exhaustive;
-  if (!arguments.calibration.empty()) {
-    auto samples = read_samples(arguments.calibration, *net);
-    if (!samples.ok()) return fail(samples.status());
-    options.calibration = *std::move(samples);
-    for (const auto& [name, tensor] : options.calibration.front())
-      shapes->emplace(name, tensor.shape());
+  if (!arguments.range.empty()) options.range = ranges().at(arguments.range);
+  options.avoid = arguments.avoid;
+  for (const std::string& text : arguments.pins) {
+    auto pin = split_assignment(text);
+    if (!pin.ok()) return wrong_usage(pin.status().message());
+    options.pin[pin->first] = pin->second;
+  }
+  for (const auto& [folder, samples] : {std::pair(&arguments.calibration, &options.calibration),
+                                        std::pair(&arguments.validation, &options.validation)}) {
+    if (folder->empty()) continue;
+    auto read = read_samples(*folder, *net);
+    if (!read.ok()) return fail(read.status());
+    *samples = *std::move(read);
+    for (const auto& [name, tensor] : samples->front()) shapes->emplace(name, tensor.shape());
   }
   if (const std::string missing = settle_shapes(*net, arguments, *shapes); !missing.empty())
     return wrong_usage(missing);
@@ -170,10 +201,27 @@ Command add_tune(CLI::App& app) {
       ->check(CLI::Range(0.0, 1e6));
   command->add_option("--calibration", arguments->calibration,
                       "folder of samples: input_J.npy or NAME.npy, or subfolders of these");
+  command->add_option("--validation", arguments->validation,
+                      "folder of samples to measure the error on (default: every fifth one of "
+                      "--calibration is held back)");
+  command
+      ->add_option("--range", arguments->range,
+                   "how calibration chooses ranges: mse (default), percentile or minmax")
+      ->check(CLI::IsMember(ranges()));
+  command->add_option("--pin", arguments->pins,
+                      "LAYER=ROUTINE: the routine that a layer must have (repeatable)");
+  command->add_option("--avoid", arguments->avoid,
+                      "routines that no layer may have, * for anything: '*/onednn' (repeatable)");
   command
       ->add_option("--max-error", arguments->max_error,
-                   "RMS(out - ref) / RMS(ref) against float32 on samples held back")
+                   "RMS(out - ref) / RMS(ref) against float32 on the validation samples")
       ->check(CLI::Range(0.0, 1e6));
+  CLI::Option* limit = command->add_option("--limit", arguments->limit,
+                                           "the same as --max-error, in the unit of --metric");
+  limit->excludes("--max-error")->check(CLI::Range(0.0, 1e6));
+  command->add_option("--metric", arguments->metric, "rms (default), or snr: decibels, at least")
+      ->needs(limit)
+      ->check(CLI::IsMember({"rms", "snr"}));
   command->add_option("--cache", arguments->cache,
                       "folder of the profile cache (default ~/.cache/softneuro)");
   command->add_flag("--no-cache", arguments->no_cache, "neither read nor write the profile cache");

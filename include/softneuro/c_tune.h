@@ -31,12 +31,22 @@ typedef struct sn_tune_options {
   const char* cache; /* folder of the profile cache; null: the usual one; "": none */
   sn_tune_callback progress;
   void* progress_context;
-  int32_t passes;     /* over the whole net, at most; 0: 6 */
-  int32_t finalists;  /* best paths that are timed end to end at last; 0: 4 */
-  int32_t exhaustive; /* 1: measure every candidate fully; slow */
+  int32_t passes;              /* over the whole net, at most; 0: 6 */
+  int32_t finalists;           /* best paths that are timed end to end at last; 0: 4 */
+  int32_t exhaustive;          /* 1: measure every candidate fully; slow */
+  int32_t range;               /* SN_RANGE_…: how calibration chooses a tensor's range */
+  const sn_tensor* validation; /* samples to measure the error on, as `samples`; none: every fifth
+                                  one of these is held back for that */
+  size_t validation_count;
+  const char* const* avoid; /* patterns of routines that no layer may have (TuneOptions::avoid) */
+  size_t avoid_count;
+  const char* const* pin; /* layer, routine, layer, routine, ... (TuneOptions::pin) */
+  size_t pin_count;       /* of layers: `pin` has twice as many strings */
 } sn_tune_options;
 #define SN_TUNE_OPTIONS_INIT \
-  { sizeof(sn_tune_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(sn_tune_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+enum { SN_RANGE_MSE = 0, SN_RANGE_PERCENTILE = 1, SN_RANGE_MIN_MAX = 2 };
 
 typedef struct sn_tune_report {
   size_t struct_size;

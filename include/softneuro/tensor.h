@@ -25,6 +25,10 @@ struct Quantization {
   // What calibration found: the mean of the real numbers per channel (axis 1; the last axis where
   // a dense layer reads the tensor), for the bias correction of layers with weights. May be empty.
   std::vector<float> channel_means;
+  // Found by calibration, which replaces it the next time; else the model brought it along.
+  bool calibrated = false;
+
+  bool operator==(const Quantization&) const = default;
 };
 
 // The DataType of a C++ type; DataType::undefined if there is none.

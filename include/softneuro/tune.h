@@ -39,6 +39,13 @@ struct TuneProgress {
   double seconds_left = 0;     // of the time limit; 0: there is none
 };
 
+// How calibration chooses a tensor's range from what it saw.
+enum class RangeChoice {
+  mse,         // least mean squared error of the 256 levels, saturation included
+  percentile,  // without the most extreme values on either side, 0.01 % of them
+  min_max,     // all that was seen
+};
+
 struct TuneOptions {
   // Which schemas routines may have: "cpu" (any data type), "cpu:float32" (any layout),
   // "cpu:qint8:nhwc". A layer that has no routine in them takes a float32 one, and is listed.
@@ -47,12 +54,25 @@ struct TuneOptions {
   std::vector<std::string> schemas = {"cpu:float32"};
   // true: such a layer is an error (unsupported, naming every one).
   bool strict = false;
+  // Routines that no layer may have, as patterns of whole names in which * stands for anything:
+  // "cpu:float32/wg", "*/onednn". A layer whose routines are all excluded is an error
+  // (unsupported).
+  std::vector<std::string> avoid = {};
+  // Layer → the routine that it must have, by name or pattern, whatever the schemas and `avoid`
+  // say. Errors: invalid_argument (no such layer, or it is a view), unsupported (no such routine
+  // applies, with the reasons).
+  std::map<std::string, std::string, std::less<>> pin = {};
   // Input shapes to tune for; inputs of static shape may be left out, those that samples give too.
   std::map<std::string, Shape, std::less<>> shapes = {};
   // Samples: input name → tensor. Needed for qint8, unless the model brings its own ranges, and for
-  // max_error. Every fifth one (at least one, if there are two) is held back from calibration: the
-  // report's error is measured on these.
+  // max_error. Without `validation`, every fifth one (at least one, if there are two) is held back
+  // from calibration: the report's error is measured on these. The ranges that calibration finds
+  // replace those of an earlier one; tuned paths with 8-bit layers that were for others are
+  // dropped, with a warning.
   std::vector<std::map<std::string, Tensor, std::less<>>> calibration = {};
+  RangeChoice range = RangeChoice::mse;
+  // Samples that the error is measured on; calibration does not see them.
+  std::vector<std::map<std::string, Tensor, std::less<>>> validation = {};
   // RMS(out − ref) / RMS(ref) of the worst output against float32 that the tuned net may have on
   // samples like those given; 0: no limit. The limit is compared with an upper prediction bound
   // (97.5 %) for as many new samples. The bound exceeds the measured error, the more so the fewer

@@ -9,21 +9,35 @@
 namespace softneuro::capi {
 namespace {
 
-Status add_samples(const Net& net, const sn_tune_options& given, TuneOptions& options) {
-  if (given.sample_count == 0) return {};
-  if (given.samples == nullptr) return invalid_argument("the samples are null");
+Result<std::vector<NamedTensors>> samples_from(const Net& net, const sn_tensor* tensors,
+                                               std::size_t count, const char* what) {
+  std::vector<NamedTensors> samples;
+  if (count > 0 && tensors == nullptr) return invalid_argument("{} is null", what);
   const auto infos = net.inputs();
-  for (std::size_t i = 0; i < given.sample_count; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     NamedTensors sample;
     for (std::size_t j = 0; j < infos.size(); ++j) {
       SN_ASSIGN_OR_RETURN(const sn_tensor view,
-                          read(element(given.samples, i * infos.size() + j), "sn_tensor"));
+                          read(element(tensors, i * infos.size() + j), "sn_tensor"));
       SN_ASSIGN_OR_RETURN(Tensor tensor, tensor_from(view, false));
       sample.emplace(infos[j].name, std::move(tensor));
     }
-    options.calibration.push_back(std::move(sample));
+    samples.push_back(std::move(sample));
   }
-  return {};
+  return samples;
+}
+
+Result<RangeChoice> range_from(std::int32_t range) {
+  switch (range) {
+    case SN_RANGE_MSE:
+      return RangeChoice::mse;
+    case SN_RANGE_PERCENTILE:
+      return RangeChoice::percentile;
+    case SN_RANGE_MIN_MAX:
+      return RangeChoice::min_max;
+    default:
+      return invalid_argument("there is no range {} (SN_RANGE_…)", range);
+  }
 }
 
 Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
@@ -32,7 +46,18 @@ Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
     SN_ASSIGN_OR_RETURN(options.schemas, texts_from(given.schemas, given.schema_count, "schemas"));
   }
   SN_ASSIGN_OR_RETURN(options.shapes, named_shapes(given.shapes, given.shape_count));
-  SN_RETURN_IF_ERROR(add_samples(net, given, options));
+  SN_ASSIGN_OR_RETURN(options.calibration,
+                      samples_from(net, given.samples, given.sample_count, "samples"));
+  SN_ASSIGN_OR_RETURN(options.validation,
+                      samples_from(net, given.validation, given.validation_count, "validation"));
+  SN_ASSIGN_OR_RETURN(options.range, range_from(given.range));
+  if (given.avoid_count > 0) {
+    SN_ASSIGN_OR_RETURN(options.avoid, texts_from(given.avoid, given.avoid_count, "avoid"));
+  }
+  if (given.pin_count > 0) {
+    SN_ASSIGN_OR_RETURN(const auto pins, texts_from(given.pin, 2 * given.pin_count, "pin"));
+    for (std::size_t i = 0; i < pins.size(); i += 2) options.pin[pins[i]] = pins[i + 1];
+  }
   if (!(given.time_limit >= 0) || given.time_limit > 1e9)
     return invalid_argument("time_limit is {} seconds", given.time_limit);
   options.time_limit = std::chrono::milliseconds(std::llround(given.time_limit * 1e3));

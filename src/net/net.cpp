@@ -186,18 +186,23 @@ void Net::Impl::log_path_match(const RoutinePath& path, bool exact,
   for (const std::string& line : replaced) core->log(LogLevel::warning, line);
 }
 
-void Net::Impl::keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_graph) {
+std::size_t Net::Impl::keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_graph,
+                                 bool same_layers) {
   const std::lock_guard<std::mutex> lock(mutex);
-  if (graph != tuned_graph) paths.clear();  // paths speak of the graph that they were made for
   std::erase_if(paths, [&](const RoutinePath& known) {
     return known.machine == path.machine && known.threads == path.threads &&
            known.shapes == path.shapes;
   });
+  std::size_t dropped = 0;
+  if (graph != tuned_graph)  // paths speak of the graph that they were made for
+    dropped = std::erase_if(
+        paths, [&](const RoutinePath& known) { return !same_layers || reads_ranges(known); });
   paths.push_back(std::move(path));
   graph = std::move(tuned_graph);
   ++revision;
   plans.clear();
   core->packed_weights().clear();  // of candidates that were only tried
+  return dropped;
 }
 
 Result<Session> Net::Impl::take_session(const std::shared_ptr<const Plan>& plan) {

@@ -56,7 +56,11 @@ struct Net::Impl {
                       const std::vector<std::string>& replaced) const;
   Result<TuneReport> tune(const TuneOptions& options);
   // Takes the place of a path for the same machine, threads and shapes; plans are made anew.
-  void keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_graph);
+  // Replaces the path for the same machine, threads and shapes. Where the graph differs in
+  // quantisation alone (`same_layers`), paths without 8-bit layers stay; returns how many were
+  // dropped.
+  std::size_t keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_graph,
+                        bool same_layers);
   // An idle session over `plan`, or a new one; give it back when done.
   Result<Session> take_session(const std::shared_ptr<const Plan>& plan);
   void give_back(const std::shared_ptr<const Plan>& plan, Session session);

@@ -1,5 +1,6 @@
 #include "net/tuned_plan.h"
 
+#include <algorithm>
 #include <set>
 #include <unordered_set>
 
@@ -70,6 +71,15 @@ std::string machine_of(const RoutinePath& path, const Registry& registry) {
     machine += fmt::format(" with {} {}", id.c_str(), device->name());
   }
   return machine;
+}
+
+bool reads_ranges(const RoutinePath& path) {
+  const auto is_qint8 = [](const Format& format) { return format.type == DataType::qint8; };
+  return std::any_of(path.layers.begin(), path.layers.end(), [&](const auto& layer) {
+    const FormatTuple& formats = layer.second.formats;
+    return std::any_of(formats.inputs.begin(), formats.inputs.end(), is_qint8) ||
+           std::any_of(formats.outputs.begin(), formats.outputs.end(), is_qint8);
+  });
 }
 
 }  // namespace softneuro

@@ -23,6 +23,10 @@ SN_INTREE Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime
                                                          std::vector<std::string>* replaced,
                                                          const std::atomic<bool>* cancel = nullptr);
 
+// Whether a layer of the path computes in 8 bits: the path holds for the ranges that it was made
+// for.
+SN_INTREE bool reads_ranges(const RoutinePath& path);
+
 // The machine name to compare with path.machine: this machine, plus the devices that the path uses.
 // Empty if one of them is missing.
 SN_INTREE std::string machine_of(const RoutinePath& path, const Registry& registry);

@@ -292,7 +292,7 @@ class Calibrator {
 };
 
 Status check_options(const CalibrationOptions& options) {
-  if (options.range == CalibrationOptions::Range::percentile &&
+  if (options.range == RangeChoice::percentile &&
       !(options.percentile > 50 && options.percentile <= 100))
     return invalid_argument("calibration: percentile is {}, must lie in (50, 100]",
                             options.percentile);
@@ -319,7 +319,19 @@ Result<CalibrationResult> calibrate(const Net& net, const CalibrationSamples& sa
   return calibrator.finish();
 }
 
+void forget_calibration(Graph& graph) {
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    std::optional<Quantization>& known = graph.tensor(id).quantization;
+    if (!known || graph.tensor(id).is_constant()) continue;
+    if (known->calibrated)
+      known.reset();
+    else
+      known->channel_means.clear();
+  }
+}
+
 Status annotate(Graph& graph, const CalibrationResult& result) {
+  forget_calibration(graph);
   for (const auto& [name, quantization] : result.quantizations) {
     const TensorId id = graph.find_tensor(name);
     if (id == kNoTensor)
@@ -328,10 +340,12 @@ Status annotate(Graph& graph, const CalibrationResult& result) {
           "another net",
           name);
     std::optional<Quantization>& own = graph.tensor(id).quantization;
-    if (!own)
+    if (!own) {
       own = quantization;
-    else if (own->channel_means.empty())
+      own->calibrated = true;
+    } else {
       own->channel_means = quantization.channel_means;
+    }
   }
   return {};
 }

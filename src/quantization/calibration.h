@@ -10,14 +10,12 @@
 
 #include "core/graph/graph.h"
 #include "softneuro/net.h"
+#include "softneuro/tune.h"
 
 namespace softneuro {
 
 struct CalibrationOptions {
-  // min_max: all that was seen. percentile: without the most extreme values on either side. mse:
-  // the range with the least mean squared error of the 256 levels, saturation included.
-  enum class Range { min_max, percentile, mse };
-  Range range = Range::mse;
+  RangeChoice range = RangeChoice::mse;
   double percentile = 99.99;  // in (50, 100]; of the values of one tensor over all samples
   // Keep the means of the channels that layers with weights read (Quantization::channel_means).
   bool bias_correction = true;
@@ -47,9 +45,12 @@ struct CalibrationResult {
 Result<CalibrationResult> calibrate(const Net& net, const CalibrationSamples& samples,
                                     const CalibrationOptions& options = {});
 
-// Writes the quantisations into the graph's tensors of those names. A quantisation that the model
-// brought along stays, and only gets the means of its channels. invalid_argument if a tensor is
-// missing: the result belongs to another graph.
+// Removes what an earlier calibration found; what the model brought along stays.
+SN_INTREE void forget_calibration(Graph& graph);
+// Writes the quantisations into the graph's tensors of those names, and removes what an earlier
+// calibration left on others. A quantisation that the model brought along stays, and only gets the
+// means of its channels. invalid_argument if a tensor is missing: the result belongs to another
+// graph.
 Status annotate(Graph& graph, const CalibrationResult& result);
 
 }  // namespace softneuro

@@ -89,11 +89,11 @@ class Groups {
 
 ValueRange choose_range(const Histogram& histogram, const CalibrationOptions& options) {
   switch (options.range) {
-    case CalibrationOptions::Range::percentile:
+    case RangeChoice::percentile:
       return percentile_range(histogram, options.percentile);
-    case CalibrationOptions::Range::mse:
+    case RangeChoice::mse:
       return mse_range(histogram);
-    case CalibrationOptions::Range::min_max:
+    case RangeChoice::min_max:
       break;
   }
   return min_max_range(histogram);

@@ -89,3 +89,102 @@ TEST_CASE("bench: an open batch is 1, in a line on standard error that -q leaves
     CHECK(json::parse(bench.output()).contains("median_ms"));
   }
 }
+
+TEST_CASE(
+    "merge: the paths of several files of one net, the later of equal ones; others are refused") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  const auto tune = [&](const char* threads, const char* schemas, const std::string& file) {
+    run_tool({"tune", shapes_net(), "-o", file, "--threads", threads, "--schemas", schemas,
+              "--time-limit", "0.1", "--cache", path + "/cache", "--json"},
+             {}, path);
+  };
+  tune("1", "cpu:float32", path + "/one.dnn");
+  tune("2", "cpu:float32", path + "/two.dnn");
+  tune("1", "cpu:float32,cpu:float16", path + "/again.dnn");
+  const json report = run_tool({"merge", path + "/one.dnn", path + "/two.dnn", path + "/again.dnn",
+                                "-o", path + "/all.dnn", "--json"},
+                               {}, path);
+  REQUIRE(report.at("paths").size() == 2);
+  for (const json& row : report["paths"])
+    CHECK(row.at("schemas").size() == (row.at("threads") == 1 ? 2 : 1));
+  const json inspected = run_tool({"inspect", path + "/all.dnn", "--json"}, {}, path);
+  CHECK(inspected.dump().find("cpu:float16") != std::string::npos);
+
+  ToolProcess refused({"merge", path + "/one.dnn", source_dir() + "/tests/data/golden_plain.dnn",
+                       "-o", path + "/none.dnn"},
+                      {}, path);
+  CHECK(refused.wait() == 1);
+  CHECK_THAT(refused.errors(), Contains("not files of one net"));
+  CHECK(!std::filesystem::exists(path + "/none.dnn"));
+}
+
+TEST_CASE("cache: list counts rows, merge adds those that are missing, clear removes the files") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string(), a = path + "/a", b = path + "/b";
+  CHECK(run_tool({"cache", "list", "--cache", a, "--json"}, {}, path).at("files").empty());
+  run_tool({"tune", shapes_net(), "--threads", "1", "--time-limit", "0.2", "--cache", a, "--json"},
+           {}, path);
+  const json listed = run_tool({"cache", "list", "--cache", a, "--json"}, {}, path).at("files");
+  REQUIRE(listed.size() == 1);
+  CHECK(listed[0].at("threads") == 1);
+  CHECK(listed[0].at("rows") > 0);
+  for (const bool first : {true, false}) {
+    const json merged = run_tool({"cache", "merge", a, "--cache", b, "--json"}, {}, path);
+    REQUIRE(merged.at("files").size() == 1);
+    CHECK(merged["files"][0].at("added") == (first ? listed[0].at("rows") : json(0)));
+  }
+  CHECK(run_tool({"cache", "clear", "--cache", a, "--json"}, {}, path).at("removed") == 1);
+  CHECK(run_tool({"cache", "list", "--cache", a, "--json"}, {}, path).at("files").empty());
+  CHECK(run_tool({"cache", "list", "--cache", b, "--json"}, {}, path).at("files").size() == 1);
+}
+
+TEST_CASE(
+    "explain: lists what tune would consider in each format, with the times that it measured") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string(), cache = path + "/cache";
+  const json tuned =
+      run_tool({"tune", shapes_net(), "-o", path + "/tuned.dnn", "--threads", "1", "--schemas",
+                "cpu:float32,cpu:float16", "--time-limit", "0.5", "--cache", cache, "--json"},
+               {}, path);
+  const json report = run_tool({"explain", path + "/tuned.dnn", "--threads", "1", "--cache", cache,
+                                "--schemas", "cpu:float32,cpu:float16", "--json"},
+                               {}, path);
+  // Each tuned layer's choice is one of those that are considered.
+  std::size_t timed = 0;
+  for (const json& row : tuned.at("layers")) {
+    if (row.at("type") == "adapt") continue;
+    INFO(row.dump());
+    const json* layer = nullptr;
+    for (const json& known : report.at("layers"))
+      if (known.at("layer") == row.at("layer")) layer = &known;
+    REQUIRE(layer != nullptr);
+    CHECK(layer->at("chosen") == row.at("routine"));
+    bool found = false;
+    for (const json& routine : layer->at("routines")) {
+      timed += routine.contains("time_us");
+      found = found || (routine.at("routine") == row.at("routine") && routine.at("applicable") &&
+                        routine.at("formats") == layer->at("chosen_formats"));
+      if (routine.at("routine").get<std::string>().rfind("cpu:qint8", 0) == 0)
+        CHECK(routine.at("applicable") == false);
+    }
+    CHECK(found);
+  }
+  CHECK(timed > 0);
+}
+
+TEST_CASE("tune: --limit is --max-error in the unit of --metric; both together are wrong usage") {
+  const TemporaryFolder folder;
+  const auto status = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"tune", shapes_net(), "--no-cache", "--time-limit", "0.1"});
+    ToolProcess tune(words, {}, folder.path().string());
+    const int exit = tune.wait();
+    return std::pair(exit, tune.errors());
+  };
+  CHECK(status({"--max-error", "0.1", "--limit", "0.1"}).first == 2);
+  CHECK(status({"--metric", "snr"}).first == 2);
+  CHECK(status({"--metric", "psnr", "--limit", "3"}).first == 2);
+  const auto [exit, errors] = status({"--metric", "snr", "--limit", "40"});
+  CHECK(exit == 1);
+  CHECK_THAT(errors, Contains("max_error needs validation samples"));
+}

@@ -156,6 +156,7 @@ Result<Quantization> DnnDecoder::quantization(const schema::Quantization& source
   SN_ASSIGN_OR_RETURN(result.scales, numbers(source.scales()));
   SN_ASSIGN_OR_RETURN(result.zero_points, numbers(source.zero_points()));
   SN_ASSIGN_OR_RETURN(result.channel_means, numbers(source.channel_means()));
+  result.calibrated = source.calibrated();
   return result;
 }
 

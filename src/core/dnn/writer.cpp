@@ -217,7 +217,8 @@ class Encoder {
     const auto zero_points = builder_.CreateVector(q.zero_points);
     VectorOffset<float> means;
     if (!q.channel_means.empty()) means = builder_.CreateVector(q.channel_means);
-    return schema::CreateQuantization(builder_, q.is_signed, q.axis, scales, zero_points, means);
+    return schema::CreateQuantization(builder_, q.is_signed, q.axis, scales, zero_points, means,
+                                      q.calibrated);
   }
 
   Result<Offset<schema::Param>> param(const Params::Entry& entry) {

@@ -5,10 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "core/base/atomic_file.h"
 #include "core/base/checksum.h"
@@ -135,6 +138,34 @@ std::string ProfileCache::default_folder() {
 std::string ProfileCache::file_name(const std::string& machine, int threads) {
   return fmt::format("profile-{}-{}threads.tsv", hex(checksum(machine.data(), machine.size())),
                      threads);
+}
+
+std::vector<ProfileCache::File> ProfileCache::files(const std::string& folder) {
+  std::vector<File> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    File file{.path = entry.path().string()};
+    const std::string name = entry.path().filename().string();
+    unsigned long long digest = 0;
+    if (std::sscanf(name.c_str(), "profile-%16llx-%dthreads.tsv", &digest, &file.threads) != 2)
+      continue;
+    const Descriptor descriptor(open_descriptor(file.path.c_str(), O_RDONLY | O_NONBLOCK, 0));
+    const std::string text = descriptor.ok() ? read_all(descriptor.get()) : std::string();
+    for (std::string_view rest = text; file.machine.empty() && !rest.empty();) {
+      const std::size_t end = rest.find('\n');
+      std::string_view row = rest.substr(0, end);
+      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+      const std::string_view sum = take_field(row);
+      if (sum != hex(checksum(row.data(), row.size()))) continue;
+      take_field(row);  // version
+      const std::string machine(take_field(row));
+      if (file_name(machine, file.threads) == name) file.machine = machine;
+    }
+    files.push_back(std::move(file));
+  }
+  std::sort(files.begin(), files.end(),
+            [](const File& a, const File& b) { return a.path < b.path; });
+  return files;
 }
 
 void ProfileCache::open(const std::string& folder, const std::string& machine, int threads,

@@ -56,6 +56,15 @@ class SN_INTREE ProfileCache {
   static std::string default_folder();
   static std::string file_name(const std::string& machine, int threads);
 
+  struct File {
+    std::string path;
+    std::string machine;
+    int threads = 0;
+  };
+  // The files in a folder that caches have written, by name; those without an intact row have no
+  // machine. None if the folder is not there.
+  static std::vector<File> files(const std::string& folder);
+
  private:
   void read(std::string_view text);
   void compact();

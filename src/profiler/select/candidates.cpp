@@ -1,5 +1,7 @@
 #include "profiler/select/candidates.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <map>
 
@@ -85,10 +87,47 @@ void add_routine(const Registry& registry, const Routine& routine, const Problem
     add_fixed(registry, routine, with_formats(model, formats), rules, candidates);
 }
 
-bool matches_any(const Routine& routine, std::span<const std::string> patterns) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    return matches_schema(routine.descriptor(), pattern);
-  });
+bool matches_name(const RoutineDescriptor& descriptor, const std::string& pattern) {
+  return fnmatch(pattern.c_str(), descriptor.str().c_str(), 0) == 0;
+}
+
+bool is_avoided(const CandidateRules& rules, const RoutineDescriptor& descriptor) {
+  return std::any_of(rules.avoid.begin(), rules.avoid.end(),
+                     [&](const std::string& pattern) { return matches_name(descriptor, pattern); });
+}
+
+// Why a pinned layer has no candidate.
+Status pin_fails(const Registry& registry, const Problem& problem, const std::string& pattern) {
+  std::string reasons;
+  for (const Registry::RoutineCheck& known : registry.explain(problem)) {
+    if (!matches_name(known.routine->descriptor(), pattern)) continue;
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ",
+                           known.routine->descriptor().str(), known.applicability.reason());
+  }
+  return unsupported("layer '{}' cannot be pinned to '{}': {}", problem.layer_name, pattern,
+                     reasons.empty() ? "no routine of its type has that name" : reasons);
+}
+
+Status check_pins(const NetProblems& problems, const CandidateRules& rules) {
+  for (const auto& [name, pattern] : rules.pin) {
+    const auto layer =
+        std::find_if(problems.layers.begin(), problems.layers.end(),
+                     [&](const LayerProblem& known) { return known.layer->name == name; });
+    if (layer == problems.layers.end())
+      return invalid_argument("no layer of the net is named '{}', which is pinned to '{}'", name,
+                              pattern);
+    if (layer->problem.type->is_view)
+      return invalid_argument("layer '{}' is a view: no routine computes it", name);
+  }
+  return {};
+}
+
+// In the formats that the routines of one layer may have.
+void add_candidates(const Registry& registry, const LayerProblem& layer,
+                    const CandidateRules& rules, std::vector<Candidate>& candidates) {
+  for (const Routine* routine : registry.routines(layer.problem.type->name))
+    if (is_allowed(rules, layer.layer->name, routine->descriptor()))
+      add_routine(registry, *routine, layer.problem, rules, candidates);
 }
 
 // naive where anything else computes the layer, in whatever formats (adapts lead everywhere): it
@@ -112,6 +151,16 @@ void order_by_rank(std::vector<Candidate>& candidates) {
 }
 
 }  // namespace
+
+bool is_allowed(const CandidateRules& rules, const std::string& layer,
+                const RoutineDescriptor& descriptor) {
+  if (const auto pinned = rules.pin.find(layer); pinned != rules.pin.end())
+    return matches_name(descriptor, pinned->second);
+  return !is_avoided(rules, descriptor) &&
+         std::any_of(rules.schemas.begin(), rules.schemas.end(), [&](const std::string& pattern) {
+           return matches_schema(descriptor, pattern);
+         });
+}
 
 bool Candidate::is_float32() const {
   return routine == nullptr || routine->descriptor().type == DataType::float32;
@@ -148,7 +197,8 @@ std::vector<Candidate> list_fixed_candidates(const Registry& registry, const Pro
   for (const bool allowed : {true, false}) {
     if (!candidates.empty()) break;
     for (const Routine* routine : registry.routines(problem.type->name))
-      if (matches_any(*routine, rules.schemas) == allowed)
+      if (is_allowed(rules, "", routine->descriptor()) == allowed &&
+          !is_avoided(rules, routine->descriptor()))
         add_fixed(registry, *routine, problem, rules, candidates);
   }
   drop_naive(candidates);
@@ -159,6 +209,9 @@ std::vector<Candidate> list_fixed_candidates(const Registry& registry, const Pro
 Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
                                                      const NetProblems& problems,
                                                      const CandidateRules& rules) {
+  SN_RETURN_IF_ERROR(check_pins(problems, rules));
+  CandidateRules float32 = rules;  // for layers that the schemas leave without any
+  float32.schemas = {"cpu:float32"};
   std::vector<LayerCandidates> layers;
   std::map<std::string, std::size_t> first_of;
   for (const LayerProblem& layer : problems.layers) {
@@ -171,25 +224,24 @@ Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
       if (is_real(spec.type) && spec.quantization) spec.type = DataType::qint8;
     for (TensorSpec& spec : quantised.outputs)
       if (is_real(spec.type) && spec.quantization) spec.type = DataType::qint8;
-    entry.same_as =
-        first_of.emplace(model.str() + quantization_key(quantised), layers.size()).first->second;
+    const auto pinned = rules.pin.find(layer.layer->name);
+    const std::string kind = model.str() + quantization_key(quantised) +
+                             (pinned == rules.pin.end() ? "" : '|' + pinned->second);
+    entry.same_as = first_of.emplace(kind, layers.size()).first->second;
     if (model.type->is_view) {
       entry.candidates = view_candidates(registry, model, rules.schemas);
       layers.push_back(std::move(entry));
       continue;
     }
-    const std::vector<const Routine*> routines = registry.routines(model.type->name);
-    const auto add_matching = [&](std::span<const std::string> patterns) {
-      for (const Routine* routine : routines)
-        if (matches_any(*routine, patterns))
-          add_routine(registry, *routine, model, rules, entry.candidates);
-    };
-    add_matching(rules.schemas);
+    add_candidates(registry, layer, rules, entry.candidates);
     if (entry.candidates.empty()) {
+      if (pinned != rules.pin.end()) return pin_fails(registry, model, pinned->second);
       entry.fallback = true;
-      const std::string float32 = "cpu:float32";
-      add_matching({&float32, 1});
+      add_candidates(registry, layer, float32, entry.candidates);
     }
+    if (entry.candidates.empty() && !rules.avoid.empty())
+      return unsupported("layer '{}': every routine that could compute it is excluded ({})",
+                         layer.layer->name, fmt::join(rules.avoid, ", "));
     if (entry.candidates.empty())
       return unsupported("layer '{}': no routine can compute {}", layer.layer->name, model.str());
     drop_naive(entry.candidates);

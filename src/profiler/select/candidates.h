@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,13 +45,19 @@ struct CandidateRules {
   std::size_t max_params = 8;        // combinations of one routine's parameters
   bool childnets = true;             // whether routines that are nets count
   bool include_pruned = false;       // parameters that ParamSpace::promising leaves out count, too
+  std::vector<std::string> avoid;    // TuneOptions::avoid
+  std::map<std::string, std::string, std::less<>> pin;  // TuneOptions::pin
 };
+
+// Whether the rules let a layer have a routine.
+bool is_allowed(const CandidateRules& rules, const std::string& layer,
+                const RoutineDescriptor& descriptor);
 
 // The candidates of every layer of `problems`, in order. Those on naive routines are left
 // out where there is any other. unsupported if a layer has none at all.
-Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
-                                                     const NetProblems& problems,
-                                                     const CandidateRules& rules);
+SN_INTREE Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
+                                                               const NetProblems& problems,
+                                                               const CandidateRules& rules);
 // The candidates of one problem in the formats that it has, those expected to be fast first: for
 // layers inside of childnets. Where no routine of rules.schemas computes it, all others count.
 // None if nothing computes it.

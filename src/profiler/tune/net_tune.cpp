@@ -25,19 +25,18 @@ bool is_held_back(std::size_t index, std::size_t count) {
   return count >= 5 ? index % 5 == 4 : count >= 2 && index + 1 == count;
 }
 
-Result<std::vector<Tensor>> in_order(const Graph& graph, const Sample& sample, std::size_t number,
-                                     const std::vector<Shape>& shapes) {
+Result<std::vector<Tensor>> in_order(const Graph& graph, const Sample& sample, const char* kind,
+                                     std::size_t number, const std::vector<Shape>& shapes) {
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const TensorDef& def = graph.tensor(graph.inputs[i]);
     const auto found = sample.find(def.name);
     if (found == sample.end())
-      return invalid_argument("calibration sample {} has no input '{}'", number, def.name);
+      return invalid_argument("{} sample {} has no input '{}'", kind, number, def.name);
     if (found->second.data_type() != def.type || !(found->second.shape() == shapes[i]))
-      return invalid_argument(
-          "calibration sample {}: input '{}' is {} {}, but the net is tuned for {} {}", number,
-          def.name, to_string(found->second.data_type()), found->second.shape().str(),
-          to_string(def.type), shapes[i].str());
+      return invalid_argument("{} sample {}: input '{}' is {} {}, but the net is tuned for {} {}",
+                              kind, number, def.name, to_string(found->second.data_type()),
+                              found->second.shape().str(), to_string(def.type), shapes[i].str());
     tensors.push_back(found->second);
   }
   return tensors;
@@ -104,18 +103,29 @@ Result<std::shared_ptr<const Graph>> adopted(std::shared_ptr<const Graph> graph,
   return std::shared_ptr<const Graph>(std::move(copy));
 }
 
-// The graph with a quantisation on every tensor that the samples reached. Runs an untuned net, so
-// that calibration does not depend on what was tuned before.
-Result<std::shared_ptr<const Graph>> calibrated(const Graph& graph, const NetOptions& net_options,
+bool same_quantisation(const Graph& a, const Graph& b) {
+  for (TensorId id = 0; id < a.tensor_count(); ++id)
+    if (a.tensor(id).quantization != b.tensor(id).quantization) return false;
+  return true;
+}
+
+// The graph with a quantisation on every tensor that the samples reached; the graph itself if it
+// has just these. Runs an untuned net without the ranges of an earlier calibration, so that the
+// result depends on model and samples alone.
+Result<std::shared_ptr<const Graph>> calibrated(const std::shared_ptr<const Graph>& graph,
+                                                const NetOptions& net_options, RangeChoice range,
                                                 const std::vector<NamedTensors>& samples,
                                                 std::vector<std::string>& warnings) {
   NetOptions options = net_options;
   options.schemas = {"cpu:float32"};
-  SN_ASSIGN_OR_RETURN(const Net net, NetAccess::from_graph(graph, options));
-  SN_ASSIGN_OR_RETURN(const CalibrationResult result, calibrate(net, samples_of(samples)));
-  auto annotated = std::make_shared<Graph>(graph);
+  auto annotated = std::make_shared<Graph>(*graph);
+  forget_calibration(*annotated);
+  SN_ASSIGN_OR_RETURN(const Net net, NetAccess::from_graph(*annotated, options));
+  SN_ASSIGN_OR_RETURN(const CalibrationResult result,
+                      calibrate(net, samples_of(samples), {.range = range}));
   SN_RETURN_IF_ERROR(annotate(*annotated, result));
   warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
+  if (same_quantisation(*graph, *annotated)) return graph;
   return std::shared_ptr<const Graph>(std::move(annotated));
 }
 
@@ -162,9 +172,10 @@ std::vector<std::vector<Tensor>> some_of(const std::vector<std::vector<Tensor>>&
 Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   SN_RETURN_IF_ERROR(check_schemas(core->registry(), options.schemas));
   if (options.max_error < 0) return invalid_argument("max_error must not be negative");
-  if (options.max_error > 0 && options.calibration.size() < 2)
+  if (options.max_error > 0 && options.calibration.size() < 2 && options.validation.empty())
     return invalid_argument(
-        "max_error needs at least two calibration samples: one of them is held back to measure it");
+        "max_error needs validation samples, or at least two calibration samples: one of them is "
+        "held back to measure it");
   TuneJob job;
   job.options = &options;
   job.core = core;
@@ -175,8 +186,9 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     SN_ASSIGN_OR_RETURN(job.core, make_runtime(other));
   }
   NamedShapes wanted = options.shapes;
-  if (!options.calibration.empty())
-    for (const auto& [name, tensor] : options.calibration[0]) wanted.emplace(name, tensor.shape());
+  for (const auto* const given : {&options.calibration, &options.validation})
+    if (!given->empty())
+      for (const auto& [name, tensor] : given->front()) wanted.emplace(name, tensor.shape());
   SN_ASSIGN_OR_RETURN(job.shapes, resolve_shapes(wanted));
 
   const std::shared_ptr<const Graph> before = current_graph();
@@ -184,10 +196,15 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   std::vector<NamedTensors> calibration;
   for (std::size_t s = 0; s < options.calibration.size(); ++s) {
     SN_ASSIGN_OR_RETURN(std::vector<Tensor> sample,
-                        in_order(*before, options.calibration[s], s, job.shapes));
-    const bool held = is_held_back(s, options.calibration.size());
+                        in_order(*before, options.calibration[s], "calibration", s, job.shapes));
+    const bool held = options.validation.empty() && is_held_back(s, options.calibration.size());
     (held ? job.held_back : samples).push_back(std::move(sample));
     if (!held) calibration.push_back(options.calibration[s]);
+  }
+  for (std::size_t s = 0; s < options.validation.size(); ++s) {
+    SN_ASSIGN_OR_RETURN(std::vector<Tensor> sample,
+                        in_order(*before, options.validation[s], "validation", s, job.shapes));
+    job.held_back.push_back(std::move(sample));
   }
   SN_ASSIGN_OR_RETURN(const auto own, adopted(before, core->registry()));
   job.graph = before;  // what the references are computed with
@@ -224,14 +241,23 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   }
   if (qint8 && !calibration.empty()) {
     if (options.progress) options.progress({.stage = "calibrate", .total = calibration.size()});
-    SN_ASSIGN_OR_RETURN(job.graph, calibrated(*own, net_options, calibration, warnings));
+    SN_ASSIGN_OR_RETURN(job.graph,
+                        calibrated(own, net_options, options.range, calibration, warnings));
     for (const std::string& warning : warnings) core->log(LogLevel::warning, warning);
   }
 
   Tuner tuner(job);
   SN_ASSIGN_OR_RETURN(TuneResult result, tuner.run());
+  const std::size_t dropped = keep_path(std::move(result.path), job.graph, own == before);
+  if (dropped > 0) {
+    warnings.push_back(fmt::format(
+        "{} that the net had {} dropped, made for other ranges than these samples give: tune again "
+        "for the machines, threads and shapes that are missing",
+        dropped == 1 ? "one tuned path" : fmt::format("{} tuned paths", dropped),
+        dropped == 1 ? "is" : "are"));
+    core->log(LogLevel::warning, warnings.back());
+  }
   result.report.warnings.insert(result.report.warnings.begin(), warnings.begin(), warnings.end());
-  keep_path(std::move(result.path), job.graph);
   return std::move(result.report);
 }
 

@@ -113,6 +113,9 @@ std::uint64_t Tuner::whole_key() const {
                         routine->version(), routine->library());
   for (const Device* device : job_.core->registry().devices())
     text += fmt::format("\n{} {}", device->id().c_str(), device->name());
+  for (const std::string& pattern : options_.avoid) text += "\navoid " + pattern;
+  for (const auto& [layer, pattern] : options_.pin)
+    text += fmt::format("\npin {} {}", layer, pattern);
   return checksum(text.data(), text.size());
 }
 
@@ -139,6 +142,8 @@ Status Tuner::find_candidates() {
   SN_ASSIGN_OR_RETURN(problems_, problems_of(job_.core, job_.graph, job_.shapes));
   CandidateRules rules;
   rules.schemas = options_.schemas;
+  rules.avoid = options_.avoid;
+  rules.pin = options_.pin;
   if (options_.exhaustive) rules.max_params = 64;
   rules.include_pruned = options_.exhaustive;
   units_.inside_rules = rules;
@@ -417,13 +422,12 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
 // these schemas computes take it anyway.
 bool Tuner::allows_default_choices() const {
   return std::all_of(layers_.begin(), layers_.end(), [&](const LayerCandidates& layer) {
-    if (layer.fallback || layer.layer.problem.type->is_view) return true;
+    if (layer.layer.problem.type->is_view) return true;
+    if (layer.fallback && options_.avoid.empty()) return true;
     const auto routine =
         job_.core->registry().default_choice(layer.layer.problem, job_.core->schemas());
-    return routine.ok() && std::any_of(options_.schemas.begin(), options_.schemas.end(),
-                                       [&](const std::string& pattern) {
-                                         return matches_schema((*routine)->descriptor(), pattern);
-                                       });
+    return routine.ok() &&
+           is_allowed(units_.inside_rules, layer.layer.layer->name, (*routine)->descriptor());
   });
 }
 

@@ -73,7 +73,7 @@ TEST_CASE("calibration: every real tensor gets a quantisation that fits", "[quan
   const Net net = net_of(small_net());
   const auto samples = random_samples({1, 4, 8, 8}, 8);
   CalibrationOptions options;
-  options.range = CalibrationOptions::Range::min_max;
+  options.range = RangeChoice::min_max;
   const CalibrationResult result = calibrate(net, samples_of(samples), options).value();
   CHECK(result.samples == 8);
   CHECK(result.warnings.empty());

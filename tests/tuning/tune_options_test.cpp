@@ -1,0 +1,216 @@
+// What the caller may say of samples, ranges and single routines.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "net/net_access.h"
+#include "quantization/calibration.h"
+#include "small_net.h"
+#include "softneuro/tune.h"
+#include "support/temporary_folder.h"
+
+using namespace softneuro;
+using namespace softneuro::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+using Samples = std::vector<NamedTensors>;
+
+Net small_net() {
+  NetOptions options;
+  options.threads = 1;
+  return NetAccess::from_graph(small_graph(), options).value();
+}
+
+// `scale`: how far the values reach.
+Samples samples_of_scale(float scale, std::uint32_t first_seed = 1) {
+  Samples samples;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    Tensor image = random_image(first_seed + i);
+    for (float& value : image.mutable_values<float>()) value *= scale;
+    samples.push_back({{"image", std::move(image)}});
+  }
+  return samples;
+}
+
+TuneOptions quick(const TemporaryFolder& folder, std::vector<std::string> schemas, int threads = 1,
+                  Samples calibration = {}) {
+  TuneOptions options;
+  options.cache = folder.path().string();
+  options.schemas = std::move(schemas);
+  options.threads = threads;
+  options.calibration = std::move(calibration);
+  return options;
+}
+
+TuneReport tuned(Net& net, const TuneOptions& options) {
+  Result<TuneReport> report = net.tune(options);
+  INFO(report.status().message());
+  REQUIRE(report.ok());
+  return *std::move(report);
+}
+
+std::string failure(const TuneOptions& options) {
+  Net net = small_net();
+  const Result<TuneReport> report = net.tune(options);
+  REQUIRE(!report.ok());
+  CHECK(net.tuned_paths().empty());
+  return report.status().message();
+}
+
+std::vector<int> tuned_threads(const Net& net) {
+  std::vector<int> threads;
+  for (const TunedPathInfo& path : net.tuned_paths()) threads.push_back(path.threads);
+  std::sort(threads.begin(), threads.end());
+  return threads;
+}
+
+float image_scale(const Net& net) {
+  const Graph& graph = NetAccess::graph(net);
+  return graph.tensor(graph.inputs[0]).quantization.value().scales.at(0);
+}
+
+std::string routine_of(const TuneReport& report, const std::string& layer) {
+  for (const TunedLayer& row : report.layers)
+    if (row.layer == layer) return row.routine;
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("tune: calibrated with the same samples again, paths for other threads stay") {
+  const TemporaryFolder folder;
+  Net net = small_net();
+  const Samples samples = samples_of_scale(1);
+  tuned(net, quick(folder, {"cpu:qint8"}, 1, samples));
+  const TuneReport second = tuned(net, quick(folder, {"cpu:qint8"}, 2, samples));
+  CHECK(tuned_threads(net) == std::vector<int>{1, 2});
+  CHECK(second.warnings.empty());
+
+  // In a file, too.
+  const std::string file = (folder.path() / "two.dnn").string();
+  REQUIRE(net.save(file).ok());
+  NetOptions options;
+  options.threads = 1;
+  Net loaded = Net::load(file, options).value();
+  CHECK(tuned(loaded, quick(folder, {"cpu:qint8"}, 3, samples)).warnings.empty());
+  CHECK(tuned_threads(loaded) == std::vector<int>{1, 2, 3});
+}
+
+TEST_CASE("tune: other samples replace calibrated ranges, and paths with 8-bit layers go") {
+  const TemporaryFolder folder;
+  Net net = small_net();
+  tuned(net, quick(folder, {"cpu:float32"}, 1));
+  tuned(net, quick(folder, {"cpu:qint8"}, 2, samples_of_scale(1)));
+  const float before = image_scale(net);
+  const TuneReport report = tuned(net, quick(folder, {"cpu:qint8"}, 3, samples_of_scale(10)));
+  CHECK(image_scale(net) == Approx(10 * before).epsilon(0.2));
+  CHECK(tuned_threads(net) == std::vector<int>{1, 3});
+  REQUIRE(!report.warnings.empty());
+  CHECK_THAT(report.warnings.back(), Contains("one tuned path") && Contains("tune again"));
+}
+
+TEST_CASE("calibration: the model's own ranges stay, calibrated ones are replaced or removed") {
+  Graph graph = small_graph();
+  const TensorId own = graph.inputs[0], found = graph.outputs[1];
+  Quantization q;
+  q.scales = {0.5f};
+  q.zero_points = {3};
+  graph.tensor(own).quantization = q;
+  CalibrationResult result;
+  q.scales = {0.25f};
+  q.channel_means = {1, 2, 3};
+  result.quantizations[graph.tensor(own).name] = q;
+  result.quantizations[graph.tensor(found).name] = q;
+  REQUIRE(annotate(graph, result).ok());
+  CHECK(graph.tensor(own).quantization->scales == std::vector<float>{0.5f});
+  CHECK(graph.tensor(own).quantization->channel_means == q.channel_means);
+  CHECK(!graph.tensor(own).quantization->calibrated);
+  CHECK(graph.tensor(found).quantization->calibrated);
+
+  result.quantizations.erase(graph.tensor(found).name);
+  result.quantizations[graph.tensor(own).name].channel_means = {4, 5, 6};
+  REQUIRE(annotate(graph, result).ok());
+  CHECK(graph.tensor(own).quantization->channel_means == std::vector<float>{4, 5, 6});
+  CHECK(!graph.tensor(found).quantization);
+}
+
+TEST_CASE("tune: the error is measured on validation samples, and calibration sees all others") {
+  const TemporaryFolder folder;
+  TuneOptions options = quick(folder, {"cpu:qint8"}, 1, samples_of_scale(1));
+  Net held_back = small_net();
+  const double error = tuned(held_back, options).error;
+  CHECK(error > 0);
+
+  // Far outside of the ranges: the error on them is another one.
+  options.validation = samples_of_scale(8, 90);
+  Net validated = small_net();
+  CHECK(tuned(validated, options).error > 3 * error);
+
+  options.calibration.resize(1);
+  options.max_error = 1e-9;
+  options.schemas = {"cpu:float32"};
+  Net limited = small_net();
+  CHECK(tuned(limited, options).error <= 1e-9);
+
+  options.validation[2]["image"] = random_image(1, {1, 3, 12, 13});
+  CHECK_THAT(failure(options), Contains("validation sample 2") && Contains("'image'"));
+}
+
+TEST_CASE("tune: ranges are chosen as asked for") {
+  const TemporaryFolder folder;
+  TuneOptions options = quick(folder, {"cpu:qint8"}, 1, samples_of_scale(1));
+  // One value far from all others.
+  for (NamedTensors& sample : options.calibration)
+    sample["image"].mutable_values<float>()[0] = 50.0f;
+  options.range = RangeChoice::min_max;
+  Net widest = small_net();
+  tuned(widest, options);
+  options.range = RangeChoice::percentile;
+  Net clipped = small_net();
+  tuned(clipped, options);
+  CHECK(image_scale(widest) >= 50.0f / 255);
+  CHECK(image_scale(clipped) <= image_scale(widest));
+  options.range = RangeChoice::mse;
+  Net least_error = small_net();
+  tuned(least_error, options);
+  CHECK(image_scale(least_error) <= image_scale(widest));
+}
+
+TEST_CASE("tune: routines that are to be avoided are on no layer, with and without the cache") {
+  const TemporaryFolder folder;
+  Net free = small_net();
+  const TuneReport before = tuned(free, quick(folder, {"cpu:float32"}));
+  const std::string taken = routine_of(before, "left");
+  REQUIRE(!taken.empty());
+  TuneOptions options = quick(folder, {"cpu:float32"});
+  options.avoid = {taken, "*/onednn"};
+  Net net = small_net();
+  const TuneReport report = tuned(net, options);
+  for (const TunedLayer& row : report.layers) {
+    CHECK(row.routine != taken);
+    CHECK_THAT(row.routine, !Contains("onednn"));
+  }
+  options.avoid = {"*"};
+  CHECK_THAT(failure(options), Contains("every routine") && Contains("layer"));
+}
+
+TEST_CASE("tune: a pinned layer has the routine that was asked for, whatever the schemas say") {
+  const TemporaryFolder folder;
+  TuneOptions options = quick(folder, {"cpu:float32:nhwc"});
+  options.pin = {{"deep", "cpu/naive"}};
+  options.avoid = {"*/naive"};
+  Net net = small_net();
+  const TuneReport report = tuned(net, options);
+  CHECK(routine_of(report, "deep") == "cpu/naive");
+  CHECK(routine_of(report, "left") != "cpu/naive");
+
+  options.pin = {{"depe", "cpu/naive"}};
+  CHECK_THAT(failure(options), Contains("no layer") && Contains("'depe'"));
+  options.pin = {{"deep", "cpu/nothing"}};
+  CHECK_THAT(failure(options), Contains("'deep'") && Contains("no routine of its type"));
+  options.pin = {{"flat", "cpu/naive"}};
+  CHECK_THAT(failure(options), Contains("'flat'") && Contains("view"));
+  options.pin = {{"deep", "cpu:float32:nhwc/depthwise"}};
+  CHECK_THAT(failure(options), Contains("'deep'") && Contains("depthwise: "));
+}

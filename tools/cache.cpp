@@ -1,0 +1,133 @@
+// softneuro cache: the folder of measurements that tunings share.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "json_text.h"
+#include "output.h"
+#include "profiler/cache/profile_cache.h"
+#include "table.h"
+
+namespace softneuro::tool {
+namespace {
+
+struct CacheArguments {
+  std::string folder;  // empty: the usual one
+  std::string other;   // whose measurements are merged
+  bool json = false;
+};
+
+void warn(const std::string& warning) {
+  complain("softneuro: {}\n", warning);
+}
+
+std::string folder_of(const CacheArguments& arguments) {
+  return arguments.folder.empty() ? ProfileCache::default_folder() : arguments.folder;
+}
+
+int list_cache(const CacheArguments& arguments) {
+  const std::string folder = folder_of(arguments);
+  Table table({"machine", ">threads", ">rows", ">kB", "file"});
+  nlohmann::json rows = nlohmann::json::array();
+  for (const ProfileCache::File& file : ProfileCache::files(folder)) {
+    ProfileCache cache;
+    if (!file.machine.empty()) cache.open(folder, file.machine, file.threads, warn);
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(file.path, error);
+    rows.push_back({{"machine", file.machine},
+                    {"threads", file.threads},
+                    {"rows", cache.size()},
+                    {"bytes", error ? 0 : bytes},
+                    {"file", file.path}});
+    table.add({file.machine.empty() ? "no intact row" : file.machine, std::to_string(file.threads),
+               std::to_string(cache.size()),
+               fmt::format("{:.1f}", error ? 0.0 : static_cast<double>(bytes) * 1e-3), file.path});
+  }
+  if (arguments.json)
+    say_lines(json_text(nlohmann::json{{"folder", folder}, {"files", rows}}));
+  else if (rows.empty())
+    say("no measurements in '{}'\n", folder);
+  else
+    say_lines(table.str());
+  return kDone;
+}
+
+int clear_cache(const CacheArguments& arguments) {
+  const std::string folder = folder_of(arguments);
+  std::size_t removed = 0;
+  for (const ProfileCache::File& file : ProfileCache::files(folder)) {
+    std::error_code error;
+    if (!std::filesystem::remove(file.path, error) || error)
+      return fail(Status(StatusCode::io_error,
+                         fmt::format("cannot remove '{}': {}", file.path, error.message())));
+    ++removed;
+  }
+  if (arguments.json)
+    say_lines(json_text(nlohmann::json{{"folder", folder}, {"removed", removed}}));
+  else
+    say("{} files removed from '{}'\n", removed, folder);
+  return kDone;
+}
+
+// What both have measured stays as it is in the cache that is merged into.
+int merge_cache(const CacheArguments& arguments) {
+  const std::string folder = folder_of(arguments);
+  std::error_code error;
+  if (!std::filesystem::is_directory(arguments.other, error))
+    return fail(Status(StatusCode::not_found,
+                       fmt::format("'{}' is no folder of measurements", arguments.other)));
+  nlohmann::json rows = nlohmann::json::array();
+  for (const ProfileCache::File& file : ProfileCache::files(arguments.other)) {
+    if (file.machine.empty()) continue;
+    ProfileCache source, target;
+    source.open(arguments.other, file.machine, file.threads, warn);
+    target.open(folder, file.machine, file.threads, warn);
+    std::size_t added = 0;
+    for (const auto& [key, profile] : source.rows()) {
+      if (target.find(key) != nullptr) continue;
+      target.put(key, profile);
+      ++added;
+    }
+    target.flush();
+    if (target.path().empty())
+      return fail(Status(StatusCode::io_error, fmt::format("cannot write to '{}'", folder)));
+    rows.push_back({{"machine", file.machine},
+                    {"threads", file.threads},
+                    {"added", added},
+                    {"rows", target.size()}});
+    if (!arguments.json)
+      say("{}, {} threads: {} rows added, {} now\n", file.machine, file.threads, added,
+          target.size());
+  }
+  if (arguments.json)
+    say_lines(json_text(nlohmann::json{{"folder", folder}, {"files", rows}}));
+  else if (rows.empty())
+    say("no measurements in '{}'\n", arguments.other);
+  return kDone;
+}
+
+}  // namespace
+
+Command add_cache(CLI::App& app) {
+  auto arguments = std::make_shared<CacheArguments>();
+  CLI::App* command =
+      app.add_subcommand("cache", "list, clear or merge what tunings have measured");
+  command->require_subcommand(1);
+  CLI::App* list = command->add_subcommand("list", "a line for each machine and thread count");
+  CLI::App* clear = command->add_subcommand("clear", "remove all measurements");
+  CLI::App* merge = command->add_subcommand("merge", "add the measurements of another folder");
+  merge->add_option("DIR", arguments->other, "the other cache folder")->required();
+  for (CLI::App* action : {list, clear, merge}) {
+    action->add_option("--cache", arguments->folder,
+                       "folder of the profile cache (default ~/.cache/softneuro)");
+    action->add_flag("--json", arguments->json, "results as JSON on standard output");
+  }
+  return {command, [=] {
+            if (list->parsed()) return list_cache(*arguments);
+            return clear->parsed() ? clear_cache(*arguments) : merge_cache(*arguments);
+          }};
+}
+
+}  // namespace softneuro::tool

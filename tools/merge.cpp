@@ -1,0 +1,120 @@
+// softneuro merge: one file with the tuned paths of several, as made on several machines.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "command.h"
+#include "core/dnn/file.h"
+#include "core/graph/graph_key.h"
+#include "core/layers/builtin_layers.h"
+#include "json_text.h"
+#include "net/tuned_plan.h"
+#include "output.h"
+#include "quantization/calibration.h"
+#include "table.h"
+
+namespace softneuro::tool {
+namespace {
+
+struct MergeArguments {
+  std::vector<std::string> files;
+  std::string output;
+  bool json = false;
+};
+
+// The layers and the model's own ranges, without what calibration found.
+std::uint64_t model_key(const Graph& graph) {
+  Graph bare = graph;
+  forget_calibration(bare);
+  return graph_key(bare);
+}
+
+std::string shapes_text(const RoutinePath& path) {
+  std::string text;
+  for (const auto& [name, shape] : path.shapes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, shape.str());
+  return text;
+}
+
+// Adds what `from` has. Its path takes the place of one for the same machine, threads and shapes.
+void add_paths(DnnContents& into, DnnContents&& from, const std::string& file) {
+  bool same_ranges = graph_key(into.graph) == graph_key(from.graph);
+  if (!same_ranges && std::none_of(into.paths.begin(), into.paths.end(), reads_ranges)) {
+    into.graph = std::move(from.graph);  // paths without 8-bit layers hold for any ranges
+    same_ranges = true;
+  }
+  for (RoutinePath& path : from.paths) {
+    if (!same_ranges && reads_ranges(path)) {
+      complain(
+          "softneuro: '{}': the path for {}, {} threads, is left out: it has 8-bit layers, "
+          "whose ranges are others than those of the first file\n",
+          file, path.machine, path.threads);
+      continue;
+    }
+    std::erase_if(into.paths, [&](const RoutinePath& known) {
+      return known.machine == path.machine && known.threads == path.threads &&
+             known.shapes == path.shapes;
+    });
+    into.paths.push_back(std::move(path));
+  }
+  into.packed.merge(from.packed);  // by keys that name ranges, too
+}
+
+int merge_nets(const MergeArguments& arguments) {
+  std::optional<DnnContents> merged;
+  for (const std::string& file : arguments.files) {
+    auto contents = load_dnn_contents(file, builtin_layer_types());
+    if (!contents.ok()) return fail(contents.status());
+    for (const std::string& line : contents->unread_paths)
+      complain("softneuro: '{}': {}\n", file, line);
+    if (!merged) {
+      merged = *std::move(contents);
+      continue;
+    }
+    if (model_key(merged->graph) != model_key(contents->graph))
+      return fail(Status(StatusCode::invalid_argument,
+                         fmt::format("'{}' and '{}' are not files of one net: import the model "
+                                     "once and tune that file on each machine",
+                                     arguments.files.front(), file)));
+    add_paths(*merged, *std::move(contents), file);
+  }
+  if (Status status = save_dnn(merged->graph, arguments.output, merged->paths, merged->packed);
+      !status.ok())
+    return fail(status);
+
+  Table table({"tuned for", ">threads", "schemas", "shapes", ">tuned ms"});
+  nlohmann::json rows = nlohmann::json::array();
+  for (const RoutinePath& path : merged->paths) {
+    const std::string schemas = fmt::format("{}", fmt::join(path.schemas, ","));
+    rows.push_back({{"machine", path.machine},
+                    {"threads", path.threads},
+                    {"schemas", path.schemas},
+                    {"shapes", shapes_text(path)},
+                    {"tuned_ms", path.time_us * 1e-3}});
+    table.add({path.machine, std::to_string(path.threads), schemas, shapes_text(path),
+               fmt::format("{:.3f}", path.time_us * 1e-3)});
+  }
+  if (arguments.json)
+    say_lines(json_text(nlohmann::json{{"file", arguments.output}, {"paths", rows}}));
+  else
+    say_lines(table.str());
+  return kDone;
+}
+
+}  // namespace
+
+Command add_merge(CLI::App& app) {
+  auto arguments = std::make_shared<MergeArguments>();
+  CLI::App* command =
+      app.add_subcommand("merge", "put the tuned paths of several files of one net into one file");
+  command->add_option("FILES", arguments->files, "tuned .dnn files of one net")
+      ->required()
+      ->expected(2, 1 << 10);
+  command->add_option("-o,--output", arguments->output, "the .dnn file to write")->required();
+  command->add_flag("--json", arguments->json, "results as JSON on standard output");
+  return {command, [arguments] { return merge_nets(*arguments); }};
+}
+
+}  // namespace softneuro::tool
