@@ -1,14 +1,13 @@
-# cmake -D PROGRAM=… -D LIBRARY=… -D STRIP=… -D LIMIT_KIB=… -P PrintSize.cmake
+# cmake -D PROGRAM=… -D LIBRARY=… -D STRIP=… -D LIMIT_BYTES=… -P PrintSize.cmake
 # Prints what the program weighs without symbols, and what the library would if all of it were
 # linked. Fails where the program weighs more than the limit.
 
 set(stripped "${PROGRAM}.stripped")
 execute_process(COMMAND "${STRIP}" -o "${stripped}" "${PROGRAM}" COMMAND_ERROR_IS_FATAL ANY)
 file(SIZE "${stripped}" bytes)
-math(EXPR kib "(${bytes} + 1023) / 1024")
 get_filename_component(program_name "${PROGRAM}" NAME)
 get_filename_component(library_name "${LIBRARY}" NAME)
-message(STATUS "size: ${program_name}, stripped: ${kib} KiB")
+message(STATUS "size: ${program_name}, stripped: ${bytes} bytes")
 
 # Sums `size -t`: the last line holds the totals, text (code and constants) first, then data.
 function(print_total label file)
@@ -21,6 +20,6 @@ function(print_total label file)
 endfunction()
 print_total("${program_name}" "${PROGRAM}")
 print_total("all of ${library_name}" "${LIBRARY}")
-if(kib GREATER LIMIT_KIB)
-  message(FATAL_ERROR "${program_name} is larger than ${LIMIT_KIB} KiB")
+if(bytes GREATER LIMIT_BYTES)
+  message(FATAL_ERROR "${program_name} is larger than ${LIMIT_BYTES} bytes")
 endif()

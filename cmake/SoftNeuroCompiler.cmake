@@ -138,7 +138,10 @@ function(softneuro_runtime_defaults target)
   if(SOFTNEURO_EDGE)
     target_compile_options(${target} PRIVATE
       -fno-exceptions -fno-rtti -Os -ffunction-sections -fdata-sections
-      -fno-asynchronous-unwind-tables)
+      -fno-asynchronous-unwind-tables
+      # This pass clones functions with fewer arguments, those of std::string and std::vector in
+      # nearly every object. The linker keeps one copy of a function, but all of its clones.
+      $<$<CXX_COMPILER_ID:GNU>:-fno-ipa-sra>)
   endif()
 endfunction()
 
