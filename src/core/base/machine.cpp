@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <iterator>
 #include <vector>
 
 #include "core/base/cpu.h"
@@ -88,21 +87,6 @@ std::string describe_processor(std::string_view architecture, std::string_view c
   return std::string(architecture) + (name.empty() ? "" : " ") + name;
 }
 
-std::string describe_arm_features(std::string_view cpuinfo) {
-  constexpr std::string_view kKnown[] = {"asimd", "fphp", "asimdhp", "asimddp", "i8mm",
-                                         "bf16",  "sve",  "sve2",    "sme"};
-  std::string features;
-  std::string_view words;
-  if (const auto values = values_of(cpuinfo, "Features"); !values.empty()) words = values[0];
-  while (!words.empty()) {
-    const std::string_view word = words.substr(0, words.find(' '));
-    words.remove_prefix(std::min(words.size(), word.size() + 1));
-    if (std::find(std::begin(kKnown), std::end(kKnown), word) == std::end(kKnown)) continue;
-    features.append(features.empty() ? "" : " ").append(word);
-  }
-  return features;
-}
-
 std::string describe_caches(const TextReader& read) {
   constexpr int kMost = 8;
   std::string sizes;
@@ -123,9 +107,8 @@ const std::string& machine_name() {
   static const std::string name = [] {
     const std::string cpuinfo = read_system_text("/proc/cpuinfo");
     std::string text = describe_processor(kArchitecture, cpuinfo);
-    std::string features =
-        kArchitecture == "aarch64" ? describe_arm_features(cpuinfo) : to_string(usable_features());
-    text += ", " + (features.empty() ? to_string(current_isa()) : std::move(features));
+    const std::string features = to_string(usable_features());
+    text += ", " + (features.empty() ? "baseline" : features);
     const std::string caches = describe_caches(read_system_text);
     return caches.empty() ? text : text + ", " + caches;
   }();

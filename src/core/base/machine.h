@@ -15,10 +15,6 @@ namespace softneuro {
 // alone where the text is of another one.
 SN_INTREE std::string describe_processor(std::string_view architecture, std::string_view cpuinfo);
 
-// Those of an aarch64 processor's features that kernels are chosen by, "asimd asimddp bf16", in the
-// order of /proc/cpuinfo.
-SN_INTREE std::string describe_arm_features(std::string_view cpuinfo);
-
 // Sizes of the first processor's data caches, level by level, "32K 512K 32768K"; empty where the
 // system does not tell them.
 SN_INTREE std::string describe_caches(const TextReader& read);
