@@ -4,46 +4,88 @@
 # set are compiled with that set's flags and called only after cpuid has said yes:
 #
 #   conv2/gemm_avx512.cpp   one instruction set, by the file's suffix
-#   conv2/gemm.isa.cpp      compiled once as `baseline` and once for each set in
-#                           SOFTNEURO_ISA_VARIANTS; SN_ISA names the set (baseline, avx2, avx512)
-#                           and SN_ISA_NAMESPACE the namespace to define things in:
-#                             namespace softneuro::SN_ISA_NAMESPACE { void gemm(…); }
-#                           Callers declare the function in each namespace and pick by cpuid;
-#                           SN_ISA_X86 is defined everywhere where the x86 variants exist.
+#   conv2/gemm.isa.cpp      compiled once as `baseline` and once for each VARIANT of the table;
+#                           SN_ISA names the set (baseline, avx2, avx512) and SN_ISA_NAMESPACE the
+#                           namespace to define things in:
+#                             namespace softneuro::SN_ISA_NAMESPACE { … }
+#                           Callers choose by what the set requires: core/base/isa_variants.h.
 #
 # What is wrong with merely setting flags per file: templates and inline functions (Eigen, std,
 # our own headers) are compiled into several objects under the same name, and the linker keeps
 # *one*. Either the avx512 code runs on a machine without it, or every variant gets the same
 # Eigen kernel. So the objects of one instruction set are merged (ld -r), and in the merged object
-# all symbols become local but those that name the set's namespace (softneuro::…::avx2::…) or
-# register a routine. Nothing compiled with the flags can be reached by another way.
+# all symbols become local but those that name the set's namespace (softneuro::…::avx2::…). Nothing
+# compiled with the flags can be reached by another way.
 #
 # The price: an inline variable or a static local of an inline function exists once per set.
 
-set(SOFTNEURO_ISA_SETS "")
-set(SOFTNEURO_ISA_VARIANTS "")
-if(SOFTNEURO_ARCH STREQUAL "x86_64")
-  set(SOFTNEURO_ISA_SETS avx2 avx512 avx512vnni)
-  set(SOFTNEURO_ISA_VARIANTS avx2 avx512)
-  # What not every compiler knows: SN_ISA_AVX512FP16, SN_ISA_AMXBF16 say whether the set is there.
-  include(CheckCXXCompilerFlag)
-  check_cxx_compiler_flag("-mavx512fp16" SOFTNEURO_COMPILES_AVX512FP16)
-  if(SOFTNEURO_COMPILES_AVX512FP16)
-    list(APPEND SOFTNEURO_ISA_SETS avx512fp16)
-  endif()
-  check_cxx_compiler_flag("-mamx-bf16" SOFTNEURO_COMPILES_AMXBF16)
-  if(SOFTNEURO_COMPILES_AMXBF16)
-    list(APPEND SOFTNEURO_ISA_SETS amxbf16)
-  endif()
-endif()
+include(CheckCXXCompilerFlag)
 
-set(SOFTNEURO_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
-set(SOFTNEURO_ISA_FLAGS_avx512
-    ${SOFTNEURO_ISA_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl
-    -mprefer-vector-width=512)
-set(SOFTNEURO_ISA_FLAGS_avx512vnni ${SOFTNEURO_ISA_FLAGS_avx512} -mavx512vnni)
-set(SOFTNEURO_ISA_FLAGS_avx512fp16 ${SOFTNEURO_ISA_FLAGS_avx512} -mavx512fp16)
-set(SOFTNEURO_ISA_FLAGS_amxbf16 ${SOFTNEURO_ISA_FLAGS_avx512} -mavx512bf16 -mamx-tile -mamx-bf16)
+set(SOFTNEURO_ISA_SUFFIXES "")  # of all architectures: such a file is never baseline code
+set(SOFTNEURO_ISA_SETS "")      # that this build has
+set(SOFTNEURO_ISA_VARIANTS "")  # of these, what *.isa.cpp files are compiled for
+
+# softneuro_isa(<set> <architecture> [VARIANT] [OPTIONAL] [EXTENDS <set>]
+#               REQUIRES <CpuFeature>... FLAGS <flag>...)
+# A row of the table: the compiler's flags for a set, and the features of the processor
+# (core/base/cpu.h) without which its code must not run; both in addition to those of the set that
+# it extends. A later variant is better than an earlier one. OPTIONAL: not every compiler knows it.
+function(softneuro_isa set architecture)
+  cmake_parse_arguments(PARSE_ARGV 2 row "VARIANT;OPTIONAL" "EXTENDS" "REQUIRES;FLAGS")
+  set(SOFTNEURO_ISA_FLAGS_${set} ${SOFTNEURO_ISA_FLAGS_${row_EXTENDS}} ${row_FLAGS} PARENT_SCOPE)
+  set(SOFTNEURO_ISA_REQUIRES_${set}
+      ${SOFTNEURO_ISA_REQUIRES_${row_EXTENDS}} ${row_REQUIRES} PARENT_SCOPE)
+  set(SOFTNEURO_ISA_SUFFIXES ${SOFTNEURO_ISA_SUFFIXES} ${set} PARENT_SCOPE)
+  if(NOT architecture STREQUAL SOFTNEURO_ARCH)
+    return()
+  endif()
+  if(row_OPTIONAL)
+    string(TOUPPER ${set} name)
+    list(JOIN row_FLAGS " " flags)
+    check_cxx_compiler_flag("${flags}" SOFTNEURO_COMPILES_${name})
+    if(NOT SOFTNEURO_COMPILES_${name})
+      return()
+    endif()
+  endif()
+  set(SOFTNEURO_ISA_SETS ${SOFTNEURO_ISA_SETS} ${set} PARENT_SCOPE)
+  if(row_VARIANT)
+    set(SOFTNEURO_ISA_VARIANTS ${SOFTNEURO_ISA_VARIANTS} ${set} PARENT_SCOPE)
+  endif()
+endfunction()
+
+softneuro_isa(avx2 x86_64 VARIANT REQUIRES avx2 FLAGS -mavx2 -mfma -mf16c)
+softneuro_isa(avx512 x86_64 VARIANT EXTENDS avx2 REQUIRES avx512
+  FLAGS -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+softneuro_isa(avx512vnni x86_64 EXTENDS avx512 REQUIRES avx512_vnni FLAGS -mavx512vnni)
+softneuro_isa(avx512fp16 x86_64 OPTIONAL EXTENDS avx512 REQUIRES avx512_fp16 FLAGS -mavx512fp16)
+softneuro_isa(amxbf16 x86_64 OPTIONAL EXTENDS avx512 REQUIRES avx512_bf16 amx_bf16
+  FLAGS -mavx512bf16 -mamx-tile -mamx-bf16)
+
+# softneuro_isa_header(<output.h>): the table for C++.
+function(softneuro_isa_header output)
+  set(SN_ISA_REQUIREMENTS "inline constexpr CpuFeatures baseline;\n")
+  set(SN_ISA_ROWS "    {\"baseline\", isa::baseline, true},\n")
+  set(SN_ISA_FOR_EACH "")
+  set(SN_ISA_MACROS "")
+  foreach(set IN LISTS SOFTNEURO_ISA_SUFFIXES)
+    list(TRANSFORM SOFTNEURO_ISA_REQUIRES_${set} PREPEND "CpuFeature::" OUTPUT_VARIABLE features)
+    list(JOIN features ", " features)
+    string(APPEND SN_ISA_REQUIREMENTS "inline constexpr CpuFeatures ${set} = {${features}};\n")
+    set(here 0)
+    if(set IN_LIST SOFTNEURO_ISA_SETS)
+      set(here 1)
+      set(is_variant false)
+      if(set IN_LIST SOFTNEURO_ISA_VARIANTS)
+        set(is_variant true)
+        string(PREPEND SN_ISA_FOR_EACH " X(${set}, __VA_ARGS__)")
+      endif()
+      string(APPEND SN_ISA_ROWS "    {\"${set}\", isa::${set}, ${is_variant}},\n")
+    endif()
+    string(TOUPPER ${set} name)
+    string(APPEND SN_ISA_MACROS "#define SN_HAS_${name} ${here}\n")
+  endforeach()
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/isa_sets.h.in" "${output}" @ONLY)
+endfunction()
 
 # Sets with an instruction for a * b + c use it. Clang's `fast` fuses what the optimiser leaves side
 # by side, which differs from one instance of a template to the next; its `on` fuses each x += a * b
@@ -58,21 +100,23 @@ if(SOFTNEURO_ARCH STREQUAL "aarch64")
   set(SOFTNEURO_ISA_FLAGS_baseline ${SOFTNEURO_ISA_FUSE})
 endif()
 
-# Every suffix that this file knows, on any architecture: such a file is never baseline code.
-set(SOFTNEURO_ISA_SUFFIXES "avx2|avx512|avx512vnni|avx512fp16|amxbf16")
-
 # softneuro_split_by_isa(<files> <prefix>): sorts into <prefix>_baseline, <prefix>_variants
 # (*.isa.cpp) and <prefix>_<set>; files of sets that this architecture lacks are dropped.
 function(softneuro_split_by_isa files prefix)
+  list(JOIN SOFTNEURO_ISA_SUFFIXES "|" suffixes)
   set(baseline "")
   set(variants "")
   foreach(set IN LISTS SOFTNEURO_ISA_SETS)
     set(of_${set} "")
   endforeach()
   foreach(file IN LISTS ${files})
+    if(file MATCHES "/cpu_[^/]*_(${suffixes})\\.cpp$")
+      message(FATAL_ERROR "${file}: what registers a routine runs on every processor, "
+                          "its kernels belong into files of their own")
+    endif()
     if(file MATCHES "\\.isa\\.cpp$")
       list(APPEND variants ${file})
-    elseif(file MATCHES "_(${SOFTNEURO_ISA_SUFFIXES})\\.cpp$")
+    elseif(file MATCHES "_(${suffixes})\\.cpp$")
       list(APPEND of_${CMAKE_MATCH_1} ${file})
     else()
       list(APPEND baseline ${file})
@@ -120,7 +164,6 @@ function(softneuro_isa_object prefix set out)
             $<TARGET_OBJECTS:${target}>
     COMMAND ${CMAKE_OBJCOPY} --wildcard
             "--keep-global-symbol=*${length}${set}*"
-            "--keep-global-symbol=*register_routine_*"
             "${object}.merged" "${object}"
     DEPENDS $<TARGET_OBJECTS:${target}>
     COMMENT "Merging the objects for ${set}"

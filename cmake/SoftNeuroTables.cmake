@@ -2,8 +2,7 @@
 # initialiser: such objects get lost when an archive is linked, or run twice.
 #
 #   src/routines/<type>/<file>.cpp    Status register_routine_<type>_<file>(Registry&);
-#       files named cpu_* are routines, others their helpers;
-#       the whole of cpu_*_avx2.cpp needs that instruction set, its registration too
+#       files named cpu_* are routines, others their helpers
 #   src/core/layers/<file>.cpp        Status register_layer_<file>(LayerTypes&);
 #   src/import/onnx/operators/<file>.cpp
 #                                     std::span<const Operator> <file>_operators();
@@ -30,12 +29,7 @@ function(softneuro_routine_table output)
     _softneuro_check_identifier(${name} ${file})
     _softneuro_check_identifier(${type} ${file})
     string(APPEND SN_DECLARATIONS "Status register_routine_${type}_${name}(Registry&);\n")
-    set(isa baseline)
-    if(name MATCHES "_(${SOFTNEURO_ISA_SUFFIXES})$")
-      set(isa ${CMAKE_MATCH_1})
-    endif()
-    string(APPEND SN_ROWS
-           "    {\"${type}/${name}\", Isa::${isa}, &register_routine_${type}_${name}},\n")
+    string(APPEND SN_ROWS "    {\"${type}/${name}\", &register_routine_${type}_${name}},\n")
     math(EXPR SN_COUNT "${SN_COUNT} + 1")
   endforeach()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/builtin_routines.cpp.in" "${output}" @ONLY)

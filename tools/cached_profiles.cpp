@@ -34,13 +34,14 @@ nlohmann::json to_json(const std::string& key, const Profile& row) {
 
 int list_cached_profiles(const std::string& folder, int threads, bool json) {
   if (threads == 0) threads = physical_cores();
+  const std::string machine = machine_name(threads);
   ProfileCache cache;
-  cache.open(folder.empty() ? ProfileCache::default_folder() : folder, machine_name(), threads,
+  cache.open(folder.empty() ? ProfileCache::default_folder() : folder, machine, threads,
              [](const std::string& warning) { complain("softneuro: {}\n", warning); });
   const std::map<std::string, Profile> rows(cache.rows().begin(), cache.rows().end());
   if (json) {
     nlohmann::json report = {{"file", cache.path()},
-                             {"machine", machine_name()},
+                             {"machine", machine},
                              {"threads", threads},
                              {"rows", nlohmann::json::array()}};
     for (const auto& [key, row] : rows) report["rows"].push_back(to_json(key, row));
@@ -52,7 +53,7 @@ int list_cached_profiles(const std::string& folder, int threads, bool json) {
     table.add({fmt::format("{:.2f}", row.time_us), fmt::format("{:.2f}", row.spread_us),
                row.error > 0 ? fmt::format("{:.1e}", row.error) : "", remark_of(row), key});
   say_lines(table.str());
-  say("\n{} rows for {}, {} threads, in {}\n", rows.size(), machine_name(), threads, cache.path());
+  say("\n{} rows for {}, {} threads, in {}\n", rows.size(), machine, threads, cache.path());
   return kDone;
 }
 

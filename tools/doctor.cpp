@@ -69,6 +69,7 @@ json to_json(const DoctorReport& report) {
                {{"name", machine.name},
                 {"features", machine.features},
                 {"hidden_features", machine.hidden_features},
+                {"mask_problem", text_or_null(machine.mask_problem)},
                 {"cores", machine.cores},
                 {"threads", machine.threads}}},
               {"plugin_folder", text_or_null(report.plugin_folder)},
@@ -122,6 +123,7 @@ void print_machine(const MachineReport& machine) {
     fields.emplace_back("hidden",
                         fmt::format("{} (SOFTNEURO_MAX_ISA={})",
                                     joined(machine.hidden_features, "nothing"), machine.mask));
+  if (!machine.mask_problem.empty()) fields.emplace_back("problem", machine.mask_problem);
   fields.emplace_back("cores", fmt::format("{} that this process may use", machine.cores));
   fields.emplace_back("threads", fmt::format("{} by default", machine.threads));
   print_fields("Machine", fields);

@@ -12,7 +12,6 @@
 #include "core/base/cpu.h"
 #include "core/base/machine.h"
 #include "core/base/physical_cores.h"
-#include "core/base/system_text.h"
 #include "core/plugin/loaded_file.h"
 #include "core/plugin/loader.h"
 #include "core/plugin/search_path.h"
@@ -62,13 +61,12 @@ BuildReport examine_build() {
 MachineReport examine_machine() {
   MachineReport machine;
   machine.name = machine_name();
-#if defined(__aarch64__)
-  machine.features = words_of(describe_arm_features(read_system_text("/proc/cpuinfo")));
-#else
   machine.features = words_of(to_string(usable_features()));
-#endif
   machine.hidden_features = words_of(to_string(processor_features() - usable_features()));
-  if (const char* const mask = std::getenv("SOFTNEURO_MAX_ISA")) machine.mask = mask;
+  if (const char* const mask = std::getenv("SOFTNEURO_MAX_ISA")) {
+    machine.mask = mask;
+    machine.mask_problem = mask_problem(mask);
+  }
   machine.cores = physical_cores();
   return machine;
 }

@@ -25,6 +25,7 @@ struct MachineReport {
   std::vector<std::string> features;         // that routines may use
   std::vector<std::string> hidden_features;  // that the mask hides
   std::string mask;                          // SOFTNEURO_MAX_ISA
+  std::string mask_problem;                  // what is wrong with it
   int cores = 0;                             // that this process may use
   int threads = 0;                           // of a net that is not told how many; 0: none starts
 };

@@ -33,8 +33,9 @@ class KnownTimes {
   KnownTimes(const ExplainArguments& arguments, const Registry& registry,
              const NetProblems& problems) {
     ProfileCache cache;
+    const int threads = arguments.threads == 0 ? physical_cores() : arguments.threads;
     cache.open(arguments.cache.empty() ? ProfileCache::default_folder() : arguments.cache,
-               machine_name(), arguments.threads == 0 ? physical_cores() : arguments.threads, {});
+               machine_name(threads), threads, {});
     constexpr std::size_t kAllParams = 1000;
     CandidateRules rules;
     rules.schemas = schemas_of(registry);

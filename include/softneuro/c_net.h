@@ -106,7 +106,7 @@ SN_API sn_status sn_net_memory_report(const sn_net* net, sn_memory_report* repor
  * valid until the list is freed. */
 typedef struct sn_tuned_path {
   size_t struct_size;
-  const char* machine; /* processor and instruction set */
+  const char* machine; /* processor, features, caches; devices that the path uses */
   int32_t threads;
   const sn_shape* shapes; /* of all inputs, in order of their names */
   size_t shape_count;

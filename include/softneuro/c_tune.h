@@ -101,7 +101,7 @@ typedef struct sn_tuning sn_tuning;
 SN_API sn_status sn_net_tune_in_detail(sn_net* net, const sn_tune_options* options,
                                        sn_tuning** tuning);
 SN_API sn_status sn_tuning_report(const sn_tuning* tuning, sn_tune_report* report);
-/* Processor and instruction set; "" for null. */
+/* Processor, features, caches, and devices that the path uses; "" for null. */
 SN_API const char* sn_tuning_machine(const sn_tuning* tuning);
 /* 0 for null. */
 SN_API size_t sn_tuning_layer_count(const sn_tuning* tuning);

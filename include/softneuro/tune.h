@@ -137,7 +137,7 @@ struct TuneReport {
 
 // A path that a net carries (Net::tuned_paths).
 struct TunedPathInfo {
-  std::string machine;  // processor and instruction set
+  std::string machine;  // processor, features, caches; devices that the path uses
   int threads = 1;
   std::map<std::string, Shape, std::less<>> shapes;
   std::vector<std::string> schemas;  // patterns that were allowed

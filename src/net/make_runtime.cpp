@@ -1,8 +1,11 @@
 #include "net/make_runtime.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <utility>
 
+#include "core/base/cpu.h"
 #include "core/base/error.h"
 #include "core/plugin/loader.h"
 #include "core/plugin/search_path.h"
@@ -69,6 +72,15 @@ Status load_plugins(Runtime::Parts& parts, const NetOptions& options,
   return {};
 }
 
+// Once per process, to the first that listens.
+void warn_of_mask(const NetOptions& options) {
+  static std::atomic_flag warned;
+  const char* const mask = std::getenv("SOFTNEURO_MAX_ISA");
+  if (mask == nullptr || !options.log) return;
+  const std::string problem = mask_problem(mask);
+  if (!problem.empty() && !warned.test_and_set()) log(options, LogLevel::warning, problem);
+}
+
 }  // namespace
 
 std::vector<std::string> named_plugins(const NetOptions& options) {
@@ -77,6 +89,7 @@ std::vector<std::string> named_plugins(const NetOptions& options) {
 
 Result<std::shared_ptr<Runtime>> make_runtime(const NetOptions& options,
                                               std::vector<PluginLoad>* loads) {
+  warn_of_mask(options);
   SN_ASSIGN_OR_RETURN(Registry registry, make_builtin_registry());
   Runtime::Parts parts{.libraries = {},
                        .registry = std::move(registry),

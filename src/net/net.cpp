@@ -158,14 +158,15 @@ std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> sh
                                                        bool& exact) const {
   const RoutinePath* best = nullptr;
   int best_score = -1;
+  const int threads = core->pool().concurrency();
   for (const RoutinePath& path : paths) {
     bool same_shapes = path.shapes.size() == inputs.size();
     for (std::size_t i = 0; same_shapes && i < inputs.size(); ++i) {
       const auto found = path.shapes.find(inputs[i].name);
       same_shapes = found != path.shapes.end() && found->second == shapes[i];
     }
-    const bool same_machine = path.machine == machine_of(path, core->registry());
-    const bool same_threads = path.threads == core->pool().concurrency();
+    const bool same_machine = path.machine == machine_of(path, core->registry(), threads);
+    const bool same_threads = path.threads == threads;
     const int score = 4 * same_machine + 2 * same_shapes + same_threads;
     if (score <= best_score) continue;
     best = &path;
@@ -280,7 +281,7 @@ Result<PackedByKey> Net::Impl::packed_for_saving(const std::shared_ptr<const Gra
                                                  std::span<const RoutinePath> tuned) {
   PackedByKey packed;
   for (const RoutinePath& path : tuned) {
-    if (path.machine != machine_of(path, core->registry())) continue;
+    if (path.machine != machine_of(path, core->registry(), core->pool().concurrency())) continue;
     SN_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, resolve_shapes(path.shapes));
     SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core, saved, shapes, path, nullptr));
     const PlanImpl& impl = impl_of(*plan);

@@ -19,7 +19,6 @@ using Key = std::pair<std::string, std::string>;  // layer type or folder, descr
 std::map<Key, std::string> builtin_folders() {
   std::map<Key, std::string> folders;
   for (std::size_t i = 0; i < builtin_routine_count; ++i) {
-    if (builtin_routines[i].isa > current_isa()) continue;
     Registry registry(builtin_layer_types());
     if (!builtin_routines[i].add(registry).ok()) continue;
     const std::string_view name = builtin_routines[i].name;

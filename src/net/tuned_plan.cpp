@@ -58,13 +58,13 @@ Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
   });
 }
 
-std::string machine_of(const RoutinePath& path, const Registry& registry) {
+std::string machine_of(const RoutinePath& path, const Registry& registry, int threads) {
   std::set<DeviceId> devices;
   for (const auto& [id, choice] : path.layers)
     for (const std::vector<Format>* formats : {&choice.formats.inputs, &choice.formats.outputs})
       for (const Format& format : *formats)
         if (!format.device.is_host()) devices.insert(format.device);
-  std::string machine = machine_name();
+  std::string machine = machine_name(threads);
   for (const DeviceId id : devices) {
     const Device* const device = registry.device(id);
     if (device == nullptr) return {};

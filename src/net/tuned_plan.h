@@ -27,8 +27,8 @@ SN_INTREE Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime
 // for.
 SN_INTREE bool reads_ranges(const RoutinePath& path);
 
-// The machine name to compare with path.machine: this machine, plus the devices that the path uses.
-// Empty if one of them is missing.
-SN_INTREE std::string machine_of(const RoutinePath& path, const Registry& registry);
+// The machine name to compare with path.machine: this machine for nets of so many threads, plus the
+// devices that the path uses. Empty if one of them is missing.
+SN_INTREE std::string machine_of(const RoutinePath& path, const Registry& registry, int threads);
 
 }  // namespace softneuro

@@ -210,9 +210,9 @@ TEST_CASE("split: a path for a device that is not here takes default choices, an
 TEST_CASE("split: a file tuned for a device loads where that is absent, answers, and says so") {
   const SplitNet net = branching_net();
   RoutinePath path = net.random_path(2, 1.0);
-  path.machine = machine_of(path, net.runtime->registry());
+  path.machine = machine_of(path, net.runtime->registry(), 1);
   CHECK(path.machine.find("test device") != std::string::npos);
-  CHECK(machine_of(path, make_runtime({}).value()->registry()).empty());
+  CHECK(machine_of(path, make_runtime({}).value()->registry(), 1).empty());
   path.shapes = {{"image", net.shapes[0]}};
   const TemporaryFolder folder;
   REQUIRE(save_dnn(*net.graph, folder.file("split.dnn"), std::span(&path, 1)).ok());

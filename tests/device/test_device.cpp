@@ -114,7 +114,7 @@ class TestDevice final : public Device {
  public:
   TestDevice(DeviceId id, std::shared_ptr<TestControl> shared)
       : Device(id), control(std::move(shared)) {}
-  std::string name() const override { return "test device"; }
+  std::string name() const override { return control->name; }
   Result<std::unique_ptr<Stream>> create_stream() noexcept override {
     if (control->is_lost) return lost();
     if (control->fails(Fault::create_stream)) return failed("create_stream");

@@ -20,6 +20,7 @@ inline constexpr int kFaultCount = 7;
 // How a test device behaves, and what it saw. Shared with the test; thread safe.
 class TestControl {
  public:
+  std::string name = "test device";  // Device::name(): set before the device is added
   // Microseconds that a kernel takes by the device's clock, and no less in truth; not set: none.
   std::function<double(const Problem&)> microseconds;
   // The same of a copy.

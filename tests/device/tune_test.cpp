@@ -6,6 +6,7 @@
 #include "core/layers/builtin_layers.h"
 #include "device/split_nets.h"
 #include "device/test_device.h"
+#include "net/tuned_plan.h"
 #include "profiler/tune/tuner.h"
 #include "support/temporary_folder.h"
 #include "tuning/small_net.h"
@@ -110,27 +111,26 @@ std::uint32_t fastest_split(const Graph& graph, const Times& host, const Times& 
   return split;
 }
 
-std::uint32_t tuned_split(const std::shared_ptr<const Graph>& graph, const Times& host,
-                          const Times& device) {
+std::shared_ptr<Runtime> runtime_of(const Times& host, const std::shared_ptr<TestControl>& control,
+                                    ThreadPool& pool) {
   Registry registry(builtin_layer_types());
   REQUIRE(register_routine_matmul_cpu_naive(registry).ok());
   REQUIRE(registry.add(std::make_unique<SlowMatmul>(host)).ok());
-  const auto control = std::make_shared<TestControl>();
-  control->microseconds = [&](const Problem& problem) { return device.at(problem.layer_name); };
-  control->copy_us = static_cast<int>(kCopyUs);
   control->delay_us = 0;
   REQUIRE(add_test_device(registry, control).ok());
-  auto pool = create_thread_pool(1).value();
-  auto runtime = std::make_shared<Runtime>(Runtime::Parts{.libraries = {},
-                                                          .registry = std::move(registry),
-                                                          .allocator = &default_allocator(),
-                                                          .own_pool = nullptr,
-                                                          .pool = pool.get(),
-                                                          .log = {},
-                                                          .schemas = {}});
-  const TemporaryFolder folder;
+  return std::make_shared<Runtime>(Runtime::Parts{.libraries = {},
+                                                  .registry = std::move(registry),
+                                                  .allocator = &default_allocator(),
+                                                  .own_pool = nullptr,
+                                                  .pool = &pool,
+                                                  .log = {},
+                                                  .schemas = {}});
+}
+
+TuneResult tune(const std::shared_ptr<Runtime>& runtime, const std::shared_ptr<const Graph>& graph,
+                const TemporaryFolder& cache) {
   TuneOptions options;
-  options.cache = folder.path().string();
+  options.cache = cache.path().string();
   options.schemas = {"cpu", "test"};
   TuneJob job;
   job.core = runtime;
@@ -140,16 +140,27 @@ std::uint32_t tuned_split(const std::shared_ptr<const Graph>& graph, const Times
   job.inputs = {random_image(3, {1, 8})};
   job.proof_inputs = {job.inputs};
   job.options = &options;
-  const Result<TuneResult> result = Tuner(job).run();
+  Result<TuneResult> result = Tuner(job).run();
   INFO(result.status().message());
   REQUIRE(result.ok());
+  return std::move(result).value();
+}
+
+std::uint32_t tuned_split(const std::shared_ptr<const Graph>& graph, const Times& host,
+                          const Times& device) {
+  const auto control = std::make_shared<TestControl>();
+  control->microseconds = [&](const Problem& problem) { return device.at(problem.layer_name); };
+  control->copy_us = static_cast<int>(kCopyUs);
+  const auto pool = create_thread_pool(1).value();
+  const TemporaryFolder cache;
+  const TuneResult result = tune(runtime_of(host, control, *pool), graph, cache);
   std::uint32_t split = 0;
   for (std::size_t l = 0; l < graph->layers().size(); ++l) {
-    const auto choice = result->path.layers.find(graph->layers()[l].id);
-    if (choice != result->path.layers.end() && choice->second.routine == "test/pages")
+    const auto choice = result.path.layers.find(graph->layers()[l].id);
+    if (choice != result.path.layers.end() && choice->second.routine == "test/pages")
       split |= 1u << l;
   }
-  CHECK((split == 0) == (result->path.machine.find("test device") == std::string::npos));
+  CHECK((split == 0) == (result.path.machine.find("test device") == std::string::npos));
   return split;
 }
 
@@ -182,4 +193,45 @@ TEST_CASE("tune: with a fast, a slow and a mixed device each layer is where brut
     mixed += split != 0 && split != (1u << graph->layers().size()) - 1;
   }
   CHECK(mixed > 0);
+}
+
+TEST_CASE("tune: measurements of a device serve those of its name, and the host's serve all") {
+  const auto graph = products();
+  Times host;
+  for (const Layer& layer : graph->layers()) host[layer.name] = 50;
+  const auto pool = create_thread_pool(1).value();
+  const TemporaryFolder cache;
+  const auto tune_with = [&](const std::string& name) {
+    const auto control = std::make_shared<TestControl>();
+    control->name = name;
+    control->microseconds = [](const Problem&) { return 5.0; };
+    return tune(runtime_of(host, control, *pool), graph, cache);
+  };
+  const TuneResult first = tune_with("device A");
+  CHECK(first.path.machine.find("with test device A") != std::string::npos);
+  CHECK(tune_with("device A").report.measured == 0);
+  const TuneResult other = tune_with("device B");
+  CHECK(other.path.machine.find("with test device B") != std::string::npos);
+  // Each of the layers' products on the device, and the copies, but none of those on the host.
+  CHECK(other.report.measured > 8);
+  CHECK(other.report.from_cache >= 8);
+  CHECK(tune_with("device A").report.measured == 0);
+}
+
+TEST_CASE("tune: a path is another machine's where a device of its name is another one") {
+  RoutinePath path;
+  Choice choice;
+  choice.routine = "test/pages";
+  Format there{DataType::float32};
+  there.device = *DeviceId::parse("test");
+  choice.formats.outputs = {there};
+  path.layers[0] = choice;
+  const auto pool = create_thread_pool(1).value();
+  const auto machine = [&](const std::string& name) {
+    const auto control = std::make_shared<TestControl>();
+    control->name = name;
+    return machine_of(path, runtime_of({}, control, *pool)->registry(), 1);
+  };
+  CHECK(machine("device A") == machine("device A"));
+  CHECK(machine("device A") != machine("device B"));
 }

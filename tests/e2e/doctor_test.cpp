@@ -46,8 +46,9 @@ TEST_CASE("doctor: --json is one object with all of its keys, the exit status is
                                                  "environment", "net_error"});
   CHECK(keys_of(report.at("build")) ==
         std::set<std::string>{"compiler", "linkage", "path", "importers"});
-  CHECK(keys_of(report.at("machine")) ==
-        std::set<std::string>{"name", "features", "hidden_features", "cores", "threads"});
+  CHECK(keys_of(report.at("machine")) == std::set<std::string>{"name", "features",
+                                                               "hidden_features", "mask_problem",
+                                                               "cores", "threads"});
   CHECK(keys_of(report.at("profile_cache")) ==
         std::set<std::string>{"folder", "exists", "writable", "files", "bytes"});
   CHECK(set_of(report.at("build").at("importers")) == std::set<std::string>{"ONNX"});
@@ -119,6 +120,15 @@ TEST_CASE("doctor: features that SOFTNEURO_MAX_ISA hides are listed apart") {
     if (all.contains("avx512") && !xnnpack.at("libraries").empty())
       CHECK(xnnpack.at("state") == "unavailable");
   }
+}
+
+TEST_CASE("doctor: an unknown word in SOFTNEURO_MAX_ISA is named, a known one is no problem") {
+  const json known = doctor({{"SOFTNEURO_MAX_ISA", "zen4"}});
+  CHECK(known.at("machine").at("mask_problem").is_null());
+  const json report = doctor({{"SOFTNEURO_MAX_ISA", "zen4,avx1024"}});
+  const json& machine = report.at("machine");
+  CHECK(machine.at("mask_problem").get<std::string>().find("'avx1024'") != std::string::npos);
+  CHECK(machine.at("features").empty());
 }
 
 TEST_CASE("doctor: SOFTNEURO_PLUGINS=none leaves out what this build has") {

@@ -26,8 +26,7 @@ void write_all_routines(const std::string& path) {
   std::ofstream file(path);
   for (std::size_t i = 0; i < builtin_routine_count; ++i) {
     Registry registry(builtin_layer_types());
-    if (builtin_routines[i].isa > current_isa() || !builtin_routines[i].add(registry).ok())
-      continue;
+    if (!builtin_routines[i].add(registry).ok()) continue;
     const std::string name = builtin_routines[i].name;
     for (const Routine* routine : registry.all())
       file << name.substr(0, name.find('/')) << ' ' << routine->descriptor().str() << ' ' << name

@@ -33,7 +33,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/cpu.h"
+#include "core/base/isa_variants.h"
 
 namespace softneuro::test {
 namespace {
@@ -54,32 +54,22 @@ struct Choosable {
   std::vector<unsigned char*> functions;
 };
 
-// What a processor may have beyond the level avx512.
-struct Extension {
-  const char* level;
-  bool (*there)() noexcept;
-};
-constexpr Extension kExtensions[] = {
-    {"avx512vnni", has_avx512_vnni}, {"avx512fp16", has_avx512_fp16}, {"amxbf16", has_amx_bf16}};
-
-// Null: no extension's name.
-const Extension* extension(const std::string& level) {
-  const auto* const found = std::find_if(std::begin(kExtensions), std::end(kExtensions),
-                                         [&](const Extension& e) { return level == e.level; });
-  return found == std::end(kExtensions) ? nullptr : found;
-}
-
 std::vector<Function> functions;  // by address
 std::vector<Choosable> choosables;
 
 // "avx2" of _ZN9softneuro4avx2…; empty for names outside of these namespaces.
 std::string level_of(const std::string& mangled) {
-  for (const char* const level :
-       {"baseline", "avx2", "avx512", "avx512vnni", "avx512fp16", "amxbf16"})
-    if (mangled.find("N9softneuro" + std::to_string(std::strlen(level)) + level) !=
-        std::string::npos)
-      return level;
+  for (const IsaSet& set : kIsaSets) {
+    const std::string name = set.name;
+    if (mangled.find("N9softneuro" + std::to_string(name.size()) + name) != std::string::npos)
+      return name;
+  }
   return {};
+}
+
+const IsaSet& set_of(const std::string& level) {
+  return *std::find_if(std::begin(kIsaSets), std::end(kIsaSets),
+                       [&](const IsaSet& set) { return set.name == level; });
 }
 
 // "kFolds" of _ZN9softneuro4avx26kFoldsE, which is nothing but a namespace and that name; else "".
@@ -231,51 +221,48 @@ CpuFeatures expected_features() {
   CpuFeatures found;
   for (const auto& [feature, names] : kFlags)
     if (std::all_of(names.begin(), names.end(), [&](const auto& f) { return flags.contains(f); }))
-      found = found | feature;
+      found = found | CpuFeatures{feature};
   const char* const mask = std::getenv("SOFTNEURO_MAX_ISA");
   return closed(mask == nullptr ? found : found & allowed_features(mask));
 }
 
-int rank(const std::string& level) {
-  return level == "avx512" ? 2 : level == "avx2" ? 1 : 0;
-}
-
 // What is wrong, a line each; prints what ran.
 std::vector<std::string> judge() {
-  const std::string level = to_string(current_isa());
+  const CpuFeatures usable = usable_features();
+  const std::string level = best_variant(usable).name;
   std::vector<std::string> faults;
-  if (usable_features() != expected_features())
-    faults.push_back("routines take this processor for " + to_string(usable_features()) +
-                     ", it is " + to_string(expected_features()));
+  if (usable != expected_features())
+    faults.push_back("routines take this processor for " + to_string(usable) + ", it is " +
+                     to_string(expected_features()));
   std::map<std::string, std::pair<std::size_t, std::size_t>> counts;  // functions: that ran, all
   for (const Function& function : functions) {
     counts[function.level].first += function.ran->load();
     ++counts[function.level].second;
-    const Extension* const more = extension(function.level);
-    const bool newer = more != nullptr ? !more->there() : rank(function.level) > rank(level);
-    if (function.ran->load() && newer)
+    if (function.ran->load() && !usable.has(set_of(function.level).needs))
       faults.push_back("ran, but is newer than " + level + ": " + function.name);
   }
   for (const auto& [name, count] : counts)
     std::printf("%-12s %zu of %zu functions ran\n", name.c_str(), count.first, count.second);
   // Where the processor has VNNI, its functions come first.
   std::set<std::string> replaced;
-  if (has_avx512_vnni()) replaced = {"kInt8TileOps", "kQint8DepthwiseOps"};
+  if (usable.has(isa::avx512vnni)) replaced = {"kInt8TileOps", "kQint8DepthwiseOps"};
   // What only products on these call.
-  if (!has_avx512_fp16() && !has_amx_bf16()) replaced.insert("epilogue_store_half");
-  if (!has_amx_bf16()) replaced.insert("epilogue_store_float");
+  const bool has_tiles = SN_HAS_AMXBF16 && usable.has(isa::amxbf16);
+  if (!has_tiles) replaced.insert("epilogue_store_float");
+  if (!has_tiles && !(SN_HAS_AVX512FP16 && usable.has(isa::avx512fp16)))
+    replaced.insert("epilogue_store_half");
   std::size_t chosen = 0;
   for (const Choosable& choosable : choosables) {
+    const IsaSet& set = set_of(choosable.level);
     const bool wanted = choosable.level == level ? !replaced.contains(choosable.name)
-                                                 : extension(choosable.level) != nullptr &&
-                                                       extension(choosable.level)->there();
+                                                 : !set.is_variant && usable.has(set.needs);
     chosen += wanted;
     if (wanted && !ran(choosable))
       faults.push_back("never ran: " + choosable.level + "::" + choosable.name);
   }
   std::printf("%zu choices to be made for %s", chosen, level.c_str());
-  for (const Extension& more : kExtensions)
-    if (more.there()) std::printf(", %s", more.level);
+  for (const IsaSet& set : kIsaSets)
+    if (!set.is_variant && usable.has(set.needs)) std::printf(", %s", set.name);
   std::printf("\n");
   if (chosen < 15) faults.push_back("the variants were not found in the program's symbols");
   return faults;

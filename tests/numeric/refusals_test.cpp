@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "core/base/cpu.h"
+#include "core/base/isa_variants.h"
 #include "numeric/check_routine.h"
 
 namespace softneuro::test {
@@ -96,7 +96,8 @@ TEST_CASE("numeric: every refusal of every routine has a reason", "[numeric]") {
   for (const Routine* routine : registry.all()) {
     INFO(routine->descriptor().str() << " of " << routine->layer_type());
     // Libraries have routines for new processors only: nchw16c asks for AVX-512, qint8 for VNNI.
-    const bool for_this_one = routine->library().empty() || has_avx512_vnni();
+    const bool for_this_one =
+        usable_features().has(routine->library().empty() ? routine->needs() : isa::avx512vnni);
     if (for_this_one) CHECK(asked.accepted.contains(routine));
     if (routine->descriptor().algorithm != "naive") CHECK(asked.refused.contains(routine));
   }

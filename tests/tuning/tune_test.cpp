@@ -8,7 +8,7 @@
 #include <sstream>
 #include <thread>
 
-#include "core/base/cpu.h"
+#include "core/base/isa_variants.h"
 #include "core/dnn/file.h"
 #include "net/net_access.h"
 #include "small_net.h"
@@ -403,12 +403,12 @@ Graph loud_and_drowned() {
 }  // namespace
 
 TEST_CASE("tune: the error limit is bound by what arrives at the outputs, layer by layer") {
-  if (!has_avx512_vnni()) {
+  if (!usable_features().has(isa::avx512vnni)) {
     WARN("skipped: 8 bits may not be faster here, so that no limit would bind");
     return;
   }
 #if defined(__SANITIZE_ADDRESS__)
-  if (has_amx_bf16()) {
+  if (usable_features().has(isa::amxbf16)) {
     WARN("skipped: 8 bits are slowed down by the sanitizer, float32 on tiles is not");
     return;
   }

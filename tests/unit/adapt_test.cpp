@@ -5,6 +5,7 @@
 #include <random>
 
 #include "core/base/element.h"
+#include "core/base/isa_variants.h"
 #include "core/graph/layer_type.h"
 #include "core/layers/builtin_layers.h"
 #include "core/routine/noop_adapt.h"
@@ -227,8 +228,8 @@ TEST_CASE("a no-op adapt leaves the bytes as they are, and no other one does") {
 
 TEST_CASE("tiles are transposed alike by every instruction set, and nothing else is touched") {
   std::mt19937 random(3);
-  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
-    if (isa > current_isa()) continue;
+  for (const IsaSet& set : kIsaSets) {
+    if (!set.is_variant || !usable_features().has(set.needs)) continue;
     for (const std::size_t bytes : {1u, 2u, 4u})
       for (const std::int64_t rows : {1, 2, 3, 4, 7, 16, 31, 64, 67, 130})
         for (const std::int64_t columns : {1, 2, 4, 15, 16, 33, 64}) {
@@ -241,9 +242,9 @@ TEST_CASE("tiles are transposed alike by every instruction set, and nothing else
             for (std::int64_t j = 0; j < columns; ++j)
               std::memcpy(&expected[static_cast<std::size_t>(j * target_stride + i) * bytes],
                           &source[static_cast<std::size_t>(i * source_stride + j) * bytes], bytes);
-          transpose_tiles(isa).transpose(
+          transpose_tiles(set.needs).transpose(
               bytes, {source.data(), target.data(), source_stride, target_stride, rows, columns});
-          INFO(static_cast<int>(isa) << ": " << bytes << " bytes, " << rows << " x " << columns);
+          INFO(set.name << ": " << bytes << " bytes, " << rows << " x " << columns);
           REQUIRE(target == expected);
         }
   }
@@ -260,24 +261,24 @@ TEST_CASE("tables and scales give the same bytes with every instruction set") {
     bytes[i] = static_cast<std::uint8_t>(random());
     numbers[i] = i % 50 == 0 ? NAN : (static_cast<float>(random() % 2001) - 1000) * 0.01f;
   }
-  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
-    if (isa > current_isa()) continue;
+  for (const IsaSet& set : kIsaSets) {
+    if (!set.is_variant || !usable_features().has(set.needs)) continue;
     for (const std::int64_t count : {0, 1, 15, 63, 64, 65, 200, 1000}) {
       std::vector<std::uint8_t> mapped(bytes.size(), 1), quantized(bytes.size(), 1);
       std::vector<float> real(bytes.size(), -1);
-      qint8_rows(isa).map(table, bytes.data(), mapped.data(), count);
-      qint8_rows(isa).quantize(numbers.data(), quantized.data(), count, scale_of(q));
-      qint8_rows(isa).dequantize(bytes.data(), real.data(), count, scale_of(q));
+      qint8_rows(set.needs).map(table, bytes.data(), mapped.data(), count);
+      qint8_rows(set.needs).quantize(numbers.data(), quantized.data(), count, scale_of(q));
+      qint8_rows(set.needs).dequantize(bytes.data(), real.data(), count, scale_of(q));
       const Quantization p{true, -1, {0.05f}, {-7}};
       std::vector<std::uint8_t> sums(bytes.size(), 1), products(bytes.size(), 1);
       const Quantization wide{false, -1, {0.08f}, {118}};
-      qint8_rows(isa).combine(Qint8Form::sum(q, p, wide, -1), bytes.data(), 1, bytes.data(), 1,
-                              sums.data(), count);
-      qint8_rows(isa).combine(Qint8Form::product(q, p, wide), bytes.data() + 9, 0, bytes.data(), 1,
-                              products.data(), count);
+      qint8_rows(set.needs).combine(Qint8Form::sum(q, p, wide, -1), bytes.data(), 1, bytes.data(),
+                                    1, sums.data(), count);
+      qint8_rows(set.needs).combine(Qint8Form::product(q, p, wide), bytes.data() + 9, 0,
+                                    bytes.data(), 1, products.data(), count);
       for (std::size_t i = 0; i < bytes.size(); ++i) {
         const bool written = i < static_cast<std::size_t>(count);
-        INFO(static_cast<int>(isa) << ": " << i << " of " << count);
+        INFO(set.name << ": " << i << " of " << count);
         REQUIRE(mapped[i] == (written ? table[bytes[i]] : 1));
         REQUIRE(real[i] == (written ? (static_cast<float>(bytes[i]) - 120) * 0.037f : -1));
         const double rounded = std::nearbyint(static_cast<double>(numbers[i] / 0.037f)) + 120;

@@ -3,6 +3,9 @@
 
 #include <catch2/catch.hpp>
 #include <map>
+#include <vector>
+
+#include "core/base/physical_cores.h"
 
 using namespace softneuro;
 
@@ -27,34 +30,50 @@ constexpr const char* kBigLittle =
 }  // namespace
 
 TEST_CASE("machine: an x86-64 processor is told apart by vendor, family, model and stepping") {
-  CHECK(describe_processor("x86-64", kEpyc) == "AMD EPYC (AuthenticAMD 25.1.1)");
+  CHECK(describe_processor("x86-64", kEpyc, {}) == "AMD EPYC (AuthenticAMD 25.1.1)");
   std::string newer = kEpyc;
   newer.replace(newer.find("25"), 2, "26");
-  CHECK(describe_processor("x86-64", newer) == "AMD EPYC (AuthenticAMD 26.1.1)");
-  CHECK(describe_processor("x86-64", "model name : a, b|c\n") == "a  b c");
-  CHECK(describe_processor("x86-64", "") == "x86-64");
-  CHECK(describe_processor("x86-64", kBigLittle) == "x86-64");
+  CHECK(describe_processor("x86-64", newer, {}) == "AMD EPYC (AuthenticAMD 26.1.1)");
+  CHECK(describe_processor("x86-64", "model name : a, b|c\n", {}) == "a  b c");
+  CHECK(describe_processor("x86-64", "", {}) == "x86-64");
+  CHECK(describe_processor("x86-64", kBigLittle, {}) == "x86-64");
 }
 
-TEST_CASE("machine: an aarch64 processor is told apart by the kinds of its cores") {
-  CHECK(describe_processor("aarch64", kBigLittle) == "aarch64 (0x41-0xd05-r1p0 0x41-0xd0a-r3p1)");
-  CHECK(describe_processor("aarch64", kEpyc) == "aarch64");
-  CHECK(describe_arm_features(kBigLittle) == "asimd asimdhp asimddp");
-  CHECK(describe_arm_features(kEpyc).empty());
+TEST_CASE("machine: an aarch64 processor is told apart by the kinds of cores that may be used") {
+  const auto described = [](std::vector<int> processors) {
+    return describe_processor("aarch64", kBigLittle, processors);
+  };
+  CHECK(described({0, 1, 2}) == "aarch64 (0x41-0xd05-r1p0 0x41-0xd0a-r3p1)");
+  CHECK(described({0, 1}) == "aarch64 (0x41-0xd05-r1p0)");
+  CHECK(described({2}) == "aarch64 (0x41-0xd0a-r3p1)");
+  CHECK(describe_processor("aarch64", kEpyc, std::vector<int>{0, 1}) == "aarch64");
 }
 
-TEST_CASE("machine: data caches are listed level by level, instruction caches are not") {
-  const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index";
+TEST_CASE("machine: a processor's data caches are listed by level, instruction caches are not") {
+  const std::string folder = "/sys/devices/system/cpu/cpu4/cache/index";
   const std::map<std::string, std::string> files = {
       {folder + "0/size", "32K\n"},   {folder + "0/type", "Data\n"},
       {folder + "1/size", "64K\n"},   {folder + "1/type", "Instruction\n"},
       {folder + "2/size", "1024K\n"}, {folder + "2/type", "Unified\n"},
   };
-  CHECK(describe_caches([&](const char* path) {
-          const auto found = files.find(path);
-          return found == files.end() ? std::string() : found->second;
-        }) == "32K 1024K");
-  CHECK(describe_caches([](const char*) { return std::string(); }).empty());
+  const auto read = [&](const char* path) {
+    const auto found = files.find(path);
+    return found == files.end() ? std::string() : found->second;
+  };
+  CHECK(describe_caches(4, read) == "32K 1024K");
+  CHECK(describe_caches(0, read).empty());
+}
+
+TEST_CASE("machine: the number of cores is part of the name where more threads share them") {
+  CHECK(describe_sharing(1, 2).empty());
+  CHECK(describe_sharing(2, 2).empty());
+  CHECK(describe_sharing(8, 64).empty());
+  CHECK(describe_sharing(64, 2) == ", 2 cores");
+  CHECK(describe_sharing(2, 1) == ", 1 core");
+  const int cores = physical_cores();
+  CHECK(machine_name(1) == machine_name());
+  CHECK(machine_name(cores) == machine_name());
+  CHECK(machine_name(cores + 1) == machine_name() + describe_sharing(cores + 1, cores));
 }
 
 TEST_CASE("machine: this one has a name without the separators of files") {

@@ -7,14 +7,16 @@
 #include <limits>
 #include <vector>
 
+#include "core/base/isa_variants.h"
+
 namespace softneuro {
 namespace {
 
-std::vector<Isa> available_isas() {
-  std::vector<Isa> isas;
-  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512})
-    if (isa <= current_isa()) isas.push_back(isa);
-  return isas;
+std::vector<IsaSet> usable_variants() {
+  std::vector<IsaSet> variants;
+  for (const IsaSet& set : kIsaSets)
+    if (set.is_variant && usable_features().has(set.needs)) variants.push_back(set);
+  return variants;
 }
 
 // All magnitudes from subnormal to huge, both signs, and a dense net around zero.
@@ -102,27 +104,27 @@ TEST_CASE("span ops: accuracy of the vector functions", "[span_ops]") {
       {UnaryOp::logical_not, 0},
   };
   const std::vector<float> x = probes();
-  for (const Isa isa : available_isas())
+  for (const IsaSet& set : usable_variants())
     for (const Bound& bound : bounds) {
       float where = 0;
-      const double error = worst(span_ops(isa), bound, x, &where);
-      INFO(to_string(isa) << " " << to_string(bound.op) << ": " << error << " ulp at " << where);
+      const double error = worst(span_ops(set.needs), bound, x, &where);
+      INFO(set.name << " " << to_string(bound.op) << ": " << error << " ulp at " << where);
       CHECK(error <= bound.ulps);
     }
 }
 
 TEST_CASE("span ops: infinities and NaN", "[span_ops]") {
   const std::vector<float> x = {INFINITY, -INFINITY, NAN, 0.0f, -0.0f};
-  for (const Isa isa : available_isas())
+  for (const IsaSet& set : usable_variants())
     for (int op = 0; op < kUnaryOpCount; ++op) {
       const auto unary = static_cast<UnaryOp>(op);
       if (!is_span_op(unary)) continue;
       std::vector<float> y(x.size());
-      span_ops(isa).unary(unary, x.data(), y.data(), 5, 0.5f, 1.0f);
+      span_ops(set.needs).unary(unary, x.data(), y.data(), 5, 0.5f, 1.0f);
       for (std::size_t i = 0; i < x.size(); ++i) {
         const auto expected = static_cast<float>(apply(unary, x[i], 0.5, 1.0));
-        INFO(to_string(isa) << " " << to_string(unary) << "(" << x[i] << ") = " << y[i] << ", not "
-                            << expected);
+        INFO(set.name << " " << to_string(unary) << "(" << x[i] << ") = " << y[i] << ", not "
+                      << expected);
         CHECK((std::isnan(expected) ? std::isnan(y[i]) : y[i] == Approx(expected)));
       }
     }
@@ -131,21 +133,21 @@ TEST_CASE("span ops: infinities and NaN", "[span_ops]") {
 TEST_CASE("span ops: a result does not depend on the place in the run", "[span_ops]") {
   std::vector<float> x, y(67), shifted(67);
   for (int i = 0; i < 67; ++i) x.push_back(0.37f * static_cast<float>(i - 33));
-  for (const Isa isa : available_isas())
+  for (const IsaSet& set : usable_variants())
     for (int op = 0; op < kUnaryOpCount; ++op) {
       const auto unary = static_cast<UnaryOp>(op);
       if (!is_span_op(unary)) continue;
-      span_ops(isa).unary(unary, x.data(), y.data(), 67, 0.5f, 1.0f);
+      span_ops(set.needs).unary(unary, x.data(), y.data(), 67, 0.5f, 1.0f);
       for (const int first : {1, 3, 8, 15, 17}) {
         shifted = x;
         const int count = 67 - first - first / 2;
-        span_ops(isa).unary(unary, shifted.data() + first, shifted.data() + first, count, 0.5f,
-                            1.0f);
+        span_ops(set.needs).unary(unary, shifted.data() + first, shifted.data() + first, count,
+                                  0.5f, 1.0f);
         for (int i = 0; i < 67; ++i) {
           const auto n = static_cast<std::size_t>(i);
           const float expected = i >= first && i < first + count ? y[n] : x[n];
-          INFO(to_string(isa) << " " << to_string(unary) << " " << i << " of [" << first << ", "
-                              << first + count << ")");
+          INFO(set.name << " " << to_string(unary) << " " << i << " of [" << first << ", "
+                        << first + count << ")");
           CHECK((shifted[n] == expected || (std::isnan(expected) && std::isnan(shifted[n]))));
         }
       }
@@ -165,7 +167,7 @@ TEST_CASE("span ops: binary functions with rows and constants", "[span_ops]") {
   }
   a[5] = NAN;
   b[9] = NAN;
-  for (const Isa isa : available_isas())
+  for (const IsaSet& set : usable_variants())
     for (int op = 0; op <= static_cast<int>(BinaryOp::prelu); ++op)
       for (const std::int64_t columns : {1, 3, 16, 21, 33})
         for (int form = 0; form < 4; ++form) {
@@ -181,14 +183,14 @@ TEST_CASE("span ops: binary functions with rows and constants", "[span_ops]") {
           span.b_is_row_constant = (form & 2) != 0;
           span.a_row_stride = span.a_is_row_constant ? 1 : columns;
           span.b_row_stride = span.b_is_row_constant ? 7 : columns + 2;
-          span_ops(isa).binary(binary, span);
+          span_ops(set.needs).binary(binary, span);
           for (std::int64_t r = 0; r < 3; ++r)
             for (std::int64_t c = 0; c < columns; ++c) {
               const float va = element(span.a, span.a_row_stride, span.a_is_row_constant, r, c);
               const float vb = element(span.b, span.b_row_stride, span.b_is_row_constant, r, c);
               const float actual = y[static_cast<std::size_t>(r * columns + c)];
-              INFO(to_string(isa) << " " << to_string(binary) << "(" << va << ", " << vb
-                                  << ") = " << actual);
+              INFO(set.name << " " << to_string(binary) << "(" << va << ", " << vb
+                            << ") = " << actual);
               CHECK(ulps(actual, apply(binary, va, vb)) <= 1);
             }
         }

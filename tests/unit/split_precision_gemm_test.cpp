@@ -85,8 +85,9 @@ struct Product {
 
 const SplitTileOps<float>* ops_or_skip() {
   const auto* const ops = split_tile_ops<float>();
-  if (ops == nullptr) WARN("skipped: this processor has no tiles of bfloat16");
-  return ops;
+  if (ops != nullptr && usable_features().has(ops->needs)) return ops;
+  WARN("skipped: this processor, or this build, has no tiles of bfloat16");
+  return nullptr;
 }
 
 TEST_CASE("single products on split tiles are those of float32 but for their last bits") {

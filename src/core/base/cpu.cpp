@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 namespace softneuro {
@@ -22,8 +24,8 @@ struct Leaf7Bits {
   unsigned bits;  // all of them
   CpuFeature feature;
 };
-// (Their registers are those of a level, which the operating system saves, but for the tiles':
-// see may_use_tiles.)
+// (Their registers are those of avx2 or avx512, which the operating system saves, but for the
+// tiles': see may_use_tiles.)
 constexpr unsigned kAmxTile = 1u << 24;
 constexpr Leaf7Bits kLeaf7Bits[] = {
     {1, 0, 1u << 4, CpuFeature::avx_vnni},
@@ -45,22 +47,22 @@ CpuFeatures detect() noexcept {
   __builtin_cpu_init();
   // The builtins check the operating system's support (XGETBV) as well.
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
-    found = found | CpuFeature::avx2;
+    found = found | CpuFeatures{CpuFeature::avx2};
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    found = found | CpuFeature::avx512;
+    found = found | CpuFeatures{CpuFeature::avx512};
   for (const Leaf7Bits& row : kLeaf7Bits) {
     unsigned reg[4] = {};
     // A subleaf that the processor lacks is all zero.
     if (__get_cpuid_count(7, row.subleaf, &reg[0], &reg[1], &reg[2], &reg[3]) != 0 &&
         (reg[row.reg] & row.bits) == row.bits)
-      found = found | row.feature;
+      found = found | CpuFeatures{row.feature};
   }
   return closed(found);
 }
 
 // The tiles' state is large: Linux saves it for those processes only that have asked.
-[[maybe_unused]] bool may_use_tiles() noexcept {
+bool may_use_tiles() noexcept {
 #if defined(__linux__) && defined(SYS_arch_prctl)
   constexpr int kRequestPermission = 0x1023, kTileData = 18;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
@@ -71,8 +73,38 @@ CpuFeatures detect() noexcept {
 
 #else
 
+#if defined(__aarch64__) && defined(__linux__)
+
+// Bits of the words that the operating system hands to each process.
+struct HwcapBit {
+  unsigned long word, bit;
+  CpuFeature feature;
+};
+constexpr HwcapBit kHwcapBits[] = {
+    {AT_HWCAP, 1, CpuFeature::asimd},    {AT_HWCAP, 9, CpuFeature::fphp},
+    {AT_HWCAP, 10, CpuFeature::asimdhp}, {AT_HWCAP, 20, CpuFeature::asimddp},
+    {AT_HWCAP, 22, CpuFeature::sve},     {AT_HWCAP2, 1, CpuFeature::sve2},
+    {AT_HWCAP2, 13, CpuFeature::i8mm},   {AT_HWCAP2, 14, CpuFeature::bf16},
+    {AT_HWCAP2, 23, CpuFeature::sme},
+};
+
+CpuFeatures detect() noexcept {
+  CpuFeatures found;
+  for (const HwcapBit& row : kHwcapBits)
+    if ((getauxval(row.word) >> row.bit & 1) != 0) found = found | CpuFeatures{row.feature};
+  return closed(found);
+}
+
+#else
+
 CpuFeatures detect() noexcept {
   return {};
+}
+
+#endif
+
+bool may_use_tiles() noexcept {
+  return false;
 }
 
 #endif
@@ -86,50 +118,14 @@ CpuFeatures processor_features() noexcept {
 
 CpuFeatures usable_features() noexcept {
   static const CpuFeatures features = [] {
+    constexpr CpuFeatures kTiles = {CpuFeature::amx_int8, CpuFeature::amx_bf16};
     const char* const mask = std::getenv("SOFTNEURO_MAX_ISA");
-    return mask == nullptr ? processor_features() : processor_features() & allowed_features(mask);
+    const CpuFeatures allowed =
+        mask == nullptr ? processor_features() : processor_features() & allowed_features(mask);
+    const bool has_tiles = !(allowed & kTiles).empty();
+    return has_tiles && !may_use_tiles() ? allowed - kTiles : allowed;
   }();
   return features;
-}
-
-Isa current_isa() noexcept {
-  const CpuFeatures usable = usable_features();
-  if (usable.has(CpuFeature::avx512)) return Isa::avx512;
-  return usable.has(CpuFeature::avx2) ? Isa::avx2 : Isa::baseline;
-}
-
-bool has_avx512_vnni() noexcept {
-  return usable_features().has(CpuFeature::avx512_vnni);
-}
-
-bool has_avx512_fp16() noexcept {
-#if defined(SN_ISA_AVX512FP16)
-  return usable_features().has(CpuFeature::avx512_fp16);
-#else
-  return false;
-#endif
-}
-
-bool has_amx_bf16() noexcept {
-#if defined(__x86_64__) && defined(SN_ISA_AMXBF16)
-  static const bool has =
-      usable_features().has(CpuFeature::amx_bf16 | CpuFeature::avx512_bf16) && may_use_tiles();
-  return has;
-#else
-  return false;
-#endif
-}
-
-const char* to_string(Isa isa) noexcept {
-  switch (isa) {
-    case Isa::baseline:
-      return "baseline";
-    case Isa::avx2:
-      return "avx2";
-    case Isa::avx512:
-      return "avx512";
-  }
-  return "unknown";
 }
 
 }  // namespace softneuro

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <iterator>
 #include <vector>
 
 #include "core/base/cpu.h"
+#include "core/base/physical_cores.h"
 
 namespace softneuro {
 namespace {
@@ -54,15 +54,18 @@ std::string describe_x86(std::string_view cpuinfo) {
          first_of(cpuinfo, "model") + '.' + first_of(cpuinfo, "stepping") + ')';
 }
 
-std::string describe_arm(std::string_view cpuinfo) {
+std::string describe_arm(std::string_view cpuinfo, std::span<const int> processors) {
+  const auto numbers = values_of(cpuinfo, "processor");
   const auto implementers = values_of(cpuinfo, "CPU implementer");
   const auto parts = values_of(cpuinfo, "CPU part");
   const auto variants = values_of(cpuinfo, "CPU variant");
   const auto revisions = values_of(cpuinfo, "CPU revision");
   std::vector<std::string> kinds;
-  const std::size_t cores =
-      std::min({implementers.size(), parts.size(), variants.size(), revisions.size()});
+  const std::size_t cores = std::min(
+      {numbers.size(), implementers.size(), parts.size(), variants.size(), revisions.size()});
   for (std::size_t i = 0; i < cores; ++i) {
+    const auto is_it = [&](int processor) { return std::to_string(processor) == numbers[i]; };
+    if (std::none_of(processors.begin(), processors.end(), is_it)) continue;
     std::string_view variant = variants[i];
     if (variant.starts_with("0x")) variant.remove_prefix(2);
     std::string kind(implementers[i]);
@@ -77,39 +80,26 @@ std::string describe_arm(std::string_view cpuinfo) {
 
 }  // namespace
 
-std::string describe_processor(std::string_view architecture, std::string_view cpuinfo) {
+std::string describe_processor(std::string_view architecture, std::string_view cpuinfo,
+                               std::span<const int> processors) {
   std::string name;
   if (architecture == "x86-64") {
     name = describe_x86(cpuinfo);
     if (!name.empty() && name[0] != '(') return name;
   } else if (architecture == "aarch64") {
-    name = describe_arm(cpuinfo);
+    name = describe_arm(cpuinfo, processors);
   }
   return std::string(architecture) + (name.empty() ? "" : " ") + name;
 }
 
-std::string describe_arm_features(std::string_view cpuinfo) {
-  constexpr std::string_view kKnown[] = {"asimd", "fphp", "asimdhp", "asimddp", "i8mm",
-                                         "bf16",  "sve",  "sve2",    "sme"};
-  std::string features;
-  std::string_view words;
-  if (const auto values = values_of(cpuinfo, "Features"); !values.empty()) words = values[0];
-  while (!words.empty()) {
-    const std::string_view word = words.substr(0, words.find(' '));
-    words.remove_prefix(std::min(words.size(), word.size() + 1));
-    if (std::find(std::begin(kKnown), std::end(kKnown), word) == std::end(kKnown)) continue;
-    features.append(features.empty() ? "" : " ").append(word);
-  }
-  return features;
-}
-
-std::string describe_caches(const TextReader& read) {
+std::string describe_caches(int processor, const TextReader& read) {
   constexpr int kMost = 8;
   std::string sizes;
   for (int i = 0; i < kMost; ++i) {
     const auto text = [&](const char* what) {
       char path[80];
-      std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", i, what);
+      std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/%s", processor,
+                    i, what);
       return std::string(trimmed(read(path)));
     };
     const std::string size = text("size");
@@ -122,14 +112,25 @@ std::string describe_caches(const TextReader& read) {
 const std::string& machine_name() {
   static const std::string name = [] {
     const std::string cpuinfo = read_system_text("/proc/cpuinfo");
-    std::string text = describe_processor(kArchitecture, cpuinfo);
-    std::string features =
-        kArchitecture == "aarch64" ? describe_arm_features(cpuinfo) : to_string(usable_features());
-    text += ", " + (features.empty() ? to_string(current_isa()) : std::move(features));
-    const std::string caches = describe_caches(read_system_text);
+    const std::vector<int> processors = usable_processors();
+    std::string text = describe_processor(kArchitecture, cpuinfo, processors);
+    const std::string features = to_string(usable_features());
+    text += ", " + (features.empty() ? "baseline" : features);
+    const std::string caches =
+        describe_caches(processors.empty() ? 0 : processors[0], read_system_text);
     return caches.empty() ? text : text + ", " + caches;
   }();
   return name;
+}
+
+std::string describe_sharing(int threads, int cores) {
+  if (threads <= cores) return {};
+  return ", " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
+}
+
+std::string machine_name(int threads) {
+  static const int cores = physical_cores();
+  return machine_name() + describe_sharing(threads, cores);
 }
 
 }  // namespace softneuro

@@ -29,16 +29,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(0, end == std::string_view::npos ? 0 : end + 1);
 }
 
-std::vector<int> allowed_processors() {
-  constexpr std::size_t kSets = 8;  // of 1024 processors
-  cpu_set_t sets[kSets];
-  std::vector<int> processors;
-  if (sched_getaffinity(0, sizeof sets, sets) != 0) return processors;
-  for (int i = 0; i < static_cast<int>(kSets) * CPU_SETSIZE; ++i)
-    if (CPU_ISSET_S(static_cast<std::size_t>(i), sizeof sets, sets)) processors.push_back(i);
-  return processors;
-}
-
 }  // namespace
 
 std::vector<int> parse_processor_list(std::string_view text) {
@@ -103,8 +93,18 @@ int cpu_quota(const TextReader& read) {
   return least;
 }
 
+std::vector<int> usable_processors() {
+  constexpr std::size_t kSets = 8;  // of 1024 processors
+  cpu_set_t sets[kSets];
+  std::vector<int> processors;
+  if (sched_getaffinity(0, sizeof sets, sets) != 0) return processors;
+  for (int i = 0; i < static_cast<int>(kSets) * CPU_SETSIZE; ++i)
+    if (CPU_ISSET_S(static_cast<std::size_t>(i), sizeof sets, sets)) processors.push_back(i);
+  return processors;
+}
+
 int physical_cores() {
-  const int cores = std::max(1, count_cores(allowed_processors(), read_system_text));
+  const int cores = std::max(1, count_cores(usable_processors(), read_system_text));
   const int quota = cpu_quota(read_system_text);
   return quota == 0 ? cores : std::min(cores, quota);
 }

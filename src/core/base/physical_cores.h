@@ -30,6 +30,10 @@ SN_INTREE int count_cores(std::span<const int> processors, const TextReader& rea
 // The least that the process's cgroup and those above it allow; 0: no limit.
 SN_INTREE int cpu_quota(const TextReader& read);
 
+// Numbers of the processors that the calling thread may use, in ascending order; none where the
+// system does not tell.
+SN_INTREE std::vector<int> usable_processors();
+
 // Cores that this process may use now; at least 1.
 SN_INTREE int physical_cores();
 

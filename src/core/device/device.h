@@ -74,7 +74,8 @@ class SN_INTREE Device {
   Device& operator=(const Device&) = delete;
 
   DeviceId id() const noexcept { return id_; }
-  // What times depend on, for people too: "NVIDIA H200, driver 570.86".
+  // What times depend on, for people too: "NVIDIA H200, driver 570.86". Measurements and tuned
+  // paths are kept under it: no two that are not alike have one name.
   virtual std::string name() const = 0;
   // Aligned to kTensorAlignment at least. out_of_memory if there is not as much. No bytes: none.
   Result<DeviceMemory> allocate(std::size_t bytes) noexcept;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/base/cpu.h"
 #include "core/base/error.h"
+#include "core/base/isa_variants.h"
 #include "core/routine/quantization_key.h"
 
 namespace softneuro {
@@ -31,7 +31,7 @@ std::string PackedCache::key_of(const Layer& layer, const Routine& routine, cons
   const Problem base = base_problem(routine, problem);
   return fmt::format("{}|{}|{}|v{}|{}|{}{}", layer.id, routine.descriptor().str(),
                      routine.pack_key(base, params), routine.version(), routine.library(),
-                     to_string(current_isa()), quantization_key(base));
+                     best_variant(usable_features()).name, quantization_key(base));
 }
 
 Result<PackedWeights> PackedCache::get(const Layer& layer, const Routine& routine,

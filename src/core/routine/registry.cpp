@@ -66,6 +66,11 @@ Applicability devices_fit(const Routine& routine, const Problem& problem) {
                   : Applicability::no(fmt::format("nothing is on the device {}", own.c_str()));
 }
 
+Applicability processor_fits(const Routine& routine) {
+  const CpuFeatures missing = routine.needs() - usable_features();
+  return missing.empty() ? Applicability::yes() : Applicability::no("needs " + to_string(missing));
+}
+
 bool needs_unfused_post_ops(const Routine& routine, const Problem& problem) {
   return !problem.post_ops.empty() && !routine.supports_post_ops(problem);
 }
@@ -177,6 +182,7 @@ UnfusedPostOps Registry::unfused_post_ops(const Routine& routine) const {
 }
 
 Applicability Registry::check(const Routine& routine, const Problem& problem) const {
+  if (Applicability processor = processor_fits(routine); !processor) return processor;
   if (Applicability devices = devices_fit(routine, problem); !devices) return devices;
   if (!problem.type->is_adapt())
     if (Applicability formats = formats_fit(routine, problem); !formats) return formats;

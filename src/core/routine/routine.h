@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/cpu.h"
 #include "core/base/tensor_view.h"
 #include "core/base/workers.h"
 #include "core/device/device.h"
@@ -160,6 +161,8 @@ class SN_INTREE Routine {
   virtual int version() const { return 1; }
   // Version of the library that does the work ("onednn 2.6.3"); part of that key too.
   virtual std::string library() const { return {}; }
+  // Features of the processor without which the kernels must not run: the registry refuses then.
+  virtual CpuFeatures needs() const { return {}; }
   // The data type in which sums of products are kept. float16: they may overflow on the way to a
   // result that fits.
   virtual DataType accumulator_type() const { return DataType::float32; }

@@ -36,7 +36,7 @@ struct RoutinePath {
   std::vector<AdaptChoice> adapts;             // likewise
 
   // What it was made for, and what was measured then.
-  std::string machine;  // machine_name()
+  std::string machine;  // machine_of()
   int threads = 1;
   NamedShapes shapes;                // of all inputs
   std::vector<std::string> schemas;  // patterns that were allowed

@@ -2,22 +2,12 @@
 
 #include <algorithm>
 
-#include "core/base/cpu.h"
+#include "core/base/isa_variants.h"
 #include "cpu/simd/transpose_tiles.h"
 
 namespace softneuro {
 
-namespace baseline {
-void gemm(const GemmTask& task) noexcept;
-}
-#ifdef SN_ISA_X86
-namespace avx2 {
-void gemm(const GemmTask& task) noexcept;
-}
-namespace avx512 {
-void gemm(const GemmTask& task) noexcept;
-}
-#endif
+SN_CHOOSE_VARIANT(GemmOps, kGemmOps, gemm_ops)
 
 namespace {
 
@@ -52,20 +42,6 @@ void pack_a(const MatrixView& a, std::int64_t rows, std::int64_t k, float* packe
 
 void pack_b(const MatrixView& b, std::int64_t k, std::int64_t columns, float* packed) noexcept {
   pack<kGemmColumns>(b.data, b.column_stride, b.row_stride, columns, k, packed);
-}
-
-void gemm(const GemmTask& task) noexcept {
-#ifdef SN_ISA_X86
-  switch (current_isa()) {
-    case Isa::avx512:
-      return avx512::gemm(task);
-    case Isa::avx2:
-      return avx2::gemm(task);
-    default:
-      break;
-  }
-#endif
-  baseline::gemm(task);
 }
 
 }  // namespace softneuro

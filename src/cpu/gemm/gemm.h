@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "core/base/cpu.h"
 #include "softneuro/export.h"
 
 namespace softneuro {
@@ -58,6 +59,16 @@ struct GemmTask {
   std::int64_t c_row_stride = 0;
   bool accumulate = false;  // add to what C holds
 };
-SN_INTREE void gemm(const GemmTask& task) noexcept;
+
+struct GemmOps {
+  void (*run)(const GemmTask& task) noexcept;
+};
+// The best variant for this processor, or for one with these features.
+SN_INTREE const GemmOps& gemm_ops() noexcept;
+SN_INTREE const GemmOps& gemm_ops(CpuFeatures features) noexcept;
+
+inline void gemm(const GemmTask& task) noexcept {
+  gemm_ops().run(task);
+}
 
 }  // namespace softneuro

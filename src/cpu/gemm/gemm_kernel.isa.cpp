@@ -152,10 +152,7 @@ void multiply_columns(const GemmTask& task, std::int64_t j, std::int64_t columns
   }
 }
 
-}  // namespace
-
-void gemm(const GemmTask& task) noexcept;
-void gemm(const GemmTask& task) noexcept {
+void run(const GemmTask& task) noexcept {
   constexpr std::int64_t kColumns = kVectors * kWidth;
   for (std::int64_t j = 0; j < task.n; j += kColumns) {
     const std::int64_t columns = std::min(kColumns, task.n - j);
@@ -167,5 +164,10 @@ void gemm(const GemmTask& task) noexcept {
     } while (k0 < task.k);
   }
 }
+
+}  // namespace
+
+extern const GemmOps kGemmOps;
+const GemmOps kGemmOps = {run};
 
 }  // namespace softneuro::SN_ISA_NAMESPACE

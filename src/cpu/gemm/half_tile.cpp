@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "core/base/cpu.h"
+#include "core/base/isa_variants.h"
 #include "cpu/simd/float_span.h"
 
 namespace softneuro {
 
-#if defined(SN_ISA_AVX512FP16)
+#if SN_HAS_AVX512FP16
 
 namespace avx512 {
 void epilogue_store_half(const EpilogueStore<Half>& store) noexcept;
@@ -42,13 +42,18 @@ void pack_pairs(const float* from, std::int64_t segments, std::int64_t length,
     }
 }
 
-constexpr HalfTileOps kFp16TileOps = {4,          {14, 14, 9, 6}, avx512fp16::half_tile,
-                                      pair_bytes, pack_pairs,     avx512::epilogue_store_half};
+constexpr HalfTileOps kFp16TileOps = {.needs = isa::avx512fp16,
+                                      .max_panels = 4,
+                                      .max_rows = {14, 14, 9, 6},
+                                      .multiply = avx512fp16::half_tile,
+                                      .panel_bytes = pair_bytes,
+                                      .pack = pack_pairs,
+                                      .store = avx512::epilogue_store_half};
 
 }  // namespace
 
 const HalfTileOps* fp16_tile_ops() noexcept {
-  return has_avx512_fp16() ? &kFp16TileOps : nullptr;
+  return &kFp16TileOps;
 }
 
 #else

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "core/base/cpu.h"
 #include "cpu/gemm/epilogue_store.h"
 #include "cpu/gemm/packed_panel.h"
 #include "softneuro/types.h"
@@ -27,6 +28,7 @@ struct HalfTile {
 };
 
 struct HalfTileOps {
+  CpuFeatures needs;   // without which nothing of this may be called
   int max_panels = 0;  // of a tile
   // Rows of a tile of so many panels (of 1, 2, 3, and 4 or more).
   int max_rows[4] = {};
@@ -43,11 +45,11 @@ struct HalfTileOps {
   }
 };
 
-// Arithmetic in float16 (has_avx512_fp16()): the products of kHalfTerms even and as many odd
+// Arithmetic in float16: the products of kHalfTerms even and as many odd
 // numbers of the depth are summed in float16, those partial sums in float32. An element's error is
 // that of rounding partial sums some times, whatever the element itself; a partial sum beyond 65504
-// becomes infinite, and so does the element, even if others would bring it back. Null: this
-// processor has no such arithmetic.
+// becomes infinite, and so does the element, even if others would bring it back. Null: not in this
+// build.
 const HalfTileOps* fp16_tile_ops() noexcept;
 inline constexpr std::int64_t kHalfTerms = 32;
 

@@ -6,19 +6,15 @@ namespace softneuro {
 
 SN_CHOOSE_VARIANT(Int8TileOps, kInt8TileOps, int8_tile_ops)
 
-#if defined(SN_ISA_X86)
+#if SN_HAS_AVX512VNNI
 namespace avx512vnni {
 void int8_tile(const Int8Tile& tile) noexcept;
 }
 #endif
 
-Int8TileFunction int8_tile_function(Isa isa) noexcept {
-  return int8_tile_ops(isa).tile;
-}
-
 Int8TileFunction int8_tile_function() noexcept {
-#if defined(SN_ISA_X86)
-  if (has_avx512_vnni()) return avx512vnni::int8_tile;
+#if SN_HAS_AVX512VNNI
+  if (usable_features().has(isa::avx512vnni)) return avx512vnni::int8_tile;
 #endif
   return int8_tile_ops().tile;
 }

@@ -8,8 +8,6 @@
 
 #include <cstdint>
 
-#include "core/base/cpu.h"
-
 namespace softneuro {
 
 inline constexpr std::int64_t kInt8Lanes = 16;
@@ -57,9 +55,7 @@ struct Int8TileOps {
   Int8TileFunction tile;
 };
 
-// The variant for this processor: VNNI where there is one, else current_isa()'s.
+// The best for this processor.
 Int8TileFunction int8_tile_function() noexcept;
-// For tests: of a lower instruction set, without VNNI.
-Int8TileFunction int8_tile_function(Isa isa) noexcept;
 
 }  // namespace softneuro

@@ -54,8 +54,8 @@ struct MicroKernels {
   MicroKernel multiply_half[kTileMaxVectors][kTileMaxRows] = {};  // B in float16
 };
 
-// The variant for this processor (current_isa()), or for a lower instruction set.
+// The best variant for this processor, or for one with these features.
 const MicroKernels& micro_kernels() noexcept;
-const MicroKernels& micro_kernels(Isa isa) noexcept;
+const MicroKernels& micro_kernels(CpuFeatures features) noexcept;
 
 }  // namespace softneuro

@@ -1,13 +1,13 @@
 #include "cpu/gemm/split_tile.h"
 
-#include "core/base/cpu.h"
+#include "core/base/isa_variants.h"
 #include "cpu/gemm/packed_product.h"
 
 namespace softneuro {
 
 static_assert(kPackedMaxRows % kSplitRows == 0 && kSplitRows == kPackedPanel);
 
-#if defined(SN_ISA_AMXBF16)
+#if SN_HAS_AMXBF16
 
 namespace avx512 {
 void epilogue_store_half(const EpilogueStore<Half>& store) noexcept;
@@ -44,16 +44,16 @@ void pack_float(const float* from, std::int64_t segments, std::int64_t length,
 template <>
 const SplitTileOps<Half>* split_tile_ops() noexcept {
   static constexpr SplitTileOps<Half> kOps = {
-      amxbf16::split, amxbf16::begin, amxbf16::multiply_half,     amxbf16::end,
-      tile_bytes<2>,  pack_half,      avx512::epilogue_store_half};
-  return has_amx_bf16() ? &kOps : nullptr;
+      isa::amxbf16, amxbf16::split, amxbf16::begin, amxbf16::multiply_half,
+      amxbf16::end, tile_bytes<2>,  pack_half,      avx512::epilogue_store_half};
+  return &kOps;
 }
 template <>
 const SplitTileOps<float>* split_tile_ops() noexcept {
   static constexpr SplitTileOps<float> kOps = {
-      amxbf16::split, amxbf16::begin, amxbf16::multiply_float,     amxbf16::end,
-      tile_bytes<3>,  pack_float,     avx512::epilogue_store_float};
-  return has_amx_bf16() ? &kOps : nullptr;
+      isa::amxbf16, amxbf16::split, amxbf16::begin, amxbf16::multiply_float,
+      amxbf16::end, tile_bytes<3>,  pack_float,     avx512::epilogue_store_float};
+  return &kOps;
 }
 
 #else

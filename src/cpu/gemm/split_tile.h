@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/base/cpu.h"
 #include "cpu/gemm/epilogue_store.h"
 #include "softneuro/types.h"
 
@@ -52,6 +53,7 @@ struct SplitProduct {
 
 template <class T>
 struct SplitTileOps {
+  CpuFeatures needs;  // without which nothing of this may be called
   void (*split)(const SplitRows<T>&) noexcept = nullptr;
   // Between begin() and end(), by the same thread.
   void (*begin)() noexcept = nullptr;
@@ -71,7 +73,7 @@ struct SplitTileOps {
 
 // Sums in float32 of products as exact as float32's (of float16: more exact than its rounding), see
 // split_tile_amxbf16.cpp. Infinite numbers give NaN.
-// Null: this processor has no such tiles (has_amx_bf16()).
+// Null: not in this build.
 template <class T>
 const SplitTileOps<T>* split_tile_ops() noexcept;
 template <>

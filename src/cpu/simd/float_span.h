@@ -17,10 +17,10 @@ struct FloatSpans {
   void (*store)(DataType type, const float* from, void* to, std::int64_t count) noexcept;
 };
 
-// The variant for this processor (current_isa()), or for a lower instruction set. Types: float32
+// The best variant for this processor, or for one with these features. Types: float32
 // (copied), float16, bfloat16.
 SN_INTREE const FloatSpans& float_spans() noexcept;
-SN_INTREE const FloatSpans& float_spans(Isa isa) noexcept;
+SN_INTREE const FloatSpans& float_spans(CpuFeatures features) noexcept;
 inline bool is_span_float(DataType type) noexcept {
   return type == DataType::float32 || type == DataType::float16 || type == DataType::bfloat16;
 }

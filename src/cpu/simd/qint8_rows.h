@@ -47,9 +47,9 @@ struct Qint8Rows {
                   std::int64_t b_step, void* y, std::int64_t count) noexcept;
 };
 
-// The variant for this processor (current_isa()), or for a lower instruction set.
+// The best variant for this processor, or for one with these features.
 SN_INTREE const Qint8Rows& qint8_rows() noexcept;
-SN_INTREE const Qint8Rows& qint8_rows(Isa isa) noexcept;
+SN_INTREE const Qint8Rows& qint8_rows(CpuFeatures features) noexcept;
 
 // Whether bytes mean the same under both.
 SN_INTREE bool is_same_quantization(const Quantization& a, const Quantization& b) noexcept;
@@ -69,7 +69,7 @@ Qint8Table make_qint8_table(const Quantization& from, const Quantization& to, F&
   Qint8Table bytes;
   for (std::size_t i = 0; i < 256; ++i) bytes[i] = static_cast<std::uint8_t>(i);
   float x[256], y[256];
-  const Qint8Rows& rows = qint8_rows(Isa::baseline);
+  const Qint8Rows& rows = qint8_rows(CpuFeatures());
   rows.dequantize(bytes.data(), x, 256, scale_of(from));
   for (std::size_t i = 0; i < 256; ++i) y[i] = f(x[i]);
   Qint8Table table;

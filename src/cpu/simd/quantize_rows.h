@@ -26,6 +26,6 @@ struct QuantizeRows {
   void (*range)(const float* x, std::int64_t count, float* low, float* high) noexcept;
 };
 const QuantizeRows& quantize_rows() noexcept;
-const QuantizeRows& quantize_rows(Isa isa) noexcept;
+const QuantizeRows& quantize_rows(CpuFeatures features) noexcept;
 
 }  // namespace softneuro

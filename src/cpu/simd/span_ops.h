@@ -30,9 +30,9 @@ struct SpanOps {
   void (*binary)(BinaryOp op, const BinarySpan& span) noexcept;
 };
 
-// The variant for this processor (current_isa()), or for a lower instruction set.
+// The best variant for this processor, or for one with these features.
 SN_INTREE const SpanOps& span_ops() noexcept;
-SN_INTREE const SpanOps& span_ops(Isa isa) noexcept;
+SN_INTREE const SpanOps& span_ops(CpuFeatures features) noexcept;
 
 // What SpanOps covers.
 inline bool is_span_op(UnaryOp op) noexcept {

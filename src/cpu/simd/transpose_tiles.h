@@ -26,6 +26,6 @@ struct TransposeTiles {
   void (*copy)(std::size_t bytes, const TileMove& move) noexcept;
 };
 SN_INTREE const TransposeTiles& transpose_tiles() noexcept;
-SN_INTREE const TransposeTiles& transpose_tiles(Isa isa) noexcept;
+SN_INTREE const TransposeTiles& transpose_tiles(CpuFeatures features) noexcept;
 
 }  // namespace softneuro

@@ -31,7 +31,8 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::create(const Driver& driver) {
     SN_RETURN_IF_ERROR(driver.check(driver.cuDeviceGetAttribute(value, attribute, ordinal),
                                     "cuDeviceGetAttribute"));
   device->architecture_ = 10 * major + minor;
-  device->name_ = fmt::format("{}, sm_{}, driver {}", model, device->architecture_, version);
+  device->name_ = fmt::format("{}, sm_{}, {} multiprocessors, driver {}", model,
+                              device->architecture_, device->multiprocessors_, version);
   return device;
 }
 

@@ -38,7 +38,7 @@ class CudaDevice final : public Device {
   static Result<std::unique_ptr<CudaDevice>> create(const Driver& driver);
   ~CudaDevice() override;
 
-  // "NVIDIA H200, sm_90, driver 13.0"
+  // "NVIDIA H200, sm_90, 132 multiprocessors, driver 13.0"
   std::string name() const override { return name_; }
   Result<std::unique_ptr<Stream>> create_stream() noexcept override;
 

@@ -30,6 +30,6 @@ struct EigenOps {
 inline constexpr std::int64_t kLargestEigenMatrix = 256;
 
 const EigenOps& eigen_ops() noexcept;
-const EigenOps& eigen_ops(Isa isa) noexcept;
+const EigenOps& eigen_ops(CpuFeatures features) noexcept;
 
 }  // namespace softneuro

@@ -36,23 +36,23 @@ const OpenMp& open_mp() noexcept {
 // but "all", so that AVX-VNNI is hidden with anything beyond it.
 void mask_instruction_sets() {
   using enum CpuFeature;
-  constexpr CpuFeatures kLevel = avx2 | avx512;
+  constexpr CpuFeatures kVnni = {avx2, avx512, avx512_vnni};
+  constexpr CpuFeatures kAmx = kVnni | CpuFeatures{avx512_bf16, amx_int8, amx_bf16};
   struct Set {
     dnnl_cpu_isa_t isa;
     CpuFeatures asks;
   };
-  constexpr Set kSets[] = {
-      {dnnl_cpu_isa_all, kLevel | avx_vnni | avx512_vnni | avx512_bf16 | amx_int8 | amx_bf16},
-      {dnnl_cpu_isa_avx512_core_amx, kLevel | avx512_vnni | avx512_bf16 | amx_int8 | amx_bf16},
-      {dnnl_cpu_isa_avx512_core_bf16, kLevel | avx512_vnni | avx512_bf16},
-      {dnnl_cpu_isa_avx512_core_vnni, kLevel | avx512_vnni},
-      {dnnl_cpu_isa_avx512_core, kLevel},
-      {dnnl_cpu_isa_avx2_vnni, avx2 | avx_vnni},
-      {dnnl_cpu_isa_avx2, CpuFeatures{} | avx2},
-      {dnnl_cpu_isa_sse41, {}}};
+  constexpr Set kSets[] = {{dnnl_cpu_isa_all, kAmx | CpuFeatures{avx_vnni}},
+                           {dnnl_cpu_isa_avx512_core_amx, kAmx},
+                           {dnnl_cpu_isa_avx512_core_bf16, kVnni | CpuFeatures{avx512_bf16}},
+                           {dnnl_cpu_isa_avx512_core_vnni, kVnni},
+                           {dnnl_cpu_isa_avx512_core, {avx2, avx512}},
+                           {dnnl_cpu_isa_avx2_vnni, {avx2, avx_vnni}},
+                           {dnnl_cpu_isa_avx2, {avx2}},
+                           {dnnl_cpu_isa_sse41, {}}};
   const CpuFeatures hidden = processor_features() - usable_features();
   const auto* const best = std::find_if(std::begin(kSets), std::end(kSets), [&](const Set& set) {
-    return (set.asks & hidden) == CpuFeatures{};
+    return (set.asks & hidden).empty();
   });
   if (best->isa != dnnl_cpu_isa_all) (void)dnnl_set_max_cpu_isa(best->isa);
 }

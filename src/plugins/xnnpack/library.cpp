@@ -1,16 +1,16 @@
 #include "plugins/xnnpack/library.h"
 
-#include "core/base/cpu.h"
 #include "core/base/error.h"
+#include "core/base/isa_variants.h"
 #include "core/plugin/loaded_file.h"
 
 namespace softneuro::xnnpack {
 namespace {
 
 Status prepare() {
-  // It chooses by the level alone, of what can be masked (docs/internals/libraries.md).
-  constexpr CpuFeatures kLevels = CpuFeature::avx2 | CpuFeature::avx512;
-  if ((processor_features() & kLevels) != (usable_features() & kLevels))
+  // It chooses by what our variants require, of all that can be masked
+  // (docs/internals/libraries.md).
+  if (&best_variant(processor_features()) != &best_variant(usable_features()))
     return unsupported("XNNPACK cannot be kept from newer instructions, as SOFTNEURO_MAX_ISA asks");
   return status_of(xnn_initialize(nullptr), "initialising");
 }

@@ -149,8 +149,8 @@ std::vector<std::vector<Tensor>> spread_over(const std::vector<std::vector<Tenso
 // For nets that fail on all synthetic inputs: default choices stay.
 TuneReport left_alone(const TuneJob& job) {
   TuneReport report;
-  report.machine = machine_name();
   report.threads = job.core->pool().concurrency();
+  report.machine = machine_name(report.threads);
   report.complete = false;
   report.warnings.push_back(
       "not tuned: the net failed on all synthetic inputs; give calibration samples");

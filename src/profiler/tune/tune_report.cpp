@@ -28,8 +28,8 @@ std::vector<double> step_times(NetBench& bench, PoolBarrier& barrier, const Tune
 Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   TuneResult result;
   result.path = chosen.path;
-  result.path.machine = machine_of(chosen.path, job_.core->registry());
   result.path.threads = job_.core->pool().concurrency();
+  result.path.machine = machine_of(chosen.path, job_.core->registry(), result.path.threads);
   result.path.schemas = options_.schemas;
   result.path.time_us = chosen.time_us;
   result.path.untuned_us = untuned_us;

@@ -135,10 +135,11 @@ std::string Tuner::path_key(const RoutinePath& path) const {
 Status Tuner::find_candidates() {
   graph_key_ = graph_key(*job_.graph);
   whole_key_ = whole_key();
+  const int threads = job_.core->pool().concurrency();
+  const std::string machine = machine_name(threads);  // found out while threads may run anywhere
   if (options_.use_cache)
-    cache_.open(options_.cache.empty() ? ProfileCache::default_folder() : options_.cache,
-                machine_name(), job_.core->pool().concurrency(),
-                [this](std::string message) { warn(std::move(message)); });
+    cache_.open(options_.cache.empty() ? ProfileCache::default_folder() : options_.cache, machine,
+                threads, [this](std::string message) { warn(std::move(message)); });
   SN_ASSIGN_OR_RETURN(problems_, problems_of(job_.core, job_.graph, job_.shapes));
   CandidateRules rules;
   rules.schemas = options_.schemas;

@@ -25,6 +25,6 @@ struct AffineFunctions {
   void (*apply)(const AffineRows& rows) noexcept;
 };
 const AffineFunctions& affine_functions() noexcept;
-const AffineFunctions& affine_functions(Isa isa) noexcept;
+const AffineFunctions& affine_functions(CpuFeatures features) noexcept;
 
 }  // namespace softneuro

@@ -57,7 +57,7 @@ class DirectConvKernel final : public Kernel {
     task.output = context.output(0).as_mutable<float>() + plane * outputs;
     task.first = first;
     task.last = last;
-    function_(task);
+    ops_.run(task);
     const std::int64_t begin = first * task.x.output;
     post_ops_.apply(context.inputs(), task.output + begin, plane * outputs + begin,
                     (last - first) * task.x.output);
@@ -65,7 +65,7 @@ class DirectConvKernel final : public Kernel {
 
   ConvGeometry g_;
   PostOpProgram post_ops_;
-  DepthwiseFunction function_ = depthwise_function();
+  const DepthwiseOps& ops_ = depthwise_ops();
 };
 
 class DirectConv final : public Routine {

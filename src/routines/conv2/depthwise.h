@@ -1,6 +1,7 @@
 // The inner loops of depthwise convolution, one variant per instruction set.
 #pragma once
 
+#include "core/base/cpu.h"
 #include "core/layers/window.h"
 
 namespace softneuro {
@@ -15,8 +16,11 @@ struct DepthwiseRows {
   std::int64_t first, last;
 };
 
-using DepthwiseFunction = void (*)(const DepthwiseRows&) noexcept;
-// The variant for this processor (current_isa()).
-DepthwiseFunction depthwise_function() noexcept;
+struct DepthwiseOps {
+  void (*run)(const DepthwiseRows&) noexcept;
+};
+// The best variant for this processor, or for one with these features.
+const DepthwiseOps& depthwise_ops() noexcept;
+const DepthwiseOps& depthwise_ops(CpuFeatures features) noexcept;
 
 }  // namespace softneuro

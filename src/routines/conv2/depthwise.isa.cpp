@@ -149,12 +149,14 @@ class Row {
   float* out_;
 };
 
-}  // namespace
-
-void depthwise_rows(const DepthwiseRows& task) noexcept;
 void depthwise_rows(const DepthwiseRows& task) noexcept {
   const Interior inside = interior(task.x);
   for (std::int64_t row = task.first; row < task.last; ++row) Row(task, row).run(inside);
 }
+
+}  // namespace
+
+extern const DepthwiseOps kDepthwiseOps;
+const DepthwiseOps kDepthwiseOps = {depthwise_rows};
 
 }  // namespace softneuro::SN_ISA_NAMESPACE

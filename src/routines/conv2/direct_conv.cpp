@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/isa_variants.h"
 #include "cpu/gemm/gemm.h"
 #include "cpu/gemm/gemm_layer.h"
 #include "cpu/simd/float_span.h"
@@ -10,12 +11,16 @@
 namespace softneuro {
 namespace {
 
-// The kernels whose vectors fit into the layout's blocks.
+// The best kernels whose vectors fit into the layout's blocks.
 const MicroKernels& kernels_for(Layout layout) {
-  const MicroKernels& best = micro_kernels();
   const std::int64_t block = block_of(layout);
-  if (block == 1 || best.lanes <= block) return best;
-  return micro_kernels(Isa::avx2);  // 16 lanes: a block of 8
+  const MicroKernels* best = nullptr;
+  for (const IsaSet& set : kIsaSets)
+    if (set.is_variant && usable_features().has(set.needs))
+      if (const MicroKernels& kernels = micro_kernels(set.needs);
+          block == 1 || kernels.lanes <= block)
+        best = &kernels;
+  return *best;  // those of the plain processor fit always
 }
 
 ConvGeometry weights_geometry(const Problem& problem) {

@@ -38,9 +38,9 @@ struct GroupConvOps {
   void (*row)(const GroupConvRow&) noexcept;
   void (*half_row)(const GroupConvRow&) noexcept;  // input and output are float16
 };
-// The variant for this processor (current_isa()), or for a lower instruction set.
+// The best variant for this processor, or for one with these features.
 const GroupConvOps& group_conv_ops() noexcept;
-const GroupConvOps& group_conv_ops(Isa isa) noexcept;
+const GroupConvOps& group_conv_ops(CpuFeatures features) noexcept;
 
 constexpr std::int64_t group_panels(std::int64_t channels) noexcept {
   return (channels + kGroupPanel - 1) / kGroupPanel;

@@ -114,6 +114,7 @@ class PackedConv final : public GemmLayerRoutine {
         ops_(ops) {}
 
   int version() const override { return Gemm::kVersion; }
+  CpuFeatures needs() const override { return ops_.needs; }
   DataType accumulator_type() const override { return Gemm::kAccumulator; }
 
   ParamSpace param_space(const Problem& problem) const override {

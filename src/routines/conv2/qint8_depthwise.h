@@ -3,8 +3,6 @@
 
 #include <cstdint>
 
-#include "core/base/cpu.h"
-
 namespace softneuro {
 
 inline constexpr std::int64_t kDepthwiseBlock = 64;  // channels that are packed together
@@ -43,7 +41,7 @@ using Qint8DepthwiseFunction = void (*)(const Qint8DepthwiseTask&) noexcept;
 struct Qint8DepthwiseOps {
   Qint8DepthwiseFunction run;
 };
-// The variant for this processor: VNNI where there is one, else current_isa()'s.
+// The best for this processor.
 Qint8DepthwiseFunction qint8_depthwise_function() noexcept;
 
 }  // namespace softneuro

@@ -82,7 +82,7 @@ struct WgOps {
   std::int64_t tile_rows;  // tiles that multiply() takes at once: best in multiples of it
 };
 const WgOps& wg_ops() noexcept;
-const WgOps& wg_ops(Isa isa) noexcept;
+const WgOps& wg_ops(CpuFeatures features) noexcept;
 
 // Weights[out, in, taps, taps] → G g Gᵀ as multiply() reads it: for each of the tile² points,
 // panels of kWgPanel columns (outputs, padded with zeros) of `in` rows each. The same for every

@@ -70,6 +70,7 @@ class PackedDense final : public GemmLayerRoutine {
       : GemmLayerRoutine("dense", descriptor_of(algorithm), data_type_of<T>(), rank), ops_(ops) {}
 
   int version() const override { return Gemm::kVersion; }
+  CpuFeatures needs() const override { return ops_.needs; }
   DataType accumulator_type() const override { return Gemm::kAccumulator; }
 
   ParamSpace param_space(const Problem& problem) const override {

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "core/base/cpu.h"
+
 namespace softneuro {
 
 struct RowMoments {
@@ -20,7 +22,8 @@ struct RowNorm {
                     const float* bias, float* y, std::int64_t count) noexcept;
 };
 
-// The variant for this processor (current_isa()).
+// The best variant for this processor, or for one with these features.
 const RowNorm& row_norm() noexcept;
+const RowNorm& row_norm(CpuFeatures features) noexcept;
 
 }  // namespace softneuro

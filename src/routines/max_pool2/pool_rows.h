@@ -51,8 +51,8 @@ struct PoolFunctions {
   void (*max)(const PoolRows&) noexcept;
   void (*mean)(const PoolRows&) noexcept;
 };
-// The variant for this processor (current_isa()).
+// The best variant for this processor, or for one with these features.
 const PoolFunctions& pool_functions() noexcept;
-const PoolFunctions& pool_functions(Isa isa) noexcept;
+const PoolFunctions& pool_functions(CpuFeatures features) noexcept;
 
 }  // namespace softneuro

@@ -26,6 +26,6 @@ struct Folds {
                  const FoldRun& run) noexcept;
 };
 const Folds& folds() noexcept;
-const Folds& folds(Isa isa) noexcept;
+const Folds& folds(CpuFeatures features) noexcept;
 
 }  // namespace softneuro

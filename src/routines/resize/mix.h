@@ -36,6 +36,6 @@ struct ResizeMix {
   void (*pick)(const PickedTaps& taps, DataType to_type, void* to) noexcept;
 };
 const ResizeMix& resize_mix() noexcept;
-const ResizeMix& resize_mix(Isa isa) noexcept;
+const ResizeMix& resize_mix(CpuFeatures features) noexcept;
 
 }  // namespace softneuro

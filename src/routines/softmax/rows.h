@@ -15,6 +15,6 @@ struct SoftmaxRows {
                   std::int64_t columns, bool log) noexcept;
 };
 const SoftmaxRows& softmax_rows() noexcept;
-const SoftmaxRows& softmax_rows(Isa isa) noexcept;
+const SoftmaxRows& softmax_rows(CpuFeatures features) noexcept;
 
 }  // namespace softneuro

@@ -74,6 +74,7 @@ class AmxWgconv final : public Routine {
   explicit AmxWgconv(const SplitTileOps<float>& ops)
       : Routine("wgconv", "cpu:float32:nhwc/amx"), ops_(ops) {}
   int version() const override { return SplitPrecisionGemm<float>::kVersion; }
+  CpuFeatures needs() const override { return ops_.needs; }
   int default_rank() const override { return 5; }
 
   Applicability applicable(const Problem& problem) const override {
