@@ -7,12 +7,13 @@
 
 #include <cstdint>
 
+#include "cpu/gemm/packed_panel.h"
 #include "softneuro/export.h"
 
 namespace softneuro {
 
 inline constexpr std::int64_t kGemmRows = 6;
-inline constexpr std::int64_t kGemmColumns = 16;
+inline constexpr std::int64_t kGemmColumns = kTilePanel;
 
 constexpr std::int64_t gemm_panels(std::int64_t count, std::int64_t width) noexcept {
   return (count + width - 1) / width;

@@ -1,5 +1,4 @@
 // conv1, conv2, conv3 cpu:float32:nhwc/amx.
-#include "core/routine/registry.h"
 #include "cpu/gemm/split_precision_gemm.h"
 #include "routines/conv2/packed_conv.h"
 
@@ -8,10 +7,8 @@ namespace softneuro {
 Status register_routine_conv2_cpu_nhwc_amx(Registry& registry) {
   const auto* const ops = split_tile_ops<float>();
   if (ops == nullptr) return {};  // not on this processor
-  for (const char* layer_type : {"conv1", "conv2", "conv3"})
-    SN_RETURN_IF_ERROR(
-        registry.add(make_packed_conv<SplitPrecisionGemm<float>>(layer_type, "amx", 29, *ops)));
-  return {};
+  return add_packed_convs<SplitPrecisionGemm<float>>(registry, Layout::channels_last, "amx", 29,
+                                                     *ops);
 }
 
 }  // namespace softneuro

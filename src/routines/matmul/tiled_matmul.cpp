@@ -39,15 +39,15 @@ bool is_mild_factor(const PostOp& op) {
 }
 
 // The matrices of all products, or of one.
-class MatmulOperands final : public GemmOperands {
+class MatmulOperands final : public GemmOperands<float> {
  public:
   MatmulOperands(const MatmulGeometry& g, std::int64_t first) : g_(g), first_(first) {}
 
-  Matrix matrix(std::int64_t index) const noexcept override {
+  GemmMatrix matrix(std::int64_t index) const noexcept override {
     const std::int64_t product = first_ + index;
     std::int64_t at = g_.b_offset(product);
     if (packed_floats > 0) at = at / (g_.depth * g_.columns) * packed_floats;
-    return {b + at, nullptr, product * g_.rows * g_.columns};
+    return {reinterpret_cast<const std::byte*>(b + at), nullptr, product * g_.rows * g_.columns};
   }
   void point(const GemmRows& rows, const float** pointers, float*) const noexcept override {
     const float* const from = a + g_.a_offset(first_ + rows.matrix);
