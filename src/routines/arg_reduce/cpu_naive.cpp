@@ -50,7 +50,6 @@ class NaiveArgReduceKernel final : public Kernel {
 class NaiveArgReduce final : public Routine {
  public:
   NaiveArgReduce() : Routine("arg_reduce", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Params& params = problem.params;

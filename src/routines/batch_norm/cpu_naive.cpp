@@ -32,7 +32,6 @@ class NaiveBatchNormKernel final : public Kernel {
 class NaiveBatchNorm final : public Routine {
  public:
   NaiveBatchNorm() : Routine("batch_norm", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     return std::unique_ptr<Kernel>(

@@ -46,7 +46,6 @@ class NaiveBinaryKernel final : public Kernel {
 class NaiveBinary final : public Routine {
  public:
   NaiveBinary() : Routine("binary", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     BinaryOp op;

@@ -51,7 +51,6 @@ class NaiveCenterCropPadKernel final : public Kernel {
 class NaiveCenterCropPad final : public Routine {
  public:
   NaiveCenterCropPad() : Routine("center_crop_pad", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[0].shape;

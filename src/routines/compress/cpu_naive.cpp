@@ -48,7 +48,6 @@ class NaiveCompressKernel final : public Kernel {
 class NaiveCompress final : public Routine {
  public:
   NaiveCompress() : Routine("compress", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     int axis = -1;

@@ -35,7 +35,6 @@ class NaiveConcatKernel final : public Kernel {
 class NaiveConcat final : public Routine {
  public:
   NaiveConcat() : Routine("concat", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),

@@ -76,7 +76,6 @@ class NaiveConvTransposeKernel final : public Kernel {
 class NaiveConvTranspose final : public Routine {
  public:
   explicit NaiveConvTranspose(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, transposed_conv_geometry(problem));

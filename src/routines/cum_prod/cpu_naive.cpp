@@ -54,7 +54,6 @@ class NaiveCumProdKernel final : public Kernel {
 class NaiveCumProd final : public Routine {
  public:
   NaiveCumProd() : Routine("cum_prod", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const std::vector<std::int64_t> axes = problem.integers(1);

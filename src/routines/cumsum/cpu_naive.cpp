@@ -47,7 +47,6 @@ class NaiveCumsumKernel final : public Kernel {
 class NaiveCumsum final : public Routine {
  public:
   NaiveCumsum() : Routine("cumsum", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const std::vector<std::int64_t> axis_value = problem.integers(1);

@@ -55,7 +55,6 @@ class NaiveDetKernel final : public Kernel {
 class NaiveDet final : public Routine {
  public:
   NaiveDet() : Routine("det", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[0].shape;

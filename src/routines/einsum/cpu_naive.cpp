@@ -84,7 +84,6 @@ class NaiveEinsumKernel final : public Kernel {
 class NaiveEinsum final : public Routine {
  public:
   NaiveEinsum() : Routine("einsum", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     std::vector<int> ranks;

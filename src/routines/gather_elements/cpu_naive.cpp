@@ -44,7 +44,6 @@ class NaiveGatherElementsKernel final : public Kernel {
 class NaiveGatherElements final : public Routine {
  public:
   NaiveGatherElements() : Routine("gather_elements", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),

@@ -151,7 +151,6 @@ class NaiveGridSampleKernel final : public Kernel {
 class NaiveGridSample final : public Routine {
  public:
   NaiveGridSample() : Routine("grid_sample", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int mode, choice_of(problem.params, "mode", kGridModes));

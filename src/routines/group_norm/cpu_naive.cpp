@@ -43,7 +43,6 @@ class NaiveGroupNormKernel final : public Kernel {
 class NaiveGroupNorm final : public Routine {
  public:
   explicit NaiveGroupNorm(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     return std::unique_ptr<Kernel>(std::make_unique<NaiveGroupNormKernel>(

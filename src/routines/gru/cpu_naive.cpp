@@ -43,7 +43,6 @@ class NaiveGruKernel final : public NaiveRecurrentKernel {
 class NaiveGru final : public Routine {
  public:
   NaiveGru() : Routine("gru", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const RecurrentOptions options,

@@ -39,7 +39,6 @@ class NaiveLpNormKernel final : public Kernel {
 class NaiveLpNorm final : public Routine {
  public:
   NaiveLpNorm() : Routine("lp_norm", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),

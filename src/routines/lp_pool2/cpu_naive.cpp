@@ -49,7 +49,6 @@ class NaiveLpPoolKernel final : public Kernel {
 class NaiveLpPool final : public Routine {
  public:
   explicit NaiveLpPool(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[0].shape;

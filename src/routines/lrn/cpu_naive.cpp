@@ -40,7 +40,6 @@ class NaiveLrnKernel final : public Kernel {
 class NaiveLrn final : public Routine {
  public:
   NaiveLrn() : Routine("lrn", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Params& p = problem.params;

@@ -44,7 +44,6 @@ class NaiveLstmKernel final : public NaiveRecurrentKernel {
 class NaiveLstm final : public Routine {
  public:
   NaiveLstm() : Routine("lstm", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const RecurrentOptions options,

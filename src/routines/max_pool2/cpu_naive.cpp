@@ -69,7 +69,6 @@ class NaiveMaxPoolKernel final : public Kernel {
 class NaiveMaxPool final : public Routine {
  public:
   explicit NaiveMaxPool(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[0].shape;

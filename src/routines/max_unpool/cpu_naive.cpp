@@ -56,7 +56,6 @@ class NaiveMaxUnpoolKernel final : public Kernel {
 class NaiveMaxUnpool final : public Routine {
  public:
   NaiveMaxUnpool() : Routine("max_unpool", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     Shape natural = problem.inputs[0].shape;

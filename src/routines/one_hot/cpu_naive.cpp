@@ -43,7 +43,6 @@ class NaiveOneHotKernel final : public Kernel {
 class NaiveOneHot final : public Routine {
  public:
   NaiveOneHot() : Routine("one_hot", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),

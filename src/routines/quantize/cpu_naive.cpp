@@ -32,7 +32,6 @@ class NaiveQuantizeKernel final : public Kernel {
 class NaiveQuantize final : public Routine {
  public:
   NaiveQuantize() : Routine("quantize", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));

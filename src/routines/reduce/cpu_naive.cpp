@@ -144,7 +144,6 @@ class NaiveReduceKernel final : public Kernel {
 class NaiveReduce final : public Routine {
  public:
   NaiveReduce() : Routine("reduce", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));

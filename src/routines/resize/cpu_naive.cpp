@@ -82,7 +82,6 @@ class NaiveResizeKernel final : public Kernel {
 class NaiveResize final : public Routine {
  public:
   NaiveResize() : Routine("resize", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ResizeOptions options, resize_options(problem.params));

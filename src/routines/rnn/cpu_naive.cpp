@@ -21,7 +21,6 @@ class NaiveRnnKernel final : public NaiveRecurrentKernel {
 class NaiveRnn final : public Routine {
  public:
   NaiveRnn() : Routine("rnn", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const RecurrentOptions options,

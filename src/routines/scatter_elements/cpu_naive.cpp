@@ -45,7 +45,6 @@ class NaiveScatterElementsKernel final : public Kernel {
 class NaiveScatterElements final : public Routine {
  public:
   NaiveScatterElements() : Routine("scatter_elements", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),

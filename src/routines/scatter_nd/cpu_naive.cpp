@@ -58,7 +58,6 @@ class NaiveScatterNdKernel final : public Kernel {
 class NaiveScatterNd final : public Routine {
  public:
   NaiveScatterNd() : Routine("scatter_nd", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int reduction,

@@ -86,7 +86,6 @@ class NaiveTopkKernel final : public Kernel {
 class NaiveTopk final : public Routine {
  public:
   NaiveTopk() : Routine("topk", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& shape = problem.inputs[0].shape;

@@ -37,7 +37,6 @@ class NaiveUnaryKernel final : public Kernel {
 class NaiveUnary final : public Routine {
  public:
   NaiveUnary() : Routine("unary", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     UnaryOp op;

@@ -134,7 +134,6 @@ class NaiveUniqueKernel final : public Kernel {
 class NaiveUnique final : public Routine {
  public:
   NaiveUnique() : Routine("unique", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[0].shape;

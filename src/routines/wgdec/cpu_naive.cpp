@@ -46,7 +46,6 @@ class NaiveWgdecKernel final : public Kernel {
 class NaiveWgdec final : public Routine {
  public:
   NaiveWgdec() : Routine("wgdec", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     return std::unique_ptr<Kernel>(std::make_unique<NaiveWgdecKernel>(

@@ -46,7 +46,6 @@ class NaiveWgencKernel final : public Kernel {
 class NaiveWgenc final : public Routine {
  public:
   NaiveWgenc() : Routine("wgenc", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const WinogradMatrices w =

@@ -38,7 +38,6 @@ class NaiveWgweightsKernel final : public Kernel {
 class NaiveWgweights final : public Routine {
  public:
   NaiveWgweights() : Routine("wgweights", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     return std::unique_ptr<Kernel>(std::make_unique<NaiveWgweightsKernel>(
