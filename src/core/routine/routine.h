@@ -211,6 +211,12 @@ class SN_INTREE Routine {
   RoutineDescriptor descriptor_;
 };
 
+// For Routine::create().
+template <class K, class... Args>
+Result<std::unique_ptr<Kernel>> make_kernel(Args&&... args) {
+  return std::unique_ptr<Kernel>(std::make_unique<K>(std::forward<Args>(args)...));
+}
+
 // The packed weights of `routine` for `problem` in memory of `allocator`; empty if there are none.
 SN_INTREE Result<PackedWeights> pack_weights(const Routine& routine, const Problem& problem,
                                              const RoutineParams& params, Allocator& allocator);

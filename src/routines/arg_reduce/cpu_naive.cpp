@@ -55,8 +55,8 @@ class NaiveArgReduce final : public Routine {
     const Params& params = problem.params;
     SN_ASSIGN_OR_RETURN(const int axis,
                         normalize_axis(params.integer("axis"), problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveArgReduceKernel>(
-        axis, params.text("op") == "max", params.integer("select_last_index") != 0));
+    return make_kernel<NaiveArgReduceKernel>(axis, params.text("op") == "max",
+                                             params.integer("select_last_index") != 0);
   }
 };
 

@@ -64,8 +64,8 @@ class NaiveAvgPool final : public Routine {
     const Shape& x = problem.inputs[0].shape;
     SN_ASSIGN_OR_RETURN(const Window window,
                         make_window(problem.params, x, problem.params.integers("kernel")));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveAvgPoolKernel>(
-        window, x.elements(0, 2), problem.params.integer("count_include_pad") != 0));
+    return make_kernel<NaiveAvgPoolKernel>(window, x.elements(0, 2),
+                                           problem.params.integer("count_include_pad") != 0);
   }
 };
 

@@ -122,8 +122,8 @@ class DirectBatchNorm final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectBatchNormKernel>(
-        problem, coefficients_of(problem), std::move(post_ops)));
+    return make_kernel<DirectBatchNormKernel>(problem, coefficients_of(problem),
+                                              std::move(post_ops));
   }
 
  private:

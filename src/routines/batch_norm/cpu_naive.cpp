@@ -34,8 +34,7 @@ class NaiveBatchNorm final : public Routine {
   NaiveBatchNorm() : Routine("batch_norm", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveBatchNormKernel>(problem.params.real("epsilon")));
+    return make_kernel<NaiveBatchNormKernel>(problem.params.real("epsilon"));
   }
 };
 

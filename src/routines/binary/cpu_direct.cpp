@@ -268,13 +268,12 @@ class DirectBinary final : public Routine {
     Tensor padded[2];
     SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, make_walk(problem, padded));
     if (const auto form = form_of(problem, op))
-      return std::unique_ptr<Kernel>(std::make_unique<Qint8BinaryKernel>(problem, *form, walk));
+      return make_kernel<Qint8BinaryKernel>(problem, *form, walk);
     PostOpProgram program;
     if (problem.outputs[0].type != DataType::qint8) {
       SN_ASSIGN_OR_RETURN(program, PostOpProgram::create(problem));
     }
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectBinaryKernel>(problem, op, walk, padded, std::move(program)));
+    return make_kernel<DirectBinaryKernel>(problem, op, walk, padded, std::move(program));
   }
 };
 

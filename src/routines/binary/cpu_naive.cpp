@@ -59,7 +59,7 @@ class NaiveBinary final : public Routine {
           size_of(operand.type) == size_of(problem.outputs[0].type))
         in_place = i;
     }
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveBinaryKernel>(op, in_place));
+    return make_kernel<NaiveBinaryKernel>(op, in_place);
   }
 };
 

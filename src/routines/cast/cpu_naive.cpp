@@ -44,8 +44,8 @@ class NaiveCast final : public Routine {
   NaiveCast() : Routine("cast", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveCastKernel>(
-        size_of(problem.inputs[0].type) == size_of(problem.outputs[0].type)));
+    return make_kernel<NaiveCastKernel>(size_of(problem.inputs[0].type) ==
+                                        size_of(problem.outputs[0].type));
   }
 };
 

@@ -57,7 +57,7 @@ class NaiveCenterCropPad final : public Routine {
     const Shape& y = problem.outputs[0].shape;
     Shape before = x;
     for (int a = 0; a < x.rank(); ++a) before[a] = center_crop_pad_amount(x[a], y[a]).before;
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveCenterCropPadKernel>(before));
+    return make_kernel<NaiveCenterCropPadKernel>(before);
   }
 };
 

@@ -95,7 +95,7 @@ class DirectClip final : public Routine {
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<DirectClipKernel>(problem));
+    return make_kernel<DirectClipKernel>(problem);
   }
 };
 

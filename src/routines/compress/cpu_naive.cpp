@@ -55,7 +55,7 @@ class NaiveCompress final : public Routine {
     if (given != std::numeric_limits<std::int64_t>::min()) {
       SN_ASSIGN_OR_RETURN(axis, normalize_axis(given, problem.inputs[0].shape.rank()));
     }
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveCompressKernel>(axis));
+    return make_kernel<NaiveCompressKernel>(axis);
   }
 };
 

@@ -121,8 +121,7 @@ class DirectConcat final : public Routine {
       }
       if (part.bytes > 0) parts.push_back(part);
     }
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectConcatKernel>(rows, begin, std::move(parts)));
+    return make_kernel<DirectConcatKernel>(rows, begin, std::move(parts));
   }
 
  private:

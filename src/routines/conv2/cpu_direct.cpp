@@ -88,8 +88,7 @@ class DirectConv final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectConvKernel>(geometry, std::move(post_ops)));
+    return make_kernel<DirectConvKernel>(geometry, std::move(post_ops));
   }
 };
 

@@ -225,8 +225,8 @@ class GemmConv final : public Routine {
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<GemmConvKernel>(
-        geometry, problem.inputs[kX].type, packed, std::move(post_ops)));
+    return make_kernel<GemmConvKernel>(geometry, problem.inputs[kX].type, packed,
+                                       std::move(post_ops));
   }
 };
 

@@ -69,7 +69,7 @@ class NaiveConv final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveConvKernel>(geometry));
+    return make_kernel<NaiveConvKernel>(geometry);
   }
 };
 

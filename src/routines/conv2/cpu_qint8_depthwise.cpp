@@ -204,8 +204,8 @@ class QuantizedDepthwise final : public Routine {
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(QuantizedEpilogue epilogue, QuantizedEpilogue::create(problem, false));
-    return std::unique_ptr<Kernel>(std::make_unique<QuantizedDepthwiseKernel>(
-        problem, geometry, packed.bytes, std::move(epilogue)));
+    return make_kernel<QuantizedDepthwiseKernel>(problem, geometry, packed.bytes,
+                                                 std::move(epilogue));
   }
 };
 

@@ -178,8 +178,7 @@ class QuantizedConv final : public Routine {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(QuantizedProduct product,
                         QuantizedProduct::create(problem, sizes_of(geometry), packed));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<QuantizedConvKernel>(geometry, std::move(product)));
+    return make_kernel<QuantizedConvKernel>(geometry, std::move(product));
   }
 };
 

@@ -105,8 +105,8 @@ class NaiveQuantizedConv final : public Routine {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(QuantizedWeights weights, quantize_weights(problem));
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveQuantizedConvKernel>(
-        problem, geometry, std::move(weights), std::move(post_ops)));
+    return make_kernel<NaiveQuantizedConvKernel>(problem, geometry, std::move(weights),
+                                                 std::move(post_ops));
   }
 };
 

@@ -168,8 +168,8 @@ class PackedConv final : public PackedLayerRoutine<Gemm> {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(GemmLayerParts parts,
                         this->parts_of(problem, packed, geometry.group, geometry.out));
-    return std::unique_ptr<Kernel>(std::make_unique<PackedConvKernel<Gemm>>(
-        geometry, layout_, this->ops(), problem.threads, gemm_limits(params), std::move(parts)));
+    return make_kernel<PackedConvKernel<Gemm>>(geometry, layout_, this->ops(), problem.threads,
+                                               gemm_limits(params), std::move(parts));
   }
 
  private:

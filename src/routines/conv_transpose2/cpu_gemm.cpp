@@ -237,8 +237,8 @@ class GemmConvTranspose final : public Routine {
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, transposed_conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<GemmConvTransposeKernel>(
-        geometry, problem.inputs[kX].type, packed, std::move(post_ops)));
+    return make_kernel<GemmConvTransposeKernel>(geometry, problem.inputs[kX].type, packed,
+                                                std::move(post_ops));
   }
 };
 

@@ -79,7 +79,7 @@ class NaiveConvTranspose final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, transposed_conv_geometry(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveConvTransposeKernel>(geometry));
+    return make_kernel<NaiveConvTransposeKernel>(geometry);
   }
 };
 

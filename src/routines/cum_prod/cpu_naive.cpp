@@ -60,8 +60,8 @@ class NaiveCumProd final : public Routine {
     if (axes.size() != 1)
       return invalid_argument("input 1 (axis) must have one element, not {}", axes.size());
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(axes[0], problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveCumProdKernel>(
-        axis, problem.params.integer("exclusive") != 0, problem.params.integer("reverse") != 0));
+    return make_kernel<NaiveCumProdKernel>(axis, problem.params.integer("exclusive") != 0,
+                                           problem.params.integer("reverse") != 0);
   }
 };
 

@@ -54,8 +54,8 @@ class NaiveCumsum final : public Routine {
       return invalid_argument("input 1 (axis) must have one element, not {}", axis_value.size());
     SN_ASSIGN_OR_RETURN(const int axis,
                         normalize_axis(axis_value[0], problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveCumsumKernel>(
-        axis, problem.params.integer("exclusive") != 0, problem.params.integer("reverse") != 0));
+    return make_kernel<NaiveCumsumKernel>(axis, problem.params.integer("exclusive") != 0,
+                                          problem.params.integer("reverse") != 0);
   }
 };
 

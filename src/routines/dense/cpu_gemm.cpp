@@ -165,9 +165,8 @@ class GemmDense final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<GemmDenseKernel>(DenseSizes(problem), problem.has_input(kBias),
-                                          problem.inputs[kX].type, packed, std::move(post_ops)));
+    return make_kernel<GemmDenseKernel>(DenseSizes(problem), problem.has_input(kBias),
+                                        problem.inputs[kX].type, packed, std::move(post_ops));
   }
 };
 

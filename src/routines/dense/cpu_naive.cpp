@@ -46,8 +46,7 @@ class NaiveDense final : public Routine {
   NaiveDense() : Routine("dense", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveDenseKernel>(problem.params.integer("transpose_weights") != 0));
+    return make_kernel<NaiveDenseKernel>(problem.params.integer("transpose_weights") != 0);
   }
 };
 

@@ -103,8 +103,7 @@ class QuantizedDense final : public Routine {
                                          const PackedWeights& packed) const override {
     const ProductSizes sizes = sizes_of(problem);
     SN_ASSIGN_OR_RETURN(QuantizedProduct product, QuantizedProduct::create(problem, sizes, packed));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<QuantizedDenseKernel>(problem, sizes, std::move(product)));
+    return make_kernel<QuantizedDenseKernel>(problem, sizes, std::move(product));
   }
 };
 

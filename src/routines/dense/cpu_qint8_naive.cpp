@@ -77,8 +77,7 @@ class NaiveQuantizedDense final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(QuantizedWeights weights, quantize_weights(problem));
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveQuantizedDenseKernel>(
-        problem, std::move(weights), std::move(post_ops)));
+    return make_kernel<NaiveQuantizedDenseKernel>(problem, std::move(weights), std::move(post_ops));
   }
 };
 

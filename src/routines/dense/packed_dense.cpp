@@ -83,8 +83,8 @@ class PackedDense final : public PackedLayerRoutine<Gemm> {
                                          const PackedWeights& packed) const override {
     const GemmShape shape = gemm_shape(DenseSizes(problem));
     SN_ASSIGN_OR_RETURN(GemmLayerParts parts, this->parts_of(problem, packed, 1, shape.columns));
-    return std::unique_ptr<Kernel>(std::make_unique<PackedDenseKernel<Gemm>>(
-        shape, this->ops(), problem.threads, gemm_limits(params), std::move(parts)));
+    return make_kernel<PackedDenseKernel<Gemm>>(shape, this->ops(), problem.threads,
+                                                gemm_limits(params), std::move(parts));
   }
 };
 

@@ -61,7 +61,7 @@ class NaiveDet final : public Routine {
     const std::int64_t n = x[x.rank() - 1];
     // Where there are no matrices, their size is not bounded by any tensor.
     const bool any = problem.outputs[0].shape.elements() > 0;
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveDetKernel>(any ? n : 0));
+    return make_kernel<NaiveDetKernel>(any ? n : 0);
   }
 };
 

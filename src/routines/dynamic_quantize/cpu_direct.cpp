@@ -56,7 +56,7 @@ class DirectDynamicQuantize final : public Routine {
   int default_rank() const override { return 20; }
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<DirectDynamicQuantizeKernel>());
+    return make_kernel<DirectDynamicQuantizeKernel>();
   }
 };
 

@@ -35,7 +35,7 @@ class NaiveDynamicQuantize final : public Routine {
   NaiveDynamicQuantize() : Routine("dynamic_quantize", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveDynamicQuantizeKernel>());
+    return make_kernel<NaiveDynamicQuantizeKernel>();
   }
 };
 

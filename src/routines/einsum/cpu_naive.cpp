@@ -91,7 +91,7 @@ class NaiveEinsum final : public Routine {
       ranks.push_back(problem.inputs[i].shape.rank());
     SN_ASSIGN_OR_RETURN(const EinsumPlan plan,
                         parse_einsum(problem.params.text("equation"), ranks));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveEinsumKernel>(problem, plan));
+    return make_kernel<NaiveEinsumKernel>(problem, plan);
   }
 };
 

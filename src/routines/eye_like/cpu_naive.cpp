@@ -25,8 +25,7 @@ class NaiveEyeLike final : public Routine {
   NaiveEyeLike() : Routine("eye_like", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveEyeLikeKernel>(problem.params.integer("k")));
+    return make_kernel<NaiveEyeLikeKernel>(problem.params.integer("k"));
   }
 };
 

@@ -19,7 +19,7 @@ class NaiveFill final : public Routine {
   NaiveFill() : Routine("fill", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveFillKernel>());
+    return make_kernel<NaiveFillKernel>();
   }
 };
 

@@ -48,7 +48,7 @@ class NaiveGather final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveGatherKernel>(axis));
+    return make_kernel<NaiveGatherKernel>(axis);
   }
 };
 

@@ -49,8 +49,7 @@ class NaiveGatherNd final : public Routine {
   NaiveGatherNd() : Routine("gather_nd", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveGatherNdKernel>(
-        static_cast<int>(problem.params.integer("batch_dims"))));
+    return make_kernel<NaiveGatherNdKernel>(static_cast<int>(problem.params.integer("batch_dims")));
   }
 };
 

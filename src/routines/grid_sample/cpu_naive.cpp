@@ -155,9 +155,9 @@ class NaiveGridSample final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int mode, choice_of(problem.params, "mode", kGridModes));
     SN_ASSIGN_OR_RETURN(const int padding, choice_of(problem.params, "padding", kGridPaddings));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveGridSampleKernel>(
-        static_cast<GridMode>(mode), static_cast<GridPadding>(padding),
-        problem.params.integer("align_corners") != 0));
+    return make_kernel<NaiveGridSampleKernel>(static_cast<GridMode>(mode),
+                                              static_cast<GridPadding>(padding),
+                                              problem.params.integer("align_corners") != 0);
   }
 };
 

@@ -76,9 +76,9 @@ class DirectGroupNorm final : public Routine {
     // instance_norm has no parameter of that name: one channel per group.
     const std::int64_t groups = problem.params.integer("groups", x[1]);
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectGroupNormKernel>(
-        x[0], groups, groups == 0 ? 0 : x[1] / groups, x.elements(2, x.rank()),
-        problem.params.real("epsilon"), std::move(post_ops)));
+    return make_kernel<DirectGroupNormKernel>(x[0], groups, groups == 0 ? 0 : x[1] / groups,
+                                              x.elements(2, x.rank()),
+                                              problem.params.real("epsilon"), std::move(post_ops));
   }
 };
 

@@ -45,8 +45,8 @@ class NaiveGroupNorm final : public Routine {
   explicit NaiveGroupNorm(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveGroupNormKernel>(
-        problem.params.real("epsilon"), problem.params.integer("groups")));
+    return make_kernel<NaiveGroupNormKernel>(problem.params.real("epsilon"),
+                                             problem.params.integer("groups"));
   }
 };
 

@@ -47,9 +47,9 @@ class NaiveGru final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const RecurrentOptions options,
                         recurrent_options(RecurrentCell::gru, problem.params));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveGruKernel>(
-        options, recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
-                                 problem.inputs[kRecurrentR].shape)));
+    return make_kernel<NaiveGruKernel>(options,
+                                       recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
+                                                       problem.inputs[kRecurrentR].shape));
   }
 };
 

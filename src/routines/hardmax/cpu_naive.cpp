@@ -37,7 +37,7 @@ class NaiveHardmax final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveHardmaxKernel>(axis));
+    return make_kernel<NaiveHardmaxKernel>(axis);
   }
 };
 

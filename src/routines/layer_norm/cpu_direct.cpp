@@ -119,8 +119,7 @@ class DirectLayerNorm final : public Routine {
     const Shape& x = problem.inputs[kX].shape;
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"), x.rank()));
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectLayerNormKernel>(problem, axis, centred_, std::move(post_ops)));
+    return make_kernel<DirectLayerNormKernel>(problem, axis, centred_, std::move(post_ops));
   }
 
  private:

@@ -61,8 +61,7 @@ class NaiveLayerNorm final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveLayerNormKernel>(axis, problem.params.real("epsilon"), centred_));
+    return make_kernel<NaiveLayerNormKernel>(axis, problem.params.real("epsilon"), centred_);
   }
 
  private:

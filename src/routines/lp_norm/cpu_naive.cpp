@@ -43,8 +43,7 @@ class NaiveLpNorm final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveLpNormKernel>(axis, problem.params.integer("p") == 2));
+    return make_kernel<NaiveLpNormKernel>(axis, problem.params.integer("p") == 2);
   }
 };
 

@@ -54,8 +54,8 @@ class NaiveLpPool final : public Routine {
     const Shape& x = problem.inputs[0].shape;
     SN_ASSIGN_OR_RETURN(const Window window,
                         make_window(problem.params, x, problem.params.integers("kernel")));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveLpPoolKernel>(
-        window, x.elements(0, 2), static_cast<double>(problem.params.integer("p"))));
+    return make_kernel<NaiveLpPoolKernel>(window, x.elements(0, 2),
+                                          static_cast<double>(problem.params.integer("p")));
   }
 };
 

@@ -80,8 +80,8 @@ class DirectLrn final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectLrnKernel>(
-        problem.inputs[0].shape, problem.params, std::move(post_ops)));
+    return make_kernel<DirectLrnKernel>(problem.inputs[0].shape, problem.params,
+                                        std::move(post_ops));
   }
 };
 

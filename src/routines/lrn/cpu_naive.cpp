@@ -43,8 +43,8 @@ class NaiveLrn final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Params& p = problem.params;
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveLrnKernel>(
-        p.integer("size"), p.real("alpha"), p.real("beta"), p.real("bias")));
+    return make_kernel<NaiveLrnKernel>(p.integer("size"), p.real("alpha"), p.real("beta"),
+                                       p.real("bias"));
   }
 };
 

@@ -386,8 +386,7 @@ class GemmRecurrent final : public Routine {
     SN_ASSIGN_OR_RETURN(const RecurrentOptions options, recurrent_options(cell_, problem.params));
     const RecurrentSizes sizes = recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
                                                  problem.inputs[kRecurrentR].shape);
-    return std::unique_ptr<Kernel>(
-        std::make_unique<GemmRecurrentKernel>(options, sizes, packed.bytes));
+    return make_kernel<GemmRecurrentKernel>(options, sizes, packed.bytes);
   }
 
  private:

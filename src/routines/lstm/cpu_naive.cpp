@@ -48,9 +48,9 @@ class NaiveLstm final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const RecurrentOptions options,
                         recurrent_options(RecurrentCell::lstm, problem.params));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveLstmKernel>(
-        options, recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
-                                 problem.inputs[kRecurrentR].shape)));
+    return make_kernel<NaiveLstmKernel>(options,
+                                        recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
+                                                        problem.inputs[kRecurrentR].shape));
   }
 };
 

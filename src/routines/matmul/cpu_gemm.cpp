@@ -229,10 +229,10 @@ class GemmMatmul final : public Routine {
     MatmulGeometry g = matmul_geometry(problem);
     if (side != 0) g = join_batches(g);  // a packed A stays as it is
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<GemmMatmulKernel>(
-        g, side_of(g, problem.inputs[0].shape, true), side_of(g, problem.inputs[1].shape, false),
-        side == 0 ? packed.bytes : Tensor(), side == 1 ? packed.bytes : Tensor(),
-        std::move(post_ops)));
+    return make_kernel<GemmMatmulKernel>(g, side_of(g, problem.inputs[0].shape, true),
+                                         side_of(g, problem.inputs[1].shape, false),
+                                         side == 0 ? packed.bytes : Tensor(),
+                                         side == 1 ? packed.bytes : Tensor(), std::move(post_ops));
   }
 
  private:

@@ -45,7 +45,7 @@ class NaiveMatmul final : public Routine {
   NaiveMatmul() : Routine("matmul", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveMatmulKernel>(matmul_geometry(problem)));
+    return make_kernel<NaiveMatmulKernel>(matmul_geometry(problem));
   }
 };
 

@@ -257,8 +257,7 @@ class TiledMatmul final : public Routine {
     }
     SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops,
                         EpiloguePostOps::create(rest, type_ == DataType::float32));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<TiledMatmulKernel>(problem, packs, factor, std::move(post_ops)));
+    return make_kernel<TiledMatmulKernel>(problem, packs, factor, std::move(post_ops));
   }
 
  private:

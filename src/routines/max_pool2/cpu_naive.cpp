@@ -74,8 +74,8 @@ class NaiveMaxPool final : public Routine {
     const Shape& x = problem.inputs[0].shape;
     SN_ASSIGN_OR_RETURN(const Window window,
                         make_window(problem.params, x, problem.params.integers("kernel")));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveMaxPoolKernel>(
-        window, x.elements(0, 2), problem.params.integer("storage_order") != 0));
+    return make_kernel<NaiveMaxPoolKernel>(window, x.elements(0, 2),
+                                           problem.params.integer("storage_order") != 0);
   }
 };
 

@@ -65,7 +65,7 @@ class NaiveMaxUnpool final : public Routine {
     const int axes = natural.rank() - 2;
     for (int i = 0; i < axes; ++i)
       natural[i + 2] = window.axes[static_cast<std::size_t>(kMaxSpatialAxes - axes + i)].output;
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveMaxUnpoolKernel>(natural));
+    return make_kernel<NaiveMaxUnpoolKernel>(natural);
   }
 };
 

@@ -35,7 +35,7 @@ class NaiveNonzero final : public Routine {
   NaiveNonzero() : Routine("nonzero", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveNonzeroKernel>());
+    return make_kernel<NaiveNonzeroKernel>();
   }
 };
 

@@ -47,7 +47,7 @@ class NaiveOneHot final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.outputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveOneHotKernel>(axis));
+    return make_kernel<NaiveOneHotKernel>(axis);
   }
 };
 

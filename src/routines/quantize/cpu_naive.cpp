@@ -35,7 +35,7 @@ class NaiveQuantize final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveQuantizeKernel>(index));
+    return make_kernel<NaiveQuantizeKernel>(index);
   }
 };
 

@@ -33,7 +33,7 @@ class NaiveRange final : public Routine {
   NaiveRange() : Routine("range", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveRangeKernel>());
+    return make_kernel<NaiveRangeKernel>();
   }
 };
 

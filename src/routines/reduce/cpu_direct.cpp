@@ -203,9 +203,9 @@ class DirectReduce final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
     SN_ASSIGN_OR_RETURN(const std::uint32_t axes, axes_of(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectReduceKernel>(
+    return make_kernel<DirectReduceKernel>(
         op, in_memory_order(problem.inputs[0].shape, axes, descriptor().layout),
-        problem.inputs[0].type != DataType::float32));
+        problem.inputs[0].type != DataType::float32);
   }
 
  private:

@@ -25,7 +25,7 @@ class NaiveView final : public Routine {
   explicit NaiveView(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<ViewCopyKernel>());
+    return make_kernel<ViewCopyKernel>();
   }
 };
 
@@ -57,7 +57,7 @@ class DirectView final : public Routine {
   }
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<ViewCopyKernel>());
+    return make_kernel<ViewCopyKernel>();
   }
 };
 

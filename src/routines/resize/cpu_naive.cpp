@@ -89,7 +89,7 @@ class NaiveResize final : public Routine {
     std::vector<ResizeTaps> taps;
     if (problem.outputs[0].shape.elements() > 0)
       for (const ResizeAxis& axis : axes) taps.push_back(resize_taps(options, axis));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveResizeKernel>(options, std::move(taps)));
+    return make_kernel<NaiveResizeKernel>(options, std::move(taps));
   }
 };
 

@@ -43,8 +43,8 @@ class NaiveReverseSequence final : public Routine {
   NaiveReverseSequence() : Routine("reverse_sequence", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveReverseSequenceKernel>(
-        static_cast<int>(problem.params.integer("batch_axis"))));
+    return make_kernel<NaiveReverseSequenceKernel>(
+        static_cast<int>(problem.params.integer("batch_axis")));
   }
 };
 

@@ -25,9 +25,9 @@ class NaiveRnn final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const RecurrentOptions options,
                         recurrent_options(RecurrentCell::rnn, problem.params));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveRnnKernel>(
-        options, recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
-                                 problem.inputs[kRecurrentR].shape)));
+    return make_kernel<NaiveRnnKernel>(options,
+                                       recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
+                                                       problem.inputs[kRecurrentR].shape));
   }
 };
 

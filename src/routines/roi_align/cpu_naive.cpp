@@ -134,7 +134,7 @@ class NaiveRoiAlign final : public Routine {
   NaiveRoiAlign() : Routine("roi_align", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveRoiAlignKernel>(problem.params));
+    return make_kernel<NaiveRoiAlignKernel>(problem.params);
   }
 };
 

@@ -51,8 +51,7 @@ class NaiveScatterElements final : public Routine {
                                                        problem.inputs[0].shape.rank()));
     SN_ASSIGN_OR_RETURN(const int reduction,
                         choice_of(problem.params, "reduction", kScatterReductions));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveScatterElementsKernel>(
-        axis, static_cast<ScatterReduction>(reduction)));
+    return make_kernel<NaiveScatterElementsKernel>(axis, static_cast<ScatterReduction>(reduction));
   }
 };
 

@@ -62,8 +62,7 @@ class NaiveScatterNd final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int reduction,
                         choice_of(problem.params, "reduction", kScatterReductions));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveScatterNdKernel>(static_cast<ScatterReduction>(reduction)));
+    return make_kernel<NaiveScatterNdKernel>(static_cast<ScatterReduction>(reduction));
   }
 };
 

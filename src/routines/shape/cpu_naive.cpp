@@ -25,7 +25,7 @@ class NaiveShape final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const AxisSpan axes = shape_axes(problem.params, problem.inputs[0].shape.rank());
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveShapeKernel>(axes.first));
+    return make_kernel<NaiveShapeKernel>(axes.first);
   }
 };
 

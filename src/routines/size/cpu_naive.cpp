@@ -17,7 +17,7 @@ class NaiveSize final : public Routine {
   NaiveSize() : Routine("size", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveSizeKernel>());
+    return make_kernel<NaiveSizeKernel>();
   }
 };
 

@@ -88,9 +88,9 @@ class DirectSoftmax final : public Routine {
     const Layout layout = problem.inputs[0].layout;
     SN_ASSIGN_OR_RETURN(const int axis,
                         normalize_axis(problem.params.integer("axis"), shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectSoftmaxKernel>(
+    return make_kernel<DirectSoftmaxKernel>(
         stored_shape(shape, layout), stored_axis(axis, shape.rank(), layout),
-        problem.params.integer("log") != 0, problem.inputs[0].type != DataType::float32));
+        problem.params.integer("log") != 0, problem.inputs[0].type != DataType::float32);
   }
 };
 

@@ -48,8 +48,7 @@ class NaiveSoftmax final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveSoftmaxKernel>(axis, problem.params.integer("log") != 0));
+    return make_kernel<NaiveSoftmaxKernel>(axis, problem.params.integer("log") != 0);
   }
 };
 

@@ -104,10 +104,9 @@ class DirectUnary final : public Routine {
     if (!parse(problem.params.text("op"), op))
       return invalid_model("there is no unary op '{}'", problem.params.text("op"));
     if (problem.inputs[0].type == DataType::qint8)
-      return std::unique_ptr<Kernel>(std::make_unique<TableUnaryKernel>(problem, op));
+      return make_kernel<TableUnaryKernel>(problem, op);
     SN_ASSIGN_OR_RETURN(PostOpProgram program, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectUnaryKernel>(problem, op, std::move(program)));
+    return make_kernel<DirectUnaryKernel>(problem, op, std::move(program));
   }
 };
 

@@ -43,8 +43,8 @@ class NaiveUnary final : public Routine {
     if (!parse(problem.params.text("op"), op))
       return invalid_model("there is no unary op '{}'", problem.params.text("op"));
     const bool in_place = size_of(problem.inputs[0].type) == size_of(problem.outputs[0].type);
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveUnaryKernel>(
-        op, problem.params.real("alpha"), problem.params.real("beta"), in_place));
+    return make_kernel<NaiveUnaryKernel>(op, problem.params.real("alpha"),
+                                         problem.params.real("beta"), in_place);
   }
 };
 

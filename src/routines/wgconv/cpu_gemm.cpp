@@ -146,8 +146,7 @@ class GemmWgconv final : public Routine {
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
-    return std::unique_ptr<Kernel>(
-        std::make_unique<GemmWgconvKernel>(Sizes(problem), params.integer("rows"), packed.bytes));
+    return make_kernel<GemmWgconvKernel>(Sizes(problem), params.integer("rows"), packed.bytes);
   }
 };
 

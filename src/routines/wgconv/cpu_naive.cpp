@@ -31,7 +31,7 @@ class NaiveWgconv final : public Routine {
   NaiveWgconv() : Routine("wgconv", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveWgconvKernel>());
+    return make_kernel<NaiveWgconvKernel>();
   }
 };
 

@@ -102,8 +102,7 @@ class AmxWgconv final : public PackedLayerRoutine<Gemm> {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(GemmLayerParts parts, parts_of(problem, packed, 0, 0));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<AmxWgconvKernel>(problem, ops(), gemm_limits(params), std::move(parts)));
+    return make_kernel<AmxWgconvKernel>(problem, ops(), gemm_limits(params), std::move(parts));
   }
 };
 

@@ -48,9 +48,9 @@ class NaiveWgdec final : public Routine {
   NaiveWgdec() : Routine("wgdec", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveWgdecKernel>(
+    return make_kernel<NaiveWgdecKernel>(
         winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
-                          static_cast<int>(problem.params.integer("taps")))));
+                          static_cast<int>(problem.params.integer("taps"))));
   }
 };
 

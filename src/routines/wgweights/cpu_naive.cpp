@@ -40,9 +40,9 @@ class NaiveWgweights final : public Routine {
   NaiveWgweights() : Routine("wgweights", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveWgweightsKernel>(
+    return make_kernel<NaiveWgweightsKernel>(
         winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
-                          static_cast<int>(problem.params.integer("taps")))));
+                          static_cast<int>(problem.params.integer("taps"))));
   }
 };
 

@@ -74,7 +74,7 @@ class DirectWhere final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, walk_of(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectWhereKernel>(walk));
+    return make_kernel<DirectWhereKernel>(walk);
   }
 };
 

@@ -36,7 +36,7 @@ class NaiveWhere final : public Routine {
   NaiveWhere() : Routine("where", "cpu/naive") {}
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveWhereKernel>());
+    return make_kernel<NaiveWhereKernel>();
   }
 };
 
