@@ -11,9 +11,9 @@
 namespace softneuro::xnnpack {
 namespace {
 
-class AvgPool2 final : public Routine {
+class AvgPool2 final : public FusesPostOps<PostOpProgram::supports> {
  public:
-  AvgPool2() : Routine("avg_pool2", "cpu:float32:nhwc/xnnpack") {}
+  AvgPool2() : FusesPostOps("avg_pool2", "cpu:float32:nhwc/xnnpack") {}
 
   std::string library() const override { return library_name(); }
 
@@ -29,10 +29,6 @@ class AvgPool2 final : public Routine {
         return Applicability::no("padding never counts");
     }
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   RoutineParams default_params(const Problem& problem) const override {

@@ -8,9 +8,9 @@
 namespace softneuro::xnnpack {
 namespace {
 
-class Softmax final : public Routine {
+class Softmax final : public FusesPostOps<PostOpProgram::supports> {
  public:
-  explicit Softmax(const char* descriptor) : Routine("softmax", descriptor) {}
+  explicit Softmax(const char* descriptor) : FusesPostOps("softmax", descriptor) {}
 
   std::string library() const override { return library_name(); }
 
@@ -20,10 +20,6 @@ class Softmax final : public Routine {
     const auto columns = columns_along_axis(problem);
     if (!columns.ok()) return Applicability::no(columns.status().message());
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

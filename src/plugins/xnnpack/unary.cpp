@@ -56,9 +56,9 @@ std::optional<Function> function_of(const Problem& problem) {
   }
 }
 
-class Unary final : public Routine {
+class Unary final : public FusesPostOps<PostOpProgram::supports> {
  public:
-  explicit Unary(const char* descriptor) : Routine("unary", descriptor) {}
+  explicit Unary(const char* descriptor) : FusesPostOps("unary", descriptor) {}
 
   std::string library() const override { return library_name(); }
 
@@ -67,10 +67,6 @@ class Unary final : public Routine {
     return function_of(problem)
                ? Applicability::yes()
                : Applicability::no("the library has no such function, or not of NaN and denormals");
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

@@ -99,9 +99,10 @@ class DirectBatchNormKernel final : public Kernel {
   std::int64_t rows_per_piece_ = 1, columns_per_piece_ = 1;
 };
 
-class DirectBatchNorm final : public Routine {
+class DirectBatchNorm final : public FusesPostOps<PostOpProgram::supports> {
  public:
-  explicit DirectBatchNorm(const std::string& descriptor) : Routine("batch_norm", descriptor) {}
+  explicit DirectBatchNorm(const std::string& descriptor)
+      : FusesPostOps("batch_norm", descriptor) {}
   int default_rank() const override { return 20; }
   int version() const override { return 2; }
 
@@ -113,10 +114,6 @@ class DirectBatchNorm final : public Routine {
       if (!is_span_float(problem.inputs[i].type) || problem.inputs[i].value.empty())
         return Applicability::no("the statistics are not constants");
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

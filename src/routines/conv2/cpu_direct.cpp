@@ -68,9 +68,9 @@ class DirectConvKernel final : public Kernel {
   DepthwiseFunction function_ = depthwise_function();
 };
 
-class DirectConv final : public Routine {
+class DirectConv final : public FusesPostOps<PostOpProgram::supports> {
  public:
-  explicit DirectConv(const char* layer_type) : Routine(layer_type, "cpu/direct") {}
+  explicit DirectConv(const char* layer_type) : FusesPostOps(layer_type, "cpu/direct") {}
   int default_rank() const override { return 20; }
 
   Applicability applicable(const Problem& problem) const override {
@@ -78,10 +78,6 @@ class DirectConv final : public Routine {
     if (problem.inputs[1].shape[1] != 1)
       return Applicability::no("only one input channel per group (depthwise)");
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

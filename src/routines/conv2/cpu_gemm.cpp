@@ -190,19 +190,15 @@ struct PackedGroups {
   std::int64_t count, out, depth, floats;
 };
 
-class GemmConv final : public Routine {
+class GemmConv final : public FusesPostOps<PostOpProgram::supports_in_float32> {
  public:
-  explicit GemmConv(const char* layer_type) : Routine(layer_type, "cpu/gemm") {}
+  explicit GemmConv(const char* layer_type) : FusesPostOps(layer_type, "cpu/gemm") {}
   int default_rank() const override { return 10; }
 
   Applicability applicable(const Problem& problem) const override {
     if (!is_span_float(problem.inputs[kX].type))
       return Applicability::no("only float32, float16 and bfloat16");
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_in_float32(problem).ok();
   }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {

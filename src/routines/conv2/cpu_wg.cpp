@@ -136,9 +136,9 @@ struct PackedSizes {
   std::int64_t weights = 0, bias = 0;
 };
 
-class WgConv final : public Routine {
+class WgConv final : public FusesPostOps<PostOpProgram::supports> {
  public:
-  explicit WgConv(const char* descriptor) : Routine("conv2", descriptor) {}
+  explicit WgConv(const char* descriptor) : FusesPostOps("conv2", descriptor) {}
   int default_rank() const override { return 15; }
 
   Applicability applicable(const Problem& problem) const override {
@@ -159,10 +159,6 @@ class WgConv final : public Routine {
     if (y.dilation != 1 || x.dilation != 1) return Applicability::no("only dilation 1");
     if (g->group != 1) return Applicability::no("only one group");
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   RoutineParams default_params(const Problem& problem) const override {

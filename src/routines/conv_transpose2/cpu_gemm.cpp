@@ -203,19 +203,15 @@ struct PackedGroups {
   std::int64_t count, in, rows, floats;
 };
 
-class GemmConvTranspose final : public Routine {
+class GemmConvTranspose final : public FusesPostOps<PostOpProgram::supports_in_float32> {
  public:
-  explicit GemmConvTranspose(const char* layer_type) : Routine(layer_type, "cpu/gemm") {}
+  explicit GemmConvTranspose(const char* layer_type) : FusesPostOps(layer_type, "cpu/gemm") {}
   int default_rank() const override { return 10; }
 
   Applicability applicable(const Problem& problem) const override {
     if (!is_span_float(problem.inputs[kX].type))
       return Applicability::no("only float32, float16 and bfloat16");
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_in_float32(problem).ok();
   }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {

@@ -133,19 +133,15 @@ class GemmDenseKernel final : public Kernel {
   std::int64_t a_at_ = 0, b_at_ = 0, weights_at_ = 0, x_at_ = 0, y_at_ = 0, bias_at_ = 0;
 };
 
-class GemmDense final : public Routine {
+class GemmDense final : public FusesPostOps<PostOpProgram::supports_in_float32> {
  public:
-  GemmDense() : Routine("dense", "cpu/gemm") {}
+  GemmDense() : FusesPostOps("dense", "cpu/gemm") {}
   int default_rank() const override { return 10; }
 
   Applicability applicable(const Problem& problem) const override {
     if (!is_span_float(problem.inputs[kX].type))
       return Applicability::no("only float32, float16 and bfloat16");
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_in_float32(problem).ok();
   }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {

@@ -77,9 +77,9 @@ class QuantizedDenseKernel final : public Kernel {
   std::int64_t block_rows_ = 1, panels_ = 1;  // of a task
 };
 
-class QuantizedDense final : public Routine {
+class QuantizedDense final : public FusesPostOps<PostOpProgram::supports_quantized> {
  public:
-  QuantizedDense() : Routine("dense", "cpu:qint8/gemm") {}
+  QuantizedDense() : FusesPostOps("dense", "cpu:qint8/gemm") {}
   int default_rank() const override { return 10; }
 
   std::vector<FormatTuple> formats(const Problem& problem) const override {
@@ -87,9 +87,6 @@ class QuantizedDense final : public Routine {
   }
   Applicability applicable(const Problem& problem) const override {
     return takes_quantized_weights(problem);
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_quantized(problem).ok();
   }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {

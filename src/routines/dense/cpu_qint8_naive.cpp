@@ -59,18 +59,15 @@ class NaiveQuantizedDenseKernel final : public Kernel {
   std::int64_t elements_;
 };
 
-class NaiveQuantizedDense final : public Routine {
+class NaiveQuantizedDense final : public FusesPostOps<PostOpProgram::supports_quantized> {
  public:
-  NaiveQuantizedDense() : Routine("dense", "cpu:qint8/naive") {}
+  NaiveQuantizedDense() : FusesPostOps("dense", "cpu:qint8/naive") {}
 
   std::vector<FormatTuple> formats(const Problem& problem) const override {
     return quantized_formats(problem, Layout::plain);
   }
   Applicability applicable(const Problem& problem) const override {
     return takes_quantized_weights(problem);
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_quantized(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

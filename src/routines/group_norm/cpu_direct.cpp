@@ -55,19 +55,15 @@ class DirectGroupNormKernel final : public Kernel {
   PostOpProgram post_ops_;
 };
 
-class DirectGroupNorm final : public Routine {
+class DirectGroupNorm final : public FusesPostOps<PostOpProgram::supports> {
  public:
-  explicit DirectGroupNorm(const char* layer_type) : Routine(layer_type, "cpu/direct") {}
+  explicit DirectGroupNorm(const char* layer_type) : FusesPostOps(layer_type, "cpu/direct") {}
   int default_rank() const override { return 20; }
 
   Applicability applicable(const Problem& problem) const override {
     for (std::size_t i = 0; i < problem.own_inputs; ++i)
       if (problem.inputs[i].type != DataType::float32) return Applicability::no("only float32");
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

@@ -84,10 +84,10 @@ class DirectLayerNormKernel final : public Kernel {
   std::int64_t converted_at_[3] = {};
 };
 
-class DirectLayerNorm final : public Routine {
+class DirectLayerNorm final : public FusesPostOps<PostOpProgram::supports_in_float32> {
  public:
   DirectLayerNorm(const char* layer_type, const char* descriptor, bool centred)
-      : Routine(layer_type, descriptor), centred_(centred) {}
+      : FusesPostOps(layer_type, descriptor), centred_(centred) {}
   int default_rank() const override { return 20; }
 
   Applicability applicable(const Problem& problem) const override {
@@ -108,10 +108,6 @@ class DirectLayerNorm final : public Routine {
         return Applicability::no("scale or bias is broadcast within the row, or differs by row");
     }
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_in_float32(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

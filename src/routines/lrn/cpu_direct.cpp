@@ -60,9 +60,9 @@ class DirectLrnKernel final : public Kernel {
   PostOpProgram post_ops_;
 };
 
-class DirectLrn final : public Routine {
+class DirectLrn final : public FusesPostOps<PostOpProgram::supports> {
  public:
-  DirectLrn() : Routine("lrn", "cpu/direct") {}
+  DirectLrn() : FusesPostOps("lrn", "cpu/direct") {}
   int default_rank() const override { return 20; }
 
   Applicability applicable(const Problem& problem) const override {
@@ -71,10 +71,6 @@ class DirectLrn final : public Routine {
     if (!(problem.params.real("bias") > 0) || !(problem.params.real("alpha") >= 0))
       return Applicability::no("needs bias > 0 and alpha >= 0");
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

@@ -189,18 +189,14 @@ class GemmMatmulKernel final : public Kernel {
   std::int64_t at_[2] = {};
 };
 
-class GemmMatmul final : public Routine {
+class GemmMatmul final : public FusesPostOps<PostOpProgram::supports> {
  public:
-  GemmMatmul() : Routine("matmul", "cpu/gemm") {}
+  GemmMatmul() : FusesPostOps("matmul", "cpu/gemm") {}
   int default_rank() const override { return 10; }
 
   Applicability applicable(const Problem& problem) const override {
     if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {

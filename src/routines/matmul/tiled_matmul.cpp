@@ -213,10 +213,10 @@ class TiledMatmulKernel final : public Kernel {
   std::int64_t a_at_ = 0, b_at_ = 0, y_at_ = 0, a_turned_at_ = 0, b_packed_at_ = 0;
 };
 
-class TiledMatmul final : public Routine {
+class TiledMatmul final : public FusesPostOps<PostOpProgram::supports_in_float32> {
  public:
   explicit TiledMatmul(DataType type)
-      : Routine("matmul", type == DataType::float32 ? "cpu/tiled" : "cpu:float16/tiled"),
+      : FusesPostOps("matmul", type == DataType::float32 ? "cpu/tiled" : "cpu:float16/tiled"),
         type_(type) {}
   int default_rank() const override { return 20; }
 
@@ -224,10 +224,6 @@ class TiledMatmul final : public Routine {
     if (problem.inputs[kA].type != type_)
       return Applicability::no(fmt::format("only {}", to_string(type_)));
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_in_float32(problem).ok();
   }
 
   RoutineParams default_params(const Problem& problem) const override {
