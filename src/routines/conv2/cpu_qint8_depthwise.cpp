@@ -149,14 +149,12 @@ class QuantizedDepthwiseKernel final : public Kernel {
   std::uint8_t zero_byte_ = 0;
 };
 
-class QuantizedDepthwise final : public Routine {
+class QuantizedDepthwise final : public QuantizedRoutine {
  public:
-  explicit QuantizedDepthwise(const char* type) : Routine(type, "cpu:qint8:nhwc/depthwise") {}
+  explicit QuantizedDepthwise(const char* type)
+      : QuantizedRoutine(type, "cpu:qint8:nhwc/depthwise") {}
   int default_rank() const override { return 20; }
 
-  std::vector<FormatTuple> formats(const Problem& problem) const override {
-    return quantized_formats(problem, descriptor().layout);
-  }
   Applicability applicable(const Problem& problem) const override {
     const Shape& w = problem.inputs[1].shape;
     if (w[1] != 1 || w[0] != problem.params.integer("group", 1))
@@ -164,9 +162,6 @@ class QuantizedDepthwise final : public Routine {
     if (round_up(w.elements(2, w.rank()), kDepthwiseTaps) > kPointers)
       return Applicability::no("the kernel has too many elements");
     return takes_quantized_weights(problem);
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_quantized(problem).ok();
   }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {

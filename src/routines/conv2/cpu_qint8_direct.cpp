@@ -148,20 +148,10 @@ class QuantizedConvKernel final : public Kernel {
   std::int64_t block_rows_ = 1, row_blocks_ = 1, panels_ = 1, pieces_ = 1, blocks_ = 1;
 };
 
-class QuantizedConv final : public Routine {
+class QuantizedConv final : public QuantizedRoutine {
  public:
-  explicit QuantizedConv(const char* type) : Routine(type, "cpu:qint8:nhwc/direct") {}
+  explicit QuantizedConv(const char* type) : QuantizedRoutine(type, "cpu:qint8:nhwc/direct") {}
   int default_rank() const override { return 10; }
-
-  std::vector<FormatTuple> formats(const Problem& problem) const override {
-    return quantized_formats(problem, descriptor().layout);
-  }
-  Applicability applicable(const Problem& problem) const override {
-    return takes_quantized_weights(problem);
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_quantized(problem).ok();
-  }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));

@@ -77,17 +77,10 @@ class QuantizedDenseKernel final : public Kernel {
   std::int64_t block_rows_ = 1, panels_ = 1;  // of a task
 };
 
-class QuantizedDense final : public FusesPostOps<PostOpProgram::supports_quantized> {
+class QuantizedDense final : public QuantizedRoutine {
  public:
-  QuantizedDense() : FusesPostOps("dense", "cpu:qint8/gemm") {}
+  QuantizedDense() : QuantizedRoutine("dense", "cpu:qint8/gemm") {}
   int default_rank() const override { return 10; }
-
-  std::vector<FormatTuple> formats(const Problem& problem) const override {
-    return quantized_formats(problem, Layout::plain);
-  }
-  Applicability applicable(const Problem& problem) const override {
-    return takes_quantized_weights(problem);
-  }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     return QuantizedProduct::packed_bytes(sizes_of(problem));

@@ -1,9 +1,8 @@
 // dense cpu:qint8/naive: the specification of the quantised matrix product, in integers;
 // cpu/qint8/weights.h says what is computed.
 #include "core/routine/registry.h"
-#include "cpu/post_ops/post_ops.h"
+#include "cpu/qint8/epilogue.h"
 #include "cpu/qint8/requantize.h"
-#include "cpu/qint8/weights.h"
 
 namespace softneuro {
 namespace {
@@ -59,16 +58,9 @@ class NaiveQuantizedDenseKernel final : public Kernel {
   std::int64_t elements_;
 };
 
-class NaiveQuantizedDense final : public FusesPostOps<PostOpProgram::supports_quantized> {
+class NaiveQuantizedDense final : public QuantizedRoutine {
  public:
-  NaiveQuantizedDense() : FusesPostOps("dense", "cpu:qint8/naive") {}
-
-  std::vector<FormatTuple> formats(const Problem& problem) const override {
-    return quantized_formats(problem, Layout::plain);
-  }
-  Applicability applicable(const Problem& problem) const override {
-    return takes_quantized_weights(problem);
-  }
+  NaiveQuantizedDense() : QuantizedRoutine("dense", "cpu:qint8/naive") {}
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
