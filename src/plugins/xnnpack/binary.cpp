@@ -89,11 +89,9 @@ std::int64_t opposite(const std::vector<std::int64_t>& y, const std::vector<std:
   return at;
 }
 
-class Binary final : public FusesPostOps<PostOpProgram::supports> {
+class Binary final : public OperatorRoutine {
  public:
-  explicit Binary(const char* descriptor) : FusesPostOps("binary", descriptor) {}
-
-  std::string library() const override { return library_name(); }
+  explicit Binary(const char* descriptor) : OperatorRoutine("binary", descriptor) {}
 
   Applicability applicable(const Problem& problem) const override {
     for (std::size_t i = 0; i < 2; ++i)

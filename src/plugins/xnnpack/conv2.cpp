@@ -67,11 +67,9 @@ OperatorChunk chunk_of(const ConvChunk& chunk, const float* weights, const float
   return made;
 }
 
-class Conv2 final : public FusesPostOps<PostOpProgram::supports> {
+class Conv2 final : public OperatorRoutine {
  public:
-  Conv2() : FusesPostOps("conv2", "cpu:float32:nhwc/xnnpack") {}
-
-  std::string library() const override { return library_name(); }
+  Conv2() : OperatorRoutine("conv2", "cpu:float32:nhwc/xnnpack") {}
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;

@@ -26,11 +26,9 @@ DenseShape dense_shape(const Problem& problem) {
           static_cast<std::size_t>(w[transposed ? 0 : 1]), transposed};
 }
 
-class Dense final : public FusesPostOps<PostOpProgram::supports> {
+class Dense final : public OperatorRoutine {
  public:
-  Dense() : FusesPostOps("dense", "cpu/xnnpack") {}
-
-  std::string library() const override { return library_name(); }
+  Dense() : OperatorRoutine("dense", "cpu/xnnpack") {}
 
   Applicability applicable(const Problem& problem) const override { return takes_inputs(problem); }
 

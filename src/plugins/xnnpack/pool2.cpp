@@ -11,11 +11,9 @@
 namespace softneuro::xnnpack {
 namespace {
 
-class AvgPool2 final : public FusesPostOps<PostOpProgram::supports> {
+class AvgPool2 final : public OperatorRoutine {
  public:
-  AvgPool2() : FusesPostOps("avg_pool2", "cpu:float32:nhwc/xnnpack") {}
-
-  std::string library() const override { return library_name(); }
+  AvgPool2() : OperatorRoutine("avg_pool2", "cpu:float32:nhwc/xnnpack") {}
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;

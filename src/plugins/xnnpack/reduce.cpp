@@ -9,11 +9,9 @@
 namespace softneuro::xnnpack {
 namespace {
 
-class Reduce final : public FusesPostOps<PostOpProgram::supports> {
+class Reduce final : public OperatorRoutine {
  public:
-  Reduce() : FusesPostOps("reduce", "cpu:float32:nhwc/xnnpack") {}
-
-  std::string library() const override { return library_name(); }
+  Reduce() : OperatorRoutine("reduce", "cpu:float32:nhwc/xnnpack") {}
 
   Applicability applicable(const Problem& problem) const override {
     const Shape &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;

@@ -43,11 +43,9 @@ std::optional<std::uint32_t> flags_of(const Problem& problem) {
   return std::nullopt;
 }
 
-class Resize final : public FusesPostOps<PostOpProgram::supports> {
+class Resize final : public OperatorRoutine {
  public:
-  Resize() : FusesPostOps("resize", "cpu:float32:nhwc/xnnpack") {}
-
-  std::string library() const override { return library_name(); }
+  Resize() : OperatorRoutine("resize", "cpu:float32:nhwc/xnnpack") {}
 
   Applicability applicable(const Problem& problem) const override {
     const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];

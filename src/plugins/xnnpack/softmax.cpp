@@ -8,11 +8,9 @@
 namespace softneuro::xnnpack {
 namespace {
 
-class Softmax final : public FusesPostOps<PostOpProgram::supports> {
+class Softmax final : public OperatorRoutine {
  public:
-  explicit Softmax(const char* descriptor) : FusesPostOps("softmax", descriptor) {}
-
-  std::string library() const override { return library_name(); }
+  explicit Softmax(const char* descriptor) : OperatorRoutine("softmax", descriptor) {}
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;

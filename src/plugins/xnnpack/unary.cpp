@@ -56,11 +56,9 @@ std::optional<Function> function_of(const Problem& problem) {
   }
 }
 
-class Unary final : public FusesPostOps<PostOpProgram::supports> {
+class Unary final : public OperatorRoutine {
  public:
-  explicit Unary(const char* descriptor) : FusesPostOps("unary", descriptor) {}
-
-  std::string library() const override { return library_name(); }
+  explicit Unary(const char* descriptor) : OperatorRoutine("unary", descriptor) {}
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
