@@ -5,6 +5,7 @@
 
 #include "cpu/gemm/epilogue_post_ops.h"
 #include "cpu/gemm/gemm_operands.h"
+#include "cpu/gemm/gemm_tasks.h"
 #include "cpu/gemm/half_tile.h"
 
 namespace softneuro {

@@ -1,11 +1,11 @@
 #include "cpu/gemm/split_tile.h"
 
 #include "core/base/cpu.h"
-#include "cpu/gemm/packed_product.h"
+#include "cpu/gemm/gemm_operands.h"
 
 namespace softneuro {
 
-static_assert(kPackedMaxRows % kSplitRows == 0 && kSplitRows == kTilePanel);
+static_assert(kGemmMaxRows % kSplitRows == 0 && kSplitRows == kTilePanel);
 
 #if defined(SN_ISA_AMXBF16)
 
