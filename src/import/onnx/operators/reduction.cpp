@@ -29,7 +29,7 @@ void import_arg_reduce(Node& node) {
 
 void import_cumulative(Node& node) {
   node.finish(
-      std::string(node.detail()), {node.input(0), node.input(1)},
+      node.detail(), {node.input(0), node.input(1)},
       {{"exclusive", node.integer("exclusive", 0)}, {"reverse", node.integer("reverse", 0)}});
 }
 
