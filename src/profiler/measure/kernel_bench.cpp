@@ -9,6 +9,7 @@
 #include "core/base/parallel.h"
 #include "core/base/random.h"
 #include "core/routine/registry.h"
+#include "profiler/measure/departure.h"
 #include "profiler/measure/timer.h"
 
 namespace softneuro {
@@ -32,13 +33,9 @@ void fill(const TensorSpec& spec, Tensor& tensor, SplitMix64& random) {
     if (tensor.bytes() > 0) std::memset(tensor.mutable_data(), 0, tensor.bytes());
     return;
   }
-  double low = -3, high = 3;
-  if (spec.quantization && spec.quantization->axis < 0) {
-    const Quantization& q = *spec.quantization;
-    const int smallest = q.is_signed ? -128 : 0;
-    low = q.scales[0] * (smallest - q.zero_points[0]);
-    high = q.scales[0] * (smallest + 255 - q.zero_points[0]);
-  }
+  RealRange range = {-3, 3};
+  if (spec.quantization && spec.quantization->axis < 0) range = range_of(*spec.quantization);
+  const auto [low, high] = range;
   const double centre = (low + high) / 2, width = (high - low) / 6;
   const TensorView view = {spec.type, Layout::plain, spec.shape, tensor.mutable_data()};
   const std::int64_t count = std::min(tensor.elements(), kPeriod);
