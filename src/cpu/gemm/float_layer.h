@@ -24,6 +24,7 @@ class FloatLayerKernel : public Kernel {
   FloatLayerKernel(DataType type, PostOpProgram post_ops)
       : type_(type), post_ops_(std::move(post_ops)) {}
 
+  DataType type() const noexcept { return type_; }  // of x and y
   // For constructors: where so many floats of the workspace begin.
   std::int64_t reserve(std::int64_t floats) noexcept { return regions_.add(floats); }
   // For constructors: that run() asks for this input, of so many elements, or for the output.

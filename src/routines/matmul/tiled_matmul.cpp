@@ -5,16 +5,13 @@
 
 #include "core/base/error.h"
 #include "cpu/gemm/blocked_gemm.h"
-#include "cpu/gemm/gemm.h"
-#include "cpu/simd/float_span.h"
+#include "cpu/gemm/float_layer.h"
 #include "cpu/simd/span_ops.h"
 #include "cpu/simd/transpose_tiles.h"
 #include "routines/matmul/geometry.h"
 
 namespace softneuro {
 namespace {
-
-enum Input : std::size_t { kA, kB };
 
 constexpr std::int64_t kColumnsTogether = 8 * kTilePanel;  // packed by one task
 constexpr std::int64_t kRowsTogether = 96;                 // likewise, of A
@@ -64,46 +61,42 @@ class MatmulOperands final : public GemmOperands<float> {
   std::int64_t first_;
 };
 
-class TiledMatmulKernel final : public Kernel {
+class TiledMatmulKernel final : public FloatLayerKernel {
  public:
   // factor: of B, 1 if it is not packed.
   TiledMatmulKernel(const Problem& problem, bool packs, float factor, EpiloguePostOps post_ops)
-      : g_(join_batches(matmul_geometry(problem))),
-        type_(problem.inputs[kA].type),
+      : FloatLayerKernel(problem.inputs[kX].type, {}),
+        g_(join_batches(matmul_geometry(problem))),
         packs_(packs),
         factor_(factor),
         one_(shape(1), GemmLimits(), micro_kernels()),
         all_(shape(g_.batches()), GemmLimits(), micro_kernels()),
         post_ops_(std::move(post_ops)) {
-    const std::int64_t a = problem.inputs[kA].shape.elements();
-    const std::int64_t b = problem.inputs[kB].shape.elements();
+    const std::int64_t a = problem.inputs[kX].shape.elements();
+    const std::int64_t b = problem.inputs[kWeights].shape.elements();
     if (g_.depth > 0) {
       a_matrices_ = a / std::max<std::int64_t>(g_.rows * g_.depth, 1);
       b_matrices_ = b / std::max<std::int64_t>(g_.columns * g_.depth, 1);
     }
-    if (packs_) b_packed_at_ = regions_.add(b_matrices_ * packed_floats());
-    if (turns_a()) a_turned_at_ = regions_.add(a);
-    if (type_ == DataType::float32) return;
-    a_at_ = regions_.add(a);
-    b_at_ = regions_.add(b);
-    y_at_ = regions_.add(problem.outputs[0].shape.elements());
+    if (packs_) b_packed_at_ = reserve(b_matrices_ * packed_floats());
+    if (turns_a()) a_turned_at_ = reserve(a);
+    reserve_input(kX, a);
+    reserve_input(kWeights, b);
+    reserve_output(problem.outputs[0].shape.elements());
   }
 
-  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
   int in_place_input() const noexcept override { return post_ops_.in_place_input(); }
 
   Status run(Context& context) const noexcept override {
-    float* const workspace = reinterpret_cast<float*>(context.workspace());
-    const Buffers m = {
-        floats_of(context, kA, workspace + a_at_), floats_of(context, kB, workspace + b_at_),
-        workspace + a_turned_at_, workspace + b_packed_at_,
-        type_ == DataType::float32 ? context.output(0).as_mutable<float>() : workspace + y_at_};
+    float* const workspace = workspace_of(context);
+    const Buffers m = {input(context, kX), input(context, kWeights), workspace + a_turned_at_,
+                       workspace + b_packed_at_, output(context)};
     if (goes_by_products(context.pool().concurrency()))
       run_by_products(context, m);
     else
       run_together(context, m);
-    if (type_ != DataType::float32)
-      store_floats(context.pool(), type_, m.y, context.output(0).data,
+    if (type() != DataType::float32)
+      store_floats(context.pool(), type(), m.y, context.output(0).data,
                    context.output(0).shape.elements());
     return {};
   }
@@ -133,13 +126,6 @@ class TiledMatmulKernel final : public Kernel {
   std::int64_t packed_floats() const noexcept { return packed_b_floats(g_.depth, g_.columns); }
   // A's rows do not lie side by side: they are copied.
   bool turns_a() const noexcept { return g_.a_column != 1; }
-
-  const float* floats_of(Context& context, Input input, float* converted) const noexcept {
-    if (type_ == DataType::float32) return context.input(input).as<float>();
-    load_floats(context.pool(), type_, context.input(input).data, converted,
-                context.input(input).shape.elements());
-    return converted;
-  }
 
   // Whether one thread packs and multiplies what belongs to a product, which then is in its cache.
   // Otherwise all are packed first. That makes no difference to any result.
@@ -203,14 +189,12 @@ class TiledMatmulKernel final : public Kernel {
   }
 
   MatmulGeometry g_;
-  DataType type_;
   bool packs_;
   float factor_;
   BlockedGemm one_, all_;  // products
   EpiloguePostOps post_ops_;
   std::int64_t a_matrices_ = 0, b_matrices_ = 0;  // of the operands, without broadcasting
-  FloatRegions regions_;
-  std::int64_t a_at_ = 0, b_at_ = 0, y_at_ = 0, a_turned_at_ = 0, b_packed_at_ = 0;
+  std::int64_t a_turned_at_ = 0, b_packed_at_ = 0;
 };
 
 class TiledMatmul final : public FusesPostOps<PostOpProgram::supports_in_float32> {
@@ -221,7 +205,7 @@ class TiledMatmul final : public FusesPostOps<PostOpProgram::supports_in_float32
   int default_rank() const override { return 20; }
 
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[kA].type != type_)
+    if (problem.inputs[0].type != type_)
       return Applicability::no(fmt::format("only {}", to_string(type_)));
     return Applicability::yes();
   }
