@@ -1,7 +1,7 @@
 // avg_pool1, avg_pool2, avg_pool3 cpu/naive: the specification. Means in double.
 #include "core/base/element.h"
 #include "core/layers/window.h"
-#include "core/routine/registry.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -72,9 +72,7 @@ class NaiveAvgPool final : public Routine {
 }  // namespace
 
 Status register_routine_avg_pool2_cpu_naive(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveAvgPool>("avg_pool1")));
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveAvgPool>("avg_pool2")));
-  return registry.add(std::make_unique<NaiveAvgPool>("avg_pool3"));
+  return add_each<NaiveAvgPool>(registry, {"avg_pool1", "avg_pool2", "avg_pool3"});
 }
 
 }  // namespace softneuro

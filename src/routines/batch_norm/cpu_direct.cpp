@@ -7,9 +7,9 @@
 #include "core/base/element.h"
 #include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/float_span.h"
+#include "routines/add_each.h"
 #include "routines/batch_norm/affine_rows.h"
 
 namespace softneuro {
@@ -148,11 +148,7 @@ class DirectBatchNorm final : public FusesPostOps<PostOpProgram::supports> {
 }  // namespace
 
 Status register_routine_batch_norm_cpu_direct(Registry& registry) {
-  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
-                             "cpu:float16", "cpu:float16:nhwc"})
-    SN_RETURN_IF_ERROR(
-        registry.add(std::make_unique<DirectBatchNorm>(std::string(schema) + "/direct")));
-  return {};
+  return add_each<DirectBatchNorm>(registry, kFloatSchemas, "/direct");
 }
 
 }  // namespace softneuro

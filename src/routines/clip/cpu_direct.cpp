@@ -5,11 +5,11 @@
 #include <string>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/simd/span_ops.h"
 #include "cpu/tensor/broadcast_walk.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -102,10 +102,7 @@ class DirectClip final : public Routine {
 }  // namespace
 
 Status register_routine_clip_cpu_direct(Registry& registry) {
-  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
-                             "cpu:float16", "cpu:float16:nhwc", "cpu:qint8", "cpu:qint8:nhwc"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectClip>(std::string(schema) + "/direct")));
-  return {};
+  return add_each<DirectClip>(registry, kSchemas, "/direct");
 }
 
 }  // namespace softneuro

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/post_ops/post_ops.h"
+#include "routines/add_each.h"
 #include "routines/conv2/depthwise.h"
 #include "routines/conv2/geometry.h"
 
@@ -91,8 +91,7 @@ class DirectConv final : public FusesPostOps<PostOpProgram::supports> {
 }  // namespace
 
 Status register_routine_conv2_cpu_direct(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectConv>("conv1")));
-  return registry.add(std::make_unique<DirectConv>("conv2"));
+  return add_each<DirectConv>(registry, {"conv1", "conv2"});
 }
 
 }  // namespace softneuro

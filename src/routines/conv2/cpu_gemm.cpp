@@ -4,7 +4,7 @@
 // float16 and bfloat16 tensors are converted at the borders.
 #include <algorithm>
 
-#include "core/routine/registry.h"
+#include "routines/add_each.h"
 #include "routines/conv2/gemm_conv.h"
 #include "routines/conv2/im2col.h"
 
@@ -124,9 +124,7 @@ class GemmConv final : public GemmConvRoutine {
 }  // namespace
 
 Status register_routine_conv2_cpu_gemm(Registry& registry) {
-  for (const char* layer_type : {"conv1", "conv2", "conv3"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<GemmConv>(layer_type)));
-  return {};
+  return add_each<GemmConv>(registry, {"conv1", "conv2", "conv3"});
 }
 
 }  // namespace softneuro

@@ -1,6 +1,6 @@
 // conv1, conv2, conv3 cpu/naive: the specification. Sums in double, integers in int64.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/add_each.h"
 #include "routines/conv2/geometry.h"
 
 namespace softneuro {
@@ -76,9 +76,7 @@ class NaiveConv final : public Routine {
 }  // namespace
 
 Status register_routine_conv2_cpu_naive(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveConv>("conv1")));
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveConv>("conv2")));
-  return registry.add(std::make_unique<NaiveConv>("conv3"));
+  return add_each<NaiveConv>(registry, {"conv1", "conv2", "conv3"});
 }
 
 }  // namespace softneuro

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/qint8/epilogue.h"
+#include "routines/add_each.h"
 #include "routines/conv2/geometry.h"
 #include "routines/conv2/qint8_depthwise.h"
 
@@ -207,9 +207,7 @@ class QuantizedDepthwise final : public QuantizedRoutine {
 }  // namespace
 
 Status register_routine_conv2_cpu_qint8_depthwise(Registry& registry) {
-  for (const char* type : {"conv1", "conv2", "conv3"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<QuantizedDepthwise>(type)));
-  return {};
+  return add_each<QuantizedDepthwise>(registry, {"conv1", "conv2", "conv3"});
 }
 
 }  // namespace softneuro

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/qint8/product.h"
+#include "routines/add_each.h"
 #include "routines/conv2/geometry.h"
 
 namespace softneuro {
@@ -175,9 +175,7 @@ class QuantizedConv final : public QuantizedRoutine {
 }  // namespace
 
 Status register_routine_conv2_cpu_qint8_direct(Registry& registry) {
-  for (const char* type : {"conv1", "conv2", "conv3"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<QuantizedConv>(type)));
-  return {};
+  return add_each<QuantizedConv>(registry, {"conv1", "conv2", "conv3"});
 }
 
 }  // namespace softneuro

@@ -16,10 +16,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/routine/registry.h"
 #include "cpu/gemm/gemm_tasks.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/float_span.h"
+#include "routines/add_each.h"
 #include "routines/conv2/geometry.h"
 #include "routines/conv2/winograd.h"
 #include "routines/conv2/winograd_kernel.h"
@@ -233,8 +233,7 @@ class WgConv final : public FusesPostOps<PostOpProgram::supports> {
 }  // namespace
 
 Status register_routine_conv2_cpu_wg(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<WgConv>("cpu:float32:nhwc/wg")));
-  return registry.add(std::make_unique<WgConv>("cpu:float32:nchw16c/wg"));
+  return add_each<WgConv>(registry, {"cpu:float32:nhwc/wg", "cpu:float32:nchw16c/wg"});
 }
 
 }  // namespace softneuro

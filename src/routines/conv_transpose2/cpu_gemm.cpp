@@ -4,7 +4,7 @@
 // converted at the borders.
 #include <algorithm>
 
-#include "core/routine/registry.h"
+#include "routines/add_each.h"
 #include "routines/conv2/gemm_conv.h"
 #include "routines/conv_transpose2/col2im.h"
 
@@ -146,9 +146,8 @@ class GemmConvTranspose final : public GemmConvRoutine {
 }  // namespace
 
 Status register_routine_conv_transpose2_cpu_gemm(Registry& registry) {
-  for (const char* layer_type : {"conv_transpose1", "conv_transpose2", "conv_transpose3"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<GemmConvTranspose>(layer_type)));
-  return {};
+  return add_each<GemmConvTranspose>(registry,
+                                     {"conv_transpose1", "conv_transpose2", "conv_transpose3"});
 }
 
 }  // namespace softneuro

@@ -1,6 +1,6 @@
 // cumsum, cum_prod cpu/naive: the specification. In double, or in int64 for integers.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -71,8 +71,7 @@ class NaiveCumulate final : public Routine {
 }  // namespace
 
 Status register_routine_cumsum_cpu_naive(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveCumulate>("cumsum")));
-  return registry.add(std::make_unique<NaiveCumulate>("cum_prod"));
+  return add_each<NaiveCumulate>(registry, {"cumsum", "cum_prod"});
 }
 
 }  // namespace softneuro

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/post_ops/post_ops.h"
+#include "routines/add_each.h"
 #include "routines/layer_norm/row_norm.h"
 
 namespace softneuro {
@@ -81,8 +81,7 @@ class DirectGroupNorm final : public FusesPostOps<PostOpProgram::supports> {
 }  // namespace
 
 Status register_routine_group_norm_cpu_direct(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectGroupNorm>("group_norm")));
-  return registry.add(std::make_unique<DirectGroupNorm>("instance_norm"));
+  return add_each<DirectGroupNorm>(registry, {"group_norm", "instance_norm"});
 }
 
 }  // namespace softneuro

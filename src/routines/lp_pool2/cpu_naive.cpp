@@ -1,7 +1,7 @@
 // lp_pool1, lp_pool2, lp_pool3 cpu/naive: the specification. (Σ |x|^p)^(1/p) in double.
 #include "core/base/element.h"
 #include "core/layers/window.h"
-#include "core/routine/registry.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -62,9 +62,7 @@ class NaiveLpPool final : public Routine {
 }  // namespace
 
 Status register_routine_lp_pool2_cpu_naive(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveLpPool>("lp_pool1")));
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveLpPool>("lp_pool2")));
-  return registry.add(std::make_unique<NaiveLpPool>("lp_pool3"));
+  return add_each<NaiveLpPool>(registry, {"lp_pool1", "lp_pool2", "lp_pool3"});
 }
 
 }  // namespace softneuro

@@ -1,7 +1,7 @@
 // max_pool1, max_pool2, max_pool3 cpu/naive: the specification.
 #include "core/base/element.h"
 #include "core/layers/window.h"
-#include "core/routine/registry.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -82,9 +82,7 @@ class NaiveMaxPool final : public Routine {
 }  // namespace
 
 Status register_routine_max_pool2_cpu_naive(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveMaxPool>("max_pool1")));
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveMaxPool>("max_pool2")));
-  return registry.add(std::make_unique<NaiveMaxPool>("max_pool3"));
+  return add_each<NaiveMaxPool>(registry, {"max_pool1", "max_pool2", "max_pool3"});
 }
 
 }  // namespace softneuro

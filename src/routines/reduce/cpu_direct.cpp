@@ -9,8 +9,8 @@
 #include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
 #include "core/layers/reduction.h"
-#include "core/routine/registry.h"
 #include "cpu/simd/float_span.h"
+#include "routines/add_each.h"
 #include "routines/reduce/folds.h"
 
 namespace softneuro {
@@ -217,11 +217,7 @@ class DirectReduce final : public Routine {
 }  // namespace
 
 Status register_routine_reduce_cpu_direct(Registry& registry) {
-  for (const char* descriptor :
-       {"cpu/direct", "cpu:float32:nhwc/direct", "cpu:float32:nchw8c/direct",
-        "cpu:float32:nchw16c/direct", "cpu:float16/direct", "cpu:float16:nhwc/direct"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectReduce>(descriptor)));
-  return {};
+  return add_each<DirectReduce>(registry, kFloatSchemas, "/direct");
 }
 
 }  // namespace softneuro

@@ -4,9 +4,9 @@
 
 #include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/tensor/memory_order.h"
+#include "routines/add_each.h"
 #include "routines/softmax/rows.h"
 
 namespace softneuro {
@@ -97,10 +97,8 @@ class DirectSoftmax final : public Routine {
 }  // namespace
 
 Status register_routine_softmax_cpu_direct(Registry& registry) {
-  for (const char* descriptor :
-       {"cpu/direct", "cpu:float32:nhwc/direct", "cpu:float16/direct", "cpu:float16:nhwc/direct"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectSoftmax>(descriptor)));
-  return {};
+  return add_each<DirectSoftmax>(registry, {"cpu/direct", "cpu:float32:nhwc/direct",
+                                            "cpu:float16/direct", "cpu:float16:nhwc/direct"});
 }
 
 }  // namespace softneuro

@@ -6,9 +6,9 @@
 
 #include "core/base/error.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/gemm/gemm.h"
 #include "cpu/simd/float_span.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -153,8 +153,7 @@ class GemmWgconv final : public Routine {
 }  // namespace
 
 Status register_routine_wgconv_cpu_gemm(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<GemmWgconv>("cpu/gemm")));
-  return registry.add(std::make_unique<GemmWgconv>("cpu:float32:nhwc/gemm"));
+  return add_each<GemmWgconv>(registry, {"cpu/gemm", "cpu:float32:nhwc/gemm"});
 }
 
 }  // namespace softneuro
