@@ -20,8 +20,8 @@ class SN_INTREE KernelRun {
                                   std::vector<Tensor> inputs, Allocator& allocator,
                                   std::int64_t max_bytes = INT64_MAX);
 
-  // From now on output 0 takes the memory of the kernel's in_place_input(). Precondition: it has
-  // one, and both are on the device.
+  // From now on output 0 takes the memory of the kernel's in_place_input(): of the device, from
+  // where finish() brings it, or that of the host's input. Precondition: it has one.
   void work_in_place() noexcept;
   // The kernel's run(): a device may still be at work when it returns.
   Status start(const Workers& workers) noexcept;
