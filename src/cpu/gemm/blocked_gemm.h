@@ -116,8 +116,14 @@ class TiledGemm : public BlockedGemm {
   static constexpr std::int64_t kReusedBytes = sizeof(float);
 
   // Threads make no difference.
-  TiledGemm(GemmShape shape, const GemmLimits& limits, const Ops& ops, int)
-      : BlockedGemm((shape.half_weights = sizeof(T) == 2, shape), limits, ops.kernels()) {}
+  TiledGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops, int)
+      : BlockedGemm(of_weights(shape), limits, ops.kernels()) {}
+
+ private:
+  static GemmShape of_weights(GemmShape shape) noexcept {
+    shape.half_weights = sizeof(T) == sizeof(Half);
+    return shape;
+  }
 };
 
 }  // namespace softneuro
