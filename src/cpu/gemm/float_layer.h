@@ -10,10 +10,6 @@
 
 namespace softneuro {
 
-// What a task multiplies.
-inline constexpr std::int64_t kGemmTileRows = 96, kGemmTileColumns = 128;
-static_assert(kGemmTileRows % kGemmRows == 0 && kGemmTileColumns % kGemmColumns == 0);
-
 class FloatLayerKernel : public Kernel {
  public:
   std::size_t workspace_bytes() const noexcept final { return regions_.bytes(); }

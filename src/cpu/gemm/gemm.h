@@ -14,6 +14,9 @@ namespace softneuro {
 
 inline constexpr std::int64_t kGemmRows = 6;
 inline constexpr std::int64_t kGemmColumns = kTilePanel;
+// What one thread multiplies at a time, about.
+inline constexpr std::int64_t kGemmTileRows = 96, kGemmTileColumns = 128;
+static_assert(kGemmTileRows % kGemmRows == 0 && kGemmTileColumns % kGemmColumns == 0);
 
 constexpr std::int64_t gemm_panels(std::int64_t count, std::int64_t width) noexcept {
   return (count + width - 1) / width;
@@ -47,8 +50,8 @@ SN_INTREE void pack_b(const MatrixView& b, std::int64_t k, std::int64_t columns,
 struct GemmTask {
   std::int64_t m = 0, n = 0, k = 0;
   // Panels as above: the next column of A lies a_column_stride floats further on, the next panel
-  // a_panel_stride (packed: kGemmRows · k of the whole operand). A single row (m = 1) need not be
-  // packed, and is faster as it is.
+  // a_panel_stride (0: kGemmRows · k, as packed). A single row (m = 1) need not be packed, and is
+  // faster as it is.
   const float* a = nullptr;
   std::int64_t a_column_stride = kGemmRows, a_panel_stride = 0;
   // Likewise. A row-major B whose n is a multiple of kGemmColumns need not be packed:
@@ -59,6 +62,6 @@ struct GemmTask {
   std::int64_t c_row_stride = 0;
   bool accumulate = false;  // add to what C holds
 };
-SN_INTREE void gemm(const GemmTask& task) noexcept;
+SN_INTREE void gemm(GemmTask task) noexcept;
 
 }  // namespace softneuro

@@ -89,9 +89,7 @@ class ConvKernel final : public GemmConvKernel {
     task.n = std::min(task.n, outputs - column);
     task.k = g_.depth();
     task.a = operands.weights + group * group_floats() + row * g_.depth();
-    task.a_panel_stride = kGemmRows * g_.depth();
     task.b = operands.patches + (slice * chunk.panels + panel) * panel_floats();
-    task.b_panel_stride = panel_floats();
     const std::int64_t offset = ((chunk.slice + slice) * g_.out + row) * outputs + column;
     task.c = operands.y + offset;
     task.c_row_stride = outputs;

@@ -91,9 +91,7 @@ class ConvTransposeKernel final : public GemmConvKernel {
     GemmTask task;
     task.n = std::min(kGemmTileColumns, inputs() - column);
     task.k = g_.in;
-    task.a_panel_stride = kGemmRows * g_.in;
     task.b = operands.b + column * g_.in;
-    task.b_panel_stride = kGemmColumns * g_.in;
     if (begin < first) {
       // The panel that this chunk shares with the one before: its other rows go nowhere.
       float buffer[kGemmRows * kGemmTileColumns];

@@ -117,8 +117,6 @@ class GemmMatmulKernel final : public FloatLayerKernel {
     task.m = std::min(kGemmTileRows, g_.rows - row);
     task.n = columns;
     task.k = g_.depth;
-    task.a_panel_stride = kGemmRows * g_.depth;
-    task.b_panel_stride = kGemmColumns * g_.depth;
     task.c = operands.y + at;
     task.c_row_stride = g_.columns;
     task.accumulate = operands.bias != nullptr;

@@ -82,9 +82,7 @@ class GemmWgconvKernel final : public Kernel {
     task.n = s_.columns();
     task.k = s_.channels;
     task.a = (s_.last ? v : weights) + row * s_.channels;
-    task.a_panel_stride = kGemmRows * s_.channels;
     task.b = s_.last ? weights : v;
-    task.b_panel_stride = kGemmColumns * s_.channels;
     task.c_row_stride = s_.last ? s_.outputs : s_.points * s_.tiles;
     task.c = context.output(0).as_mutable<float>() +
              (s_.last ? i * s_.tiles * s_.outputs : plane(i, s_.outputs)) + row * task.c_row_stride;
