@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/base/parallel.h"
+#include "core/routine/kernel_run.h"
 #include "core/routine/registry.h"
 #include "routines/builtin.h"
 #include "shapes.h"
@@ -38,28 +39,21 @@ struct Candidate {
   const Routine* routine = nullptr;
   RoutineParams params;
   std::unique_ptr<Kernel> kernel;
-  std::unique_ptr<KernelState> state;
-  std::vector<Tensor> tensors;
-  std::vector<TensorView> inputs, outputs;
-  Tensor workspace;
+  KernelRun run;
   std::vector<double> microseconds = {};
 };
 
-Result<TensorView> view_of_spec(const TensorSpec& spec, std::vector<Tensor>& tensors) {
-  if (!spec.present()) return TensorView{};
-  Tensor tensor = spec.value;
-  if (tensor.empty()) {
-    SN_ASSIGN_OR_RETURN(tensor,
-                        Tensor::create(spec.type, spec.shape, default_allocator(), spec.layout));
-    std::memset(tensor.mutable_data(), 0, tensor.bytes());
-    if (spec.type == DataType::float32) {
-      auto* const data = static_cast<float*>(tensor.mutable_data());
-      for (std::size_t i = 0; i < tensor.bytes() / 4; ++i)
-        data[i] = static_cast<float>(i * 37 % 101) / 50.0f - 1.0f;
-    }
+Result<Tensor> input_of(const TensorSpec& spec) {
+  if (!spec.present() || !spec.value.empty()) return spec.value;
+  SN_ASSIGN_OR_RETURN(Tensor tensor,
+                      Tensor::create(spec.type, spec.shape, default_allocator(), spec.layout));
+  std::memset(tensor.mutable_data(), 0, tensor.bytes());
+  if (spec.type == DataType::float32) {
+    auto* const data = static_cast<float*>(tensor.mutable_data());
+    for (std::size_t i = 0; i < tensor.bytes() / 4; ++i)
+      data[i] = static_cast<float>(i * 37 % 101) / 50.0f - 1.0f;
   }
-  tensors.push_back(tensor);
-  return TensorView{spec.type, spec.layout, spec.shape, const_cast<void*>(tensor.data())};
+  return tensor;
 }
 
 Result<Candidate> make_candidate(const Routine& routine, const Problem& problem,
@@ -71,24 +65,14 @@ Result<Candidate> make_candidate(const Routine& routine, const Problem& problem,
       const PackedWeights packed,
       pack_weights(routine, base_problem(routine, problem), params, default_allocator()));
   SN_ASSIGN_OR_RETURN(c.kernel, problem.registry->create_kernel(routine, problem, params, packed));
-  SN_ASSIGN_OR_RETURN(c.state, c.kernel->make_state());
+  std::vector<Tensor> inputs;
   for (const TensorSpec& spec : problem.inputs) {
-    SN_ASSIGN_OR_RETURN(c.inputs.emplace_back(), view_of_spec(spec, c.tensors));
+    SN_ASSIGN_OR_RETURN(inputs.emplace_back(), input_of(spec));
   }
-  for (const TensorSpec& spec : problem.outputs) {
-    SN_ASSIGN_OR_RETURN(c.outputs.emplace_back(), view_of_spec(spec, c.tensors));
-  }
-  if (const int shared = c.kernel->in_place_input(); shared >= 0)  // as a plan would
-    c.inputs[static_cast<std::size_t>(shared)].data = c.outputs[0].data;
-  const Shape bytes{static_cast<std::int64_t>(c.kernel->workspace_bytes())};
-  SN_ASSIGN_OR_RETURN(c.workspace, Tensor::create(DataType::uint8, bytes));
+  SN_ASSIGN_OR_RETURN(c.run, KernelRun::create(*c.kernel, problem, nullptr, std::move(inputs),
+                                               default_allocator()));
+  if (c.kernel->in_place_input() >= 0) c.run.work_in_place();  // as a plan would
   return c;
-}
-
-Status run_once(Candidate& c, ThreadPool& pool) {
-  Context context(c.inputs, c.outputs, static_cast<std::byte*>(c.workspace.mutable_data()), pool);
-  context.set_state(c.state.get());
-  return c.kernel->run(context);
 }
 
 std::vector<Candidate> candidates_of(const Registry& registry, const Problem& problem,
@@ -124,7 +108,7 @@ double microseconds_of(Candidate& c, ThreadPool& pool, int times) {
   const PoolBurst burst(pool);  // as inside of a session's run
   const auto begin = Clock::now();
   for (int i = 0; i < times; ++i)
-    if (const Status status = run_once(c, pool); !status.ok())
+    if (const Status status = c.run.start(pool); !status.ok())
       std::fprintf(stderr, "%s: %s\n", c.routine->descriptor().str().c_str(),
                    status.message().c_str());
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count() / times;

@@ -269,8 +269,8 @@ class DirectAdapt final : public Routine {
                                          const PackedWeights&) const override {
     RunCast cast(problem.inputs[0], problem.outputs[0]);
     if (problem.inputs[0].layout == problem.outputs[0].layout)
-      return std::unique_ptr<Kernel>(std::make_unique<CastKernel>(problem, std::move(cast)));
-    return std::unique_ptr<Kernel>(std::make_unique<LayoutKernel>(problem, std::move(cast)));
+      return make_kernel<CastKernel>(problem, std::move(cast));
+    return make_kernel<LayoutKernel>(problem, std::move(cast));
   }
 };
 

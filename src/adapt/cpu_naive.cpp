@@ -72,7 +72,7 @@ class NaiveAdapt final : public Routine {
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveAdaptKernel>(problem));
+    return make_kernel<NaiveAdaptKernel>(problem);
   }
 };
 

@@ -78,7 +78,7 @@ class DeviceCopy final : public Routine {
       SN_ASSIGN_OR_RETURN(convert, problem.registry->create_kernel(
                                        *routine, inside, routine->default_params(inside), {}));
     }
-    return std::unique_ptr<Kernel>(std::make_unique<CopyKernel>(problem, std::move(convert)));
+    return make_kernel<CopyKernel>(problem, std::move(convert));
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "core/graph/graph.h"
 #include "core/layers/builtin_layers.h"
 #include "core/routine/evaluate.h"
+#include "core/routine/kernel_run.h"
 #include "routines/builtin.h"
 
 namespace softneuro::test {
@@ -25,21 +26,6 @@ class BackwardPool final : public ThreadPool {
   void run(std::size_t count, Task task, void* context) noexcept override {
     while (count-- > 0) task(context, count);
   }
-};
-
-class TestContext final : public Context {
- public:
-  TestContext(std::span<const TensorView> inputs, std::span<TensorView> outputs,
-              std::byte* workspace, ThreadPool& pool, std::vector<Tensor>& tensors)
-      : Context(inputs, outputs, workspace, pool), tensors_(tensors) {}
-  Status allocate_output(std::size_t i, const Shape& shape) noexcept override {
-    tensors_[i] = Tensor::create(outputs_[i].type, shape).value();
-    outputs_[i] = view_of(tensors_[i]);
-    return {};
-  }
-
- private:
-  std::vector<Tensor>& tensors_;
 };
 
 Result<Problem> problem_of(const OneLayer& one) {
@@ -71,25 +57,13 @@ Result<std::vector<Tensor>> run_routine(const Routine& routine, const Problem& p
                       pack_weights(routine, problem, params, default_allocator()));
   SN_ASSIGN_OR_RETURN(const auto kernel,
                       problem.registry->create_kernel(routine, problem, params, packed));
-  std::vector<TensorView> in, out;
-  for (const Tensor& input : inputs) in.push_back(view_of(input));
-  std::vector<Tensor> outputs(problem.outputs.size());
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const TensorSpec& spec = problem.outputs[i];
-    if (problem.type->data_dependent_output) {
-      out.push_back({.type = spec.type});
-      continue;
-    }
-    outputs[i] = Tensor::create(spec.type, spec.shape).value();
-    if (outputs[i].bytes() > 0) std::memset(outputs[i].mutable_data(), 0xA5, outputs[i].bytes());
-    out.push_back(view_of(outputs[i]));
-  }
-  std::vector<std::byte> workspace(kernel->workspace_bytes() + kTensorAlignment);
-  const auto address = reinterpret_cast<std::uintptr_t>(workspace.data());
+  SN_ASSIGN_OR_RETURN(KernelRun run,
+                      KernelRun::create(*kernel, problem, nullptr, inputs, default_allocator()));
+  for (Tensor& output : run.outputs())
+    if (output.bytes() > 0) std::memset(output.mutable_data(), 0xA5, output.bytes());
   BackwardPool pool;
-  TestContext context(in, out, workspace.data() + (0 - address) % kTensorAlignment, pool, outputs);
-  SN_RETURN_IF_ERROR(kernel->run(context));
-  return outputs;
+  SN_RETURN_IF_ERROR(run.start(pool));
+  return std::move(run.outputs());
 }
 
 bool close(double a, double b) {

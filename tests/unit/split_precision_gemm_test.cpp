@@ -11,11 +11,11 @@
 namespace softneuro {
 namespace {
 
-class Operands final : public PackedOperands<float> {
+class Operands final : public GemmOperands<float> {
  public:
   Operands(const std::vector<float>& a, std::int64_t depth, const std::byte* b)
       : a_(a), depth_(depth), b_(b) {}
-  PackedMatrix matrix(std::int64_t) const noexcept override { return {b_, nullptr, 0}; }
+  GemmMatrix matrix(std::int64_t) const noexcept override { return {b_, nullptr, 0}; }
   void point(const GemmRows& rows, const float** pointers, float*) const noexcept override {
     for (int r = 0; r < rows.rows; ++r) pointers[r] = a_.data() + (rows.row + r) * depth_;
   }
@@ -41,20 +41,20 @@ struct Product {
 
   void multiply(const SplitTileOps<float>& ops, int threads, std::int64_t cache_bytes) {
     std::fill(c.begin(), c.end(), NAN);
-    PackedShape shape;
+    GemmShape shape;
     shape.rows = rows;
     shape.columns = columns;
     shape.length = depth;
     shape.c_row_stride = columns;
     std::vector<std::byte> packed(size(product_bytes(shape, ops)) + 64);
     auto* const aligned = packed.data() + 64 - reinterpret_cast<std::uintptr_t>(packed.data()) % 64;
-    std::vector<float> panel(size(depth * kPackedPanel));
+    std::vector<float> panel(size(depth * kTilePanel));
     pack_product(
         shape, ops,
         [&](std::int64_t first, std::int64_t count, float* to) {
           for (std::int64_t k = 0; k < depth; ++k)
             for (std::int64_t j = 0; j < count; ++j)
-              to[k * kPackedPanel + j] = b[size(k * columns + first + j)];
+              to[k * kTilePanel + j] = b[size(k * columns + first + j)];
         },
         panel.data(), aligned);
     const SplitPrecisionGemm<float> gemm(shape, {cache_bytes, 1}, ops, threads);

@@ -133,7 +133,7 @@ Result<std::unique_ptr<Kernel>> make_childnet_kernel(
       if (id != kNoTensor) plan.tensors[id].storage = Storage::arena;
     plan.steps.push_back(std::move(step));
   }
-  return std::unique_ptr<Kernel>(std::make_unique<ChildnetKernel>(std::move(plan)));
+  return make_kernel<ChildnetKernel>(std::move(plan));
 }
 
 }  // namespace softneuro

@@ -1,6 +1,7 @@
 #include "core/routine/evaluate.h"
 
 #include "core/base/error.h"
+#include "core/routine/kernel_run.h"
 #include "core/routine/layer_cost.h"
 
 namespace softneuro {
@@ -15,36 +16,6 @@ class InlinePool final : public ThreadPool {
   }
 };
 
-// Gives data-dependent outputs their memory.
-class EvaluateContext final : public Context {
- public:
-  EvaluateContext(std::span<const TensorView> inputs, std::span<TensorView> outputs,
-                  std::byte* workspace, ThreadPool& pool, std::vector<Tensor>& tensors,
-                  Allocator& allocator, std::int64_t max_bytes)
-      : Context(inputs, outputs, workspace, pool),
-        tensors_(tensors),
-        allocator_(allocator),
-        max_bytes_(max_bytes) {}
-
-  Status allocate_output(std::size_t i, const Shape& shape) noexcept override {
-    return guarded([&]() -> Status {
-      if (i >= outputs_.size()) return internal_error("there is no output {}", i);
-      if (const auto bytes = storage_bytes(outputs_[i].type, shape, Layout::plain);
-          bytes < 0 || bytes > max_bytes_)
-        return make_error(StatusCode::out_of_memory, "output {} would be {} {}", i,
-                          to_string(outputs_[i].type), shape.str());
-      SN_ASSIGN_OR_RETURN(tensors_[i], Tensor::create(outputs_[i].type, shape, allocator_));
-      outputs_[i] = view_of(tensors_[i]);
-      return {};
-    });
-  }
-
- private:
-  std::vector<Tensor>& tensors_;
-  Allocator& allocator_;
-  std::int64_t max_bytes_;
-};
-
 Result<std::vector<Tensor>> run_problem(const Registry& registry, const Routine& routine,
                                         const Problem& problem, std::span<const Tensor> inputs,
                                         Allocator& allocator, const EvaluateLimits& limits) {
@@ -53,36 +24,13 @@ Result<std::vector<Tensor>> run_problem(const Registry& registry, const Routine&
                       pack_weights(routine, base_problem(routine, problem), params, allocator));
   SN_ASSIGN_OR_RETURN(const auto kernel, registry.create_kernel(routine, problem, params, packed));
 
-  std::vector<TensorView> input_views;
-  for (const Tensor& input : inputs) input_views.push_back(view_of(input));
-  std::vector<Tensor> outputs(problem.outputs.size());
-  std::vector<TensorView> output_views(problem.outputs.size());
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const TensorSpec& spec = problem.outputs[i];
-    output_views[i].type = spec.type;
-    if (!spec.present() || problem.type->data_dependent_output) continue;
-    if (const auto bytes = storage_bytes(spec.type, spec.shape, spec.layout);
-        bytes < 0 || bytes > limits.bytes)
-      return make_error(StatusCode::out_of_memory, "output {} of layer '{}' would be {} {}", i,
-                        problem.layer_name, to_string(spec.type), spec.shape.str());
-    SN_ASSIGN_OR_RETURN(outputs[i], Tensor::create(spec.type, spec.shape, allocator, spec.layout));
-    output_views[i] = view_of(outputs[i]);
-  }
-  Tensor workspace;
-  if (const std::size_t bytes = kernel->workspace_bytes(); bytes > 0) {
-    SN_ASSIGN_OR_RETURN(
-        workspace,
-        Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, allocator));
-  }
+  SN_ASSIGN_OR_RETURN(KernelRun run,
+                      KernelRun::create(*kernel, problem, nullptr, {inputs.begin(), inputs.end()},
+                                        allocator, limits.bytes));
   InlinePool pool;
-  EvaluateContext context(input_views, output_views,
-                          static_cast<std::byte*>(workspace.mutable_data()), pool, outputs,
-                          allocator, limits.bytes);
-  SN_ASSIGN_OR_RETURN(const std::unique_ptr<KernelState> state, kernel->make_state());
-  context.set_state(state.get());
-  if (Status status = kernel->run(context); !status.ok())
+  if (Status status = run.start(pool); !status.ok())
     return std::move(status).with_context(fmt::format("layer '{}'", problem.layer_name));
-  return outputs;
+  return std::move(run.outputs());
 }
 
 }  // namespace

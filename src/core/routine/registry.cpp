@@ -259,7 +259,7 @@ Result<std::unique_ptr<Kernel>> Registry::create_kernel(const Routine& routine,
                                                         const Problem& problem,
                                                         const RoutineParams& params,
                                                         const PackedWeights& packed) const {
-  if (writes_nothing(problem)) return std::unique_ptr<Kernel>(std::make_unique<EmptyKernel>());
+  if (writes_nothing(problem)) return make_kernel<EmptyKernel>();
   if (!needs_unfused_post_ops(routine, problem)) return routine.create(problem, params, packed);
   const UnfusedPostOps post_ops = unfused_post_ops(routine);
   if (post_ops.append == nullptr)

@@ -176,8 +176,8 @@ class SN_INTREE Routine {
   // Constants keep the model's format. A qint8 routine may offer float32 outputs, too.
   virtual std::vector<FormatTuple> formats(const Problem& problem) const;
   // Called only by the registry, which has checked before that the layouts are the descriptor's own
-  // and that no data type is undefined, or qint8 unless the descriptor says so.
-  virtual Applicability applicable(const Problem& problem) const = 0;
+  // and that no data type is undefined, or qint8 unless the descriptor says so. Default: always.
+  virtual Applicability applicable(const Problem&) const { return Applicability::yes(); }
   // Whether the kernel does the problem's post-ops itself. If not, a layer with post-ops is still a
   // candidate: the registry puts a kernel behind it that applies them.
   virtual bool supports_post_ops(const Problem&) const { return false; }
@@ -213,6 +213,12 @@ class SN_INTREE Routine {
   std::string layer_type_;
   RoutineDescriptor descriptor_;
 };
+
+// For Routine::create().
+template <class K, class... Args>
+Result<std::unique_ptr<Kernel>> make_kernel(Args&&... args) {
+  return std::unique_ptr<Kernel>(std::make_unique<K>(std::forward<Args>(args)...));
+}
 
 // The packed weights of `routine` for `problem` in memory of `allocator`; empty if there are none.
 SN_INTREE Result<PackedWeights> pack_weights(const Routine& routine, const Problem& problem,

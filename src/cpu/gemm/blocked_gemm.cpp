@@ -17,10 +17,10 @@ struct BlockedGemm::Task {
   Workers workers;
   std::span<const TensorView> inputs;
   float* c;  // the whole output
-  const GemmOperands& operands;
+  const GemmOperands<float>& operands;
   const EpiloguePostOps& ops;
   std::int64_t matrix = 0;
-  GemmOperands::Matrix operand = {};
+  GemmMatrix operand = {};
   std::int64_t row = 0, rows = 0, first_group = 0, last_group = 0;
 };
 
@@ -80,7 +80,8 @@ std::int64_t BlockedGemm::stored_columns() const noexcept {
 }
 
 void BlockedGemm::run(const Workers& workers, std::span<const TensorView> inputs, float* c,
-                      const GemmOperands& operands, const EpiloguePostOps& ops) const noexcept {
+                      const GemmOperands<float>& operands, const EpiloguePostOps& ops,
+                      float*) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
   const Task task{workers, inputs, c, operands, ops};
   parallel_for(workers, tasks(), [&](std::int64_t i) { run_task(task, i); });
@@ -132,7 +133,7 @@ const std::byte* BlockedGemm::weights(const Task& task, std::int64_t column,
                                       std::int64_t depth) const noexcept {
   const std::int64_t offset = column / kTilePanel * shape_.b_panel_stride +
                               depth * shape_.b_row_stride + column % kTilePanel;
-  return static_cast<const std::byte*>(task.operand.b) + offset * weight_bytes();
+  return task.operand.b + offset * weight_bytes();
 }
 
 BlockedGemm::Lines BlockedGemm::lines_of(const Task& task, const Block& block) const noexcept {

@@ -1,58 +1,15 @@
-// C[rows, columns] = A · B for one or several independent products, cut into tasks and, within a
-// task, blocked for the cache: what dense and convolution routines have in common. The caller
-// knows where the rows of A lie (GemmOperands).
+// C[rows, columns] = A · B in float32 for one or several independent products, cut into tasks and,
+// within a task, blocked for the cache.
 #pragma once
 
 #include <cstdint>
 
 #include "cpu/gemm/epilogue_post_ops.h"
+#include "cpu/gemm/gemm_operands.h"
 #include "cpu/gemm/gemm_tasks.h"
+#include "cpu/simd/float_span.h"
 
 namespace softneuro {
-
-// Sizes of the products. All of them are alike.
-struct GemmShape {
-  std::int64_t matrices = 1;
-  std::int64_t rows = 0, columns = 0;
-  // A row of A is that many runs of `length` floats.
-  std::int64_t segments = 1, length = 0;
-  // C's element (r, j) lies r·c_row_stride + j / c_block · c_block_stride + j % c_block floats
-  // behind the matrix's first. c_block = 0: columns lie side by side.
-  std::int64_t c_row_stride = 0;
-  std::int64_t c_block = 0, c_block_stride = 0;
-  bool half_weights = false;  // B is packed in float16
-  // Of B, as in MicroTile; a panel stride of 0: packed.
-  std::int64_t b_row_stride = kTilePanel, b_panel_stride = 0;
-
-  std::int64_t depth() const noexcept { return segments * length; }
-};
-
-// Rows of A for one block of the sum.
-struct GemmRows {
-  std::int64_t matrix = 0, row = 0;
-  int rows = 0;
-  std::int64_t segment = 0, segments = 0;
-};
-
-inline constexpr std::int64_t kGemmSegments = 64;         // the most in GemmRows
-inline constexpr std::int64_t kGemmScratchFloats = 8192;  // for point()
-
-class GemmOperands {
- public:
-  struct Matrix {
-    const void* b = nullptr;  // packed: panel after panel, depth · kTilePanel elements each
-    const float* bias = nullptr;
-    std::int64_t c_offset = 0;  // of its first element in the output
-  };
-  virtual Matrix matrix(std::int64_t index) const noexcept = 0;
-  // pointers[s·rows + r]: `length` floats of row `row + r`, segment `segment + s`. `scratch` may be
-  // used until the next call.
-  virtual void point(const GemmRows& rows, const float** pointers,
-                     float* scratch) const noexcept = 0;
-
- protected:
-  ~GemmOperands() = default;
-};
 
 // Immutable. The partition depends on shape, limits and instruction set only.
 class BlockedGemm {
@@ -60,9 +17,12 @@ class BlockedGemm {
   BlockedGemm() = default;
   BlockedGemm(const GemmShape& shape, const GemmLimits& limits, const MicroKernels& kernels);
 
+  static std::int64_t workspace_floats() noexcept { return 0; }
+
   // c: memory of the layer's whole output in float32; inputs: those of the layer, for post-ops.
   void run(const Workers& workers, std::span<const TensorView> inputs, float* c,
-           const GemmOperands& operands, const EpiloguePostOps& ops) const noexcept;
+           const GemmOperands<float>& operands, const EpiloguePostOps& ops,
+           float* workspace = nullptr) const noexcept;
   std::int64_t tasks() const noexcept { return shape_.matrices * tasks_.count(); }
 
  private:
@@ -124,6 +84,43 @@ class BlockedGemm {
   bool large_output_ = false;  // beyond the cache: what is written next is called into it
   // The sum is cut into blocks of block_segments_, or each segment into segment_parts_.
   std::int64_t depth_blocks_ = 0, block_segments_ = 0, segment_parts_ = 0;
+};
+
+// How B is packed for it. T: of the packed numbers, Half or float.
+template <class T>
+struct TileOps {
+  std::int64_t most_lanes = kTilePanel;  // of a vector: C's blocks take no wider ones
+
+  const MicroKernels& kernels() const noexcept { return micro_kernels_within(most_lanes); }
+  static std::int64_t panel_bytes(std::int64_t segments, std::int64_t length) noexcept {
+    return segments * length * kTilePanel * static_cast<std::int64_t>(sizeof(T));
+  }
+  static void pack(const float* from, std::int64_t segments, std::int64_t length,
+                   std::byte* to) noexcept {
+    float_spans().store(data_type_of<T>(), from, to, segments * length * kTilePanel);
+  }
+};
+
+// It as layers take it (see packed_layer.h). T: of x, y and the weights.
+template <class T>
+class TiledGemm : public BlockedGemm {
+ public:
+  using Number = T;
+  using Operand = float;
+  using Ops = TileOps<T>;
+  static constexpr int kVersion = 1;
+  static constexpr DataType kAccumulator = DataType::float32;
+  static constexpr std::int64_t kReusedBytes = sizeof(float);
+
+  // Threads make no difference.
+  TiledGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops, int)
+      : BlockedGemm(of_weights(shape), limits, ops.kernels()) {}
+
+ private:
+  static GemmShape of_weights(GemmShape shape) noexcept {
+    shape.half_weights = sizeof(T) == sizeof(Half);
+    return shape;
+  }
 };
 
 }  // namespace softneuro

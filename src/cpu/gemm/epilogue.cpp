@@ -15,7 +15,7 @@ void store_panels(const EpilogueRows<T>& r, std::span<const TensorView> inputs,
                   const EpiloguePostOps& post_ops, bool as_floats,
                   EpilogueStoreFunction<T> store) noexcept {
   const T* const addend = post_ops.addend<T>(inputs, r.offset);
-  const std::int64_t step = r.panel_stride == kPackedPanel ? r.columns : kPackedPanel;
+  const std::int64_t step = r.panel_stride == kTilePanel ? r.columns : kTilePanel;
   EpilogueStore<T> task;
   task.sums_stride = r.row_stride;
   task.rows = r.rows;
@@ -25,7 +25,7 @@ void store_panels(const EpilogueRows<T>& r, std::span<const TensorView> inputs,
   task.y_stride = r.c_row_stride;
   task.floats_stride = r.floats_stride;
   for (std::int64_t j = 0; j < r.columns; j += step) {
-    task.sums = r.sums + j / kPackedPanel * r.panel_stride;
+    task.sums = r.sums + j / kTilePanel * r.panel_stride;
     task.columns = std::min(step, r.columns - j);
     task.bias = r.bias == nullptr ? nullptr : r.bias + j;
     task.addend = addend == nullptr ? nullptr : addend + j;

@@ -8,7 +8,7 @@
 
 namespace softneuro {
 
-// Some rows of the output, and their sums: panels of kPackedPanel columns. T: of the results.
+// Some rows of the output, and their sums: panels of kTilePanel columns. T: of the results.
 template <class T>
 struct EpilogueRows {
   float* sums = nullptr;

@@ -44,4 +44,10 @@ void pack_b(const MatrixView& b, std::int64_t k, std::int64_t columns, float* pa
   pack<kGemmColumns>(b.data, b.column_stride, b.row_stride, columns, k, packed);
 }
 
+void gemm(GemmTask task) noexcept {
+  if (task.a_panel_stride == 0) task.a_panel_stride = kGemmRows * task.k;
+  if (task.b_panel_stride == 0) task.b_panel_stride = kGemmColumns * task.k;
+  gemm_ops().run(task);
+}
+
 }  // namespace softneuro

@@ -8,12 +8,16 @@
 #include <cstdint>
 
 #include "core/base/cpu.h"
+#include "cpu/gemm/packed_panel.h"
 #include "softneuro/export.h"
 
 namespace softneuro {
 
 inline constexpr std::int64_t kGemmRows = 6;
-inline constexpr std::int64_t kGemmColumns = 16;
+inline constexpr std::int64_t kGemmColumns = kTilePanel;
+// What one thread multiplies at a time, about.
+inline constexpr std::int64_t kGemmTileRows = 96, kGemmTileColumns = 128;
+static_assert(kGemmTileRows % kGemmRows == 0 && kGemmTileColumns % kGemmColumns == 0);
 
 constexpr std::int64_t gemm_panels(std::int64_t count, std::int64_t width) noexcept {
   return (count + width - 1) / width;
@@ -47,8 +51,8 @@ SN_INTREE void pack_b(const MatrixView& b, std::int64_t k, std::int64_t columns,
 struct GemmTask {
   std::int64_t m = 0, n = 0, k = 0;
   // Panels as above: the next column of A lies a_column_stride floats further on, the next panel
-  // a_panel_stride (packed: kGemmRows · k of the whole operand). A single row (m = 1) need not be
-  // packed, and is faster as it is.
+  // a_panel_stride (0: kGemmRows · k, as packed). A single row (m = 1) need not be packed, and is
+  // faster as it is.
   const float* a = nullptr;
   std::int64_t a_column_stride = kGemmRows, a_panel_stride = 0;
   // Likewise. A row-major B whose n is a multiple of kGemmColumns need not be packed:
@@ -66,9 +70,6 @@ struct GemmOps {
 // The best variant for this processor, or for one with these features.
 SN_INTREE const GemmOps& gemm_ops() noexcept;
 SN_INTREE const GemmOps& gemm_ops(CpuFeatures features) noexcept;
-
-inline void gemm(const GemmTask& task) noexcept {
-  gemm_ops().run(task);
-}
+SN_INTREE void gemm(GemmTask task) noexcept;
 
 }  // namespace softneuro

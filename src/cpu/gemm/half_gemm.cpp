@@ -17,21 +17,21 @@ constexpr std::int64_t kSumFloats = 8192;  // on the stack
 struct HalfGemm::Task {
   std::span<const TensorView> inputs;
   Half* c;  // the whole output
-  const PackedOperands<Half>& operands;
+  const GemmOperands<Half>& operands;
   const EpiloguePostOps& post_ops;
   std::int64_t matrix = 0;
-  PackedMatrix operand = {};
+  GemmMatrix operand = {};
 };
 
-HalfGemm::HalfGemm(const PackedShape& shape, const GemmLimits& limits, const HalfTileOps& ops, int)
-    : shape_(shape), ops_(&ops), panel_bytes_(ops.panel_bytes(shape.segments, shape.length)) {
+HalfGemm::HalfGemm(const GemmShape& shape, const GemmLimits& limits, const HalfTileOps& ops, int)
+    : shape_(shape), ops_(ops), panel_bytes_(ops.panel_bytes(shape.segments, shape.length)) {
   const std::int64_t panels = std::max<std::int64_t>(shape_.panels(), 1);
   // A wide tile reads A once, a narrow one keeps its part of B in the cache.
   const std::int64_t cached_panels = limits.cache_bytes / std::max<std::int64_t>(panel_bytes_, 1);
   groups_ = chunks_of(panels, std::clamp<std::int64_t>(cached_panels, 4, ops.max_panels));
   const std::int64_t widest = chunks_of(panels, groups_);
   tile_rows_ = ops.rows_of(widest);
-  const std::int64_t fit = kSumFloats / (tile_rows_ * widest * kPackedPanel);
+  const std::int64_t fit = kSumFloats / (tile_rows_ * widest * kTilePanel);
   const std::int64_t cached = limits.cache_bytes / std::max<std::int64_t>(panel_bytes_ * widest, 1);
   pass_groups_ = std::max<std::int64_t>(std::min(fit, cached), 1);
   const std::int64_t depth = std::max<std::int64_t>(shape_.depth(), 1);
@@ -41,7 +41,7 @@ HalfGemm::HalfGemm(const PackedShape& shape, const GemmLimits& limits, const Hal
 }
 
 void HalfGemm::run(const Workers& workers, std::span<const TensorView> inputs, Half* c,
-                   const PackedOperands<Half>& operands, const EpiloguePostOps& post_ops,
+                   const GemmOperands<Half>& operands, const EpiloguePostOps& post_ops,
                    float*) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
   parallel_for(workers, shape_.matrices * tasks_.count(), [&](std::int64_t i) {
@@ -67,9 +67,9 @@ void HalfGemm::run_task(Task& task, std::int64_t index) const noexcept {
 
 void HalfGemm::run_rows(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
                         std::int64_t last_group) const noexcept {
-  const Half* pointers[kPackedMaxRows * kPackedSegments];
+  const Half* pointers[kGemmMaxRows * kGemmSegments];
   alignas(Half)
-      std::byte scratch[kPackedScratch * sizeof(Half)];  // (an array of Half would be set to zero)
+      std::byte scratch[kGemmScratch * sizeof(Half)];  // (an array of Half would be set to zero)
   alignas(64) float sums[kSumFloats];
   const std::int64_t first_panel = panels_before(first_group);
   const std::int64_t last_panel = panels_before(last_group);
@@ -78,35 +78,35 @@ void HalfGemm::run_rows(const Task& task, std::int64_t row, int rows, std::int64
   tile.rows = rows;
   tile.length = shape_.length;
   tile.b_panel_bytes = panel_bytes_;
-  tile.c_row_stride = (last_panel - first_panel) * kPackedPanel;
-  for (std::int64_t s = 0; s < shape_.segments; s += kPackedSegments) {
-    tile.segments = std::min(kPackedSegments, shape_.segments - s);
+  tile.c_row_stride = (last_panel - first_panel) * kTilePanel;
+  for (std::int64_t s = 0; s < shape_.segments; s += kGemmSegments) {
+    tile.segments = std::min(kGemmSegments, shape_.segments - s);
     tile.add = s > 0;
     task.operands.point({task.matrix, row, rows, s, tile.segments}, pointers,
                         reinterpret_cast<Half*>(scratch));
-    const std::byte* const b = task.operand.b + ops_->panel_bytes(s, shape_.length);
+    const std::byte* const b = task.operand.b + ops_.panel_bytes(s, shape_.length);
     for (std::int64_t g = first_group; g < last_group; ++g) {
       const std::int64_t panel = panels_before(g);
       tile.panels = panels_before(g + 1) - panel;
       tile.b = b + panel * panel_bytes_;
-      tile.c = sums + (panel - first_panel) * kPackedPanel;
-      ops_->multiply(tile);
+      tile.c = sums + (panel - first_panel) * kTilePanel;
+      ops_.multiply(tile);
     }
   }
-  const std::int64_t column = first_panel * kPackedPanel;
+  const std::int64_t column = first_panel * kTilePanel;
   EpilogueRows<Half> done;
   done.sums = sums;
   done.row_stride = tile.c_row_stride;
-  done.panel_stride = kPackedPanel;
+  done.panel_stride = kTilePanel;
   done.floats = sums;
   done.floats_stride = tile.c_row_stride;
   done.rows = rows;
-  done.columns = std::min(last_panel * kPackedPanel, shape_.columns) - column;
+  done.columns = std::min(last_panel * kTilePanel, shape_.columns) - column;
   done.bias = task.operand.bias == nullptr ? nullptr : task.operand.bias + column;
   done.c = task.c;
   done.offset = task.operand.c_offset + row * shape_.c_row_stride + column;
   done.c_row_stride = shape_.c_row_stride;
-  apply_epilogue(done, task.inputs, task.post_ops, ops_->store);
+  apply_epilogue(done, task.inputs, task.post_ops, ops_.store);
 }
 
 }  // namespace softneuro

@@ -4,29 +4,32 @@
 #pragma once
 
 #include "cpu/gemm/epilogue_post_ops.h"
+#include "cpu/gemm/gemm_operands.h"
+#include "cpu/gemm/gemm_tasks.h"
 #include "cpu/gemm/half_tile.h"
-#include "cpu/gemm/packed_product.h"
 
 namespace softneuro {
 
 // Immutable. The partition depends on shape, limits and ops only.
 class HalfGemm {
  public:
-  using Number = Half;
+  using Number = Half;   // of x and y
+  using Operand = Half;  // of A and C
   using Ops = HalfTileOps;
   static constexpr int kVersion = 1;                           // Routine::version()
   static constexpr DataType kAccumulator = DataType::float16;  // Routine::accumulator_type()
-  static constexpr bool kKeepsWeights = true;  // a task reads its weights again and again
+  // Of a weight, in the parameters: a task reads its weights again and again.
+  static constexpr std::int64_t kReusedBytes = sizeof(Half);
 
   HalfGemm() = default;
   // rows, columns and depth are positive or the result is never run. (Threads make no difference.)
-  HalfGemm(const PackedShape& shape, const GemmLimits& limits, const HalfTileOps& ops, int threads);
+  HalfGemm(const GemmShape& shape, const GemmLimits& limits, const HalfTileOps& ops, int threads);
 
   std::int64_t workspace_floats() const noexcept { return 0; }
 
   // c: memory of the layer's whole output; inputs: those of the layer, for post-ops.
   void run(const Workers& workers, std::span<const TensorView> inputs, Half* c,
-           const PackedOperands<Half>& operands, const EpiloguePostOps& post_ops,
+           const GemmOperands<Half>& operands, const EpiloguePostOps& post_ops,
            float* workspace) const noexcept;
 
  private:
@@ -39,8 +42,8 @@ class HalfGemm {
   void run_rows(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
                 std::int64_t last_group) const noexcept;
 
-  PackedShape shape_;
-  const HalfTileOps* ops_ = nullptr;
+  GemmShape shape_;
+  HalfTileOps ops_;
   std::int64_t panel_bytes_ = 0;
   std::int64_t groups_ = 1;       // of panels that make a tile
   std::int64_t pass_groups_ = 1;  // that stay in the cache together

@@ -24,20 +24,20 @@ constexpr std::int64_t pairs_of(std::int64_t length) {
 }
 
 std::int64_t pair_bytes(std::int64_t segments, std::int64_t length) noexcept {
-  return segments * pairs_of(length) * kPackedPanel * 4;
+  return segments * pairs_of(length) * kTilePanel * 4;
 }
 
 void pack_pairs(const float* from, std::int64_t segments, std::int64_t length,
                 std::byte* bytes) noexcept {
   auto* to = reinterpret_cast<Half*>(bytes);
-  for (std::int64_t s = 0; s < segments; ++s, from += length * kPackedPanel)
-    for (std::int64_t k = 0; k < length; k += 2, to += 2 * kPackedPanel) {
-      Half pair[2 * kPackedPanel];
+  for (std::int64_t s = 0; s < segments; ++s, from += length * kTilePanel)
+    for (std::int64_t k = 0; k < length; k += 2, to += 2 * kTilePanel) {
+      Half pair[2 * kTilePanel];
       const std::int64_t rows = std::min<std::int64_t>(length - k, 2);
-      float_spans().store(DataType::float16, from + k * kPackedPanel, pair, rows * kPackedPanel);
-      for (std::int64_t j = 0; j < kPackedPanel; ++j) {
+      float_spans().store(DataType::float16, from + k * kTilePanel, pair, rows * kTilePanel);
+      for (std::int64_t j = 0; j < kTilePanel; ++j) {
         to[2 * j] = pair[j];
-        to[2 * j + 1] = pair[kPackedPanel + j];
+        to[2 * j + 1] = pair[kTilePanel + j];
       }
     }
 }

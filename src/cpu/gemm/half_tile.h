@@ -35,7 +35,7 @@ struct HalfTileOps {
   void (*multiply)(const HalfTile&) noexcept = nullptr;
   // Bytes of a packed panel's first `segments` segments.
   std::int64_t (*panel_bytes)(std::int64_t segments, std::int64_t length) noexcept = nullptr;
-  // One panel, from kPackedPanel float32 for each number of the depth.
+  // One panel, from kTilePanel float32 for each number of the depth.
   void (*pack)(const float* from, std::int64_t segments, std::int64_t length,
                std::byte* to) noexcept = nullptr;
   void (*store)(const EpilogueStore<Half>&) noexcept = nullptr;

@@ -15,8 +15,8 @@ namespace {
 
 #define SN_INLINE [[gnu::always_inline]] inline
 
-constexpr int kMaxRows[] = {14, 14, 9, 6};        // of a tile so many panels wide: 32 registers
-constexpr std::int64_t kStep = 4 * kPackedPanel;  // bytes of a panel's pair of rows
+constexpr int kMaxRows[] = {14, 14, 9, 6};      // of a tile so many panels wide: 32 registers
+constexpr std::int64_t kStep = 4 * kTilePanel;  // bytes of a panel's pair of rows
 constexpr std::int64_t kStepsAhead = 16;
 
 template <int Rows, int Panels>
@@ -34,7 +34,7 @@ SN_INLINE void flush(const HalfTile& t, bool add, __m512h (&sums)[Rows][Panels])
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 4
     for (int p = 0; p < Panels; ++p) {
-      float* const to = t.c + r * t.c_row_stride + p * kPackedPanel;
+      float* const to = t.c + r * t.c_row_stride + p * kTilePanel;
       const __m512h odd =
           _mm512_castsi512_ph(_mm512_srli_epi32(_mm512_castph_si512(sums[r][p]), 16));
       const __m512i both = _mm512_castph_si512(_mm512_add_ph(sums[r][p], odd));

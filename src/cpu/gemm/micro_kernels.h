@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/base/cpu.h"
+#include "cpu/gemm/packed_panel.h"
 
 namespace softneuro {
 
@@ -14,8 +15,6 @@ inline constexpr int kTileMaxVectors = 4;
 inline constexpr int kTileMaxRows = 14;
 inline constexpr std::int64_t kTileLine = 64;                      // bytes of a cache line
 inline constexpr std::int64_t kTileNever = std::int64_t{1} << 40;  // of MicroTile::next_every
-// Columns of B that are packed together, see pack_b in gemm.h; equal to kGemmColumns.
-inline constexpr std::int64_t kTilePanel = 16;
 
 // C[r, j] = bias[j] + addend[r, j] + Σ a[s·rows + r][offset + k] · B[s·length + k, j], clamped.
 struct MicroTile {
@@ -57,5 +56,8 @@ struct MicroKernels {
 // The best variant for this processor, or for one with these features.
 const MicroKernels& micro_kernels() noexcept;
 const MicroKernels& micro_kernels(CpuFeatures features) noexcept;
+// The best variant for this processor whose vectors have at most so many lanes; those of the plain
+// processor have the fewest.
+const MicroKernels& micro_kernels_within(std::int64_t most_lanes) noexcept;
 
 }  // namespace softneuro

@@ -4,7 +4,7 @@
 
 namespace softneuro {
 
-// Columns of B that are packed together for HalfTileOps and SplitTileOps.
-inline constexpr std::int64_t kPackedPanel = 16;
+// Columns of B that are packed together, for all tiles of products with float sums.
+inline constexpr std::int64_t kTilePanel = 16;
 
 }  // namespace softneuro

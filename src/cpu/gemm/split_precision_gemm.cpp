@@ -15,7 +15,7 @@ constexpr std::int64_t kSpeed = 4;          // times that of the vectors task_op
 constexpr std::int64_t kTasksOfThread = 4;  // enough to share the work
 constexpr std::int64_t kPair = 2;           // panels
 constexpr std::int64_t kRowsTogether = 256;
-constexpr std::int64_t kTileFloats = kSplitRows * kPackedPanel;  // of sums
+constexpr std::int64_t kTileFloats = kSplitRows * kTilePanel;  // of sums
 
 // Every task splits its rows of A and reads its columns of B, so the larger of the two is
 // partitioned.
@@ -35,9 +35,9 @@ GemmTasks partition_area(std::int64_t rows, std::int64_t columns, std::int64_t g
 }  // namespace
 
 template <class T>
-SplitPrecisionGemm<T>::SplitPrecisionGemm(const PackedShape& shape, const GemmLimits& limits,
+SplitPrecisionGemm<T>::SplitPrecisionGemm(const GemmShape& shape, const GemmLimits& limits,
                                           const Ops& ops, int threads)
-    : shape_(shape), ops_(&ops), panel_bytes_(ops.panel_bytes(shape.segments, shape.length)) {
+    : shape_(shape), ops_(ops), panel_bytes_(ops.panel_bytes(shape.segments, shape.length)) {
   groups_ = std::max<std::int64_t>(chunks_of(shape_.panels(), kPair), 1);
   steps_ = chunks_of(shape_.depth(), kSplitStep);
   partition(limits, std::max(threads, 1));
@@ -60,20 +60,20 @@ void SplitPrecisionGemm<T>::partition(const GemmLimits& limits, std::int64_t thr
                threads == 1 ? 1 : threads * kTasksOfThread);
   tasks_ = partition_area(rows, columns, groups_, chunks_of(tasks, matrices));
   // A slice may begin and end within a segment.
-  const std::int64_t reached = (kPackedSegments - 2) * shape_.length / kSplitStep;
+  const std::int64_t reached = (kGemmSegments - 2) * shape_.length / kSplitStep;
   const std::int64_t most = std::clamp<std::int64_t>(reached, 1, kSplitSlice<T>);
   slices_ = std::max<std::int64_t>(chunks_of(steps_, most), 1);
   const std::int64_t task_rows = chunks_of(chunks_of(rows, kSplitRows), tasks_.rows) * kSplitRows;
   rows_ = std::min(task_rows, kRowsTogether);
   const std::int64_t task_panels = chunks_of(groups_, tasks_.groups) * kPair;
-  const std::int64_t pair_bytes = rows_ * kPair * kPackedPanel * 4;
+  const std::int64_t pair_bytes = rows_ * kPair * kTilePanel * 4;
   pass_panels_ =
       std::clamp<std::int64_t>(limits.cache_bytes / pair_bytes * kPair, kPair, task_panels);
 }
 
 template <class T>
 void SplitPrecisionGemm<T>::run(const Workers& workers, std::span<const TensorView> inputs, T* c,
-                                const PackedOperands<T>& operands, const EpiloguePostOps& post_ops,
+                                const GemmOperands<T>& operands, const EpiloguePostOps& post_ops,
                                 float* workspace) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
   const std::int64_t tasks = shape_.matrices * tasks_.count();
@@ -121,10 +121,10 @@ void SplitPrecisionGemm<T>::run_block(const Task& task, const Block& block) cons
   for (std::int64_t slice = 0; slice < slices_; ++slice) {
     split(task, block, slice);
     const std::int64_t first = slice_begin(slice), after = slice_begin(slice + 1);
-    const std::byte* const b = task.operand.b + ops_->tile_bytes(first);
+    const std::byte* const b = task.operand.b + ops_.tile_bytes(first);
     p.steps = after - first;
     p.add = slice > 0;
-    ops_->begin();
+    ops_.begin();
     for (std::int64_t panel = block.first_panel; panel < block.last_panel; panel += kPair) {
       p.b = b + panel * panel_bytes_;
       p.panels = std::min(kPair, block.last_panel - panel);
@@ -132,11 +132,11 @@ void SplitPrecisionGemm<T>::run_block(const Task& task, const Block& block) cons
       // The next pair, in the end the first pair's next slice.
       const bool here = panel + kPair < block.last_panel;
       p.next = here ? p.b + kPair * panel_bytes_
-                    : b + ops_->tile_bytes(p.steps) + block.first_panel * panel_bytes_;
-      p.next_lines = here || slice + 1 < slices_ ? ops_->tile_bytes(p.steps) / kTileLine : 0;
-      ops_->multiply(p);
+                    : b + ops_.tile_bytes(p.steps) + block.first_panel * panel_bytes_;
+      p.next_lines = here || slice + 1 < slices_ ? ops_.tile_bytes(p.steps) / kTileLine : 0;
+      ops_.multiply(p);
     }
-    ops_->end();
+    ops_.end();
   }
   finish(task, block);
 }
@@ -144,9 +144,9 @@ void SplitPrecisionGemm<T>::run_block(const Task& task, const Block& block) cons
 template <class T>
 void SplitPrecisionGemm<T>::split(const Task& task, const Block& block,
                                   std::int64_t slice) const noexcept {
-  const T* pointers[kPackedMaxRows * kPackedSegments];
+  const T* pointers[kGemmMaxRows * kGemmSegments];
   alignas(T)
-      std::byte scratch[kPackedScratch * sizeof(T)];  // (an array of Half would be set to zero)
+      std::byte scratch[kGemmScratch * sizeof(T)];  // (an array of Half would be set to zero)
   const std::int64_t length = std::max<std::int64_t>(shape_.length, 1);
   const std::int64_t begin = slice_begin(slice) * kSplitStep;
   const std::int64_t end = std::min(slice_begin(slice + 1) * kSplitStep, shape_.depth());
@@ -156,35 +156,35 @@ void SplitPrecisionGemm<T>::split(const Task& task, const Block& block,
   rows.length = length;
   rows.begin = begin - segment * length;
   rows.depth = end - begin;
-  const std::int64_t tile = ops_->tile_bytes(slice_begin(slice + 1) - slice_begin(slice));
-  for (std::int64_t row = 0; row < block.rows; row += kPackedMaxRows) {
-    rows.rows = static_cast<int>(std::min<std::int64_t>(block.rows - row, kPackedMaxRows));
+  const std::int64_t tile = ops_.tile_bytes(slice_begin(slice + 1) - slice_begin(slice));
+  for (std::int64_t row = 0; row < block.rows; row += kGemmMaxRows) {
+    rows.rows = static_cast<int>(std::min<std::int64_t>(block.rows - row, kGemmMaxRows));
     rows.to = task.a + row / kSplitRows * tile;
     task.operands.point(
         {task.matrix, block.row + row, rows.rows, segment, chunks_of(end, length) - segment},
         pointers, reinterpret_cast<T*>(scratch));
-    ops_->split(rows);
+    ops_.split(rows);
   }
 }
 
 template <class T>
 void SplitPrecisionGemm<T>::finish(const Task& task, const Block& block) const noexcept {
-  const std::int64_t column = block.first_panel * kPackedPanel;
+  const std::int64_t column = block.first_panel * kTilePanel;
   const std::int64_t row_floats = (block.last_panel - block.first_panel) * kTileFloats;
   EpilogueRows<T> rows;
   rows.sums = task.sums;
-  rows.row_stride = kPackedPanel;
+  rows.row_stride = kTilePanel;
   rows.panel_stride = kTileFloats;
-  rows.columns = std::min(block.last_panel * kPackedPanel, shape_.columns) - column;
+  rows.columns = std::min(block.last_panel * kTilePanel, shape_.columns) - column;
   rows.bias = task.operand.bias == nullptr ? nullptr : task.operand.bias + column;
   rows.c = task.c;
   rows.offset = task.operand.c_offset + block.row * shape_.c_row_stride + column;
   rows.c_row_stride = shape_.c_row_stride;
   rows.floats = task.sums + chunks_of(rows_, kSplitRows) * pass_panels_ * kTileFloats;
-  rows.floats_stride = pass_panels_ * kPackedPanel;
+  rows.floats_stride = pass_panels_ * kTilePanel;
   for (std::int64_t row = 0; row < block.rows; row += kSplitRows) {
     rows.rows = static_cast<int>(std::min(block.rows - row, kSplitRows));
-    apply_epilogue(rows, task.inputs, task.post_ops, ops_->store);
+    apply_epilogue(rows, task.inputs, task.post_ops, ops_.store);
     rows.sums += row_floats;
     rows.offset += kSplitRows * shape_.c_row_stride;
   }

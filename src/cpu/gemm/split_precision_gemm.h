@@ -5,7 +5,8 @@
 #pragma once
 
 #include "cpu/gemm/epilogue_post_ops.h"
-#include "cpu/gemm/packed_product.h"
+#include "cpu/gemm/gemm_operands.h"
+#include "cpu/gemm/gemm_tasks.h"
 #include "cpu/gemm/split_tile.h"
 
 namespace softneuro {
@@ -15,22 +16,22 @@ namespace softneuro {
 template <class T>
 class SplitPrecisionGemm {
  public:
-  using Number = T;
+  using Number = T;   // of x and y
+  using Operand = T;  // of A and C
   using Ops = SplitTileOps<T>;
   static constexpr int kVersion = 2;                           // Routine::version()
   static constexpr DataType kAccumulator = DataType::float32;  // Routine::accumulator_type()
-  static constexpr bool kKeepsWeights = false;  // a task reads them once for all rows of a block
+  static constexpr std::int64_t kReusedBytes = 0;  // of a weight: read once for a block of rows
 
   SplitPrecisionGemm() = default;
   // limits.cache_bytes: sums that wait together. threads: the most that will run it.
-  SplitPrecisionGemm(const PackedShape& shape, const GemmLimits& limits, const Ops& ops,
-                     int threads);
+  SplitPrecisionGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops, int threads);
 
   // Floats of workspace that run() needs.
   std::int64_t workspace_floats() const noexcept { return slots_ * slot_floats_; }
   // c: memory of the layer's whole output; inputs: those of the layer, for post-ops.
   void run(const Workers& workers, std::span<const TensorView> inputs, T* c,
-           const PackedOperands<T>& operands, const EpiloguePostOps& post_ops,
+           const GemmOperands<T>& operands, const EpiloguePostOps& post_ops,
            float* workspace) const noexcept;
 
  private:
@@ -38,12 +39,12 @@ class SplitPrecisionGemm {
   struct Task {
     std::span<const TensorView> inputs;
     T* c;
-    const PackedOperands<T>& operands;
+    const GemmOperands<T>& operands;
     const EpiloguePostOps& post_ops;
     std::byte* a;  // the slot's: split rows
     float* sums;   // and sums, tile by tile
     std::int64_t matrix = 0;
-    PackedMatrix operand = {};
+    GemmMatrix operand = {};
   };
   // Rows and panels whose sums wait together.
   struct Block {
@@ -58,8 +59,8 @@ class SplitPrecisionGemm {
   void split(const Task& task, const Block& block, std::int64_t slice) const noexcept;
   void finish(const Task& task, const Block& block) const noexcept;
 
-  PackedShape shape_;
-  const Ops* ops_ = nullptr;
+  GemmShape shape_;
+  Ops ops_;
   std::int64_t panel_bytes_ = 0;
   std::int64_t groups_ = 1;                  // pairs of panels
   std::int64_t steps_ = 0, slices_ = 1;      // of the depth

@@ -1,11 +1,11 @@
 #include "cpu/gemm/split_tile.h"
 
 #include "core/base/isa_variants.h"
-#include "cpu/gemm/packed_product.h"
+#include "cpu/gemm/gemm_operands.h"
 
 namespace softneuro {
 
-static_assert(kPackedMaxRows % kSplitRows == 0 && kSplitRows == kPackedPanel);
+static_assert(kGemmMaxRows % kSplitRows == 0 && kSplitRows == kTilePanel);
 
 #if SN_HAS_AMXBF16
 
@@ -28,7 +28,7 @@ namespace {
 
 template <int Parts>
 std::int64_t tile_bytes(std::int64_t steps) noexcept {
-  return steps * Parts * kSplitStep * kPackedPanel * 2;
+  return steps * Parts * kSplitStep * kTilePanel * 2;
 }
 void pack_half(const float* from, std::int64_t segments, std::int64_t length,
                std::byte* to) noexcept {

@@ -41,7 +41,7 @@ struct SplitProduct {
   std::int64_t b_panel_bytes = 0;
   std::int64_t panels = 0;  // 1 or 2
   bool add = false;         // to what is in C
-  // For each kSplitRows rows, and in them for each panel, a tile of sums, kPackedPanel a row.
+  // For each kSplitRows rows, and in them for each panel, a tile of sums, kTilePanel a row.
   // c_panels: panels that C has. All of a tile is written.
   float* c = nullptr;
   std::int64_t c_panels = 0;
@@ -61,7 +61,7 @@ struct SplitTileOps {
   void (*end)() noexcept = nullptr;
   // Bytes of so many steps of a tile of kSplitRows rows, split, as of a panel of B.
   std::int64_t (*tile_bytes)(std::int64_t steps) noexcept = nullptr;
-  // One panel, from kPackedPanel float32 for each number of the depth.
+  // One panel, from kTilePanel float32 for each number of the depth.
   void (*pack)(const float* from, std::int64_t segments, std::int64_t length,
                std::byte* to) noexcept = nullptr;
   void (*store)(const EpilogueStore<T>&) noexcept = nullptr;

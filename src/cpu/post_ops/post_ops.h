@@ -66,6 +66,16 @@ class SN_INTREE PostOpProgram {
   ChannelPadding padding_;
 };
 
+// A routine that fuses post-ops where kSupports, one of the above, says so.
+template <Applicability (*kSupports)(const Problem&)>
+class FusesPostOps : public Routine {
+ public:
+  bool supports_post_ops(const Problem& problem) const override { return kSupports(problem).ok(); }
+
+ protected:
+  using Routine::Routine;
+};
+
 // Whether a kernel that could work in place on input `index` still may with the problem's
 // post-ops: the same tensor may be an operand that they want to read unchanged, which a problem
 // does not tell.

@@ -106,9 +106,9 @@ Result<std::unique_ptr<Kernel>> append_post_ops(std::unique_ptr<Kernel> base,
   const std::int64_t elements = stored_elements(output.shape, output.layout);
   int in_place = base->in_place_input();
   if (!post_ops_allow_in_place(problem, in_place)) in_place = -1;
-  return std::unique_ptr<Kernel>(std::make_unique<UnfusedKernel>(
-      std::move(base), std::move(program), problem.own_inputs, elements,
-      PostOpProgram::supports_in_float32(problem).ok(), in_place));
+  return make_kernel<UnfusedKernel>(std::move(base), std::move(program), problem.own_inputs,
+                                    elements, PostOpProgram::supports_in_float32(problem).ok(),
+                                    in_place);
 }
 
 }  // namespace softneuro

@@ -35,4 +35,18 @@ struct QuantizedEpilogue {
   bool fold(const Problem& problem, bool with_addend);
 };
 
+// A routine of a layer with 8-bit weights.
+class QuantizedRoutine : public FusesPostOps<PostOpProgram::supports_quantized> {
+ public:
+  std::vector<FormatTuple> formats(const Problem& problem) const override {
+    return quantized_formats(problem, descriptor().layout);
+  }
+  Applicability applicable(const Problem& problem) const override {
+    return takes_quantized_weights(problem);
+  }
+
+ protected:
+  using FusesPostOps::FusesPostOps;
+};
+
 }  // namespace softneuro

@@ -64,8 +64,7 @@ class DenseRoutine final : public PackingRoutine {
       SN_ASSIGN_OR_RETURN(tail,
                           Chain::create(gpu_.device, *compiler, problem, -1, problem.post_ops));
     }
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DenseKernel>(std::move(matmul), std::move(tail), std::move(constants)));
+    return make_kernel<DenseKernel>(std::move(matmul), std::move(tail), std::move(constants));
   }
 
  private:

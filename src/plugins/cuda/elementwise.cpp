@@ -63,8 +63,8 @@ class ElementwiseRoutine : public PackingRoutine {
     SN_ASSIGN_OR_RETURN(std::vector<PostOp> ops, own_ops(problem));
     ops.insert(ops.end(), problem.post_ops.begin(), problem.post_ops.end());
     SN_ASSIGN_OR_RETURN(Chain chain, Chain::create(gpu_.device, *compiler, problem, 0, ops));
-    return std::unique_ptr<Kernel>(std::make_unique<ChainKernel>(
-        std::move(chain), PackedConstants(problem, packed), in_place_input(problem)));
+    return make_kernel<ChainKernel>(std::move(chain), PackedConstants(problem, packed),
+                                    in_place_input(problem));
   }
 
  protected:

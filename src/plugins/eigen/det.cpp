@@ -69,7 +69,7 @@ class Det final : public Routine {
     const std::int64_t n = x[x.rank() - 1], count = problem.outputs[0].shape.elements();
     const std::int64_t chunks = std::clamp<std::int64_t>(
         count * n * n * n / 3 / kWork, 1, std::min<std::int64_t>(count, problem.threads));
-    return std::unique_ptr<Kernel>(std::make_unique<DetKernel>(n, chunks));
+    return make_kernel<DetKernel>(n, chunks);
   }
 };
 

@@ -203,7 +203,7 @@ class Einsum final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const Contraction contraction, contraction_of(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<EinsumKernel>(contraction, problem.threads));
+    return make_kernel<EinsumKernel>(contraction, problem.threads);
   }
 };
 

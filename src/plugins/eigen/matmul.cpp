@@ -113,7 +113,7 @@ class Matmul final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(Products products, products_of(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<MatmulKernel>(std::move(products)));
+    return make_kernel<MatmulKernel>(std::move(products));
   }
 };
 

@@ -12,10 +12,10 @@ enum Input : std::size_t { kX, kWeights, kBias };
 
 using Choices = std::vector<WeightedChoice>;
 
-class Float32Routine final : public Routine {
+class Float32Routine final : public FusesPostOps<PostOpProgram::supports> {
  public:
   Float32Routine(const WeightedLayer& layer, const char* descriptor)
-      : Routine(layer.layer_type(), descriptor), layer_(layer) {}
+      : FusesPostOps(layer.layer_type(), descriptor), layer_(layer) {}
 
   std::string library() const override { return library_name(); }
 
@@ -30,10 +30,6 @@ class Float32Routine final : public Routine {
     return choices_of(problem)->empty()
                ? Applicability::no("the library has only reference code for it")
                : Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   RoutineParams default_params(const Problem& problem) const override {

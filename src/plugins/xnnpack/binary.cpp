@@ -89,11 +89,9 @@ std::int64_t opposite(const std::vector<std::int64_t>& y, const std::vector<std:
   return at;
 }
 
-class Binary final : public Routine {
+class Binary final : public OperatorRoutine {
  public:
-  explicit Binary(const char* descriptor) : Routine("binary", descriptor) {}
-
-  std::string library() const override { return library_name(); }
+  explicit Binary(const char* descriptor) : OperatorRoutine("binary", descriptor) {}
 
   Applicability applicable(const Problem& problem) const override {
     for (std::size_t i = 0; i < 2; ++i)
@@ -106,10 +104,6 @@ class Binary final : public Routine {
       return Applicability::no("the library has no such function, or not of NaN and denormals");
     return dims_of(problem) ? Applicability::yes()
                             : Applicability::no("operands that the library cannot broadcast");
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

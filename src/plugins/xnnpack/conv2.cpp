@@ -67,11 +67,9 @@ OperatorChunk chunk_of(const ConvChunk& chunk, const float* weights, const float
   return made;
 }
 
-class Conv2 final : public Routine {
+class Conv2 final : public OperatorRoutine {
  public:
-  Conv2() : Routine("conv2", "cpu:float32:nhwc/xnnpack") {}
-
-  std::string library() const override { return library_name(); }
+  Conv2() : OperatorRoutine("conv2", "cpu:float32:nhwc/xnnpack") {}
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
@@ -83,10 +81,6 @@ class Conv2 final : public Routine {
     if (swallows(shape->rows) || swallows(shape->columns))
       return Applicability::no("whole windows lie in the padding");
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   RoutineParams default_params(const Problem& problem) const override {

@@ -26,17 +26,11 @@ DenseShape dense_shape(const Problem& problem) {
           static_cast<std::size_t>(w[transposed ? 0 : 1]), transposed};
 }
 
-class Dense final : public Routine {
+class Dense final : public OperatorRoutine {
  public:
-  Dense() : Routine("dense", "cpu/xnnpack") {}
-
-  std::string library() const override { return library_name(); }
+  Dense() : OperatorRoutine("dense", "cpu/xnnpack") {}
 
   Applicability applicable(const Problem& problem) const override { return takes_inputs(problem); }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
-  }
 
   RoutineParams default_params(const Problem& problem) const override {
     return split_params(problem);

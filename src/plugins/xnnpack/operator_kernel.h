@@ -41,6 +41,14 @@ struct OperatorWork {
 // An error if an operator cannot be made.
 Result<std::unique_ptr<Kernel>> make_operator_kernel(OperatorWork work);
 
+class OperatorRoutine : public FusesPostOps<PostOpProgram::supports> {
+ public:
+  std::string library() const override { return library_name(); }
+
+ protected:
+  using FusesPostOps::FusesPostOps;
+};
+
 // Whether operators can read a layer's inputs: x, and constant weights and bias where it has them,
 // all float32, with something to compute.
 Applicability takes_inputs(const Problem& problem);

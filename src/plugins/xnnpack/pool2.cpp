@@ -11,11 +11,9 @@
 namespace softneuro::xnnpack {
 namespace {
 
-class AvgPool2 final : public Routine {
+class AvgPool2 final : public OperatorRoutine {
  public:
-  AvgPool2() : Routine("avg_pool2", "cpu:float32:nhwc/xnnpack") {}
-
-  std::string library() const override { return library_name(); }
+  AvgPool2() : OperatorRoutine("avg_pool2", "cpu:float32:nhwc/xnnpack") {}
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
@@ -29,10 +27,6 @@ class AvgPool2 final : public Routine {
         return Applicability::no("padding never counts");
     }
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   RoutineParams default_params(const Problem& problem) const override {

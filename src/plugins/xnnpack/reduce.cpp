@@ -9,11 +9,9 @@
 namespace softneuro::xnnpack {
 namespace {
 
-class Reduce final : public Routine {
+class Reduce final : public OperatorRoutine {
  public:
-  Reduce() : Routine("reduce", "cpu:float32:nhwc/xnnpack") {}
-
-  std::string library() const override { return library_name(); }
+  Reduce() : OperatorRoutine("reduce", "cpu:float32:nhwc/xnnpack") {}
 
   Applicability applicable(const Problem& problem) const override {
     const Shape &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;
@@ -31,10 +29,6 @@ class Reduce final : public Routine {
     if (y.rank() != x.rank() && y.rank() > 2)
       return Applicability::no("without keepdims the output has no such layout");
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

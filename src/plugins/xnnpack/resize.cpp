@@ -43,11 +43,9 @@ std::optional<std::uint32_t> flags_of(const Problem& problem) {
   return std::nullopt;
 }
 
-class Resize final : public Routine {
+class Resize final : public OperatorRoutine {
  public:
-  Resize() : Routine("resize", "cpu:float32:nhwc/xnnpack") {}
-
-  std::string library() const override { return library_name(); }
+  Resize() : OperatorRoutine("resize", "cpu:float32:nhwc/xnnpack") {}
 
   Applicability applicable(const Problem& problem) const override {
     const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
@@ -60,10 +58,6 @@ class Resize final : public Routine {
     if (x.shape.rank() != 4) return Applicability::no("not two spatial axes");
     return flags_of(problem) ? Applicability::yes()
                              : Applicability::no("the library reads other elements");
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

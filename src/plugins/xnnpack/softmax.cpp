@@ -8,11 +8,9 @@
 namespace softneuro::xnnpack {
 namespace {
 
-class Softmax final : public Routine {
+class Softmax final : public OperatorRoutine {
  public:
-  explicit Softmax(const char* descriptor) : Routine("softmax", descriptor) {}
-
-  std::string library() const override { return library_name(); }
+  explicit Softmax(const char* descriptor) : OperatorRoutine("softmax", descriptor) {}
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
@@ -20,10 +18,6 @@ class Softmax final : public Routine {
     const auto columns = columns_along_axis(problem);
     if (!columns.ok()) return Applicability::no(columns.status().message());
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

@@ -56,21 +56,15 @@ std::optional<Function> function_of(const Problem& problem) {
   }
 }
 
-class Unary final : public Routine {
+class Unary final : public OperatorRoutine {
  public:
-  explicit Unary(const char* descriptor) : Routine("unary", descriptor) {}
-
-  std::string library() const override { return library_name(); }
+  explicit Unary(const char* descriptor) : OperatorRoutine("unary", descriptor) {}
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
     return function_of(problem)
                ? Applicability::yes()
                : Applicability::no("the library has no such function, or not of NaN and denormals");
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

@@ -74,6 +74,30 @@ double tolerance_of(DataType type) {
   }
 }
 
+RealRange range_of(const Quantization& quantization) {
+  const double scale = quantization.scales[0];
+  const int lowest = (quantization.is_signed ? -128 : 0) - quantization.zero_points[0];
+  return {scale * lowest, scale * (lowest + 255)};
+}
+
+SquareSums square_sums(const Tensor& reference, const Tensor& actual, const RealRange& range) {
+  const TensorView r = view_of(reference), a = view_of(actual);
+  const bool floats = r.type == DataType::float32 && a.type == DataType::float32;
+  SquareSums sums;
+  for (std::int64_t i = 0; i < reference.elements(); ++i) {
+    double x = floats ? r.as<float>()[i] : load(r, i);
+    if (x < range.low || x > range.high) x = x < range.low ? range.low : range.high;
+    const double y = floats ? a.as<float>()[i] : load(a, i);
+    if (x == y || (std::isnan(x) && std::isnan(y))) {
+      sums.reference += std::isfinite(x) ? x * x : 0;
+      continue;
+    }
+    sums.reference += x * x;
+    sums.difference += (y - x) * (y - x);
+  }
+  return sums;
+}
+
 double Comparison::error() const {
   return count > 0 ? std::sqrt(difference / count) : 0;
 }

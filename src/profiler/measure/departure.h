@@ -1,6 +1,7 @@
-// Whether two tensors differ by more than rounding explains.
+// How far two tensors differ, and whether by more than rounding explains.
 #pragma once
 
+#include <cmath>
 #include <string>
 
 #include "softneuro/tensor.h"
@@ -9,6 +10,19 @@ namespace softneuro {
 
 // Largest relative RMS of a difference from float32 that arithmetic of this type explains.
 double tolerance_of(DataType type);
+
+struct RealRange {
+  double low = -INFINITY, high = INFINITY;
+};
+// What 8 bits can say. Precondition: per tensor.
+RealRange range_of(const Quantization& quantization);
+
+// Of plain tensors of one shape: sums of squares, of the reference held within a range, and of the
+// difference from it. Where both are NaN, or equal, there is none.
+struct SquareSums {
+  double reference = 0, difference = 0;
+};
+SquareSums square_sums(const Tensor& reference, const Tensor& actual, const RealRange& range = {});
 
 // What explains a difference.
 struct Explained {

@@ -9,6 +9,7 @@
 #include "core/base/parallel.h"
 #include "core/base/random.h"
 #include "core/routine/registry.h"
+#include "profiler/measure/departure.h"
 #include "profiler/measure/timer.h"
 
 namespace softneuro {
@@ -32,13 +33,9 @@ void fill(const TensorSpec& spec, Tensor& tensor, SplitMix64& random) {
     if (tensor.bytes() > 0) std::memset(tensor.mutable_data(), 0, tensor.bytes());
     return;
   }
-  double low = -3, high = 3;
-  if (spec.quantization && spec.quantization->axis < 0) {
-    const Quantization& q = *spec.quantization;
-    const int smallest = q.is_signed ? -128 : 0;
-    low = q.scales[0] * (smallest - q.zero_points[0]);
-    high = q.scales[0] * (smallest + 255 - q.zero_points[0]);
-  }
+  RealRange range = {-3, 3};
+  if (spec.quantization && spec.quantization->axis < 0) range = range_of(*spec.quantization);
+  const auto [low, high] = range;
   const double centre = (low + high) / 2, width = (high - low) / 6;
   const TensorView view = {spec.type, Layout::plain, spec.shape, tensor.mutable_data()};
   const std::int64_t count = std::min(tensor.elements(), kPeriod);
@@ -92,110 +89,49 @@ Result<KernelBench> KernelBench::of(Runtime& core, std::shared_ptr<const Kernel>
   KernelBench bench;
   bench.core_ = &core;
   bench.kernel_ = std::move(kernel);
-  SN_ASSIGN_OR_RETURN(bench.state_, bench.kernel_->make_state());
-  bench.inputs_ = std::move(inputs);
-  for (std::size_t i = 0; i < bench.inputs_.size(); ++i) {
-    bench.input_views_.push_back(view_of(bench.inputs_[i]));
-    if (!problem.inputs[i].constant) bench.recent_.push_back(bytes_of(bench.inputs_[i]));
-  }
-  for (const TensorSpec& spec : problem.outputs) SN_RETURN_IF_ERROR(bench.add_output(spec));
-  Device* const device = core.registry().device(routine.descriptor().device);
-  const std::size_t bytes =
-      device == nullptr ? bench.kernel_->workspace_bytes() : bench.kernel_->host_workspace_bytes();
-  if (bytes > 0) {
-    SN_ASSIGN_OR_RETURN(
-        bench.workspace_,
-        Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, core.allocator()));
-    bench.recent_.push_back(bytes_of(bench.workspace_));
-  }
-  if (device != nullptr) SN_RETURN_IF_ERROR(bench.use_device(*device, problem));
-  return bench;
-}
-
-Status KernelBench::add_output(const TensorSpec& spec) {
-  Tensor output;
-  if (spec.present()) {
-    SN_ASSIGN_OR_RETURN(output,
-                        Tensor::create(spec.type, spec.shape, core_->allocator(), spec.layout));
+  SN_ASSIGN_OR_RETURN(bench.run_,
+                      KernelRun::create(*bench.kernel_, problem,
+                                        core.registry().device(routine.descriptor().device),
+                                        std::move(inputs), core.allocator()));
+  for (std::size_t i = 0; i < problem.inputs.size(); ++i)
+    if (!problem.inputs[i].constant) bench.recent_.push_back(bytes_of(bench.run_.inputs()[i]));
+  for (Tensor& output : bench.run_.outputs()) {
     if (output.bytes() > 0) std::memset(output.mutable_data(), 0, output.bytes());
+    // Layers share memory, which the previous ones have just used.
+    bench.recent_.push_back(bytes_of(output));
   }
-  output_views_.push_back(view_of(output));
-  recent_.push_back(
-      bytes_of(output));  // layers share memory, which the previous ones have just used
-  outputs_.push_back(std::move(output));
-  return {};
-}
-
-// Memory there for what the problem has there.
-Status KernelBench::use_device(Device& device, const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(stream_, device.create_stream());
-  device_inputs_.resize(inputs_.size());
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const TensorSpec& spec = problem.inputs[i];
-    if (!spec.present() || spec.constant) continue;
-    if (spec.device.is_host()) {
-      touches_host_ = true;
-      continue;
-    }
-    SN_ASSIGN_OR_RETURN(device_inputs_[i], upload(device, inputs_[i].data(), inputs_[i].bytes()));
-    input_views_[i].data = device_inputs_[i].data();
-  }
-  device_outputs_.resize(outputs_.size());
-  for (std::size_t o = 0; o < outputs_.size(); ++o) {
-    if (!problem.outputs[o].present()) continue;
-    if (problem.outputs[o].device.is_host()) {
-      touches_host_ = true;
-      continue;
-    }
-    SN_ASSIGN_OR_RETURN(device_outputs_[o], device.allocate(outputs_[o].bytes()));
-    output_views_[o].data = device_outputs_[o].data();
-  }
-  SN_ASSIGN_OR_RETURN(device_workspace_, device.allocate(kernel_->workspace_bytes()));
-  return {};
+  if (!bench.run_.workspace().empty()) bench.recent_.push_back(bytes_of(bench.run_.workspace()));
+  return bench;
 }
 
 // What a net reads from farther away than what was just computed.
 void KernelBench::find_weights(const Problem& problem, bool packed_only) {
-  for (std::size_t i = 0; i < inputs_.size(); ++i)
+  for (std::size_t i = 0; i < problem.inputs.size(); ++i)
     if (problem.inputs[i].constant && (packed_.bytes.empty() || !packed_only))
-      weights_.push_back(bytes_of(inputs_[i]));
+      weights_.push_back(bytes_of(run_.inputs()[i]));
   if (!packed_.bytes.empty()) weights_.push_back(bytes_of(packed_.bytes));
 }
 
-Status KernelBench::run_kernel() noexcept {
-  auto* const host = static_cast<std::byte*>(workspace_.mutable_data());
-  Context context(input_views_, output_views_,
-                  stream_ == nullptr ? host : static_cast<std::byte*>(device_workspace_.data()),
-                  core_->pool());
-  context.set_state(state_.get());
-  if (stream_ != nullptr) context.set_device(stream_.get(), host);
-  return kernel_->run(context);
-}
-
 Status KernelBench::run() noexcept {
-  SN_RETURN_IF_ERROR(run_kernel());
-  if (stream_ == nullptr) return {};
-  for (std::size_t o = 0; o < outputs_.size(); ++o)
-    if (device_outputs_[o].data() != nullptr)
-      SN_RETURN_IF_ERROR(stream_->download(outputs_[o].mutable_data(), device_outputs_[o].data(),
-                                           outputs_[o].bytes()));
-  return stream_->synchronize();
+  SN_RETURN_IF_ERROR(run_.start(core_->pool()));
+  return run_.finish();
 }
 
 // By the clock of where the work is done; what also touches the host keeps the caller so long.
 Result<double> KernelBench::runs_us(int runs) noexcept {
-  const bool by_device = stream_ != nullptr && !touches_host_;
+  Stream* const stream = run_.stream();
+  const bool by_device = stream != nullptr && !run_.touches_host();
   std::unique_ptr<DeviceEvent> first, last;
   if (by_device) {
-    SN_ASSIGN_OR_RETURN(first, stream_->record());
+    SN_ASSIGN_OR_RETURN(first, stream->record());
   }
   const std::int64_t begin = clock_ns();
-  for (int i = 0; i < runs; ++i) SN_RETURN_IF_ERROR(run_kernel());
+  for (int i = 0; i < runs; ++i) SN_RETURN_IF_ERROR(run_.start(core_->pool()));
   if (by_device) {
-    SN_ASSIGN_OR_RETURN(last, stream_->record());
+    SN_ASSIGN_OR_RETURN(last, stream->record());
   }
-  if (stream_ != nullptr) SN_RETURN_IF_ERROR(stream_->synchronize());
-  if (by_device) return stream_->microseconds(*first, *last);
+  if (stream != nullptr) SN_RETURN_IF_ERROR(stream->synchronize());
+  if (by_device) return stream->microseconds(*first, *last);
   return static_cast<double>(clock_ns() - begin) * 1e-3;
 }
 
@@ -209,7 +145,7 @@ double KernelBench::time_us(int runs, PoolBarrier& barrier) noexcept {
 }
 
 double KernelBench::cold_time_us(ColdCaches& caches, PoolBarrier& barrier) {
-  if (stream_ != nullptr) return time_us(1, barrier);
+  if (run_.stream() != nullptr) return time_us(1, barrier);
   const PoolBurst burst(core_->pool());
   double best = INFINITY;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/plan/runtime.h"
-#include "core/routine/routine.h"
+#include "core/routine/kernel_run.h"
 #include "profiler/measure/cold_caches.h"
 #include "profiler/measure/pool_barrier.h"
 
@@ -34,7 +34,7 @@ class KernelBench {
 
   // A run whose outputs are on the host afterwards.
   Status run() noexcept;
-  const std::vector<Tensor>& outputs() const { return outputs_; }
+  const std::vector<Tensor>& outputs() const { return run_.outputs(); }
   // The time of one of `runs` runs; negative if one fails. Where a thread was preempted at the end,
   // the runs are repeated, a few times at most; the minimum counts.
   double time_us(int runs, PoolBarrier& barrier) noexcept;
@@ -44,27 +44,15 @@ class KernelBench {
 
  private:
   void find_weights(const Problem& problem, bool packed_only);
-  Status use_device(Device& device, const Problem& problem);
-  Status add_output(const TensorSpec& spec);
-  Status run_kernel() noexcept;
   Result<double> runs_us(int runs) noexcept;
   bool time_once(int runs, PoolBarrier& barrier, double& best) noexcept;
 
   Runtime* core_ = nullptr;
   PackedWeights packed_;  // keeps what weights_ points to
   std::shared_ptr<const Kernel> kernel_;
-  std::unique_ptr<KernelState> state_;
-  std::vector<Tensor> inputs_, outputs_;
+  KernelRun run_;
   std::vector<std::span<const std::byte>> weights_;  // what was packed, or constants as they are
   std::vector<std::span<const std::byte>> recent_;   // the other inputs, outputs, workspace
-  std::vector<TensorView> input_views_, output_views_;
-  Tensor workspace_;
-
-  // Of a routine that does not work on the host.
-  std::unique_ptr<Stream> stream_;
-  std::vector<DeviceMemory> device_inputs_, device_outputs_;  // none for tensors on the host
-  DeviceMemory device_workspace_;
-  bool touches_host_ = false;  // some input or output is there
 };
 
 // `tensor` in another type and layout, by the default adapt routine of the host. `quantization`

@@ -29,17 +29,11 @@ constexpr double kLostInside = 1.25;
 constexpr std::size_t kColdBytes = std::size_t{1} << 16;
 constexpr int kDeepest = 2;  // childnets within childnets that are looked into
 
-// What 8 bits can say: random inputs reach farther than the samples that the range comes from, and
-// saturating there is right.
-struct Bounds {
-  double low = -INFINITY, high = INFINITY;
-};
-Bounds bounds_of(const Format& format, const std::optional<Quantization>& quantization) {
+// Random inputs reach farther than the samples that the range comes from, and saturating there is
+// right.
+RealRange bounds_of(const Format& format, const std::optional<Quantization>& quantization) {
   if (format.type != DataType::qint8 || !quantization || quantization->axis >= 0) return {};
-  const int smallest = quantization->is_signed ? -128 : 0;
-  const double scale = quantization->scales[0];
-  return {scale * (smallest - quantization->zero_points[0]),
-          scale * (smallest + 255 - quantization->zero_points[0])};
+  return range_of(*quantization);
 }
 
 // The same where all numbers are finite, several at a time; else NaN or infinity.
@@ -65,28 +59,17 @@ double relative_rms_of_floats(const float* expected, const float* actual, std::i
 }
 
 // RMS(actual − expected) / RMS(expected); 0 if both are zero. NaN where only one of them is NaN.
-double relative_rms(const Tensor& expected, const Tensor& actual, const Bounds& bounds) {
-  double square = 0, difference = 0;
-  const TensorView e = view_of(expected), a = view_of(actual);
-  const bool floats = e.type == DataType::float32 && a.type == DataType::float32;
-  const std::int64_t count = expected.elements();
-  if (floats && std::isinf(bounds.low) && std::isinf(bounds.high)) {
-    const double quick = relative_rms_of_floats(e.as<float>(), a.as<float>(), count);
+double relative_rms(const Tensor& expected, const Tensor& actual, const RealRange& bounds) {
+  if (expected.data_type() == DataType::float32 && actual.data_type() == DataType::float32 &&
+      std::isinf(bounds.low) && std::isinf(bounds.high)) {
+    const double quick =
+        relative_rms_of_floats(static_cast<const float*>(expected.data()),
+                               static_cast<const float*>(actual.data()), expected.elements());
     if (std::isfinite(quick)) return quick;
   }
-  for (std::int64_t i = 0; i < count; ++i) {
-    double x = floats ? e.as<float>()[i] : load(e, i);
-    if (x < bounds.low || x > bounds.high) x = x < bounds.low ? bounds.low : bounds.high;
-    const double y = floats ? a.as<float>()[i] : load(a, i);
-    if (x == y || (std::isnan(x) && std::isnan(y))) {
-      square += std::isfinite(x) ? x * x : 0;
-      continue;
-    }
-    square += x * x;
-    difference += (x - y) * (x - y);
-  }
-  if (difference == 0) return 0;
-  return square > 0 ? std::sqrt(difference / square) : INFINITY;
+  const SquareSums sums = square_sums(expected, actual, bounds);
+  if (sums.difference == 0) return 0;
+  return sums.reference > 0 ? std::sqrt(sums.difference / sums.reference) : INFINITY;
 }
 
 std::size_t constant_bytes(const Problem& problem) {

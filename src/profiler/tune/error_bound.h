@@ -4,12 +4,12 @@
 
 #include <vector>
 
+#include "profiler/measure/departure.h"
+
 namespace softneuro {
 
-// Of one output on one sample: sums of squares, of the reference and of the difference from it.
-struct SampleError {
-  double reference = 0, difference = 0;
-};
+// Of one output on one sample.
+using SampleError = SquareSums;
 
 // A squared error, RMS(out − ref)² / RMS(ref)², by sample.
 struct ErrorParts {

@@ -345,11 +345,10 @@ class Prover {
   Result<Tensor> within_levels(const Tensor& tensor, const Quantization& q) const {
     if (!is_real(tensor.data_type()) || q.axis >= 0) return tensor;
     SN_ASSIGN_OR_RETURN(Tensor held, tensor.clone(job_.core->allocator()));
-    const double lowest = (q.is_signed ? -128.0 : 0.0) - q.zero_points[0];
-    const double scale = static_cast<double>(q.scales[0]);
+    const RealRange range = range_of(q);
     const TensorView view = view_of(held);
     for (std::int64_t i = 0; i < held.elements(); ++i)
-      store(view, i, std::fmin(std::fmax(load(view, i), scale * lowest), scale * (lowest + 255)));
+      store(view, i, std::fmin(std::fmax(load(view, i), range.low), range.high));
     return held;
   }
 

@@ -15,21 +15,6 @@ constexpr int kRepairs = 8;
 constexpr double kMargin = 0.9;      // aimed at, of the limit's noise
 constexpr double kNearLimit = 0.85;  // of the limit: near enough to stop
 
-SampleError error_between(const Tensor& reference, const Tensor& output) {
-  const TensorView r = view_of(reference), y = view_of(output);
-  SampleError sum;
-  for (std::int64_t i = 0; i < reference.elements(); ++i) {
-    const double expected = load(r, i), actual = load(y, i);
-    if (expected == actual || (std::isnan(expected) && std::isnan(actual))) {
-      sum.reference += std::isfinite(expected) ? expected * expected : 0;
-      continue;
-    }
-    sum.reference += expected * expected;
-    sum.difference += (actual - expected) * (actual - expected);
-  }
-  return sum;
-}
-
 std::int64_t largest(const Tensor& tensor) {
   const TensorView view = view_of(tensor);
   std::int64_t best = 0;
@@ -54,7 +39,7 @@ Status add_errors(Session& session, const TuneBudget& budget,
     for (std::size_t o = 0; o < outputs.size(); ++o)
       if (is_float(outputs[o].data_type()))
         errors[o].push_back(outputs[o].shape() == references[s][o].shape()
-                                ? error_between(references[s][o], outputs[o])
+                                ? square_sums(references[s][o], outputs[o])
                                 : SampleError());
     if (agreed != nullptr && !outputs.empty() && outputs[0].shape() == references[s][0].shape())
       *agreed += largest(outputs[0]) == largest(references[s][0]);

@@ -81,8 +81,8 @@ class DirectArgReduce final : public Routine {
     const Params& params = problem.params;
     const Shape& shape = problem.inputs[0].shape;
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(params.integer("axis"), shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectArgReduceKernel>(
-        shape, axis, params.text("op") == "max", params.integer("select_last_index") != 0));
+    return make_kernel<DirectArgReduceKernel>(shape, axis, params.text("op") == "max",
+                                              params.integer("select_last_index") != 0);
   }
 };
 

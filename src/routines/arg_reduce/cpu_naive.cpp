@@ -50,14 +50,13 @@ class NaiveArgReduceKernel final : public Kernel {
 class NaiveArgReduce final : public Routine {
  public:
   NaiveArgReduce() : Routine("arg_reduce", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Params& params = problem.params;
     SN_ASSIGN_OR_RETURN(const int axis,
                         normalize_axis(params.integer("axis"), problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveArgReduceKernel>(
-        axis, params.text("op") == "max", params.integer("select_last_index") != 0));
+    return make_kernel<NaiveArgReduceKernel>(axis, params.text("op") == "max",
+                                             params.integer("select_last_index") != 0);
   }
 };
 

@@ -1,7 +1,7 @@
 // avg_pool1, avg_pool2, avg_pool3 cpu/naive: the specification. Means in double.
 #include "core/base/element.h"
 #include "core/layers/window.h"
-#include "core/routine/registry.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -59,23 +59,20 @@ class NaiveAvgPoolKernel final : public Kernel {
 class NaiveAvgPool final : public Routine {
  public:
   explicit NaiveAvgPool(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[0].shape;
     SN_ASSIGN_OR_RETURN(const Window window,
                         make_window(problem.params, x, problem.params.integers("kernel")));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveAvgPoolKernel>(
-        window, x.elements(0, 2), problem.params.integer("count_include_pad") != 0));
+    return make_kernel<NaiveAvgPoolKernel>(window, x.elements(0, 2),
+                                           problem.params.integer("count_include_pad") != 0);
   }
 };
 
 }  // namespace
 
 Status register_routine_avg_pool2_cpu_naive(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveAvgPool>("avg_pool1")));
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveAvgPool>("avg_pool2")));
-  return registry.add(std::make_unique<NaiveAvgPool>("avg_pool3"));
+  return add_each<NaiveAvgPool>(registry, {"avg_pool1", "avg_pool2", "avg_pool3"});
 }
 
 }  // namespace softneuro

@@ -7,9 +7,9 @@
 #include "core/base/element.h"
 #include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/float_span.h"
+#include "routines/add_each.h"
 #include "routines/batch_norm/affine_rows.h"
 
 namespace softneuro {
@@ -99,9 +99,10 @@ class DirectBatchNormKernel final : public Kernel {
   std::int64_t rows_per_piece_ = 1, columns_per_piece_ = 1;
 };
 
-class DirectBatchNorm final : public Routine {
+class DirectBatchNorm final : public FusesPostOps<PostOpProgram::supports> {
  public:
-  explicit DirectBatchNorm(const std::string& descriptor) : Routine("batch_norm", descriptor) {}
+  explicit DirectBatchNorm(const std::string& descriptor)
+      : FusesPostOps("batch_norm", descriptor) {}
   int default_rank() const override { return 20; }
   int version() const override { return 2; }
 
@@ -115,15 +116,11 @@ class DirectBatchNorm final : public Routine {
     return Applicability::yes();
   }
 
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
-  }
-
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectBatchNormKernel>(
-        problem, coefficients_of(problem), std::move(post_ops)));
+    return make_kernel<DirectBatchNormKernel>(problem, coefficients_of(problem),
+                                              std::move(post_ops));
   }
 
  private:
@@ -151,11 +148,7 @@ class DirectBatchNorm final : public Routine {
 }  // namespace
 
 Status register_routine_batch_norm_cpu_direct(Registry& registry) {
-  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
-                             "cpu:float16", "cpu:float16:nhwc"})
-    SN_RETURN_IF_ERROR(
-        registry.add(std::make_unique<DirectBatchNorm>(std::string(schema) + "/direct")));
-  return {};
+  return add_each<DirectBatchNorm>(registry, kFloatSchemas, "/direct");
 }
 
 }  // namespace softneuro

@@ -32,11 +32,9 @@ class NaiveBatchNormKernel final : public Kernel {
 class NaiveBatchNorm final : public Routine {
  public:
   NaiveBatchNorm() : Routine("batch_norm", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveBatchNormKernel>(problem.params.real("epsilon")));
+    return make_kernel<NaiveBatchNormKernel>(problem.params.real("epsilon"));
   }
 };
 

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/post_ops/pad_channels.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/simd/span_ops.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -268,24 +268,19 @@ class DirectBinary final : public Routine {
     Tensor padded[2];
     SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, make_walk(problem, padded));
     if (const auto form = form_of(problem, op))
-      return std::unique_ptr<Kernel>(std::make_unique<Qint8BinaryKernel>(problem, *form, walk));
+      return make_kernel<Qint8BinaryKernel>(problem, *form, walk);
     PostOpProgram program;
     if (problem.outputs[0].type != DataType::qint8) {
       SN_ASSIGN_OR_RETURN(program, PostOpProgram::create(problem));
     }
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectBinaryKernel>(problem, op, walk, padded, std::move(program)));
+    return make_kernel<DirectBinaryKernel>(problem, op, walk, padded, std::move(program));
   }
 };
 
 }  // namespace
 
 Status register_routine_binary_cpu_direct(Registry& registry) {
-  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
-                             "cpu:float16", "cpu:float16:nhwc", "cpu:qint8", "cpu:qint8:nhwc"})
-    SN_RETURN_IF_ERROR(
-        registry.add(std::make_unique<DirectBinary>(std::string(schema) + "/direct")));
-  return {};
+  return add_each<DirectBinary>(registry, kSchemas, "/direct");
 }
 
 }  // namespace softneuro

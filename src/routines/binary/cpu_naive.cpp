@@ -46,7 +46,6 @@ class NaiveBinaryKernel final : public Kernel {
 class NaiveBinary final : public Routine {
  public:
   NaiveBinary() : Routine("binary", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     BinaryOp op;
@@ -60,7 +59,7 @@ class NaiveBinary final : public Routine {
           size_of(operand.type) == size_of(problem.outputs[0].type))
         in_place = i;
     }
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveBinaryKernel>(op, in_place));
+    return make_kernel<NaiveBinaryKernel>(op, in_place);
   }
 };
 

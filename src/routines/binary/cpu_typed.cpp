@@ -239,8 +239,7 @@ class TypedBinary final : public Routine {
     if (!parse(problem.params.text("op"), op))
       return invalid_model("there is no binary op '{}'", problem.params.text("op"));
     SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, walk_of(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<TypedBinaryKernel>(
-        problem, row_function(op, problem.inputs[0].type), walk));
+    return make_kernel<TypedBinaryKernel>(problem, row_function(op, problem.inputs[0].type), walk);
   }
 };
 

@@ -157,8 +157,7 @@ class DirectCast final : public Routine {
                                          const PackedWeights&) const override {
     const DataType from = problem.inputs[0].type, to = problem.outputs[0].type;
     // Element over element of the same size; otherwise pieces would overtake each other.
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectCastKernel>(converter(from, to), size_of(from) == size_of(to)));
+    return make_kernel<DirectCastKernel>(converter(from, to), size_of(from) == size_of(to));
   }
 };
 

@@ -42,11 +42,10 @@ class NaiveCastKernel final : public Kernel {
 class NaiveCast final : public Routine {
  public:
   NaiveCast() : Routine("cast", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveCastKernel>(
-        size_of(problem.inputs[0].type) == size_of(problem.outputs[0].type)));
+    return make_kernel<NaiveCastKernel>(size_of(problem.inputs[0].type) ==
+                                        size_of(problem.outputs[0].type));
   }
 };
 

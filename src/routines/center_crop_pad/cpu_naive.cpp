@@ -51,14 +51,13 @@ class NaiveCenterCropPadKernel final : public Kernel {
 class NaiveCenterCropPad final : public Routine {
  public:
   NaiveCenterCropPad() : Routine("center_crop_pad", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[0].shape;
     const Shape& y = problem.outputs[0].shape;
     Shape before = x;
     for (int a = 0; a < x.rank(); ++a) before[a] = center_crop_pad_amount(x[a], y[a]).before;
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveCenterCropPadKernel>(before));
+    return make_kernel<NaiveCenterCropPadKernel>(before);
   }
 };
 

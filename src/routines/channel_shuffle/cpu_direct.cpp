@@ -44,7 +44,7 @@ Result<std::unique_ptr<Kernel>> make_channel_shuffle(const Problem& problem) {
   const Shape& x = problem.inputs[0].shape;
   const std::int64_t groups = problem.params.integer("groups");
   if (problem.inputs[0].layout == Layout::channels_last)
-    return std::unique_ptr<Kernel>(std::make_unique<PositionsKernel>(x, groups));
+    return make_kernel<PositionsKernel>(x, groups);
   const std::int64_t members = x[1] / groups, inner = x.elements(2, x.rank());
   StridedCopy copy;
   copy.add_axis(x[0], x[1] * inner, x[1] * inner);

@@ -9,7 +9,6 @@ namespace {
 class NaiveChannelShuffle final : public Routine {
  public:
   NaiveChannelShuffle() : Routine("channel_shuffle", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[0].shape;

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/simd/span_ops.h"
 #include "cpu/tensor/broadcast_walk.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -95,17 +95,14 @@ class DirectClip final : public Routine {
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<DirectClipKernel>(problem));
+    return make_kernel<DirectClipKernel>(problem);
   }
 };
 
 }  // namespace
 
 Status register_routine_clip_cpu_direct(Registry& registry) {
-  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
-                             "cpu:float16", "cpu:float16:nhwc", "cpu:qint8", "cpu:qint8:nhwc"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectClip>(std::string(schema) + "/direct")));
-  return {};
+  return add_each<DirectClip>(registry, kSchemas, "/direct");
 }
 
 }  // namespace softneuro

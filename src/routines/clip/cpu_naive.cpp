@@ -48,7 +48,7 @@ class NaiveClip final : public Routine {
   }
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveClipKernel>());
+    return make_kernel<NaiveClipKernel>();
   }
 };
 

@@ -48,7 +48,6 @@ class NaiveCompressKernel final : public Kernel {
 class NaiveCompress final : public Routine {
  public:
   NaiveCompress() : Routine("compress", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     int axis = -1;
@@ -56,7 +55,7 @@ class NaiveCompress final : public Routine {
     if (given != std::numeric_limits<std::int64_t>::min()) {
       SN_ASSIGN_OR_RETURN(axis, normalize_axis(given, problem.inputs[0].shape.rank()));
     }
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveCompressKernel>(axis));
+    return make_kernel<NaiveCompressKernel>(axis);
   }
 };
 

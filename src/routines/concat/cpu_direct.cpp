@@ -6,10 +6,10 @@
 #include <string>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "cpu/simd/transpose_tiles.h"
 #include "cpu/tensor/memory_order.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -121,8 +121,7 @@ class DirectConcat final : public Routine {
       }
       if (part.bytes > 0) parts.push_back(part);
     }
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectConcatKernel>(rows, begin, std::move(parts)));
+    return make_kernel<DirectConcatKernel>(rows, begin, std::move(parts));
   }
 
  private:
@@ -134,11 +133,7 @@ class DirectConcat final : public Routine {
 }  // namespace
 
 Status register_routine_concat_cpu_direct(Registry& registry) {
-  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
-                             "cpu:float16", "cpu:float16:nhwc", "cpu:qint8", "cpu:qint8:nhwc"})
-    SN_RETURN_IF_ERROR(
-        registry.add(std::make_unique<DirectConcat>(std::string(schema) + "/direct")));
-  return {};
+  return add_each<DirectConcat>(registry, kSchemas, "/direct");
 }
 
 }  // namespace softneuro

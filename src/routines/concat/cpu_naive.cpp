@@ -35,12 +35,11 @@ class NaiveConcatKernel final : public Kernel {
 class NaiveConcat final : public Routine {
  public:
   NaiveConcat() : Routine("concat", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveConcatKernel>(axis));
+    return make_kernel<NaiveConcatKernel>(axis);
   }
 };
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/post_ops/post_ops.h"
+#include "routines/add_each.h"
 #include "routines/conv2/depthwise.h"
 #include "routines/conv2/geometry.h"
 
@@ -68,9 +68,9 @@ class DirectConvKernel final : public Kernel {
   const DepthwiseOps& ops_ = depthwise_ops();
 };
 
-class DirectConv final : public Routine {
+class DirectConv final : public FusesPostOps<PostOpProgram::supports> {
  public:
-  explicit DirectConv(const char* layer_type) : Routine(layer_type, "cpu/direct") {}
+  explicit DirectConv(const char* layer_type) : FusesPostOps(layer_type, "cpu/direct") {}
   int default_rank() const override { return 20; }
 
   Applicability applicable(const Problem& problem) const override {
@@ -80,24 +80,18 @@ class DirectConv final : public Routine {
     return Applicability::yes();
   }
 
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
-  }
-
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectConvKernel>(geometry, std::move(post_ops)));
+    return make_kernel<DirectConvKernel>(geometry, std::move(post_ops));
   }
 };
 
 }  // namespace
 
 Status register_routine_conv2_cpu_direct(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectConv>("conv1")));
-  return registry.add(std::make_unique<DirectConv>("conv2"));
+  return add_each<DirectConv>(registry, {"conv1", "conv2"});
 }
 
 }  // namespace softneuro

@@ -1,6 +1,6 @@
 // conv1, conv2, conv3 cpu/naive: the specification. Sums in double, integers in int64.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/add_each.h"
 #include "routines/conv2/geometry.h"
 
 namespace softneuro {
@@ -66,20 +66,17 @@ class NaiveConvKernel final : public Kernel {
 class NaiveConv final : public Routine {
  public:
   explicit NaiveConv(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveConvKernel>(geometry));
+    return make_kernel<NaiveConvKernel>(geometry);
   }
 };
 
 }  // namespace
 
 Status register_routine_conv2_cpu_naive(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveConv>("conv1")));
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveConv>("conv2")));
-  return registry.add(std::make_unique<NaiveConv>("conv3"));
+  return add_each<NaiveConv>(registry, {"conv1", "conv2", "conv3"});
 }
 
 }  // namespace softneuro

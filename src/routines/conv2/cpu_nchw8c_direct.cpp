@@ -1,14 +1,11 @@
 // conv1, conv2, conv3 cpu:float32:nchw8c/direct.
-#include "core/routine/registry.h"
-#include "routines/conv2/direct_conv.h"
+#include "cpu/gemm/blocked_gemm.h"
+#include "routines/conv2/packed_conv.h"
 
 namespace softneuro {
 
 Status register_routine_conv2_cpu_nchw8c_direct(Registry& registry) {
-  for (const char* layer_type : {"conv1", "conv2", "conv3"})
-    SN_RETURN_IF_ERROR(
-        registry.add(make_direct_conv(layer_type, DataType::float32, Layout::nchw8c)));
-  return {};
+  return add_packed_convs<TiledGemm<float>>(registry, Layout::nchw8c, "direct", 30, {8});
 }
 
 }  // namespace softneuro

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/qint8/epilogue.h"
+#include "routines/add_each.h"
 #include "routines/conv2/geometry.h"
 #include "routines/conv2/qint8_depthwise.h"
 
@@ -149,14 +149,12 @@ class QuantizedDepthwiseKernel final : public Kernel {
   std::uint8_t zero_byte_ = 0;
 };
 
-class QuantizedDepthwise final : public Routine {
+class QuantizedDepthwise final : public QuantizedRoutine {
  public:
-  explicit QuantizedDepthwise(const char* type) : Routine(type, "cpu:qint8:nhwc/depthwise") {}
+  explicit QuantizedDepthwise(const char* type)
+      : QuantizedRoutine(type, "cpu:qint8:nhwc/depthwise") {}
   int default_rank() const override { return 20; }
 
-  std::vector<FormatTuple> formats(const Problem& problem) const override {
-    return quantized_formats(problem, descriptor().layout);
-  }
   Applicability applicable(const Problem& problem) const override {
     const Shape& w = problem.inputs[1].shape;
     if (w[1] != 1 || w[0] != problem.params.integer("group", 1))
@@ -164,9 +162,6 @@ class QuantizedDepthwise final : public Routine {
     if (round_up(w.elements(2, w.rank()), kDepthwiseTaps) > kPointers)
       return Applicability::no("the kernel has too many elements");
     return takes_quantized_weights(problem);
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_quantized(problem).ok();
   }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
@@ -204,17 +199,15 @@ class QuantizedDepthwise final : public Routine {
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(QuantizedEpilogue epilogue, QuantizedEpilogue::create(problem, false));
-    return std::unique_ptr<Kernel>(std::make_unique<QuantizedDepthwiseKernel>(
-        problem, geometry, packed.bytes, std::move(epilogue)));
+    return make_kernel<QuantizedDepthwiseKernel>(problem, geometry, packed.bytes,
+                                                 std::move(epilogue));
   }
 };
 
 }  // namespace
 
 Status register_routine_conv2_cpu_qint8_depthwise(Registry& registry) {
-  for (const char* type : {"conv1", "conv2", "conv3"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<QuantizedDepthwise>(type)));
-  return {};
+  return add_each<QuantizedDepthwise>(registry, {"conv1", "conv2", "conv3"});
 }
 
 }  // namespace softneuro

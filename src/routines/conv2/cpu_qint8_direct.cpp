@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/qint8/product.h"
+#include "routines/add_each.h"
 #include "routines/conv2/geometry.h"
 
 namespace softneuro {
@@ -148,20 +148,10 @@ class QuantizedConvKernel final : public Kernel {
   std::int64_t block_rows_ = 1, row_blocks_ = 1, panels_ = 1, pieces_ = 1, blocks_ = 1;
 };
 
-class QuantizedConv final : public Routine {
+class QuantizedConv final : public QuantizedRoutine {
  public:
-  explicit QuantizedConv(const char* type) : Routine(type, "cpu:qint8:nhwc/direct") {}
+  explicit QuantizedConv(const char* type) : QuantizedRoutine(type, "cpu:qint8:nhwc/direct") {}
   int default_rank() const override { return 10; }
-
-  std::vector<FormatTuple> formats(const Problem& problem) const override {
-    return quantized_formats(problem, descriptor().layout);
-  }
-  Applicability applicable(const Problem& problem) const override {
-    return takes_quantized_weights(problem);
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_quantized(problem).ok();
-  }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
@@ -178,17 +168,14 @@ class QuantizedConv final : public Routine {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(QuantizedProduct product,
                         QuantizedProduct::create(problem, sizes_of(geometry), packed));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<QuantizedConvKernel>(geometry, std::move(product)));
+    return make_kernel<QuantizedConvKernel>(geometry, std::move(product));
   }
 };
 
 }  // namespace
 
 Status register_routine_conv2_cpu_qint8_direct(Registry& registry) {
-  for (const char* type : {"conv1", "conv2", "conv3"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<QuantizedConv>(type)));
-  return {};
+  return add_each<QuantizedConv>(registry, {"conv1", "conv2", "conv3"});
 }
 
 }  // namespace softneuro

@@ -1,9 +1,8 @@
 // conv1, conv2, conv3 cpu:qint8/naive and cpu:qint8:nhwc/naive: the specification of quantised
 // convolution, in integers; cpu/qint8/weights.h says what is computed.
 #include "core/routine/registry.h"
-#include "cpu/post_ops/post_ops.h"
+#include "cpu/qint8/epilogue.h"
 #include "cpu/qint8/requantize.h"
-#include "cpu/qint8/weights.h"
 #include "cpu/tensor/element_place.h"
 #include "routines/conv2/geometry.h"
 
@@ -86,27 +85,17 @@ class NaiveQuantizedConvKernel final : public Kernel {
   Requantize requantize_;
 };
 
-class NaiveQuantizedConv final : public Routine {
+class NaiveQuantizedConv final : public QuantizedRoutine {
  public:
-  using Routine::Routine;
-
-  std::vector<FormatTuple> formats(const Problem& problem) const override {
-    return quantized_formats(problem, descriptor().layout);
-  }
-  Applicability applicable(const Problem& problem) const override {
-    return takes_quantized_weights(problem);
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_quantized(problem).ok();
-  }
+  using QuantizedRoutine::QuantizedRoutine;
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(QuantizedWeights weights, quantize_weights(problem));
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveQuantizedConvKernel>(
-        problem, geometry, std::move(weights), std::move(post_ops)));
+    return make_kernel<NaiveQuantizedConvKernel>(problem, geometry, std::move(weights),
+                                                 std::move(post_ops));
   }
 };
 

@@ -16,10 +16,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/routine/registry.h"
 #include "cpu/gemm/gemm_tasks.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/float_span.h"
+#include "routines/add_each.h"
 #include "routines/conv2/geometry.h"
 #include "routines/conv2/winograd.h"
 #include "routines/conv2/winograd_kernel.h"
@@ -136,9 +136,9 @@ struct PackedSizes {
   std::int64_t weights = 0, bias = 0;
 };
 
-class WgConv final : public Routine {
+class WgConv final : public FusesPostOps<PostOpProgram::supports> {
  public:
-  explicit WgConv(const char* descriptor) : Routine("conv2", descriptor) {}
+  explicit WgConv(const char* descriptor) : FusesPostOps("conv2", descriptor) {}
   int default_rank() const override { return 15; }
 
   Applicability applicable(const Problem& problem) const override {
@@ -159,10 +159,6 @@ class WgConv final : public Routine {
     if (y.dilation != 1 || x.dilation != 1) return Applicability::no("only dilation 1");
     if (g->group != 1) return Applicability::no("only one group");
     return Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
   }
 
   RoutineParams default_params(const Problem& problem) const override {
@@ -237,8 +233,7 @@ class WgConv final : public Routine {
 }  // namespace
 
 Status register_routine_conv2_cpu_wg(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<WgConv>("cpu:float32:nhwc/wg")));
-  return registry.add(std::make_unique<WgConv>("cpu:float32:nchw16c/wg"));
+  return add_each<WgConv>(registry, {"cpu:float32:nhwc/wg", "cpu:float32:nchw16c/wg"});
 }
 
 }  // namespace softneuro

@@ -192,8 +192,7 @@ class NarrowGroupConv final : public Routine {
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops, EpiloguePostOps::create(problem, false));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NarrowGroupKernel>(geometry, type_, params, packed, std::move(post_ops)));
+    return make_kernel<NarrowGroupKernel>(geometry, type_, params, packed, std::move(post_ops));
   }
 
  private:

@@ -2,177 +2,200 @@
 
 #include <algorithm>
 
-#include "core/base/error.h"
-#include "cpu/gemm/gemm_layer.h"
 #include "cpu/gemm/half_gemm.h"
+#include "cpu/gemm/packed_layer.h"
 #include "cpu/gemm/split_precision_gemm.h"
-#include "cpu/simd/float_span.h"
-#include "routines/conv2/direct_conv.h"
+#include "routines/conv2/conv_rows.h"
 
 namespace softneuro {
 namespace {
 
-// weights: [columns, in, taps]; a sum runs over taps, then channels.
-void fill_panel(const float* weights, std::int64_t columns, std::int64_t in, std::int64_t taps,
-                float* to) noexcept {
-  for (std::int64_t t = 0; t < taps; ++t)
-    for (std::int64_t c = 0; c < in; ++c, to += kPackedPanel)
-      for (std::int64_t j = 0; j < columns; ++j) to[j] = weights[(j * in + c) * taps + t];
+// Channels as they are stored: of a blocked layout, whole blocks.
+std::int64_t stored_channels(std::int64_t channels, Layout layout) {
+  const std::int64_t block = block_of(layout);
+  return (channels + block - 1) / block * block;
 }
 
-PackedShape gemm_shape(const ConvGeometry& g, const ConvRows& rows) {
-  PackedShape shape;
+// weights: [columns, in, taps]; a sum runs over taps, then channels as they are stored.
+void fill_panel(const float* weights, std::int64_t columns, std::int64_t in, std::int64_t taps,
+                std::int64_t stored_in, float* to) noexcept {
+  for (std::int64_t t = 0; t < taps; ++t)
+    for (std::int64_t c = 0; c < stored_in; ++c, to += kTilePanel)
+      for (std::int64_t j = 0; j < columns; ++j)
+        to[j] = c < in ? weights[(j * in + c) * taps + t] : 0.0f;
+}
+
+GemmShape gemm_shape(const ConvGeometry& g, const ConvRows& rows, Layout layout) {
+  const std::int64_t block = block_of(layout);
+  GemmShape shape;
   shape.matrices = g.batch * g.group;
   shape.rows = g.window.output_elements();
   shape.columns = g.out;
   shape.segments = rows.segments();
   shape.length = rows.length();
-  shape.c_row_stride = g.channels_out();
+  shape.c_row_stride = block == 1 ? g.channels_out() : block;
+  shape.c_block = block == 1 ? 0 : block;
+  shape.c_block_stride = shape.rows * block;
   return shape;
 }
 
 template <class T>
-class PackedConvOperands final : public PackedOperands<T> {
+class ConvOperands final : public GemmOperands<T> {
  public:
-  PackedConvOperands(const ConvGeometry& geometry, const ConvRows& rows)
-      : g_(geometry), rows_(rows) {}
+  ConvOperands(const ConvRows& rows, std::int64_t groups) : rows_(rows), groups_(groups) {}
 
-  PackedMatrix matrix(std::int64_t index) const noexcept override {
-    const std::int64_t image = index / g_.group, group = index % g_.group;
-    return {b + group * b_group_bytes, bias == nullptr ? nullptr : bias + group * bias_stride,
-            image * g_.window.output_elements() * g_.channels_out() + group * g_.out};
+  GemmMatrix matrix(std::int64_t index) const noexcept override {
+    const std::int64_t image = index / groups_, group = index % groups_;
+    return {b + group * b_group, bias == nullptr ? nullptr : bias + group * bias_group,
+            image * c_image + group * c_group};
   }
   void point(const GemmRows& rows, const T** pointers, T* scratch) const noexcept override {
-    const std::int64_t image = rows.matrix / g_.group, group = rows.matrix % g_.group;
-    rows_.point(rows, x + image * g_.window.input_elements() * g_.channels_in() + group * g_.in,
-                zeros, pointers, scratch);
+    const std::int64_t image = rows.matrix / groups_, group = rows.matrix % groups_;
+    rows_.point(rows, x + image * x_image + group * x_group, zeros, pointers, scratch);
   }
 
   const T* x = nullptr;
   const T* zeros = nullptr;
   const std::byte* b = nullptr;
   const float* bias = nullptr;
-  std::int64_t b_group_bytes = 0, bias_stride = 0;  // from group to group
+  // From group to group, and from image to image.
+  std::int64_t b_group = 0, bias_group = 0, x_group = 0, c_group = 0;
+  std::int64_t x_image = 0, c_image = 0;
 
  private:
-  const ConvGeometry& g_;
   const ConvRows& rows_;
+  std::int64_t groups_;
 };
 
 template <class Gemm>
-class PackedConvKernel final : public GemmLayerKernel {
-  using T = typename Gemm::Number;
+class PackedConvKernel final : public PackedLayerKernel<Gemm> {
+  using A = typename Gemm::Operand;
 
  public:
-  PackedConvKernel(const ConvGeometry& geometry, const typename Gemm::Ops& ops, int threads,
-                   const GemmLimits& limits, GemmLayerParts parts)
-      : GemmLayerKernel(std::move(parts)),
-        g_(geometry),
-        rows_(geometry, Layout::channels_last),
-        gemm_(gemm_shape(g_, rows_), limits, ops, threads),
-        b_group_bytes_(product_bytes(gemm_shape(g_, rows_), ops)) {
-    if (rows_.needs_zeros()) zeros_at_ = reserve(rows_.length());
-    sums_at_ = reserve(gemm_.workspace_floats());
-  }
+  PackedConvKernel(const ConvGeometry& geometry, Layout layout, const typename Gemm::Ops& ops,
+                   int threads, const GemmLimits& limits, GemmLayerParts parts)
+      : PackedConvKernel(geometry, layout, ConvRows(geometry, layout), ops, threads, limits,
+                         std::move(parts)) {}
 
   Status run(Context& context) const noexcept override {
-    float* const workspace = workspace_of(context);
-    PackedConvOperands<T> operands(g_, rows_);
-    operands.x = context.input(kGemmLayerX).as<T>();
-    operands.b = weights();
-    operands.b_group_bytes = b_group_bytes_;
-    operands.bias = prepare_bias(context);
-    operands.bias_stride = bias_stride();
+    ConvOperands<A> operands(rows_, g_.group);
+    operands.b_group = b_group_;
+    operands.bias_group = this->bias_stride();
+    operands.x_image = x_image_;
+    operands.c_image = c_image_;
+    const bool blocked = block_of(layout_) > 1;
+    operands.x_group = blocked ? g_.in * g_.window.input_elements() : g_.in;
+    operands.c_group = blocked ? g_.out * g_.window.output_elements() : g_.out;
     if (rows_.needs_zeros()) {
-      T* const zeros = reinterpret_cast<T*>(workspace + zeros_at_);
-      std::fill_n(zeros, rows_.length(), T{});
+      A* const zeros = reinterpret_cast<A*>(this->workspace_of(context) + zeros_at_);
+      std::fill_n(zeros, rows_.length(), A{});
       operands.zeros = zeros;
     }
-    gemm_.run(context.pool(), context.inputs(), context.output(0).as_mutable<T>(), operands,
-              post_ops(), workspace + sums_at_);
+    this->multiply(context, operands);
     return {};
   }
 
  private:
+  PackedConvKernel(const ConvGeometry& g, Layout layout, ConvRows rows,
+                   const typename Gemm::Ops& ops, int threads, const GemmLimits& limits,
+                   GemmLayerParts parts)
+      : PackedLayerKernel<Gemm>(
+            gemm_shape(g, rows, layout), ops, threads, limits,
+            g.batch * stored_channels(g.channels_in(), layout) * g.window.input_elements(),
+            g.batch * stored_channels(g.channels_out(), layout) * g.window.output_elements(),
+            std::move(parts)),
+        g_(g),
+        layout_(layout),
+        rows_(std::move(rows)),
+        b_group_(product_bytes(gemm_shape(g, rows_, layout), ops)),
+        x_image_(stored_channels(g.channels_in(), layout) * g.window.input_elements()),
+        c_image_(stored_channels(g.channels_out(), layout) * g.window.output_elements()) {
+    if (rows_.needs_zeros()) zeros_at_ = this->reserve(rows_.length());
+  }
+
   ConvGeometry g_;
+  Layout layout_;
   ConvRows rows_;
-  Gemm gemm_;
-  std::int64_t b_group_bytes_;
-  std::int64_t zeros_at_ = 0, sums_at_ = 0;
+  std::int64_t b_group_, x_image_, c_image_;  // bytes of a group's weights; elements of an image
+  std::int64_t zeros_at_ = 0;
 };
 
 template <class Gemm>
-class PackedConv final : public GemmLayerRoutine {
-  using T = typename Gemm::Number;
-
+class PackedConv final : public PackedLayerRoutine<Gemm> {
  public:
-  PackedConv(std::string_view layer_type, std::string_view algorithm, int rank,
+  PackedConv(std::string_view layer_type, Layout layout, std::string_view algorithm, int rank,
              const typename Gemm::Ops& ops)
-      : GemmLayerRoutine(layer_type,
-                         fmt::format("cpu:{}:nhwc/{}", to_string(data_type_of<T>()), algorithm),
-                         data_type_of<T>(), rank),
-        ops_(ops) {}
+      : PackedLayerRoutine<Gemm>(layer_type, fmt::format(":{}", to_string(layout)), algorithm, rank,
+                                 ops),
+        layout_(layout) {}
 
-  int version() const override { return Gemm::kVersion; }
-  CpuFeatures needs() const override { return ops_.needs; }
-  DataType accumulator_type() const override { return Gemm::kAccumulator; }
+  Applicability applicable(const Problem& problem) const override {
+    if (Applicability taken = GemmLayerRoutine::applicable(problem); !taken) return taken;
+    const Shape& weights = problem.inputs[kGemmLayerWeights].shape;
+    const std::int64_t groups = problem.params.integer("group", 1), block = block_of(layout_);
+    const std::int64_t in = weights[1], out = weights[0] / groups;
+    if (groups > 1 && (in % block != 0 || out % block != 0))
+      return Applicability::no(
+          fmt::format("groups of {} and {} channels are no whole blocks of {}", in, out, block));
+    return Applicability::yes();
+  }
 
   ParamSpace param_space(const Problem& problem) const override {
-    return conv_gemm_space(problem, Gemm::kKeepsWeights ? sizeof(T) : 0);
+    const Shape& w = problem.inputs[kGemmLayerWeights].shape;
+    return gemm_param_space(w.elements() / problem.params.integer("group", 1) * Gemm::kReusedBytes,
+                            problem.outputs[0].shape.elements() * w.elements(1, w.rank()));
   }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
-    const PackedShape shape = gemm_shape(g, ConvRows(g, Layout::channels_last));
-    return static_cast<std::size_t>(g.group * product_bytes(shape, ops_));
+    return this->products_bytes(g.group, gemm_shape(g, ConvRows(g, layout_), layout_));
   }
   Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
               std::byte* packed) const override {
-    SN_ASSIGN_OR_RETURN(const Tensor floats,
-                        as_float32(problem.inputs[kGemmLayerWeights].value, scratch));
     SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
-    const PackedShape shape = gemm_shape(g, ConvRows(g, Layout::channels_last));
-    const std::int64_t bytes = product_bytes(shape, ops_);
-    SN_ASSIGN_OR_RETURN(Tensor panel, Tensor::create(DataType::float32,
-                                                     Shape{shape.depth() * kPackedPanel}, scratch));
     const std::int64_t taps = g.window.kernel_elements();
-    const auto* from = static_cast<const float*>(floats.data());
-    for (std::int64_t i = 0; i < g.group; ++i, from += g.out * g.in * taps)
-      pack_product(
-          shape, ops_,
-          [&](std::int64_t first, std::int64_t columns, float* panel_floats) {
-            fill_panel(from + first * g.in * taps, columns, g.in, taps, panel_floats);
-          },
-          static_cast<float*>(panel.mutable_data()), packed + i * bytes);
-    return {};
+    return this->pack_products(
+        problem, g.group, gemm_shape(g, ConvRows(g, layout_), layout_), scratch, packed,
+        [&](const float* weights, std::int64_t group, std::int64_t first, std::int64_t columns,
+            float* to) {
+          fill_panel(weights + (group * g.out + first) * g.in * taps, columns, g.in, taps,
+                     stored_channels(g.in, layout_), to);
+        });
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(GemmLayerParts parts,
-                        make_parts(problem, packed, geometry.group, geometry.out, true));
-    return std::unique_ptr<Kernel>(std::make_unique<PackedConvKernel<Gemm>>(
-        geometry, ops_, problem.threads, gemm_limits(params), std::move(parts)));
+                        this->parts_of(problem, packed, geometry.group, geometry.out));
+    return make_kernel<PackedConvKernel<Gemm>>(geometry, layout_, this->ops(), problem.threads,
+                                               gemm_limits(params), std::move(parts));
   }
 
  private:
-  const typename Gemm::Ops& ops_;
+  Layout layout_;
 };
 
 }  // namespace
 
 template <class Gemm>
-std::unique_ptr<Routine> make_packed_conv(std::string_view layer_type, std::string_view algorithm,
-                                          int rank, const typename Gemm::Ops& ops) {
-  return std::make_unique<PackedConv<Gemm>>(layer_type, algorithm, rank, ops);
+Status add_packed_convs(Registry& registry, Layout layout, std::string_view algorithm, int rank,
+                        const typename Gemm::Ops& ops) {
+  for (const char* layer_type : {"conv1", "conv2", "conv3"})
+    SN_RETURN_IF_ERROR(
+        registry.add(std::make_unique<PackedConv<Gemm>>(layer_type, layout, algorithm, rank, ops)));
+  return {};
 }
 
-template std::unique_ptr<Routine> make_packed_conv<HalfGemm>(std::string_view, std::string_view,
-                                                             int, const HalfGemm::Ops&);
-template std::unique_ptr<Routine> make_packed_conv<SplitPrecisionGemm<Half>>(
-    std::string_view, std::string_view, int, const SplitTileOps<Half>&);
-template std::unique_ptr<Routine> make_packed_conv<SplitPrecisionGemm<float>>(
-    std::string_view, std::string_view, int, const SplitTileOps<float>&);
+template Status add_packed_convs<TiledGemm<float>>(Registry&, Layout, std::string_view, int,
+                                                   const TileOps<float>&);
+template Status add_packed_convs<TiledGemm<Half>>(Registry&, Layout, std::string_view, int,
+                                                  const TileOps<Half>&);
+template Status add_packed_convs<HalfGemm>(Registry&, Layout, std::string_view, int,
+                                           const HalfTileOps&);
+template Status add_packed_convs<SplitPrecisionGemm<Half>>(Registry&, Layout, std::string_view, int,
+                                                           const SplitTileOps<Half>&);
+template Status add_packed_convs<SplitPrecisionGemm<float>>(Registry&, Layout, std::string_view,
+                                                            int, const SplitTileOps<float>&);
 
 }  // namespace softneuro

@@ -1,15 +1,16 @@
-// Convolution in nhwc on packed weights, without im2col (see direct_conv.h): what the routines for
-// processors with instructions for that have in common.
+// Convolution as a product of what each output pixel sees with packed weights, without im2col: rows
+// of A are pointers into the input (see conv_rows.h). 1x1 is a plain matrix product.
 #pragma once
 
-#include "core/routine/routine.h"
+#include "core/routine/registry.h"
 
 namespace softneuro {
 
-// The routine cpu:<type>:nhwc/<algorithm> of conv1, conv2 or conv3, of that default_rank(). Gemm:
-// HalfGemm or SplitPrecisionGemm, whose numbers are of that type. Parameters: see gemm_layer.h.
+// Adds the routine cpu:<type>:<layout>/<algorithm> of conv1, conv2 and conv3, of that
+// default_rank(). Gemm: TiledGemm, HalfGemm or SplitPrecisionGemm, whose numbers are of that type;
+// layout: channels_last, or with TiledGemm a blocked one. Parameters: see gemm_layer.h.
 template <class Gemm>
-std::unique_ptr<Routine> make_packed_conv(std::string_view layer_type, std::string_view algorithm,
-                                          int rank, const typename Gemm::Ops& ops);
+Status add_packed_convs(Registry& registry, Layout layout, std::string_view algorithm, int rank,
+                        const typename Gemm::Ops& ops);
 
 }  // namespace softneuro

@@ -452,9 +452,9 @@ Result<std::unique_ptr<Kernel>> make_wg_kernel(const Problem& problem, const WgC
   rest.post_ops.erase(rest.post_ops.begin(),
                       rest.post_ops.begin() + static_cast<std::ptrdiff_t>(tail.taken));
   SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(rest));
-  return std::unique_ptr<Kernel>(std::make_unique<WgKernel>(
-      geometry, problem.inputs[kX].layout, choice, std::max(problem.threads, 1), std::move(packed),
-      tail, std::move(post_ops)));
+  return make_kernel<WgKernel>(geometry, problem.inputs[kX].layout, choice,
+                               std::max(problem.threads, 1), std::move(packed), tail,
+                               std::move(post_ops));
 }
 
 }  // namespace softneuro

@@ -2,7 +2,7 @@
 // gather: each output element sums what the inputs that meet it bring. In double, integers in
 // int64.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/add_each.h"
 #include "routines/conv2/geometry.h"
 
 namespace softneuro {
@@ -76,20 +76,18 @@ class NaiveConvTransposeKernel final : public Kernel {
 class NaiveConvTranspose final : public Routine {
  public:
   explicit NaiveConvTranspose(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, transposed_conv_geometry(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveConvTransposeKernel>(geometry));
+    return make_kernel<NaiveConvTransposeKernel>(geometry);
   }
 };
 
 }  // namespace
 
 Status register_routine_conv_transpose2_cpu_naive(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveConvTranspose>("conv_transpose1")));
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveConvTranspose>("conv_transpose2")));
-  return registry.add(std::make_unique<NaiveConvTranspose>("conv_transpose3"));
+  return add_each<NaiveConvTranspose>(registry,
+                                      {"conv_transpose1", "conv_transpose2", "conv_transpose3"});
 }
 
 }  // namespace softneuro

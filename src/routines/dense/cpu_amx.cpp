@@ -1,4 +1,4 @@
-// dense cpu/amx.
+// dense cpu/amx and cpu:float16/amx.
 #include "core/routine/registry.h"
 #include "cpu/gemm/split_precision_gemm.h"
 #include "routines/dense/packed_dense.h"
@@ -6,10 +6,11 @@
 namespace softneuro {
 
 Status register_routine_dense_cpu_amx(Registry& registry) {
-  const auto* const ops = split_tile_ops<float>();
-  return ops == nullptr
-             ? Status()
-             : registry.add(make_packed_dense<SplitPrecisionGemm<float>>("amx", 8, *ops));
+  const auto* const floats = split_tile_ops<float>();
+  const auto* const halves = split_tile_ops<Half>();
+  if (floats == nullptr || halves == nullptr) return {};  // not on this processor
+  SN_RETURN_IF_ERROR(registry.add(make_packed_dense<SplitPrecisionGemm<float>>("amx", 8, *floats)));
+  return registry.add(make_packed_dense<SplitPrecisionGemm<Half>>("amx", 6, *halves));
 }
 
 }  // namespace softneuro

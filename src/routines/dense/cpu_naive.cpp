@@ -44,11 +44,9 @@ class NaiveDenseKernel final : public Kernel {
 class NaiveDense final : public Routine {
  public:
   NaiveDense() : Routine("dense", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveDenseKernel>(problem.params.integer("transpose_weights") != 0));
+    return make_kernel<NaiveDenseKernel>(problem.params.integer("transpose_weights") != 0);
   }
 };
 

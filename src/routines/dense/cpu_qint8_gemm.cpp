@@ -77,20 +77,10 @@ class QuantizedDenseKernel final : public Kernel {
   std::int64_t block_rows_ = 1, panels_ = 1;  // of a task
 };
 
-class QuantizedDense final : public Routine {
+class QuantizedDense final : public QuantizedRoutine {
  public:
-  QuantizedDense() : Routine("dense", "cpu:qint8/gemm") {}
+  QuantizedDense() : QuantizedRoutine("dense", "cpu:qint8/gemm") {}
   int default_rank() const override { return 10; }
-
-  std::vector<FormatTuple> formats(const Problem& problem) const override {
-    return quantized_formats(problem, Layout::plain);
-  }
-  Applicability applicable(const Problem& problem) const override {
-    return takes_quantized_weights(problem);
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_quantized(problem).ok();
-  }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     return QuantizedProduct::packed_bytes(sizes_of(problem));
@@ -103,8 +93,7 @@ class QuantizedDense final : public Routine {
                                          const PackedWeights& packed) const override {
     const ProductSizes sizes = sizes_of(problem);
     SN_ASSIGN_OR_RETURN(QuantizedProduct product, QuantizedProduct::create(problem, sizes, packed));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<QuantizedDenseKernel>(problem, sizes, std::move(product)));
+    return make_kernel<QuantizedDenseKernel>(problem, sizes, std::move(product));
   }
 };
 

@@ -1,9 +1,8 @@
 // dense cpu:qint8/naive: the specification of the quantised matrix product, in integers;
 // cpu/qint8/weights.h says what is computed.
 #include "core/routine/registry.h"
-#include "cpu/post_ops/post_ops.h"
+#include "cpu/qint8/epilogue.h"
 #include "cpu/qint8/requantize.h"
-#include "cpu/qint8/weights.h"
 
 namespace softneuro {
 namespace {
@@ -59,26 +58,15 @@ class NaiveQuantizedDenseKernel final : public Kernel {
   std::int64_t elements_;
 };
 
-class NaiveQuantizedDense final : public Routine {
+class NaiveQuantizedDense final : public QuantizedRoutine {
  public:
-  NaiveQuantizedDense() : Routine("dense", "cpu:qint8/naive") {}
-
-  std::vector<FormatTuple> formats(const Problem& problem) const override {
-    return quantized_formats(problem, Layout::plain);
-  }
-  Applicability applicable(const Problem& problem) const override {
-    return takes_quantized_weights(problem);
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_quantized(problem).ok();
-  }
+  NaiveQuantizedDense() : QuantizedRoutine("dense", "cpu:qint8/naive") {}
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(QuantizedWeights weights, quantize_weights(problem));
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveQuantizedDenseKernel>(
-        problem, std::move(weights), std::move(post_ops)));
+    return make_kernel<NaiveQuantizedDenseKernel>(problem, std::move(weights), std::move(post_ops));
   }
 };
 

@@ -1,12 +1,11 @@
-// dense on packed weights: what the routines for processors with instructions for that have in
-// common.
+// dense on packed weights: rows of x are read where they lie.
 #pragma once
 
 #include "core/routine/routine.h"
 
 namespace softneuro {
 
-// The routine cpu:<type>/<algorithm> of dense, of that default_rank(). Gemm: HalfGemm or
+// The routine cpu:<type>/<algorithm> of dense, of that default_rank(). Gemm: TiledGemm, HalfGemm or
 // SplitPrecisionGemm, whose numbers are of that type. Parameters: see gemm_layer.h.
 template <class Gemm>
 std::unique_ptr<Routine> make_packed_dense(std::string_view algorithm, int rank,

@@ -8,7 +8,6 @@ namespace {
 class NaiveDepthToSpace final : public Routine {
  public:
   NaiveDepthToSpace() : Routine("depth_to_space", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     return make_depth_to_space_move(problem);

@@ -40,7 +40,7 @@ class DirectDequantize final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectDequantizeKernel>(problem, index));
+    return make_kernel<DirectDequantizeKernel>(problem, index);
   }
 };
 

@@ -29,11 +29,10 @@ class NaiveDequantizeKernel final : public Kernel {
 class NaiveDequantize final : public Routine {
  public:
   NaiveDequantize() : Routine("dequantize", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveDequantizeKernel>(index));
+    return make_kernel<NaiveDequantizeKernel>(index);
   }
 };
 

@@ -55,14 +55,13 @@ class NaiveDetKernel final : public Kernel {
 class NaiveDet final : public Routine {
  public:
   NaiveDet() : Routine("det", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[0].shape;
     const std::int64_t n = x[x.rank() - 1];
     // Where there are no matrices, their size is not bounded by any tensor.
     const bool any = problem.outputs[0].shape.elements() > 0;
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveDetKernel>(any ? n : 0));
+    return make_kernel<NaiveDetKernel>(any ? n : 0);
   }
 };
 

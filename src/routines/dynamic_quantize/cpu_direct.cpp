@@ -54,10 +54,9 @@ class DirectDynamicQuantize final : public Routine {
  public:
   DirectDynamicQuantize() : Routine("dynamic_quantize", "cpu/direct") {}
   int default_rank() const override { return 20; }
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<DirectDynamicQuantizeKernel>());
+    return make_kernel<DirectDynamicQuantizeKernel>();
   }
 };
 

@@ -33,10 +33,9 @@ class NaiveDynamicQuantizeKernel final : public Kernel {
 class NaiveDynamicQuantize final : public Routine {
  public:
   NaiveDynamicQuantize() : Routine("dynamic_quantize", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveDynamicQuantizeKernel>());
+    return make_kernel<NaiveDynamicQuantizeKernel>();
   }
 };
 

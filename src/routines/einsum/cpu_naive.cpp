@@ -84,7 +84,6 @@ class NaiveEinsumKernel final : public Kernel {
 class NaiveEinsum final : public Routine {
  public:
   NaiveEinsum() : Routine("einsum", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     std::vector<int> ranks;
@@ -92,7 +91,7 @@ class NaiveEinsum final : public Routine {
       ranks.push_back(problem.inputs[i].shape.rank());
     SN_ASSIGN_OR_RETURN(const EinsumPlan plan,
                         parse_einsum(problem.params.text("equation"), ranks));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveEinsumKernel>(problem, plan));
+    return make_kernel<NaiveEinsumKernel>(problem, plan);
   }
 };
 

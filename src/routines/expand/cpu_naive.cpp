@@ -8,7 +8,6 @@ namespace {
 class NaiveExpand final : public Routine {
  public:
   NaiveExpand() : Routine("expand", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     return make_expand_move(problem);

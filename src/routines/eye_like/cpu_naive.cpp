@@ -23,11 +23,9 @@ class NaiveEyeLikeKernel final : public Kernel {
 class NaiveEyeLike final : public Routine {
  public:
   NaiveEyeLike() : Routine("eye_like", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveEyeLikeKernel>(problem.params.integer("k")));
+    return make_kernel<NaiveEyeLikeKernel>(problem.params.integer("k"));
   }
 };
 

@@ -17,10 +17,9 @@ class NaiveFillKernel final : public Kernel {
 class NaiveFill final : public Routine {
  public:
   NaiveFill() : Routine("fill", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveFillKernel>());
+    return make_kernel<NaiveFillKernel>();
   }
 };
 

@@ -44,12 +44,11 @@ class NaiveGatherKernel final : public Kernel {
 class NaiveGather final : public Routine {
  public:
   NaiveGather() : Routine("gather", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveGatherKernel>(axis));
+    return make_kernel<NaiveGatherKernel>(axis);
   }
 };
 

@@ -44,12 +44,11 @@ class NaiveGatherElementsKernel final : public Kernel {
 class NaiveGatherElements final : public Routine {
  public:
   NaiveGatherElements() : Routine("gather_elements", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveGatherElementsKernel>(axis));
+    return make_kernel<NaiveGatherElementsKernel>(axis);
   }
 };
 

@@ -47,11 +47,9 @@ class NaiveGatherNdKernel final : public Kernel {
 class NaiveGatherNd final : public Routine {
  public:
   NaiveGatherNd() : Routine("gather_nd", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveGatherNdKernel>(
-        static_cast<int>(problem.params.integer("batch_dims"))));
+    return make_kernel<NaiveGatherNdKernel>(static_cast<int>(problem.params.integer("batch_dims")));
   }
 };
 

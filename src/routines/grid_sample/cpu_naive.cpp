@@ -151,14 +151,13 @@ class NaiveGridSampleKernel final : public Kernel {
 class NaiveGridSample final : public Routine {
  public:
   NaiveGridSample() : Routine("grid_sample", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int mode, choice_of(problem.params, "mode", kGridModes));
     SN_ASSIGN_OR_RETURN(const int padding, choice_of(problem.params, "padding", kGridPaddings));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveGridSampleKernel>(
-        static_cast<GridMode>(mode), static_cast<GridPadding>(padding),
-        problem.params.integer("align_corners") != 0));
+    return make_kernel<NaiveGridSampleKernel>(static_cast<GridMode>(mode),
+                                              static_cast<GridPadding>(padding),
+                                              problem.params.integer("align_corners") != 0);
   }
 };
 

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/post_ops/post_ops.h"
+#include "routines/add_each.h"
 #include "routines/layer_norm/row_norm.h"
 
 namespace softneuro {
@@ -55,9 +55,9 @@ class DirectGroupNormKernel final : public Kernel {
   PostOpProgram post_ops_;
 };
 
-class DirectGroupNorm final : public Routine {
+class DirectGroupNorm final : public FusesPostOps<PostOpProgram::supports> {
  public:
-  explicit DirectGroupNorm(const char* layer_type) : Routine(layer_type, "cpu/direct") {}
+  explicit DirectGroupNorm(const char* layer_type) : FusesPostOps(layer_type, "cpu/direct") {}
   int default_rank() const override { return 20; }
 
   Applicability applicable(const Problem& problem) const override {
@@ -66,27 +66,22 @@ class DirectGroupNorm final : public Routine {
     return Applicability::yes();
   }
 
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
-  }
-
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[kX].shape;
     // instance_norm has no parameter of that name: one channel per group.
     const std::int64_t groups = problem.params.integer("groups", x[1]);
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectGroupNormKernel>(
-        x[0], groups, groups == 0 ? 0 : x[1] / groups, x.elements(2, x.rank()),
-        problem.params.real("epsilon"), std::move(post_ops)));
+    return make_kernel<DirectGroupNormKernel>(x[0], groups, groups == 0 ? 0 : x[1] / groups,
+                                              x.elements(2, x.rank()),
+                                              problem.params.real("epsilon"), std::move(post_ops));
   }
 };
 
 }  // namespace
 
 Status register_routine_group_norm_cpu_direct(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectGroupNorm>("group_norm")));
-  return registry.add(std::make_unique<DirectGroupNorm>("instance_norm"));
+  return add_each<DirectGroupNorm>(registry, {"group_norm", "instance_norm"});
 }
 
 }  // namespace softneuro

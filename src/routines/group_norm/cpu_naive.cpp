@@ -1,7 +1,7 @@
 // group_norm and instance_norm cpu/naive: the specification. Groups of consecutive channels of one
 // image are brought to mean 0 and variance 1; instance_norm has one channel per group.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -43,19 +43,17 @@ class NaiveGroupNormKernel final : public Kernel {
 class NaiveGroupNorm final : public Routine {
  public:
   explicit NaiveGroupNorm(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveGroupNormKernel>(
-        problem.params.real("epsilon"), problem.params.integer("groups")));
+    return make_kernel<NaiveGroupNormKernel>(problem.params.real("epsilon"),
+                                             problem.params.integer("groups"));
   }
 };
 
 }  // namespace
 
 Status register_routine_group_norm_cpu_naive(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveGroupNorm>("group_norm")));
-  return registry.add(std::make_unique<NaiveGroupNorm>("instance_norm"));
+  return add_each<NaiveGroupNorm>(registry, {"group_norm", "instance_norm"});
 }
 
 }  // namespace softneuro

@@ -43,14 +43,13 @@ class NaiveGruKernel final : public NaiveRecurrentKernel {
 class NaiveGru final : public Routine {
  public:
   NaiveGru() : Routine("gru", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const RecurrentOptions options,
                         recurrent_options(RecurrentCell::gru, problem.params));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveGruKernel>(
-        options, recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
-                                 problem.inputs[kRecurrentR].shape)));
+    return make_kernel<NaiveGruKernel>(options,
+                                       recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
+                                                       problem.inputs[kRecurrentR].shape));
   }
 };
 

@@ -33,12 +33,11 @@ class NaiveHardmaxKernel final : public Kernel {
 class NaiveHardmax final : public Routine {
  public:
   NaiveHardmax() : Routine("hardmax", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveHardmaxKernel>(axis));
+    return make_kernel<NaiveHardmaxKernel>(axis);
   }
 };
 

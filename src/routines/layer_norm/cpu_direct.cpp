@@ -84,10 +84,10 @@ class DirectLayerNormKernel final : public Kernel {
   std::int64_t converted_at_[3] = {};
 };
 
-class DirectLayerNorm final : public Routine {
+class DirectLayerNorm final : public FusesPostOps<PostOpProgram::supports_in_float32> {
  public:
   DirectLayerNorm(const char* layer_type, const char* descriptor, bool centred)
-      : Routine(layer_type, descriptor), centred_(centred) {}
+      : FusesPostOps(layer_type, descriptor), centred_(centred) {}
   int default_rank() const override { return 20; }
 
   Applicability applicable(const Problem& problem) const override {
@@ -110,17 +110,12 @@ class DirectLayerNorm final : public Routine {
     return Applicability::yes();
   }
 
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports_in_float32(problem).ok();
-  }
-
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[kX].shape;
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"), x.rank()));
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectLayerNormKernel>(problem, axis, centred_, std::move(post_ops)));
+    return make_kernel<DirectLayerNormKernel>(problem, axis, centred_, std::move(post_ops));
   }
 
  private:

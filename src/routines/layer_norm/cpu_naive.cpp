@@ -57,13 +57,11 @@ class NaiveLayerNorm final : public Routine {
  public:
   NaiveLayerNorm(const char* layer_type, bool centred)
       : Routine(layer_type, "cpu/naive"), centred_(centred) {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveLayerNormKernel>(axis, problem.params.real("epsilon"), centred_));
+    return make_kernel<NaiveLayerNormKernel>(axis, problem.params.real("epsilon"), centred_);
   }
 
  private:

@@ -39,13 +39,11 @@ class NaiveLpNormKernel final : public Kernel {
 class NaiveLpNorm final : public Routine {
  public:
   NaiveLpNorm() : Routine("lp_norm", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveLpNormKernel>(axis, problem.params.integer("p") == 2));
+    return make_kernel<NaiveLpNormKernel>(axis, problem.params.integer("p") == 2);
   }
 };
 

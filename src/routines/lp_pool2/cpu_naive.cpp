@@ -1,7 +1,7 @@
 // lp_pool1, lp_pool2, lp_pool3 cpu/naive: the specification. (Σ |x|^p)^(1/p) in double.
 #include "core/base/element.h"
 #include "core/layers/window.h"
-#include "core/routine/registry.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -49,23 +49,20 @@ class NaiveLpPoolKernel final : public Kernel {
 class NaiveLpPool final : public Routine {
  public:
   explicit NaiveLpPool(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[0].shape;
     SN_ASSIGN_OR_RETURN(const Window window,
                         make_window(problem.params, x, problem.params.integers("kernel")));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveLpPoolKernel>(
-        window, x.elements(0, 2), static_cast<double>(problem.params.integer("p"))));
+    return make_kernel<NaiveLpPoolKernel>(window, x.elements(0, 2),
+                                          static_cast<double>(problem.params.integer("p")));
   }
 };
 
 }  // namespace
 
 Status register_routine_lp_pool2_cpu_naive(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveLpPool>("lp_pool1")));
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveLpPool>("lp_pool2")));
-  return registry.add(std::make_unique<NaiveLpPool>("lp_pool3"));
+  return add_each<NaiveLpPool>(registry, {"lp_pool1", "lp_pool2", "lp_pool3"});
 }
 
 }  // namespace softneuro

@@ -60,9 +60,9 @@ class DirectLrnKernel final : public Kernel {
   PostOpProgram post_ops_;
 };
 
-class DirectLrn final : public Routine {
+class DirectLrn final : public FusesPostOps<PostOpProgram::supports> {
  public:
-  DirectLrn() : Routine("lrn", "cpu/direct") {}
+  DirectLrn() : FusesPostOps("lrn", "cpu/direct") {}
   int default_rank() const override { return 20; }
 
   Applicability applicable(const Problem& problem) const override {
@@ -73,15 +73,11 @@ class DirectLrn final : public Routine {
     return Applicability::yes();
   }
 
-  bool supports_post_ops(const Problem& problem) const override {
-    return PostOpProgram::supports(problem).ok();
-  }
-
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectLrnKernel>(
-        problem.inputs[0].shape, problem.params, std::move(post_ops)));
+    return make_kernel<DirectLrnKernel>(problem.inputs[0].shape, problem.params,
+                                        std::move(post_ops));
   }
 };
 

@@ -40,12 +40,11 @@ class NaiveLrnKernel final : public Kernel {
 class NaiveLrn final : public Routine {
  public:
   NaiveLrn() : Routine("lrn", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Params& p = problem.params;
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveLrnKernel>(
-        p.integer("size"), p.real("alpha"), p.real("beta"), p.real("bias")));
+    return make_kernel<NaiveLrnKernel>(p.integer("size"), p.real("alpha"), p.real("beta"),
+                                       p.real("bias"));
   }
 };
 

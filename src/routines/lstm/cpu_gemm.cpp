@@ -12,8 +12,6 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kTileRows = 96, kTileColumns = 128;
-static_assert(kTileRows % kGemmRows == 0 && kTileColumns % kGemmColumns == 0);
 // Products of fewer multiplications than this are not worth waking other threads for.
 constexpr std::int64_t kParallelWork = 1 << 18;
 
@@ -130,20 +128,18 @@ class GemmRecurrentKernel final : public Kernel {
         bias[i] = own[i] + (i < with_r ? own[width() + i] : 0.0f);
     }
     const std::int64_t rows = s_.steps * s_.batch;
-    const std::int64_t row_tiles = gemm_panels(rows, kTileRows);
-    const std::int64_t column_tiles = gemm_panels(s_.hidden, kTileColumns);
+    const std::int64_t row_tiles = gemm_panels(rows, kGemmTileRows);
+    const std::int64_t column_tiles = gemm_panels(s_.hidden, kGemmTileColumns);
     parallel_for(context.pool(), layout_.gates * row_tiles * column_tiles, [&](std::int64_t i) {
-      const std::int64_t row = i % row_tiles * kTileRows;
-      const std::int64_t column = i / row_tiles % column_tiles * kTileColumns;
+      const std::int64_t row = i % row_tiles * kGemmTileRows;
+      const std::int64_t column = i / row_tiles % column_tiles * kGemmTileColumns;
       const std::int64_t gate = i / row_tiles / column_tiles;
       GemmTask task;
-      task.m = std::min(kTileRows, rows - row);
-      task.n = std::min(kTileColumns, s_.hidden - column);
+      task.m = std::min(kGemmTileRows, rows - row);
+      task.n = std::min(kGemmTileColumns, s_.hidden - column);
       task.k = s_.input;
       task.a = d.workspace + x_at_ + row * s_.input;
-      task.a_panel_stride = kGemmRows * s_.input;
       task.b = d.weights + gate * layout_.w + column * s_.input;
-      task.b_panel_stride = kGemmColumns * s_.input;
       const std::int64_t at = gate * s_.hidden + column;
       task.c = d.workspace + inputs_at_ + row * width() + at;
       task.c_row_stride = width();
@@ -162,19 +158,17 @@ class GemmRecurrentKernel final : public Kernel {
       pack_a({state, s_.hidden, 1}, s_.batch, s_.hidden, d.workspace + state_at_);
       a = d.workspace + state_at_;
     }
-    const std::int64_t column_tiles = gemm_panels(s_.hidden, kTileColumns);
+    const std::int64_t column_tiles = gemm_panels(s_.hidden, kGemmTileColumns);
     const auto tile = [&](std::int64_t i) {
-      const std::int64_t gate = i / column_tiles, column = i % column_tiles * kTileColumns;
+      const std::int64_t gate = i / column_tiles, column = i % column_tiles * kGemmTileColumns;
       GemmTask task;
       task.m = s_.batch;
-      task.n = std::min(kTileColumns, s_.hidden - column);
+      task.n = std::min(kGemmTileColumns, s_.hidden - column);
       task.k = s_.hidden;
       task.a = a;
       task.a_column_stride = s_.batch > 1 ? kGemmRows : 1;
-      task.a_panel_stride = kGemmRows * s_.hidden;
       task.b =
           d.weights + layout_.gates * layout_.w + (first + gate) * layout_.r + column * s_.hidden;
-      task.b_panel_stride = kGemmColumns * s_.hidden;
       task.c = to + gate * s_.hidden + column;
       task.c_row_stride = stride;
       task.accumulate = true;
@@ -386,8 +380,7 @@ class GemmRecurrent final : public Routine {
     SN_ASSIGN_OR_RETURN(const RecurrentOptions options, recurrent_options(cell_, problem.params));
     const RecurrentSizes sizes = recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
                                                  problem.inputs[kRecurrentR].shape);
-    return std::unique_ptr<Kernel>(
-        std::make_unique<GemmRecurrentKernel>(options, sizes, packed.bytes));
+    return make_kernel<GemmRecurrentKernel>(options, sizes, packed.bytes);
   }
 
  private:

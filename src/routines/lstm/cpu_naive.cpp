@@ -44,14 +44,13 @@ class NaiveLstmKernel final : public NaiveRecurrentKernel {
 class NaiveLstm final : public Routine {
  public:
   NaiveLstm() : Routine("lstm", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const RecurrentOptions options,
                         recurrent_options(RecurrentCell::lstm, problem.params));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveLstmKernel>(
-        options, recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
-                                 problem.inputs[kRecurrentR].shape)));
+    return make_kernel<NaiveLstmKernel>(options,
+                                        recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
+                                                        problem.inputs[kRecurrentR].shape));
   }
 };
 

@@ -43,10 +43,9 @@ class NaiveMatmulKernel final : public Kernel {
 class NaiveMatmul final : public Routine {
  public:
   NaiveMatmul() : Routine("matmul", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveMatmulKernel>(matmul_geometry(problem)));
+    return make_kernel<NaiveMatmulKernel>(matmul_geometry(problem));
   }
 };
 

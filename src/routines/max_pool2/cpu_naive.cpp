@@ -1,7 +1,7 @@
 // max_pool1, max_pool2, max_pool3 cpu/naive: the specification.
 #include "core/base/element.h"
 #include "core/layers/window.h"
-#include "core/routine/registry.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -69,23 +69,20 @@ class NaiveMaxPoolKernel final : public Kernel {
 class NaiveMaxPool final : public Routine {
  public:
   explicit NaiveMaxPool(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[0].shape;
     SN_ASSIGN_OR_RETURN(const Window window,
                         make_window(problem.params, x, problem.params.integers("kernel")));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveMaxPoolKernel>(
-        window, x.elements(0, 2), problem.params.integer("storage_order") != 0));
+    return make_kernel<NaiveMaxPoolKernel>(window, x.elements(0, 2),
+                                           problem.params.integer("storage_order") != 0);
   }
 };
 
 }  // namespace
 
 Status register_routine_max_pool2_cpu_naive(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveMaxPool>("max_pool1")));
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveMaxPool>("max_pool2")));
-  return registry.add(std::make_unique<NaiveMaxPool>("max_pool3"));
+  return add_each<NaiveMaxPool>(registry, {"max_pool1", "max_pool2", "max_pool3"});
 }
 
 }  // namespace softneuro

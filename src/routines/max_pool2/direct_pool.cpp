@@ -166,8 +166,7 @@ Result<std::unique_ptr<Kernel>> make_pool(const Problem& problem, PoolKind kind,
   if (problem.outputs[0].type != DataType::qint8) {
     SN_ASSIGN_OR_RETURN(post_ops, PostOpProgram::create(problem));
   }
-  return std::unique_ptr<Kernel>(
-      std::make_unique<DirectPoolKernel>(problem, kind, window, std::move(post_ops)));
+  return make_kernel<DirectPoolKernel>(problem, kind, window, std::move(post_ops));
 }
 
 Status register_direct_pool(Registry& registry, const char* layer_type, PoolKind kind) {

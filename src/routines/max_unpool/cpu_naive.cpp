@@ -56,7 +56,6 @@ class NaiveMaxUnpoolKernel final : public Kernel {
 class NaiveMaxUnpool final : public Routine {
  public:
   NaiveMaxUnpool() : Routine("max_unpool", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     Shape natural = problem.inputs[0].shape;
@@ -66,7 +65,7 @@ class NaiveMaxUnpool final : public Routine {
     const int axes = natural.rank() - 2;
     for (int i = 0; i < axes; ++i)
       natural[i + 2] = window.axes[static_cast<std::size_t>(kMaxSpatialAxes - axes + i)].output;
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveMaxUnpoolKernel>(natural));
+    return make_kernel<NaiveMaxUnpoolKernel>(natural);
   }
 };
 

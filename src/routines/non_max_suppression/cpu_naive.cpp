@@ -114,8 +114,8 @@ class NaiveNms final : public Routine {
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveNmsKernel>(
-        problem.params.integer("center_point_box") != 0, problem.inputs[1].shape));
+    return make_kernel<NaiveNmsKernel>(problem.params.integer("center_point_box") != 0,
+                                       problem.inputs[1].shape);
   }
 };
 

@@ -33,10 +33,9 @@ class NaiveNonzeroKernel final : public Kernel {
 class NaiveNonzero final : public Routine {
  public:
   NaiveNonzero() : Routine("nonzero", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveNonzeroKernel>());
+    return make_kernel<NaiveNonzeroKernel>();
   }
 };
 

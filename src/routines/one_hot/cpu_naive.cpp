@@ -43,12 +43,11 @@ class NaiveOneHotKernel final : public Kernel {
 class NaiveOneHot final : public Routine {
  public:
   NaiveOneHot() : Routine("one_hot", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.outputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveOneHotKernel>(axis));
+    return make_kernel<NaiveOneHotKernel>(axis);
   }
 };
 

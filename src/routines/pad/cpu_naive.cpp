@@ -8,7 +8,6 @@ namespace {
 class NaivePad final : public Routine {
  public:
   NaivePad() : Routine("pad", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     return make_pad_move(problem);

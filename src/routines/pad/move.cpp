@@ -153,9 +153,9 @@ Result<std::optional<std::uint64_t>> value_of(const Problem& problem) {
   return std::optional(bits);
 }
 
-std::unique_ptr<Kernel> make_kernel(const Problem& problem, PadMode mode,
-                                    std::span<const PadAmount> amounts,
-                                    std::optional<std::uint64_t> value) {
+std::unique_ptr<Kernel> kernel_of(const Problem& problem, PadMode mode,
+                                  std::span<const PadAmount> amounts,
+                                  std::optional<std::uint64_t> value) {
   const Shape& x = problem.inputs[0].shape;
   const Layout layout = problem.inputs[0].layout;
   std::vector<Kept> kept(static_cast<std::size_t>(x.rank()));
@@ -178,13 +178,13 @@ Result<std::unique_ptr<Kernel>> make_pad_move(const Problem& problem) {
   SN_ASSIGN_OR_RETURN(const std::vector<PadAmount> amounts,
                       pad_amounts(problem.inputs[0].shape.rank(), problem.integers(1), axes));
   SN_ASSIGN_OR_RETURN(const std::optional<std::uint64_t> value, value_of(problem));
-  return make_kernel(problem, static_cast<PadMode>(mode), amounts, value);
+  return kernel_of(problem, static_cast<PadMode>(mode), amounts, value);
 }
 
 Result<std::unique_ptr<Kernel>> make_pad_move(const Problem& problem,
                                               std::span<const PadAmount> amounts) {
   SN_ASSIGN_OR_RETURN(const std::uint64_t zero, bits_of(0, problem));
-  return make_kernel(problem, PadMode::constant, amounts, zero);
+  return kernel_of(problem, PadMode::constant, amounts, zero);
 }
 
 }  // namespace softneuro

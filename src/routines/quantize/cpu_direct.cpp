@@ -38,7 +38,7 @@ class DirectQuantize final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectQuantizeKernel>(problem, index));
+    return make_kernel<DirectQuantizeKernel>(problem, index);
   }
 };
 

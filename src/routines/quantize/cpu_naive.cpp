@@ -32,11 +32,10 @@ class NaiveQuantizeKernel final : public Kernel {
 class NaiveQuantize final : public Routine {
  public:
   NaiveQuantize() : Routine("quantize", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveQuantizeKernel>(index));
+    return make_kernel<NaiveQuantizeKernel>(index);
   }
 };
 

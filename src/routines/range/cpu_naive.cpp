@@ -31,10 +31,9 @@ class NaiveRangeKernel final : public Kernel {
 class NaiveRange final : public Routine {
  public:
   NaiveRange() : Routine("range", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveRangeKernel>());
+    return make_kernel<NaiveRangeKernel>();
   }
 };
 

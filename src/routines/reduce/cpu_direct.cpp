@@ -9,8 +9,8 @@
 #include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
 #include "core/layers/reduction.h"
-#include "core/routine/registry.h"
 #include "cpu/simd/float_span.h"
+#include "routines/add_each.h"
 #include "routines/reduce/folds.h"
 
 namespace softneuro {
@@ -203,9 +203,9 @@ class DirectReduce final : public Routine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
     SN_ASSIGN_OR_RETURN(const std::uint32_t axes, axes_of(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectReduceKernel>(
+    return make_kernel<DirectReduceKernel>(
         op, in_memory_order(problem.inputs[0].shape, axes, descriptor().layout),
-        problem.inputs[0].type != DataType::float32));
+        problem.inputs[0].type != DataType::float32);
   }
 
  private:
@@ -217,11 +217,7 @@ class DirectReduce final : public Routine {
 }  // namespace
 
 Status register_routine_reduce_cpu_direct(Registry& registry) {
-  for (const char* descriptor :
-       {"cpu/direct", "cpu:float32:nhwc/direct", "cpu:float32:nchw8c/direct",
-        "cpu:float32:nchw16c/direct", "cpu:float16/direct", "cpu:float16:nhwc/direct"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectReduce>(descriptor)));
-  return {};
+  return add_each<DirectReduce>(registry, kFloatSchemas, "/direct");
 }
 
 }  // namespace softneuro

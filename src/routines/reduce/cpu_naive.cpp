@@ -144,13 +144,12 @@ class NaiveReduceKernel final : public Kernel {
 class NaiveReduce final : public Routine {
  public:
   NaiveReduce() : Routine("reduce", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
     SN_ASSIGN_OR_RETURN(const std::uint32_t axes, reduced_axes(problem.params, problem.integers(1),
                                                                problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveReduceKernel>(op, axes));
+    return make_kernel<NaiveReduceKernel>(op, axes);
   }
 };
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/layers/reduction.h"
+#include "routines/add_each.h"
 #include "routines/max_pool2/direct_pool.h"
 
 namespace softneuro {
@@ -53,10 +54,7 @@ class PoolReduce final : public Routine {
 }  // namespace
 
 Status register_routine_reduce_cpu_pool(Registry& registry) {
-  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
-                             "cpu:float16", "cpu:float16:nhwc", "cpu:qint8", "cpu:qint8:nhwc"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<PoolReduce>(std::string(schema) + "/pool")));
-  return {};
+  return add_each<PoolReduce>(registry, kSchemas, "/pool");
 }
 
 }  // namespace softneuro

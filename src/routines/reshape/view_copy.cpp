@@ -23,10 +23,9 @@ class ViewCopyKernel final : public Kernel {
 class NaiveView final : public Routine {
  public:
   explicit NaiveView(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<ViewCopyKernel>());
+    return make_kernel<ViewCopyKernel>();
   }
 };
 
@@ -58,7 +57,7 @@ class DirectView final : public Routine {
   }
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<ViewCopyKernel>());
+    return make_kernel<ViewCopyKernel>();
   }
 };
 

@@ -9,12 +9,12 @@
 
 #include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/tensor/kernel_types.h"
 #include "cpu/tensor/memory_order.h"
 #include "cpu/tensor/resize_taps.h"
+#include "routines/add_each.h"
 #include "routines/resize/mix.h"
 
 namespace softneuro {
@@ -285,11 +285,7 @@ class DirectResize final : public Routine {
 }  // namespace
 
 Status register_routine_resize_cpu_direct(Registry& registry) {
-  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
-                             "cpu:float16", "cpu:float16:nhwc", "cpu:qint8", "cpu:qint8:nhwc"})
-    SN_RETURN_IF_ERROR(
-        registry.add(std::make_unique<DirectResize>(std::string(schema) + "/direct")));
-  return {};
+  return add_each<DirectResize>(registry, kSchemas, "/direct");
 }
 
 }  // namespace softneuro

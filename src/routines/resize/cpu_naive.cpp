@@ -82,7 +82,6 @@ class NaiveResizeKernel final : public Kernel {
 class NaiveResize final : public Routine {
  public:
   NaiveResize() : Routine("resize", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ResizeOptions options, resize_options(problem.params));
@@ -90,7 +89,7 @@ class NaiveResize final : public Routine {
     std::vector<ResizeTaps> taps;
     if (problem.outputs[0].shape.elements() > 0)
       for (const ResizeAxis& axis : axes) taps.push_back(resize_taps(options, axis));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveResizeKernel>(options, std::move(taps)));
+    return make_kernel<NaiveResizeKernel>(options, std::move(taps));
   }
 };
 

@@ -41,11 +41,10 @@ class NaiveReverseSequenceKernel final : public Kernel {
 class NaiveReverseSequence final : public Routine {
  public:
   NaiveReverseSequence() : Routine("reverse_sequence", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveReverseSequenceKernel>(
-        static_cast<int>(problem.params.integer("batch_axis"))));
+    return make_kernel<NaiveReverseSequenceKernel>(
+        static_cast<int>(problem.params.integer("batch_axis")));
   }
 };
 

@@ -21,14 +21,13 @@ class NaiveRnnKernel final : public NaiveRecurrentKernel {
 class NaiveRnn final : public Routine {
  public:
   NaiveRnn() : Routine("rnn", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const RecurrentOptions options,
                         recurrent_options(RecurrentCell::rnn, problem.params));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveRnnKernel>(
-        options, recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
-                                 problem.inputs[kRecurrentR].shape)));
+    return make_kernel<NaiveRnnKernel>(options,
+                                       recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
+                                                       problem.inputs[kRecurrentR].shape));
   }
 };
 

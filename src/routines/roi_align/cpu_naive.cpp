@@ -132,10 +132,9 @@ class NaiveRoiAlignKernel final : public Kernel {
 class NaiveRoiAlign final : public Routine {
  public:
   NaiveRoiAlign() : Routine("roi_align", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveRoiAlignKernel>(problem.params));
+    return make_kernel<NaiveRoiAlignKernel>(problem.params);
   }
 };
 

@@ -45,15 +45,13 @@ class NaiveScatterElementsKernel final : public Kernel {
 class NaiveScatterElements final : public Routine {
  public:
   NaiveScatterElements() : Routine("scatter_elements", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.inputs[0].shape.rank()));
     SN_ASSIGN_OR_RETURN(const int reduction,
                         choice_of(problem.params, "reduction", kScatterReductions));
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveScatterElementsKernel>(
-        axis, static_cast<ScatterReduction>(reduction)));
+    return make_kernel<NaiveScatterElementsKernel>(axis, static_cast<ScatterReduction>(reduction));
   }
 };
 

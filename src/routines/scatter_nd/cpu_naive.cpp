@@ -58,13 +58,11 @@ class NaiveScatterNdKernel final : public Kernel {
 class NaiveScatterNd final : public Routine {
  public:
   NaiveScatterNd() : Routine("scatter_nd", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int reduction,
                         choice_of(problem.params, "reduction", kScatterReductions));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveScatterNdKernel>(static_cast<ScatterReduction>(reduction)));
+    return make_kernel<NaiveScatterNdKernel>(static_cast<ScatterReduction>(reduction));
   }
 };
 

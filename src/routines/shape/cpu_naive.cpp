@@ -22,11 +22,10 @@ class NaiveShapeKernel final : public Kernel {
 class NaiveShape final : public Routine {
  public:
   NaiveShape() : Routine("shape", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const AxisSpan axes = shape_axes(problem.params, problem.inputs[0].shape.rank());
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveShapeKernel>(axes.first));
+    return make_kernel<NaiveShapeKernel>(axes.first);
   }
 };
 

@@ -15,10 +15,9 @@ class NaiveSizeKernel final : public Kernel {
 class NaiveSize final : public Routine {
  public:
   NaiveSize() : Routine("size", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveSizeKernel>());
+    return make_kernel<NaiveSizeKernel>();
   }
 };
 

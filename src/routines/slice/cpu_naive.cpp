@@ -8,7 +8,6 @@ namespace {
 class NaiveSlice final : public Routine {
  public:
   NaiveSlice() : Routine("slice", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     return make_slice_move(problem);

@@ -4,9 +4,9 @@
 
 #include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/tensor/memory_order.h"
+#include "routines/add_each.h"
 #include "routines/softmax/rows.h"
 
 namespace softneuro {
@@ -88,19 +88,17 @@ class DirectSoftmax final : public Routine {
     const Layout layout = problem.inputs[0].layout;
     SN_ASSIGN_OR_RETURN(const int axis,
                         normalize_axis(problem.params.integer("axis"), shape.rank()));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectSoftmaxKernel>(
+    return make_kernel<DirectSoftmaxKernel>(
         stored_shape(shape, layout), stored_axis(axis, shape.rank(), layout),
-        problem.params.integer("log") != 0, problem.inputs[0].type != DataType::float32));
+        problem.params.integer("log") != 0, problem.inputs[0].type != DataType::float32);
   }
 };
 
 }  // namespace
 
 Status register_routine_softmax_cpu_direct(Registry& registry) {
-  for (const char* descriptor :
-       {"cpu/direct", "cpu:float32:nhwc/direct", "cpu:float16/direct", "cpu:float16:nhwc/direct"})
-    SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectSoftmax>(descriptor)));
-  return {};
+  return add_each<DirectSoftmax>(registry, {"cpu/direct", "cpu:float32:nhwc/direct",
+                                            "cpu:float16/direct", "cpu:float16:nhwc/direct"});
 }
 
 }  // namespace softneuro

@@ -44,13 +44,11 @@ class NaiveSoftmaxKernel final : public Kernel {
 class NaiveSoftmax final : public Routine {
  public:
   NaiveSoftmax() : Routine("softmax", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                        problem.inputs[0].shape.rank()));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveSoftmaxKernel>(axis, problem.params.integer("log") != 0));
+    return make_kernel<NaiveSoftmaxKernel>(axis, problem.params.integer("log") != 0);
   }
 };
 

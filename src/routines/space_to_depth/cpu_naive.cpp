@@ -8,7 +8,6 @@ namespace {
 class NaiveSpaceToDepth final : public Routine {
  public:
   NaiveSpaceToDepth() : Routine("space_to_depth", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     return make_space_to_depth_move(problem);

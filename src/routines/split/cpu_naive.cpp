@@ -9,7 +9,6 @@ namespace {
 class NaiveSplit final : public Routine {
  public:
   NaiveSplit() : Routine("split", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     return make_split_move(problem);

@@ -53,8 +53,8 @@ Result<std::unique_ptr<Kernel>> make_split_move(const Problem& problem) {
     parts.back() = x[axis] - part * (count - 1);
   }
   const Layout layout = problem.inputs[0].layout;
-  return std::unique_ptr<Kernel>(std::make_unique<SplitKernel>(
-      stored_shape(x, layout), stored_axis(axis, x.rank(), layout), std::move(parts)));
+  return make_kernel<SplitKernel>(stored_shape(x, layout), stored_axis(axis, x.rank(), layout),
+                                  std::move(parts));
 }
 
 }  // namespace softneuro

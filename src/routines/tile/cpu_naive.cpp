@@ -8,7 +8,6 @@ namespace {
 class NaiveTile final : public Routine {
  public:
   NaiveTile() : Routine("tile", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     return make_tile_move(problem);

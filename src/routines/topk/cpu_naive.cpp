@@ -86,7 +86,6 @@ class NaiveTopkKernel final : public Kernel {
 class NaiveTopk final : public Routine {
  public:
   NaiveTopk() : Routine("topk", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& shape = problem.inputs[0].shape;
@@ -95,8 +94,7 @@ class NaiveTopk final : public Routine {
     const std::vector<std::int64_t> k = problem.integers(1);
     if (k.size() != 1 || k[0] < 0 || k[0] > shape[axis])
       return invalid_argument("input 1 (k) must be one number from 0 to {}", shape[axis]);
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveTopkKernel>(axis, k[0], problem.params.integer("largest") != 0));
+    return make_kernel<NaiveTopkKernel>(axis, k[0], problem.params.integer("largest") != 0);
   }
 };
 

@@ -117,11 +117,10 @@ Result<std::unique_ptr<Kernel>> make_transpose_move(const Problem& problem) {
   SN_ASSIGN_OR_RETURN(const StridedCopy copy, transpose_copy(problem));
   const auto axes = copy.axes();
   if (axes.empty() || (axes.size() == 1 && axes[0].source_stride == 1))
-    return std::unique_ptr<Kernel>(std::make_unique<UnmovedKernel>());
+    return make_kernel<UnmovedKernel>();
   if (!copy.empty())
     for (std::size_t a = 0; a + 1 < axes.size(); ++a)
-      if (axes[a].source_stride == 1)
-        return std::unique_ptr<Kernel>(std::make_unique<DirectTransposeKernel>(copy, a));
+      if (axes[a].source_stride == 1) return make_kernel<DirectTransposeKernel>(copy, a);
   return make_copy_kernel(copy);  // the last axis stays the last: runs
 }
 

@@ -8,7 +8,6 @@ namespace {
 class NaiveTranspose final : public Routine {
  public:
   NaiveTranspose() : Routine("transpose", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const StridedCopy copy, transpose_copy(problem));

@@ -46,12 +46,10 @@ class NaiveTriluKernel final : public Kernel {
 class NaiveTrilu final : public Routine {
  public:
   NaiveTrilu() : Routine("trilu", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const std::int64_t k = problem.has_input(1) ? problem.integers(1)[0] : 0;
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NaiveTriluKernel>(problem.params.integer("upper") != 0, k));
+    return make_kernel<NaiveTriluKernel>(problem.params.integer("upper") != 0, k);
   }
 };
 

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/simd/span_ops.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -104,21 +104,16 @@ class DirectUnary final : public Routine {
     if (!parse(problem.params.text("op"), op))
       return invalid_model("there is no unary op '{}'", problem.params.text("op"));
     if (problem.inputs[0].type == DataType::qint8)
-      return std::unique_ptr<Kernel>(std::make_unique<TableUnaryKernel>(problem, op));
+      return make_kernel<TableUnaryKernel>(problem, op);
     SN_ASSIGN_OR_RETURN(PostOpProgram program, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectUnaryKernel>(problem, op, std::move(program)));
+    return make_kernel<DirectUnaryKernel>(problem, op, std::move(program));
   }
 };
 
 }  // namespace
 
 Status register_routine_unary_cpu_direct(Registry& registry) {
-  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
-                             "cpu:float16", "cpu:float16:nhwc", "cpu:qint8", "cpu:qint8:nhwc"})
-    SN_RETURN_IF_ERROR(
-        registry.add(std::make_unique<DirectUnary>(std::string(schema) + "/direct")));
-  return {};
+  return add_each<DirectUnary>(registry, kSchemas, "/direct");
 }
 
 }  // namespace softneuro

@@ -37,15 +37,14 @@ class NaiveUnaryKernel final : public Kernel {
 class NaiveUnary final : public Routine {
  public:
   NaiveUnary() : Routine("unary", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     UnaryOp op;
     if (!parse(problem.params.text("op"), op))
       return invalid_model("there is no unary op '{}'", problem.params.text("op"));
     const bool in_place = size_of(problem.inputs[0].type) == size_of(problem.outputs[0].type);
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveUnaryKernel>(
-        op, problem.params.real("alpha"), problem.params.real("beta"), in_place));
+    return make_kernel<NaiveUnaryKernel>(op, problem.params.real("alpha"),
+                                         problem.params.real("beta"), in_place);
   }
 };
 

@@ -134,7 +134,6 @@ class NaiveUniqueKernel final : public Kernel {
 class NaiveUnique final : public Routine {
  public:
   NaiveUnique() : Routine("unique", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[0].shape;
@@ -143,8 +142,8 @@ class NaiveUnique final : public Routine {
     if (given != std::numeric_limits<std::int64_t>::min()) {
       SN_ASSIGN_OR_RETURN(axis, normalize_axis(given, x.rank()));
     }
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveUniqueKernel>(
-        axis, problem.params.integer("sorted") != 0, axis < 0 ? x.elements() : x[axis]));
+    return make_kernel<NaiveUniqueKernel>(axis, problem.params.integer("sorted") != 0,
+                                          axis < 0 ? x.elements() : x[axis]);
   }
 };
 

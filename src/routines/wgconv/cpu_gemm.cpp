@@ -6,9 +6,9 @@
 
 #include "core/base/error.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/gemm/gemm.h"
 #include "cpu/simd/float_span.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -82,9 +82,7 @@ class GemmWgconvKernel final : public Kernel {
     task.n = s_.columns();
     task.k = s_.channels;
     task.a = (s_.last ? v : weights) + row * s_.channels;
-    task.a_panel_stride = kGemmRows * s_.channels;
     task.b = s_.last ? weights : v;
-    task.b_panel_stride = kGemmColumns * s_.channels;
     task.c_row_stride = s_.last ? s_.outputs : s_.points * s_.tiles;
     task.c = context.output(0).as_mutable<float>() +
              (s_.last ? i * s_.tiles * s_.outputs : plane(i, s_.outputs)) + row * task.c_row_stride;
@@ -146,16 +144,14 @@ class GemmWgconv final : public Routine {
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
-    return std::unique_ptr<Kernel>(
-        std::make_unique<GemmWgconvKernel>(Sizes(problem), params.integer("rows"), packed.bytes));
+    return make_kernel<GemmWgconvKernel>(Sizes(problem), params.integer("rows"), packed.bytes);
   }
 };
 
 }  // namespace
 
 Status register_routine_wgconv_cpu_gemm(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<GemmWgconv>("cpu/gemm")));
-  return registry.add(std::make_unique<GemmWgconv>("cpu:float32:nhwc/gemm"));
+  return add_each<GemmWgconv>(registry, {"cpu/gemm", "cpu:float32:nhwc/gemm"});
 }
 
 }  // namespace softneuro

@@ -29,10 +29,9 @@ class NaiveWgconvKernel final : public Kernel {
 class NaiveWgconv final : public Routine {
  public:
   NaiveWgconv() : Routine("wgconv", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveWgconvKernel>());
+    return make_kernel<NaiveWgconvKernel>();
   }
 };
 

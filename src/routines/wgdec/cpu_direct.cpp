@@ -74,8 +74,7 @@ class DirectWgdec final : public DirectTransform {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectWgdecKernel>(problem, params.integer("tiles"), std::move(post_ops)));
+    return make_kernel<DirectWgdecKernel>(problem, params.integer("tiles"), std::move(post_ops));
   }
 };
 

@@ -46,12 +46,11 @@ class NaiveWgdecKernel final : public Kernel {
 class NaiveWgdec final : public Routine {
  public:
   NaiveWgdec() : Routine("wgdec", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveWgdecKernel>(
+    return make_kernel<NaiveWgdecKernel>(
         winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
-                          static_cast<int>(problem.params.integer("taps")))));
+                          static_cast<int>(problem.params.integer("taps"))));
   }
 };
 

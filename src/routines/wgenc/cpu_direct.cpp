@@ -61,8 +61,7 @@ class DirectWgenc final : public DirectTransform {
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(
-        std::make_unique<DirectWgencKernel>(problem, params.integer("tiles")));
+    return make_kernel<DirectWgencKernel>(problem, params.integer("tiles"));
   }
 };
 

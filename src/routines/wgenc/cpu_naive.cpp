@@ -46,7 +46,6 @@ class NaiveWgencKernel final : public Kernel {
 class NaiveWgenc final : public Routine {
  public:
   NaiveWgenc() : Routine("wgenc", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     const WinogradMatrices w =
@@ -55,8 +54,7 @@ class NaiveWgenc final : public Routine {
     const auto pads = problem.params.integers("pads");
     const std::int64_t width =
         problem.inputs[0].shape[3] + pads[1] + pads[3] - w.taps + 1;  // of the output
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveWgencKernel>(
-        w, pads[0], pads[1], (width + w.outputs - 1) / w.outputs));
+    return make_kernel<NaiveWgencKernel>(w, pads[0], pads[1], (width + w.outputs - 1) / w.outputs);
   }
 };
 

@@ -69,9 +69,9 @@ class DirectWgweights final : public Routine {
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<DirectWgweightsKernel>(
+    return make_kernel<DirectWgweightsKernel>(
         winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
-                          static_cast<int>(problem.params.integer("taps")))));
+                          static_cast<int>(problem.params.integer("taps"))));
   }
 };
 

@@ -38,12 +38,11 @@ class NaiveWgweightsKernel final : public Kernel {
 class NaiveWgweights final : public Routine {
  public:
   NaiveWgweights() : Routine("wgweights", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveWgweightsKernel>(
+    return make_kernel<NaiveWgweightsKernel>(
         winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
-                          static_cast<int>(problem.params.integer("taps")))));
+                          static_cast<int>(problem.params.integer("taps"))));
   }
 };
 

@@ -71,11 +71,10 @@ class DirectWhere final : public Routine {
  public:
   DirectWhere() : Routine("where", "cpu/direct") {}
   int default_rank() const override { return 20; }
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, walk_of(problem));
-    return std::unique_ptr<Kernel>(std::make_unique<DirectWhereKernel>(walk));
+    return make_kernel<DirectWhereKernel>(walk);
   }
 };
 

@@ -34,10 +34,9 @@ class NaiveWhereKernel final : public Kernel {
 class NaiveWhere final : public Routine {
  public:
   NaiveWhere() : Routine("where", "cpu/naive") {}
-  Applicability applicable(const Problem&) const override { return Applicability::yes(); }
   Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return std::unique_ptr<Kernel>(std::make_unique<NaiveWhereKernel>());
+    return make_kernel<NaiveWhereKernel>();
   }
 };
 

@@ -1,7 +1,6 @@
-// ConvRows: where the rows of A lie in the input of a convolution.
-#include <algorithm>
+#include "routines/conv2/conv_rows.h"
 
-#include "routines/conv2/direct_conv.h"
+#include <algorithm>
 
 namespace softneuro {
 namespace {

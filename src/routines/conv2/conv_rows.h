@@ -1,10 +1,10 @@
-// Convolution as a product of what each output pixel sees with the weights, without im2col: the
-// tiles' rows are pointers into the input. Serves cpu/direct of every layout.
+// What each output pixel of a convolution sees, as pointers into the input: the rows of A in its
+// product with the weights.
 #pragma once
 
 #include <vector>
 
-#include "cpu/gemm/blocked_gemm.h"
+#include "cpu/gemm/gemm_operands.h"
 #include "routines/conv2/geometry.h"
 
 namespace softneuro {
@@ -25,7 +25,7 @@ class ConvRows {
   std::int64_t segments() const noexcept { return static_cast<std::int64_t>(segments_.size()); }
   std::int64_t length() const noexcept { return length_; }
   bool needs_zeros() const noexcept { return padded_; }
-  // What GemmOperands::point asks for, and PackedOperands::point. x: the image's and group's
+  // What GemmOperands::point asks for. x: the image's and group's
   // first element; zeros: length() elements, if needs_zeros(). T: float or Half.
   template <class T>
   void point(const GemmRows& rows, const T* x, const T* zeros, const T** pointers,
@@ -55,17 +55,5 @@ class ConvRows {
   bool contiguous_ = false;      // output pixels see input pixels one by one
   std::vector<ConvSegment> segments_;
 };
-
-// The parameters of the product for a convolution whose weights are kept in elements of so many
-// bytes.
-ParamSpace conv_gemm_space(const Problem& problem, std::int64_t element_bytes);
-
-// The routine cpu:<type>:<layout>/direct of conv1, conv2 or conv3, in channels_last, nchw8c or
-// nchw16c: tiles of output pixels by output channels, summed in registers over the kernel's
-// positions and the input channels; 1x1 is a plain matrix product. Its parameters are the cache
-// that the weights of a task should fit into (KiB), and the multiply-adds of a task. float16:
-// weights are kept in 16 bits and widened in registers, x and y are converted; sums are in float32.
-std::unique_ptr<Routine> make_direct_conv(std::string_view layer_type, DataType type,
-                                          Layout layout);
 
 }  // namespace softneuro

@@ -1,0 +1,86 @@
+// Layers that are products by gemm(): they compute in float32, whatever the type of their tensors.
+// float16 and bfloat16 are converted at the borders.
+#pragma once
+
+#include "core/base/parallel.h"
+#include "cpu/gemm/gemm.h"
+#include "cpu/gemm/gemm_tasks.h"
+#include "cpu/post_ops/post_ops.h"
+#include "cpu/simd/float_span.h"
+
+namespace softneuro {
+
+class FloatLayerKernel : public Kernel {
+ public:
+  std::size_t workspace_bytes() const noexcept final { return regions_.bytes(); }
+
+ protected:
+  enum Input : std::size_t { kX, kWeights, kBias, kInputs };
+
+  FloatLayerKernel(DataType type, PostOpProgram post_ops)
+      : type_(type), post_ops_(std::move(post_ops)) {}
+
+  DataType type() const noexcept { return type_; }  // of x and y
+  // For constructors: where so many floats of the workspace begin.
+  std::int64_t reserve(std::int64_t floats) noexcept { return regions_.add(floats); }
+  // For constructors: that run() asks for this input, of so many elements, or for the output.
+  void reserve_input(Input input, std::int64_t elements) noexcept {
+    if (type_ != DataType::float32) at_[input] = reserve(elements);
+  }
+  void reserve_output(std::int64_t elements) noexcept {
+    if (type_ != DataType::float32) output_at_ = reserve(elements);
+  }
+
+  static float* workspace_of(const Context& context) noexcept {
+    return reinterpret_cast<float*>(context.workspace());
+  }
+  // In float32; converted now if it is of another type.
+  const float* input(const Context& context, Input input) const noexcept {
+    const TensorView& view = context.input(input);
+    if (type_ == DataType::float32) return view.as<float>();
+    float* const floats = workspace_of(context) + at_[input];
+    load_floats(context.pool(), type_, view.data, floats, view.elements());
+    return floats;
+  }
+  float* output(const Context& context) const noexcept {
+    return type_ == DataType::float32 ? context.output(0).as_mutable<float>()
+                                      : workspace_of(context) + output_at_;
+  }
+  // Post-ops and rounding of `rows` rows of `count` results, while they are in the cache. y: what
+  // output() gave; `offset`: of the first result; `stride`: from row to row.
+  void finish(const Context& context, float* y, std::int64_t offset, std::int64_t rows,
+              std::int64_t count, std::int64_t stride) const noexcept {
+    if (count == stride) {  // whole rows
+      count *= rows;
+      rows = 1;
+    }
+    for (std::int64_t r = 0; r < rows; ++r, offset += stride) {
+      post_ops_.apply(context.inputs(), y + offset, offset, count);
+      if (type_ != DataType::float32)
+        float_spans().store(type_, y + offset,
+                            context.output(0).as_mutable<std::uint16_t>() + offset, count);
+    }
+  }
+
+ private:
+  DataType type_;
+  PostOpProgram post_ops_;
+  FloatRegions regions_;
+  std::int64_t at_[kInputs] = {}, output_at_ = 0;
+};
+
+// Their routines.
+class FloatLayerRoutine : public FusesPostOps<PostOpProgram::supports_in_float32> {
+ public:
+  int default_rank() const final { return 10; }
+  Applicability applicable(const Problem& problem) const final {
+    return is_span_float(problem.inputs[0].type)
+               ? Applicability::yes()
+               : Applicability::no("only float32, float16 and bfloat16");
+  }
+
+ protected:
+  using FusesPostOps::FusesPostOps;
+};
+
+}  // namespace softneuro

@@ -1,0 +1,63 @@
+#include "routines/conv2/gemm_conv.h"
+
+#include "core/base/error.h"
+
+namespace softneuro {
+
+GroupMatrices::GroupMatrices(const Problem& problem, bool is_transposed)
+    : groups(problem.params.integer("group")), transposed(is_transposed) {
+  const Shape& weights = problem.inputs[1].shape;
+  rows = weights[0] / groups;
+  depth = weights.elements(1, weights.rank());
+  if (transposed) std::swap(rows, depth);
+}
+
+void GroupMatrices::pack_group(const float* weights, std::int64_t group,
+                               float* packed) const noexcept {
+  const float* const from = weights + group * rows * depth;
+  const MatrixView view = transposed ? MatrixView{from, 1, rows} : MatrixView{from, depth, 1};
+  pack_a(view, rows, depth, packed + group * group_floats());
+}
+
+GemmConvKernel::GemmConvKernel(const Problem& problem, const ConvGeometry& geometry,
+                               bool is_transposed, const PackedWeights& packed,
+                               PostOpProgram post_ops)
+    : FloatLayerKernel(problem.inputs[kX].type, std::move(post_ops)),
+      g_(geometry),
+      matrices_(problem, is_transposed),
+      packed_(packed.bytes) {
+  if (packed_.empty()) {
+    packed_at_ = reserve(matrices_.floats());
+    reserve_input(kWeights, matrices_.groups * matrices_.rows * matrices_.depth);
+  }
+  reserve_input(kX, problem.inputs[kX].shape.elements());
+  reserve_output(problem.outputs[0].shape.elements());
+  reserve_input(kBias, g_.channels_out());
+}
+
+const float* GemmConvKernel::weights(const Context& context) const noexcept {
+  if (!packed_.empty()) return static_cast<const float*>(packed_.data());
+  const float* const from = input(context, kWeights);
+  float* const packed = workspace_of(context) + packed_at_;
+  parallel_for(context.pool(), matrices_.groups,
+               [&](std::int64_t group) { matrices_.pack_group(from, group, packed); });
+  return packed;
+}
+
+Result<std::size_t> GemmConvRoutine::packed_bytes(const Problem& problem,
+                                                  const RoutineParams&) const {
+  if (!problem.inputs[1].constant) return 0;
+  return static_cast<std::size_t>(GroupMatrices(problem, transposed_).floats()) * sizeof(float);
+}
+
+Status GemmConvRoutine::pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
+                             std::byte* packed) const {
+  SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[1].value, scratch));
+  const GroupMatrices matrices(problem, transposed_);
+  for (std::int64_t group = 0; group < matrices.groups; ++group)
+    matrices.pack_group(static_cast<const float*>(floats.data()), group,
+                        reinterpret_cast<float*>(packed));
+  return {};
+}
+
+}  // namespace softneuro

@@ -1,0 +1,57 @@
+// What cpu/gemm of conv1/2/3 and of conv_transpose1/2/3 have in common: weights that are matrices A
+// of gemm(), one for each group.
+#pragma once
+
+#include "cpu/gemm/float_layer.h"
+#include "routines/conv2/geometry.h"
+
+namespace softneuro {
+
+// Of each group: [rows, depth], or of a transposed convolution [depth, rows].
+struct GroupMatrices {
+  std::int64_t groups = 1, rows = 0, depth = 0;
+  bool transposed = false;
+
+  // Of the problem's weights. Nothing but their own shape counts.
+  GroupMatrices(const Problem& problem, bool is_transposed);
+  std::int64_t floats() const noexcept { return groups * group_floats(); }
+  std::int64_t group_floats() const noexcept { return packed_a_floats(rows, depth); }
+  void pack_group(const float* weights, std::int64_t group, float* packed) const noexcept;
+};
+
+class GemmConvKernel : public FloatLayerKernel {
+ protected:
+  // The workspace for x, y, bias, and weights that are not packed.
+  GemmConvKernel(const Problem& problem, const ConvGeometry& geometry, bool is_transposed,
+                 const PackedWeights& packed, PostOpProgram post_ops);
+
+  const float* bias(const Context& context) const noexcept {
+    return g_.bias ? input(context, kBias) : nullptr;
+  }
+  // Packed group by group: beforehand, or now.
+  const float* weights(const Context& context) const noexcept;
+  std::int64_t group_floats() const noexcept { return matrices_.group_floats(); }
+
+ private:
+  ConvGeometry g_;
+  GroupMatrices matrices_;
+  Tensor packed_;  // empty: they are packed when they are known
+  std::int64_t packed_at_ = 0;
+};
+
+// Their routines.
+class GemmConvRoutine : public FloatLayerRoutine {
+ public:
+  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const final;
+  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
+              std::byte* packed) const final;
+
+ protected:
+  GemmConvRoutine(std::string_view layer_type, bool is_transposed)
+      : FloatLayerRoutine(layer_type, "cpu/gemm"), transposed_(is_transposed) {}
+
+ private:
+  bool transposed_;
+};
+
+}  // namespace softneuro
