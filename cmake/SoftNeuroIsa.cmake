@@ -22,7 +22,7 @@
 
 set(SOFTNEURO_ISA_SETS "")
 set(SOFTNEURO_ISA_VARIANTS "")
-if(SOFTNEURO_ARCH STREQUAL "x86_64")
+if(SOFTNEURO_ARCH STREQUAL "x86_64" AND SOFTNEURO_ISA)
   set(SOFTNEURO_ISA_SETS avx2 avx512 avx512vnni)
   set(SOFTNEURO_ISA_VARIANTS avx2 avx512)
   # What not every compiler knows: SN_ISA_AVX512FP16, SN_ISA_AMXBF16 say whether the set is there.
