@@ -1,5 +1,6 @@
 # Read by ctest: lists TEST_PROGRAM's cases and adds each as a test, see SoftNeuroTests.cmake.
-# TEST_EMULATOR is the command that runs programs of another processor; empty for this one's.
+# TEST_EMULATOR is the command that runs programs of another processor; empty for this one's,
+# TEST_LABELS are labels of all its cases.
 
 cmake_policy(VERSION 3.25)
 
@@ -30,9 +31,9 @@ foreach(case IN LISTS cases)
   endif()
   # What a Catch2 test specification would read as syntax.
   string(REGEX REPLACE "([][,\\\\*])" "\\\\\\1" pattern "${case}")
-  set(label fast)
+  set(labels fast ${TEST_LABELS})
   if(case IN_LIST slow_cases)
-    set(label slow)
+    set(labels slow ${TEST_LABELS})
   endif()
   set(alone FALSE)
   if(case IN_LIST alone_cases)
@@ -40,7 +41,7 @@ foreach(case IN LISTS cases)
   endif()
   add_test("${case}" ${TEST_EMULATOR} "${TEST_PROGRAM}" "${pattern}")
   set_tests_properties("${case}" PROPERTIES
-    LABELS ${label}
+    LABELS "${labels}"
     RUN_SERIAL ${alone}
     SKIP_RETURN_CODE 77
     WORKING_DIRECTORY "${TEST_WORKING_DIRECTORY}"

@@ -36,7 +36,7 @@ function(softneuro_isa set architecture)
   set(SOFTNEURO_ISA_REQUIRES_${set}
       ${SOFTNEURO_ISA_REQUIRES_${row_EXTENDS}} ${row_REQUIRES} PARENT_SCOPE)
   set(SOFTNEURO_ISA_SUFFIXES ${SOFTNEURO_ISA_SUFFIXES} ${set} PARENT_SCOPE)
-  if(NOT architecture STREQUAL SOFTNEURO_ARCH)
+  if(NOT SOFTNEURO_ISA OR NOT architecture STREQUAL SOFTNEURO_ARCH)
     return()
   endif()
   if(row_OPTIONAL)

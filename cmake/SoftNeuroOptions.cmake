@@ -15,6 +15,7 @@ set(SOFTNEURO_CUDA AUTO CACHE STRING "Build the plugin for NVIDIA's GPUs: AUTO, 
 set_property(CACHE SOFTNEURO_ONEDNN SOFTNEURO_XNNPACK SOFTNEURO_EIGEN SOFTNEURO_CUDA
   PROPERTY STRINGS AUTO ON OFF)
 
+option(SOFTNEURO_ISA "Also compile for instruction sets newer than the plain processor's" ON)
 option(SOFTNEURO_IMPORT "Build the model importers (needs protobuf)" ON)
 option(SOFTNEURO_TOOLS "Build the softneuro command" ${PROJECT_IS_TOP_LEVEL})
 option(SOFTNEURO_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})

@@ -126,6 +126,7 @@ Result<std::vector<std::string>> texts_from(const char* const* texts, std::size_
 
 std::vector<const char*> views_of(const std::vector<std::string>& texts) {
   std::vector<const char*> views;
+  views.reserve(texts.size());
   for (const std::string& text : texts) views.push_back(text.c_str());
   return views;
 }

@@ -73,7 +73,7 @@ Result<void*> CudaDevice::allocate_bytes(std::size_t bytes) noexcept {
                       bytes, free, total);
   }
   SN_RETURN_IF_ERROR(driver_.check(result, "cuMemAlloc"));
-  return reinterpret_cast<void*>(data);
+  return reinterpret_cast<void*>(data);  // NOLINT: CUDA's addresses are numbers
 }
 
 void CudaDevice::deallocate_bytes(void* data, std::size_t) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "core/base/clock.h"
@@ -23,7 +24,8 @@ class Samples {
   double minimum() const { return values_.empty() ? 0 : values_.front(); }
   double quantile(double q) const {
     if (values_.empty()) return 0;
-    const auto i = static_cast<std::size_t>(q * static_cast<double>(values_.size() - 1) + 0.5);
+    const auto i =
+        static_cast<std::size_t>(std::llround(q * static_cast<double>(values_.size() - 1)));
     return values_[i];
   }
   double median() const { return quantile(0.5); }
