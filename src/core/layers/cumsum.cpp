@@ -1,5 +1,3 @@
-// cumsum and cum_prod.
-#include "core/graph/axis_permutation.h"
 #include "core/graph/layer_type.h"
 #include "core/graph/type_sets.h"
 
@@ -12,7 +10,7 @@ Status infer(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_type(1, kAxis));
   if (const auto axis = context.integers(1)) {
     if (axis->size() != 1)
-      return invalid_model("input 1 (axis) must have one element, not {}", axis->size());
+      return invalid_argument("input 1 (axis) must have one element, not {}", axis->size());
     if (context.shape(0).ranked())
       SN_RETURN_IF_ERROR(normalize_axis((*axis)[0], context.shape(0).rank()).status());
   }
@@ -20,36 +18,23 @@ Status infer(InferContext& context) {
   return {};
 }
 
-bool permute_axes(AxisPermutation& permutation) {
-  return permute_axes_input(permutation, 1, 0);
-}
-
-// result: "sum" or "product".
-LayerType running(const char* name, const char* result) {
-  LayerType type;
-  type.name = name;
-  type.doc = fmt::format(
-      "Running {}s along one axis. Inputs: x, axis (one integer, in [−rank, rank)). Output 0: as "
-      "x. Integers wrap.",
-      result);
-  type.params = {
-      {"exclusive", ParamKind::integer, std::int64_t{0},
-       fmt::format("1: each {} leaves its own element out", result)},
-      {"reverse", ParamKind::integer, std::int64_t{0}, "1: from the end to the beginning"},
-  };
-  type.min_inputs = type.max_inputs = 2;
-  type.value_inputs = {{1, ValueKind::axes}};
-  type.infer = infer;
-  return type;
-}
-
 }  // namespace
 
 Status register_layer_cumsum(LayerTypes& types) {
-  SN_RETURN_IF_ERROR(types.add(running("cumsum", "sum")));
-  LayerType product = running("cum_prod", "product");
-  product.permute_axes = permute_axes;
-  return types.add(std::move(product));
+  LayerType type;
+  type.name = "cumsum";
+  type.doc =
+      "Running sums along one axis. Inputs: x, axis (one integer, in [−rank, rank)). Output 0: as "
+      "x. Integers wrap.";
+  type.params = {
+      {"exclusive", ParamKind::integer, std::int64_t{0}, "1: each sum leaves its own element out"},
+      {"reverse", ParamKind::integer, std::int64_t{0}, "1: from the end to the beginning"},
+  };
+  type.min_inputs = 2;
+  type.max_inputs = 2;
+  type.value_inputs = {{1, ValueKind::axes}};
+  type.infer = infer;
+  return types.add(std::move(type));
 }
 
 }  // namespace softneuro
