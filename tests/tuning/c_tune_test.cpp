@@ -182,3 +182,55 @@ TEST_CASE("C API: wrong options and cancelling are statuses with a message") {
   CHECK(sn_net_tune(c.net, &options, nullptr) == SN_CANCELLED);
   CHECK(std::string(sn_last_error()).find("cancelled") != std::string::npos);
 }
+
+TEST_CASE("C API: samples to validate on, ranges, routines to avoid and to pin, as in C++") {
+  const TemporaryFolder folder;
+  const CNet c(folder);
+  sn_tune_options options = SN_TUNE_OPTIONS_INIT;
+  const std::string cache = folder.file("cache");
+  options.cache = cache.c_str();
+  const char* schemas[] = {"cpu:qint8"};
+  options.schemas = schemas;
+  options.schema_count = 1;
+  const Tensor images[] = {random_image(1), random_image(2), random_image(3)};
+  sn_tensor samples[3];
+  for (int i = 0; i < 3; ++i) {
+    samples[i] = SN_TENSOR_INIT;
+    samples[i].data_type = SN_FLOAT32;
+    samples[i].rank = 4;
+    for (int axis = 0; axis < 4; ++axis) samples[i].dims[axis] = images[i].shape()[axis];
+    samples[i].data = const_cast<void*>(images[i].data());
+    samples[i].bytes = images[i].bytes();
+  }
+  options.samples = samples;
+  options.sample_count = 1;
+  options.validation = samples + 1;
+  options.validation_count = 2;
+  options.range = SN_RANGE_MIN_MAX;
+  const char* avoided[] = {"*/onednn", "*/xnnpack"};
+  options.avoid = avoided;
+  options.avoid_count = 2;
+  const char* pinned[] = {"deep", "cpu/naive"};
+  options.pin = pinned;
+  options.pin_count = 1;
+  sn_tuning* tuning = nullptr;
+  REQUIRE(sn_net_tune_in_detail(c.net, &options, &tuning) == SN_OK);
+  sn_tune_report report = SN_TUNE_REPORT_INIT;
+  REQUIRE(sn_tuning_report(tuning, &report) == SN_OK);
+  CHECK(report.error > 0);
+  for (size_t i = 0; i < sn_tuning_layer_count(tuning); ++i) {
+    sn_tuned_layer layer = SN_TUNED_LAYER_INIT;
+    REQUIRE(sn_tuning_layer(tuning, i, &layer) == SN_OK);
+    const std::string routine = layer.routine;
+    if (layer.layer == std::string("deep")) CHECK(routine == "cpu/naive");
+    CHECK(routine.find("onednn") == std::string::npos);
+    CHECK(routine.find("xnnpack") == std::string::npos);
+  }
+  sn_tuning_free(tuning);
+
+  options.range = 9;
+  CHECK(sn_net_tune(c.net, &options, nullptr) == SN_INVALID_ARGUMENT);
+  options.range = SN_RANGE_MSE;
+  options.avoid = nullptr;
+  CHECK(sn_net_tune(c.net, &options, nullptr) == SN_INVALID_ARGUMENT);
+}
