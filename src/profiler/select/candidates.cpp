@@ -109,13 +109,14 @@ Status pin_fails(const Registry& registry, const Problem& problem, const std::st
 }
 
 Status check_pins(const NetProblems& problems, const CandidateRules& rules) {
-  for (const auto& [name, pattern] : rules.pin) {
+  for (const auto& pin : rules.pin) {
+    const std::string& name = pin.first;
     const auto layer =
         std::find_if(problems.layers.begin(), problems.layers.end(),
                      [&](const LayerProblem& known) { return known.layer->name == name; });
     if (layer == problems.layers.end())
       return invalid_argument("no layer of the net is named '{}', which is pinned to '{}'", name,
-                              pattern);
+                              pin.second);
     if (layer->problem.type->is_view)
       return invalid_argument("layer '{}' is a view: no routine computes it", name);
   }
