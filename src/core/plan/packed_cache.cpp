@@ -67,8 +67,11 @@ Result<PackedWeights> PackedCache::get(const Layer& layer, const Routine& routin
   const std::lock_guard<std::mutex> lock(packing->mutex);
   if (packing->weights) return *packing->weights;
   PackedWeights packed;
-  const auto bytes = routine.packed_bytes(base, params);
-  if (bytes.ok() && *bytes > 0 && *bytes == preloaded.bytes()) {
+  // Asked only where a file brought something: libraries answer by planning the layer.
+  const bool fits =
+      preloaded.bytes() > 0 &&
+      routine.packed_bytes(base, params).value_or(std::size_t{0}) == preloaded.bytes();
+  if (fits) {
     packed.bytes = std::move(preloaded);
   } else {
     SN_ASSIGN_OR_RETURN(packed, pack_weights(routine, base, params, allocator_));
