@@ -4,6 +4,8 @@
 #include "command.h"
 #include "output.h"
 
+// What escapes is memory that runs out while a message is printed.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
   using namespace softneuro::tool;
   CLI::App app("SoftNeuro: neural networks, tuned to the machine they run on");

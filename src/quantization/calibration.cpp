@@ -191,6 +191,7 @@ class Calibrator {
     }
     for (const std::vector<TensorId>& part : parts_) {
       std::vector<std::string> names;
+      names.reserve(part.size());
       for (const TensorId id : part) names.push_back(graph_.tensor(id).name);
       SN_ASSIGN_OR_RETURN(const auto planned, net_.plan(shapes, names));
       SN_ASSIGN_OR_RETURN(Session session, Session::create(planned));

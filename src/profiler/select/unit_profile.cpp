@@ -431,7 +431,7 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
     if (!candidate.wrong) best = std::min(best, candidate.unit_us);
     drop_slowest(alive);
   }
-  const Status status = measure_disturbed_again(model, best, alive);
+  Status status = measure_disturbed_again(model, best, alive);
   if (status.ok()) measure_near_ties(alive);
   keep_all(alive);
   forget_problem();
