@@ -78,10 +78,7 @@ std::string refusal(const Registry& registry, const Routine& routine, const Prob
                     std::span<const std::string> schemas) {
   const Applicability applicable = registry.check(routine, problem);
   if (!applicable) return applicable.reason();
-  const bool allowed = schemas.empty() ||
-                       std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
-                         return matches_schema(routine.descriptor(), pattern);
-                       });
+  const bool allowed = schemas.empty() || matches_any_schema(routine.descriptor(), schemas);
   return allowed ? "" : "not in the schemas";
 }
 

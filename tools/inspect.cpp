@@ -12,6 +12,7 @@
 #include "output.h"
 #include "passes/pass.h"
 #include "table.h"
+#include "tuned_paths.h"
 #include "tuned_routines.h"
 
 namespace softneuro::tool {
@@ -46,39 +47,6 @@ std::string post_ops(const Layer& layer) {
 nlohmann::json tensor_json(const Graph& graph, TensorId id) {
   const TensorDef& def = graph.tensor(id);
   return {{"name", def.name}, {"type", to_string(def.type)}, {"shape", def.shape.str()}};
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
-  return text;
-}
-
-nlohmann::json path_json(const TunedPathInfo& path) {
-  nlohmann::json shapes = nlohmann::json::object();
-  for (const auto& [input, shape] : path.shapes) shapes[input] = shape.dims();
-  return {{"machine", path.machine},
-          {"threads", path.threads},
-          {"schemas", path.schemas},
-          {"shapes", shapes},
-          {"tuned_ms", path.time_us * 1e-3},
-          {"untuned_ms", path.untuned_us * 1e-3},
-          {"error", path.error}};
-}
-
-void print_paths(const std::vector<TunedPathInfo>& paths) {
-  if (paths.empty()) return;
-  Table table({"tuned for", ">threads", "schemas", "shapes", ">untuned ms", ">tuned ms", ">error"});
-  for (const TunedPathInfo& path : paths) {
-    std::string shapes;
-    for (const auto& [input, shape] : path.shapes)
-      shapes += (shapes.empty() ? "" : " ") + input + '=' + shape.str();
-    table.add({path.machine, std::to_string(path.threads), joined(path.schemas), shapes,
-               fmt::format("{:.3f}", path.untuned_us * 1e-3),
-               fmt::format("{:.3f}", path.time_us * 1e-3),
-               path.error > 0 ? fmt::format("{:.2e}", path.error) : ""});
-  }
-  say_lines('\n' + table.str());
 }
 
 nlohmann::json to_json(const Graph& graph) {
@@ -129,7 +97,8 @@ std::string title_of(const std::string& file, const std::vector<TunedPathInfo>& 
   for (const TunedPathInfo& path : paths)
     title +=
         fmt::format("{}{:.3f} ms at {} threads, {}, {}", title.size() == file.size() ? ": " : "; ",
-                    path.time_us * 1e-3, path.threads, joined(path.schemas), path.machine);
+                    path.time_us * 1e-3, path.threads,
+                    fmt::format("{}", fmt::join(path.schemas, ",")), path.machine);
   return title;
 }
 
@@ -161,12 +130,11 @@ int inspect_net(const InspectArguments& arguments) {
   const std::vector<TunedPathInfo> paths = net->tuned_paths();
   if (arguments.json) {
     nlohmann::json report = to_json(graph);
-    report["tuned_paths"] = nlohmann::json::array();
-    for (const TunedPathInfo& path : paths) report["tuned_paths"].push_back(path_json(path));
+    report["tuned_paths"] = paths_json(paths);
     say_lines(json_text(report));
   } else if (arguments.dot.empty() && arguments.svg.empty()) {
     print_graph(graph);
-    print_paths(paths);
+    if (!paths.empty()) say_lines('\n' + paths_table(paths));
   } else {
     say("{}\n", arguments.svg.empty() ? arguments.dot : arguments.svg);
   }

@@ -13,7 +13,7 @@
 #include "net/tuned_plan.h"
 #include "output.h"
 #include "quantization/calibration.h"
-#include "table.h"
+#include "tuned_paths.h"
 
 namespace softneuro::tool {
 namespace {
@@ -31,13 +31,6 @@ std::uint64_t model_key(const Graph& graph) {
   return graph_key(bare);
 }
 
-std::string shapes_text(const RoutinePath& path) {
-  std::string text;
-  for (const auto& [name, shape] : path.shapes)
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, shape.str());
-  return text;
-}
-
 // Adds what `from` has. Its path takes the place of one for the same machine, threads and shapes.
 void add_paths(DnnContents& into, DnnContents&& from, const std::string& file) {
   bool same_ranges = graph_key(into.graph) == graph_key(from.graph);
@@ -53,10 +46,7 @@ void add_paths(DnnContents& into, DnnContents&& from, const std::string& file) {
           file, path.machine, path.threads);
       continue;
     }
-    std::erase_if(into.paths, [&](const RoutinePath& known) {
-      return known.machine == path.machine && known.threads == path.threads &&
-             known.shapes == path.shapes;
-    });
+    std::erase_if(into.paths, [&](const RoutinePath& known) { return same_target(known, path); });
     into.paths.push_back(std::move(path));
   }
   into.packed.merge(from.packed);  // by keys that name ranges, too
@@ -84,22 +74,14 @@ int merge_nets(const MergeArguments& arguments) {
       !status.ok())
     return fail(status);
 
-  Table table({"tuned for", ">threads", "schemas", "shapes", ">tuned ms"});
-  nlohmann::json rows = nlohmann::json::array();
-  for (const RoutinePath& path : merged->paths) {
-    const std::string schemas = fmt::format("{}", fmt::join(path.schemas, ","));
-    rows.push_back({{"machine", path.machine},
-                    {"threads", path.threads},
-                    {"schemas", path.schemas},
-                    {"shapes", shapes_text(path)},
-                    {"tuned_ms", path.time_us * 1e-3}});
-    table.add({path.machine, std::to_string(path.threads), schemas, shapes_text(path),
-               fmt::format("{:.3f}", path.time_us * 1e-3)});
-  }
+  // As the file gives it back.
+  const auto net = Net::load(arguments.output, {.plugins = {"none"}});
+  if (!net.ok()) return fail(net.status());
+  const std::vector<TunedPathInfo> paths = net->tuned_paths();
   if (arguments.json)
-    say_lines(json_text(nlohmann::json{{"file", arguments.output}, {"paths", rows}}));
+    say_lines(json_text(nlohmann::json{{"file", arguments.output}, {"paths", paths_json(paths)}}));
   else
-    say_lines(table.str());
+    say_lines(paths_table(paths));
   return kDone;
 }
 

@@ -190,10 +190,7 @@ void Net::Impl::log_path_match(const RoutinePath& path, bool exact,
 std::size_t Net::Impl::keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_graph,
                                  bool same_layers) {
   const std::lock_guard<std::mutex> lock(mutex);
-  std::erase_if(paths, [&](const RoutinePath& known) {
-    return known.machine == path.machine && known.threads == path.threads &&
-           known.shapes == path.shapes;
-  });
+  std::erase_if(paths, [&](const RoutinePath& known) { return same_target(known, path); });
   std::size_t dropped = 0;
   if (graph != tuned_graph)  // paths speak of the graph that they were made for
     dropped = std::erase_if(

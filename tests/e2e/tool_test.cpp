@@ -1,11 +1,14 @@
 // The softneuro command as its users call it: exit status, JSON, files.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "npy.h"
 #include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "tuning/tool/run_tool.h"
 
+using namespace softneuro;
 using namespace softneuro::test;
 using Catch::Matchers::Contains;
 using nlohmann::json;
@@ -17,26 +20,13 @@ std::string shapes_net() {
   return source_dir() + "/models/shapes/shapes.dnn";
 }
 
-// A .npy file of float32 [batch,3,32,32], all of one value.
-void write_image(const std::string& path, int batch, float value) {
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" +
-                       std::to_string(batch) + ", 3, 32, 32), }";
-  constexpr std::size_t kPreamble = 10, kAlignment = 64;
-  while ((kPreamble + header.size() + 1) % kAlignment != 0) header += ' ';
-  header += '\n';
-  std::string file = std::string("\x93NUMPY\x01\x00", 8);
-  file += static_cast<char>(header.size() & 255);
-  file += static_cast<char>(header.size() >> 8);
-  file += header;
-  const std::string number(reinterpret_cast<const char*>(&value), sizeof value);
-  for (int i = 0; i < batch * 3 * 32 * 32; ++i) file += number;
-  write_file(path, file);
-}
-
+// Images of one value.
 std::string make_sample(const TemporaryFolder& folder, const char* name, int batch, float value) {
   const std::string sample = (folder.path() / name).string();
   std::filesystem::create_directories(sample);
-  write_image(sample + "/input_0.npy", batch, value);
+  Tensor images = Tensor::create(DataType::float32, Shape{batch, 3, 32, 32}).value();
+  std::ranges::fill(images.mutable_values<float>(), value);
+  REQUIRE(write_npy(sample + "/input_0.npy", images).ok());
   return sample;
 }
 

@@ -204,10 +204,7 @@ std::vector<Registry::RoutineCheck> Registry::explain(const Problem& problem) co
 Result<const Routine*> Registry::default_choice(const Problem& problem,
                                                 std::span<const std::string> schemas) const {
   const auto allowed = [&](const RoutineDescriptor& descriptor) {
-    return schemas.empty() || problem.type->is_adapt() ||
-           std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
-             return matches_schema(descriptor, pattern);
-           });
+    return schemas.empty() || problem.type->is_adapt() || matches_any_schema(descriptor, schemas);
   };
   std::string reasons;
   const Routine* best = nullptr;
@@ -242,6 +239,13 @@ bool matches_schema(const RoutineDescriptor& descriptor, std::string_view patter
   if (pattern.empty()) return true;
   if (next() != to_string(descriptor.type)) return false;
   return pattern.empty() || next() == to_string(descriptor.layout);
+}
+
+bool matches_any_schema(const RoutineDescriptor& descriptor,
+                        std::span<const std::string> patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    return matches_schema(descriptor, pattern);
+  });
 }
 
 Problem without_post_ops(const Problem& problem) {

@@ -80,6 +80,8 @@ class SN_INTREE Registry {
 // Whether a schema is among those that a user's pattern allows: "cpu:float32" (any layout), "cpu"
 // (any data type), "cpu:float32:nchw16c".
 SN_INTREE bool matches_schema(const RoutineDescriptor& descriptor, std::string_view pattern);
+SN_INTREE bool matches_any_schema(const RoutineDescriptor& descriptor,
+                                  std::span<const std::string> patterns);
 
 // What `routine` computes of `problem` itself: all of it, or, where it does not take the post-ops,
 // the problem without them. Routine::pack and create get to see this.

@@ -45,4 +45,9 @@ struct RoutinePath {
   double error = 0;                  // RMS(out − ref) / RMS(ref) against float32; 0: not measured
 };
 
+// Whether two paths serve the same runs: a net keeps one of them.
+inline bool same_target(const RoutinePath& a, const RoutinePath& b) {
+  return a.machine == b.machine && a.threads == b.threads && a.shapes == b.shapes;
+}
+
 }  // namespace softneuro

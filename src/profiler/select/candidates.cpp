@@ -51,10 +51,7 @@ std::vector<Candidate> view_candidates(const Registry& registry, const Problem& 
           std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& known) {
             return known.formats.inputs[0] == Format{shown, Layout::plain, device};
           });
-      if (!is_known && std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
-            return matches_schema(schema, pattern);
-          }))
-        add(device, shown);
+      if (!is_known && matches_any_schema(schema, schemas)) add(device, shown);
     }
   return candidates;
 }
@@ -157,10 +154,7 @@ bool is_allowed(const CandidateRules& rules, const std::string& layer,
                 const RoutineDescriptor& descriptor) {
   if (const auto pinned = rules.pin.find(layer); pinned != rules.pin.end())
     return matches_name(descriptor, pinned->second);
-  return !is_avoided(rules, descriptor) &&
-         std::any_of(rules.schemas.begin(), rules.schemas.end(), [&](const std::string& pattern) {
-           return matches_schema(descriptor, pattern);
-         });
+  return !is_avoided(rules, descriptor) && matches_any_schema(descriptor, rules.schemas);
 }
 
 bool Candidate::is_float32() const {

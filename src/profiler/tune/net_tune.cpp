@@ -81,9 +81,7 @@ bool allows_qint8(const Registry& registry, const std::vector<std::string>& sche
   const std::vector<const Routine*> routines = registry.all();
   return std::any_of(routines.begin(), routines.end(), [&](const Routine* routine) {
     return routine->descriptor().type == DataType::qint8 &&
-           std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
-             return matches_schema(routine->descriptor(), pattern);
-           });
+           matches_any_schema(routine->descriptor(), schemas);
   });
 }
 
