@@ -100,10 +100,12 @@ nlohmann::json explain_step(const Net& net, const ExplainArguments& arguments,
     const std::vector<FormatTuple> tuples =
         model == nullptr ? std::vector<FormatTuple>{formats_of(chosen)} : routine->formats(problem);
     if (tuples.empty()) {
-      const Applicability here = registry.check(*routine, problem);
-      row["routines"].push_back({{"routine", name},
-                                 {"applicable", false},
-                                 {"reason", here ? "it has no formats for this" : here.reason()}});
+      const bool is_qint8 = routine->descriptor().type == DataType::qint8;
+      row["routines"].push_back(
+          {{"routine", name},
+           {"applicable", false},
+           {"reason", is_qint8 ? "8 bits need the ranges of the layer's tensors: calibrate"
+                               : "it has no format for tensors of these types"}});
     }
     for (const FormatTuple& formats : tuples) {
       nlohmann::json entry = {{"routine", name}, {"formats", formats.str()}};

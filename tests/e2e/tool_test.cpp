@@ -178,3 +178,14 @@ TEST_CASE("tune: --limit is --max-error in the unit of --metric; both together a
   CHECK(exit == 1);
   CHECK_THAT(errors, Contains("max_error needs validation samples"));
 }
+
+TEST_CASE("tune: in a new process, the path is for this machine and the default thread count") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string(), file = path + "/tuned.dnn";
+  run_tool({"tune", source_dir() + "/models/shapes/shapes.onnx", "-o", file, "--time-limit", "0.1",
+            "--no-cache", "--json"},
+           {}, path);
+  ToolProcess bench({"bench", file, "--seconds", "0", "-v", "--json"}, {}, path);
+  CHECK(bench.wait() == 0);
+  CHECK_THAT(bench.errors(), !Contains("the nearest tuned path"));
+}

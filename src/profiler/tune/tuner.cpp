@@ -136,7 +136,7 @@ Status Tuner::find_candidates() {
   graph_key_ = graph_key(*job_.graph);
   whole_key_ = whole_key();
   const int threads = job_.core->pool().concurrency();
-  const std::string machine = machine_name(threads);  // found out while threads may run anywhere
+  const std::string machine = machine_name(threads);
   if (options_.use_cache)
     cache_.open(options_.cache.empty() ? ProfileCache::default_folder() : options_.cache, machine,
                 threads, [this](std::string message) { warn(std::move(message)); });
@@ -467,8 +467,9 @@ Status Tuner::prove(const Finalist& chosen) {
 }
 
 Result<TuneResult> Tuner::run() {
-  barrier_.pin_threads();
+  // Before threads are pinned: the machine's name counts the cores that this thread may use.
   SN_RETURN_IF_ERROR(find_candidates());
+  barrier_.pin_threads();
   SN_RETURN_IF_ERROR(find_cache_residency());
   SN_RETURN_IF_ERROR(profile_units());
   SN_RETURN_IF_ERROR(run_passes());
