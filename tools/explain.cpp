@@ -133,11 +133,12 @@ void print_step(const nlohmann::json& row) {
     const bool chosen = routine == row["chosen"].get<std::string>() &&
                         formats == row["chosen_formats"].get<std::string>();
     const double us = entry.value("time_us", 0.0);
-    say("  {} {}  {}{}{}\n",
+    say("  {} {}{}{}{}\n",
         chosen       ? "*"
         : applicable ? "+"
                      : "-",
-        routine, formats, us > 0 ? fmt::format("  {:.1f} µs", us) : "",
+        routine, formats.empty() ? "" : "  " + formats,
+        us > 0 ? fmt::format("  {:.1f} µs", us) : "",
         applicable ? "" : ": " + entry["reason"].get<std::string>());
   }
 }
