@@ -218,5 +218,8 @@ TEST_CASE("tune: a pinned layer has the routine that was asked for, whatever the
   options.pin = {{"flat", "cpu/naive"}};
   CHECK_THAT(failure(options), Contains("'flat'") && Contains("view"));
   options.pin = {{"deep", "cpu:float32:nhwc/depthwise"}};
-  CHECK_THAT(failure(options), Contains("'deep'") && Contains("depthwise: "));
+  CHECK_THAT(failure(options),
+             Contains("'deep'") && Contains("depthwise: ") && !Contains("layout"));
+  options.pin = {{"deep", "cpu:qint8:nhwc/direct"}};
+  CHECK_THAT(failure(options), Contains("no format for these tensors"));
 }

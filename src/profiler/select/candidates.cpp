@@ -96,10 +96,16 @@ bool is_avoided(const CandidateRules& rules, const RoutineDescriptor& descriptor
 // Why a pinned layer has no candidate.
 Status pin_fails(const Registry& registry, const Problem& problem, const std::string& pattern) {
   std::string reasons;
-  for (const Registry::RoutineCheck& known : registry.explain(problem)) {
-    if (!matches_name(known.routine->descriptor(), pattern)) continue;
-    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ",
-                           known.routine->descriptor().str(), known.applicability.reason());
+  const auto add = [&](const Routine& routine, const std::string& reason) {
+    reasons +=
+        fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", routine.descriptor().str(), reason);
+  };
+  for (const Routine* routine : registry.routines(problem.type->name)) {
+    if (!matches_name(routine->descriptor(), pattern)) continue;
+    const std::vector<FormatTuple> tuples = routine->formats(problem);
+    if (tuples.empty()) add(*routine, "it has no format for these tensors");
+    for (const FormatTuple& formats : tuples)
+      add(*routine, registry.check(*routine, with_formats(problem, formats)).reason());
   }
   return unsupported("layer '{}' cannot be pinned to '{}': {}", problem.layer_name, pattern,
                      reasons.empty() ? "no routine of its type has that name" : reasons);
