@@ -191,7 +191,7 @@ Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked, double
   for (Finalist& finalist : *repaired)
     if (keeping.empty() || !(finalist.selection == keeping[0].selection))
       keeping.push_back(std::move(finalist));
-  keeping.emplace_back();  // default choices
+  keeping.push_back(default_finalist());
   SN_RETURN_IF_ERROR(race(keeping));
   untuned_us = keeping.back().time_us;
   keeping.pop_back();

@@ -11,6 +11,7 @@
 #include "core/base/parallel.h"
 #include "core/graph/graph_key.h"
 #include "core/routine/noop_adapt.h"
+#include "profiler/select/default_path.h"
 #include "profiler/tune/half_range.h"
 #include "profiler/tune/proof.h"
 
@@ -141,6 +142,8 @@ Status Tuner::find_candidates() {
     cache_.open(options_.cache.empty() ? ProfileCache::default_folder() : options_.cache, machine,
                 threads, [this](std::string message) { warn(std::move(message)); });
   SN_ASSIGN_OR_RETURN(problems_, problems_of(job_.core, job_.graph, job_.shapes));
+  SN_ASSIGN_OR_RETURN(default_path_, default_path(job_.core->registry(), problems_,
+                                                  job_.core->schemas()));
   CandidateRules rules;
   rules.schemas = options_.schemas;
   rules.avoid = options_.avoid;
@@ -405,6 +408,12 @@ Status Tuner::add_single_kind_finalists(std::vector<Finalist>& finalists) {
   return {};
 }
 
+Tuner::Finalist Tuner::default_finalist() const {
+  Finalist finalist;
+  finalist.path = default_path_;
+  return finalist;
+}
+
 Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
   std::vector<Finalist> finalists;
   SelectionRules best_rules = rules();
@@ -415,7 +424,7 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
   for (const Selection& selection : best.paths)
     SN_RETURN_IF_ERROR(add_finalist(finalists, selection).status());
   SN_RETURN_IF_ERROR(add_single_kind_finalists(finalists));
-  finalists.emplace_back();  // default choices: what everything is compared with
+  finalists.push_back(default_finalist());  // what everything is compared with
   return finalists;
 }
 
@@ -425,10 +434,14 @@ bool Tuner::allows_default_choices() const {
   return std::all_of(layers_.begin(), layers_.end(), [&](const LayerCandidates& layer) {
     if (layer.layer.problem.type->is_view) return true;
     if (layer.fallback && options_.avoid.empty()) return true;
-    const auto routine =
-        job_.core->registry().default_choice(layer.layer.problem, job_.core->schemas());
-    return routine.ok() &&
-           is_allowed(units_.inside_rules, layer.layer.layer->name, (*routine)->descriptor());
+    const Registry& registry = job_.core->registry();
+    const Layer& known = *layer.layer.layer;
+    const auto planned = default_path_.layers.find(known.id);
+    if (planned != default_path_.layers.end())
+      return is_allowed(units_.inside_rules, known.name,
+                        registry.find(known.type->name, planned->second.routine)->descriptor());
+    const auto routine = registry.default_choice(layer.layer.problem, job_.core->schemas());
+    return routine.ok() && is_allowed(units_.inside_rules, known.name, (*routine)->descriptor());
   });
 }
 

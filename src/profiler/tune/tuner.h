@@ -59,7 +59,7 @@ class Tuner {
  private:
   // One path that is run end to end.
   struct Finalist {
-    Selection selection;  // empty: default choices
+    Selection selection;  // empty: default_path_
     RoutinePath path;
     double time_us = 0;
     double error = 0;
@@ -111,6 +111,7 @@ class Tuner {
   void learn_from(const std::vector<Contender>& contenders);
   Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);
   Status add_single_kind_finalists(std::vector<Finalist>& finalists);
+  Finalist default_finalist() const;
   Result<std::vector<Finalist>> find_finalists();
   struct Race;
   Status race(std::vector<Finalist>& finalists);
@@ -163,6 +164,7 @@ class Tuner {
   std::map<std::string, MeanTime> compared_adapts_;  // as Candidate::compared, by adapt_key()
   std::optional<bool> first_runs_slower_;            // nothing before the first comparison
   NetProblems problems_;
+  RoutinePath default_path_;  // what an untuned net runs on
   std::vector<LayerCandidates> layers_;
   std::unordered_map<LayerId, std::size_t> layer_index_;  // in layers_
   std::vector<const TensorSpec*> specs_;  // per tensor of the graph: shape and quantisation
