@@ -15,8 +15,7 @@ inline double run_speed(const Problem& problem) {
   constexpr double kRunElements = 100;
   std::int64_t run = std::numeric_limits<std::int64_t>::max();
   const auto look_at = [&](const TensorSpec& spec) {
-    if (spec.present() && spec.layout == Layout::channels_last)
-      run = std::min(run, spec.shape[1]);
+    if (spec.present() && spec.layout == Layout::channels_last) run = std::min(run, spec.shape[1]);
   };
   std::for_each(problem.inputs.begin(), problem.inputs.end(), look_at);
   std::for_each(problem.outputs.begin(), problem.outputs.end(), look_at);

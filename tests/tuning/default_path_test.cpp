@@ -109,7 +109,8 @@ Problem in_nhwc(const Problem& problem) {
 TEST_CASE("default path: a chain of convolutions has one layout, and adapts at its ends alone") {
   const Prepared net(conv_chain(6), {kImage});
   const RoutinePath path = net.path();
-  CHECK(path.layers.size() >= net.problems.layers.size() - 1);  // the last may adapt before or after
+  CHECK(path.layers.size() >=
+        net.problems.layers.size() - 1);  // the last may adapt before or after
   for (const auto& [id, choice] : path.layers) {
     INFO(choice.routine << ' ' << choice.formats.str());
     CHECK(choice.formats.outputs[0].layout == Layout::channels_last);
@@ -184,8 +185,7 @@ TEST_CASE("default path: data types stay the model's") {
   Params params;
   params.set("pads", std::vector<std::int64_t>(4, 1));
   const Tensor weights = Tensor::create(DataType::float16, Shape{32, 16, 3, 3}).value();
-  const TensorId y =
-      b.layer("conv2", "half", {image, b.graph.add_constant("w", weights)}, params);
+  const TensorId y = b.layer("conv2", "half", {image, b.graph.add_constant("w", weights)}, params);
   b.graph.outputs = {b.unary("relu", "relu", y)};
   const Prepared net(std::move(b.graph), {kImage});
   for (const auto& [id, choice] : net.path().layers) {

@@ -64,9 +64,9 @@ class Lister {
     });
     for (const Routine* routine : ranked)
       for (const FormatTuple& formats : routine->formats(problem)) {
-        const bool is_known = std::any_of(
-            candidates.begin(), candidates.end(),
-            [&](const Candidate& candidate) { return candidate.formats == formats; });
+        const bool is_known =
+            std::any_of(candidates.begin(), candidates.end(),
+                        [&](const Candidate& candidate) { return candidate.formats == formats; });
         if (is_known || !is_considered(formats, candidates[0].formats)) continue;
         const Problem formatted = with_formats(problem, formats);
         if (!registry_.check(*routine, formatted)) continue;
@@ -100,8 +100,8 @@ std::vector<LayerCandidates> list_all(const Registry& registry, const NetProblem
   for (const LayerProblem& layer : problems.layers) {
     LayerCandidates entry;
     entry.layer.layer = layer.layer;
-    const auto [known, is_new] = first_of.emplace(
-        layer.problem.str() + quantization_key(layer.problem), layers.size());
+    const auto [known, is_new] =
+        first_of.emplace(layer.problem.str() + quantization_key(layer.problem), layers.size());
     entry.same_as = known->second;
     entry.candidates =
         is_new ? lister.candidates_of(layer.problem) : layers[known->second].candidates;

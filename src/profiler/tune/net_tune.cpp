@@ -109,7 +109,8 @@ bool same_quantisation(const Graph& a, const Graph& b) {
 
 // The graph with a quantisation on every tensor that the samples reached; the graph itself if it
 // has just these. Runs an untuned net in the plain layout, without the ranges of an earlier
-// calibration, so that the result depends on model and samples alone, and on no transform's rounding.
+// calibration, so that the result depends on model and samples alone, and on no transform's
+// rounding.
 Result<std::shared_ptr<const Graph>> calibrated(const std::shared_ptr<const Graph>& graph,
                                                 const NetOptions& net_options, RangeChoice range,
                                                 const std::vector<NamedTensors>& samples,

@@ -59,7 +59,7 @@ class Tuner {
  private:
   // One path that is run end to end.
   struct Finalist {
-    Selection selection;  // empty: default_path_
+    Selection selection;  // empty: a path of default choices
     RoutinePath path;
     double time_us = 0;
     double error = 0;
@@ -129,7 +129,7 @@ class Tuner {
   double error_upper_bound(const Finalist& finalist, const Evaluated& evaluated) const;
   Result<double> evaluate_error(Finalist& finalist);
   void warn_of_scatter(const Finalist& fastest, double upper_bound);
-  bool allows_default_choices() const;
+  bool allows_choices_of(const RoutinePath& path) const;
   void put_in_order(std::vector<Finalist>& finalists) const;
   Result<Finalist> within_error(std::vector<Finalist> ranked, double& untuned_us);
   Result<std::vector<Finalist>> repair(const Finalist& worst);
