@@ -8,8 +8,8 @@
 
 #include "command.h"
 #include "json_text.h"
-#include "npy.h"
 #include "output.h"
+#include "output_files.h"
 #include "samples.h"
 #include "table.h"
 #include "tensor_summary.h"
@@ -52,25 +52,6 @@ nlohmann::json to_json(const std::string& name, const Tensor& tensor, const std:
                         {"top", top}};
   if (!file.empty()) row["file"] = file;
   return row;
-}
-
-// Writes each output to `folder` as NAME.npy; gives the files by output.
-Result<std::map<std::string, std::string>> write_outputs(const NamedTensors& outputs,
-                                                         const std::filesystem::path& folder) {
-  std::map<std::string, std::string> files;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  for (const auto& [name, tensor] : outputs) {
-    const std::string path = (folder / npy_name(name)).string();
-    for (const auto& [other, taken] : files)
-      if (taken == path)
-        return Status(
-            StatusCode::io_error,
-            fmt::format("outputs '{}' and '{}' would both be written to {}", other, name, path));
-    if (Status status = write_npy(path, tensor); !status.ok()) return status;
-    files[name] = path;
-  }
-  return files;
 }
 
 // Writes and prints what one run gave. `folder` empty: nothing is written. A row of JSON for each

@@ -12,7 +12,8 @@
 #include "output.h"
 #include "progress.h"
 #include "samples.h"
-#include "table.h"
+#include "score_command.h"
+#include "tune_report.h"
 
 namespace softneuro::tool {
 namespace {
@@ -26,10 +27,11 @@ struct TuneArguments : NetArguments {
   std::string validation;
   std::string range;
   std::vector<std::string> avoid;
-  std::vector<std::string> pins;  // LAYER=ROUTINE
-  double max_error = 0;
+  std::vector<std::string> pins;         // LAYER=ROUTINE
+  std::optional<std::string> max_error;  // a number, or "none"
   std::string metric = "rms";
   std::optional<double> limit;
+  bool harm = false;
   std::string cache;
   bool no_cache = false;
   bool exhaustive = false;
@@ -42,71 +44,6 @@ void on_interrupt(int) {
   interrupted = true;
 }
 
-void print_report(const TuneReport& report) {
-  if (report.layers.empty()) {
-    say("The net has no layers: nothing to tune.\n");
-    return;
-  }
-  Table table({"layer", "type", "routine", "parameters", "formats", ">µs"});
-  for (const TunedLayer& row : report.layers)
-    table.add({row.layer, row.type, row.routine + (row.fallback ? " (fallback)" : ""), row.params,
-               row.formats, fmt::format("{:.1f}", row.time_us)});
-  say_lines(table.str() + '\n');
-  for (const auto& [schema, us] : report.time_by_schema_us)
-    say("{:<24} {:>10.1f} µs\n", schema, us);
-  say("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {} threads, {}\n", report.untuned_us * 1e-3,
-      report.tuned_us * 1e-3, report.tuned_us > 0 ? report.untuned_us / report.tuned_us : 0,
-      report.threads, report.machine);
-  say("tuned in {:.2f} s: {} measured, {} from the cache, {} dropped for wrong results{}\n",
-      report.seconds, report.measured, report.from_cache, report.rejected,
-      report.complete ? "" : "; stopped at the time limit, not everything was measured");
-  if (report.gap > 0) say("the path is within {:.2f} % of the optimum\n", 100 * report.gap);
-  if (report.error > 0)
-    say("error {:.4g} (RMS, relative to float32), same answer on {:.1f} % of the samples\n",
-        report.error, 100 * report.agreement);
-  if (report.proof_inputs > 0)
-    say("answers as the model on {} {}: largest difference {:.3g} (RMS, relative)\n",
-        report.proof_inputs, report.proved_on_samples ? "samples" : "synthetic inputs",
-        report.difference);
-  if (report.qint8_share > 0)
-    say("{:.1f} % of the multiply-accumulates in qint8\n", 100 * report.qint8_share);
-}
-
-nlohmann::json report_json(const TuneReport& report, const std::string& output) {
-  nlohmann::json layers = nlohmann::json::array();
-  for (const TunedLayer& row : report.layers)
-    layers.push_back({{"layer", row.layer},
-                      {"type", row.type},
-                      {"routine", row.routine},
-                      {"params", row.params},
-                      {"formats", row.formats},
-                      {"sources", row.sources},
-                      {"time_us", row.time_us},
-                      {"unit_us", row.unit_us},
-                      {"candidates", row.candidates},
-                      {"fallback", row.fallback}});
-  return {{"file", output},
-          {"untuned_ms", report.untuned_us * 1e-3},
-          {"tuned_ms", report.tuned_us * 1e-3},
-          {"seconds", report.seconds},
-          {"measured", report.measured},
-          {"from_cache", report.from_cache},
-          {"rejected", report.rejected},
-          {"gap", report.gap},
-          {"error", report.error},
-          {"agreement", report.agreement},
-          {"difference", report.difference},
-          {"proof_inputs", report.proof_inputs},
-          {"proved_on_samples", report.proved_on_samples},
-          {"qint8_share", report.qint8_share},
-          {"complete", report.complete},
-          {"machine", report.machine},
-          {"threads", report.threads},
-          {"time_by_schema_us", report.time_by_schema_us},
-          {"warnings", report.warnings},
-          {"layers", std::move(layers)}};
-}
-
 const std::map<std::string, RangeChoice>& ranges() {
   static const std::map<std::string, RangeChoice> known = {{"mse", RangeChoice::mse},
                                                            {"percentile", RangeChoice::percentile},
@@ -114,11 +51,45 @@ const std::map<std::string, RangeChoice>& ranges() {
   return known;
 }
 
-// --max-error, or --limit in the unit of --metric. A signal-to-noise ratio of V decibels is
-// RMS(ref) / RMS(out − ref) = 10^(V / 20).
-double error_limit(const TuneArguments& arguments) {
-  if (!arguments.limit) return arguments.max_error;
-  return arguments.metric == "snr" ? std::pow(10.0, -*arguments.limit / 20) : *arguments.limit;
+// What is limited: --max-error, or --limit in the unit of --metric. The reason if that is wrong
+// usage.
+std::string set_limit(const TuneArguments& arguments, TuneOptions& options) {
+  if (arguments.max_error == "none") {
+    options.max_error = INFINITY;
+    return {};
+  }
+  if (arguments.max_error) {
+    double value = 0;
+    if (!CLI::detail::lexical_cast(*arguments.max_error, value) || !(value >= 0))
+      return fmt::format("--max-error is a number that is not negative, or none, not '{}'",
+                         *arguments.max_error);
+    options.max_error = value;
+    return {};
+  }
+  if (!arguments.limit) return {};
+  const double limit = *arguments.limit;
+  if (arguments.metric == "rms") {
+    options.max_error = limit;
+  } else if (arguments.metric == "snr") {  // RMS(ref) / RMS(out − ref) = 10^(dB / 20)
+    options.max_error = std::pow(10.0, -limit / 20);
+  } else if (arguments.metric == "cosine" || arguments.metric == "top1") {
+    if (!(limit <= 1)) return fmt::format("--limit is {}: at most 1", limit);
+    options.metric = arguments.metric == "top1" ? ErrorMetric::top1 : ErrorMetric::cosine;
+    options.max_error = 1 - limit;
+  } else {
+    options.score = [command = arguments.metric](const std::vector<NamedTensors>& outputs) {
+      return score_by_command(command, outputs);
+    };
+    options.max_error = limit;
+  }
+  return {};
+}
+
+std::string name_of_error(const TuneArguments& arguments) {
+  if (arguments.metric == "rms" || arguments.metric == "snr") return "RMS, relative to float32";
+  if (arguments.metric == "cosine") return "1 − cosine";
+  if (arguments.metric == "top1") return "share of other answers";
+  return "loss of score";
 }
 
 int tune_net(const TuneArguments& arguments) {
@@ -130,7 +101,9 @@ int tune_net(const TuneArguments& arguments) {
   TuneOptions options;
   if (!arguments.tune_schemas.empty()) options.schemas = arguments.tune_schemas;
   options.strict = arguments.strict;
-  options.max_error = error_limit(arguments);
+  if (const std::string wrong = set_limit(arguments, options); !wrong.empty())
+    return wrong_usage(wrong);
+  options.measure_harm = arguments.harm;
   options.time_limit =
       std::chrono::milliseconds(static_cast<std::int64_t>(arguments.time_limit * 1e3));
   options.cache = arguments.cache;
@@ -167,9 +140,9 @@ int tune_net(const TuneArguments& arguments) {
         !status.ok())
       return fail(status);
   if (arguments.json)
-    say_lines(json_text(report_json(*report, arguments.output)));
+    say_lines(json_text(tune_report_json(*report, arguments.output)));
   else
-    print_report(*report);
+    print_tune_report(*report, name_of_error(arguments));
   return kDone;
 }
 
@@ -212,16 +185,21 @@ Command add_tune(CLI::App& app) {
                       "LAYER=ROUTINE: the routine that a layer must have (repeatable)");
   command->add_option("--avoid", arguments->avoid,
                       "routines that no layer may have, * for anything: '*/onednn' (repeatable)");
-  command
-      ->add_option("--max-error", arguments->max_error,
-                   "RMS(out - ref) / RMS(ref) against float32 on the validation samples")
-      ->check(CLI::Range(0.0, 1e6));
+  command->add_option(
+      "--max-error", arguments->max_error,
+      "RMS(out - ref) / RMS(ref) against float32 on the validation samples, or none "
+      "(default: 0.1 where it can be kept)");
   CLI::Option* limit = command->add_option("--limit", arguments->limit,
                                            "the same as --max-error, in the unit of --metric");
   limit->excludes("--max-error")->check(CLI::Range(0.0, 1e6));
-  command->add_option("--metric", arguments->metric, "rms (default), or snr: decibels, at least")
-      ->needs(limit)
-      ->check(CLI::IsMember({"rms", "snr"}));
+  command
+      ->add_option("--metric", arguments->metric,
+                   "rms (default); snr (decibels), cosine, top1 (share of equal answers): at least "
+                   "--limit; or a command that gets a folder of outputs, K/NAME.npy, and prints a "
+                   "score: it may lose --limit")
+      ->needs(limit);
+  command->add_flag("--harm", arguments->harm,
+                    "also measure what the rounding of each layer does to the outputs");
   command->add_option("--cache", arguments->cache,
                       "folder of the profile cache (default ~/.cache/softneuro)");
   command->add_flag("--no-cache", arguments->no_cache, "neither read nor write the profile cache");

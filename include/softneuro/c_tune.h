@@ -14,6 +14,15 @@ extern "C" {
 typedef int32_t (*sn_tune_callback)(void* context, const char* stage, size_t done, size_t total,
                                     const char* layer, const char* candidate);
 
+/* A score of the caller's: the net's outputs for the validation samples, sample by sample, output j
+ * of sample i at [i * output_count + j], valid during the call. Writes a number that grows with
+ * their quality to `score`; a status other than SN_OK ends tuning with it. */
+typedef sn_status (*sn_score_callback)(void* context, const sn_tensor* outputs, size_t output_count,
+                                       size_t sample_count, double* score);
+
+/* How far answers are from float32's (ErrorMetric). */
+enum { SN_METRIC_RELATIVE_RMS = 0, SN_METRIC_COSINE = 1, SN_METRIC_TOP1 = 2 };
+
 typedef struct sn_tune_options {
   size_t struct_size;
   const char* const* schemas; /* patterns of schemas that routines may have; none: cpu:float32 */
@@ -24,7 +33,8 @@ typedef struct sn_tune_options {
       samples; /* for calibration, one tensor per input of the net, sample by sample:
                   input j of sample i stands at [i * inputs + j], its name is not read */
   size_t sample_count;
-  double max_error;  /* RMS(out - ref) / RMS(ref) against float32; 0: no limit */
+  double max_error;  /* by `metric` or `score`, on the validation samples; 0: 0.1 as far as it can
+                        be kept (SN_METRIC_RELATIVE_RMS alone); INFINITY: no limit */
   double time_limit; /* for measurements, in seconds, calibration not included; 0: no limit */
   int32_t threads;   /* to tune for; 0: as many as the net has */
   int32_t strict;    /* 1: a layer without a routine in the schemas is an error */
@@ -40,11 +50,18 @@ typedef struct sn_tune_options {
   size_t validation_count;
   const char* const* avoid; /* patterns of routines that no layer may have (TuneOptions::avoid) */
   size_t avoid_count;
-  const char* const* pin; /* layer, routine, layer, routine, ... (TuneOptions::pin) */
-  size_t pin_count;       /* of layers: `pin` has twice as many strings */
+  const char* const* pin;  /* layer, routine, layer, routine, ... (TuneOptions::pin) */
+  size_t pin_count;        /* of layers: `pin` has twice as many strings */
+  int32_t metric;          /* SN_METRIC_... */
+  int32_t measure_harm;    /* 1: sn_tuning_harm even where the limit is kept without that */
+  sn_score_callback score; /* instead of `metric`; may be null */
+  void* score_context;
 } sn_tune_options;
-#define SN_TUNE_OPTIONS_INIT \
-  { sizeof(sn_tune_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define SN_TUNE_OPTIONS_INIT                                                                      \
+  {                                                                                               \
+    sizeof(sn_tune_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        0, 0, 0, 0                                                                                \
+  }
 
 enum { SN_RANGE_MSE = 0, SN_RANGE_PERCENTILE = 1, SN_RANGE_MIN_MAX = 2 };
 
@@ -53,7 +70,7 @@ typedef struct sn_tune_report {
   double untuned_us;  /* one run with default choices */
   double tuned_us;    /* one run on the path found */
   double seconds;     /* of tuning, calibration included */
-  double error;       /* on samples held back; 0: not measured */
+  double error;       /* on the validation samples; 0: not measured */
   double qint8_share; /* of the multiply-accumulates */
   size_t measured;
   size_t from_cache;
@@ -61,13 +78,18 @@ typedef struct sn_tune_report {
   size_t proof_inputs; /* sets of inputs that it was measured on; 0: nothing was tuned */
   size_t rejected;     /* candidates dropped for wrong results */
   double gap;          /* of the solver: (cost - lower bound) / cost; 0: proven optimal */
-  double agreement;    /* share of the samples held back whose largest output is at its place */
+  double agreement;    /* share of the validation samples whose largest output is at its place */
   int32_t threads;     /* that the path is for */
   int32_t complete;    /* 0: stopped at the time limit, not everything was measured */
   int32_t proved_on_samples; /* 0: on made inputs */
+  int32_t within_limit;      /* 0: no path keeps the default limit */
+  size_t validation_samples;
+  double
+      error_low; /* 95 % confidence interval of `error`; both are `error` where it is not known */
+  double error_high;
 } sn_tune_report;
 #define SN_TUNE_REPORT_INIT \
-  { sizeof(sn_tune_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(sn_tune_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Tunes the net in place; sn_net_save keeps the result. Not while another thread tunes `net`; runs
  * may go on, but disturb the measuring. The report may be null. */
@@ -106,6 +128,23 @@ SN_API const char* sn_tuning_machine(const sn_tuning* tuning);
 /* 0 for null. */
 SN_API size_t sn_tuning_layer_count(const sn_tuning* tuning);
 SN_API sn_status sn_tuning_layer(const sn_tuning* tuning, size_t index, sn_tuned_layer* layer);
+
+/* What rounding a layer does, alone in a float32 net (LayerHarm). Pointers are valid until the
+ * tuning is freed. */
+typedef struct sn_layer_harm {
+  size_t struct_size;
+  const char* layer;
+  const char* routine; /* that rounds */
+  double own_error;    /* RMS of the layer's error over its output's, on random inputs */
+  double net_error;    /* the same at the net's worst output, on the samples */
+  double saved_us;     /* against the layer's float32 routine */
+  int32_t is_kept;     /* 1: the tuned net still rounds it */
+} sn_layer_harm;
+#define SN_LAYER_HARM_INIT \
+  { sizeof(sn_layer_harm), 0, 0, 0, 0, 0, 0 }
+/* 0 for null, and where harm was not measured. The greatest comes first. */
+SN_API size_t sn_tuning_harm_count(const sn_tuning* tuning);
+SN_API sn_status sn_tuning_harm(const sn_tuning* tuning, size_t index, sn_layer_harm* harm);
 /* Lines for people, which the net's log had, too; null beyond the last one. */
 SN_API const char* sn_tuning_warning(const sn_tuning* tuning, size_t index);
 SN_API void sn_tuning_free(sn_tuning* tuning);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "softneuro/status.h"
 #include "softneuro/tensor.h"
 
 namespace softneuro {
@@ -26,8 +27,8 @@ struct TuneProgress {
   //   "compare"    candidates that are nearly equal run in turns (left out where there are none)
   //   "confirm"    the best path is measured again beside its nearest rivals
   //   "final"      the best paths are timed end to end
-  //   "noise"      the rounding error of each layer is measured, where the fastest path may exceed
-  //                max_error; "final" may come once more behind it
+  //   "harm"       what the rounding of each layer does to the outputs is measured, where the
+  //                fastest path exceeds max_error; "final" may come once more behind it
   //   "proof"      the tuned net is compared with the model
   // What the cache has is not measured again: its stages are short or left out.
   const char* stage = "";
@@ -46,11 +47,20 @@ enum class RangeChoice {
   min_max,     // all that was seen
 };
 
+// How far the tuned net's answers on the validation samples are from float32's; 0: not at all.
+enum class ErrorMetric {
+  relative_rms,  // RMS(out − ref) / RMS(ref) over all samples, of the worst output
+  cosine,        // 1 − cos(out, ref), the mean over the samples, of the worst output
+  top1,          // share of the samples whose largest element of the first output is elsewhere
+};
+
+// The limit of `relative_rms` where the caller sets none: a signal-to-noise ratio of 20 dB.
+inline constexpr double kDefaultMaxError = 0.1;
+
 struct TuneOptions {
   // Which schemas routines may have: "cpu" (any data type), "cpu:float32" (any layout),
   // "cpu:qint8:nhwc". A layer that has no routine in them takes a float32 one, and is listed.
-  // Default routines of layers may be outside these schemas; they are used only if no path within
-  // the schemas keeps max_error.
+  // float32 is taken besides if no path within the schemas keeps max_error.
   std::vector<std::string> schemas = {"cpu:float32"};
   // true: such a layer is an error (unsupported, naming every one).
   bool strict = false;
@@ -66,18 +76,29 @@ struct TuneOptions {
   std::map<std::string, Shape, std::less<>> shapes = {};
   // Samples: input name → tensor. Needed for qint8, unless the model brings its own ranges, and for
   // max_error. Without `validation`, every fifth one (at least one, if there are two) is held back
-  // from calibration: the report's error is measured on these. The ranges that calibration finds
+  // from calibration: the error is measured on these. The ranges that calibration finds
   // replace those of an earlier one; tuned paths with 8-bit layers that were for others are
   // dropped, with a warning.
   std::vector<std::map<std::string, Tensor, std::less<>>> calibration = {};
   RangeChoice range = RangeChoice::mse;
   // Samples that the error is measured on; calibration does not see them.
   std::vector<std::map<std::string, Tensor, std::less<>>> validation = {};
-  // RMS(out − ref) / RMS(ref) of the worst output against float32 that the tuned net may have on
-  // samples like those given; 0: no limit. The limit is compared with an upper prediction bound
-  // (97.5 %) for as many new samples. The bound exceeds the measured error, the more so the fewer
-  // samples contribute to it (docs/tuning.md).
-  double max_error = 0;
+  ErrorMetric metric = ErrorMetric::relative_rms;
+  // A score of your own instead of `metric`: gets the net's outputs for the validation samples, in
+  // their order, and gives a number that grows with their quality (accuracy, mAP). The error is
+  // what the tuned net loses of float32's score. Called from the tuning thread, some ten times; an
+  // error ends tuning.
+  std::function<Result<double>(const std::vector<std::map<std::string, Tensor, std::less<>>>&)>
+      score = {};
+  // The largest error that the tuned net may have on the validation samples, as measured by
+  // `metric` or `score`; INFINITY: any. The fastest path that was found to keep it is taken, with
+  // fewer layers in 8 and 16 bits where that is needed, all of them in float32 at the latest, even
+  // if `schemas` leaves float32 out. An error (unsupported) if float32 does not keep it either.
+  // nullopt: kDefaultMaxError as far as it can be kept, with a warning if it cannot.
+  std::optional<double> max_error = std::nullopt;
+  // Measures what the rounding of each layer does to the outputs (TuneReport::harm) even where the
+  // limit is kept without that.
+  bool measure_harm = false;
   // Time limit for measurements (calibration not included); 0: no limit. When it is over, what was
   // measured decides; layers that were not measured take default routines.
   std::chrono::milliseconds time_limit{0};
@@ -111,6 +132,17 @@ struct TunedLayer {
   bool fallback = false;             // no routine in the allowed schemas
 };
 
+// What rounding a layer does, alone in a float32 net, on the validation samples that the fastest
+// path's rounding affects most.
+struct LayerHarm {
+  std::string layer;     // name
+  std::string routine;   // that rounds, as in the fastest path: "cpu:qint8:nhwc/direct"
+  double own_error = 0;  // RMS of the layer's error over its output's, on random inputs
+  double net_error = 0;  // the same at the net's worst output, on the samples
+  double saved_us = 0;   // against the layer's float32 routine; conversions not counted
+  bool is_kept = false;  // the tuned net still rounds it
+};
+
 struct TuneReport {
   std::vector<TunedLayer> layers;
   double untuned_us = 0;     // median of a run with default choices, measured beside the tuned one
@@ -120,13 +152,19 @@ struct TuneReport {
   std::size_t from_cache = 0;  // measurements that the cache spared
   std::size_t rejected = 0;    // candidates dropped for wrong results
   double gap = 0;    // relative optimality gap: (cost − lower bound) / cost; 0: proven optimal
-  double error = 0;  // on the samples held back; 0: not measured
+  double error = 0;  // on the validation samples, by `metric` or `score`; 0: not measured
+  // 95 % confidence interval of it for samples like these; both are `error` where that is not
+  // known (a score, a single sample).
+  double error_low = 0, error_high = 0;
+  std::size_t validation_samples = 0;
+  bool within_limit = true;     // false only where the caller set no limit
+  std::vector<LayerHarm> harm;  // the greatest first; empty: not measured
   // RMS(out − ref) / RMS(ref) of the worst output against the model as it was imported, in its own
   // types and with its own rounding, over `proof_inputs` sets of inputs: samples, or made ones.
   double difference = 0;
   std::size_t proof_inputs = 0;
   bool proved_on_samples = false;
-  double agreement = 1;    // share of the samples held back whose largest output is at its place
+  double agreement = 1;    // share of the validation samples whose largest output is at its place
   double qint8_share = 0;  // share of multiply-accumulates done in qint8
   bool complete = true;    // false: stopped at the time limit, not everything was measured
   std::string machine;

@@ -1,5 +1,6 @@
 // sn_net_tune and sn_tuning.
 #include <cmath>
+#include <span>
 
 #include "capi/error.h"
 #include "capi/handles.h"
@@ -40,6 +41,33 @@ Result<RangeChoice> range_from(std::int32_t range) {
   }
 }
 
+Result<ErrorMetric> metric_from(std::int32_t metric) {
+  switch (metric) {
+    case SN_METRIC_RELATIVE_RMS:
+      return ErrorMetric::relative_rms;
+    case SN_METRIC_COSINE:
+      return ErrorMetric::cosine;
+    case SN_METRIC_TOP1:
+      return ErrorMetric::top1;
+    default:
+      return invalid_argument("there is no metric {} (SN_METRIC_…)", metric);
+  }
+}
+
+// Outputs in the order of the net's, as the callback wants them.
+Result<double> score_of(const sn_tune_options& given, std::span<const TensorInfo> outputs,
+                        const std::vector<NamedTensors>& answers) {
+  std::vector<sn_tensor> tensors;
+  for (const NamedTensors& answer : answers)
+    for (const TensorInfo& info : outputs)
+      tensors.push_back(view_of(answer.at(info.name), info.name.c_str()));
+  double score = 0;
+  const sn_status status =
+      given.score(given.score_context, tensors.data(), outputs.size(), answers.size(), &score);
+  if (status == SN_OK) return score;
+  return Status(static_cast<StatusCode>(status), "the caller's score ended tuning");
+}
+
 Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
   TuneOptions options;
   if (given.schema_count > 0) {
@@ -61,7 +89,13 @@ Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
   if (!(given.time_limit >= 0) || given.time_limit > 1e9)
     return invalid_argument("time_limit is {} seconds", given.time_limit);
   options.time_limit = std::chrono::milliseconds(std::llround(given.time_limit * 1e3));
-  options.max_error = given.max_error;
+  if (given.max_error != 0) options.max_error = given.max_error;
+  SN_ASSIGN_OR_RETURN(options.metric, metric_from(given.metric));
+  options.measure_harm = given.measure_harm != 0;
+  if (given.score != nullptr)
+    options.score = [given, outputs = net.outputs()](const std::vector<NamedTensors>& answers) {
+      return score_of(given, outputs, answers);
+    };
   options.threads = given.threads;
   options.strict = given.strict != 0;
   if (given.passes < 0 || given.finalists < 0)
@@ -93,6 +127,10 @@ sn_tune_report report_of(const TuneReport& report) {
   row.threads = report.threads;
   row.complete = report.complete;
   row.proved_on_samples = report.proved_on_samples;
+  row.within_limit = report.within_limit;
+  row.validation_samples = report.validation_samples;
+  row.error_low = report.error_low;
+  row.error_high = report.error_high;
   return row;
 }
 
@@ -178,6 +216,29 @@ sn_status sn_tuning_layer(const sn_tuning* tuning, size_t index, sn_tuned_layer*
     row.candidates = cpp.candidates;
     row.fallback = cpp.fallback;
     return write(row, layer, "sn_tuned_layer");
+  });
+}
+
+size_t sn_tuning_harm_count(const sn_tuning* tuning) {
+  return tuning == nullptr ? 0 : tuning->report.harm.size();
+}
+
+sn_status sn_tuning_harm(const sn_tuning* tuning, size_t index, sn_layer_harm* harm) {
+  return call([&]() -> Status {
+    if (tuning == nullptr) return invalid_argument("the tuning is null");
+    const std::vector<LayerHarm>& harms = tuning->report.harm;
+    if (index >= harms.size())
+      return invalid_argument("there is no row {}; the harm of {} layers was measured", index,
+                              harms.size());
+    const LayerHarm& cpp = harms[index];
+    sn_layer_harm row = SN_LAYER_HARM_INIT;
+    row.layer = cpp.layer.c_str();
+    row.routine = cpp.routine.c_str();
+    row.own_error = cpp.own_error;
+    row.net_error = cpp.net_error;
+    row.saved_us = cpp.saved_us;
+    row.is_kept = cpp.is_kept;
+    return write(row, harm, "sn_layer_harm");
   });
 }
 

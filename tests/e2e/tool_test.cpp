@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <tuple>
 
 #include "npy.h"
 #include "support/skip.h"
@@ -172,11 +175,42 @@ TEST_CASE("tune: --limit is --max-error in the unit of --metric; both together a
     return std::pair(exit, tune.errors());
   };
   CHECK(status({"--max-error", "0.1", "--limit", "0.1"}).first == 2);
+  CHECK(status({"--max-error", "little"}).first == 2);
   CHECK(status({"--metric", "snr"}).first == 2);
-  CHECK(status({"--metric", "psnr", "--limit", "3"}).first == 2);
+  CHECK(status({"--metric", "top1", "--limit", "3"}).first == 2);
   const auto [exit, errors] = status({"--metric", "snr", "--limit", "40"});
   CHECK(exit == 1);
   CHECK_THAT(errors, Contains("max_error needs validation samples"));
+  CHECK(status({"--max-error", "none"}).first == 0);
+}
+
+TEST_CASE("tune: a metric that is a command gets the outputs of each sample and gives the score") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string(), samples = path + "/samples";
+  make_sample(folder, "samples/0", 1, 0.25f);
+  make_sample(folder, "samples/1", 1, 0.5f);
+  const auto tune = [&](const std::string& metric) {
+    ToolProcess process({"tune", shapes_net(), "--no-cache", "--time-limit", "0.1", "--validation",
+                         samples, "--limit", "0.5", "--json", "--metric", metric},
+                        {}, path);
+    const int exit = process.wait();
+    return std::tuple(exit, process.output(), process.errors());
+  };
+  const std::string seen = path + "/seen";
+  const auto [exit, output, errors] =
+      tune("sh -c 'ls $0/0/*.npy $0/1/*.npy >> " + seen + "; echo some; echo 0.75'");
+  INFO(errors);
+  REQUIRE(exit == 0);
+  CHECK(json::parse(output)["error"] == 0);
+  CHECK(json::parse(output)["validation_samples"] == 2);
+  std::ifstream list(seen);
+  CHECK(std::count(std::istreambuf_iterator<char>(list), {}, '\n') >= 4);
+  const auto failed = tune("false");
+  CHECK(std::get<0>(failed) == 1);
+  CHECK_THAT(std::get<2>(failed), Contains("'false' failed"));
+  const auto wordy = tune("echo no number in");
+  CHECK(std::get<0>(wordy) == 1);
+  CHECK_THAT(std::get<2>(wordy), Contains("print a number"));
 }
 
 TEST_CASE("tune: in a new process, the path is for this machine and the default thread count") {

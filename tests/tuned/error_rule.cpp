@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/element.h"
+#include "softneuro/tune.h"
 
 namespace softneuro::test {
 namespace {
@@ -124,7 +125,9 @@ Verdict judge(const ModelCase& model, const std::vector<NamedTensors>& results,
                              ? error_of_probabilities(values.expected, values.actual,
                                                       allowance.float16 ? kLeastHalf : kLeastFloat)
                              : error_of_values(values.expected, values.actual);
-    const double allowed = allowed_error(model, values, allowance);
+    double allowed = allowed_error(model, values, allowance);
+    if (allowance.limited && !are_probabilities(model, values.expected))
+      allowed = std::min(allowed, kLimitSlack * kDefaultMaxError);
     verdict.share = std::max(verdict.share, error / allowed);
     if (!(error <= allowed))
       verdict.wrong = fmt::format(

@@ -19,6 +19,8 @@
 // |               | float16                          | ones of float16, may end on the next level
 // | + qint8,      | kByteLayer · √products           | every layer's inputs and weights are
 // | calibrated    |                                  | rounded to 8 bits of their range
+// | …, limited    | never kDefaultMaxError (tune.h)  | tuning has measured that; probabilities are
+// |               |                                  | compared otherwise here
 // | any           | never kGarbage                   | an error of the order of the answer is none
 // |               |                                  | that a choice of data types explains
 #pragma once
@@ -39,12 +41,15 @@ inline constexpr double kByteLayer = 0.057;
 inline constexpr double kMovedLevels = 0.5;
 inline constexpr double kMovedByHalf = 2;
 inline constexpr double kGarbage = 0.3;
+// Between the limit's reference, the untuned net, and the model's own: sums in another order.
+inline constexpr double kLimitSlack = 1.01;
 
 // What the tuner may choose from.
 struct Allowance {
   bool float16 = false;
   bool qint8 = false;
   bool calibrated = false;  // with samples: layers that the model left in floats may round, too
+  bool limited = false;     // tuning has kept its default error limit on what is compared
 };
 
 struct Verdict {

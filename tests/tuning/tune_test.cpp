@@ -434,7 +434,19 @@ TEST_CASE("tune: the error limit is bound by what arrives at the outputs, layer 
   CHECK(tight.error <= 1e-3);
   CHECK(routine_of(tight, "loud").find("qint8") == std::string::npos);
   CHECK(routine_of(tight, "drowned").find("qint8") != std::string::npos);
-  // Their noise is in the cache: a second time nothing is measured, and the plan stays.
+  const auto harm_of = [&](const std::string& layer) {
+    const auto row = std::find_if(tight.harm.begin(), tight.harm.end(),
+                                  [&](const LayerHarm& harm) { return harm.layer == layer; });
+    REQUIRE(row != tight.harm.end());
+    return *row;
+  };
+  CHECK(loose.harm.empty());
+  CHECK(harm_of("loud").net_error > 100 * harm_of("drowned").net_error);
+  CHECK(harm_of("loud").own_error < 10 * harm_of("drowned").own_error);
+  CHECK_FALSE(harm_of("loud").is_kept);
+  CHECK(harm_of("drowned").is_kept);
+  CHECK(tight.harm[0].layer == "loud");
+  // Harm is in the cache: a second time nothing is measured, and the plan stays.
   const TuneReport again = net.tune(options).value();
   CHECK(again.measured == 0);
   CHECK(routine_of(again, "drowned") == routine_of(tight, "drowned"));

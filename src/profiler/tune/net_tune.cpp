@@ -1,5 +1,6 @@
 // Net::tune: what the caller gives → a TuneJob → a tuned path in the net.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/base/error.h"
@@ -54,6 +55,15 @@ bool has_quantisation(const Graph& graph) {
   return false;
 }
 
+// Whether the patterns let every float32 routine of the host in.
+bool allows_float32(const Registry& registry, const std::vector<std::string>& schemas) {
+  const std::vector<const Routine*> routines = registry.all();
+  return std::all_of(routines.begin(), routines.end(), [&](const Routine* routine) {
+    const RoutineDescriptor& descriptor = routine->descriptor();
+    return !matches_schema(descriptor, "cpu:float32") || matches_any_schema(descriptor, schemas);
+  });
+}
+
 // A pattern that no routine matches is an error that lists what there is.
 Status check_schemas(const Registry& registry, const std::vector<std::string>& schemas) {
   if (schemas.empty()) return invalid_argument("no schema is allowed; \"cpu\" allows every one");
@@ -76,12 +86,11 @@ Status check_schemas(const Registry& registry, const std::vector<std::string>& s
   return {};
 }
 
-// Whether a pattern lets 8-bit routines in: "cpu:qint8…", or "cpu", which allows every type.
-bool allows_qint8(const Registry& registry, const std::vector<std::string>& schemas) {
+// Whether a pattern lets routines of the type in: "cpu:qint8…", or "cpu", which allows every type.
+bool allows_type(const Registry& registry, const std::vector<std::string>& schemas, DataType type) {
   const std::vector<const Routine*> routines = registry.all();
   return std::any_of(routines.begin(), routines.end(), [&](const Routine* routine) {
-    return routine->descriptor().type == DataType::qint8 &&
-           matches_any_schema(routine->descriptor(), schemas);
+    return routine->descriptor().type == type && matches_any_schema(routine->descriptor(), schemas);
   });
 }
 
@@ -158,24 +167,55 @@ TuneReport left_alone(const TuneJob& job) {
   return report;
 }
 
-// At most so many, evenly spread: they are all run for each path that is evaluated, and float32
-// outputs of `output_bytes` each are kept for them.
-std::vector<std::vector<Tensor>> some_of(const std::vector<std::vector<Tensor>>& samples,
-                                         std::size_t output_bytes) {
-  constexpr std::size_t kMost = 128, kMostBytes = 64 << 20;
-  const std::size_t fit = kMostBytes / std::max<std::size_t>(output_bytes, 1);
-  return spread_over(samples, std::min(kMost, fit));
+Status check_limit(const TuneOptions& options) {
+  if (!options.max_error) {
+    if (options.score || options.metric != ErrorMetric::relative_rms)
+      return invalid_argument("max_error is needed with a metric or a score of your own");
+    return {};
+  }
+  if (!(*options.max_error >= 0)) return invalid_argument("max_error must not be negative");
+  if (std::isfinite(*options.max_error) && options.calibration.size() < 2 &&
+      options.validation.empty())
+    return invalid_argument(
+        "max_error needs validation samples, or at least two calibration samples: one of them is "
+        "held back to measure it");
+  return {};
+}
+
+// Tunes; where no path in the schemas keeps the limit, float32 may be taken as well.
+Result<TuneResult> tune_within_limit(TuneJob& job, std::vector<std::string>& warnings) {
+  const TuneOptions& options = *job.options;
+  const auto warn = [&](std::string message) {
+    job.core->log(LogLevel::warning, message);
+    warnings.push_back(std::move(message));
+  };
+  SN_ASSIGN_OR_RETURN(TuneResult result, Tuner(job).run());
+  if (result.report.within_limit) return result;
+  if (!allows_float32(job.core->registry(), options.schemas)) {
+    warn(
+        fmt::format("no path in {} keeps the error limit ({:.3g}): layers may be in cpu:float32 "
+                    "as well",
+                    fmt::join(options.schemas, ","), result.report.error));
+    TuneOptions wider = options;
+    wider.schemas.emplace_back("cpu:float32");
+    TuneJob again = job;
+    again.options = &wider;
+    SN_ASSIGN_OR_RETURN(result, Tuner(again).run());
+    if (result.report.within_limit) return result;
+  }
+  if (options.max_error)
+    return unsupported("no path keeps the error below {}, float32 included: it is {:.3g}",
+                       *options.max_error, result.report.error);
+  warn(fmt::format("the error is {:.3g}: no path keeps it below {}", result.report.error,
+                   kDefaultMaxError));
+  return result;
 }
 
 }  // namespace
 
 Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   SN_RETURN_IF_ERROR(check_schemas(core->registry(), options.schemas));
-  if (options.max_error < 0) return invalid_argument("max_error must not be negative");
-  if (options.max_error > 0 && options.calibration.size() < 2 && options.validation.empty())
-    return invalid_argument(
-        "max_error needs validation samples, or at least two calibration samples: one of them is "
-        "held back to measure it");
+  SN_RETURN_IF_ERROR(check_limit(options));
   TuneJob job;
   job.options = &options;
   job.core = core;
@@ -198,27 +238,23 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     SN_ASSIGN_OR_RETURN(std::vector<Tensor> sample,
                         in_order(*before, options.calibration[s], "calibration", s, job.shapes));
     const bool held = options.validation.empty() && is_held_back(s, options.calibration.size());
-    (held ? job.held_back : samples).push_back(std::move(sample));
+    (held ? job.validation : samples).push_back(std::move(sample));
     if (!held) calibration.push_back(options.calibration[s]);
   }
   for (std::size_t s = 0; s < options.validation.size(); ++s) {
     SN_ASSIGN_OR_RETURN(std::vector<Tensor> sample,
                         in_order(*before, options.validation[s], "validation", s, job.shapes));
-    job.held_back.push_back(std::move(sample));
+    job.validation.push_back(std::move(sample));
   }
+  const bool is_validated = !job.validation.empty();
+  if (!is_validated) job.validation = samples;
   SN_ASSIGN_OR_RETURN(const auto own, adopted(before, core->registry()));
   job.graph = before;  // what the references are computed with
   if (names_qint8(options.schemas) && samples.empty() && !has_quantisation(*own))
     return invalid_argument(
         "qint8 needs to know the ranges of the tensors: give calibration samples, or import a "
         "model that is quantised");
-  SN_ASSIGN_OR_RETURN(job.references, references_for(job, job.held_back));
-  if (options.max_error > 0) {
-    std::size_t output_bytes = 0;
-    for (const Tensor& output : job.references[0]) output_bytes += output.bytes();
-    job.seen = some_of(samples, output_bytes);
-  }
-  SN_ASSIGN_OR_RETURN(job.seen_references, references_for(job, job.seen));
+  SN_ASSIGN_OR_RETURN(job.references, references_for(job, job.validation));
   job.graph = own;
   job.model = before;
   job.is_model = own == before;
@@ -232,7 +268,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   job.inputs = job.proof_inputs[0];
 
   std::vector<std::string> warnings;
-  const bool qint8 = allows_qint8(core->registry(), options.schemas);
+  const bool qint8 = allows_type(core->registry(), options.schemas, DataType::qint8);
   if (qint8 && samples.empty() && !has_quantisation(*own)) {
     warnings.emplace_back(
         "the ranges of the tensors are not known without calibration samples: 8-bit routines are "
@@ -246,8 +282,15 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     for (const std::string& warning : warnings) core->log(LogLevel::warning, warning);
   }
 
-  Tuner tuner(job);
-  SN_ASSIGN_OR_RETURN(TuneResult result, tuner.run());
+  if (qint8 && !is_validated && !samples.empty()) {
+    warnings.emplace_back(
+        "a single sample: the error is measured on what calibration saw; give more, or validation "
+        "samples");
+    core->log(LogLevel::warning, warnings.back());
+  }
+  if (options.time_limit.count() > 0)
+    job.end = std::chrono::steady_clock::now() + options.time_limit;
+  SN_ASSIGN_OR_RETURN(TuneResult result, tune_within_limit(job, warnings));
   const std::size_t dropped = keep_path(std::move(result.path), job.graph, own == before);
   if (dropped > 0) {
     warnings.push_back(fmt::format(

@@ -1,196 +1,184 @@
-// The error limit of tuning: measured on samples that calibration has not seen, repaired towards
-// float32 until it holds (docs/internals/accuracy.md).
+// The error limit: the fastest path that keeps it on the validation samples, as measured. Where the
+// fastest path of all does not, layers are taken out of 8 and 16 bits: the solver is bound by their
+// harm, the measurement decides (docs/internals/accuracy.md).
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
-#include "core/base/element.h"
 #include "core/base/error.h"
-#include "profiler/tune/error_bound.h"
 #include "profiler/tune/tuner.h"
 
 namespace softneuro {
 namespace {
 
-constexpr int kRepairs = 8;
-constexpr double kMargin = 0.9;      // aimed at, of the limit's noise
-constexpr double kNearLimit = 0.85;  // of the limit: near enough to stop
+// Of the harm's samples: those that the fastest path's rounding affects most. Others would show
+// next to nothing of a layer's harm.
+constexpr std::size_t kHarmSamples = 8;
+// Measuring harm takes at most this long, or this share of what is left of a time limit.
+constexpr std::chrono::seconds kHarmTime{3};
+constexpr int kHarmShare = 4;
 
-std::int64_t largest(const Tensor& tensor) {
-  const TensorView view = view_of(tensor);
-  std::int64_t best = 0;
-  for (std::int64_t i = 1; i < tensor.elements(); ++i)
-    if (load(view, i) > load(view, best)) best = i;
-  return best;
-}
-
-// By output, then by sample.
-using SampleErrors = std::vector<std::vector<SampleError>>;
-
-// Runs the samples until cancelled; `agreed` counts those whose largest element of output
-// 0 stays where it was. What cannot be compared (another shape) adds nothing.
-Status add_errors(Session& session, const TuneBudget& budget,
-                  const std::vector<std::vector<Tensor>>& samples,
-                  const std::vector<std::vector<Tensor>>& references, SampleErrors& errors,
-                  std::size_t* agreed) {
-  for (std::size_t s = 0; s < samples.size(); ++s) {
-    if (budget.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-    std::vector<Tensor> outputs(errors.size());
-    SN_RETURN_IF_ERROR(session.run(samples[s], outputs));
-    for (std::size_t o = 0; o < outputs.size(); ++o)
-      if (is_float(outputs[o].data_type()))
-        errors[o].push_back(outputs[o].shape() == references[s][o].shape()
-                                ? square_sums(references[s][o], outputs[o])
-                                : SampleError());
-    if (agreed != nullptr && !outputs.empty() && outputs[0].shape() == references[s][0].shape())
-      *agreed += largest(outputs[0]) == largest(references[s][0]);
-  }
-  return {};
-}
-
-// Of the output whose error is the largest.
-ErrorParts worst_of(const SampleErrors& errors) {
-  ErrorParts worst;
-  for (const std::vector<SampleError>& samples : errors)
-    if (ErrorParts parts = parts_of(samples);
-        worst.error.empty() || parts.square() > worst.square())
-      worst = std::move(parts);
-  return worst;
-}
+constexpr int kSolves = 8;         // under a bound on the harm
+constexpr double kAim = 0.9;       // of the harm that would just keep the limit
+constexpr double kNear = 0.85;     // of the least harm that fails: near enough to stop
+constexpr double kFirstCut = 0.1;  // of the bound, while nothing is known that holds
 
 }  // namespace
 
-// Fills in the error of the worst output over the samples held back, and how often the largest
-// element of output 0 stays where it was. Gives the parts of the error over all samples, those that
-// calibration saw included unless the time is up: errors may be rare and large, so that a few
-// samples show none.
-Result<ErrorParts> Tuner::measure_error(Finalist& finalist) {
-  finalist.error = 0;
-  finalist.agreement = 1;
-  if (job_.held_back.empty()) return ErrorParts();
+double Tuner::error_limit() const {
+  return options_.max_error.value_or(kDefaultMaxError);
+}
+
+// Runs the validation samples; fills in the finalist's error.
+Status Tuner::measure_error(Finalist& finalist) {
+  finalist.errors = AnswerError();
+  if (job_.validation.empty()) return {};
   SN_ASSIGN_OR_RETURN(const auto plan,
                       build_plan(job_.core, job_.graph, job_.shapes, finalist.path, nullptr));
   SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
-  SampleErrors errors(plan->outputs().size());
-  std::size_t agreed = 0;
-  SN_RETURN_IF_ERROR(
-      add_errors(session, budget_, job_.held_back, job_.references, errors, &agreed));
-  finalist.error = std::sqrt(worst_of(errors).square());
-  finalist.agreement = static_cast<double>(agreed) / static_cast<double>(job_.held_back.size());
-  if (!budget_.expired())
-    SN_RETURN_IF_ERROR(
-        add_errors(session, budget_, job_.seen, job_.seen_references, errors, nullptr));
-  return worst_of(errors);
-}
-
-// The sum of the candidates' noise, as the solver adds it up.
-double Tuner::noise_of(const Selection& selection) const {
-  const SelectionRules summed = rules();
-  double noise = 0;
-  for (std::size_t l = 0; l < selection.choice.size(); ++l)
-    noise += summed.error(layers_[l],
-                          layers_[l].candidates[static_cast<std::size_t>(selection.choice[l])]);
-  return noise;
-}
-
-// Which samples rounding affects, whatever is rounded: the mean of all evaluated paths. One path is
-// too noisy an estimate, as its rounding may just miss a sample. Samples that the noise of layers
-// was measured on share their total in the proportions measured there.
-ErrorParts Tuner::typical_parts() const {
-  ErrorParts typical = evaluated_.front().parts;
-  std::fill(typical.error.begin(), typical.error.end(), 0.0);
-  for (const Evaluated& evaluated : evaluated_) {
-    const double square = evaluated.parts.square();
-    if (!(square > 0) || !std::isfinite(square) || noise_of(evaluated.selection) == 0) continue;
-    if (evaluated.parts.error.size() != typical.error.size()) continue;
-    for (std::size_t s = 0; s < typical.error.size(); ++s)
-      typical.error[s] += evaluated.parts.error[s] / square;
+  std::vector<NamedTensors> answers;
+  for (std::size_t s = 0; s < job_.validation.size(); ++s) {
+    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    std::vector<Tensor> outputs(plan->outputs().size());
+    SN_RETURN_IF_ERROR(session.run(job_.validation[s], outputs));
+    finalist.errors.add(job_.references[s], outputs);
+    if (options_.score) answers.push_back(named(outputs));
   }
-  double of_judged = 0, of_layers = 0;
-  for (const auto& [sample, noise] : noise_by_sample_) {
-    of_judged += typical.error[sample];
-    of_layers += noise;
+  finalist.error = finalist.errors.value(options_.metric);
+  finalist.interval = finalist.errors.interval(options_.metric);
+  if (!options_.score) return {};
+  if (!reference_score_) {
+    std::vector<NamedTensors> references;
+    for (const std::vector<Tensor>& outputs : job_.references) references.push_back(named(outputs));
+    SN_ASSIGN_OR_RETURN(reference_score_, score_of(references));
   }
-  if (of_layers > 0)
-    for (const auto& [sample, noise] : noise_by_sample_)
-      typical.error[sample] = noise * of_judged / of_layers;
-  return typical;
+  SN_ASSIGN_OR_RETURN(const double score, score_of(answers));
+  finalist.error = std::max(0.0, *reference_score_ - score);
+  finalist.interval = {finalist.error, finalist.error};
+  return {};
 }
 
-// An error that samples other than the measured ones should not exceed. Many paths are tried, and
-// one may pass by luck, so the error that the others showed for the same noise counts as well.
-double Tuner::error_upper_bound(const Finalist& finalist, const Evaluated& evaluated) const {
-  const double noise = noise_of(evaluated.selection);
-  double others = 0, others_noise = 0;
-  for (const Evaluated& other : evaluated_) {
-    const double other_noise = noise_of(other.selection), square = other.parts.square();
-    if (other.selection == evaluated.selection || other_noise == 0 || !std::isfinite(square))
+NamedTensors Tuner::named(const std::vector<Tensor>& outputs) const {
+  NamedTensors tensors;
+  for (std::size_t o = 0; o < outputs.size(); ++o)
+    tensors.emplace(job_.graph->tensor(job_.graph->outputs[o]).name, outputs[o]);
+  return tensors;
+}
+
+Result<double> Tuner::score_of(const std::vector<NamedTensors>& answers) const {
+  SN_ASSIGN_OR_RETURN(const double score, options_.score(answers));
+  if (std::isfinite(score)) return score;
+  return invalid_argument("the score of {} answers is {}: it must be a number", answers.size(),
+                          score);
+}
+
+bool Tuner::keeps_limit(const Finalist& finalist) const {
+  return finalist.error <= error_limit();
+}
+
+// Only float32 where a layer has it: the rest is computed as it must be.
+SelectionRules Tuner::float32_rules() const {
+  SelectionRules float32 = rules();
+  float32.allowed = [](const LayerCandidates& layer, const Candidate& candidate) {
+    if (candidate.is_float32()) return true;
+    return std::none_of(layer.candidates.begin(), layer.candidates.end(), [](const Candidate& c) {
+      return c.is_float32() && !c.wrong && std::isfinite(c.unit_us);
+    });
+  };
+  return float32;
+}
+
+Status Tuner::measure_harm(const Finalist& rounded) {
+  const std::vector<double> squares = rounded.errors.squares_by_sample();
+  if (squares.empty() || rounded.selection.choice.empty()) return {};
+  std::vector<std::size_t> samples(squares.size());
+  std::iota(samples.begin(), samples.end(), std::size_t{0});
+  std::stable_sort(samples.begin(), samples.end(),
+                   [&](std::size_t a, std::size_t b) { return squares[a] > squares[b]; });
+  samples.resize(std::min(samples.size(), kHarmSamples));
+  const Result<Selections> base = select_paths(*job_.graph, layers_, adapts_, float32_rules());
+  if (!base.ok()) return {};  // the layers' own errors have to do
+  const auto now = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::duration allowed = kHarmTime;
+  if (options_.time_limit.count() > 0)
+    allowed = std::min(allowed, (budget_.end - now) / kHarmShare);
+  harm_base_ = base->paths[0];
+  harm_rounded_ = rounded.selection;
+  return harm_.measure(rounded.selection, *harm_base_, std::move(samples), now + allowed,
+                       [&](std::size_t done, std::size_t total, std::size_t layer) -> Status {
+                         if (budget_.cancelled())
+                           return Status(StatusCode::cancelled, "tuning was cancelled");
+                         report_progress("harm", done, total, layers_[layer].layer.layer->name);
+                         return {};
+                       });
+}
+
+// The next bound on the harm: harm is a power, so that the error is taken to grow with its root.
+// Where that leads out of what is open, the open range is cut.
+double Tuner::next_bound(double holds, double fails, double error) const {
+  const double known = std::isfinite(error) ? error : std::sqrt(fails);
+  const double ratio = error_limit() / std::max(known, 1e-30);
+  const double aimed = kAim * ratio * ratio * fails;
+  if (aimed > holds && aimed < fails) return aimed;
+  return holds > 0 ? std::sqrt(holds * fails) : kFirstCut * fails;
+}
+
+// Solves under bounds on the harm between none and that of `fastest`. All paths that keep the
+// limit.
+Result<std::vector<Tuner::Finalist>> Tuner::find_less_harmful(const Finalist& fastest) {
+  // Bounds; what is between them is open.
+  double holds = 0, fails = harm_.of(fastest.selection), error = fastest.error;
+  std::vector<Finalist> holding, tried;
+  for (int solve = 0; solve < kSolves && holds < kNear * fails; ++solve) {
+    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    if (budget_.expired() && !holding.empty()) break;
+    const bool is_last_chance = holding.empty() && solve + 1 == kSolves;
+    SelectionRules limited = is_last_chance ? float32_rules() : rules();
+    if (!is_last_chance) limited.max_error = next_bound(holds, fails, error);
+    const Result<Selections> paths = select_paths(*job_.graph, layers_, adapts_, limited);
+    if (!paths.ok()) {  // nothing has so little harm
+      fails = limited.max_error;
       continue;
-    others += square;
-    others_noise += other_noise;
+    }
+    SN_ASSIGN_OR_RETURN(const bool is_new, add_finalist(tried, paths->paths[0]));
+    if (!is_new) {  // one that holds: bounds below the harm of what failed do not reach that
+      holds = limited.max_error;
+      continue;
+    }
+    SN_RETURN_IF_ERROR(measure_error(tried.back()));
+    if (keeps_limit(tried.back())) {
+      holds = limited.max_error;
+      holding.push_back(tried.back());
+    } else {
+      fails = std::min(fails, std::min(limited.max_error, harm_.of(tried.back().selection)));
+      error = tried.back().error;
+    }
   }
-  double square = evaluated.parts.square();
-  if (others_noise > 0) square = std::max(square, noise * others / others_noise);
-  if (square == 0) return finalist.error;
-  const ErrorParts typical = typical_parts();
-  const bool is_typical = noise > 0 && typical.error.size() == evaluated.parts.error.size();
-  return std::max(finalist.error,
-                  std::sqrt(square * upper_bound_factor(is_typical ? typical : evaluated.parts)));
+  return holding;
 }
 
-Result<double> Tuner::evaluate_error(Finalist& finalist) {
-  SN_ASSIGN_OR_RETURN(ErrorParts parts, measure_error(finalist));
-  evaluated_.push_back({finalist.selection, std::move(parts)});
-  return error_upper_bound(finalist, evaluated_.back());
-}
-
-// Where the fastest path keeps the limit on all samples, but might not on others.
-void Tuner::warn_of_scatter(const Finalist& fastest, double upper_bound) {
-  const ErrorParts& parts = evaluated_[0].parts;
-  const double measured = std::max(fastest.error, std::sqrt(parts.square()));
-  if (measured > options_.max_error || upper_bound <= options_.max_error) return;
-  warn(fmt::format(
-      "the error of the fastest path is {:.3g} on the samples, but about {:.0f} of {} samples "
-      "account for it; on other samples it may reach {:.3g} (limit {}): add calibration samples "
-      "for "
-      "a tighter estimate",
-      measured, effective_sample_size(parts), parts.error.size(), upper_bound, options_.max_error));
-}
-
-// The fastest of two: the best finalist that keeps the limit, and the repaired best finalist. They
-// are raced, since repairing minimises noise, not time. That race has its own time of default
-// choices.
-Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked, double& untuned_us) {
-  const double limit = options_.max_error;
-  if (limit <= 0) {
-    SN_RETURN_IF_ERROR(measure_error(ranked[0]).status());
-    return std::move(ranked[0]);
+// The fastest path that keeps the limit on the validation samples; where none does, the fastest
+// (is_limit_kept_ says so). What was found under the bound is raced with the fastest finalist that
+// keeps it: the bound knows of harm, not of time. That race has its own time of default choices.
+Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double& untuned_us) {
+  SN_RETURN_IF_ERROR(measure_error(ranked[0]));
+  is_limit_kept_ = keeps_limit(ranked[0]);
+  if (!job_.validation.empty() && (options_.measure_harm || !is_limit_kept_))
+    SN_RETURN_IF_ERROR(measure_harm(ranked[0]));
+  if (is_limit_kept_) return std::move(ranked[0]);
+  SN_ASSIGN_OR_RETURN(std::vector<Finalist> keeping, find_less_harmful(ranked[0]));
+  for (std::size_t f = 1; f < ranked.size(); ++f) {
+    if (ranked[f].selection.choice.empty() && !allows_choices_of(ranked[f].path)) continue;
+    SN_RETURN_IF_ERROR(measure_error(ranked[f]));
+    if (!keeps_limit(ranked[f])) continue;
+    if (std::none_of(keeping.begin(), keeping.end(),
+                     [&](const Finalist& known) { return known.selection == ranked[f].selection; }))
+      keeping.push_back(ranked[f]);
+    break;
   }
-  if (job_.held_back.size() == 1)
-    warn("one sample alone was held back: the error of others may be above the limit");
-  SN_RETURN_IF_ERROR(evaluate_error(ranked[0]).status());
-  // The error of one path is a noisy estimate of per-sample error.
-  if (evaluated_[0].parts.square() * kMaxFactor > limit * limit)
-    SN_RETURN_IF_ERROR(measure_noise(ranked[0].selection));
-  std::vector<Finalist> keeping;
-  for (std::size_t f = 0; f < ranked.size() && keeping.empty(); ++f) {
-    SN_ASSIGN_OR_RETURN(const double error, f == 0 ? error_upper_bound(ranked[0], evaluated_[0])
-                                                   : evaluate_error(ranked[f]));
-    if (f == 0) warn_of_scatter(ranked[0], error);
-    if (error > limit) continue;
-    if (f == 0) return std::move(ranked[0]);
-    keeping.push_back(ranked[f]);
-  }
-  Result<std::vector<Finalist>> repaired = repair(ranked[0]);
-  if (!repaired.ok()) {
-    if (repaired.status().code() == StatusCode::cancelled) return repaired.status();
-    if (keeping.empty())
-      return unsupported("no path keeps the error below {}: {}", limit,
-                         repaired.status().message());
-    return std::move(keeping[0]);
-  }
-  for (Finalist& finalist : *repaired)
-    if (keeping.empty() || !(finalist.selection == keeping[0].selection))
-      keeping.push_back(std::move(finalist));
+  if (keeping.empty()) return std::move(ranked[0]);
+  is_limit_kept_ = true;
+  if (keeping.size() == 1) return std::move(keeping[0]);
   keeping.push_back(default_finalist());
   SN_RETURN_IF_ERROR(race(keeping));
   untuned_us = keeping.back().time_us;
@@ -199,49 +187,30 @@ Result<Tuner::Finalist> Tuner::within_error(std::vector<Finalist> ranked, double
   return std::move(keeping[0]);
 }
 
-// Solves again with a bound on the noise, found by bisection: the noise model says where to look,
-// the measured error whether the limit holds. What holds with room to spare is tried with more
-// noise. All that hold.
-Result<std::vector<Tuner::Finalist>> Tuner::repair(const Finalist& worst) {
-  const double noise = noise_of(worst.selection);
-  double measured = error_upper_bound(worst, evaluated_.front());
-  double steers = measured;         // what the next bound is derived from
-  double holds = 0, fails = noise;  // bounds; 0 is float32 alone
-  double bound = noise;
-  std::vector<Finalist> holding, tried;
-  for (int attempt = 0; attempt < kRepairs; ++attempt) {
-    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-    if (budget_.expired() && !holding.empty()) break;
-    const double ratio = options_.max_error / std::max(steers, 1e-30);
-    bound *= kMargin * ratio * ratio;
-    if (!(bound < fails && bound > holds)) bound = (holds + fails) / 2;
-    if (holding.empty() && attempt + 1 == kRepairs) bound = 0;
-    SelectionRules limited = rules();
-    limited.max_error = bound;
-    if (bound == 0)
-      limited.allowed = [](const LayerCandidates&, const Candidate& c) { return c.is_float32(); };
-    SN_ASSIGN_OR_RETURN(const Selections paths,
-                        select_paths(*job_.graph, layers_, adapts_, limited));
-    SN_ASSIGN_OR_RETURN(const bool is_new, add_finalist(tried, paths.paths[0]));
-    if (!is_new) {  // nothing between what holds and what fails, or nearly so
-      if (!holding.empty()) break;
-      steers = std::max(steers, 2 * options_.max_error);
-      fails = bound;
-      continue;
-    }
-    SN_ASSIGN_OR_RETURN(measured, evaluate_error(tried.back()));
-    steers = measured;
-    if (measured > options_.max_error) {
-      fails = bound;
-      continue;
-    }
-    holds = bound;
-    holding.push_back(tried.back());
-    if (measured > kNearLimit * options_.max_error || holds > kNearLimit * fails) break;
+// One row per layer whose harm was measured, the greatest first.
+std::vector<LayerHarm> Tuner::harm_rows(const Finalist& chosen) const {
+  std::vector<LayerHarm> rows;
+  const std::vector<double>& power = harm_.measured();
+  const auto time_of = [](const Candidate& c) { return c.net_us > 0 ? c.net_us : c.unit_us; };
+  for (std::size_t l = 0; l < power.size(); ++l) {
+    if (power[l] < 0) continue;
+    const auto candidate = [&](const Selection& selection) -> const Candidate& {
+      return layers_[l].candidates[static_cast<std::size_t>(selection.choice[l])];
+    };
+    const Candidate& rounded = candidate(harm_rounded_);
+    LayerHarm row;
+    row.layer = layers_[l].layer.layer->name;
+    row.routine = rounded.str();
+    row.own_error = rounded.error;
+    row.net_error = std::sqrt(power[l]);
+    row.saved_us = time_of(candidate(*harm_base_)) - time_of(rounded);
+    row.is_kept = !chosen.selection.choice.empty() && !candidate(chosen.selection).is_float32();
+    rows.push_back(std::move(row));
   }
-  if (holding.empty())
-    return unsupported("even float32 routines differ by {:.3g} from the reference", measured);
-  return holding;
+  std::stable_sort(rows.begin(), rows.end(), [](const LayerHarm& a, const LayerHarm& b) {
+    return a.net_error > b.net_error;
+  });
+  return rows;
 }
 
 }  // namespace softneuro

@@ -33,7 +33,7 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   result.path.schemas = options_.schemas;
   result.path.time_us = chosen.time_us;
   result.path.untuned_us = untuned_us;
-  result.path.error = chosen.error;
+  result.path.error = chosen.errors.value(ErrorMetric::relative_rms);
   for (std::size_t i = 0; i < job_.shapes.size(); ++i)
     result.path.shapes.emplace(job_.graph->tensor(job_.graph->inputs[i]).name, job_.shapes[i]);
 
@@ -86,15 +86,20 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   report.tuned_us = chosen.time_us;
   report.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - job_.begin).count();
-  report.measured = units_.counts().measured + net_measured_;
-  report.from_cache = units_.counts().from_cache + net_from_cache_;
+  report.measured = units_.counts().measured + net_measured_ + harm_.runs();
+  report.from_cache = units_.counts().from_cache + net_from_cache_ + harm_.from_cache();
   report.rejected = units_.counts().rejected;
   report.gap = gap_;
   report.difference = difference_;
   report.proof_inputs = job_.proof_inputs.size();
   report.proved_on_samples = job_.has_samples;
   report.error = chosen.error;
-  report.agreement = chosen.agreement;
+  report.error_low = chosen.interval.low;
+  report.error_high = chosen.interval.high;
+  report.validation_samples = chosen.errors.samples();
+  report.within_limit = is_limit_kept_;
+  report.agreement = 1 - chosen.errors.value(ErrorMetric::top1);
+  report.harm = harm_rows(chosen);
   report.complete = complete_;
   report.machine = result.path.machine;
   report.threads = result.path.threads;
@@ -103,6 +108,11 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
         "other processes used the CPUs for {:.0f} % of the tuning time; affected measurements were "
         "repeated or discarded: tune on an idle machine for better results",
         100 * barrier_.waited()));
+  if (chosen.errors.incomparable() > 0)
+    warn(
+        fmt::format("outputs have other shapes than float32's for {} of {} samples: the error says "
+                    "nothing of these; give a score of your own",
+                    chosen.errors.incomparable(), chosen.errors.samples()));
   report.warnings = warnings_;
   return result;
 }

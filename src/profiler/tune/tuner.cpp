@@ -51,10 +51,10 @@ Tuner::Tuner(const TuneJob& job)
       units_(*job.core, cache_, budget_, barrier_, caches_, job.options->exhaustive),
       adapts_([this](TensorId tensor, const Format& from, const Format& to) {
         return measure_adapt(tensor, from, to);
-      }) {
+      }),
+      harm_(job, layers_, adapts_, cache_) {
   budget_.cancel = options_.cancel;
-  if (options_.time_limit.count() > 0)
-    budget_.end = std::chrono::steady_clock::now() + options_.time_limit;
+  budget_.end = job.end;
   units_.warn = [this](LogLevel level, std::string message) { warn(std::move(message), level); };
 }
 
@@ -236,7 +236,7 @@ Status Tuner::profile_units() {
 SelectionRules Tuner::rules() const {
   SelectionRules rules;
   rules.error = [this](const LayerCandidates& layer, const Candidate& candidate) {
-    return error_proxy(layer, candidate);
+    return harm_.of(place_of(layer), candidate);
   };
   return rules;
 }
@@ -424,8 +424,8 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
   for (const Selection& selection : best.paths)
     SN_RETURN_IF_ERROR(add_finalist(finalists, selection).status());
   SN_RETURN_IF_ERROR(add_single_kind_finalists(finalists));
-  // The references' own plan, whose error is 0: it keeps every limit.
-  if (options_.max_error > 0 && !default_path_.layers.empty()) finalists.emplace_back();
+  // The references' own plan, whose error is 0: it keeps a limit below float32's rounding.
+  if (options_.max_error && !default_path_.layers.empty()) finalists.emplace_back();
   finalists.push_back(default_finalist());  // what everything is compared with
   return finalists;
 }
@@ -449,8 +449,7 @@ bool Tuner::allows_choices_of(const RoutinePath& path) const {
 }
 
 // The fastest first. Stable: what the noise cannot tell apart stays in the solver's order, so that
-// plans do not flap. Default choices that the caller did not allow come last: they answer only
-// where nothing allowed keeps the error limit.
+// plans do not flap. Default choices that the caller did not allow come last.
 void Tuner::put_in_order(std::vector<Finalist>& finalists) const {
   double best = INFINITY;
   for (const Finalist& finalist : finalists) best = std::min(best, finalist.time_us);
@@ -494,7 +493,7 @@ Result<TuneResult> Tuner::run() {
   SN_RETURN_IF_ERROR(race(finalists));
   double untuned_us = finalists.back().time_us;
   put_in_order(finalists);
-  SN_ASSIGN_OR_RETURN(const Finalist chosen, within_error(std::move(finalists), untuned_us));
+  SN_ASSIGN_OR_RETURN(const Finalist chosen, within_limit(std::move(finalists), untuned_us));
   SN_RETURN_IF_ERROR(prove(chosen));
   return report(chosen, untuned_us);
 }

@@ -17,39 +17,11 @@
 #include "profiler/measure/net_profile.h"
 #include "profiler/select/selection.h"
 #include "profiler/select/unit_profile.h"
-#include "profiler/tune/error_bound.h"
-#include "softneuro/tune.h"
+#include "profiler/tune/answer_error.h"
+#include "profiler/tune/harm.h"
+#include "profiler/tune/tune_job.h"
 
 namespace softneuro {
-
-struct TuneResult {
-  RoutinePath path;
-  TuneReport report;
-};
-
-// What the tuner is given: a net's parts, with shapes resolved.
-struct TuneJob {
-  std::shared_ptr<Runtime> core;
-  std::shared_ptr<const Graph> graph;  // quantisation annotated, if there is any
-  std::vector<Shape> shapes;           // of the graph's inputs
-  std::vector<Tensor> inputs;          // a run's inputs: a sample, or made ones
-  std::shared_ptr<const Graph> model;  // what the tuned net has to answer as
-  bool is_model = false;               // `graph` is `model`, but for quantisation
-  // What ranges and the answer are proved on: samples, or made inputs.
-  std::vector<std::vector<Tensor>> proof_inputs;
-  bool has_samples = false;
-  // Samples that calibration has not seen, in the order of the graph's inputs, and what float32
-  // gives for them.
-  std::vector<std::vector<Tensor>> held_back;
-  std::vector<std::vector<Tensor>> references;
-  // With an error limit: samples that calibration has seen, which show how far errors scatter, and
-  // what float32 gives for these.
-  std::vector<std::vector<Tensor>> seen;
-  std::vector<std::vector<Tensor>> seen_references;
-  const TuneOptions* options = nullptr;
-  // When tuning began, calibration included: from then on its seconds are counted.
-  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-};
 
 class Tuner {
  public:
@@ -62,9 +34,9 @@ class Tuner {
     Selection selection;  // empty: a path of default choices
     RoutinePath path;
     double time_us = 0;
-    double error = 0;
-    double agreement = 1;
-    std::size_t measured_runs = 0;
+    double error = 0;  // by TuneOptions::metric, or what its score loses
+    ErrorInterval interval;
+    AnswerError errors;
   };
 
   Status find_candidates();
@@ -118,27 +90,19 @@ class Tuner {
   Result<Race> make_race(const std::vector<Finalist>& finalists);
   Status run_turn(Race& race, std::size_t contender, const InterleavedSchedule& schedule);
   Status run_rounds(Race& race, const InterleavedSchedule& schedule);
-  double noise_of(const Selection& selection) const;
-  // A path, and what it showed on the samples held back and then on those that calibration saw.
-  struct Evaluated {
-    Selection selection;
-    ErrorParts parts;
-  };
-  Result<ErrorParts> measure_error(Finalist& finalist);
-  ErrorParts typical_parts() const;
-  double error_upper_bound(const Finalist& finalist, const Evaluated& evaluated) const;
-  Result<double> evaluate_error(Finalist& finalist);
-  void warn_of_scatter(const Finalist& fastest, double upper_bound);
+  double error_limit() const;
+  NamedTensors named(const std::vector<Tensor>& outputs) const;
+  Result<double> score_of(const std::vector<NamedTensors>& answers) const;
+  Status measure_error(Finalist& finalist);
+  bool keeps_limit(const Finalist& finalist) const;
   bool allows_choices_of(const RoutinePath& path) const;
   void put_in_order(std::vector<Finalist>& finalists) const;
-  Result<Finalist> within_error(std::vector<Finalist> ranked, double& untuned_us);
-  Result<std::vector<Finalist>> repair(const Finalist& worst);
-  Status measure_noise(const Selection& worst);
-  std::vector<std::size_t> most_affected_samples() const;
-  Result<std::vector<double>> noise_at_outputs(const Selection& selection);
-  std::vector<double> noise_of_layer(std::size_t layer, const Selection& worst,
-                                     const Selection& base, std::uint64_t digest);
-  double error_proxy(const LayerCandidates& layer, const Candidate& candidate) const;
+  SelectionRules float32_rules() const;
+  Status measure_harm(const Finalist& rounded);
+  double next_bound(double holds, double fails, double error) const;
+  Result<std::vector<Finalist>> find_less_harmful(const Finalist& fastest);
+  Result<Finalist> within_limit(std::vector<Finalist> ranked, double& untuned_us);
+  std::vector<LayerHarm> harm_rows(const Finalist& chosen) const;
   Status prove(const Finalist& chosen);
   Result<TuneResult> report(const Finalist& chosen, double untuned_us);
 
@@ -172,22 +136,16 @@ class Tuner {
   std::uint64_t whole_key_ = 0;  // of the graph, its inputs' shapes and all routines there are
   double gap_ = 0;
   double difference_ = 0;  // TuneReport::difference
-  std::vector<Evaluated> evaluated_;
   std::size_t net_measured_ = 0, net_from_cache_ = 0;
   bool complete_ = true;
   std::vector<std::string> warnings_;
 
-  // What one layer's rounding does to the net's outputs: power of the error in relation to the
-  // output's own, and the unit error of the candidate that it was measured with.
-  struct OutputNoise {
-    double power = 0, unit_error = 0;
-    bool known = false;
-  };
-  std::vector<OutputNoise> noise_;  // per layer; empty: not measured
-  double usual_noise_ = 1;          // power at the outputs per unit of unit error²
-  std::vector<std::vector<Tensor>> noise_samples_, noise_references_;
-  // Of all layers measured together, by the sample's place in Evaluated::parts.
-  std::map<std::size_t, double> noise_by_sample_;
+  Harm harm_;
+  // What harm was measured between.
+  std::optional<Selection> harm_base_;
+  Selection harm_rounded_;
+  std::optional<double> reference_score_;
+  bool is_limit_kept_ = true;
 };
 
 }  // namespace softneuro

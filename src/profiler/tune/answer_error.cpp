@@ -1,0 +1,133 @@
+#include "profiler/tune/answer_error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <numeric>
+
+#include "core/base/element.h"
+#include "profiler/measure/departure.h"
+
+namespace softneuro {
+namespace {
+
+// Standard normal, 97.5 %.
+constexpr double kNormal = 1.96;
+
+// Student's t, 97.5 %, one side, within 1 %.
+double student_t(std::size_t degrees) {
+  constexpr double kFew[] = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
+  return degrees <= std::size(kFew) ? kFew[degrees - 1]
+                                    : kNormal + 2.7 / static_cast<double>(degrees);
+}
+
+std::int64_t largest(const Tensor& tensor) {
+  const TensorView view = view_of(tensor);
+  std::int64_t best = 0;
+  for (std::int64_t i = 1; i < tensor.elements(); ++i)
+    if (load(view, i) > load(view, best)) best = i;
+  return best;
+}
+
+// Whether the answer is another one: the class, or integers that say so themselves.
+bool is_moved(const Tensor& expected, const Tensor& actual) {
+  if (!(expected.shape() == actual.shape())) return true;
+  if (is_float(expected.data_type())) return largest(expected) != largest(actual);
+  return expected.bytes() > 0 && std::memcmp(expected.data(), actual.data(), expected.bytes()) != 0;
+}
+
+// 1 − cos of the angle between two tensors; 0 between zeros.
+double angle_of(const Comparison& c) {
+  if (c.difference == 0) return 0;
+  const double actual = c.difference - c.square + 2 * c.product;  // Σ actual²
+  return c.square > 0 && actual > 0 ? 1 - c.product / std::sqrt(c.square * actual) : 1;
+}
+
+// Wilson's score interval of a share `p` of `n`.
+ErrorInterval wilson(double p, double n) {
+  const double z = kNormal * kNormal / n;
+  const double centre = (p + z / 2) / (1 + z);
+  const double half = std::sqrt(z * p * (1 - p) + z * z / 4) / (1 + z);
+  return {std::max(0.0, centre - half), std::min(1.0, centre + half)};
+}
+
+}  // namespace
+
+void AnswerError::add(std::span<const Tensor> expected, std::span<const Tensor> actual) {
+  squares_.resize(expected.size());
+  angles_.resize(expected.size());
+  bool comparable = true;
+  for (std::size_t o = 0; o < expected.size(); ++o) {
+    Share square, angle;
+    if (!(expected[o].shape() == actual[o].shape())) {
+      comparable = false;
+    } else if (is_float(expected[o].data_type())) {
+      const Comparison c = compare_tensors(expected[o], actual[o], 0);
+      square = {c.broken ? INFINITY : c.difference, c.square};
+      angle = {c.broken ? INFINITY : angle_of(c), 1};
+    }
+    squares_[o].push_back(square);
+    angles_[o].push_back(angle);
+  }
+  moved_.push_back({expected.empty() ? 0.0 : is_moved(expected[0], actual[0]), 1});
+  incomparable_ += !comparable;
+}
+
+double AnswerError::ratio(const Shares& shares) {
+  double part = 0, whole = 0;
+  for (const Share& share : shares) {
+    part += share.part;
+    whole += share.whole;
+  }
+  return part == 0 ? 0 : whole > 0 ? part / whole : INFINITY;
+}
+
+const AnswerError::Shares& AnswerError::worst(ErrorMetric metric) const {
+  if (metric == ErrorMetric::top1) return moved_;
+  const std::vector<Shares>& outputs = metric == ErrorMetric::cosine ? angles_ : squares_;
+  const auto found =
+      std::max_element(outputs.begin(), outputs.end(),
+                       [](const Shares& a, const Shares& b) { return ratio(a) < ratio(b); });
+  return found == outputs.end() ? moved_ : *found;
+}
+
+double AnswerError::value(ErrorMetric metric) const {
+  if (squares_.empty()) return 0;
+  const double ratio = AnswerError::ratio(worst(metric));
+  return metric == ErrorMetric::relative_rms ? std::sqrt(ratio) : ratio;
+}
+
+ErrorInterval AnswerError::interval(ErrorMetric metric) const {
+  const double error = value(metric);
+  const auto n = static_cast<double>(samples());
+  if (samples() < 2 || !std::isfinite(error)) return {error, error};
+  if (metric == ErrorMetric::top1) return wilson(error, n);
+  const Shares& shares = worst(metric);
+  const double ratio = AnswerError::ratio(shares);
+  double residuals = 0, whole = 0;
+  for (const Share& share : shares) {
+    const double residual = share.part - ratio * share.whole;
+    residuals += residual * residual;
+    whole += share.whole;
+  }
+  if (!(whole > 0)) return {error, error};
+  const double half = student_t(samples() - 1) * std::sqrt(n / (n - 1) * residuals) / whole;
+  ErrorInterval interval{std::max(0.0, ratio - half), ratio + half};
+  if (metric == ErrorMetric::relative_rms)
+    interval = {std::sqrt(interval.low), std::sqrt(interval.high)};
+  return interval;
+}
+
+std::vector<double> AnswerError::squares_by_sample() const {
+  std::vector<double> squares(samples(), 0.0);
+  if (squares_.empty()) return squares;
+  const Shares& shares = worst(ErrorMetric::relative_rms);
+  double whole = 0;
+  for (const Share& share : shares) whole += share.whole;
+  for (std::size_t s = 0; s < squares.size(); ++s)
+    squares[s] = shares[s].part == 0 ? 0 : shares[s].part / whole;
+  return squares;
+}
+
+}  // namespace softneuro

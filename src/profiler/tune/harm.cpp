@@ -1,0 +1,110 @@
+#include "profiler/tune/harm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/base/checksum.h"
+#include "core/base/error.h"
+#include "core/graph/graph_key.h"
+#include "net/tuned_plan.h"
+#include "profiler/measure/net_profile.h"
+#include "profiler/tune/answer_error.h"
+
+namespace softneuro {
+namespace {
+
+constexpr double kNotMeasured = -1;
+// Of an overflow, or of a plan that cannot run: like infinity, but can be added up and kept.
+constexpr double kWorstPower = 1e18;
+// A candidate's harm is scaled by its own error no further than this from the measured one's: how
+// far one error alone says what arrives is not known.
+constexpr double kLeastScale = 0.25, kMostScale = 4;
+
+}  // namespace
+
+double Harm::of(std::size_t layer, const Candidate& candidate) const {
+  if (candidate.is_float32()) return 0;
+  const double own = candidate.error * candidate.error;
+  if (power_.empty() || power_[layer] < 0) return own * usual_;
+  const double scale = own_[layer] > 0 ? own / (own_[layer] * own_[layer]) : 1;
+  return power_[layer] * std::clamp(scale, kLeastScale, kMostScale);
+}
+
+double Harm::of(const Selection& selection) const {
+  double power = 0;
+  for (std::size_t l = 0; l < selection.choice.size(); ++l) power += of(l, chosen(selection, l));
+  return power;
+}
+
+Result<std::vector<std::vector<Tensor>>> Harm::outputs_for(const Selection& selection) const {
+  SN_ASSIGN_OR_RETURN(const RoutinePath path, make_path(*job_.graph, layers_, adapts_, selection));
+  SN_ASSIGN_OR_RETURN(const auto plan,
+                      build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
+  return outputs_of(plan, samples_, job_.core->allocator());
+}
+
+double Harm::power_of(std::size_t layer, const Selection& rounded, const Selection& base) {
+  const std::string key = fmt::format("harm|{}|{}|{}", digest_, layers_[layer].layer.layer->id,
+                                      chosen(rounded, layer).key);
+  if (const Profile* const row = cache_.find(key); row != nullptr) {
+    ++from_cache_;
+    return row->error;
+  }
+  Selection one = base;
+  one.choice[layer] = rounded.choice[layer];
+  const auto outputs = outputs_for(one);
+  double power = kWorstPower;
+  if (outputs.ok()) {
+    AnswerError error;
+    for (std::size_t s = 0; s < outputs->size(); ++s) error.add(references_[s], (*outputs)[s]);
+    power = std::min(std::pow(error.value(ErrorMetric::relative_rms), 2), kWorstPower);
+    cache_.put(key, {.error = power});
+  }
+  ++runs_;
+  return power;
+}
+
+Status Harm::measure(const Selection& rounded, const Selection& base,
+                     std::vector<std::size_t> samples, std::chrono::steady_clock::time_point end,
+                     const std::function<Status(std::size_t, std::size_t, std::size_t)>& on_layer) {
+  samples_.clear();
+  std::uint64_t digest = graph_key(*job_.graph);
+  for (const std::size_t s : samples) {
+    samples_.push_back(job_.validation[s]);
+    for (const Tensor& tensor : samples_.back())
+      digest = digest * 31 + checksum(tensor.data(), tensor.bytes());
+  }
+  digest_ = fmt::format("{:x}", digest);
+  std::vector<std::size_t> order(layers_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::erase_if(order, [&](std::size_t l) {
+    return chosen(rounded, l).is_float32() || rounded.choice[l] == base.choice[l];
+  });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return chosen(rounded, a).error > chosen(rounded, b).error;
+  });
+  SN_ASSIGN_OR_RETURN(references_, outputs_for(base));
+  power_.assign(layers_.size(), kNotMeasured);
+  own_.assign(layers_.size(), 0.0);
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i > 0 && std::chrono::steady_clock::now() > end) break;
+    const std::size_t l = order[i];
+    SN_RETURN_IF_ERROR(on_layer(i, order.size(), l));
+    power_[l] = power_of(l, rounded, base);
+    own_[l] = chosen(rounded, l).error;
+    if (own_[l] > 0) ratios.push_back(power_[l] / (own_[l] * own_[l]));
+  }
+  if (!ratios.empty()) {
+    const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+    std::nth_element(ratios.begin(), middle, ratios.end());
+    usual_ = *middle;
+  }
+  cache_.flush();
+  return {};
+}
+
+}  // namespace softneuro

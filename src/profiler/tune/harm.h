@@ -1,0 +1,61 @@
+// What rounding a layer does to the net's outputs: the guide by which the solver takes layers out
+// of 8 and 16 bits where the error limit is broken (docs/internals/accuracy.md; the sensitivity
+// analysis of post-training quantisation tools).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "profiler/cache/profile_cache.h"
+#include "profiler/select/selection.h"
+#include "profiler/tune/tune_job.h"
+
+namespace softneuro {
+
+class Harm {
+ public:
+  // What it is given stays the caller's and outlives it.
+  Harm(const TuneJob& job, const std::vector<LayerCandidates>& layers, AdaptTimes& adapts,
+       ProfileCache& cache)
+      : job_(job), layers_(layers), adapts_(adapts), cache_(cache) {}
+
+  // Rounds the layers that `rounded` rounds one at a time in the path `base`, and measures the
+  // power of the error at the outputs, on `samples` (indices of TuneJob::validation). Layers with
+  // the largest error of their own come first, until `end`. `on_layer` is told of each.
+  Status measure(const Selection& rounded, const Selection& base, std::vector<std::size_t> samples,
+                 std::chrono::steady_clock::time_point end,
+                 const std::function<Status(std::size_t done, std::size_t total,
+                                            std::size_t layer)>& on_layer);
+
+  // Expected power of the error at the outputs in relation to the outputs' own; 0 in float32.
+  // Powers of several layers add up. Another candidate than the measured one is scaled by how
+  // their own errors differ; a layer that was not measured is taken to be like the others.
+  double of(std::size_t layer, const Candidate& candidate) const;
+  double of(const Selection& selection) const;
+
+  // By layer; negative: not measured. Empty: nothing was.
+  const std::vector<double>& measured() const { return power_; }
+  std::size_t runs() const { return runs_; }
+  std::size_t from_cache() const { return from_cache_; }
+
+ private:
+  const Candidate& chosen(const Selection& selection, std::size_t layer) const {
+    return layers_[layer].candidates[static_cast<std::size_t>(selection.choice[layer])];
+  }
+  Result<std::vector<std::vector<Tensor>>> outputs_for(const Selection& selection) const;
+  double power_of(std::size_t layer, const Selection& rounded, const Selection& base);
+
+  const TuneJob& job_;
+  const std::vector<LayerCandidates>& layers_;
+  AdaptTimes& adapts_;
+  ProfileCache& cache_;
+  std::vector<std::vector<Tensor>> samples_, references_;
+  std::string digest_;         // of net and samples, in keys of the cache
+  std::vector<double> power_;  // by layer
+  std::vector<double> own_;    // by layer: Candidate::error of what was measured
+  double usual_ = 1;  // power at the outputs per squared error of a layer's own: the median
+  std::size_t runs_ = 0, from_cache_ = 0;
+};
+
+}  // namespace softneuro

@@ -1,0 +1,41 @@
+// What one tuning is given and what it gives.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "core/plan/runtime.h"
+#include "core/routine/routine_path.h"
+#include "softneuro/tune.h"
+
+namespace softneuro {
+
+struct TuneResult {
+  RoutinePath path;
+  TuneReport report;
+};
+
+// What the tuner is given: a net's parts, with shapes resolved.
+struct TuneJob {
+  std::shared_ptr<Runtime> core;
+  std::shared_ptr<const Graph> graph;  // quantisation annotated, if there is any
+  std::vector<Shape> shapes;           // of the graph's inputs
+  std::vector<Tensor> inputs;          // a run's inputs: a sample, or made ones
+  std::shared_ptr<const Graph> model;  // what the tuned net has to answer as
+  bool is_model = false;               // `graph` is `model`, but for quantisation
+  // What ranges and the answer are proved on: samples, or made inputs.
+  std::vector<std::vector<Tensor>> proof_inputs;
+  bool has_samples = false;
+  // What the error is measured on, in the order of the graph's inputs, and what float32 gives for
+  // it. Empty: there are no samples.
+  std::vector<std::vector<Tensor>> validation;
+  std::vector<std::vector<Tensor>> references;
+  const TuneOptions* options = nullptr;
+  // When tuning began, calibration included: from then on its seconds are counted.
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  // When measuring has to end (TuneOptions::time_limit).
+  std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
+};
+
+}  // namespace softneuro

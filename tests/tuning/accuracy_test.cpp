@@ -1,0 +1,236 @@
+// The error limit: layers that 8 bits ruin are computed in float32, and the report says which.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "net/net_access.h"
+#include "small_net.h"
+#include "softneuro/c_tune.h"
+#include "softneuro/tune.h"
+#include "support/temporary_folder.h"
+
+using namespace softneuro;
+using namespace softneuro::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+// Of sixteen channels behind "wide", one is ten thousand times as large as the others, and "narrow"
+// takes only the others: one scale for the tensor leaves nothing of them. "after" rounds well.
+Graph wide_and_narrow() {
+  SmallNetBuilder b;
+  const TensorId image = b.input("image", DynamicShape(Shape{1, 16, 12, 12}));
+  const auto scale_channels = [&](const char* weights, bool by_row, float first, float others) {
+    Tensor tensor = b.graph.tensor(b.graph.find_tensor(weights)).constant;
+    auto values = tensor.mutable_values<float>();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] *= (by_row ? i / 16 : i % 16) == 0 ? first : others;
+  };
+  const TensorId wide = b.conv("wide", image, 16, 16, 1);
+  const TensorId narrow = b.conv("narrow", wide, 16, 16, 1);
+  b.graph.outputs = {b.conv("after", narrow, 16, 16, 3)};
+  scale_channels("wide.w", true, 1e4f, 1);
+  scale_channels("narrow.w", false, 0, 1);
+  return b.graph;
+}
+
+Net wide_net() {
+  NetOptions options;
+  options.threads = 1;
+  return NetAccess::from_graph(wide_and_narrow(), options).value();
+}
+
+TuneOptions eight_bits(const TemporaryFolder& folder) {
+  TuneOptions options;
+  options.cache = folder.path().string();
+  options.schemas = {"cpu:qint8"};
+  for (std::uint32_t s = 0; s < 10; ++s)
+    options.calibration.push_back({{"image", random_image(s + 1, {1, 16, 12, 12})}});
+  return options;
+}
+
+bool is_8_bit(const TuneReport& report, const std::string& layer) {
+  return std::ranges::any_of(report.layers, [&](const TunedLayer& row) {
+    return row.layer == layer && row.routine.find("qint8") != std::string::npos;
+  });
+}
+
+bool warns(const TuneReport& report, const std::string& text) {
+  return std::ranges::any_of(report.warnings, [&](const std::string& warning) {
+    return warning.find(text) != std::string::npos;
+  });
+}
+
+TuneReport tuned(const TuneOptions& options) {
+  Net net = wide_net();
+  Result<TuneReport> report = net.tune(options);
+  INFO(report.status().message());
+  REQUIRE(report.ok());
+  return *std::move(report);
+}
+
+Status failure(const TuneOptions& options) {
+  Net net = wide_net();
+  const Result<TuneReport> report = net.tune(options);
+  REQUIRE(!report.ok());
+  CHECK(net.tuned_paths().empty());
+  return report.status();
+}
+
+}  // namespace
+
+TEST_CASE("tune: without a limit of the caller's, what 8 bits ruin is in float32 all the same") {
+  const TemporaryFolder folder;
+  TuneOptions options = eight_bits(folder);
+  options.max_error = INFINITY;
+  const TuneReport all = tuned(options);
+  CHECK(is_8_bit(all, "narrow"));
+  CHECK(all.error > 2 * kDefaultMaxError);
+  CHECK(all.within_limit);
+  CHECK(all.harm.empty());
+
+  options.max_error.reset();
+  const TuneReport kept = tuned(options);
+  CHECK(kept.error <= kDefaultMaxError);
+  CHECK(kept.within_limit);
+  CHECK_FALSE(is_8_bit(kept, "narrow"));
+  CHECK(warns(kept, "cpu:float32 as well"));
+}
+
+TEST_CASE("tune: a limit that a pinned layer breaks is an error; the default one is a warning") {
+  const TemporaryFolder folder;
+  TuneOptions options = eight_bits(folder);
+  options.schemas = {"cpu:float32", "cpu:qint8"};
+  options.pin["narrow"] = "cpu:qint8*";
+  const TuneReport report = tuned(options);
+  CHECK_FALSE(report.within_limit);
+  CHECK(report.error > kDefaultMaxError);
+  CHECK(is_8_bit(report, "narrow"));
+  CHECK(warns(report, "no path keeps it below 0.1"));
+  options.max_error = 0.1;
+  const Status status = failure(options);
+  CHECK(status.code() == StatusCode::unsupported);
+  CHECK_THAT(status.message(), Contains("no path keeps the error below 0.1"));
+}
+
+TEST_CASE("tune: a metric without a limit is an error; top1 and cosine limit their own errors") {
+  const TemporaryFolder folder;
+  TuneOptions options = eight_bits(folder);
+  options.metric = ErrorMetric::cosine;
+  CHECK_THAT(failure(options).message(), Contains("max_error is needed"));
+  options.max_error = 1e-4;
+  const TuneReport cosine = tuned(options);
+  CHECK(cosine.error <= 1e-4);
+  CHECK(cosine.error_high >= cosine.error);
+  options.metric = ErrorMetric::top1;
+  options.max_error = 0;
+  const TuneReport top1 = tuned(options);
+  CHECK(top1.error == 0);
+  CHECK(top1.agreement == 1);
+}
+
+TEST_CASE("tune: a score gets the outputs of each validation sample, and its loss is limited") {
+  const TemporaryFolder folder;
+  TuneOptions options = eight_bits(folder);
+  std::vector<std::vector<NamedTensors>> seen;
+  options.score = [&](const std::vector<NamedTensors>& answers) -> Result<double> {
+    seen.push_back(answers);
+    return seen.size() == 1 ? 0.9 : 0.85;
+  };
+  options.max_error = 0.06;
+  const TuneReport report = tuned(options);
+  CHECK(report.error == Approx(0.05));
+  REQUIRE(seen.size() >= 2);
+  CHECK(seen[0].size() == 2);  // every fifth of ten
+  CHECK(seen[0][0].size() == 1);
+
+  // Whatever is tried is worse than what was scored before it.
+  options.score = [score = 0.0](const std::vector<NamedTensors>&) mutable -> Result<double> {
+    return score -= 1;
+  };
+  CHECK(failure(options).code() == StatusCode::unsupported);
+
+  options.score = [](const std::vector<NamedTensors>&) -> Result<double> { return NAN; };
+  CHECK_THAT(failure(options).message(), Contains("it must be a number"));
+  options.score = [](const std::vector<NamedTensors>&) -> Result<double> {
+    return Status(StatusCode::io_error, "the labels are gone");
+  };
+  CHECK_THAT(failure(options).message(), Contains("the labels are gone"));
+}
+
+TEST_CASE("tune: one sample serves for ranges and for the error, and a warning says so") {
+  const TemporaryFolder folder;
+  TuneOptions options = eight_bits(folder);
+  options.calibration.resize(1);
+  const TuneReport report = tuned(options);
+  CHECK(report.error <= kDefaultMaxError);
+  CHECK(report.validation_samples == 1);
+  CHECK(warns(report, "a single sample"));
+}
+
+TEST_CASE("C API: metric, score, interval and harm are those of C++") {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("wide.dnn");
+  REQUIRE(wide_net().save(file).ok());
+  sn_net* net = nullptr;
+  REQUIRE(sn_net_load(file.c_str(), nullptr, &net) == SN_OK);
+  std::vector<Tensor> images;
+  std::vector<sn_tensor> samples;
+  for (std::uint32_t s = 0; s < 10; ++s) {
+    images.push_back(random_image(s + 1, {1, 16, 12, 12}));
+    sn_tensor sample = SN_TENSOR_INIT;
+    sample.data_type = SN_FLOAT32;
+    sample.rank = 4;
+    std::ranges::copy(images.back().shape().dims(), sample.dims);
+    sample.data = images.back().mutable_data();
+    sample.bytes = images.back().bytes();
+    samples.push_back(sample);
+  }
+  const char* const schemas[] = {"cpu:float32", "cpu:qint8"};
+  sn_tune_options options = SN_TUNE_OPTIONS_INIT;
+  options.schemas = schemas;
+  options.schema_count = 2;
+  options.samples = samples.data();
+  options.sample_count = samples.size();
+  options.cache = "";
+  options.measure_harm = 1;
+  sn_tuning* tuning = nullptr;
+  REQUIRE(sn_net_tune_in_detail(net, &options, &tuning) == SN_OK);
+  sn_tune_report report = SN_TUNE_REPORT_INIT;
+  REQUIRE(sn_tuning_report(tuning, &report) == SN_OK);
+  CHECK(report.error <= kDefaultMaxError);
+  CHECK(report.error_high >= report.error);
+  CHECK(report.validation_samples == 2);
+  CHECK(report.within_limit == 1);
+  sn_layer_harm harm = SN_LAYER_HARM_INIT;
+  for (std::size_t i = 0; i < sn_tuning_harm_count(tuning); ++i) {
+    REQUIRE(sn_tuning_harm(tuning, i, &harm) == SN_OK);
+    CHECK(std::string(harm.routine).find("qint8") != std::string::npos);
+    CHECK(harm.net_error >= 0);
+  }
+  CHECK(sn_tuning_harm(tuning, sn_tuning_harm_count(tuning), &harm) == SN_INVALID_ARGUMENT);
+  CHECK(sn_tuning_harm_count(nullptr) == 0);
+  sn_tuning_free(tuning);
+
+  std::size_t calls = 0;
+  options.score_context = &calls;
+  options.score = [](void* context, const sn_tensor* outputs, std::size_t output_count,
+                     std::size_t sample_count, double* score) -> sn_status {
+    ++*static_cast<std::size_t*>(context);
+    CHECK(output_count == 1);
+    CHECK(sample_count == 2);
+    CHECK(outputs[1].rank == 4);
+    *score = 1;
+    return SN_OK;
+  };
+  options.max_error = 0.5;
+  CHECK(sn_net_tune(net, &options, &report) == SN_OK);
+  CHECK(calls >= 2);
+  options.score = [](void*, const sn_tensor*, std::size_t, std::size_t, double*) -> sn_status {
+    return SN_IO_ERROR;
+  };
+  CHECK(sn_net_tune(net, &options, &report) == SN_IO_ERROR);
+  options.metric = 77;
+  CHECK(sn_net_tune(net, &options, &report) == SN_INVALID_ARGUMENT);
+  sn_net_free(net);
+}

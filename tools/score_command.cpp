@@ -1,0 +1,82 @@
+#include "score_command.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "output_files.h"
+
+namespace softneuro::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Removed with all that is in it.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (fs::temp_directory_path() / "softneuro-XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string quoted(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+std::string last_line(const std::string& text) {
+  const std::size_t end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string::npos) return {};
+  const std::size_t begin = text.find_last_of('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
+}  // namespace
+
+Result<double> score_by_command(const std::string& command,
+                                const std::vector<NamedTensors>& outputs) {
+  const ScratchFolder folder;
+  if (folder.path().empty())
+    return Status(StatusCode::io_error, "there is no temporary folder for the net's outputs");
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    if (const auto written = write_outputs(outputs[k], folder.path() / std::to_string(k));
+        !written.ok())
+      return written.status();
+  const std::string line = command + " " + quoted(folder.path().string());
+  std::FILE* const pipe = popen(line.c_str(), "r");
+  if (pipe == nullptr)
+    return Status(StatusCode::invalid_argument, fmt::format("cannot run '{}'", command));
+  std::string printed;
+  char buffer[4096];
+  while (const std::size_t count = std::fread(buffer, 1, sizeof(buffer), pipe))
+    printed.append(buffer, count);
+  if (const int status = pclose(pipe); status != 0)
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("the metric '{}' failed (status {})", command, status));
+  const std::string text = last_line(printed);
+  char* end = nullptr;
+  const double score = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0')
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("the metric '{}' has to print a number in its last line, not '{}'",
+                              command, text));
+  return score;
+}
+
+}  // namespace softneuro::tool

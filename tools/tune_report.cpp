@@ -1,0 +1,123 @@
+#include "tune_report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "output.h"
+#include "table.h"
+
+namespace softneuro::tool {
+namespace {
+
+constexpr std::size_t kHarmRows = 12;  // that are shown
+
+std::string decibels(double error) {
+  return error > 0 ? fmt::format("{:.1f}", -20 * std::log10(error)) : "–";
+}
+
+// Which layers lose the most in 8 and 16 bits.
+void print_harm(const TuneReport& report) {
+  if (report.harm.empty()) return;
+  say("what rounding does, layer by layer (signal to noise at the layer's and the net's "
+      "output):\n");
+  Table table({"layer", "rounded by", ">dB, own", ">dB, net", ">µs saved", "still rounded"});
+  for (std::size_t i = 0; i < report.harm.size() && i < kHarmRows; ++i) {
+    const LayerHarm& row = report.harm[i];
+    table.add({row.layer, row.routine, decibels(row.own_error), decibels(row.net_error),
+               fmt::format("{:.1f}", row.saved_us), row.is_kept ? "yes" : "no"});
+  }
+  say_lines(table.str() + '\n');
+  if (report.harm.size() > kHarmRows)
+    say("{} more layers, each with less harm (--json has all)\n", report.harm.size() - kHarmRows);
+}
+
+void print_error(const TuneReport& report, const std::string& metric) {
+  print_harm(report);
+  if (report.validation_samples == 0) return;
+  say("error {:.4g} ({}", report.error, metric);
+  if (report.error_high > report.error_low)
+    say(", 95 % interval {:.3g} to {:.3g}", report.error_low, report.error_high);
+  say(") on {} {}, same answer on {:.1f} % of them\n", report.validation_samples,
+      report.validation_samples == 1 ? "sample" : "samples", 100 * report.agreement);
+}
+
+}  // namespace
+
+void print_tune_report(const TuneReport& report, const std::string& metric) {
+  if (report.layers.empty()) {
+    say("The net has no layers: nothing to tune.\n");
+    return;
+  }
+  Table table({"layer", "type", "routine", "parameters", "formats", ">µs"});
+  for (const TunedLayer& row : report.layers)
+    table.add({row.layer, row.type, row.routine + (row.fallback ? " (fallback)" : ""), row.params,
+               row.formats, fmt::format("{:.1f}", row.time_us)});
+  say_lines(table.str() + '\n');
+  for (const auto& [schema, us] : report.time_by_schema_us)
+    say("{:<24} {:>10.1f} µs\n", schema, us);
+  say("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {} threads, {}\n", report.untuned_us * 1e-3,
+      report.tuned_us * 1e-3, report.tuned_us > 0 ? report.untuned_us / report.tuned_us : 0,
+      report.threads, report.machine);
+  say("tuned in {:.2f} s: {} measured, {} from the cache, {} dropped for wrong results{}\n",
+      report.seconds, report.measured, report.from_cache, report.rejected,
+      report.complete ? "" : "; stopped at the time limit, not everything was measured");
+  if (report.gap > 0) say("the path is within {:.2f} % of the optimum\n", 100 * report.gap);
+  print_error(report, metric);
+  if (report.proof_inputs > 0)
+    say("answers as the model on {} {}: largest difference {:.3g} (RMS, relative)\n",
+        report.proof_inputs, report.proved_on_samples ? "samples" : "synthetic inputs",
+        report.difference);
+  if (report.qint8_share > 0)
+    say("{:.1f} % of the multiply-accumulates in qint8\n", 100 * report.qint8_share);
+}
+
+nlohmann::json tune_report_json(const TuneReport& report, const std::string& output) {
+  nlohmann::json harm = nlohmann::json::array();
+  for (const LayerHarm& row : report.harm)
+    harm.push_back({{"layer", row.layer},
+                    {"routine", row.routine},
+                    {"own_error", row.own_error},
+                    {"net_error", row.net_error},
+                    {"saved_us", row.saved_us},
+                    {"is_kept", row.is_kept}});
+  nlohmann::json layers = nlohmann::json::array();
+  for (const TunedLayer& row : report.layers)
+    layers.push_back({{"layer", row.layer},
+                      {"type", row.type},
+                      {"routine", row.routine},
+                      {"params", row.params},
+                      {"formats", row.formats},
+                      {"sources", row.sources},
+                      {"time_us", row.time_us},
+                      {"unit_us", row.unit_us},
+                      {"candidates", row.candidates},
+                      {"fallback", row.fallback}});
+  return {{"file", output},
+          {"untuned_ms", report.untuned_us * 1e-3},
+          {"tuned_ms", report.tuned_us * 1e-3},
+          {"seconds", report.seconds},
+          {"measured", report.measured},
+          {"from_cache", report.from_cache},
+          {"rejected", report.rejected},
+          {"gap", report.gap},
+          {"error", report.error},
+          {"error_low", report.error_low},
+          {"error_high", report.error_high},
+          {"validation_samples", report.validation_samples},
+          {"within_limit", report.within_limit},
+          {"harm", std::move(harm)},
+          {"agreement", report.agreement},
+          {"difference", report.difference},
+          {"proof_inputs", report.proof_inputs},
+          {"proved_on_samples", report.proved_on_samples},
+          {"qint8_share", report.qint8_share},
+          {"complete", report.complete},
+          {"machine", report.machine},
+          {"threads", report.threads},
+          {"time_by_schema_us", report.time_by_schema_us},
+          {"warnings", report.warnings},
+          {"layers", std::move(layers)}};
+}
+
+}  // namespace softneuro::tool
