@@ -52,6 +52,9 @@ class Tuner {
   SelectionRules single_kind_rules(const Kind& kind) const;
   Result<bool> run_pass(SelectionRules exploring);
   int index_of(const StepTime& step) const;
+  const Candidate& candidate_of(const Selection& selection, std::size_t layer) const {
+    return layers_[layer].candidates[static_cast<std::size_t>(selection.choice[layer])];
+  }
   // In layers_, of which it is one.
   std::size_t place_of(const LayerCandidates& layer) const {
     return static_cast<std::size_t>(&layer - layers_.data());
@@ -97,9 +100,12 @@ class Tuner {
   bool allows_default_choices() const;
   void put_in_order(std::vector<Finalist>& finalists) const;
   SelectionRules float32_rules() const;
+  std::chrono::steady_clock::time_point end_of_search() const;
   Status measure_harm(const Finalist& rounded);
   double next_bound(double holds, double fails, double error) const;
   Result<std::vector<Finalist>> find_less_harmful(const Finalist& fastest);
+  Status put_layers_back(Finalist& best, const Finalist& fastest);
+  double saved_us(std::size_t layer) const;
   Result<Finalist> within_limit(std::vector<Finalist> ranked, double& untuned_us);
   std::vector<LayerHarm> harm_rows(const Finalist& chosen) const;
   Status prove(const Finalist& chosen);
