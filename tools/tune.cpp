@@ -10,6 +10,7 @@
 #include "command.h"
 #include "json_text.h"
 #include "output.h"
+#include "pictures.h"
 #include "progress.h"
 #include "samples.h"
 #include "score_command.h"
@@ -32,6 +33,7 @@ struct TuneArguments : NetArguments {
   std::string metric = "rms";
   std::optional<double> limit;
   bool harm = false;
+  PictureOptions pictures;
   std::string cache;
   bool no_cache = false;
   bool exhaustive = false;
@@ -104,6 +106,7 @@ int tune_net(const TuneArguments& arguments) {
   if (const std::string wrong = set_limit(arguments, options); !wrong.empty())
     return wrong_usage(wrong);
   options.measure_harm = arguments.harm;
+  options.pin_threads = true;  // this process is there for nothing else
   options.time_limit =
       std::chrono::milliseconds(static_cast<std::int64_t>(arguments.time_limit * 1e3));
   options.cache = arguments.cache;
@@ -119,7 +122,9 @@ int tune_net(const TuneArguments& arguments) {
   for (const auto& [folder, samples] : {std::pair(&arguments.calibration, &options.calibration),
                                         std::pair(&arguments.validation, &options.validation)}) {
     if (folder->empty()) continue;
-    auto read = read_samples(*folder, *net);
+    const std::vector<std::string> pictures = pictures_in(*folder);
+    auto read = pictures.empty() ? read_samples(*folder, *net)
+                                 : read_pictures(pictures, *net, *shapes, arguments.pictures);
     if (!read.ok()) return fail(read.status());
     *samples = *std::move(read);
     for (const auto& [name, tensor] : samples->front()) shapes->emplace(name, tensor.shape());
@@ -144,6 +149,21 @@ int tune_net(const TuneArguments& arguments) {
   else
     print_tune_report(*report, name_of_error(arguments));
   return kDone;
+}
+
+// How pictures in the folders of samples become inputs.
+void add_picture_options(CLI::App& command, PictureOptions& pictures) {
+  command
+      .add_option("--picture-mean", pictures.mean,
+                  "pictures: (byte - mean) * scale; one number, or one each for red,green,blue")
+      ->delimiter(',')
+      ->expected(1, 3);
+  command.add_option("--picture-scale", pictures.scale, "see --picture-mean (default 1)")
+      ->delimiter(',')
+      ->expected(1, 3);
+  command.add_flag("--picture-bgr", pictures.is_bgr, "pictures: blue comes first");
+  command.add_flag("--picture-crop", pictures.is_crop,
+                   "pictures: cut off what does not fit the input's proportions, do not squeeze");
 }
 
 }  // namespace
@@ -173,10 +193,12 @@ Command add_tune(CLI::App& app) {
                    "seconds of measuring, after calibration; 0: none")
       ->check(CLI::Range(0.0, 1e6));
   command->add_option("--calibration", arguments->calibration,
-                      "folder of samples: input_J.npy or NAME.npy, or subfolders of these");
+                      "folder of samples: input_J.npy or NAME.npy, or subfolders of these; or of "
+                      "pictures (JPEG, PNG, BMP)");
   command->add_option("--validation", arguments->validation,
                       "folder of samples to measure the error on (default: every fifth one of "
                       "--calibration is held back)");
+  add_picture_options(*command, arguments->pictures);
   command
       ->add_option("--range", arguments->range,
                    "how calibration chooses ranges: mse (default), percentile or minmax")

@@ -56,11 +56,12 @@ typedef struct sn_tune_options {
   int32_t measure_harm;    /* 1: sn_tuning_harm even where the limit is kept without that */
   sn_score_callback score; /* instead of `metric`; may be null */
   void* score_context;
+  int32_t pin_threads; /* 1: each to a processor of its own while tuning lasts */
 } sn_tune_options;
 #define SN_TUNE_OPTIONS_INIT                                                                      \
   {                                                                                               \
     sizeof(sn_tune_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0                                                                                \
+        0, 0, 0, 0, 0                                                                             \
   }
 
 enum { SN_RANGE_MSE = 0, SN_RANGE_PERCENTILE = 1, SN_RANGE_MIN_MAX = 2 };

@@ -105,6 +105,10 @@ struct TuneOptions {
   // Threads to tune for; 0: as many as the net has. Any other number than the net's has an effect
   // only after save(): the path is for nets that are loaded with that number of threads.
   int threads = 0;
+  // Pins each thread of the net, the calling one included, to a processor of its own while tuning
+  // lasts: measurements are steadier on a loaded machine, where two of them may share a processor
+  // otherwise. Without effect where there are fewer processors than threads.
+  bool pin_threads = false;
   // Folder of the profile cache; empty: $XDG_CACHE_HOME/softneuro, else ~/.cache/softneuro.
   std::string cache = {};
   bool use_cache = true;

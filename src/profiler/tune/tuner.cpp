@@ -466,9 +466,9 @@ Status Tuner::prove(const Finalist& chosen) {
 }
 
 Result<TuneResult> Tuner::run() {
-  // Before threads are pinned: the machine's name counts the cores that this thread may use.
+  // Before threads are pinned: the machine's name counts the cores that this one may use.
   SN_RETURN_IF_ERROR(find_candidates());
-  barrier_.pin_threads();
+  if (options_.pin_threads) barrier_.pin_threads();
   SN_RETURN_IF_ERROR(find_cache_residency());
   SN_RETURN_IF_ERROR(profile_units());
   SN_RETURN_IF_ERROR(run_passes());
