@@ -216,6 +216,7 @@ sn_status sn_tuning_layer(const sn_tuning* tuning, size_t index, sn_tuned_layer*
     row.unit_us = cpp.unit_us;
     row.candidates = cpp.candidates;
     row.fallback = cpp.fallback;
+    row.is_measured = cpp.is_measured;
     return write(row, layer, "sn_tuned_layer");
   });
 }

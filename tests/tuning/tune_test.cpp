@@ -301,7 +301,7 @@ TEST_CASE("tune: all schemas without samples give a warning that 8-bit routines 
   CHECK_FALSE(warns());
 }
 
-TEST_CASE("tune: no time at all still gives a valid plan") {
+TEST_CASE("tune: no time at all gives default choices, and claims neither times nor a proof") {
   const TemporaryFolder folder;
   Net net = small_net();
   TuneOptions options = quick(folder);
@@ -310,6 +310,14 @@ TEST_CASE("tune: no time at all still gives a valid plan") {
   INFO(report.status().message());
   REQUIRE(report.ok());
   CHECK_FALSE(report->complete);
+  CHECK(report->gap == 1);
+  CHECK(report->proof_inputs == 1);
+  CHECK(std::any_of(report->layers.begin(), report->layers.end(),
+                    [](const TunedLayer& layer) { return !layer.is_measured; }));
+  for (const TunedLayer& layer : report->layers) {
+    INFO(layer.layer << " " << layer.routine);
+    if (!layer.is_measured) CHECK(layer.unit_us == 0);
+  }
   CHECK(net.run({{"image", random_image(5)}}).ok());
 }
 

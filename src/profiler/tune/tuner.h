@@ -43,6 +43,11 @@ class Tuner {
   Status drop_what_half_cannot_hold();
   Status find_cache_residency();
   Result<bool> net_evicts_weights();
+  bool is_time_limited() const { return options_.time_limit.count() > 0; }
+  void end_stage_at(double share);
+  void put_promising_first();
+  int default_candidate(const LayerCandidates& layer) const;
+  double effort_of(const LayerCandidates& layer) const;
   Status profile_units();
   Status recall_net_times();
   Status run_passes();
@@ -139,7 +144,9 @@ class Tuner {
   std::uint64_t graph_key_ = 0;
   std::uint64_t whole_key_ = 0;  // of the graph, its inputs' shapes and all routines there are
   double gap_ = 0;
-  double difference_ = 0;  // TuneReport::difference
+  double difference_ = 0;   // TuneReport::difference
+  std::size_t proved_ = 0;  // sets of inputs
+  std::chrono::steady_clock::time_point begin_;
   std::size_t net_measured_ = 0, net_from_cache_ = 0;
   bool complete_ = true;
   std::vector<std::string> warnings_;
