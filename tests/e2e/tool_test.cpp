@@ -210,6 +210,32 @@ TEST_CASE(
   CHECK_THAT(with_samples.errors(), Contains("samples have one shape"));
 }
 
+TEST_CASE("tune: a path keeps XNNPACK's routines on nets with other numbers of threads") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string(), file = path + "/tuned.dnn";
+  const std::string library = "xnnpack", tuned_for = GENERATE("1", "2");
+  CAPTURE(library, tuned_for);
+  ToolProcess tune({"tune", shapes_net(), "-o", file, "--threads", tuned_for, "--time-limit", "0.3",
+                    "--no-cache", "--pin", "widen=*/" + library, "--pin", "stem=*/" + library},
+                   {}, path);
+  if (tune.wait() != 0) {
+    CHECK_THAT(tune.errors(), Contains("no routine of its type has that name"));
+    SN_SKIP("no routines of " + library + " here");
+  }
+  for (const char* threads : {"1", "2", "3"}) {
+    CAPTURE(threads);
+    ToolProcess profile({"profile", file, "--threads", threads, "--seconds", "0", "--json"}, {},
+                        path);
+    REQUIRE(profile.wait() == 0);
+    CHECK_THAT(profile.errors(), !Contains("is replaced"));
+    const json report = json::parse(profile.output());
+    std::size_t kept = 0;
+    for (const json& layer : report["layers"])
+      kept += layer["routine"].get<std::string>().find('/' + library) != std::string::npos;
+    CHECK(kept >= 2);
+  }
+}
+
 TEST_CASE("tune: a metric that is a command gets the outputs of each sample and gives the score") {
   const TemporaryFolder folder;
   const std::string path = folder.path().string(), samples = path + "/samples";
