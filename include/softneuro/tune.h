@@ -96,9 +96,6 @@ struct TuneOptions {
   // if `schemas` leaves float32 out. An error (unsupported) if float32 does not keep it either.
   // nullopt: kDefaultMaxError as far as it can be kept, with a warning if it cannot.
   std::optional<double> max_error = std::nullopt;
-  // Measures what the rounding of each layer does to the outputs (TuneReport::harm) even where the
-  // limit is kept without that.
-  bool measure_harm = false;
   // Time limit for tuning (calibration not included); 0: no limit. Each layer gets its part of it;
   // layers that were not measured take default routines. Reading a net, and one proof of its
   // answer, take the time that they take.
@@ -106,10 +103,6 @@ struct TuneOptions {
   // Threads to tune for; 0: as many as the net has. Any other number than the net's has an effect
   // only after save(): the path is for nets that are loaded with that number of threads.
   int threads = 0;
-  // Pins each thread of the net, the calling one included, to a processor of its own while tuning
-  // lasts: measurements are steadier on a loaded machine, where two of them may share a processor
-  // otherwise. Without effect where there are fewer processors than threads.
-  bool pin_threads = false;
   // Folder of the profile cache; empty: $XDG_CACHE_HOME/softneuro, else ~/.cache/softneuro.
   std::string cache = {};
   bool use_cache = true;
@@ -121,6 +114,13 @@ struct TuneOptions {
   int finalists = 4;  // best paths that are timed end to end at last
   // Measure every candidate fully: no early stop, no filter. Slow; for judging the default way.
   bool exhaustive = false;
+  // Measures what the rounding of each layer does to the outputs (TuneReport::harm) even where the
+  // limit is kept without that.
+  bool measure_harm = false;
+  // Pins each thread of the net, the calling one included, to a processor of its own while tuning
+  // lasts: measurements are steadier on a loaded machine, where two of them may share a processor
+  // otherwise. Without effect where there are fewer processors than threads.
+  bool pin_threads = false;
 };
 
 // One row per layer or adapt of the tuned net, in order of execution (the paper's Table III).

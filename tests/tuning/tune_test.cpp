@@ -306,6 +306,10 @@ TEST_CASE("tune: no time at all gives default choices, and claims neither times 
   Net net = small_net();
   TuneOptions options = quick(folder);
   options.time_limit = std::chrono::milliseconds(1);
+  // However fast the machine is, the time is up with the first report of progress.
+  options.progress = [](const TuneProgress&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  };
   const auto report = net.tune(options);
   INFO(report.status().message());
   REQUIRE(report.ok());
@@ -453,7 +457,9 @@ TEST_CASE("tune: the error limit is bound by what arrives at the outputs, layer 
   CHECK(harm_of("loud").own_error < 10 * harm_of("drowned").own_error);
   CHECK_FALSE(harm_of("loud").is_kept);
   CHECK(harm_of("drowned").is_kept);
-  CHECK(tight.harm[0].layer == "loud");
+  CHECK(std::is_sorted(
+      tight.harm.begin(), tight.harm.end(),
+      [](const LayerHarm& a, const LayerHarm& b) { return a.net_error > b.net_error; }));
   // Harm is in the cache: a second time nothing is measured, and the plan stays.
   const TuneReport again = net.tune(options).value();
   CHECK(again.measured == 0);
