@@ -110,7 +110,7 @@ Status Tuner::measure_harm(const Finalist& rounded) {
   if (!base.ok()) return {};  // the layers' own errors have to do
   harm_base_ = base->paths[0];
   harm_rounded_ = rounded.selection;
-  return harm_.measure(rounded.selection, *harm_base_, std::move(samples), end_of_search(),
+  return harm_.measure(rounded.selection, *harm_base_, samples, end_of_search(),
                        [&](std::size_t done, std::size_t total, std::size_t layer) -> Status {
                          if (budget_.cancelled())
                            return Status(StatusCode::cancelled, "tuning was cancelled");
