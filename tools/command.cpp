@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdio>
 #include <fstream>
+#include <set>
 
 #include "core/dnn/file.h"
 #include "net_log.h"
@@ -94,16 +95,30 @@ Result<Shape> parse_shape(const std::string& text) {
   }
 }
 
-Result<NamedShapes> given_shapes(const NetArguments& arguments) {
-  NamedShapes shapes;
+Result<std::vector<NamedShapes>> given_shape_sets(const NetArguments& arguments) {
+  std::vector<NamedShapes> sets(1);
+  std::set<std::string> named;  // in the last set
   for (const std::string& text : arguments.shapes) {
     auto assignment = split_assignment(text);
     if (!assignment.ok()) return assignment.status();
     auto shape = parse_shape(assignment->second);
     if (!shape.ok()) return shape.status();
-    shapes[assignment->first] = *shape;
+    if (!named.insert(assignment->first).second) {
+      sets.push_back(sets.back());
+      named = {assignment->first};
+    }
+    sets.back()[assignment->first] = *shape;
   }
-  return shapes;
+  return sets;
+}
+
+Result<NamedShapes> given_shapes(const NetArguments& arguments) {
+  auto sets = given_shape_sets(arguments);
+  if (!sets.ok()) return sets.status();
+  if (sets->size() > 1)
+    return Status(StatusCode::invalid_argument,
+                  "--shape gives several shapes of one input: only tune takes them");
+  return std::move(sets->front());
 }
 
 Result<NamedTensors> read_inputs(const NetArguments& arguments) {

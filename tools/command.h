@@ -62,6 +62,9 @@ Result<std::pair<std::string, std::string>> split_assignment(const std::string& 
 Result<Shape> parse_shape(const std::string& text);
 // --shape and --input of the command line.
 Result<NamedShapes> given_shapes(const NetArguments& arguments);
+// --shape where it may give several sets: a name that comes again begins another one, which keeps
+// what it does not name. At least one set, which may be empty.
+Result<std::vector<NamedShapes>> given_shape_sets(const NetArguments& arguments);
 Result<NamedTensors> read_inputs(const NetArguments& arguments);
 // Adds the sizes that need not be given (open_sizes.h): says on standard error what is taken for an
 // open batch. Returns what is missing, as a message; empty if nothing is.

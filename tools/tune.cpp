@@ -10,6 +10,7 @@
 #include "command.h"
 #include "json_text.h"
 #include "output.h"
+#include "pictures.h"
 #include "progress.h"
 #include "samples.h"
 #include "score_command.h"
@@ -32,6 +33,7 @@ struct TuneArguments : NetArguments {
   std::string metric = "rms";
   std::optional<double> limit;
   bool harm = false;
+  PictureOptions pictures;
   std::string cache;
   bool no_cache = false;
   bool exhaustive = false;
@@ -92,18 +94,13 @@ std::string name_of_error(const TuneArguments& arguments) {
   return "loss of score";
 }
 
-int tune_net(const TuneArguments& arguments) {
-  auto net = open_net(arguments);
-  if (!net.ok()) return fail(net.status());
-  auto shapes = given_shapes(arguments);
-  if (!shapes.ok()) return wrong_usage(shapes.status().message());
-
-  TuneOptions options;
+// All but samples and shapes. The reason if something is wrong usage.
+std::string set_options(const TuneArguments& arguments, TuneOptions& options) {
   if (!arguments.tune_schemas.empty()) options.schemas = arguments.tune_schemas;
   options.strict = arguments.strict;
-  if (const std::string wrong = set_limit(arguments, options); !wrong.empty())
-    return wrong_usage(wrong);
+  if (std::string wrong = set_limit(arguments, options); !wrong.empty()) return wrong;
   options.measure_harm = arguments.harm;
+  options.pin_threads = true;  // this process is there for nothing else
   options.time_limit =
       std::chrono::milliseconds(static_cast<std::int64_t>(arguments.time_limit * 1e3));
   options.cache = arguments.cache;
@@ -113,37 +110,99 @@ int tune_net(const TuneArguments& arguments) {
   options.avoid = arguments.avoid;
   for (const std::string& text : arguments.pins) {
     auto pin = split_assignment(text);
-    if (!pin.ok()) return wrong_usage(pin.status().message());
+    if (!pin.ok()) return pin.status().message();
     options.pin[pin->first] = pin->second;
   }
+  options.cancel = &interrupted;
+  return {};
+}
+
+// The samples of both folders; adds their shapes to `shapes`.
+Status add_samples(const TuneArguments& arguments, const Net& net, TuneOptions& options,
+                   NamedShapes& shapes) {
   for (const auto& [folder, samples] : {std::pair(&arguments.calibration, &options.calibration),
                                         std::pair(&arguments.validation, &options.validation)}) {
     if (folder->empty()) continue;
-    auto read = read_samples(*folder, *net);
-    if (!read.ok()) return fail(read.status());
+    const std::vector<std::string> pictures = pictures_in(*folder);
+    auto read = pictures.empty() ? read_samples(*folder, net)
+                                 : read_pictures(pictures, net, shapes, arguments.pictures);
+    if (!read.ok()) return read.status();
     *samples = *std::move(read);
-    for (const auto& [name, tensor] : samples->front()) shapes->emplace(name, tensor.shape());
+    for (const auto& [name, tensor] : samples->front()) shapes.emplace(name, tensor.shape());
   }
-  if (const std::string missing = settle_shapes(*net, arguments, *shapes); !missing.empty())
-    return wrong_usage(missing);
-  options.shapes = *shapes;
+  return Status();
+}
 
-  options.cancel = &interrupted;
+std::string text_of(const NamedShapes& shapes) {
+  std::string text;
+  for (const auto& [name, shape] : shapes)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, shape.str());
+  return text;
+}
+
+void print_reports(const TuneArguments& arguments, const std::vector<NamedShapes>& sets,
+                   const std::vector<TuneReport>& reports) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (std::size_t s = 0; s < reports.size(); ++s) {
+    if (arguments.json) {
+      rows.push_back(tune_report_json(reports[s], arguments.output));
+      for (const auto& [name, shape] : sets[s]) rows.back()["shapes"][name] = shape.dims();
+      continue;
+    }
+    if (reports.size() > 1) say("{}{}\n", s > 0 ? "\n" : "", text_of(sets[s]));
+    print_tune_report(reports[s], name_of_error(arguments));
+  }
+  if (arguments.json) say_lines(json_text(reports.size() > 1 ? rows : rows[0]));
+}
+
+int tune_net(const TuneArguments& arguments) {
+  auto net = open_net(arguments);
+  if (!net.ok()) return fail(net.status());
+  auto sets = given_shape_sets(arguments);
+  if (!sets.ok()) return wrong_usage(sets.status().message());
+  TuneOptions options;
+  if (const std::string wrong = set_options(arguments, options); !wrong.empty())
+    return wrong_usage(wrong);
+  if (sets->size() > 1 && !(arguments.calibration.empty() && arguments.validation.empty()))
+    return wrong_usage("samples have one shape: tune for one --shape at a time with them");
+  if (const Status status = add_samples(arguments, *net, options, sets->front()); !status.ok())
+    return fail(status);
+  for (NamedShapes& shapes : *sets)
+    if (const std::string missing = settle_shapes(*net, arguments, shapes); !missing.empty())
+      return wrong_usage(missing);
+
   std::signal(SIGINT, on_interrupt);
   ProgressPrinter progress;
   if (!arguments.quiet) options.progress = std::ref(progress);
-  const Result<TuneReport> report = net->tune(options);
-  progress.finish();
-  if (!report.ok()) return fail(report.status());
+  std::vector<TuneReport> reports;
+  for (const NamedShapes& shapes : *sets) {
+    options.shapes = shapes;
+    Result<TuneReport> report = net->tune(options);
+    progress.finish();
+    if (!report.ok()) return fail(report.status());
+    reports.push_back(*std::move(report));
+  }
   if (!arguments.output.empty())
     if (Status status = net->save(arguments.output, {.packed_weights = arguments.packed});
         !status.ok())
       return fail(status);
-  if (arguments.json)
-    say_lines(json_text(tune_report_json(*report, arguments.output)));
-  else
-    print_tune_report(*report, name_of_error(arguments));
+  print_reports(arguments, *sets, reports);
   return kDone;
+}
+
+// How pictures in the folders of samples become inputs.
+void add_picture_options(CLI::App& command, PictureOptions& pictures) {
+  command
+      .add_option("--picture-mean", pictures.mean,
+                  "pictures: (byte - mean) * scale; one number, or one each for red,green,blue")
+      ->delimiter(',')
+      ->expected(1, 3);
+  command.add_option("--picture-scale", pictures.scale, "see --picture-mean (default 1)")
+      ->delimiter(',')
+      ->expected(1, 3);
+  command.add_flag("--picture-bgr", pictures.is_bgr, "pictures: blue comes first");
+  command.add_flag("--picture-crop", pictures.is_crop,
+                   "pictures: cut off what does not fit the input's proportions, do not squeeze");
 }
 
 }  // namespace
@@ -173,10 +232,12 @@ Command add_tune(CLI::App& app) {
                    "seconds of measuring, after calibration; 0: none")
       ->check(CLI::Range(0.0, 1e6));
   command->add_option("--calibration", arguments->calibration,
-                      "folder of samples: input_J.npy or NAME.npy, or subfolders of these");
+                      "folder of samples: input_J.npy or NAME.npy, or subfolders of these; or of "
+                      "pictures (JPEG, PNG, BMP)");
   command->add_option("--validation", arguments->validation,
                       "folder of samples to measure the error on (default: every fifth one of "
                       "--calibration is held back)");
+  add_picture_options(*command, arguments->pictures);
   command
       ->add_option("--range", arguments->range,
                    "how calibration chooses ranges: mse (default), percentile or minmax")

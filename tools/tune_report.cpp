@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "output.h"
@@ -62,11 +63,19 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
   say("tuned in {:.2f} s: {} measured, {} from the cache, {} dropped for wrong results{}\n",
       report.seconds, report.measured, report.from_cache, report.rejected,
       report.complete ? "" : "; stopped at the time limit, not everything was measured");
-  if (report.gap > 0) say("the path is within {:.2f} % of the optimum\n", 100 * report.gap);
+  if (!report.complete)
+    say("{} of {} layers take default choices, since they were not measured\n",
+        std::count_if(report.layers.begin(), report.layers.end(),
+                      [](const TunedLayer& row) { return !row.is_measured; }),
+        report.layers.size());
+  else if (report.gap > 0)
+    say("the path is within {:.2f} % of the optimum\n", 100 * report.gap);
   print_error(report, metric);
   if (report.proof_inputs > 0)
     say("answers as the model on {} {}: largest difference {:.3g} (RMS, relative)\n",
-        report.proof_inputs, report.proved_on_samples ? "samples" : "synthetic inputs",
+        report.proof_inputs,
+        std::string(report.proved_on_samples ? "sample" : "synthetic input") +
+            (report.proof_inputs == 1 ? "" : "s"),
         report.difference);
   if (report.qint8_share > 0)
     say("{:.1f} % of the multiply-accumulates in qint8\n", 100 * report.qint8_share);
@@ -91,6 +100,7 @@ nlohmann::json tune_report_json(const TuneReport& report, const std::string& out
                       {"sources", row.sources},
                       {"time_us", row.time_us},
                       {"unit_us", row.unit_us},
+                      {"is_measured", row.is_measured},
                       {"candidates", row.candidates},
                       {"fallback", row.fallback}});
   return {{"file", output},

@@ -40,8 +40,8 @@ def tune(arguments: argparse.Namespace, column: str, file: pathlib.Path) -> dict
     if arguments.batch > 1:
         samples = batches(samples, arguments.batch)
     command += ["--calibration", str(samples)]
-    if arguments.max_error > 0 and column != "float32":
-        command += ["--max-error", str(arguments.max_error)]
+    if column != "float32":
+        command += ["--max-error", str(arguments.max_error or "none")]
     return nets.run_tool(folders, *command)
 
 

@@ -157,8 +157,7 @@ def tuned(folders: Folders, name: str, column: str, threads: int, again: bool = 
     arguments += ["--schemas", schemas, "--threads", str(threads), "--cache", str(cache)]
     if calibrated:
         arguments += ["--calibration", str(folders.calibration(name))]
-    if max_error > 0:
-        arguments += ["--max-error", str(max_error)]
+        arguments += ["--max-error", str(max_error or "none")]
     seconds, report = [], {}
     for pass_ in range(2):
         started = time.perf_counter()

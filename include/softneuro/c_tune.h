@@ -35,7 +35,7 @@ typedef struct sn_tune_options {
   size_t sample_count;
   double max_error;  /* by `metric` or `score`, on the validation samples; 0: 0.1 as far as it can
                         be kept (SN_METRIC_RELATIVE_RMS alone); INFINITY: no limit */
-  double time_limit; /* for measurements, in seconds, calibration not included; 0: no limit */
+  double time_limit; /* in seconds, calibration not included; 0: no limit */
   int32_t threads;   /* to tune for; 0: as many as the net has */
   int32_t strict;    /* 1: a layer without a routine in the schemas is an error */
   const char* cache; /* folder of the profile cache; null: the usual one; "": none */
@@ -56,11 +56,12 @@ typedef struct sn_tune_options {
   int32_t measure_harm;    /* 1: sn_tuning_harm even where the limit is kept without that */
   sn_score_callback score; /* instead of `metric`; may be null */
   void* score_context;
+  int32_t pin_threads; /* 1: each to a processor of its own while tuning lasts */
 } sn_tune_options;
 #define SN_TUNE_OPTIONS_INIT                                                                      \
   {                                                                                               \
     sizeof(sn_tune_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0                                                                                \
+        0, 0, 0, 0, 0                                                                             \
   }
 
 enum { SN_RANGE_MSE = 0, SN_RANGE_PERCENTILE = 1, SN_RANGE_MIN_MAX = 2 };
@@ -109,13 +110,14 @@ typedef struct sn_tuned_layer {
   const char* formats;        /* "float32:nhwc -> float32:nhwc" */
   const char* const* sources; /* nodes of the imported model */
   size_t source_count;
-  double time_us;    /* inside the tuned net */
-  double unit_us;    /* the candidate alone */
-  size_t candidates; /* that were considered */
-  int32_t fallback;  /* 1: no routine in the allowed schemas */
+  double time_us;      /* inside the tuned net */
+  double unit_us;      /* the candidate alone */
+  size_t candidates;   /* that were considered */
+  int32_t fallback;    /* 1: no routine in the allowed schemas */
+  int32_t is_measured; /* 0: a default choice, since the time limit was reached */
 } sn_tuned_layer;
 #define SN_TUNED_LAYER_INIT \
-  { sizeof(sn_tuned_layer), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(sn_tuned_layer), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* What a tuning did. */
 typedef struct sn_tuning sn_tuning;

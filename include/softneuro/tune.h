@@ -96,11 +96,9 @@ struct TuneOptions {
   // if `schemas` leaves float32 out. An error (unsupported) if float32 does not keep it either.
   // nullopt: kDefaultMaxError as far as it can be kept, with a warning if it cannot.
   std::optional<double> max_error = std::nullopt;
-  // Measures what the rounding of each layer does to the outputs (TuneReport::harm) even where the
-  // limit is kept without that.
-  bool measure_harm = false;
-  // Time limit for measurements (calibration not included); 0: no limit. When it is over, what was
-  // measured decides; layers that were not measured take default routines.
+  // Time limit for tuning (calibration not included); 0: no limit. Each layer gets its part of it;
+  // layers that were not measured take default routines. Reading a net, and one proof of its
+  // answer, take the time that they take.
   std::chrono::milliseconds time_limit{0};
   // Threads to tune for; 0: as many as the net has. Any other number than the net's has an effect
   // only after save(): the path is for nets that are loaded with that number of threads.
@@ -116,6 +114,13 @@ struct TuneOptions {
   int finalists = 4;  // best paths that are timed end to end at last
   // Measure every candidate fully: no early stop, no filter. Slow; for judging the default way.
   bool exhaustive = false;
+  // Measures what the rounding of each layer does to the outputs (TuneReport::harm) even where the
+  // limit is kept without that.
+  bool measure_harm = false;
+  // Pins each thread of the net, the calling one included, to a processor of its own while tuning
+  // lasts: measurements are steadier on a loaded machine, where two of them may share a processor
+  // otherwise. Without effect where there are fewer processors than threads.
+  bool pin_threads = false;
 };
 
 // One row per layer or adapt of the tuned net, in order of execution (the paper's Table III).
@@ -127,7 +132,8 @@ struct TunedLayer {
   std::string formats;               // "float32:nhwc -> float32:nhwc"
   std::vector<std::string> sources;  // nodes of the imported model
   double time_us = 0;                // inside the tuned net
-  double unit_us = 0;                // of the candidate in isolation
+  double unit_us = 0;                // of the candidate in isolation; 0: not measured
+  bool is_measured = true;           // false: a default choice, since the time limit was reached
   std::size_t candidates = 0;        // that were considered
   bool fallback = false;             // no routine in the allowed schemas
 };
@@ -151,7 +157,8 @@ struct TuneReport {
   std::size_t measured = 0;  // measurements made
   std::size_t from_cache = 0;  // measurements that the cache spared
   std::size_t rejected = 0;    // candidates dropped for wrong results
-  double gap = 0;    // relative optimality gap: (cost − lower bound) / cost; 0: proven optimal
+  double gap = 0;    // relative optimality gap: (cost − lower bound) / cost; 0: proven optimal,
+                     // 1: not everything was measured, and nothing is proven
   double error = 0;  // on the validation samples, by `metric` or `score`; 0: not measured
   // 95 % confidence interval of it for samples like these; both are `error` where that is not
   // known (a score, a single sample).

@@ -91,6 +91,7 @@ Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
   options.time_limit = std::chrono::milliseconds(std::llround(given.time_limit * 1e3));
   if (given.max_error != 0) options.max_error = given.max_error;
   SN_ASSIGN_OR_RETURN(options.metric, metric_from(given.metric));
+  options.pin_threads = given.pin_threads != 0;
   options.measure_harm = given.measure_harm != 0;
   if (given.score != nullptr)
     options.score = [given, outputs = net.outputs()](const std::vector<NamedTensors>& answers) {
@@ -215,6 +216,7 @@ sn_status sn_tuning_layer(const sn_tuning* tuning, size_t index, sn_tuned_layer*
     row.unit_us = cpp.unit_us;
     row.candidates = cpp.candidates;
     row.fallback = cpp.fallback;
+    row.is_measured = cpp.is_measured;
     return write(row, layer, "sn_tuned_layer");
   });
 }

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "npy.h"
+#include "softneuro/net.h"
 #include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "tuning/tool/run_tool.h"
@@ -182,6 +183,57 @@ TEST_CASE("tune: --limit is --max-error in the unit of --metric; both together a
   CHECK(exit == 1);
   CHECK_THAT(errors, Contains("max_error needs validation samples"));
   CHECK(status({"--max-error", "none"}).first == 0);
+}
+
+TEST_CASE(
+    "tune: --shape of one input again tunes for another shape; the file has a path for each") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string(), file = path + "/tuned.dnn";
+  const std::vector<std::string> two{"--shape", "image=1x3x32x32", "--shape", "image=4x3x32x32"};
+  std::vector<std::string> words{"tune", shapes_net(), "-o",      file,           "--time-limit",
+                                 "0.1",  "--json",     "--cache", path + "/cache"};
+  words.insert(words.end(), two.begin(), two.end());
+  const json reports = run_tool(words, {}, path);
+  REQUIRE(reports.size() == 2);
+  CHECK(reports[0]["shapes"]["image"] == json({1, 3, 32, 32}));
+  CHECK(reports[1]["shapes"]["image"] == json({4, 3, 32, 32}));
+  CHECK(Net::load(file).value().tuned_paths().size() == 2);
+
+  std::vector<std::string> bench{"bench", shapes_net()};
+  bench.insert(bench.end(), two.begin(), two.end());
+  ToolProcess refused(bench, {}, path);
+  CHECK(refused.wait() == 2);
+  make_sample(folder, "samples", 1, 0.5f);
+  words.insert(words.end(), {"--calibration", path + "/samples"});
+  ToolProcess with_samples(words, {}, path);
+  CHECK(with_samples.wait() == 2);
+  CHECK_THAT(with_samples.errors(), Contains("samples have one shape"));
+}
+
+TEST_CASE("tune: a path keeps XNNPACK's routines on nets with other numbers of threads") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string(), file = path + "/tuned.dnn";
+  const std::string library = "xnnpack", tuned_for = GENERATE("1", "2");
+  CAPTURE(library, tuned_for);
+  ToolProcess tune({"tune", shapes_net(), "-o", file, "--threads", tuned_for, "--time-limit", "0.3",
+                    "--no-cache", "--pin", "widen=*/" + library, "--pin", "stem=*/" + library},
+                   {}, path);
+  if (tune.wait() != 0) {
+    CHECK_THAT(tune.errors(), Contains("no routine of its type has that name"));
+    SN_SKIP("no routines of " + library + " here");
+  }
+  for (const char* threads : {"1", "2", "3"}) {
+    CAPTURE(threads);
+    ToolProcess profile({"profile", file, "--threads", threads, "--seconds", "0", "--json"}, {},
+                        path);
+    REQUIRE(profile.wait() == 0);
+    CHECK_THAT(profile.errors(), !Contains("is replaced"));
+    const json report = json::parse(profile.output());
+    std::size_t kept = 0;
+    for (const json& layer : report["layers"])
+      kept += layer["routine"].get<std::string>().find('/' + library) != std::string::npos;
+    CHECK(kept >= 2);
+  }
 }
 
 TEST_CASE("tune: a metric that is a command gets the outputs of each sample and gives the score") {

@@ -65,6 +65,7 @@ TEST_CASE("C API: layer by layer, paths and packed weights are those of C++") {
     REQUIRE(sn_tuning_layer(tuning, i, &layer) == SN_OK);
     CHECK(std::string(layer.routine).find('/') != std::string::npos);
     CHECK(layer.params != nullptr);
+    CHECK(layer.is_measured == 1);
     if (std::string(layer.type) != "conv2") continue;
     convolution = true;
     CHECK(layer.candidates > 1);

@@ -1,4 +1,6 @@
-// What the caller may say of samples, ranges and single routines.
+// What the caller may say of samples, ranges, threads and single routines.
+#include <sched.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -162,6 +164,35 @@ TEST_CASE("tune: the error is measured on validation samples, and calibration se
 
   options.validation[2]["image"] = random_image(1, {1, 3, 12, 13});
   CHECK_THAT(failure(options), Contains("validation sample 2") && Contains("'image'"));
+}
+
+TEST_CASE("tune: the caller's thread is pinned while tuning lasts, only where that is asked for") {
+  cpu_set_t before, during, after;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  if (CPU_COUNT(&before) < 2) {
+    WARN("skipped: this process may use one processor alone");
+    return;
+  }
+  for (const bool pin : {false, true}) {
+    const TemporaryFolder folder;
+    TuneOptions options = quick(folder, {"cpu:float32"}, 2);
+    options.time_limit = std::chrono::milliseconds(100);
+    options.pin_threads = pin;
+    int fewest = CPU_COUNT(&before);
+    options.progress = [&](const TuneProgress&) {
+      if (sched_getaffinity(0, sizeof during, &during) == 0)
+        fewest = std::min(fewest, CPU_COUNT(&during));
+    };
+    NetOptions net_options;
+    net_options.threads = 2;
+    Net net = NetAccess::from_graph(small_graph(), net_options).value();
+    tuned(net, options);
+    // A worker that a busy machine keeps away leaves all threads where they are.
+    if (!pin) CHECK(fewest == CPU_COUNT(&before));
+    if (fewest != 1 && pin) WARN("no thread was pinned: the machine is busy");
+    REQUIRE(sched_getaffinity(0, sizeof after, &after) == 0);
+    CHECK(CPU_EQUAL(&before, &after));
+  }
 }
 
 TEST_CASE("tune: one value far from all others is in the range of min_max alone") {

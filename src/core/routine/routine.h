@@ -70,7 +70,7 @@ class SN_INTREE KernelState {
 };
 
 // What a running kernel may touch.
-class Context {
+class SN_INTREE Context {
  public:
   Context(std::span<const TensorView> inputs, std::span<TensorView> outputs, std::byte* workspace,
           Workers workers) noexcept

@@ -83,9 +83,7 @@ class Conv2 final : public OperatorRoutine {
     return Applicability::yes();
   }
 
-  RoutineParams default_params(const Problem& problem) const override {
-    return split_params(problem);
-  }
+  RoutineParams default_params(const Problem&) const override { return split_params(); }
   ParamSpace param_space(const Problem& problem) const override { return split_space(problem); }
 
   // [M, C/group, K…] → [M, K…, C/group].
@@ -118,7 +116,7 @@ class Conv2 final : public OperatorRoutine {
                       problem.has_input(kBias) ? problem.inputs[kBias].value : Tensor()};
     const auto* const weights = static_cast<const float*>(work.constants[0].data());
     const auto* const bias = static_cast<const float*>(work.constants[1].data());
-    for (const ConvChunk& chunk : partition_conv(shape, params.integer("split", 1))) {
+    for (const ConvChunk& chunk : partition_conv(shape, thread_parts(params, problem.threads))) {
       work.chunks.push_back(chunk_of(chunk, weights, bias));
       work.library_bytes += packed.bytes.bytes();
     }

@@ -32,9 +32,7 @@ class Dense final : public OperatorRoutine {
 
   Applicability applicable(const Problem& problem) const override { return takes_inputs(problem); }
 
-  RoutineParams default_params(const Problem& problem) const override {
-    return split_params(problem);
-  }
+  RoutineParams default_params(const Problem&) const override { return split_params(); }
   ParamSpace param_space(const Problem& problem) const override { return split_space(problem); }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
@@ -46,9 +44,8 @@ class Dense final : public OperatorRoutine {
                       problem.has_input(kBias) ? problem.inputs[kBias].value : Tensor()};
     const auto* const weights = static_cast<const float*>(work.constants[0].data());
     const auto* const bias = static_cast<const float*>(work.constants[1].data());
-    const std::size_t count = std::clamp<std::size_t>(
-        static_cast<std::size_t>(std::max<std::int64_t>(params.integer("split", 1), 1)), 1,
-        shape.rows);
+    const std::size_t count =
+        std::min(static_cast<std::size_t>(thread_parts(params, problem.threads)), shape.rows);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t first = shape.rows * i / count, rows = shape.rows * (i + 1) / count - first;
       OperatorChunk chunk;

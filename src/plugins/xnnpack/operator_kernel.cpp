@@ -137,21 +137,19 @@ Applicability takes_inputs(const Problem& problem) {
   return Applicability::yes();
 }
 
-RoutineParams split_params(const Problem& problem) {
+RoutineParams split_params() {
   RoutineParams params;
-  params.set("split", std::int64_t{problem.threads});
+  params.set(kSplit, std::string(kSplitThreads));
   return params;
 }
 
 ParamSpace split_space(const Problem& problem) {
-  ParamAxis split{"split", {std::int64_t{problem.threads}}};
-  if (problem.threads > 1) split.values.push_back(std::int64_t{1});
+  ParamAxis split{kSplit, {std::string(kSplitThreads)}};
+  if (problem.threads > 1) split.values.emplace_back(std::string(kSplitWhole));
   ParamSpace space;
   space.axes = {std::move(split)};
   if (layer_cost(problem).macs >= kWorthPartitioning)
-    space.promising = [threads = std::int64_t{problem.threads}](const Params& params) {
-      return params.integer("split", 1) == threads;
-    };
+    space.promising = [](const Params& params) { return !is_whole(params); };
   return space;
 }
 

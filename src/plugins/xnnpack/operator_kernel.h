@@ -7,6 +7,7 @@
 
 #include "core/routine/routine.h"
 #include "cpu/post_ops/post_ops.h"
+#include "plugins/partition/thread_parts.h"
 #include "plugins/xnnpack/library.h"
 
 namespace softneuro::xnnpack {
@@ -44,6 +45,9 @@ Result<std::unique_ptr<Kernel>> make_operator_kernel(OperatorWork work);
 class OperatorRoutine : public FusesPostOps<PostOpProgram::supports> {
  public:
   std::string library() const override { return library_name(); }
+  Applicability check_params(const Problem& problem, const RoutineParams& params) const override {
+    return Routine::check_params(problem, as_listed(params, problem.threads));
+  }
 
  protected:
   using FusesPostOps::FusesPostOps;
@@ -53,9 +57,8 @@ class OperatorRoutine : public FusesPostOps<PostOpProgram::supports> {
 // all float32, with something to compute.
 Applicability takes_inputs(const Problem& problem);
 
-// The routine parameter `split`: in how many chunks the work is partitioned. One per thread, or not
-// at all.
-RoutineParams split_params(const Problem& problem);
+// The routine parameter `split` (thread_parts.h): chunks of the work, one per thread or one.
+RoutineParams split_params();
 ParamSpace split_space(const Problem& problem);
 
 // Operators clamp their output to (−kUnlimited, kUnlimited): a relu or clip there would lose NaN.

@@ -29,12 +29,10 @@ class AvgPool2 final : public OperatorRoutine {
     return Applicability::yes();
   }
 
-  RoutineParams default_params(const Problem& problem) const override {
-    return split_params(problem);
-  }
-  ParamSpace param_space(const Problem& problem) const override {
+  RoutineParams default_params(const Problem&) const override { return split_params(); }
+  ParamSpace param_space(const Problem&) const override {
     ParamSpace space;
-    space.axes = {{"split", {std::int64_t{problem.threads}}}};
+    space.axes = {{kSplit, {std::string(kSplitThreads)}}};
     return space;
   }
 
@@ -44,7 +42,7 @@ class AvgPool2 final : public OperatorRoutine {
     OperatorWork work;
     SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
     const Shape& x = problem.inputs[0].shape;
-    const std::int64_t count = std::clamp<std::int64_t>(params.integer("split", 1), 1, x[0]);
+    const std::int64_t count = std::min(thread_parts(params, problem.threads), x[0]);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t first = x[0] * i / count, images = x[0] * (i + 1) / count - first;
       OperatorChunk chunk = chunk_of(window, x[1], images);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/childnet/childnet.h"
@@ -96,19 +97,24 @@ bool is_avoided(const CandidateRules& rules, const RoutineDescriptor& descriptor
 // Why a pinned layer has no candidate.
 Status pin_fails(const Registry& registry, const Problem& problem, const std::string& pattern) {
   std::string reasons;
+  std::set<std::string> names;
   const auto add = [&](const Routine& routine, const std::string& reason) {
     reasons +=
         fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", routine.descriptor().str(), reason);
   };
   for (const Routine* routine : registry.routines(problem.type->name)) {
+    names.insert(routine->descriptor().str());
     if (!matches_name(routine->descriptor(), pattern)) continue;
     const std::vector<FormatTuple> tuples = routine->formats(problem);
     if (tuples.empty()) add(*routine, "it has no format for these tensors");
     for (const FormatTuple& formats : tuples)
       add(*routine, registry.check(*routine, with_formats(problem, formats)).reason());
   }
+  if (reasons.empty())
+    reasons =
+        fmt::format("no routine of its type has that name; there are {}", fmt::join(names, ", "));
   return unsupported("layer '{}' cannot be pinned to '{}': {}", problem.layer_name, pattern,
-                     reasons.empty() ? "no routine of its type has that name" : reasons);
+                     reasons);
 }
 
 Status check_pins(const NetProblems& problems, const CandidateRules& rules) {

@@ -27,6 +27,8 @@ struct Candidate {
   double error = 0;     // RMS of the difference from float32 over its RMS, on random inputs
   bool wrong = false;   // results beyond the tolerance of its data type
   bool pruned = false;  // stopped early: unit_us is an estimate
+  // The layer's default choice, taken since the time for measuring was up; unit_us says nothing.
+  bool assumed = false;
 
   bool is_float32() const;  // rounds nothing that float32 does not; the layer's own default does so
   std::string str() const;  // "cpu:float32:nhwc/wg tile_size=4"

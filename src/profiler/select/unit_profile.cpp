@@ -252,11 +252,7 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
   candidate.wrong = candidate.error > tolerance_of(candidate.routine->descriptor().type);
   if (candidate.wrong) {
     ++counts_.rejected;
-    if (warn)
-      warn(LogLevel::warning,
-           fmt::format("layer '{}': {} is dropped: its results differ from the reference by {:.2g} "
-                       "(RMS, relative)",
-                       model.layer_name, candidate.str(), candidate.error));
+    wrong_.push_back(fmt::format("{} by {:.2g}", candidate.str(), candidate.error));
     keep(candidate, 0);
     return {};
   }
@@ -362,6 +358,17 @@ void UnitProfiler::keep_all(const std::vector<Alive>& alive) {
   unkept_.clear();
 }
 
+// One warning for the layer: where 8 bits cannot hold a tensor, every 8-bit candidate is wrong.
+void UnitProfiler::tell_wrong(const Problem& model) {
+  if (warn && !wrong_.empty())
+    warn(
+        LogLevel::warning,
+        fmt::format("layer '{}': dropped, since results differ from the reference (RMS, relative): "
+                    "{}",
+                    model.layer_name, fmt::join(wrong_, ", ")));
+  wrong_.clear();
+}
+
 // A routine that fails is dropped; tuning goes on.
 void UnitProfiler::drop(const Problem& model, Candidate& candidate, const Status& status) {
   candidate.wrong = true;
@@ -434,6 +441,7 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
   Status status = measure_disturbed_again(model, best, alive);
   if (status.ok()) measure_near_ties(alive);
   keep_all(alive);
+  tell_wrong(model);
   forget_problem();
   return status;
 }

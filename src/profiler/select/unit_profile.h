@@ -69,6 +69,7 @@ class UnitProfiler {
   Status measure_disturbed_again(const Problem& model, double best_us, std::vector<Alive>& alive);
   void measure_near_ties(std::vector<Alive>& alive);
   void drop(const Problem& model, Candidate& candidate, const Status& status);
+  void tell_wrong(const Problem& model);
   void drop_slowest(std::vector<Alive>& alive);
   void keep_all(const std::vector<Alive>& alive);
   void keep(const Candidate& candidate, double spread_us);
@@ -85,6 +86,7 @@ class UnitProfiler {
   int depth_ = 0;                         // of the childnet whose inside is measured
   std::function<void()> fill_constants_;  // there, before anything is measured; once
   UnitCounts counts_;
+  std::vector<std::string> wrong_;  // candidates of the problem at hand, and by how much
   std::map<std::string, AdaptChoice> adapts_;
   std::vector<Tensor> inputs_;  // of the problem at hand, in the model's formats
   std::map<std::string, Tensor> inputs_by_format_;

@@ -68,7 +68,8 @@ double Harm::power_of(std::size_t layer, const Selection& rounded, const Selecti
 }
 
 Status Harm::measure(const Selection& rounded, const Selection& base,
-                     std::vector<std::size_t> samples, std::chrono::steady_clock::time_point end,
+                     const std::vector<std::size_t>& samples,
+                     std::chrono::steady_clock::time_point end,
                      const std::function<Status(std::size_t, std::size_t, std::size_t)>& on_layer) {
   samples_.clear();
   std::uint64_t digest = graph_key(*job_.graph);

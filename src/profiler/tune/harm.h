@@ -23,8 +23,8 @@ class Harm {
   // Rounds the layers that `rounded` rounds one at a time in the path `base`, and measures the
   // power of the error at the outputs, on `samples` (indices of TuneJob::validation). Layers with
   // the largest error of their own come first, until `end`. `on_layer` is told of each.
-  Status measure(const Selection& rounded, const Selection& base, std::vector<std::size_t> samples,
-                 std::chrono::steady_clock::time_point end,
+  Status measure(const Selection& rounded, const Selection& base,
+                 const std::vector<std::size_t>& samples, std::chrono::steady_clock::time_point end,
                  const std::function<Status(std::size_t done, std::size_t total,
                                             std::size_t layer)>& on_layer);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "core/base/error.h"
 #include "profiler/tune/tuner.h"
@@ -14,7 +15,8 @@ namespace {
 // Of the harm's samples: those that the fastest path's rounding affects most. Others would show
 // next to nothing of a layer's harm.
 constexpr std::size_t kHarmSamples = 8;
-// Measuring harm takes at most this long, or this share of what is left of a time limit.
+// Measuring harm, and putting layers back, takes at most this long each, or this share of what is
+// left of a time limit.
 constexpr std::chrono::seconds kHarmTime{3};
 constexpr int kHarmShare = 4;
 
@@ -88,6 +90,14 @@ SelectionRules Tuner::float32_rules() const {
   return float32;
 }
 
+std::chrono::steady_clock::time_point Tuner::end_of_search() const {
+  const auto now = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::duration allowed = kHarmTime;
+  if (options_.time_limit.count() > 0)
+    allowed = std::min(allowed, (budget_.end - now) / kHarmShare);
+  return now + allowed;
+}
+
 Status Tuner::measure_harm(const Finalist& rounded) {
   const std::vector<double> squares = rounded.errors.squares_by_sample();
   if (squares.empty() || rounded.selection.choice.empty()) return {};
@@ -98,13 +108,9 @@ Status Tuner::measure_harm(const Finalist& rounded) {
   samples.resize(std::min(samples.size(), kHarmSamples));
   const Result<Selections> base = select_paths(*job_.graph, layers_, adapts_, float32_rules());
   if (!base.ok()) return {};  // the layers' own errors have to do
-  const auto now = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::duration allowed = kHarmTime;
-  if (options_.time_limit.count() > 0)
-    allowed = std::min(allowed, (budget_.end - now) / kHarmShare);
   harm_base_ = base->paths[0];
   harm_rounded_ = rounded.selection;
-  return harm_.measure(rounded.selection, *harm_base_, std::move(samples), now + allowed,
+  return harm_.measure(rounded.selection, *harm_base_, samples, end_of_search(),
                        [&](std::size_t done, std::size_t total, std::size_t layer) -> Status {
                          if (budget_.cancelled())
                            return Status(StatusCode::cancelled, "tuning was cancelled");
@@ -157,6 +163,49 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_less_harmful(const Finalist& fa
   return holding;
 }
 
+// Errors do not quite add up, so that bounds on the harm leave room. From `best` (float32 alone if
+// it has no path yet), rounds one more of the layers that `fastest` rounds, those first that save
+// most time for their harm, and keeps what keeps the limit, until the time for it is up.
+Status Tuner::put_layers_back(Finalist& best, const Finalist& fastest) {
+  if (!harm_base_) return {};
+  const auto end = end_of_search();
+  std::set<std::size_t> rounded, others;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    if (candidate_of(fastest.selection, l).is_float32()) continue;
+    const bool is_in =
+        !best.selection.choice.empty() && !candidate_of(best.selection, l).is_float32();
+    (is_in ? rounded : others).insert(l);
+  }
+  const auto worth = [&](std::size_t l) {
+    const Candidate& candidate = candidate_of(fastest.selection, l);
+    return saved_us(l) / std::max(harm_.of(l, candidate), 1e-30);
+  };
+  std::vector<std::size_t> order(others.begin(), others.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return worth(a) > worth(b); });
+  for (const std::size_t l : order) {
+    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    if (std::chrono::steady_clock::now() > end) break;
+    rounded.insert(l);
+    SelectionRules rules = float32_rules();
+    rules.allowed = [&, float32 = rules.allowed](const LayerCandidates& layer,
+                                                 const Candidate& candidate) {
+      return rounded.contains(place_of(layer)) || float32(layer, candidate);
+    };
+    SN_ASSIGN_OR_RETURN(const Selections paths, select_paths(*job_.graph, layers_, adapts_, rules));
+    std::vector<Finalist> more;
+    SN_RETURN_IF_ERROR(add_finalist(more, paths.paths[0]).status());
+    const bool is_faster =
+        best.selection.choice.empty() || more[0].selection.cost_us < best.selection.cost_us;
+    if (is_faster) SN_RETURN_IF_ERROR(measure_error(more[0]));
+    if (is_faster && keeps_limit(more[0]))
+      best = std::move(more[0]);
+    else
+      rounded.erase(l);
+  }
+  return {};
+}
+
 // The fastest path that keeps the limit on the validation samples; where none does, the fastest
 // (is_limit_kept_ says so). What was found under the bound is raced with the fastest finalist that
 // keeps it: the bound knows of harm, not of time. That race has its own time of default choices.
@@ -167,6 +216,15 @@ Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double
     SN_RETURN_IF_ERROR(measure_harm(ranked[0]));
   if (is_limit_kept_) return std::move(ranked[0]);
   SN_ASSIGN_OR_RETURN(std::vector<Finalist> keeping, find_less_harmful(ranked[0]));
+  Finalist best;
+  for (const Finalist& finalist : keeping)
+    if (best.selection.choice.empty() || finalist.selection.cost_us < best.selection.cost_us)
+      best = finalist;
+  SN_RETURN_IF_ERROR(put_layers_back(best, ranked[0]));
+  if (!best.selection.choice.empty() &&
+      std::none_of(keeping.begin(), keeping.end(),
+                   [&](const Finalist& known) { return known.selection == best.selection; }))
+    keeping.push_back(best);
   for (std::size_t f = 1; f < ranked.size(); ++f) {
     if (ranked[f].selection.choice.empty() && !allows_choices_of(ranked[f].path)) continue;
     SN_RETURN_IF_ERROR(measure_error(ranked[f]));
@@ -178,7 +236,6 @@ Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double
   }
   if (keeping.empty()) return std::move(ranked[0]);
   is_limit_kept_ = true;
-  if (keeping.size() == 1) return std::move(keeping[0]);
   keeping.push_back(default_finalist());
   SN_RETURN_IF_ERROR(race(keeping));
   untuned_us = keeping.back().time_us;
@@ -187,24 +244,27 @@ Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double
   return std::move(keeping[0]);
 }
 
+// Against the layer's float32 routine, conversions not counted.
+double Tuner::saved_us(std::size_t layer) const {
+  const auto time_of = [](const Candidate& c) { return c.net_us > 0 ? c.net_us : c.unit_us; };
+  return time_of(candidate_of(*harm_base_, layer)) - time_of(candidate_of(harm_rounded_, layer));
+}
+
 // One row per layer whose harm was measured, the greatest first.
 std::vector<LayerHarm> Tuner::harm_rows(const Finalist& chosen) const {
   std::vector<LayerHarm> rows;
   const std::vector<double>& power = harm_.measured();
-  const auto time_of = [](const Candidate& c) { return c.net_us > 0 ? c.net_us : c.unit_us; };
   for (std::size_t l = 0; l < power.size(); ++l) {
     if (power[l] < 0) continue;
-    const auto candidate = [&](const Selection& selection) -> const Candidate& {
-      return layers_[l].candidates[static_cast<std::size_t>(selection.choice[l])];
-    };
-    const Candidate& rounded = candidate(harm_rounded_);
+    const Candidate& rounded = candidate_of(harm_rounded_, l);
     LayerHarm row;
     row.layer = layers_[l].layer.layer->name;
     row.routine = rounded.str();
     row.own_error = rounded.error;
     row.net_error = std::sqrt(power[l]);
-    row.saved_us = time_of(candidate(*harm_base_)) - time_of(rounded);
-    row.is_kept = !chosen.selection.choice.empty() && !candidate(chosen.selection).is_float32();
+    row.saved_us = saved_us(l);
+    row.is_kept =
+        !chosen.selection.choice.empty() && !candidate_of(chosen.selection, l).is_float32();
     rows.push_back(std::move(row));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const LayerHarm& a, const LayerHarm& b) {

@@ -86,10 +86,10 @@ Status Tuner::run_turn(Race& race, std::size_t contender, const InterleavedSched
   return {};
 }
 
-// All of them, unless the time is up.
+// All of them, unless the time is up: then one.
 Status Tuner::run_rounds(Race& race, const InterleavedSchedule& schedule) {
   for (int round = 0; round < schedule.rounds; ++round) {
-    if (round >= kFewestRuns && budget_.expired()) break;
+    if (round > 0 && budget_.expired()) break;
     for (std::size_t r = 0; r < race.contenders.size(); ++r) {
       if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
       if (!race.is_beaten(race.contenders[r])) SN_RETURN_IF_ERROR(run_turn(race, r, schedule));

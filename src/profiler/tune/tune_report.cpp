@@ -69,10 +69,11 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
       if (step.routine != nullptr && step.routine->descriptor().type == DataType::qint8)
         qint8_macs += layer_macs;
       row.fallback = layer.fallback;
-      if (!chosen.selection.choice.empty())
-        row.unit_us =
-            layer.candidates[static_cast<std::size_t>(chosen.selection.choice[found->second])]
-                .unit_us;
+      if (!chosen.selection.choice.empty()) {
+        const Candidate& candidate = candidate_of(chosen.selection, found->second);
+        row.unit_us = candidate.assumed ? 0 : candidate.unit_us;
+        row.is_measured = !candidate.assumed;
+      }
     }
     if (step.routine != nullptr)
       report
@@ -89,9 +90,9 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   report.measured = units_.counts().measured + net_measured_ + harm_.runs();
   report.from_cache = units_.counts().from_cache + net_from_cache_ + harm_.from_cache();
   report.rejected = units_.counts().rejected;
-  report.gap = gap_;
+  report.gap = complete_ ? gap_ : 1;  // nothing is proven of what was not measured
   report.difference = difference_;
-  report.proof_inputs = job_.proof_inputs.size();
+  report.proof_inputs = proved_;
   report.proved_on_samples = job_.has_samples;
   report.error = chosen.error;
   report.error_low = chosen.interval.low;

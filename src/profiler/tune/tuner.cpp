@@ -10,6 +10,7 @@
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/graph/graph_key.h"
+#include "core/routine/layer_cost.h"
 #include "core/routine/noop_adapt.h"
 #include "profiler/select/default_path.h"
 #include "profiler/tune/half_range.h"
@@ -21,6 +22,12 @@ namespace {
 constexpr std::int64_t kPassUs = 150'000;  // whole-net runs of one pass last about this long
 constexpr double kAgreement = 1.1;         // of two times of one candidate inside the net
 constexpr double kTie = 1.01;              // within this the solver's order holds
+// Of a time limit, when the stages end: candidates alone, inside the net, whole paths. What is left
+// is for the error limit and the proof.
+constexpr double kAloneShare = 0.5, kInsideShare = 0.7, kRaceShare = 0.8;
+// How the first of these is shared between layers: a candidate takes about a millisecond in itself,
+// and as long again for so many multiply-adds.
+constexpr double kMacsOfMillisecond = 1e7;
 
 // Within 10 %: mean (unbiased). Otherwise: minimum (the other was disturbed).
 double combined(double a, double b) {
@@ -54,7 +61,7 @@ Tuner::Tuner(const TuneJob& job)
       }),
       harm_(job, layers_, adapts_, cache_) {
   budget_.cancel = options_.cancel;
-  budget_.end = job.end;
+  begin_ = std::chrono::steady_clock::now();
   units_.warn = [this](LogLevel level, std::string message) { warn(std::move(message), level); };
 }
 
@@ -188,9 +195,67 @@ Status Tuner::drop_what_half_cannot_hold() {
   return {};
 }
 
+void Tuner::end_stage_at(double share) {
+  budget_.end = job_.end;
+  if (is_time_limited())
+    budget_.end = begin_ + std::chrono::duration_cast<std::chrono::nanoseconds>(
+                               (job_.end - begin_) * std::max(share, 0.0));
+}
+
+// Where time is limited every layer gets its part of it, and in that the default choice comes
+// first, then what the registry ranks highest.
+void Tuner::put_promising_first() {
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    LayerCandidates& layer = layers_[l];
+    if (layer.same_as != l) {
+      layer.candidates = layers_[layer.same_as].candidates;
+      continue;
+    }
+    const int usual = default_candidate(layer);
+    const Routine* const first =
+        usual < 0 ? nullptr : layer.candidates[static_cast<std::size_t>(usual)].routine;
+    if (usual > 0)
+      std::rotate(layer.candidates.begin(), layer.candidates.begin() + usual,
+                  layer.candidates.begin() + usual + 1);
+    std::stable_sort(layer.candidates.begin() + (first == nullptr ? 0 : 1), layer.candidates.end(),
+                     [](const Candidate& a, const Candidate& b) {
+                       const auto rank = [](const Candidate& c) {
+                         return c.routine == nullptr ? 0 : c.routine->default_rank();
+                       };
+                       return rank(a) > rank(b);
+                     });
+  }
+}
+
+// The index of what the layer computes by default, in the model's formats; −1: not a candidate.
+int Tuner::default_candidate(const LayerCandidates& layer) const {
+  const auto routine =
+      job_.core->registry().default_choice(layer.layer.problem, job_.core->schemas());
+  if (!routine.ok()) return -1;
+  const RoutineParams params = (*routine)->default_params(layer.layer.problem);
+  const auto found = std::find_if(
+      layer.candidates.begin(), layer.candidates.end(), [&](const Candidate& candidate) {
+        return candidate.routine == *routine && candidate.params == params &&
+               candidate.formats == formats_of(layer.layer.problem);
+      });
+  return found == layer.candidates.end() ? -1 : static_cast<int>(found - layer.candidates.begin());
+}
+
+// About what measuring its candidates takes.
+double Tuner::effort_of(const LayerCandidates& layer) const {
+  return static_cast<double>(layer.candidates.size()) *
+         (1 + layer_cost(layer.layer.problem).macs / kMacsOfMillisecond);
+}
+
 Status Tuner::profile_units() {
+  if (is_time_limited()) put_promising_first();
+  const auto end = budget_.end;
   std::size_t total = 0;
-  for (std::size_t l = 0; l < layers_.size(); ++l) total += layers_[l].same_as == l;
+  double effort = 0;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    total += layers_[l].same_as == l;
+    if (layers_[l].same_as == l) effort += effort_of(layers_[l]);
+  }
   std::size_t done = 0;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     LayerCandidates& layer = layers_[l];
@@ -206,12 +271,21 @@ Status Tuner::profile_units() {
         same.error = first.error;
         same.wrong = first.wrong;
         same.pruned = first.pruned;
+        same.assumed = first.assumed;
       }
       continue;
     }
     units_.on_candidate = [&](const Candidate& candidate, double best_us) {
       report_progress("unit", done, total, layer.layer.layer->name, candidate.str(), best_us);
     };
+    if (is_time_limited()) {
+      const auto now = std::chrono::steady_clock::now();
+      const double part = effort_of(layer) / effort;
+      budget_.end =
+          std::max(now, std::min(end, now + std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                                (end - now) * part)));
+      effort -= effort_of(layer);
+    }
     SN_RETURN_IF_ERROR(units_.profile(layer.layer.problem, layer.candidates));
     // The time is up and nothing of this layer is known: it keeps its default choice.
     const bool known =
@@ -221,7 +295,8 @@ Status Tuner::profile_units() {
       complete_ = false;
       for (Candidate& candidate : layer.candidates)
         if (!candidate.wrong) {
-          candidate.unit_us = 1;
+          candidate.unit_us = 1;  // the only one: any time will do
+          candidate.assumed = candidate.routine != nullptr;
           break;
         }
     }
@@ -344,7 +419,7 @@ Result<bool> Tuner::run_passes_of(const std::string& what, const SelectionRules&
   int pass = before == nullptr ? 0 : static_cast<int>(before->time_us);
   while (pass < passes) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-    if (budget_.expired() && pass > 0) return false;
+    if (budget_.expired()) return false;
     report_progress("net", static_cast<std::size_t>(pass), static_cast<std::size_t>(passes));
     const Result<bool> news = run_pass(rules);
     if (!news.ok() && news.status().code() != StatusCode::cancelled && !what.starts_with("all"))
@@ -417,13 +492,13 @@ Tuner::Finalist Tuner::default_finalist() const {
 Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
   std::vector<Finalist> finalists;
   SelectionRules best_rules = rules();
-  best_rules.k = std::max(1, options_.exhaustive ? 20 : options_.finalists);
+  best_rules.k = budget_.expired() ? 1 : std::max(1, options_.exhaustive ? 20 : options_.finalists);
   SN_ASSIGN_OR_RETURN(const Selections best,
                       select_paths(*job_.graph, layers_, adapts_, best_rules));
   gap_ = best.gap;
   for (const Selection& selection : best.paths)
     SN_RETURN_IF_ERROR(add_finalist(finalists, selection).status());
-  SN_RETURN_IF_ERROR(add_single_kind_finalists(finalists));
+  if (!budget_.expired()) SN_RETURN_IF_ERROR(add_single_kind_finalists(finalists));
   // The references' own plan, whose error is 0: it keeps a limit below float32's rounding.
   if (options_.max_error && !default_path_.layers.empty()) finalists.emplace_back();
   finalists.push_back(default_finalist());  // what everything is compared with
@@ -465,7 +540,7 @@ void Tuner::put_in_order(std::vector<Finalist>& finalists) const {
 
 // A net that answers otherwise than the model is no result.
 Status Tuner::prove(const Finalist& chosen) {
-  report_progress("proof", 0, 1);
+  report_progress("proof", 0, job_.proof_inputs.size());
   ProofJob proof;
   proof.core = job_.core;
   proof.model = job_.model;
@@ -474,25 +549,35 @@ Status Tuner::prove(const Finalist& chosen) {
   proof.cancel = options_.cancel;
   SN_ASSIGN_OR_RETURN(proof.tuned,
                       build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
-  const Result<double> difference = prove_answer(proof, job_.proof_inputs);
-  if (!difference.ok())
-    return Status(difference.status()).with_context("not tuned, the net stays as it was");
-  difference_ = *difference;
-  report_progress("proof", 1, 1);
+  const auto begin = std::chrono::steady_clock::now();
+  for (const std::vector<Tensor>& inputs : job_.proof_inputs) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto each = (now - begin) / std::max<std::int64_t>(1, static_cast<std::int64_t>(proved_));
+    if (proved_ > 0 && is_time_limited() && now + each > job_.end) break;
+    const Result<double> difference = prove_answer(proof, {&inputs, 1});
+    if (!difference.ok())
+      return Status(difference.status()).with_context("not tuned, the net stays as it was");
+    difference_ = std::max(difference_, *difference);
+    report_progress("proof", ++proved_, job_.proof_inputs.size());
+  }
   return {};
 }
 
 Result<TuneResult> Tuner::run() {
-  // Before threads are pinned: the machine's name counts the cores that this thread may use.
+  // Before threads are pinned: the machine's name counts the cores that this one may use.
   SN_RETURN_IF_ERROR(find_candidates());
-  barrier_.pin_threads();
+  if (options_.pin_threads) barrier_.pin_threads();
+  end_stage_at(kAloneShare);
   SN_RETURN_IF_ERROR(find_cache_residency());
   SN_RETURN_IF_ERROR(profile_units());
+  end_stage_at(kInsideShare);
   SN_RETURN_IF_ERROR(run_passes());
+  end_stage_at(kRaceShare);
   SN_ASSIGN_OR_RETURN(std::vector<Finalist> finalists, find_finalists());
   SN_RETURN_IF_ERROR(race(finalists));
   double untuned_us = finalists.back().time_us;
   put_in_order(finalists);
+  end_stage_at(1);
   SN_ASSIGN_OR_RETURN(const Finalist chosen, within_limit(std::move(finalists), untuned_us));
   SN_RETURN_IF_ERROR(prove(chosen));
   return report(chosen, untuned_us);

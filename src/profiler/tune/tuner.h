@@ -43,6 +43,11 @@ class Tuner {
   Status drop_what_half_cannot_hold();
   Status find_cache_residency();
   Result<bool> net_evicts_weights();
+  bool is_time_limited() const { return options_.time_limit.count() > 0; }
+  void end_stage_at(double share);
+  void put_promising_first();
+  int default_candidate(const LayerCandidates& layer) const;
+  double effort_of(const LayerCandidates& layer) const;
   Status profile_units();
   Status recall_net_times();
   Status run_passes();
@@ -52,6 +57,9 @@ class Tuner {
   SelectionRules single_kind_rules(const Kind& kind) const;
   Result<bool> run_pass(SelectionRules exploring);
   int index_of(const StepTime& step) const;
+  const Candidate& candidate_of(const Selection& selection, std::size_t layer) const {
+    return layers_[layer].candidates[static_cast<std::size_t>(selection.choice[layer])];
+  }
   // In layers_, of which it is one.
   std::size_t place_of(const LayerCandidates& layer) const {
     return static_cast<std::size_t>(&layer - layers_.data());
@@ -98,9 +106,12 @@ class Tuner {
   bool allows_choices_of(const RoutinePath& path) const;
   void put_in_order(std::vector<Finalist>& finalists) const;
   SelectionRules float32_rules() const;
+  std::chrono::steady_clock::time_point end_of_search() const;
   Status measure_harm(const Finalist& rounded);
   double next_bound(double holds, double fails, double error) const;
   Result<std::vector<Finalist>> find_less_harmful(const Finalist& fastest);
+  Status put_layers_back(Finalist& best, const Finalist& fastest);
+  double saved_us(std::size_t layer) const;
   Result<Finalist> within_limit(std::vector<Finalist> ranked, double& untuned_us);
   std::vector<LayerHarm> harm_rows(const Finalist& chosen) const;
   Status prove(const Finalist& chosen);
@@ -135,7 +146,9 @@ class Tuner {
   std::uint64_t graph_key_ = 0;
   std::uint64_t whole_key_ = 0;  // of the graph, its inputs' shapes and all routines there are
   double gap_ = 0;
-  double difference_ = 0;  // TuneReport::difference
+  double difference_ = 0;   // TuneReport::difference
+  std::size_t proved_ = 0;  // sets of inputs
+  std::chrono::steady_clock::time_point begin_;
   std::size_t net_measured_ = 0, net_from_cache_ = 0;
   bool complete_ = true;
   std::vector<std::string> warnings_;
