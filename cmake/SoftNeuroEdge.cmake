@@ -1,6 +1,6 @@
 # Which routines an edge build holds (SOFTNEURO_EDGE_ROUTINES):
 #
-#   small   what untuned float32 plans take; every layer type is there
+#   small   what untuned float32 plans of edge builds take, which are plain; every layer type is there
 #   all     everything
 #   FILE    small, and what tuned nets take: lists by `softneuro inspect --routines NET.dnn...`
 #

@@ -136,7 +136,7 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
   SN_ASSIGN_OR_RETURN(const auto wanted, with_outputs(planned_graph, extra));
   std::shared_ptr<const Plan> plan;
   if (path == nullptr) {
-    SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes, {}, cancel));
+    SN_ASSIGN_OR_RETURN(plan, build_default_plan(core, wanted, shapes, cancel));
   } else {
     std::vector<std::string> replaced;
     SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes, *path, &replaced, cancel));

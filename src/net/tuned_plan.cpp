@@ -10,6 +10,9 @@
 #include "core/plan/net_problems.h"
 #include "core/plan/plan_impl.h"
 #include "core/routine/check_choice.h"
+#ifndef SOFTNEURO_NO_TUNER
+#include "profiler/select/default_path.h"
+#endif
 
 namespace softneuro {
 namespace {
@@ -56,6 +59,25 @@ Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
     return build_plan(std::move(core), std::move(adapted.graph), input_shapes,
                       std::move(adapted.choices), cancel);
   });
+}
+
+Result<std::shared_ptr<const Plan>> build_default_plan(std::shared_ptr<Runtime> core,
+                                                       std::shared_ptr<const Graph> graph,
+                                                       std::span<const Shape> input_shapes,
+                                                       const std::atomic<bool>* cancel) {
+#ifndef SOFTNEURO_NO_TUNER
+  return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
+    SN_ASSIGN_OR_RETURN(const NetProblems problems, problems_of(core, graph, input_shapes, cancel));
+    SN_ASSIGN_OR_RETURN(const RoutinePath path,
+                        default_path(core->registry(), problems, core->schemas()));
+    if (path.layers.empty()) return build_plan(core, graph, input_shapes, {}, cancel);
+    SN_ASSIGN_OR_RETURN(AdaptedGraph adapted, insert_adapts(*graph, path));
+    return build_plan(core, std::move(adapted.graph), input_shapes, std::move(adapted.choices),
+                      cancel);
+  });
+#else
+  return build_plan(std::move(core), std::move(graph), input_shapes, {}, cancel);
+#endif
 }
 
 std::string machine_of(const RoutinePath& path, const Registry& registry, int threads) {

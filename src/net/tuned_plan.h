@@ -1,4 +1,4 @@
-// Plans of tuned nets.
+// Plans of nets: on tuned paths, and on default ones.
 #pragma once
 
 #include <atomic>
@@ -22,6 +22,13 @@ SN_INTREE Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime
                                                          const RoutinePath& path,
                                                          std::vector<std::string>* replaced,
                                                          const std::atomic<bool>* cancel = nullptr);
+
+// The plan of a net that was not tuned: on default_path(). Builds without the tuner take the
+// registry's default choices, which build_plan() does without a path; so does whoever needs a
+// reference that no layout and no Winograd transform rounds.
+SN_INTREE Result<std::shared_ptr<const Plan>> build_default_plan(
+    std::shared_ptr<Runtime> core, std::shared_ptr<const Graph> graph,
+    std::span<const Shape> input_shapes, const std::atomic<bool>* cancel = nullptr);
 
 // Whether a layer of the path computes in 8 bits: the path holds for the ranges that it was made
 // for.

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cpu/post_ops/qint8_post_ops.h"
+#include "routines/run_speed.h"
 
 namespace softneuro {
 namespace {
@@ -13,6 +14,7 @@ class DataMovementRoutine final : public Routine {
                       bool mixed)
       : Routine(layer_type, descriptor), make_(make), mixed_(mixed) {}
   int default_rank() const override { return 10; }
+  double default_speed(const Problem& problem) const override { return run_speed(problem); }
 
   std::vector<FormatTuple> formats(const Problem& problem) const override {
     std::vector<FormatTuple> tuples = Routine::formats(problem);

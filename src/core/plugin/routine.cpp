@@ -3,6 +3,7 @@
 #if !defined(SOFTNEURO_NO_PLUGINS)
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "core/base/alignment.h"
 #include "core/base/error.h"
@@ -103,6 +104,9 @@ class PluginRoutine final : public Routine {
 
   int version() const override { return entry_->table.version; }
   int default_rank() const override { return entry_->table.default_rank; }
+  double default_speed(const Problem&) const override {
+    return std::numeric_limits<double>::infinity();
+  }
 
   Applicability applicable(const Problem& problem) const override {
     const PluginProblem view(problem);

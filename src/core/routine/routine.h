@@ -169,6 +169,12 @@ class SN_INTREE Routine {
   // Where nothing was measured, the applicable routine with the highest rank is used. cpu/naive has
   // rank 0. A guess, not a measurement.
   virtual int default_rank() const { return 0; }
+  // How fast it computes `problem` where nothing was measured, > 0: multiply-adds (or other steps)
+  // in a given time, as a multiple of those of the library's dense products on channels-last
+  // tensors. It weighs formats against each other; among routines of the same formats the rank
+  // decides. A guess that holds for the kind of kernel, on every processor. infinity: the
+  // application brought the routine along to have it used, and no other format may win.
+  virtual double default_speed(const Problem&) const { return 1; }
 
   // The formats in which the routine would take and give the tensors of `problem`, which comes in
   // the model's own types and plain layout. Each tuple is a problem of its own to be asked about

@@ -35,7 +35,7 @@ Status Tuner::find_cache_residency() {
 // Whether a run leaves the weights in no cache. Default choices stand for the path to be found.
 Result<bool> Tuner::net_evicts_weights() {
   SN_ASSIGN_OR_RETURN(const auto plan,
-                      build_plan(job_.core, job_.graph, job_.shapes, RoutinePath(), nullptr));
+                      build_plan(job_.core, job_.graph, job_.shapes, default_path_, nullptr));
   SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
   int late = 0;
   const auto run = [&]() -> Status {

@@ -117,14 +117,15 @@ bool same_quantisation(const Graph& a, const Graph& b) {
 }
 
 // The graph with a quantisation on every tensor that the samples reached; the graph itself if it
-// has just these. Runs an untuned net without the ranges of an earlier calibration, so that the
-// result depends on model and samples alone.
+// has just these. Runs an untuned net in the plain layout, without the ranges of an earlier
+// calibration, so that the result depends on model and samples alone, and on no transform's
+// rounding.
 Result<std::shared_ptr<const Graph>> calibrated(const std::shared_ptr<const Graph>& graph,
                                                 const NetOptions& net_options, RangeChoice range,
                                                 const std::vector<NamedTensors>& samples,
                                                 std::vector<std::string>& warnings) {
   NetOptions options = net_options;
-  options.schemas = {"cpu:float32"};
+  options.schemas = {"cpu:float32:plain"};
   auto annotated = std::make_shared<Graph>(*graph);
   forget_calibration(*annotated);
   SN_ASSIGN_OR_RETURN(const Net net, NetAccess::from_graph(*annotated, options));
@@ -136,7 +137,8 @@ Result<std::shared_ptr<const Graph>> calibrated(const std::shared_ptr<const Grap
   return std::shared_ptr<const Graph>(std::move(annotated));
 }
 
-// What the net gives with default choices, in float32.
+// What the net gives with the registry's default choices, in float32 and the plain layout: what
+// answers are held against should not round as they do.
 Result<std::vector<std::vector<Tensor>>> references_for(
     const TuneJob& job, const std::vector<std::vector<Tensor>>& samples) {
   if (samples.empty()) return std::vector<std::vector<Tensor>>();

@@ -226,7 +226,7 @@ Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double
                    [&](const Finalist& known) { return known.selection == best.selection; }))
     keeping.push_back(best);
   for (std::size_t f = 1; f < ranked.size(); ++f) {
-    if (ranked[f].selection.choice.empty() && !allows_default_choices()) continue;
+    if (ranked[f].selection.choice.empty() && !allows_choices_of(ranked[f].path)) continue;
     SN_RETURN_IF_ERROR(measure_error(ranked[f]));
     if (!keeps_limit(ranked[f])) continue;
     if (std::none_of(keeping.begin(), keeping.end(),
@@ -236,7 +236,7 @@ Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double
   }
   if (keeping.empty()) return std::move(ranked[0]);
   is_limit_kept_ = true;
-  keeping.emplace_back();  // default choices
+  keeping.push_back(default_finalist());
   SN_RETURN_IF_ERROR(race(keeping));
   untuned_us = keeping.back().time_us;
   keeping.pop_back();

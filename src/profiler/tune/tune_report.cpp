@@ -69,11 +69,11 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
       if (step.routine != nullptr && step.routine->descriptor().type == DataType::qint8)
         qint8_macs += layer_macs;
       row.fallback = layer.fallback;
-      if (!chosen.selection.choice.empty()) {
-        const Candidate& candidate = candidate_of(chosen.selection, found->second);
-        row.unit_us = candidate.assumed ? 0 : candidate.unit_us;
-        row.is_measured = !candidate.assumed;
-      }
+      row.is_measured = std::none_of(layer.candidates.begin(), layer.candidates.end(),
+                                     [](const Candidate& candidate) { return candidate.assumed; });
+      row.unit_us = row.is_measured && !chosen.selection.choice.empty()
+                        ? candidate_of(chosen.selection, found->second).unit_us
+                        : 0;
     }
     if (step.routine != nullptr)
       report

@@ -12,6 +12,7 @@
 #include "core/graph/graph_key.h"
 #include "core/routine/layer_cost.h"
 #include "core/routine/noop_adapt.h"
+#include "profiler/select/default_path.h"
 #include "profiler/tune/half_range.h"
 #include "profiler/tune/proof.h"
 
@@ -148,6 +149,8 @@ Status Tuner::find_candidates() {
     cache_.open(options_.cache.empty() ? ProfileCache::default_folder() : options_.cache, machine,
                 threads, [this](std::string message) { warn(std::move(message)); });
   SN_ASSIGN_OR_RETURN(problems_, problems_of(job_.core, job_.graph, job_.shapes));
+  SN_ASSIGN_OR_RETURN(default_path_,
+                      default_path(job_.core->registry(), problems_, job_.core->schemas()));
   CandidateRules rules;
   rules.schemas = options_.schemas;
   rules.avoid = options_.avoid;
@@ -480,6 +483,12 @@ Status Tuner::add_single_kind_finalists(std::vector<Finalist>& finalists) {
   return {};
 }
 
+Tuner::Finalist Tuner::default_finalist() const {
+  Finalist finalist;
+  finalist.path = default_path_;
+  return finalist;
+}
+
 Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
   std::vector<Finalist> finalists;
   SelectionRules best_rules = rules();
@@ -490,32 +499,40 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
   for (const Selection& selection : best.paths)
     SN_RETURN_IF_ERROR(add_finalist(finalists, selection).status());
   if (!budget_.expired()) SN_RETURN_IF_ERROR(add_single_kind_finalists(finalists));
-  finalists.emplace_back();  // default choices: what everything is compared with
+  // The references' own plan, whose error is 0: it keeps a limit below float32's rounding.
+  if (options_.max_error && !default_path_.layers.empty()) finalists.emplace_back();
+  finalists.push_back(default_finalist());  // what everything is compared with
   return finalists;
 }
 
-// Whether the schemas that the caller allows have what default choices take. Layers that none of
-// these schemas computes take it anyway.
-bool Tuner::allows_default_choices() const {
+// Whether the schemas that the caller allows have what the layers take that a path without a
+// selection chooses, or leaves to the registry. Layers that none of these schemas computes take it
+// anyway.
+bool Tuner::allows_choices_of(const RoutinePath& path) const {
+  const Registry& registry = job_.core->registry();
   return std::all_of(layers_.begin(), layers_.end(), [&](const LayerCandidates& layer) {
-    if (layer.layer.problem.type->is_view) return true;
+    const Layer& known = *layer.layer.layer;
+    if (known.type->is_view) return true;
     if (layer.fallback && options_.avoid.empty()) return true;
+    const auto planned = path.layers.find(known.id);
     const auto routine =
-        job_.core->registry().default_choice(layer.layer.problem, job_.core->schemas());
-    return routine.ok() &&
-           is_allowed(units_.inside_rules, layer.layer.layer->name, (*routine)->descriptor());
+        planned == path.layers.end()
+            ? registry.default_choice(layer.layer.problem, job_.core->schemas())
+            : Result<const Routine*>(registry.find(known.type->name, planned->second.routine));
+    return routine.ok() && is_allowed(units_.inside_rules, known.name, (*routine)->descriptor());
   });
 }
 
 // The fastest first. Stable: what the noise cannot tell apart stays in the solver's order, so that
 // plans do not flap. Default choices that the caller did not allow come last.
 void Tuner::put_in_order(std::vector<Finalist>& finalists) const {
-  const bool allows_default = allows_default_choices();
   double best = INFINITY;
   for (const Finalist& finalist : finalists) best = std::min(best, finalist.time_us);
   const auto rank = [&](const Finalist& finalist) {
     const bool is_default = finalist.selection.choice.empty();
-    return is_default && !allows_default ? INFINITY : std::max(finalist.time_us, kTie * best);
+    return is_default && !allows_choices_of(finalist.path)
+               ? INFINITY
+               : std::max(finalist.time_us, kTie * best);
   };
   std::stable_sort(finalists.begin(), finalists.end(),
                    [&](const Finalist& a, const Finalist& b) { return rank(a) < rank(b); });

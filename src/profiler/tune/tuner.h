@@ -31,7 +31,7 @@ class Tuner {
  private:
   // One path that is run end to end.
   struct Finalist {
-    Selection selection;  // empty: default choices
+    Selection selection;  // empty: a path of default choices
     RoutinePath path;
     double time_us = 0;
     double error = 0;  // by TuneOptions::metric, or what its score loses
@@ -91,6 +91,7 @@ class Tuner {
   void learn_from(const std::vector<Contender>& contenders);
   Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);
   Status add_single_kind_finalists(std::vector<Finalist>& finalists);
+  Finalist default_finalist() const;
   Result<std::vector<Finalist>> find_finalists();
   struct Race;
   Status race(std::vector<Finalist>& finalists);
@@ -102,7 +103,7 @@ class Tuner {
   Result<double> score_of(const std::vector<NamedTensors>& answers) const;
   Status measure_error(Finalist& finalist);
   bool keeps_limit(const Finalist& finalist) const;
-  bool allows_default_choices() const;
+  bool allows_choices_of(const RoutinePath& path) const;
   void put_in_order(std::vector<Finalist>& finalists) const;
   SelectionRules float32_rules() const;
   std::chrono::steady_clock::time_point end_of_search() const;
@@ -138,6 +139,7 @@ class Tuner {
   std::map<std::string, MeanTime> compared_adapts_;  // as Candidate::compared, by adapt_key()
   std::optional<bool> first_runs_slower_;            // nothing before the first comparison
   NetProblems problems_;
+  RoutinePath default_path_;  // what an untuned net runs on
   std::vector<LayerCandidates> layers_;
   std::unordered_map<LayerId, std::size_t> layer_index_;  // in layers_
   std::vector<const TensorSpec*> specs_;  // per tensor of the graph: shape and quantisation

@@ -10,6 +10,7 @@
 #include "cpu/simd/transpose_tiles.h"
 #include "cpu/tensor/memory_order.h"
 #include "routines/add_each.h"
+#include "routines/run_speed.h"
 
 namespace softneuro {
 namespace {
@@ -73,6 +74,7 @@ class DirectConcat final : public Routine {
  public:
   explicit DirectConcat(const std::string& descriptor) : Routine("concat", descriptor) {}
   int default_rank() const override { return 10; }
+  double default_speed(const Problem& problem) const override { return run_speed(problem); }
 
   Applicability applicable(const Problem& problem) const override {
     const DataType type = problem.outputs[0].type;

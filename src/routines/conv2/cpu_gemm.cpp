@@ -110,6 +110,12 @@ class ConvKernel final : public GemmConvKernel {
 class GemmConv final : public GemmConvRoutine {
  public:
   explicit GemmConv(const char* layer_type) : GemmConvRoutine(layer_type, false) {}
+  // Packing patches takes time, and more of it the more often an element of x is in one.
+  double default_speed(const Problem& problem) const override {
+    const Shape& weights = problem.inputs[1].shape;
+    const bool has_patches = weights.elements(2, weights.rank()) > 1;
+    return (has_patches ? 0.5 : 0.75) * filled_panel(problem);
+  }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights& packed) const override {

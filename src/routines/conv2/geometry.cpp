@@ -1,5 +1,9 @@
 #include "routines/conv2/geometry.h"
 
+#include <algorithm>
+
+#include "cpu/gemm/packed_panel.h"
+
 namespace softneuro {
 namespace {
 
@@ -25,6 +29,12 @@ Result<ConvGeometry> conv_geometry(const Problem& problem) {
 
 Result<ConvGeometry> transposed_conv_geometry(const Problem& problem) {
   return geometry_of(problem, true);
+}
+
+double filled_panel(const Problem& problem) {
+  const std::int64_t columns =
+      problem.inputs[1].shape[0] / std::max<std::int64_t>(problem.params.integer("group", 1), 1);
+  return static_cast<double>(std::clamp<std::int64_t>(columns, 1, kTilePanel)) / kTilePanel;
 }
 
 }  // namespace softneuro

@@ -44,4 +44,8 @@ void for_taps(const Window& window, std::int64_t position, F&& f) {
 Result<ConvGeometry> conv_geometry(const Problem& problem);
 Result<ConvGeometry> transposed_conv_geometry(const Problem& problem);
 
+// The share of a product's panel of columns that a group's output channels fill: what is left of a
+// dense product's speed where groups are narrow.
+double filled_panel(const Problem& problem);
+
 }  // namespace softneuro

@@ -128,6 +128,7 @@ class PackedConv final : public PackedLayerRoutine<Gemm> {
       : PackedLayerRoutine<Gemm>(layer_type, fmt::format(":{}", to_string(layout)), algorithm, rank,
                                  ops),
         layout_(layout) {}
+  double default_speed(const Problem& problem) const override { return filled_panel(problem); }
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability taken = GemmLayerRoutine::applicable(problem); !taken) return taken;

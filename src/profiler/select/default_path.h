@@ -1,0 +1,28 @@
+// What a net that was not tuned runs on.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/plan/net_problems.h"
+#include "core/routine/routine_path.h"
+
+namespace softneuro {
+
+// The path of `problems` that costs least by a model of costs: nothing is measured, so that it is
+// the same on every machine that has the same routines. Data types stay the model's; what is chosen
+// is, for each layer, the plain layout or channels-last. In either, the routine of highest default
+// rank serves, of those whose schema is among `schemas` (patterns; empty: all).
+// Layers whose choice is the registry's default in the plain layout are not in the path: it is
+// empty where that is best for all. Times are 0: nothing was measured.
+// Errors: out_of_memory.
+SN_INTREE Result<RoutinePath> default_path(const Registry& registry, const NetProblems& problems,
+                                           std::span<const std::string> schemas);
+
+// What a layer costs in the formats of `problem`, in multiply-adds of a dense channels-last
+// product: arithmetic at the routine's default_speed(), and the bytes that it moves.
+SN_INTREE double estimated_cost(const Routine& routine, const Problem& problem);
+// The same of an adapt of a tensor of `shape`.
+SN_INTREE double estimated_adapt_cost(const Shape& shape, const Format& from, const Format& to);
+
+}  // namespace softneuro
