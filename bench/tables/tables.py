@@ -6,7 +6,8 @@
     python tables.py --build … --work … --tables 2 --nets squeezenet1_1,resnet18 --threads 1
 
 I    untuned, float32, float16, qint8 and hybrid plans of four nets
-II   against ONNX Runtime, OpenVINO and ncnn, as far as they are installed
+II   against ONNX Runtime, OpenVINO and ncnn, as far as they are installed; with --untuned,
+     SoftNeuro on its default plan
 III  the routines that the tuner chose for one net
 IV   how long tuning takes
 """
@@ -213,20 +214,23 @@ class Bench:
     def table_2(self) -> None:
         installed = engines.installed_peers()
         peers = [name for name in installed if name in (self.arguments.engines or installed)]
-        every = self.results.setdefault("engines_compared", {})
+        untuned = self.arguments.untuned or not self.can_tune
+        kind = " untuned" if self.arguments.untuned else ""
+        every = self.results.setdefault(f"engines_compared{kind}", {})
         for threads in self.arguments.threads:
             results = every.setdefault(str(threads), {})
             for net in self.chosen(nets.ALL_NETS):
                 model = self.folders.model(net)
-                file = self.best_file(net, "float32", threads)
+                file = model if untuned else self.best_file(net, "float32", threads)
                 say(f"{net}: measuring {', '.join(peers)}, {threads} threads")
                 results[net] = self.in_rounds(
                     measure_engines, model, file, threads, self.arguments.rounds, peers
                 )
                 self.put(
-                    f"table II, {threads}",
-                    f"Table II: engines, float32, {threads} thread{'s' if threads > 1 else ''}",
-                    report.table_ii(results, peers, threads, self.can_tune),
+                    f"table II{kind}, {threads}",
+                    f"Table II: engines, float32{kind}, "
+                    f"{threads} thread{'s' if threads > 1 else ''}",
+                    report.table_ii(results, peers, threads, not untuned),
                 )
 
     def table_3(self) -> None:
@@ -314,6 +318,9 @@ def parsed_arguments() -> argparse.Namespace:
         "--engines",
         type=lambda text: text.split(","),
         help="only these of " + ", ".join(engines.PEERS),
+    )
+    parser.add_argument(
+        "--untuned", action="store_true", help="table II with SoftNeuro on its default plan"
     )
     parser.add_argument("--table3-net", default="vgg16", help="default: vgg16")
     parser.add_argument("--threads", type=numbers, default=[1, 2], help="default: 1,2")
