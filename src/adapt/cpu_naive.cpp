@@ -21,7 +21,7 @@ class NaiveAdaptKernel final : public Kernel {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
     std::memset(y.data, 0, static_cast<std::size_t>(storage_bytes(y.type, y.shape, y.layout)));
-    for (std::int64_t i = 0; i < x.elements(); ++i) {
+    for (std::int64_t i = 0, count = x.elements(); i < count; ++i) {
       const std::int64_t from = element_place(i, x.shape, x.layout);
       const std::int64_t to = element_place(i, y.shape, y.layout);
       const double value = x.type == DataType::qint8 ? dequantized(x, i, from) : load(x, from);

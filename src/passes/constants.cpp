@@ -1,5 +1,6 @@
 #include "passes/constants.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace softneuro {
@@ -13,9 +14,12 @@ std::optional<double> scalar_of(const Graph& graph, TensorId id) {
 
 bool all_finite(const Tensor& tensor) {
   const TensorView view = view_of(tensor);
-  for (std::int64_t i = 0; i < view.elements(); ++i)
-    if (!std::isfinite(load(view, i))) return false;
-  return true;
+  const std::int64_t count = view.elements();
+  return dispatch(view.type, true, [&](auto tag) {
+    const auto* const values = view.as<decltype(tag)>();
+    return std::all_of(values, values + count,
+                       [](auto value) { return std::isfinite(to_double(value)); });
+  });
 }
 
 std::optional<std::vector<double>> values_along(const Tensor& tensor, int rank, int axis,

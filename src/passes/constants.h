@@ -28,7 +28,13 @@ template <class F>
 Result<Tensor> map_elements(const Tensor& x, Allocator& allocator, F&& f) {
   SN_ASSIGN_OR_RETURN(Tensor y, Tensor::create(x.data_type(), x.shape(), allocator));
   const TensorView from = view_of(x), to = view_of(y);
-  for (std::int64_t i = 0; i < from.elements(); ++i) store(to, i, f(i, load(from, i)));
+  const std::int64_t count = from.elements();
+  dispatch(from.type, 0, [&](auto tag) {
+    using T = decltype(tag);
+    for (std::int64_t i = 0; i < count; ++i)
+      to.as_mutable<T>()[i] = from_double<T>(f(i, to_double(from.as<T>()[i])));
+    return 0;
+  });
   return y;
 }
 // A tensor of shape [values.size()], rounded to `type`.

@@ -83,8 +83,9 @@ RealRange range_of(const Quantization& quantization) {
 SquareSums square_sums(const Tensor& reference, const Tensor& actual, const RealRange& range) {
   const TensorView r = view_of(reference), a = view_of(actual);
   const bool floats = r.type == DataType::float32 && a.type == DataType::float32;
+  const std::int64_t count = reference.elements();
   SquareSums sums;
-  for (std::int64_t i = 0; i < reference.elements(); ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     double x = floats ? r.as<float>()[i] : load(r, i);
     if (x < range.low || x > range.high) x = x < range.low ? range.low : range.high;
     const double y = floats ? a.as<float>()[i] : load(a, i);
@@ -110,10 +111,13 @@ double Comparison::relative() const {
 
 Comparison compare_tensors(const Tensor& expected, const Tensor& actual, double step) {
   const TensorView e = view_of(expected), a = view_of(actual);
+  const bool floats = e.type == DataType::float32 && a.type == DataType::float32;
+  const std::int64_t count = expected.elements();
   Comparison c;
-  c.count = static_cast<double>(expected.elements());
-  for (std::int64_t i = 0; i < expected.elements(); ++i) {
-    const double x = load(e, i), y = load(a, i);
+  c.count = static_cast<double>(count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double x = floats ? e.as<float>()[i] : load(e, i);
+    const double y = floats ? a.as<float>()[i] : load(a, i);
     if (!std::isfinite(x) || !std::isfinite(y)) {
       c.broken = c.broken || !(x == y || (std::isnan(x) && std::isnan(y)));
       continue;
