@@ -33,6 +33,7 @@ struct TuneArguments : NetArguments {
   std::string metric = "rms";
   std::optional<double> limit;
   bool harm = false;
+  std::uint64_t max_memory = 0;
   PictureOptions pictures;
   std::string cache;
   bool no_cache = false;
@@ -100,6 +101,7 @@ std::string set_options(const TuneArguments& arguments, TuneOptions& options) {
   options.strict = arguments.strict;
   if (std::string wrong = set_limit(arguments, options); !wrong.empty()) return wrong;
   options.measure_harm = arguments.harm;
+  options.max_memory = static_cast<std::size_t>(arguments.max_memory);
   options.pin_threads = true;  // this process is there for nothing else
   options.time_limit =
       std::chrono::milliseconds(static_cast<std::int64_t>(arguments.time_limit * 1e3));
@@ -261,6 +263,11 @@ Command add_tune(CLI::App& app) {
       ->needs(limit);
   command->add_flag("--harm", arguments->harm,
                     "also measure what the rounding of each layer does to the outputs");
+  command
+      ->add_option("--max-memory", arguments->max_memory,
+                   "bytes that the arena of a session and packed weights may take together, as "
+                   "800000, 512kb or 6mb (1024-based)")
+      ->transform(CLI::AsSizeValue(false));
   command->add_option("--cache", arguments->cache,
                       "folder of the profile cache (default ~/.cache/softneuro)");
   command->add_flag("--no-cache", arguments->no_cache, "neither read nor write the profile cache");

@@ -77,6 +77,8 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
         std::string(report.proved_on_samples ? "sample" : "synthetic input") +
             (report.proof_inputs == 1 ? "" : "s"),
         report.difference);
+  say("{:.1f} MiB of memory: arena of one session, and packed weights\n",
+      static_cast<double>(report.memory) / (1 << 20));
   if (report.qint8_share > 0)
     say("{:.1f} % of the multiply-accumulates in qint8\n", 100 * report.qint8_share);
 }
@@ -116,6 +118,7 @@ nlohmann::json tune_report_json(const TuneReport& report, const std::string& out
           {"error_high", report.error_high},
           {"validation_samples", report.validation_samples},
           {"within_limit", report.within_limit},
+          {"memory_bytes", report.memory},
           {"harm", std::move(harm)},
           {"agreement", report.agreement},
           {"difference", report.difference},

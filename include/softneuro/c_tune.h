@@ -57,11 +57,12 @@ typedef struct sn_tune_options {
   sn_score_callback score; /* instead of `metric`; may be null */
   void* score_context;
   int32_t pin_threads; /* 1: each to a processor of its own while tuning lasts */
+  size_t max_memory;   /* bytes of arena and packed weights at most; 0: no limit */
 } sn_tune_options;
 #define SN_TUNE_OPTIONS_INIT                                                                      \
   {                                                                                               \
     sizeof(sn_tune_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0                                                                             \
+        0, 0, 0, 0, 0, 0                                                                          \
   }
 
 enum { SN_RANGE_MSE = 0, SN_RANGE_PERCENTILE = 1, SN_RANGE_MIN_MAX = 2 };
@@ -88,9 +89,10 @@ typedef struct sn_tune_report {
   double
       error_low; /* 95 % confidence interval of `error`; both are `error` where it is not known */
   double error_high;
+  size_t memory; /* bytes of the tuned plan's arenas and packed weights */
 } sn_tune_report;
 #define SN_TUNE_REPORT_INIT \
-  { sizeof(sn_tune_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(sn_tune_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Tunes the net in place; sn_net_save keeps the result. Not while another thread tunes `net`; runs
  * may go on, but disturb the measuring. The report may be null. */

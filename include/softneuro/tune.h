@@ -96,6 +96,10 @@ struct TuneOptions {
   // if `schemas` leaves float32 out. An error (unsupported) if float32 does not keep it either.
   // nullopt: kDefaultMaxError as far as it can be kept, with a warning if it cannot.
   std::optional<double> max_error = std::nullopt;
+  // The most bytes that the tuned net may take: the arena of one session (activations and
+  // workspace, on all devices) and packed weights, together; 0: no limit. The model's own constants
+  // are not counted. An error (unsupported) if no plan that was found takes so little.
+  std::size_t max_memory = 0;
   // Time limit for tuning (calibration not included); 0: no limit. Each layer gets its part of it;
   // layers that were not measured take default routines. Reading a net, and one proof of its
   // answer, take the time that they take.
@@ -164,6 +168,9 @@ struct TuneReport {
   // known (a score, a single sample).
   double error_low = 0, error_high = 0;
   std::size_t validation_samples = 0;
+  // Bytes of the tuned plan's arenas (activations and workspace of one session, on all devices) and
+  // of its packed weights.
+  std::size_t memory = 0;
   bool within_limit = true;     // false only where the caller set no limit
   std::vector<LayerHarm> harm;  // the greatest first; empty: not measured
   // RMS(out − ref) / RMS(ref) of the worst output against the model as it was imported, in its own

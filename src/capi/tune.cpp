@@ -97,6 +97,7 @@ Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
     options.score = [given, outputs = net.outputs()](const std::vector<NamedTensors>& answers) {
       return score_of(given, outputs, answers);
     };
+  options.max_memory = given.max_memory;
   options.threads = given.threads;
   options.strict = given.strict != 0;
   if (given.passes < 0 || given.finalists < 0)
@@ -132,6 +133,7 @@ sn_tune_report report_of(const TuneReport& report) {
   row.validation_samples = report.validation_samples;
   row.error_low = report.error_low;
   row.error_high = report.error_high;
+  row.memory = report.memory;
   return row;
 }
 

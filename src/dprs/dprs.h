@@ -33,6 +33,7 @@ struct Candidate {
   Cost time = 0;
   double error = 0;           // >= 0, added up over the path; 0 if unknown
   std::size_t workspace = 0;  // bytes while it runs
+  std::size_t resident = 0;   // bytes as long as the net is there: packed weights
 };
 
 struct Layer {

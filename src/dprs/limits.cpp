@@ -200,7 +200,8 @@ class LimitedSolver {
     for (std::size_t l = 0; l < weights.time.size(); ++l)
       for (std::size_t c = 0; c < weights.time[l].size(); ++c)
         weights.time[l][c] +=
-            prices[l] * static_cast<double>(problem.layers[l].candidates[c].workspace);
+            prices[l] * static_cast<double>(problem.layers[l].candidates[c].workspace) +
+            sums.back() * static_cast<double>(problem.layers[l].candidates[c].resident);
     for (std::size_t t = 0; t < problem.tensors.size(); ++t) {
       const TensorUse& use = net_.uses[t];
       if (problem.tensors[t].bytes.empty()) continue;

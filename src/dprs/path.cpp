@@ -129,7 +129,11 @@ std::vector<std::size_t> memory_profile(const Problem& problem, const std::vecto
     }
     if (use.maker != -1) live.add(use.maker, made_last, tensor.bytes[at(made)]);
   }
-  return live.profile();
+  std::vector<std::size_t> profile = live.profile();
+  std::size_t resident = 0;
+  for (int l = 0; l < steps; ++l) resident += chosen(problem, choice, l).resident;
+  for (std::size_t& bytes : profile) bytes += resident;
+  return profile;
 }
 
 Result<Path> make_path(const Problem& problem, const std::vector<int>& choice) {

@@ -44,7 +44,7 @@ Path price(const Problem& problem, const std::vector<TensorUse>& uses,
 // Peak of the bytes alive while the layers run in order: a tensor's format lives from the layer
 // that makes it, or the first layer that wants it adapted, to its last use; wanted ones live to the
 // end; tensors given from outside are the caller's (their adapts count). Plus the workspace of the
-// layer that runs. No packing losses: a lower bound of any arena.
+// layer that runs, and what all candidates keep. No packing losses: a lower bound.
 std::size_t peak_memory(const Problem& problem, const std::vector<TensorUse>& uses,
                         const std::vector<int>& choice);
 // The same before the maximum: bytes per layer, and at last those that are wanted by the outside.

@@ -147,9 +147,12 @@ std::size_t memory_by_hand(const Problem& problem, const std::vector<int>& choic
   }
   for (int t = 0; t < static_cast<int>(problem.tensors.size()); ++t)
     for (const int format : problem.tensors[t].wanted) touch(t, format, steps);
+  std::size_t resident = 0;
+  for (int l = 0; l < steps; ++l) resident += problem.layers[l].candidates[choice[l]].resident;
   std::size_t peak = 0;
   for (int step = 0; step <= steps; ++step) {
-    std::size_t bytes = step < steps ? problem.layers[step].candidates[choice[step]].workspace : 0;
+    std::size_t bytes = resident;
+    if (step < steps) bytes += problem.layers[step].candidates[choice[step]].workspace;
     for (const auto& [what, life] : lives) {
       const auto [tensor, format] = what;
       if (problem.tensors[tensor].bytes.empty() || life.first > step || life.second < step)

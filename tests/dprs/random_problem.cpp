@@ -90,6 +90,7 @@ class Generator {
     result.time = time(10);
     result.error = kind_.whole_times ? random_.between(0, 5) : random_.unit();
     result.workspace = static_cast<std::size_t>(random_.between(0, 10));
+    result.resident = static_cast<std::size_t>(random_.between(0, 5));
     return result;
   }
 

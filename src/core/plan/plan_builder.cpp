@@ -291,6 +291,7 @@ class PlanBuilder {
     step.routine_name = prepared.routine->descriptor().str();
     step.params = std::move(prepared.params);
     step.kernel = std::move(prepared.kernel);
+    step.packed = prepared.packed;
     const DeviceId device = prepared.routine->descriptor().device;
     for (std::uint32_t d = 0; d < plan_->devices.size(); ++d)
       if (plan_->devices[d].id == device) step.device = d;
@@ -429,6 +430,7 @@ Result<PreparedKernel> prepare_kernel(Runtime& core, const Layer& layer, const P
   auto kernel = core.registry().create_kernel(*prepared.routine, problem, prepared.params, *packed);
   if (!kernel.ok()) return Status(kernel.status()).with_context(context());
   prepared.kernel = std::move(*kernel);
+  prepared.packed = {static_cast<const std::byte*>(packed->bytes.data()), packed->bytes.bytes()};
   return prepared;
 }
 

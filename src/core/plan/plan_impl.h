@@ -51,6 +51,8 @@ struct Step {
   std::string routine_name;
   RoutineParams params;
   std::shared_ptr<const Kernel> kernel;
+  // The kernel's packed weights, which it may share with others; empty: it has none.
+  std::span<const std::byte> packed;
   std::vector<TensorId> inputs;  // kNoTensor: left out
   std::vector<TensorId> outputs;
   std::uint32_t device = 0;          // index of the plan's device that its routine works on
@@ -119,6 +121,7 @@ struct PreparedKernel {
   const Routine* routine = nullptr;
   RoutineParams params;
   std::shared_ptr<const Kernel> kernel;
+  std::span<const std::byte> packed;  // empty: none
 };
 Result<PreparedKernel> prepare_kernel(Runtime& core, const Layer& layer, const Problem& problem,
                                       bool shareable, const Choice* choice = nullptr);

@@ -22,6 +22,8 @@ struct Profile {
   double time_us = 0;    // robust centre
   double spread_us = 0;  // half the distance between the quartiles
   double error = 0;      // RMS of the difference from float32, relative
+  double workspace = 0;  // bytes that the kernel needs while it runs
+  double packed = 0;     // bytes of its packed weights
   bool wrong = false;    // the results were: never to be taken
   bool pruned = false;   // stopped early: time_us is only known to be about right
 

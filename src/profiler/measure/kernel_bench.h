@@ -35,6 +35,10 @@ class KernelBench {
   // A run whose outputs are on the host afterwards.
   Status run() noexcept;
   const std::vector<Tensor>& outputs() const { return run_.outputs(); }
+  std::size_t workspace_bytes() const {
+    return kernel_->workspace_bytes() + kernel_->host_workspace_bytes();
+  }
+  std::size_t packed_bytes() const { return packed_.bytes.bytes(); }
   // The time of one of `runs` runs; negative if one fails. Where a thread was preempted at the end,
   // the runs are repeated, a few times at most; the minimum counts.
   double time_us(int runs, PoolBarrier& barrier) noexcept;

@@ -21,12 +21,14 @@ struct Candidate {
 
   // What was measured; microseconds. infinity: not yet.
   double unit_us = std::numeric_limits<double>::infinity();  // alone
-  double least_us = 0;  // the least of what unit_us was made from; 0: not known
-  double net_us = 0;    // inside the net; 0: not yet
-  MeanTime compared;    // from comparisons of near-ties in this tune; net_us is then its mean
-  double error = 0;     // RMS of the difference from float32 over its RMS, on random inputs
-  bool wrong = false;   // results beyond the tolerance of its data type
-  bool pruned = false;  // stopped early: unit_us is an estimate
+  double least_us = 0;        // the least of what unit_us was made from; 0: not known
+  double net_us = 0;          // inside the net; 0: not yet
+  MeanTime compared;          // from comparisons of near-ties in this tune; net_us is then its mean
+  double error = 0;           // RMS of the difference from float32 over its RMS, on random inputs
+  std::size_t workspace = 0;  // bytes while it runs
+  std::size_t packed = 0;     // bytes of its packed weights
+  bool wrong = false;         // results beyond the tolerance of its data type
+  bool pruned = false;        // stopped early: unit_us is an estimate
   // The layer's default choice, taken since the time for measuring was up; unit_us says nothing.
   bool assumed = false;
 

@@ -58,6 +58,8 @@ class Mapper {
     dprs::Limits limits;
     limits.k = rules_.k;
     limits.max_error = rules_.max_error;
+    limits.max_memory = rules_.counts_memory ? rules_.max_memory : 0;
+    if (rules_.counts_memory) add_sizes();
     SN_ASSIGN_OR_RETURN(const dprs::Solution solution, dprs::solve(problem_, limits));
     Selections selections;
     selections.gap = solution.gap;
@@ -66,6 +68,7 @@ class Mapper {
       Selection selection;
       selection.cost_us = path.cost;
       selection.error = path.error;
+      selection.memory = path.memory;
       selection.choice.assign(layers_.size(), -1);
       for (std::size_t l = 0; l < rows_.size(); ++l)
         if (rows_[l].layer >= 0)
@@ -160,6 +163,10 @@ class Mapper {
                                              rules_.slowdown_share < 1);
       if (rules_.discount) option.time *= rules_.discount(entry, candidate);
       if (rules_.error) option.error = rules_.error(entry, candidate);
+      if (rules_.counts_memory) {
+        option.workspace = candidate.workspace;
+        option.resident = candidate.packed;
+      }
       for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
         const bool variable = is_variable(layer.inputs[i]);
         const int format = variable ? format_index(candidate.formats.inputs[i]) : -1;
@@ -181,6 +188,23 @@ class Mapper {
     problem_.layers.push_back(std::move(row));
     rows_.push_back(std::move(ours));
     return {};
+  }
+
+  // What each tensor takes in each format; layouts that its rank does not have take nothing.
+  void add_sizes() {
+    const auto add = [&](const TensorSpec& spec, TensorId id) {
+      if (!is_variable(id) || !problem_.tensors[id].bytes.empty()) return;
+      for (const Format& format : formats_)
+        problem_.tensors[id].bytes.push_back(
+            static_cast<std::size_t>(storage_bytes(format.type, spec.shape, format.layout)));
+    };
+    for (const LayerCandidates& entry : layers_) {
+      const Layer& layer = *entry.layer.layer;
+      for (std::size_t i = 0; i < layer.inputs.size(); ++i)
+        add(entry.layer.problem.inputs[i], layer.inputs[i]);
+      for (std::size_t o = 0; o < layer.outputs.size(); ++o)
+        add(entry.layer.problem.outputs[o], layer.outputs[o]);
+    }
   }
 
   // Only adapts that some pair of candidates asks for are measured.

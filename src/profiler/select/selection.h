@@ -32,12 +32,15 @@ struct Selection {
   std::vector<int> choice;
   double cost_us = 0;
   double error = 0;
+  std::size_t memory = 0;  // as the solver counts it; 0 unless SelectionRules::counts_memory
   bool operator==(const Selection& other) const { return choice == other.choice; }
 };
 
 struct SelectionRules {
   int k = 1;
   double max_error = dprs::kInfinity;  // sum of `error_of`
+  bool counts_memory = false;          // tensors, workspace and packed weights (dprs::peak_memory)
+  std::size_t max_memory = 0;          // of that; 0: no limit
   // Whether a candidate may be taken; null: all that were measured and are right.
   std::function<bool(const LayerCandidates&, const Candidate&)> allowed;
   // Inside the net a layer may be slower than alone (its weights are not in the cache), and some

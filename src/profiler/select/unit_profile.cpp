@@ -203,6 +203,8 @@ bool UnitProfiler::from_cache(Candidate& candidate) {
   candidate.wrong = known->wrong;
   candidate.pruned = known->pruned;
   candidate.error = known->error;
+  candidate.workspace = static_cast<std::size_t>(known->workspace);
+  candidate.packed = static_cast<std::size_t>(known->packed);
   ++counts_.from_cache;
   return true;
 }
@@ -212,6 +214,8 @@ void UnitProfiler::keep(const Candidate& candidate, double spread_us) {
   profile.time_us = std::isfinite(candidate.unit_us) ? candidate.unit_us : 0;
   profile.spread_us = spread_us;
   profile.error = std::isfinite(candidate.error) ? candidate.error : 1e9;
+  profile.workspace = static_cast<double>(candidate.workspace);
+  profile.packed = static_cast<double>(candidate.packed);
   profile.wrong = candidate.wrong;
   profile.pruned = candidate.pruned;
   cache_.put(row_key(candidate), profile);
@@ -248,6 +252,8 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
                                           std::move(inputs), &last_packing_));
   SN_RETURN_IF_ERROR(bench.run());
   ++counts_.measured;
+  candidate.workspace = bench.workspace_bytes();
+  candidate.packed = bench.packed_bytes();
   SN_ASSIGN_OR_RETURN(candidate.error, error_of(model, candidate, bench));
   candidate.wrong = candidate.error > tolerance_of(candidate.routine->descriptor().type);
   if (candidate.wrong) {

@@ -194,7 +194,11 @@ Status Tuner::put_layers_back(Finalist& best, const Finalist& fastest) {
     };
     SN_ASSIGN_OR_RETURN(const Selections paths, select_paths(*job_.graph, layers_, adapts_, rules));
     std::vector<Finalist> more;
-    SN_RETURN_IF_ERROR(add_finalist(more, paths.paths[0]).status());
+    SN_ASSIGN_OR_RETURN(const bool fits, add_finalist(more, paths.paths[0]));
+    if (!fits) {
+      rounded.erase(l);
+      continue;
+    }
     const bool is_faster =
         best.selection.choice.empty() || more[0].selection.cost_us < best.selection.cost_us;
     if (is_faster) SN_RETURN_IF_ERROR(measure_error(more[0]));
@@ -226,7 +230,7 @@ Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double
                    [&](const Finalist& known) { return known.selection == best.selection; }))
     keeping.push_back(best);
   for (std::size_t f = 1; f < ranked.size(); ++f) {
-    if (ranked[f].selection.choice.empty() && !allows_choices_of(ranked[f].path)) continue;
+    if (!is_allowed(ranked[f])) continue;
     SN_RETURN_IF_ERROR(measure_error(ranked[f]));
     if (!keeps_limit(ranked[f])) continue;
     if (std::none_of(keeping.begin(), keeping.end(),
@@ -236,7 +240,8 @@ Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double
   }
   if (keeping.empty()) return std::move(ranked[0]);
   is_limit_kept_ = true;
-  keeping.push_back(default_finalist());
+  SN_ASSIGN_OR_RETURN(Finalist untuned, default_finalist(default_path_));
+  keeping.push_back(std::move(untuned));
   SN_RETURN_IF_ERROR(race(keeping));
   untuned_us = keeping.back().time_us;
   keeping.pop_back();

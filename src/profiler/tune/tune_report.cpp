@@ -101,6 +101,7 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   report.within_limit = is_limit_kept_;
   report.agreement = 1 - chosen.errors.value(ErrorMetric::top1);
   report.harm = harm_rows(chosen);
+  report.memory = plan_memory(*plan);
   report.complete = complete_;
   report.machine = result.path.machine;
   report.threads = result.path.threads;

@@ -269,6 +269,8 @@ Status Tuner::profile_units() {
         same.unit_us = first.unit_us;
         same.least_us = first.least_us;
         same.error = first.error;
+        same.workspace = first.workspace;
+        same.packed = first.packed;
         same.wrong = first.wrong;
         same.pruned = first.pruned;
         same.assumed = first.assumed;
@@ -310,6 +312,8 @@ Status Tuner::profile_units() {
 
 SelectionRules Tuner::rules() const {
   SelectionRules rules;
+  rules.counts_memory = options_.max_memory > 0;
+  rules.max_memory = memory_bound_;
   rules.error = [this](const LayerCandidates& layer, const Candidate& candidate) {
     return harm_.of(place_of(layer), candidate);
   };
@@ -466,6 +470,10 @@ Result<bool> Tuner::add_finalist(std::vector<Finalist>& finalists, const Selecti
   Finalist finalist;
   finalist.selection = selection;
   SN_ASSIGN_OR_RETURN(finalist.path, make_path(*job_.graph, layers_, adapts_, selection));
+  if (options_.max_memory > 0) {
+    SN_ASSIGN_OR_RETURN(finalist.memory, memory_of(finalist.path));
+    if (finalist.memory > options_.max_memory) return false;
+  }
   finalists.push_back(std::move(finalist));
   return true;
 }
@@ -483,13 +491,18 @@ Status Tuner::add_single_kind_finalists(std::vector<Finalist>& finalists) {
   return {};
 }
 
-Tuner::Finalist Tuner::default_finalist() const {
+// Default choices on `path`.
+Result<Tuner::Finalist> Tuner::default_finalist(const RoutinePath& path) const {
   Finalist finalist;
-  finalist.path = default_path_;
+  finalist.path = path;
+  if (options_.max_memory > 0) {
+    SN_ASSIGN_OR_RETURN(finalist.memory, memory_of(path));
+  }
   return finalist;
 }
 
 Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
+  SN_RETURN_IF_ERROR(find_memory_bound());
   std::vector<Finalist> finalists;
   SelectionRules best_rules = rules();
   best_rules.k = budget_.expired() ? 1 : std::max(1, options_.exhaustive ? 20 : options_.finalists);
@@ -500,15 +513,22 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
     SN_RETURN_IF_ERROR(add_finalist(finalists, selection).status());
   if (!budget_.expired()) SN_RETURN_IF_ERROR(add_single_kind_finalists(finalists));
   // The references' own plan, whose error is 0: it keeps a limit below float32's rounding.
-  if (options_.max_error && !default_path_.layers.empty()) finalists.emplace_back();
-  finalists.push_back(default_finalist());  // what everything is compared with
+  if (options_.max_error && !default_path_.layers.empty()) {
+    SN_ASSIGN_OR_RETURN(Finalist plain, default_finalist({}));
+    finalists.push_back(std::move(plain));
+  }
+  SN_ASSIGN_OR_RETURN(Finalist untuned, default_finalist(default_path_));
+  finalists.push_back(std::move(untuned));  // what everything is compared with
   return finalists;
 }
 
-// Whether the schemas that the caller allows have what the layers take that a path without a
-// selection chooses, or leaves to the registry. Layers that none of these schemas computes take it
-// anyway.
-bool Tuner::allows_choices_of(const RoutinePath& path) const {
+// Whether the caller allows the finalist. One without a selection must fit into the memory, and the
+// schemas must have what its path chooses, or leaves to the registry. Layers that none of the
+// schemas computes take it anyway.
+bool Tuner::is_allowed(const Finalist& finalist) const {
+  if (!finalist.selection.choice.empty()) return true;
+  if (options_.max_memory > 0 && finalist.memory > options_.max_memory) return false;
+  const RoutinePath& path = finalist.path;
   const Registry& registry = job_.core->registry();
   return std::all_of(layers_.begin(), layers_.end(), [&](const LayerCandidates& layer) {
     const Layer& known = *layer.layer.layer;
@@ -519,7 +539,8 @@ bool Tuner::allows_choices_of(const RoutinePath& path) const {
         planned == path.layers.end()
             ? registry.default_choice(layer.layer.problem, job_.core->schemas())
             : Result<const Routine*>(registry.find(known.type->name, planned->second.routine));
-    return routine.ok() && is_allowed(units_.inside_rules, known.name, (*routine)->descriptor());
+    return routine.ok() &&
+           softneuro::is_allowed(units_.inside_rules, known.name, (*routine)->descriptor());
   });
 }
 
@@ -529,10 +550,7 @@ void Tuner::put_in_order(std::vector<Finalist>& finalists) const {
   double best = INFINITY;
   for (const Finalist& finalist : finalists) best = std::min(best, finalist.time_us);
   const auto rank = [&](const Finalist& finalist) {
-    const bool is_default = finalist.selection.choice.empty();
-    return is_default && !allows_choices_of(finalist.path)
-               ? INFINITY
-               : std::max(finalist.time_us, kTie * best);
+    return is_allowed(finalist) ? std::max(finalist.time_us, kTie * best) : INFINITY;
   };
   std::stable_sort(finalists.begin(), finalists.end(),
                    [&](const Finalist& a, const Finalist& b) { return rank(a) < rank(b); });
@@ -570,6 +588,7 @@ Result<TuneResult> Tuner::run() {
   end_stage_at(kAloneShare);
   SN_RETURN_IF_ERROR(find_cache_residency());
   SN_RETURN_IF_ERROR(profile_units());
+  SN_RETURN_IF_ERROR(find_memory_bound());
   end_stage_at(kInsideShare);
   SN_RETURN_IF_ERROR(run_passes());
   end_stage_at(kRaceShare);

@@ -23,6 +23,9 @@
 
 namespace softneuro {
 
+// Bytes of the plan's arenas, on all devices, and of its packed weights.
+std::size_t plan_memory(const Plan& plan);
+
 class Tuner {
  public:
   explicit Tuner(const TuneJob& job);
@@ -34,7 +37,8 @@ class Tuner {
     Selection selection;  // empty: a path of default choices
     RoutinePath path;
     double time_us = 0;
-    double error = 0;  // by TuneOptions::metric, or what its score loses
+    std::size_t memory = 0;  // memory_of(path), under TuneOptions::max_memory
+    double error = 0;        // by TuneOptions::metric, or what its score loses
     ErrorInterval interval;
     AnswerError errors;
   };
@@ -91,7 +95,7 @@ class Tuner {
   void learn_from(const std::vector<Contender>& contenders);
   Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);
   Status add_single_kind_finalists(std::vector<Finalist>& finalists);
-  Finalist default_finalist() const;
+  Result<Finalist> default_finalist(const RoutinePath& path) const;
   Result<std::vector<Finalist>> find_finalists();
   struct Race;
   Status race(std::vector<Finalist>& finalists);
@@ -103,7 +107,7 @@ class Tuner {
   Result<double> score_of(const std::vector<NamedTensors>& answers) const;
   Status measure_error(Finalist& finalist);
   bool keeps_limit(const Finalist& finalist) const;
-  bool allows_choices_of(const RoutinePath& path) const;
+  bool is_allowed(const Finalist& finalist) const;
   void put_in_order(std::vector<Finalist>& finalists) const;
   SelectionRules float32_rules() const;
   std::chrono::steady_clock::time_point end_of_search() const;
@@ -114,6 +118,8 @@ class Tuner {
   double saved_us(std::size_t layer) const;
   Result<Finalist> within_limit(std::vector<Finalist> ranked, double& untuned_us);
   std::vector<LayerHarm> harm_rows(const Finalist& chosen) const;
+  Result<std::size_t> memory_of(const RoutinePath& path) const;
+  Status find_memory_bound();
   Status prove(const Finalist& chosen);
   Result<TuneResult> report(const Finalist& chosen, double untuned_us);
 
@@ -151,6 +157,7 @@ class Tuner {
   std::chrono::steady_clock::time_point begin_;
   std::size_t net_measured_ = 0, net_from_cache_ = 0;
   bool complete_ = true;
+  std::size_t memory_bound_ = 0;  // of what the solver counts; 0: none
   std::vector<std::string> warnings_;
 
   Harm harm_;
