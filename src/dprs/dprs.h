@@ -66,6 +66,9 @@ struct Limits {
   std::size_t table_bytes = std::size_t{256} << 20;  // for the solver's own tables
   std::chrono::nanoseconds time = std::chrono::seconds(2);
   int k = 1;  // how many paths to return at most
+  // Nothing depends on the clock, and little work is done: optimal where small tables suffice, else
+  // the best of a few simple paths (the fastest candidates; one format wherever it can be had).
+  bool is_repeatable = false;
 };
 
 // One adapt layer: `tensor` from the format that its producer makes to another.

@@ -15,6 +15,7 @@ constexpr double kWorkPerSecond = 1.5e8;
 // Some dozens of milliseconds: done whatever the clock says, so that a machine that stalls does not
 // turn a net that is solved at once into a guess.
 constexpr double kAlwaysWork = 2e7;
+constexpr double kLittleWork = 1e6;  // a few milliseconds: Limits::is_repeatable
 
 bool same_shape(const Model& a, const Model& b) {
   return a.variables.size() == b.variables.size() && a.factors.size() == b.factors.size() &&
@@ -96,7 +97,7 @@ Budget Engine::budget() const {
   const double seconds =
       std::chrono::duration<double>(deadline_ - std::chrono::steady_clock::now()).count();
   return {static_cast<double>(limits_.table_bytes) / sizeof(Cost),
-          std::max(seconds * kWorkPerSecond, kAlwaysWork)};
+          limits_.is_repeatable ? kLittleWork : std::max(seconds * kWorkPerSecond, kAlwaysWork)};
 }
 
 // Weights of the same shape, as in a bisection, take the last order over.
@@ -148,7 +149,8 @@ Outcome Engine::run(const Weights& weights, int ranks, const Visitor& visit) {
     outcome.lower_bound = kInfinity;
     return outcome;
   }
-  outcome = run_anytime(net_, weights, budget(), deadline_);
+  outcome = limits_.is_repeatable ? run_simple(net_, weights, budget())
+                                  : run_anytime(net_, weights, budget(), deadline_);
   if (!outcome.best.empty()) visit(outcome.cost, outcome.best);
   return outcome;
 }

@@ -66,6 +66,34 @@ TEST_CASE("dprs: what is solved at once is solved exactly, however late it is", 
   }
 }
 
+TEST_CASE("dprs: a repeatable solution is exact, or a path that no time limit changes", "[dprs]") {
+  int simple = 0;
+  for (int i = 0; i < 240; ++i) {
+    const Problem problem = problem_of(i);
+    const std::vector<double> best = ranking(problem, 1);
+    INFO("problem " << i << "\n" << describe(problem));
+    Limits limits;
+    limits.is_repeatable = true;
+    const Result<Solution> exact = solve(problem, limits);
+    REQUIRE(exact.ok() == !best.empty());
+    if (best.empty()) continue;
+    REQUIRE(exact->optimal);
+    REQUIRE(exact->paths[0].cost == Approx(best[0]).margin(1e-9));
+
+    limits.table_bytes = 1;
+    const Result<Solution> path = solve(problem, limits);
+    limits.time = std::chrono::nanoseconds(1);
+    const Result<Solution> hurried = solve(problem, limits);
+    REQUIRE(path.ok() == hurried.ok());
+    if (!path.ok()) continue;  // impossible adapts may leave no simple path
+    REQUIRE(path->paths[0].choice == hurried->paths[0].choice);
+    REQUIRE(path->lower_bound <= best[0] + 1e-9 * (1 + best[0]));
+    REQUIRE(path->paths[0].cost >= best[0] - 1e-9 * (1 + best[0]));
+    ++simple;
+  }
+  CHECK(simple > 120);
+}
+
 TEST_CASE("dprs: the dual never exceeds the optimum, and rises", "[dprs]") {
   int problems = 0;
   int tight = 0;

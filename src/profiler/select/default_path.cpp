@@ -151,15 +151,15 @@ Result<RoutinePath> default_path(const Registry& registry, const NetProblems& pr
     if (shapes[id] != nullptr) choice.time_us = estimated_adapt_cost(*shapes[id], from, to);
     return choice;
   });
-  SelectionRules estimates;  // there are no measurements to look for among layers alike
+  SelectionRules estimates;
+  estimates.is_repeatable = true;  // equal nets have equal plans
+  // There are no measurements to look for among layers alike.
   estimates.cost = [](const LayerCandidates&, const Candidate& candidate) {
     return candidate.unit_us;
   };
   SN_ASSIGN_OR_RETURN(const Selections best,
                       select_paths(*problems.graph, layers, adapts, estimates));
   RoutinePath path;
-  // A path that is not proven best was found within a time limit: it might be another tomorrow.
-  if (best.gap > 0) return path;
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const int chosen = best.paths[0].choice[l];
     if (chosen == 0) continue;  // the registry's default

@@ -57,6 +57,7 @@ class Mapper {
     problem_.formats = static_cast<int>(formats_.size());
     dprs::Limits limits;
     limits.k = rules_.k;
+    limits.is_repeatable = rules_.is_repeatable;
     limits.max_error = rules_.max_error;
     limits.max_memory = rules_.counts_memory ? rules_.max_memory : 0;
     if (rules_.counts_memory) add_sizes();

@@ -38,6 +38,7 @@ struct Selection {
 
 struct SelectionRules {
   int k = 1;
+  bool is_repeatable = false;          // dprs::Limits::is_repeatable
   double max_error = dprs::kInfinity;  // sum of `error_of`
   bool counts_memory = false;          // tensors, workspace and packed weights (dprs::peak_memory)
   std::size_t max_memory = 0;          // of that; 0: no limit
