@@ -1,8 +1,8 @@
 # oneDNN for the plugin over it: SOFTNEURO_ONEDNN_FOUND, _VERSION, _INCLUDE, _LIBRARY, and _BUNDLED
 # where the library is none of the system's and is therefore installed with the plugin.
 #
-# The first that will do: the one in SOFTNEURO_ONEDNN_ROOT, the one that scripts/setup puts into
-# .onednn of the checkout, the system's. Debian's CMake package of oneDNN asks for OpenCL, and the
+# The one in SOFTNEURO_ONEDNN_ROOT; or the first that will do of the one that scripts/setup puts into
+# .onednn of the checkout and the system's. Debian's CMake package of oneDNN asks for OpenCL, and the
 # other lies where its package was unpacked: found by hand.
 
 set(SOFTNEURO_ONEDNN_FOUND OFF)
@@ -10,15 +10,15 @@ if(NOT SOFTNEURO_ONEDNN)
   return()
 endif()
 
-set(_roots)
+set(_roots system)
 if(SOFTNEURO_ONEDNN_ROOT)
-  list(APPEND _roots "${SOFTNEURO_ONEDNN_ROOT}")
+  set(_roots "${SOFTNEURO_ONEDNN_ROOT}")
 elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-  list(APPEND _roots "${PROJECT_SOURCE_DIR}/.onednn")
+  list(PREPEND _roots "${PROJECT_SOURCE_DIR}/.onednn")
 endif()
 
 set(_reason "not found")
-foreach(_root IN LISTS _roots ITEMS system)
+foreach(_root IN LISTS _roots)
   # Never kept between configurations: what scripts/setup brings is seen the next time.
   unset(_include)
   unset(_library)

@@ -11,8 +11,8 @@ set(SOFTNEURO_EDGE_ROUTINES small CACHE STRING
 set(SOFTNEURO_ONEDNN AUTO CACHE STRING
     "Build the oneDNN plugin: AUTO, ON or OFF; 2 or 3: ON, with that major version")
 set(SOFTNEURO_ONEDNN_ROOT "" CACHE PATH
-    "Folder with the include/ and lib/ of an oneDNN that is taken before the system's; empty: the one \
-of scripts/setup, where it is there")
+    "Folder with the include/ and lib/ of the oneDNN to take; empty: the one of scripts/setup where it \
+is there, else the system's")
 set(SOFTNEURO_XNNPACK AUTO CACHE STRING "Build the XNNPACK plugin: AUTO, ON or OFF")
 set(SOFTNEURO_EIGEN AUTO CACHE STRING "Build the plugin over Eigen: AUTO, ON or OFF")
 set(SOFTNEURO_CUDA AUTO CACHE STRING "Build the plugin for NVIDIA's GPUs: AUTO, ON or OFF")
