@@ -31,8 +31,10 @@ if(TARGET softneuro_onednn AND SOFTNEURO_ONEDNN_BUNDLED)
   string(REGEX MATCH "^[0-9]+" _major "${SOFTNEURO_ONEDNN_VERSION}")
   install(PROGRAMS "${_file}" DESTINATION ${CMAKE_INSTALL_LIBDIR}/softneuro
           RENAME libdnnl.so.${_major})
-  install(DIRECTORY "${SOFTNEURO_ONEDNN_PREFIX}/share/doc/" OPTIONAL
-          DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party)
+  if(EXISTS "${SOFTNEURO_ONEDNN_PREFIX}/share/doc/onednn/LICENSE")
+    install(DIRECTORY "${SOFTNEURO_ONEDNN_PREFIX}/share/doc/onednn"
+            DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party)
+  endif()
 endif()
 
 install(TARGETS ${_libraries} EXPORT softneuro
