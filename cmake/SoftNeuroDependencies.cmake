@@ -35,33 +35,8 @@ if(SOFTNEURO_BENCH)
   find_package(benchmark)
 endif()
 
-# Libraries that plugins wrap. Debian's CMake package of oneDNN asks for OpenCL: found by hand.
-set(SOFTNEURO_ONEDNN_FOUND OFF)
-if(SOFTNEURO_ONEDNN)
-  find_path(SOFTNEURO_ONEDNN_INCLUDE oneapi/dnnl/dnnl.hpp)
-  find_library(SOFTNEURO_ONEDNN_LIBRARY dnnl)
-  mark_as_advanced(SOFTNEURO_ONEDNN_INCLUDE SOFTNEURO_ONEDNN_LIBRARY)
-  set(_reason "not found")
-  if(SOFTNEURO_ONEDNN_INCLUDE AND SOFTNEURO_ONEDNN_LIBRARY)
-    file(STRINGS "${SOFTNEURO_ONEDNN_INCLUDE}/oneapi/dnnl/dnnl_version.h" _version
-         REGEX "define DNNL_VERSION_(MAJOR|MINOR|PATCH)")
-    string(REGEX REPLACE "[^0-9]*([0-9]+)[^0-9]+([0-9]+)[^0-9]+([0-9]+).*" "\\1.\\2.\\3"
-           _version "${_version}")
-    if(_version VERSION_GREATER_EQUAL 2.6 AND _version VERSION_LESS 3)
-      set(SOFTNEURO_ONEDNN_FOUND ON)
-      message(STATUS "softneuro: oneDNN ${_version} in ${SOFTNEURO_ONEDNN_LIBRARY}")
-    else()
-      set(_reason "version ${_version}, expected 2.6 or a later 2.x")
-    endif()
-  endif()
-  if(NOT SOFTNEURO_ONEDNN_FOUND)
-    if(SOFTNEURO_ONEDNN STREQUAL "AUTO")
-      message(STATUS "softneuro: oneDNN: ${_reason}: no onednn routines")
-    else()
-      message(FATAL_ERROR "SOFTNEURO_ONEDNN is ${SOFTNEURO_ONEDNN}, but oneDNN: ${_reason}")
-    endif()
-  endif()
-endif()
+# Libraries that plugins wrap.
+include(SoftNeuroOneDnn)
 
 # Without a CMake or pkg-config file. Its header includes pthreadpool's.
 set(SOFTNEURO_XNNPACK_FOUND OFF)

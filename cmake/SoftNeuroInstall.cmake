@@ -25,6 +25,17 @@ get_property(_plugins GLOBAL PROPERTY SOFTNEURO_LIBRARY_PLUGINS)
 if(_plugins)
   install(TARGETS ${_plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/softneuro/plugins)
 endif()
+# An oneDNN that is not the system's, under the name that the plugin is linked with, and its texts.
+if(TARGET softneuro_onednn AND SOFTNEURO_ONEDNN_BUNDLED)
+  file(REAL_PATH "${SOFTNEURO_ONEDNN_LIBRARY}" _file)
+  string(REGEX MATCH "^[0-9]+" _major "${SOFTNEURO_ONEDNN_VERSION}")
+  install(PROGRAMS "${_file}" DESTINATION ${CMAKE_INSTALL_LIBDIR}/softneuro
+          RENAME libdnnl.so.${_major})
+  if(EXISTS "${SOFTNEURO_ONEDNN_PREFIX}/share/doc/onednn/LICENSE")
+    install(DIRECTORY "${SOFTNEURO_ONEDNN_PREFIX}/share/doc/onednn"
+            DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party)
+  endif()
+endif()
 
 install(TARGETS ${_libraries} EXPORT softneuro
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}

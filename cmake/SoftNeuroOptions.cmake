@@ -8,12 +8,16 @@ set(SOFTNEURO_EDGE_ROUTINES small CACHE STRING
     "Routines of an edge build: small, all, or a list by `softneuro inspect --routines`")
 # Library plugins, loaded at run time from softneuro/plugins beside libsoftneuro. AUTO: where the
 # library is found (of CUDA: the headers); ON: an error where it is not; OFF: never.
-set(SOFTNEURO_ONEDNN AUTO CACHE STRING "Build the oneDNN plugin: AUTO, ON or OFF")
+set(SOFTNEURO_ONEDNN AUTO CACHE STRING
+    "Build the oneDNN plugin: AUTO, ON or OFF; 2 or 3: ON, with that major version")
+set(SOFTNEURO_ONEDNN_ROOT "" CACHE PATH
+    "Folder with the include/ and lib/ of the oneDNN to take; empty: the one of scripts/setup where it \
+is there, else the system's")
 set(SOFTNEURO_XNNPACK AUTO CACHE STRING "Build the XNNPACK plugin: AUTO, ON or OFF")
 set(SOFTNEURO_EIGEN AUTO CACHE STRING "Build the plugin over Eigen: AUTO, ON or OFF")
 set(SOFTNEURO_CUDA AUTO CACHE STRING "Build the plugin for NVIDIA's GPUs: AUTO, ON or OFF")
-set_property(CACHE SOFTNEURO_ONEDNN SOFTNEURO_XNNPACK SOFTNEURO_EIGEN SOFTNEURO_CUDA
-  PROPERTY STRINGS AUTO ON OFF)
+set_property(CACHE SOFTNEURO_ONEDNN PROPERTY STRINGS AUTO ON OFF 2 3)
+set_property(CACHE SOFTNEURO_XNNPACK SOFTNEURO_EIGEN SOFTNEURO_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 option(SOFTNEURO_ISA "Also compile for instruction sets newer than the plain processor's" ON)
 option(SOFTNEURO_IMPORT "Build the model importers (needs protobuf)" ON)

@@ -31,16 +31,17 @@ CpuFeatures needs_of(std::string_view info) {
 std::set<std::string> kernels() {
   using dnnl::memory;
   const memory::dims x = {1, 64, 9, 9}, w = {64, 64, 1, 1};
-  const dnnl::convolution_forward::desc conv(
+  const auto conv = onednn::Operation::of<dnnl::convolution_forward>(
       dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
       memory::desc(x, memory::data_type::u8, memory::format_tag::nhwc),
       memory::desc(w, memory::data_type::s8, memory::format_tag::any),
-      memory::desc(x, memory::data_type::f32, memory::format_tag::nhwc), {1, 1}, {0, 0}, {0, 0});
-  dnnl::convolution_forward::primitive_desc found(conv, onednn::engine());
+      memory::desc(x, memory::data_type::f32, memory::format_tag::nhwc), memory::dims{1, 1},
+      memory::dims{0, 0}, memory::dims{0, 0});
   std::set<std::string> names;
-  do {
-    names.insert(found.impl_info_str());
-  } while (found.next_impl());
+  conv.for_each_implementation({}, [&](const dnnl::primitive_desc_base& desc) {
+    names.insert(desc.impl_info_str());
+    return true;
+  });
   return names;
 }
 

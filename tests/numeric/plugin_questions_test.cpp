@@ -1,6 +1,7 @@
-// Routines of library plugins answer the same to threads that ask at once. oneDNN 2.6 does not of
-// itself, on processors with AMX: see src/plugins/onednn/implementations.cpp. Packed weights that
-// one thread made would not fit the kernel that another makes of them.
+// What routines of library plugins answer. The same to threads that ask at once: oneDNN 2.6 does
+// not of itself, on processors with AMX, see src/plugins/onednn/implementations.cpp; packed weights
+// that one thread made would not fit the kernel that another makes of them. And nothing where a
+// name is asked for that the library does not know.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
@@ -82,6 +83,27 @@ TEST_CASE("library routines pack weights alike, whatever other threads ask", "[p
       });
   for (std::thread& thread : threads) thread.join();
   CHECK(differ == 0);
+}
+
+// As a path names that was tuned with another version of the library.
+TEST_CASE("library routines refuse implementations that the library does not have", "[plugin]") {
+  std::size_t refused = 0;
+  for (const DataType type : {DataType::float32, DataType::qint8})
+    for (const Question& question : questions(type)) {
+      const auto& [routine, problem, params] = question;
+      if (params.text("impl").empty()) continue;
+      INFO(routine->descriptor().str() << " of " << routine->layer_type());
+      RoutineParams other = params;
+      other.set("impl", "of_another_version");
+      const Applicability allowed = routine->check_params(problem, other);
+      CHECK_FALSE(allowed.ok());
+      CHECK(allowed.reason().find("of_another_version") != std::string::npos);
+      // Nor is anything packed or made under that name.
+      CHECK_FALSE(routine->packed_bytes(problem, other).ok());
+      CHECK(routine->create(problem, other, {}).status().code() == StatusCode::invalid_argument);
+      ++refused;
+    }
+  if (refused == 0) WARN("no library plugin names implementations");
 }
 
 }  // namespace softneuro::test

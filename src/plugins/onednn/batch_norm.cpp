@@ -60,17 +60,12 @@ class BatchNormLayer final : public PlainLayer {
  private:
   static PlainPart part_of(const Problem& problem, const Image& image, std::int64_t at,
                            std::int64_t first_channel) {
-    using dnnl::normalization_flags;
     constexpr auto kFloat = dnnl::memory::data_type::f32;
     const auto desc =
         desc_of({image.batch, image.channels, 1, image.pixels}, kFloat, problem.inputs[kX].layout);
     const auto numbers = desc_of({image.channels}, kFloat, Layout::plain);
     PlainPart part;
-    part.operation = Operation(dnnl::batch_normalization_forward::desc(
-        dnnl::prop_kind::forward_inference, desc,
-        static_cast<float>(problem.params.real("epsilon")),
-        normalization_flags::use_global_stats | normalization_flags::use_scale |
-            normalization_flags::use_shift));
+    part.operation = batch_norm_operation(desc, static_cast<float>(problem.params.real("epsilon")));
     part.chunk.arguments = {input_argument(DNNL_ARG_SRC, kX, at, desc),
                             input_argument(DNNL_ARG_SCALE, kScale, first_channel, numbers),
                             input_argument(DNNL_ARG_SHIFT, kBias, first_channel, numbers),

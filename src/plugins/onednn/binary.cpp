@@ -120,7 +120,7 @@ class BinaryLayer final : public PlainLayer {
           const std::int64_t at = first * inner;
           PlainPart& part = parts.emplace_back();
           part.operation =
-              Operation(dnnl::binary::desc(*algorithm_of(function_of(problem)), desc, other, desc));
+              Operation::of<dnnl::binary>(*algorithm_of(function_of(problem)), desc, other, desc);
           part.chunk.arguments = {input_argument(DNNL_ARG_SRC_0, operands.whole, at, desc),
                                   input_argument(DNNL_ARG_SRC_1, operands.other,
                                                  other_outer > 1 ? first * other_inner : 0, other),

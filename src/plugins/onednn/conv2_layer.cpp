@@ -55,6 +55,7 @@ class Conv2Layer final : public WeightedLayer {
     part.y_at = chunk.y_at;
     part.first_out = chunk.first_out;
     part.outs = shape.out;
+    part.weights_mask = shape.group == 1 ? 1 << 0 : 1 << 0 | 1 << 1;
     part.weights_at = chunk.first_out * (shape.in / shape.group) * h.kernel * w.kernel;
     part.count = chunk.y_count;
     const auto algorithm =
@@ -63,10 +64,10 @@ class Conv2Layer final : public WeightedLayer {
     const memory::desc bias =
         task.bias ? desc_of({shape.out}, memory::data_type::f32, Layout::plain) : memory::desc();
     try {
-      part.operation = dnnl::convolution_forward::desc(
+      part.operation = Operation::of<dnnl::convolution_forward>(
           dnnl::prop_kind::forward_inference, algorithm, part.x, any, bias, part.y,
-          {h.stride, w.stride}, {h.dilation - 1, w.dilation - 1}, {h.pad_begin, w.pad_begin},
-          {h.pad_end, w.pad_end});
+          memory::dims{h.stride, w.stride}, memory::dims{h.dilation - 1, w.dilation - 1},
+          memory::dims{h.pad_begin, w.pad_begin}, memory::dims{h.pad_end, w.pad_end});
     } catch (const dnnl::error&) {
       return std::nullopt;
     }

@@ -72,6 +72,7 @@ class DenseLayer final : public WeightedLayer {
     const memory::dims strides =
         shape.transposed ? memory::dims{1, shape.depth} : memory::dims{shape.columns, 1};
     part.weights = memory::desc({shape.depth, columns}, task.weights, strides);
+    part.weights_mask = 1 << 1;
     part.x_at = first_row * shape.depth;
     part.y_at = first_row * shape.columns + first_column;
     part.weights_at = first_column * (shape.transposed ? shape.depth : 1);
@@ -84,7 +85,7 @@ class DenseLayer final : public WeightedLayer {
     const memory::desc bias =
         task.bias ? desc_of({1, columns}, memory::data_type::f32, Layout::plain) : memory::desc();
     try {
-      part.operation = dnnl::matmul::desc(part.x, any, bias, part.y);
+      part.operation = Operation::of<dnnl::matmul>(part.x, any, bias, part.y);
     } catch (const dnnl::error&) {
       return std::nullopt;
     }

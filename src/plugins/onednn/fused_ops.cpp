@@ -12,6 +12,7 @@ using Extent = FusedStep::Extent;
 // Generated code of 2.6.3 keeps the constants of one step of a kind only (linear, clip, relu with a
 // slope…): a second one would take the first's.
 bool can_follow(const std::vector<FusedStep>& done, const FusedStep& next) {
+  if constexpr (!workarounds::kOneStepOfAKind) return true;
   return std::none_of(done.begin(), done.end(), [&](const FusedStep& step) {
     return step.extent == Extent::none && next.extent == Extent::none &&
            step.algorithm == next.algorithm && (step.alpha != next.alpha || step.beta != next.beta);
@@ -131,7 +132,7 @@ class QuantizedChain {
 
   bool add_unary(const PostOp& op) {
     // Accepted in descriptors, but some primitives then fail to be made (2.6.3, grouped ones).
-    if (op.unary == UnaryOp::silu) return false;
+    if (workarounds::kNoSiluOfBytes && op.unary == UnaryOp::silu) return false;
     const auto steps = activation_steps(op);
     if (!steps) return false;
     for (const FusedStep& step : *steps) {
@@ -186,6 +187,10 @@ bool loses_nan(const FusedStep& step) {
          (step.algorithm == algorithm::eltwise_relu && step.alpha == 0);
 }
 
+bool loses_infinity(const FusedStep& step) {
+  return workarounds::kNoGeluOfInfinity && step.algorithm == algorithm::eltwise_gelu_erf;
+}
+
 std::optional<std::vector<FusedStep>> activation_steps(const PostOp& op) {
   const auto step = [](algorithm kind, float alpha = 0, float beta = 0) {
     FusedStep made;
@@ -209,7 +214,7 @@ std::optional<std::vector<FusedStep>> activation_steps(const PostOp& op) {
     case UnaryOp::tanh:
       return one(algorithm::eltwise_tanh);
     case UnaryOp::softplus:
-      return one(algorithm::eltwise_soft_relu);
+      return one(algorithm::eltwise_soft_relu, 1);
     case UnaryOp::silu:
       return one(algorithm::eltwise_swish, op.alpha);
     case UnaryOp::gelu:
@@ -223,7 +228,7 @@ std::optional<std::vector<FusedStep>> activation_steps(const PostOp& op) {
                                     step(algorithm::eltwise_clip, 0, 1)};
     case UnaryOp::hard_swish:  // the library's has the usual numbers built in
       if (std::fabs(op.alpha - 1.0f / 6) > 1e-7f || op.beta != 0.5f) return std::nullopt;
-      return one(algorithm::eltwise_hardswish);
+      return one(algorithm::eltwise_hardswish, op.alpha, op.beta);
     case UnaryOp::clip:
       return one(algorithm::eltwise_clip, op.alpha, op.beta);
     case UnaryOp::abs:
@@ -244,7 +249,9 @@ FusedOps fuse_float32(const Problem& problem, int channel_axis, std::size_t most
     if (ops.taken == most) break;
     if (op.kind == PostOp::Kind::unary) {
       const auto steps = activation_steps(op);
-      if (!steps || std::any_of(steps->begin(), steps->end(), loses_nan)) break;
+      if (!steps || std::any_of(steps->begin(), steps->end(), loses_nan) ||
+          std::any_of(steps->begin(), steps->end(), loses_infinity))
+        break;
       if (!std::all_of(steps->begin(), steps->end(),
                        [&](const FusedStep& step) { return can_follow(ops.steps, step); }))
         break;

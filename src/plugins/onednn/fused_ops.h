@@ -31,6 +31,8 @@ std::optional<std::vector<FusedStep>> activation_steps(const PostOp& op);
 // Whether a step makes a number of NaN in the library's generated code: max and min whose NaN
 // operand is not the one that is kept. Relu with a slope compares and blends, which keeps NaN.
 bool loses_nan(const FusedStep& step);
+// Whether it makes NaN of an infinity.
+bool loses_infinity(const FusedStep& step);
 
 // As many of the first `most` post-ops as the library knows on float32, where output 0 and the
 // operands are float32. `channel_axis`: of output 0, for operands with one value per channel. NaN

@@ -6,25 +6,26 @@
 namespace softneuro::onednn {
 namespace {
 
-struct IteratorDeleter {
-  void operator()(dnnl_primitive_desc_iterator_t iterator) const {
-    dnnl_primitive_desc_iterator_destroy(iterator);
+// Held while the library is asked. The brgemm convolutions of 2.6 keep what the type of the weights
+// decides in a global variable (one per thread since 2.7): of two questions at once, one for
+// float32 and one for 8 bits, the latter may find that an implementation declines, and get the next
+// one of the same name, whose weights lie differently.
+class Asking {
+ public:
+  Asking() {
+    if constexpr (workarounds::kAskOneAtATime) lock_ = std::unique_lock<std::mutex>(mutex());
   }
-};
-using Iterator =
-    std::unique_ptr<std::remove_pointer_t<dnnl_primitive_desc_iterator_t>, IteratorDeleter>;
 
-// The library is asked by one thread at a time. Its brgemm convolutions keep what the type of the
-// weights decides in a global variable (2.6; one per thread since 2.7): of two questions at once,
-// one for float32 and one for 8 bits, the latter may find that an implementation declines, and get
-// the next one of the same name, whose weights lie differently.
-std::mutex& asking() {
-  static std::mutex mutex;
-  return mutex;
-}
+ private:
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  std::unique_lock<std::mutex> lock_;
+};
 
 // Whether an implementation adds up products of bytes in 32 bits, by what the library calls it
-// ("jit_int8:avx512_core_vnni", "brgconv:avx512_core_amx_int8", "jit_uni_int8:avx2"). Without VNNI
+// ("jit_int8:avx512_core_vnni", "brgconv:avx512_core_amx", "jit_uni_int8:avx2"). Without VNNI
 // or AMX there is vpmaddubsw, which adds two products in 16 bits and saturates; against that the
 // library halves the weights of signed inputs (wei_adj_scale), which rounds them, and those of
 // unsigned ones not at all. Kernels name the set that they are made for: "avx2" and "sse41" stand
@@ -36,35 +37,27 @@ bool sums_bytes_exactly(std::string_view info) {
       info.find("gemm_s8") != std::string_view::npos)
     return may_use_vnni();
   return info.find("_vnni") != std::string_view::npos ||
-         info.find("_amx_int8") != std::string_view::npos;
+         info.find("_amx_int8") != std::string_view::npos || info.ends_with("_amx");
 }
 
 bool has_byte_weights(const dnnl::primitive_desc_base& desc) {
-  const dnnl_memory_desc_t* const weights =
-      dnnl_primitive_desc_query_md(desc.get(), dnnl_query_weights_md, 0);
-  return weights != nullptr && weights->data_type == dnnl_s8;
+  const dnnl::memory::desc weights = desc.query_md(dnnl::query::weights_md, 0);
+  return !weights.is_zero() && type_of(weights) == dnnl::memory::data_type::s8;
 }
 
 // visit(name, descriptor) → whether to go on; must not ask in turn.
 template <class F>
-void for_each_implementation(const_dnnl_op_desc_t op_desc, const dnnl::primitive_attr& attributes,
+void for_each_implementation(const Operation& operation, const dnnl::primitive_attr& attributes,
                              bool with_reference, F&& visit) {
   const OneThread one;
-  const std::lock_guard<std::mutex> lock(asking());
-  dnnl_primitive_desc_iterator_t made = nullptr;
-  if (dnnl_primitive_desc_iterator_create(&made, op_desc, attributes.get(), engine().get(),
-                                          nullptr) != dnnl_success)
-    return;
-  const Iterator iterator(made);
-  do {
-    dnnl::primitive_desc_base desc;
-    desc.reset(dnnl_primitive_desc_iterator_fetch(made));
-    if (!desc) return;
+  const Asking asking;
+  operation.for_each_implementation(attributes, [&](const dnnl::primitive_desc_base& desc) {
     const std::string_view info = desc.impl_info_str();
     const std::string name = implementation_name(info);
-    if (has_byte_weights(desc) && !sums_bytes_exactly(info)) continue;
-    if ((with_reference || !is_reference(name)) && !visit(name, desc)) return;
-  } while (dnnl_primitive_desc_iterator_next(made) == dnnl_success);
+    if (has_byte_weights(desc) && !sums_bytes_exactly(info)) return true;
+    if (is_reference(name) && !with_reference) return true;
+    return static_cast<bool>(visit(name, desc));
+  });
 }
 
 }  // namespace
@@ -78,11 +71,11 @@ bool is_reference(std::string_view name) {
   return name.starts_with("ref") || name.starts_with("simple") || name.ends_with("_ref");
 }
 
-std::vector<std::string> implementation_names(const_dnnl_op_desc_t op_desc,
+std::vector<std::string> implementation_names(const Operation& operation,
                                               const dnnl::primitive_attr& attributes,
                                               bool with_reference) {
   std::vector<std::string> names;
-  for_each_implementation(op_desc, attributes, with_reference,
+  for_each_implementation(operation, attributes, with_reference,
                           [&](const std::string& name, const dnnl::primitive_desc_base&) {
                             if (std::find(names.begin(), names.end(), name) == names.end())
                               names.push_back(name);
@@ -91,12 +84,12 @@ std::vector<std::string> implementation_names(const_dnnl_op_desc_t op_desc,
   return names;
 }
 
-std::optional<dnnl::primitive_desc_base> find_implementation(const_dnnl_op_desc_t op_desc,
+std::optional<dnnl::primitive_desc_base> find_implementation(const Operation& operation,
                                                              const dnnl::primitive_attr& attributes,
                                                              std::string_view name,
                                                              bool with_reference) {
   std::optional<dnnl::primitive_desc_base> found;
-  for_each_implementation(op_desc, attributes, with_reference,
+  for_each_implementation(operation, attributes, with_reference,
                           [&](const std::string& seen, const dnnl::primitive_desc_base& desc) {
                             if (seen != name) return true;
                             found = desc;

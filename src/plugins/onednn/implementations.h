@@ -22,12 +22,11 @@ bool is_reference(std::string_view name);
 // rest, in the library's order of preference; empty if it has none but reference code, which counts
 // for those who ask for it. Implementations whose sums of products of bytes are not exact do not
 // count at all.
-// `op_desc` is a dnnl_*_desc_t; it must outlive the call only.
-std::vector<std::string> implementation_names(const_dnnl_op_desc_t op_desc,
+std::vector<std::string> implementation_names(const Operation& operation,
                                               const dnnl::primitive_attr& attributes,
                                               bool with_reference = false);
 // The first implementation of that name; none of inexact sums.
-std::optional<dnnl::primitive_desc_base> find_implementation(const_dnnl_op_desc_t op_desc,
+std::optional<dnnl::primitive_desc_base> find_implementation(const Operation& operation,
                                                              const dnnl::primitive_attr& attributes,
                                                              std::string_view name,
                                                              bool with_reference = false);

@@ -32,36 +32,20 @@ const OpenMp& open_mp() noexcept {
 }
 
 // The library has a mask of its own, which can be set until it is first used: the highest of its
-// sets that asks for nothing that SOFTNEURO_MAX_ISA hides. It knows no set of AVX-512 with AVX-VNNI
-// but "all", so that AVX-VNNI is hidden with anything beyond it.
+// sets that asks for nothing that SOFTNEURO_MAX_ISA hides.
 void mask_instruction_sets() {
-  using enum CpuFeature;
-  constexpr CpuFeatures kVnni = {avx2, avx512, avx512_vnni};
-  constexpr CpuFeatures kAmx = kVnni | CpuFeatures{avx512_bf16, amx_int8, amx_bf16};
-  struct Set {
-    dnnl_cpu_isa_t isa;
-    CpuFeatures asks;
-  };
-  constexpr Set kSets[] = {{dnnl_cpu_isa_all, kAmx | CpuFeatures{avx_vnni}},
-                           {dnnl_cpu_isa_avx512_core_amx, kAmx},
-                           {dnnl_cpu_isa_avx512_core_bf16, kVnni | CpuFeatures{avx512_bf16}},
-                           {dnnl_cpu_isa_avx512_core_vnni, kVnni},
-                           {dnnl_cpu_isa_avx512_core, {avx2, avx512}},
-                           {dnnl_cpu_isa_avx2_vnni, {avx2, avx_vnni}},
-                           {dnnl_cpu_isa_avx2, {avx2}},
-                           {dnnl_cpu_isa_sse41, {}}};
   const CpuFeatures hidden = processor_features() - usable_features();
-  const auto* const best = std::find_if(std::begin(kSets), std::end(kSets), [&](const Set& set) {
-    return (set.asks & hidden).empty();
-  });
-  if (best->isa != dnnl_cpu_isa_all) (void)dnnl_set_max_cpu_isa(best->isa);
+  const auto* const best =
+      std::find_if(std::begin(kIsaSets), std::end(kIsaSets),
+                   [&](const IsaSet& set) { return (set.asks & hidden).empty(); });
+  if (best != std::begin(kIsaSets)) (void)dnnl_set_max_cpu_isa(best->isa);
 }
 
 Status prepare() {
   const dnnl_version_t* const version = dnnl_version();
-  if (version->major != 2 || version->minor < 6)
-    return unsupported("oneDNN {}.{}.{} is loaded, 2.6 or a later 2.x is needed", version->major,
-                       version->minor, version->patch);
+  if (!is_expected(*version))
+    return unsupported("oneDNN {}.{}.{} is loaded, {} is needed", version->major, version->minor,
+                       version->patch, kExpectedVersions);
   const bool is_omp = version->cpu_runtime == DNNL_RUNTIME_OMP;
   if (!is_omp && version->cpu_runtime != DNNL_RUNTIME_SEQ)
     return unsupported(
@@ -115,7 +99,7 @@ const dnnl::engine& engine() {
 
 bool may_use_vnni() {
   const int isa = dnnl_get_effective_cpu_isa();
-  return isa == dnnl_cpu_isa_avx2_vnni ||
+  return (isa & dnnl_cpu_isa_avx2_vnni) == dnnl_cpu_isa_avx2_vnni ||
          (isa & dnnl_cpu_isa_avx512_core_vnni) == dnnl_cpu_isa_avx512_core_vnni;
 }
 

@@ -2,10 +2,10 @@
 // SOFTNEURO_MAX_ISA allows. See docs/internals/threads.md.
 #pragma once
 
-#include <dnnl.hpp>
 #include <string>
 
 #include "core/plugin/intree.h"
+#include "plugins/onednn/api.h"
 
 namespace softneuro::onednn {
 
@@ -17,9 +17,6 @@ Status prepare_library();
 std::string library_name();
 // It, and the OpenMP runtime that it takes its threads from.
 std::vector<PluginLibrary> libraries();
-
-// The CPU. Precondition: prepare_library() is ok.
-const dnnl::engine& engine();
 
 // Whether the library has VNNI of either width here, and no mask, ours or its own, forbids it.
 bool may_use_vnni();

@@ -108,7 +108,7 @@ class MatmulLayer final : public WeightedLayer {
     part.repeats = batches;
     part.stride = y.batch_step;
     try {
-      part.operation = dnnl::matmul::desc(part.x, part.weights, part.y);
+      part.operation = Operation::of<dnnl::matmul>(part.x, part.weights, part.y);
     } catch (const dnnl::error&) {
       return std::nullopt;
     }

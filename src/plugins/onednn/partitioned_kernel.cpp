@@ -10,10 +10,13 @@ namespace {
 
 constexpr std::size_t kScratchpadAlignment = 128;  // two cache lines: chunks run side by side
 
-// Only of the output does the library look at more than the address: it keeps the padding of
-// blocked layouts zero. Other tensors are bytes to it, so that nothing is ever written to them.
+// Of the output the library looks at more than the address: it keeps the padding of blocked layouts
+// zero. So it does of numbers, whose types it checks. Other tensors are bytes to it, so that
+// nothing is ever written to them.
 dnnl::memory::desc seen_desc(const Argument& argument) {
-  if (argument.from == Argument::From::output) return argument.desc;
+  if (argument.from == Argument::From::output || argument.id == kFactorsArgument ||
+      argument.id == kZeroPointArgument)
+    return argument.desc;
   return {{static_cast<dnnl::memory::dim>(argument.desc.get_size())},
           dnnl::memory::data_type::u8,
           dnnl::memory::format_tag::a};

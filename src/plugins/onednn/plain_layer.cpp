@@ -17,10 +17,10 @@ using Names = std::vector<std::string>;
 // Those that all parts have.
 Names names_of(const std::vector<PlainPart>& parts) {
   const dnnl::primitive_attr attributes = attributes_of({});
-  Names names = implementation_names(parts.front().operation.get(), attributes);
+  Names names = implementation_names(parts.front().operation, attributes);
   std::erase_if(names, [&](const std::string& name) {
     return !std::all_of(parts.begin(), parts.end(), [&](const PlainPart& part) {
-      return find_implementation(part.operation.get(), attributes, name).has_value();
+      return find_implementation(part.operation, attributes, name).has_value();
     });
   });
   return names;
@@ -79,7 +79,7 @@ class PlainRoutine final : public Routine {
     const OneThread one;
     PartitionedWork work;
     for (PlainPart& part : layer_.parts(problem)) {
-      const auto desc = find_implementation(part.operation.get(), attributes_of({}), impl);
+      const auto desc = find_implementation(part.operation, attributes_of({}), impl);
       if (!desc) return unsupported("oneDNN has no implementation '{}' of this problem here", impl);
       part.chunk.primitive = dnnl::primitive(desc->get());
       work.add_scratchpad(part.chunk, *desc);

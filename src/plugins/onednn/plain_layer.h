@@ -10,23 +10,6 @@
 
 namespace softneuro::onednn {
 
-// A dnnl_*_desc_t of any kind, kept.
-class Operation {
- public:
-  Operation() = default;
-  template <class Desc>  // one of dnnl's classes around them
-  explicit Operation(const Desc& desc) {
-    auto held = std::make_shared<const Desc>(desc);
-    desc_ = &held->data;
-    held_ = std::move(held);
-  }
-  const_dnnl_op_desc_t get() const { return desc_; }
-
- private:
-  std::shared_ptr<const void> held_;
-  const_dnnl_op_desc_t desc_ = nullptr;
-};
-
 struct PlainPart {
   Operation operation;
   Chunk chunk;  // but for the primitive and its scratchpad

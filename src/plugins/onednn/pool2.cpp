@@ -46,10 +46,10 @@ class Pool2Layer : public PlainLayer {
       return static_cast<std::size_t>(elements) * dnnl::memory::data_type_size(type);
     };
     PlainPart part;
-    part.operation = Operation(dnnl::pooling_v2_forward::desc(
-        dnnl::prop_kind::forward_inference, algorithm(problem), x, y, {h.stride, w.stride},
-        {h.kernel, w.kernel}, {h.dilation - 1, w.dilation - 1}, {h.pad_begin, w.pad_begin},
-        {taken_pad_end(h), taken_pad_end(w)}));
+    part.operation =
+        pooling_operation(algorithm(problem), x, y, {h.stride, w.stride}, {h.kernel, w.kernel},
+                          {h.dilation - 1, w.dilation - 1}, {h.pad_begin, w.pad_begin},
+                          {taken_pad_end(h), taken_pad_end(w)});
     part.chunk.arguments = {{DNNL_ARG_SRC, Argument::From::input, 0, bytes(chunk.x_at), x},
                             {DNNL_ARG_DST, Argument::From::output, 0, bytes(chunk.y_at), y}};
     part.chunk.first = chunk.y_at;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/base/alignment.h"
-#include "core/base/checksum.h"
 #include "core/base/error.h"
 #include "core/layers/recurrent_options.h"
 #include "core/routine/registry.h"
@@ -95,18 +94,18 @@ Operation operation_of(const Recurrence& r, const Part& part, memory::format_tag
   const memory::desc bias({1, 1, r.biases, hidden}, kFloat, memory::format_tag::ldgo);
   switch (r.options.cell) {
     case RecurrentCell::lstm:
-      return Operation(dnnl::lstm_forward::desc(kind, way, t.x, t.state, t.state, w, u, bias, t.y,
-                                                t.state, t.state));
+      return Operation::of<dnnl::lstm_forward>(kind, way, t.x, t.state, t.state, w, u, bias, t.y,
+                                               t.state, t.state);
     case RecurrentCell::gru:
       if (r.options.linear_before_reset)
-        return Operation(
-            dnnl::lbr_gru_forward::desc(kind, way, t.x, t.state, w, u, bias, t.y, t.state));
-      return Operation(dnnl::gru_forward::desc(kind, way, t.x, t.state, w, u, bias, t.y, t.state));
+        return Operation::of<dnnl::lbr_gru_forward>(kind, way, t.x, t.state, w, u, bias, t.y,
+                                                    t.state);
+      return Operation::of<dnnl::gru_forward>(kind, way, t.x, t.state, w, u, bias, t.y, t.state);
     case RecurrentCell::rnn:
       break;
   }
-  return Operation(dnnl::vanilla_rnn_forward::desc(kind, dnnl::algorithm::eltwise_tanh, way, t.x,
-                                                   t.state, w, u, bias, t.y, t.state));
+  return Operation::of<dnnl::vanilla_rnn_forward>(kind, dnnl::algorithm::eltwise_tanh, way, t.x,
+                                                  t.state, w, u, bias, t.y, t.state);
 }
 
 // Reference code of these layers takes weights in one order only; the rest has its own.
@@ -144,7 +143,7 @@ class Division {
     for (int d = 0; d < r.options.directions; ++d)
       for_chunks(r.sizes.batch, chunks, 1, [&](std::int64_t first, std::int64_t last) {
         Part part{d, first, last - first, {}};
-        const auto desc = find_implementation(operation_of(r, part, weights_tag(impl)).get(),
+        const auto desc = find_implementation(operation_of(r, part, weights_tag(impl)),
                                               attributes_of({}), impl, true);
         if (!desc) {
           exists = false;
@@ -238,9 +237,7 @@ class RecurrentRoutine final : public Routine {
     const auto r = Recurrence::of(cell_, problem);
     const auto division = division_of(problem, params);
     if (!r.ok() || !division.ok()) return {};
-    const memory::desc w = division->w(), u = division->u();
-    return fmt::format("{:x}:{:x}", checksum(&w.data, sizeof w.data),
-                       checksum(&u.data, sizeof u.data));
+    return format_key(division->w()) + ':' + format_key(division->u());
   }
   Result<std::size_t> packed_bytes(const Problem& problem,
                                    const RoutineParams& params) const override {
@@ -377,7 +374,7 @@ class RecurrentRoutine final : public Routine {
         for (const memory::format_tag tag : {memory::format_tag::any, memory::format_tag::ldigo}) {
           const Part whole{0, 0, r.sizes.batch, {}};
           for (std::string& name :
-               implementation_names(operation_of(r, whole, tag).get(), attributes_of({}), true))
+               implementation_names(operation_of(r, whole, tag), attributes_of({}), true))
             if (std::find(names.begin(), names.end(), name) == names.end() &&
                 Division::make(r, problem.threads, name))
               names.push_back(std::move(name));

@@ -39,7 +39,7 @@ class ReduceLayer final : public PlainLayer {
                  const auto x = matrix_desc(last - first, columns);
                  const auto y = matrix_desc(last - first, 1);
                  PlainPart& part = parts.emplace_back();
-                 part.operation = Operation(dnnl::reduction::desc(algorithm, x, y, 0, 0));
+                 part.operation = Operation::of<dnnl::reduction>(algorithm, x, y, 0.0f, 0.0f);
                  part.chunk.arguments = {input_argument(DNNL_ARG_SRC, 0, first * columns, x),
                                          output_argument(first, y)};
                  part.chunk.first = first;

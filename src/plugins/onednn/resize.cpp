@@ -104,8 +104,8 @@ class ResizeLayer final : public PlainLayer {
                                ? dnnl::algorithm::resampling_nearest
                                : dnnl::algorithm::resampling_linear;
     PlainPart part;
-    part.operation = Operation(
-        dnnl::resampling_forward::desc(dnnl::prop_kind::forward_inference, algorithm, x, y));
+    part.operation = Operation::of<dnnl::resampling_forward>(dnnl::prop_kind::forward_inference,
+                                                             algorithm, x, y);
     part.chunk.arguments = {input_argument(DNNL_ARG_SRC, 0, x_at, x), output_argument(y_at, y)};
     part.chunk.first = y_at;
     part.chunk.count = y_count;

@@ -29,8 +29,7 @@ class SoftmaxLayer final : public PlainLayer {
                  const std::int64_t rows = last - first, at = first * columns;
                  const auto desc = matrix_desc(rows, columns);
                  PlainPart& part = parts.emplace_back();
-                 part.operation = Operation(dnnl::softmax_v2_forward::desc(
-                     dnnl::prop_kind::forward_inference, algorithm, desc, desc, 1));
+                 part.operation = softmax_operation(algorithm, desc, 1);
                  part.chunk.arguments = {input_argument(DNNL_ARG_SRC, 0, at, desc),
                                          output_argument(at, desc)};
                  part.chunk.first = at;

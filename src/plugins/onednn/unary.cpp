@@ -48,6 +48,7 @@ class UnaryLayer final : public PlainLayer {
     const auto step = step_of(problem);
     if (!step) return Applicability::no("the library has no such function");
     if (loses_nan(*step)) return Applicability::no("the library makes a number of NaN");
+    if (loses_infinity(*step)) return Applicability::no("the library makes NaN of an infinity");
     const TensorSpec& x = problem.inputs[0];
     if (x.layout != Layout::plain && x.shape[1] % block_of(x.layout) != 0)
       return Applicability::no("padding channels would not stay zero");
@@ -58,18 +59,17 @@ class UnaryLayer final : public PlainLayer {
     const FusedStep step = *step_of(problem);
     const std::int64_t elements = problem.inputs[0].shape.elements();
     std::vector<PlainPart> parts;
-    for_chunks(
-        elements, chunk_count(problem, elements), kCacheLine,
-        [&](std::int64_t first, std::int64_t last) {
-          const auto desc = desc_of({last - first}, dnnl::memory::data_type::f32, Layout::plain);
-          PlainPart& part = parts.emplace_back();
-          part.operation = Operation(dnnl::eltwise_forward::desc(
-              dnnl::prop_kind::forward_inference, step.algorithm, desc, step.alpha, step.beta));
-          part.chunk.arguments = {input_argument(DNNL_ARG_SRC, 0, first, desc),
-                                  output_argument(first, desc)};
-          part.chunk.first = first;
-          part.chunk.count = last - first;
-        });
+    for_chunks(elements, chunk_count(problem, elements), kCacheLine,
+               [&](std::int64_t first, std::int64_t last) {
+                 const auto desc =
+                     desc_of({last - first}, dnnl::memory::data_type::f32, Layout::plain);
+                 PlainPart& part = parts.emplace_back();
+                 part.operation = eltwise_operation(step.algorithm, desc, step.alpha, step.beta);
+                 part.chunk.arguments = {input_argument(DNNL_ARG_SRC, 0, first, desc),
+                                         output_argument(first, desc)};
+                 part.chunk.first = first;
+                 part.chunk.count = last - first;
+               });
     return parts;
   }
 

@@ -12,8 +12,6 @@ namespace {
 
 using dnnl::memory;
 
-constexpr int kPerOutputChannel = 1 << 1;  // mask of scales
-
 bool is_byte(const FusedStep& step) {
   return step.extent != FusedStep::Extent::none && step.type != memory::data_type::f32;
 }
@@ -23,10 +21,11 @@ bool is_simple(dnnl::algorithm algorithm) {
          algorithm == dnnl::algorithm::eltwise_linear || algorithm == dnnl::algorithm::eltwise_clip;
 }
 
-// Wrong results that were seen in 2.6.3, each kept out with some margin: "gemm" with operands (add
-// of a tensor like y, with groups or several images); 8-bit operands between element-wise steps in
-// everything but the brgemm kernels, and there beside a gelu; "gemm" with a sigmoid makes a number
-// of NaN. "jit_int8_wino" is offered, but not the reorder that would pack its weights.
+// "gemm" with a sigmoid makes a number of NaN; "jit_int8_wino" of 2.6 is offered, but not the
+// reorder that would pack its weights. Wrong results that were seen in 2.6.3, each kept out with
+// some margin: "gemm" with operands (add of a tensor like y, with groups or several images); 8-bit
+// operands between element-wise steps in everything but the brgemm kernels, and there beside a
+// gelu.
 bool is_trusted(std::string_view impl, const FusedOps& ops) {
   const bool has_operand = std::any_of(ops.steps.begin(), ops.steps.end(), [](const auto& step) {
     return step.extent != FusedStep::Extent::none;
@@ -36,7 +35,7 @@ bool is_trusted(std::string_view impl, const FusedOps& ops) {
   });
   if (has_sigmoid && impl.starts_with("gemm")) return false;
   if (impl == "jit_int8_wino") return false;
-  if (!has_operand) return true;
+  if (!has_operand || !workarounds::kFewFusedOperands) return true;
   if (std::none_of(ops.steps.begin(), ops.steps.end(), is_byte)) return !impl.starts_with("gemm");
   return impl.starts_with("br") &&
          std::all_of(ops.steps.begin(), ops.steps.end(), [](const FusedStep& step) {
@@ -47,7 +46,7 @@ bool is_trusted(std::string_view impl, const FusedOps& ops) {
 bool exists(const WeightedTask& task, std::span<const WeightedPart> parts, const FusedOps& ops,
             std::string_view impl) {
   return std::all_of(parts.begin(), parts.end(), [&](const WeightedPart& part) {
-    return find_implementation(part.op_desc(), part_attributes(task, part, ops), impl).has_value();
+    return find_implementation(part.operation, part_attributes(task, part, ops), impl).has_value();
   });
 }
 
@@ -55,23 +54,23 @@ bool exists(const WeightedTask& task, std::span<const WeightedPart> parts, const
 
 WeightedLayer::~WeightedLayer() = default;
 
-const_dnnl_op_desc_t WeightedPart::op_desc() const {
-  if (const auto* conv = std::get_if<dnnl::convolution_forward::desc>(&operation))
-    return &conv->data;
-  if (const auto* product = std::get_if<dnnl::matmul::desc>(&operation)) return &product->data;
-  return nullptr;
-}
-
 memory::desc operand_desc(const FusedStep& step, const WeightedPart& part) {
-  memory::dims dims(part.y.dims().size(), 1);
+  memory::dims dims(dims_of(part.y).size(), 1);
   if (step.extent == FusedStep::Extent::whole) {
-    memory::desc like_y = part.y;
-    like_y.data.data_type = static_cast<dnnl_data_type_t>(step.type);
-    return like_y;
+    return with_type(part.y, step.type);
   }
   if (step.extent == FusedStep::Extent::channel)
     dims[static_cast<std::size_t>(part.channel)] = part.outs;
   return desc_of(dims, step.type, Layout::plain);
+}
+
+std::vector<float> part_factors(const WeightedTask& task, const WeightedPart& part,
+                                const FusedOps& ops) {
+  if (task.scales.empty()) return {};
+  const auto first = task.scales.begin() + part.first_out;
+  std::vector<float> factors(first, first + part.outs);
+  for (float& factor : factors) factor /= ops.unit;
+  return factors;
 }
 
 dnnl::primitive_attr part_attributes(const WeightedTask& task, const WeightedPart& part,
@@ -79,18 +78,13 @@ dnnl::primitive_attr part_attributes(const WeightedTask& task, const WeightedPar
   dnnl::post_ops chain;
   for (const FusedStep& step : ops.steps) {
     if (step.extent == FusedStep::Extent::none)
-      chain.append_eltwise(1, step.algorithm, step.alpha, step.beta);
+      append_eltwise(chain, step.algorithm, step.alpha, step.beta);
     else
       chain.append_binary(step.algorithm, operand_desc(step, part));
   }
   dnnl::primitive_attr made = attributes_of(chain);
-  if (!task.scales.empty()) {
-    const auto first = task.scales.begin() + part.first_out;
-    std::vector<float> scales(first, first + part.outs);
-    for (float& scale : scales) scale /= ops.unit;
-    made.set_output_scales(kPerOutputChannel, scales);
-  }
-  if (task.x_zero_point != 0) made.set_zero_points(DNNL_ARG_SRC, 0, {task.x_zero_point});
+  set_numbers(made, part_factors(task, part, ops), part.channel, part.weights_mask,
+              task.x_zero_point);
   return made;
 }
 
@@ -106,7 +100,7 @@ std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const P
     const bool is_partitioned = partition.ok() && partition->size() > 1;
     for (const FusedOps& ops : ways)
       for (const std::string& impl : implementation_names(
-               whole->front().op_desc(), part_attributes(task, whole->front(), ops))) {
+               whole->front().operation, part_attributes(task, whole->front(), ops))) {
         const bool known =
             std::any_of(choices.begin(), choices.end(),
                         [&](const WeightedChoice& choice) { return choice.impl == impl; });

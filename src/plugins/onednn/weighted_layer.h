@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <variant>
 #include <vector>
 
 #include "core/routine/routine.h"
@@ -22,21 +21,17 @@ struct WeightedTask {
 
 // A part of the work: an operation of its own on parts of the tensors.
 struct WeightedPart {
-  using Operation =
-      std::variant<std::monostate, dnnl::convolution_forward::desc, dnnl::matmul::desc>;
-
   Operation operation;                   // packed weights' format is left open
   dnnl::memory::desc x, y;               // y: see `channel`
   dnnl::memory::desc weights;            // as the model, or quantize_weights(), has them
   std::int64_t x_at = 0, y_at = 0;       // where they begin, in elements
   std::int64_t weights_at = 0;           // in elements of those
+  int weights_mask = 0;                  // the dimensions of weights that are output channels
   int channel = 1;                       // the dimension of y that output channels are
   std::int64_t first_out = 0, outs = 0;  // output channels
   // The elements of output 0 that are written, in the order of memory: `count` from y_at on, and
   // as many each `stride` further, `repeats` times.
   std::int64_t count = 0, repeats = 1, stride = 0;
-
-  const_dnnl_op_desc_t op_desc() const;
 };
 
 // One layer type.
@@ -85,6 +80,9 @@ RoutineParams choice_params(const WeightedChoice& choice);
 const WeightedChoice* find_choice(const std::vector<WeightedChoice>& choices,
                                   const RoutineParams& params);
 
+// What sums of one part are multiplied by before steps, per output channel; empty: 1.
+std::vector<float> part_factors(const WeightedTask& task, const WeightedPart& part,
+                                const FusedOps& ops);
 // What is fused before y is stored, and the numbers of `task`, for one part.
 dnnl::primitive_attr part_attributes(const WeightedTask& task, const WeightedPart& part,
                                      const FusedOps& ops);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/base/checksum.h"
 #include "core/base/error.h"
 #include "plugins/onednn/implementations.h"
 
@@ -13,7 +12,7 @@ namespace {
 using dnnl::memory;
 
 constexpr std::size_t kWeightsAlignment = 64;
-enum Constant : std::size_t { kPacked, kBias };
+enum Constant : std::size_t { kPacked, kBias, kFactors, kZeroPoint };
 
 std::size_t bytes_of(std::int64_t elements, memory::data_type type) {
   return static_cast<std::size_t>(elements) * memory::data_type_size(type);
@@ -43,7 +42,7 @@ Result<WeightedWork> WeightedWork::make(const WeightedLayer& layer, const Proble
     work.packs_ = layer.packs_weights();
     for (const WeightedPart& part : partition) {
       const auto desc =
-          find_implementation(part.op_desc(), part_attributes(task, part, ops), choice.impl);
+          find_implementation(part.operation, part_attributes(task, part, ops), choice.impl);
       if (!desc)
         return unsupported("oneDNN has no implementation '{}' of this problem here", choice.impl);
       Part made{part, *desc, desc->query_md(dnnl::query::weights_md, 0), work.packed_bytes_};
@@ -65,9 +64,10 @@ Result<WeightedWork> WeightedWork::make(const WeightedLayer& layer, const Proble
 std::string WeightedWork::pack_key() const {
   std::string key;
   for (const Part& part : parts_)
-    key += fmt::format("{}:{}:{:x};", part.part.weights_at, part.weights_at,
-                       checksum(&part.weights.data, sizeof part.weights.data));
-  return key;
+    key += fmt::format("{}:{}:{}:{};", part.part.weights_at, part.weights_at,
+                       part.desc.impl_info_str(), format_key(part.weights));
+  // What is added behind weights depends on them.
+  return key + fmt::format("{}{}", static_cast<int>(task_.x), task_.x_zero_point != 0);
 }
 
 Status WeightedWork::pack(const void* weights, std::byte* packed) const {
@@ -112,10 +112,43 @@ Chunk WeightedWork::chunk_of(const Part& made, const FusedOps& ops, std::size_t 
     chunk.arguments.push_back({DNNL_ARG_BIAS, From::constant, kBias,
                                bias_at + bytes_of(part.first_out, memory::data_type::f32),
                                desc_of({part.outs}, memory::data_type::f32, Layout::plain)});
+  if constexpr (kFactorsArgument != 0) add_numbers(chunk, part);
   for (std::size_t i = 0; i < ops.steps.size(); ++i)
     if (ops.steps[i].extent != FusedStep::Extent::none)
       chunk.arguments.push_back(operand(ops.steps[i], static_cast<int>(i), part));
   return chunk;
+}
+
+void WeightedWork::add_numbers(Chunk& chunk, const WeightedPart& part) const {
+  using From = Argument::From;
+  if (!task_.scales.empty())
+    chunk.arguments.push_back({kFactorsArgument, From::constant, kFactors,
+                               bytes_of(part.first_out, memory::data_type::f32),
+                               desc_of({part.outs}, memory::data_type::f32, Layout::plain)});
+  if (task_.x_zero_point != 0)
+    chunk.arguments.push_back({kZeroPointArgument, From::constant, kZeroPoint, 0,
+                               desc_of({1}, memory::data_type::s32, Layout::plain)});
+}
+
+Status WeightedWork::make_numbers(const FusedOps& ops, Constants& constants,
+                                  std::vector<Tensor>& made) const {
+  made = {constants.packed, constants.bias, {}, {}};
+  if (task_.scales.empty()) return {};
+  const auto channels = static_cast<std::int64_t>(task_.scales.size());
+  SN_ASSIGN_OR_RETURN(made[kBias], Tensor::create(DataType::float32, Shape{channels}));
+  SN_ASSIGN_OR_RETURN(made[kFactors], Tensor::create(DataType::float32, Shape{channels}));
+  SN_ASSIGN_OR_RETURN(made[kZeroPoint], Tensor::create(DataType::int32, Shape{1}));
+  const auto* const of_sums = reinterpret_cast<const float*>(
+      static_cast<const std::byte*>(constants.bias.data()) + constants.bias_at);
+  auto* const bias = static_cast<float*>(made[kBias].mutable_data());
+  auto* const factors = static_cast<float*>(made[kFactors].mutable_data());
+  for (std::size_t m = 0; m < task_.scales.size(); ++m) {
+    factors[m] = task_.scales[m] / ops.unit;
+    bias[m] = of_sums[m] * factors[m];
+  }
+  *static_cast<std::int32_t*>(made[kZeroPoint].mutable_data()) = task_.x_zero_point;
+  constants.bias_at = 0;
+  return {};
 }
 
 Result<std::unique_ptr<Kernel>> WeightedWork::kernel(Constants constants, const FusedOps& ops,
@@ -123,7 +156,10 @@ Result<std::unique_ptr<Kernel>> WeightedWork::kernel(Constants constants, const 
   return guarded([&]() -> Result<std::unique_ptr<Kernel>> {
     const OneThread one;
     PartitionedWork work;
-    work.constants = {constants.packed, constants.bias};
+    if constexpr (kFactorsArgument != 0)
+      SN_RETURN_IF_ERROR(make_numbers(ops, constants, work.constants));
+    else
+      work.constants = {constants.packed, constants.bias};
     work.tail = std::move(tail);
     for (const Part& part : parts_) {
       Chunk chunk = chunk_of(part, ops, constants.bias_at);

@@ -39,6 +39,10 @@ class WeightedWork {
   };
 
   Chunk chunk_of(const Part& part, const FusedOps& ops, std::size_t bias_at) const;
+  // Where the library takes factors and zero points as arguments, and adds bias behind the factors:
+  // those arguments, and all constants of the kernel, in the order of weighted_work.cpp.
+  void add_numbers(Chunk& chunk, const WeightedPart& part) const;
+  Status make_numbers(const FusedOps& ops, Constants& constants, std::vector<Tensor>& made) const;
 
   WeightedTask task_;
   bool packs_ = true;
