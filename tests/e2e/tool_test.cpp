@@ -210,10 +210,10 @@ TEST_CASE(
   CHECK_THAT(with_samples.errors(), Contains("samples have one shape"));
 }
 
-TEST_CASE("tune: a path keeps XNNPACK's routines on nets with other numbers of threads") {
+TEST_CASE("tune: a path keeps a library's routines on nets with other numbers of threads") {
   const TemporaryFolder folder;
   const std::string path = folder.path().string(), file = path + "/tuned.dnn";
-  const std::string library = "xnnpack", tuned_for = GENERATE("1", "2");
+  const std::string library = GENERATE("onednn", "xnnpack"), tuned_for = GENERATE("1", "2");
   CAPTURE(library, tuned_for);
   ToolProcess tune({"tune", shapes_net(), "-o", file, "--threads", tuned_for, "--time-limit", "0.3",
                     "--no-cache", "--pin", "widen=*/" + library, "--pin", "stem=*/" + library},

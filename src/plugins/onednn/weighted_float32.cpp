@@ -1,7 +1,6 @@
 #include "plugins/onednn/weighted_float32.h"
 
 #include "core/base/error.h"
-#include "core/routine/layer_cost.h"
 #include "plugins/onednn/choice_cache.h"
 #include "plugins/onednn/weighted_work.h"
 
@@ -34,10 +33,13 @@ class Float32Routine final : public FusesPostOps<PostOpProgram::supports> {
 
   RoutineParams default_params(const Problem& problem) const override {
     const auto choices = choices_of(problem);
-    return choices->empty() ? RoutineParams{} : choice_params(choices->front());
+    return choices->empty() ? RoutineParams{} : choice_params(choices->front(), problem.threads);
   }
   ParamSpace param_space(const Problem& problem) const override {
-    return choice_space(*choices_of(problem), layer_cost(problem).macs);
+    return choice_space(*choices_of(problem), problem);
+  }
+  Applicability check_params(const Problem& problem, const RoutineParams& params) const override {
+    return Routine::check_params(problem, as_listed(*choices_of(problem), params, problem.threads));
   }
 
   std::string pack_key(const Problem& problem, const RoutineParams& params) const override {

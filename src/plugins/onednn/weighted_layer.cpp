@@ -3,14 +3,18 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/routine/layer_cost.h"
 #include "plugins/onednn/implementations.h"
 #include "plugins/onednn/partitioned_kernel.h"
 #include "plugins/partition/chunks.h"
+#include "plugins/partition/thread_parts.h"
 
 namespace softneuro::onednn {
 namespace {
 
 using dnnl::memory;
+
+constexpr const char* kImpl = "impl";
 
 bool is_byte(const FusedStep& step) {
   return step.extent != FusedStep::Extent::none && step.type != memory::data_type::f32;
@@ -113,45 +117,56 @@ std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const P
   return choices;
 }
 
-ParamSpace choice_space(const std::vector<WeightedChoice>& choices, double macs) {
-  ParamAxis impl{"impl", {}}, split{"split", {}};
+RoutineParams choice_params(const WeightedChoice& choice, int threads) {
+  RoutineParams params;
+  params.set(kImpl, choice.impl);
+  params.set(kSplit, std::string(threads > 1 && choice.split == 1 ? kSplitWhole : kSplitThreads));
+  return params;
+}
+
+ParamSpace choice_space(const std::vector<WeightedChoice>& choices, const Problem& problem) {
+  ParamAxis impl{kImpl, {}}, split{kSplit, {}};
   const auto add = [](ParamAxis& axis, const ParamValue& value) {
     if (std::find(axis.values.begin(), axis.values.end(), value) == axis.values.end())
       axis.values.push_back(value);
   };
+  std::vector<RoutineParams> known;
   for (const WeightedChoice& choice : choices) {
+    known.push_back(choice_params(choice, problem.threads));
     add(impl, choice.impl);
-    add(split, choice.split);
+    add(split, std::string(known.back().text(kSplit)));
   }
   ParamSpace space;
   space.axes = {std::move(impl), std::move(split)};
-  space.allows = [choices](const Params& params) {
-    return find_choice(choices, params) != nullptr;
+  space.allows = [known](const Params& params) {
+    return std::find(known.begin(), known.end(), params) != known.end();
   };
   // An implementation that can be partitioned is not promising whole.
-  if (macs >= kWorthPartitioning)
-    space.promising = [choices](const Params& params) {
-      return std::none_of(choices.begin(), choices.end(), [&](const WeightedChoice& other) {
-        return other.impl == params.text("impl") && other.split > params.integer("split", 1);
-      });
+  if (layer_cost(problem).macs >= kWorthPartitioning)
+    space.promising = [known](const Params& params) {
+      Params divided = params;
+      divided.set(kSplit, std::string(kSplitThreads));
+      return !is_whole(params) || std::find(known.begin(), known.end(), divided) == known.end();
     };
   return space;
 }
 
-RoutineParams choice_params(const WeightedChoice& choice) {
-  RoutineParams params;
-  params.set("impl", choice.impl);
-  params.set("split", choice.split);
-  return params;
-}
-
 const WeightedChoice* find_choice(const std::vector<WeightedChoice>& choices,
                                   const RoutineParams& params) {
-  const auto found =
-      std::find_if(choices.begin(), choices.end(), [&](const WeightedChoice& choice) {
-        return params.text("impl") == choice.impl && params.integer("split", 1) == choice.split;
-      });
-  return found == choices.end() ? nullptr : &*found;
+  const WeightedChoice* found = nullptr;
+  for (const WeightedChoice& choice : choices) {
+    if (params.text(kImpl) != choice.impl || (is_whole(params) && choice.split > 1)) continue;
+    if (found == nullptr || choice.split > found->split) found = &choice;
+  }
+  return found;
+}
+
+RoutineParams as_listed(const std::vector<WeightedChoice>& choices, RoutineParams params,
+                        int threads) {
+  const WeightedChoice* const choice = find_choice(choices, params);
+  if (choice != nullptr && params.has(kSplit))
+    params.set(kSplit, std::string(choice_params(*choice, threads).text(kSplit)));
+  return params;
 }
 
 }  // namespace softneuro::onednn

@@ -71,14 +71,18 @@ struct WeightedChoice {
 std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const Problem& problem,
                                              const WeightedTask& task,
                                              std::span<const FusedOps> ways);
-// `impl` and `split`; what is in `choices` is all that is allowed.
-// For a layer of so many multiply-accumulates: from kWorthPartitioning on, an implementation that
-// can be partitioned is not promising whole.
-ParamSpace choice_space(const std::vector<WeightedChoice>& choices, double macs);
-RoutineParams choice_params(const WeightedChoice& choice);
-// Null if params name none of `choices`.
+// `impl` and `split` (thread_parts.h); what is in `choices`, of `problem`, is all that is allowed.
+// From kWorthPartitioning multiply-accumulates on, an implementation that can be partitioned is not
+// promising whole.
+ParamSpace choice_space(const std::vector<WeightedChoice>& choices, const Problem& problem);
+RoutineParams choice_params(const WeightedChoice& choice, int threads);
+// Null if params name none of `choices`. An implementation that cannot be partitioned serves whole
+// where one part for each thread is asked for: params hold for any number of threads.
 const WeightedChoice* find_choice(const std::vector<WeightedChoice>& choices,
                                   const RoutineParams& params);
+// `params`, with `split` as a net of `threads` threads lists it for the choice that they name.
+RoutineParams as_listed(const std::vector<WeightedChoice>& choices, RoutineParams params,
+                        int threads);
 
 // What sums of one part are multiplied by before steps, per output channel; empty: 1.
 std::vector<float> part_factors(const WeightedTask& task, const WeightedPart& part,
