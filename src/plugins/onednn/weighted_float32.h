@@ -7,8 +7,8 @@ namespace softneuro::onednn {
 
 // The routine of `layer` (which lives as long as the process) in the descriptor's layout. `impl`
 // names the implementation, among them Winograd's, which the library would not choose by itself;
-// `split` says whether the work is partitioned for the threads. Post-ops that an implementation does not
-// know are applied to each part when it is done.
+// `split` says whether the work is partitioned for the threads. Post-ops that an implementation
+// does not know are applied to each part when it is done.
 std::unique_ptr<Routine> make_float32_routine(const WeightedLayer& layer, const char* descriptor);
 
 }  // namespace softneuro::onednn
