@@ -205,6 +205,8 @@ std::vector<std::byte> resealed(std::span<const std::byte> file) {
     flatbuffers::Verifier verifier(data, header.graph_bytes);
     if (schema::VerifyFileBuffer(verifier)) {
       const auto* const segments = schema::GetFile(data)->segments();
+      // Written at last: in a damaged file a checksum may lie where another segment's fields do.
+      std::vector<std::pair<std::uint8_t*, std::uint64_t>> sums;
       for (flatbuffers::uoffset_t i = 0; segments != nullptr && i < segments->size(); ++i) {
         auto* const row = const_cast<schema::Segment*>(segments->Get(i));
         const std::uint64_t begin = header.segments_offset + row->offset();
@@ -213,8 +215,9 @@ std::vector<std::byte> resealed(std::span<const std::byte> file) {
         const std::uint64_t sum = checksum(bytes.data() + begin, size);
         // Fields at their default have no place to be written to.
         if (auto* place = reinterpret_cast<flatbuffers::Table*>(row)->GetAddressOf(8))
-          std::memcpy(place, &sum, sizeof(sum));
+          sums.emplace_back(place, sum);
       }
+      for (const auto& [place, sum] : sums) std::memcpy(place, &sum, sizeof(sum));
     }
     header.graph_checksum = checksum(graph, header.segments_offset - sizeof(header));
   }
