@@ -100,6 +100,8 @@ template std::unique_ptr<Routine> make_packed_dense<TiledGemm<float>>(std::strin
                                                                       const TileOps<float>&);
 template std::unique_ptr<Routine> make_packed_dense<TiledGemm<Half>>(std::string_view, int,
                                                                      const TileOps<Half>&);
+template std::unique_ptr<Routine> make_packed_dense<TiledGemm<BFloat16>>(std::string_view, int,
+                                                                         const TileOps<float>&);
 template std::unique_ptr<Routine> make_packed_dense<HalfGemm>(std::string_view, int,
                                                               const HalfGemm::Ops&);
 template std::unique_ptr<Routine> make_packed_dense<SplitPrecisionGemm<Half>>(
