@@ -1,7 +1,9 @@
-// C[rows, columns] = A · B in float16 by HalfTileOps, for one or several independent products, cut
-// into tasks and blocked for the cache as BlockedGemm is. Sums stay on the stack until they are
-// rounded: nothing of float32 goes through memory.
+// C[rows, columns] = A · B of 16-bit numbers by HalfTileOps, for one or several independent
+// products, cut into tasks and blocked for the cache as BlockedGemm is. Sums stay on the stack
+// until they are rounded: nothing of float32 goes through memory.
 #pragma once
+
+#include <type_traits>
 
 #include "cpu/gemm/epilogue_post_ops.h"
 #include "cpu/gemm/gemm_operands.h"
@@ -10,26 +12,29 @@
 
 namespace softneuro {
 
-// Immutable. The partition depends on shape, limits and ops only.
+// T: of A, B and C, Half (sums in float16) or BFloat16 (sums in float32). Immutable. The partition
+// depends on shape and limits only.
+template <class T>
 class HalfGemm {
  public:
-  using Number = Half;   // of x and y
-  using Operand = Half;  // of A and C
-  using Ops = HalfTileOps;
-  static constexpr int kVersion = 1;                           // Routine::version()
-  static constexpr DataType kAccumulator = DataType::float16;  // Routine::accumulator_type()
+  using Number = T;   // of x and y
+  using Operand = T;  // of A and C
+  using Ops = HalfTileOps<T>;
+  static constexpr int kVersion = 1;        // Routine::version()
+  static constexpr DataType kAccumulator =  // Routine::accumulator_type()
+      std::is_same_v<T, Half> ? DataType::float16 : DataType::float32;
   // Of a weight, in the parameters: a task reads its weights again and again.
-  static constexpr std::int64_t kReusedBytes = sizeof(Half);
+  static constexpr std::int64_t kReusedBytes = sizeof(T);
 
   HalfGemm() = default;
   // rows, columns and depth are positive or the result is never run. (Threads make no difference.)
-  HalfGemm(const GemmShape& shape, const GemmLimits& limits, const HalfTileOps& ops, int threads);
+  HalfGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops, int threads);
 
   std::int64_t workspace_floats() const noexcept { return 0; }
 
   // c: memory of the layer's whole output; inputs: those of the layer, for post-ops.
-  void run(const Workers& workers, std::span<const TensorView> inputs, Half* c,
-           const GemmOperands<Half>& operands, const EpiloguePostOps& post_ops,
+  void run(const Workers& workers, std::span<const TensorView> inputs, T* c,
+           const GemmOperands<T>& operands, const EpiloguePostOps& post_ops,
            float* workspace) const noexcept;
 
  private:
@@ -43,7 +48,7 @@ class HalfGemm {
                 std::int64_t last_group) const noexcept;
 
   GemmShape shape_;
-  HalfTileOps ops_;
+  Ops ops_;
   std::int64_t panel_bytes_ = 0;
   std::int64_t groups_ = 1;       // of panels that make a tile
   std::int64_t pass_groups_ = 1;  // that stay in the cache together
