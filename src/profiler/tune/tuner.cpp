@@ -174,9 +174,12 @@ Status Tuner::find_candidates() {
 
 Status Tuner::drop_what_half_cannot_hold() {
   const std::set<Kind> all = kinds();
-  if (std::none_of(all.begin(), all.end(),
-                   [](const Kind& kind) { return kind.second == DataType::float16; }))
-    return {};
+  const auto has = [&](DataType type) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Kind& kind) { return kind.second == type; });
+  };
+  const bool float16 = has(DataType::float16);
+  if (!float16 && !has(DataType::bfloat16)) return {};
   SN_ASSIGN_OR_RETURN(const HalfRange range,
                       HalfRange::measure(job_.core, job_.graph, job_.shapes, job_.proof_inputs));
   SN_ASSIGN_OR_RETURN(
@@ -184,10 +187,10 @@ Status Tuner::drop_what_half_cannot_hold() {
       range.drop_candidates(job_.core->registry(), problems_, units_.inside_rules, layers_));
   if (layers > 0)
     warn(
-        fmt::format("{} layers have values that float16 cannot hold, or nearly so: they stay in "
+        fmt::format("{} layers have values that {} cannot hold, or nearly so: they stay in "
                     "other types",
-                    layers));
-  if (!job_.has_samples)
+                    layers, to_string(float16 ? DataType::float16 : DataType::bfloat16)));
+  if (float16 && !job_.has_samples)
     warn(
         "the ranges of float16 layers come from synthetic inputs only: give calibration samples, "
         "or "
