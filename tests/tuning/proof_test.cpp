@@ -304,6 +304,25 @@ TEST_CASE("proof: layers whose values bfloat16 cannot hold stay in other types",
     CHECK(actual.values<float>()[i] == Approx(expected.values<float>()[i]).margin(0.5));
 }
 
+TEST_CASE("proof: a layer that 16 bits get wrong on random inputs is computed in float32",
+          "[proof]") {
+  const TemporaryFolder folder;
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{2, 64}));
+  // Zero in every run of the net, beyond float16 where the layer is measured alone.
+  Tensor zeros = Tensor::create(DataType::float32, Shape{64}).value();
+  std::ranges::fill(zeros.mutable_values<float>(), 0.0f);
+  const TensorId zero = b.mul("zero", x, b.graph.add_constant("zeros", std::move(zeros)));
+  b.graph.outputs = {b.scaled("first", zero, 1e9f), b.scaled("second", zero, 1e9f)};
+  Net net = NetAccess::from_graph(b.graph, {}).value();
+  const auto report = net.tune(quick(folder, {"cpu:float16"}));
+  INFO(report.status().message());
+  REQUIRE(report.ok());
+  for (const TunedLayer& row : report->layers)
+    if (row.layer == "first" || row.layer == "second")
+      CHECK_THAT(row.routine, !Catch::Contains("float16"));
+}
+
 TEST_CASE("proof: a cast to 16 bits and back rounds and overflows in float32 and float16",
           "[proof]") {
   const TemporaryFolder folder;
