@@ -61,22 +61,49 @@ void HalfGemm<T>::run_task(Task& task, std::int64_t index) const noexcept {
   const std::int64_t first_row = part.row, rows = part.rows;
   const std::int64_t tiles = chunks_of(rows, tile_rows_);
   const std::int64_t last_group = part.last_group;
-  for (std::int64_t g = part.first_group; g < last_group; g += pass_groups_)
+  for (std::int64_t g = part.first_group; g < last_group; g += pass_groups_) {
+    const Pass pass = pass_from(g, last_group);
+    const Lines next = lines_after(task, index, pass, last_group);
     for (std::int64_t i = 0; i < tiles; ++i) {
       const std::int64_t from = rows * i / tiles, to = rows * (i + 1) / tiles;
-      run_rows(task, first_row + from, static_cast<int>(to - from), g,
-               std::min(g + pass_groups_, last_group));
+      run_rows(task, first_row + from, static_cast<int>(to - from), pass, next.part(i, tiles));
     }
+  }
 }
 
 template <class T>
-void HalfGemm<T>::run_rows(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
-                           std::int64_t last_group) const noexcept {
+typename HalfGemm<T>::Lines HalfGemm<T>::lines_of(const std::byte* b,
+                                                  const Pass& pass) const noexcept {
+  const std::int64_t first = panels_before(pass.first_group);
+  return {b + first * panel_bytes_,
+          (panels_before(pass.last_group) - first) * panel_bytes_ / kTileLine};
+}
+
+// What of B is multiplied after this pass: by this task, or by the next one, which this thread most
+// likely takes.
+template <class T>
+typename HalfGemm<T>::Lines HalfGemm<T>::lines_after(const Task& task, std::int64_t index,
+                                                     const Pass& pass,
+                                                     std::int64_t last_group) const noexcept {
+  if (pass.last_group < last_group)
+    return lines_of(task.operand.b, pass_from(pass.last_group, last_group));
+  if (index + 1 == shape_.matrices * tasks_.count()) return {};
+  const GemmTasks::Part later = tasks_.part(index + 1, shape_.rows, groups_);
+  return lines_of(task.operands.matrix(later.matrix).b,
+                  pass_from(later.first_group, later.last_group));
+}
+
+template <class T>
+void HalfGemm<T>::run_rows(const Task& task, std::int64_t row, int rows, const Pass& pass,
+                           const Lines& next) const noexcept {
   const T* pointers[kGemmMaxRows * kGemmSegments];
   alignas(T) std::byte scratch[kGemmScratch * sizeof(T)];  // (an array of T would be set to zero)
   alignas(64) float sums[kSumFloats];
-  const std::int64_t first_panel = panels_before(first_group);
-  const std::int64_t last_panel = panels_before(last_group);
+  const std::int64_t first_panel = panels_before(pass.first_group);
+  const std::int64_t last_panel = panels_before(pass.last_group);
+  const std::int64_t groups = pass.last_group - pass.first_group;
+  const std::int64_t tiles = chunks_of(shape_.segments, kGemmSegments) * groups;
+  std::int64_t done_tiles = 0;
   HalfTile<T> tile;
   tile.a = pointers;
   tile.rows = rows;
@@ -89,11 +116,14 @@ void HalfGemm<T>::run_rows(const Task& task, std::int64_t row, int rows, std::in
     task.operands.point({task.matrix, row, rows, s, tile.segments}, pointers,
                         reinterpret_cast<T*>(scratch));
     const std::byte* const b = task.operand.b + ops_.panel_bytes(s, shape_.length);
-    for (std::int64_t g = first_group; g < last_group; ++g) {
+    for (std::int64_t g = pass.first_group; g < pass.last_group; ++g) {
       const std::int64_t panel = panels_before(g);
       tile.panels = panels_before(g + 1) - panel;
       tile.b = b + panel * panel_bytes_;
       tile.c = sums + (panel - first_panel) * kTilePanel;
+      const Lines called = next.part(done_tiles++, tiles);
+      tile.next = called.begin;
+      tile.next_lines = called.count;
       ops_.multiply(tile);
     }
   }

@@ -3,6 +3,7 @@
 // until they are rounded: nothing of float32 goes through memory.
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 
 #include "cpu/gemm/epilogue_post_ops.h"
@@ -43,9 +44,28 @@ class HalfGemm {
   std::int64_t panels_before(std::int64_t group) const noexcept {
     return shape_.panels() * group / groups_;
   }
+  // Groups of panels that go through the cache together.
+  struct Pass {
+    std::int64_t first_group, last_group;
+  };
+  // B's cache lines that are called while others are multiplied: [begin, end).
+  struct Lines {
+    const std::byte* begin = nullptr;
+    std::int64_t count = 0;
+    Lines part(std::int64_t index, std::int64_t parts) const noexcept {
+      const std::int64_t first = count * index / parts;
+      return {begin + first * kTileLine, count * (index + 1) / parts - first};
+    }
+  };
+  Pass pass_from(std::int64_t group, std::int64_t last_group) const noexcept {
+    return {group, std::min(group + pass_groups_, last_group)};
+  }
+  Lines lines_of(const std::byte* b, const Pass& pass) const noexcept;
+  Lines lines_after(const Task& task, std::int64_t index, const Pass& pass,
+                    std::int64_t last_group) const noexcept;
   void run_task(Task& task, std::int64_t index) const noexcept;
-  void run_rows(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
-                std::int64_t last_group) const noexcept;
+  void run_rows(const Task& task, std::int64_t row, int rows, const Pass& pass,
+                const Lines& next) const noexcept;
 
   GemmShape shape_;
   Ops ops_;

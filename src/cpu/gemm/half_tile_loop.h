@@ -22,6 +22,7 @@ namespace softneuro::SN_ISA_NAMESPACE {
 
 constexpr std::int64_t kPairBytes = 4 * kTilePanel;  // of a panel's pair of rows
 constexpr std::int64_t kPairsAhead = 16;             // are called into the cache
+constexpr std::int64_t kLineBytes = 64;
 
 template <class Arithmetic, int Rows, int Panels>
 class HalfTileLoop {
@@ -45,6 +46,8 @@ class HalfTileLoop {
     const std::int64_t even = t.length / 2 * 2;
     std::int64_t left = Arithmetic::kTerms;
     bool add = t.add;
+    const std::byte* next = t.next;
+    const std::byte* const next_end = next + t.next_lines * kLineBytes;
     const auto flush_if_full = [&]() __attribute__((always_inline)) {
       if (left > 0) return;
       flush(add, sums);
@@ -60,10 +63,14 @@ class HalfTileLoop {
         const std::int64_t end = std::min(even, k + 2 * left);
         left -= (end - k) / 2;
         for (; k < end; k += 2, b += kPairBytes) {
-          if constexpr (Rows <= 2)  // which take as long as reading B
+          if constexpr (Rows <= 2) {
 #pragma GCC unroll 4
             for (int p = 0; p < Panels; ++p)
               __builtin_prefetch(b + p * t.b_panel_bytes + kPairsAhead * kPairBytes);
+          } else if (next != next_end) {
+            __builtin_prefetch(next, 0, 2);
+            next += kLineBytes;
+          }
           multiply_pair(a, k, b, sums);
         }
         flush_if_full();
