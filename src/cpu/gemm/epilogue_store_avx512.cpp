@@ -24,8 +24,15 @@ SN_INLINE __m512 load_some(const BFloat16* from, __mmask16 mask) {
 SN_INLINE __m512 load_some(const float* from, __mmask16 mask) {
   return _mm512_maskz_loadu_ps(mask, from);
 }
+// (Stores with a mask of 16-bit elements take several times as long.)
+SN_INLINE void store_halves(void* to, __mmask16 mask, __m256i halves) {
+  if (mask == 0xffff)
+    _mm256_storeu_si256(static_cast<__m256i*>(to), halves);
+  else
+    _mm256_mask_storeu_epi16(to, mask, halves);
+}
 SN_INLINE void store_some(Half* to, __mmask16 mask, __m512 v) {
-  _mm256_mask_storeu_epi16(to, mask, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+  store_halves(to, mask, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
 // Rounded to nearest even, as to_bfloat16() does: the processor's own conversion takes tiny numbers
 // for zero.
@@ -37,7 +44,7 @@ SN_INLINE void store_some(BFloat16* to, __mmask16 mask, __m512 v) {
   const __m512i quiet = _mm512_or_si512(upper, _mm512_set1_epi32(0x40));
   const __m512i result =
       _mm512_mask_mov_epi32(rounded, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), quiet);
-  _mm256_mask_storeu_epi16(to, mask, _mm512_cvtepi32_epi16(result));
+  store_halves(to, mask, _mm512_cvtepi32_epi16(result));
 }
 SN_INLINE void store_some(float* to, __mmask16 mask, __m512 v) {
   _mm512_mask_storeu_ps(to, mask, v);
