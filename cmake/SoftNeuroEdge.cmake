@@ -16,7 +16,7 @@
 # what tuning alone tries. They would take dense/cpu_tiled and matmul/cpu_tiled, but their kernels
 # weigh 220 KiB, and cpu_gemm of the same folders does the same with those of conv2.
 set(SOFTNEURO_EDGE_LEFT_OUT
-    "/cpu_(nhwc|nchw[0-9]+c|qint8|float16)_[^/]*\\.cpp$"
+    "/cpu_(nhwc|nchw[0-9]+c|qint8|b?float16)_[^/]*\\.cpp$"
     "/conv2/cpu_wg[^/]*\\.cpp$" "/routines/wg[a-z]+/"
     "/(dense|matmul)/cpu_(amx|convnet|tiled)\\.cpp$" "/reduce/cpu_pool\\.cpp$")
 

@@ -57,6 +57,7 @@ softneuro_isa(avx2 x86_64 VARIANT REQUIRES avx2 FLAGS -mavx2 -mfma -mf16c)
 softneuro_isa(avx512 x86_64 VARIANT EXTENDS avx2 REQUIRES avx512
   FLAGS -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
 softneuro_isa(avx512vnni x86_64 EXTENDS avx512 REQUIRES avx512_vnni FLAGS -mavx512vnni)
+softneuro_isa(avx512bf16 x86_64 OPTIONAL EXTENDS avx512 REQUIRES avx512_bf16 FLAGS -mavx512bf16)
 softneuro_isa(avx512fp16 x86_64 OPTIONAL EXTENDS avx512 REQUIRES avx512_fp16 FLAGS -mavx512fp16)
 softneuro_isa(amxbf16 x86_64 OPTIONAL EXTENDS avx512 REQUIRES avx512_bf16 amx_bf16
   FLAGS -mavx512bf16 -mamx-tile -mamx-bf16)

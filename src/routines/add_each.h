@@ -8,10 +8,11 @@ namespace softneuro {
 // Those of routines that go over memory in any layout.
 inline constexpr std::initializer_list<const char*> kFloatSchemas = {
     "cpu",         "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
-    "cpu:float16", "cpu:float16:nhwc"};
+    "cpu:float16", "cpu:float16:nhwc", "cpu:bfloat16",       "cpu:bfloat16:nhwc"};
 inline constexpr std::initializer_list<const char*> kSchemas = {
     "cpu",         "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
-    "cpu:float16", "cpu:float16:nhwc", "cpu:qint8",          "cpu:qint8:nhwc"};
+    "cpu:float16", "cpu:float16:nhwc", "cpu:bfloat16",       "cpu:bfloat16:nhwc",
+    "cpu:qint8",   "cpu:qint8:nhwc"};
 
 // R(name + end) for each name: a schema, descriptor or layer type.
 template <class R>

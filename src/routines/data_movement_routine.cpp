@@ -62,9 +62,11 @@ Status register_moves(Registry& registry, const char* layer_type, MakeMove make,
         layer_type, std::string(schema) + "/direct", make, schemas.mixed));
   };
   if (schemas.plain_float32) SN_RETURN_IF_ERROR(add("cpu"));
-  for (const char* schema : {"cpu:float16", "cpu:qint8"}) SN_RETURN_IF_ERROR(add(schema));
+  for (const char* schema : {"cpu:float16", "cpu:bfloat16", "cpu:qint8"})
+    SN_RETURN_IF_ERROR(add(schema));
   if (!schemas.nhwc) return {};
-  for (const char* schema : {"cpu:float32:nhwc", "cpu:float16:nhwc", "cpu:qint8:nhwc"})
+  for (const char* schema :
+       {"cpu:float32:nhwc", "cpu:float16:nhwc", "cpu:bfloat16:nhwc", "cpu:qint8:nhwc"})
     SN_RETURN_IF_ERROR(add(schema));
   return {};
 }

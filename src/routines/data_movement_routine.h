@@ -16,9 +16,9 @@ struct MoveSchemas {
   bool mixed = false;          // one of input and output may be plain while the other is nhwc
 };
 
-// Registers `layer_type` cpu/direct in float16 and qint8, and where else `schemas` says. qint8
-// outputs whose quantisation differs from the input's are requantised, and take post-ops of one
-// number. The rank is 10.
+// Registers `layer_type` cpu/direct in float16, bfloat16 and qint8, and where else `schemas` says.
+// qint8 outputs whose quantisation differs from the input's are requantised, and take post-ops of
+// one number. The rank is 10.
 Status register_moves(Registry& registry, const char* layer_type, MakeMove make,
                       const MoveSchemas& schemas);
 

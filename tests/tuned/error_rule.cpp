@@ -82,8 +82,9 @@ double allowed_error(const ModelCase& model, const Values& values, const Allowan
   double squares = kFloatError * kFloatError;
   const double depth = products(model);
   if (allowance.float16) squares += kHalfLayer * kHalfLayer * depth;
+  if (allowance.bfloat16) squares += kBrainLayer * kBrainLayer * depth;
   if (model.quantised()) {
-    const double moved = (allowance.float16 ? kMovedByHalf : kMovedLevels) *
+    const double moved = (allowance.float16 || allowance.bfloat16 ? kMovedByHalf : kMovedLevels) *
                          error_of_values(values.expected, values.unrounded);
     squares += moved * moved;
   }
@@ -104,7 +105,7 @@ std::string compare_elements(const ModelCase& model, const std::vector<NamedTens
 
 Verdict judge(const ModelCase& model, const std::vector<NamedTensors>& results,
               const Allowance& allowance) {
-  if (!allowance.float16 && !allowance.qint8 && !model.quantised())
+  if (!allowance.float16 && !allowance.bfloat16 && !allowance.qint8 && !model.quantised())
     return {compare_elements(model, results), 0};
   Verdict verdict;
   for (std::size_t j = 0; j < model.data[0].outputs.size(); ++j) {

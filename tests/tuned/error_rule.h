@@ -14,6 +14,7 @@
 // | + float16     | kHalfLayer · √products           | every layer's result is rounded to 11 bits,
 // |               |                                  | and may be summed in them; roundings of
 // |               |                                  | different layers are independent
+// | + bfloat16    | kBrainLayer · √products          | the same with 8 bits
 // | a quantised   | kMovedLevels · (rounded −        | the model's own rounding stays; a sum that
 // | model         | unrounded), kMovedByHalf with    | differs in its last bits, or in the last
 // |               | float16                          | ones of float16, may end on the next level
@@ -31,6 +32,7 @@ namespace softneuro::test {
 
 // A layer's relative error in float16, as the numeric tests allow it for one routine.
 inline constexpr double kHalfLayer = 2.5e-3;
+inline constexpr double kBrainLayer = 2e-2;  // likewise in bfloat16
 // A layer's relative error in 8 bits: a tensor whose range is 50 times its RMS, as spectra have it
 // (images: 10 to 20), in 255 steps of 50/255 each, has an error of that / √12.
 inline constexpr double kByteLayer = 0.057;
@@ -47,6 +49,7 @@ inline constexpr double kLimitSlack = 1.01;
 // What the tuner may choose from.
 struct Allowance {
   bool float16 = false;
+  bool bfloat16 = false;
   bool qint8 = false;
   bool calibrated = false;  // with samples: layers that the model left in floats may round, too
   bool limited = false;     // tuning has kept its default error limit on what is compared

@@ -18,14 +18,16 @@ struct SchemaSet {
   const char* name;
   std::vector<std::string> schemas;
   bool float16;
+  bool bfloat16;
   bool qint8;
   bool names_qint8;  // which needs ranges: the model's own or those of samples
 };
 const SchemaSet kSchemaSets[] = {
-    {"cpu:float32", {"cpu:float32"}, false, false, false},
-    {"cpu:float32,cpu:float16", {"cpu:float32", "cpu:float16"}, true, false, false},
-    {"cpu:float32,cpu:qint8", {"cpu:float32", "cpu:qint8"}, false, true, true},
-    {"cpu", {"cpu"}, true, true, false},
+    {"cpu:float32", {"cpu:float32"}, false, false, false, false},
+    {"cpu:float32,cpu:float16", {"cpu:float32", "cpu:float16"}, true, false, false, false},
+    {"cpu:float32,cpu:bfloat16", {"cpu:float32", "cpu:bfloat16"}, false, true, false, false},
+    {"cpu:float32,cpu:qint8", {"cpu:float32", "cpu:qint8"}, false, false, true, true},
+    {"cpu", {"cpu"}, true, true, true, false},
 };
 
 struct Arguments {
@@ -41,7 +43,7 @@ struct Tally {
   std::size_t failed = 0;
   double closest = 0;  // greatest share of an allowed error
   // Layers of all tuned nets by data type: what was not chosen was not tested.
-  std::size_t float32 = 0, float16 = 0, qint8 = 0;
+  std::size_t float32 = 0, float16 = 0, bfloat16 = 0, qint8 = 0;
 };
 
 // The samples of a model that have its first data set's shapes.
@@ -88,7 +90,7 @@ Status tune_and_check(const ModelCase& model, const SchemaSet& set, bool calibra
   options.schemas = set.schemas;
   options.time_limit = arguments.time_limit;
   options.cache = folder.file("cache");
-  Allowance allowance{set.float16, set.qint8, calibrated};
+  Allowance allowance{set.float16, set.bfloat16, set.qint8, calibrated};
   if (calibrated) {
     // The default error limit is measured on all that is compared below.
     options.calibration = options.validation = samples_of(model);
@@ -98,8 +100,9 @@ Status tune_and_check(const ModelCase& model, const SchemaSet& set, bool calibra
   SN_ASSIGN_OR_RETURN(const TuneReport report, net.tune(options));
   for (const TunedLayer& layer : report.layers) {
     const bool half = layer.routine.find(":float16") != std::string::npos;
+    const bool brain = layer.routine.find(":bfloat16") != std::string::npos;
     const bool byte = layer.routine.find(":qint8") != std::string::npos;
-    ++(half ? tally.float16 : byte ? tally.qint8 : tally.float32);
+    ++(half ? tally.float16 : brain ? tally.bfloat16 : byte ? tally.qint8 : tally.float32);
   }
   const std::string file = folder.file("tuned.dnn");
   SN_RETURN_IF_ERROR(net.save(file));
@@ -169,9 +172,9 @@ int main(int argc, char** argv) {
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     fmt::print(
         "{:<36} {} of {} tunings right, at most {:.2f} of the allowed error; layers: {} float32, "
-        "{} float16, {} qint8 ({:.1f} s)\n",
+        "{} float16, {} bfloat16, {} qint8 ({:.1f} s)\n",
         model->name, tally.tunings - tally.failed, tally.tunings, tally.closest, tally.float32,
-        tally.float16, tally.qint8, seconds);
+        tally.float16, tally.bfloat16, tally.qint8, seconds);
     std::fflush(stdout);
     all.tunings += tally.tunings;
     all.failed += tally.failed;

@@ -282,6 +282,47 @@ TEST_CASE("proof: layers whose values float16 cannot hold stay in other types", 
     CHECK(actual.values<float>()[i] == Approx(expected.values<float>()[i]).margin(0.05));
 }
 
+TEST_CASE("proof: layers whose values bfloat16 cannot hold stay in other types", "[proof]") {
+  const TemporaryFolder folder;
+  SmallNetBuilder b;
+  const TensorId image = b.input("image", DynamicShape(Shape{1, 3, 12, 12}));
+  // float32's largest number, as masks have it, would be infinite.
+  const TensorId loud =
+      b.unary("relu", "loud", b.scaled("up", image, std::numeric_limits<float>::max()));
+  b.graph.outputs = {b.conv("soft", b.scaled("down", loud, 1e-38f), 3, 16, 3)};
+  NetOptions net_options;
+  net_options.threads = 1;
+  Net net = NetAccess::from_graph(b.graph, net_options).value();
+  const Tensor expected = net.run({{"image", random_image(1)}}).value().at("soft:0");
+  TuneOptions options = quick(folder, {"cpu:bfloat16"});
+  for (std::uint32_t s = 0; s < 4; ++s)
+    options.calibration.push_back({{"image", random_image(10 + s)}});
+  const TuneReport report = net.tune(options).value();
+  CHECK(mentions(report.warnings, "values that bfloat16 cannot hold"));
+  const Tensor actual = net.run({{"image", random_image(1)}}).value().at("soft:0");
+  for (std::size_t i = 0; i < actual.values<float>().size(); ++i)
+    CHECK(actual.values<float>()[i] == Approx(expected.values<float>()[i]).margin(0.5));
+}
+
+TEST_CASE("proof: a layer that 16 bits get wrong on random inputs is computed in float32",
+          "[proof]") {
+  const TemporaryFolder folder;
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{2, 64}));
+  // Zero in every run of the net, beyond float16 where the layer is measured alone.
+  Tensor zeros = Tensor::create(DataType::float32, Shape{64}).value();
+  std::ranges::fill(zeros.mutable_values<float>(), 0.0f);
+  const TensorId zero = b.mul("zero", x, b.graph.add_constant("zeros", std::move(zeros)));
+  b.graph.outputs = {b.scaled("first", zero, 1e9f), b.scaled("second", zero, 1e9f)};
+  Net net = NetAccess::from_graph(b.graph, {}).value();
+  const auto report = net.tune(quick(folder, {"cpu:float16"}));
+  INFO(report.status().message());
+  REQUIRE(report.ok());
+  for (const TunedLayer& row : report->layers)
+    if (row.layer == "first" || row.layer == "second")
+      CHECK_THAT(row.routine, !Catch::Contains("float16"));
+}
+
 TEST_CASE("proof: a cast to 16 bits and back rounds and overflows in float32 and float16",
           "[proof]") {
   const TemporaryFolder folder;

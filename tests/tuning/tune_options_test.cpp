@@ -234,6 +234,36 @@ TEST_CASE("tune: routines that are to be avoided are on no layer, with and witho
   CHECK_THAT(failure(options), Contains("every routine") && Contains("layer"));
 }
 
+TEST_CASE("tune: without samples bfloat16 is taken only where it is named") {
+  const TemporaryFolder folder;
+  const auto count = [](const TuneReport& report) {
+    return std::count_if(report.layers.begin(), report.layers.end(), [](const TunedLayer& row) {
+      return row.routine.find("bfloat16") != std::string::npos;
+    });
+  };
+  const auto warns = [](const TuneReport& report) {
+    return std::any_of(report.warnings.begin(), report.warnings.end(), [](const auto& warning) {
+      return warning.find("error of bfloat16") != std::string::npos;
+    });
+  };
+  Net any = small_net();
+  const TuneReport unasked = tuned(any, quick(folder, {"cpu"}));
+  CHECK(count(unasked) == 0);
+  CHECK(warns(unasked));
+  Net sampled = small_net();
+  CHECK_FALSE(warns(tuned(sampled, quick(folder, {"cpu"}, 1, samples_of_scale(1)))));
+
+  Net named = small_net();
+  const Tensor image = random_image(1);
+  const Tensor before = named.run({{"image", image}}).value().begin()->second;
+  const TuneReport asked = tuned(named, quick(folder, {"cpu:bfloat16"}));
+  CHECK(count(asked) > 5);
+  CHECK_FALSE(warns(asked));
+  const Tensor after = named.run({{"image", image}}).value().begin()->second;
+  for (std::size_t i = 0; i < before.values<float>().size(); ++i)
+    CHECK(after.values<float>()[i] == Approx(before.values<float>()[i]).margin(0.2));
+}
+
 TEST_CASE("tune: a pinned layer has the routine that was asked for, whatever the schemas say") {
   const TemporaryFolder folder;
   TuneOptions options = quick(folder, {"cpu:float32:nhwc"});

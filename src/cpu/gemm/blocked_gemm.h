@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cpu/gemm/epilogue_post_ops.h"
 #include "cpu/gemm/gemm_operands.h"
@@ -101,13 +102,18 @@ struct TileOps {
   }
 };
 
-// It as layers take it (see packed_layer.h). T: of x, y and the weights.
+// What weights are packed as for x and y of type T: float16 is widened in registers. bfloat16 as
+// float32, so that there are no more kernels: processors that gain by it multiply it (HalfGemm).
+template <class T>
+using TiledWeights = std::conditional_t<std::is_same_v<T, Half>, Half, float>;
+
+// It as layers take it (see packed_layer.h). T: of x and y.
 template <class T>
 class TiledGemm : public BlockedGemm {
  public:
   using Number = T;
   using Operand = float;
-  using Ops = TileOps<T>;
+  using Ops = TileOps<TiledWeights<T>>;
   static constexpr int kVersion = 1;
   static constexpr DataType kAccumulator = DataType::float32;
   static constexpr std::int64_t kReusedBytes = sizeof(float);
@@ -118,7 +124,7 @@ class TiledGemm : public BlockedGemm {
 
  private:
   static GemmShape of_weights(GemmShape shape) noexcept {
-    shape.half_weights = sizeof(T) == sizeof(Half);
+    shape.half_weights = std::is_same_v<TiledWeights<T>, Half>;
     return shape;
   }
 };

@@ -40,7 +40,7 @@ void store_panels(const EpilogueRows<T>& r, std::span<const TensorView> inputs,
 template <class T>
 void apply_epilogue(const EpilogueRows<T>& r, std::span<const TensorView> inputs,
                     const EpiloguePostOps& post_ops, EpilogueStoreFunction<T> store) noexcept {
-  constexpr bool kRounds = std::is_same_v<T, Half>;
+  constexpr bool kRounds = !std::is_same_v<T, float>;
   const PostOpProgram& rest = post_ops.rest();
   store_panels(r, inputs, post_ops, kRounds && !rest.empty(), store);
   if (rest.empty()) return;
@@ -49,7 +49,7 @@ void apply_epilogue(const EpilogueRows<T>& r, std::span<const TensorView> inputs
     if constexpr (kRounds) {
       float* const results = r.floats + row * r.floats_stride;
       rest.apply(inputs, results, at, count);
-      float_spans().store(DataType::float16, results, r.c + at, count);
+      float_spans().store(data_type_of<T>(), results, r.c + at, count);
     } else {
       rest.apply(inputs, r.c + at, at, count);
     }
@@ -61,6 +61,8 @@ void apply_epilogue(const EpilogueRows<T>& r, std::span<const TensorView> inputs
 
 template void apply_epilogue(const EpilogueRows<Half>&, std::span<const TensorView>,
                              const EpiloguePostOps&, EpilogueStoreFunction<Half>) noexcept;
+template void apply_epilogue(const EpilogueRows<BFloat16>&, std::span<const TensorView>,
+                             const EpiloguePostOps&, EpilogueStoreFunction<BFloat16>) noexcept;
 template void apply_epilogue(const EpilogueRows<float>&, std::span<const TensorView>,
                              const EpiloguePostOps&, EpilogueStoreFunction<float>) noexcept;
 

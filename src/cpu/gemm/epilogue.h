@@ -19,8 +19,8 @@ struct EpilogueRows {
   T* c = nullptr;               // the layer's whole output
   std::int64_t offset = 0;      // of the first element in it
   std::int64_t c_row_stride = 0;
-  // Of float16: rows of results before they are rounded, so far apart. May be the sums, if panels
-  // lie side by side.
+  // Of 16-bit types: rows of results before they are rounded, so far apart. May be the sums, if
+  // panels lie side by side.
   float* floats = nullptr;
   std::int64_t floats_stride = 0;
 };

@@ -7,7 +7,7 @@
 
 namespace softneuro {
 
-// T: of the results, Half or float.
+// T: of the results, Half, BFloat16 or float.
 template <class T>
 struct EpilogueStore {
   const float* sums = nullptr;

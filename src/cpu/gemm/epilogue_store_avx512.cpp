@@ -1,4 +1,4 @@
-// Sums in float32 to results in float16 or float32.
+// Sums in float32 to results in float16, bfloat16 or float32.
 #include <immintrin.h>
 
 #include <limits>
@@ -17,11 +17,34 @@ enum class To { result, result_after_addition, floats };
 SN_INLINE __m512 load_some(const Half* from, __mmask16 mask) {
   return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, from));
 }
+SN_INLINE __m512 load_some(const BFloat16* from, __mmask16 mask) {
+  const __m512i bits = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16));
+}
 SN_INLINE __m512 load_some(const float* from, __mmask16 mask) {
   return _mm512_maskz_loadu_ps(mask, from);
 }
+// (Stores with a mask of 16-bit elements take several times as long.)
+SN_INLINE void store_halves(void* to, __mmask16 mask, __m256i halves) {
+  if (mask == 0xffff)
+    _mm256_storeu_si256(static_cast<__m256i*>(to), halves);
+  else
+    _mm256_mask_storeu_epi16(to, mask, halves);
+}
 SN_INLINE void store_some(Half* to, __mmask16 mask, __m512 v) {
-  _mm256_mask_storeu_epi16(to, mask, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+  store_halves(to, mask, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+// Rounded to nearest even, as to_bfloat16() does: the processor's own conversion takes tiny numbers
+// for zero.
+SN_INLINE void store_some(BFloat16* to, __mmask16 mask, __m512 v) {
+  const __m512i bits = _mm512_castps_si512(v), upper = _mm512_srli_epi32(bits, 16);
+  const __m512i even = _mm512_and_si512(upper, _mm512_set1_epi32(1));
+  const __m512i half = _mm512_add_epi32(_mm512_set1_epi32(0x7fff), even);
+  const __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);
+  const __m512i quiet = _mm512_or_si512(upper, _mm512_set1_epi32(0x40));
+  const __m512i result =
+      _mm512_mask_mov_epi32(rounded, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), quiet);
+  store_halves(to, mask, _mm512_cvtepi32_epi16(result));
 }
 SN_INLINE void store_some(float* to, __mmask16 mask, __m512 v) {
   _mm512_mask_storeu_ps(to, mask, v);
@@ -65,12 +88,16 @@ SN_INLINE void store_sums(const EpilogueStore<T>& s) {
 
 }  // namespace
 
-void epilogue_store_half(const EpilogueStore<Half>& s) noexcept;
-void epilogue_store_half(const EpilogueStore<Half>& s) noexcept {
+void epilogue_store(const EpilogueStore<Half>& s) noexcept;
+void epilogue_store(const EpilogueStore<Half>& s) noexcept {
   store_sums(s);
 }
-void epilogue_store_float(const EpilogueStore<float>& s) noexcept;
-void epilogue_store_float(const EpilogueStore<float>& s) noexcept {
+void epilogue_store(const EpilogueStore<BFloat16>& s) noexcept;
+void epilogue_store(const EpilogueStore<BFloat16>& s) noexcept {
+  store_sums(s);
+}
+void epilogue_store(const EpilogueStore<float>& s) noexcept;
+void epilogue_store(const EpilogueStore<float>& s) noexcept {
   store_sums(s);
 }
 

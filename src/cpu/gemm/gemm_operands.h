@@ -50,7 +50,7 @@ inline constexpr std::int64_t kGemmScratchFloats = 8192;
 inline constexpr std::int64_t kGemmScratch =
     (kGemmScratchFloats + kTileMaxRows - 1) / kTileMaxRows * kGemmMaxRows;
 
-// T: of A's numbers, Half or float.
+// T: of A's numbers, Half, BFloat16 or float.
 template <class T>
 class GemmOperands {
  public:

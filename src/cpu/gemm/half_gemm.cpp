@@ -1,6 +1,7 @@
 #include "cpu/gemm/half_gemm.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/base/parallel.h"
 #include "cpu/gemm/epilogue.h"
@@ -9,28 +10,29 @@ namespace softneuro {
 namespace {
 
 constexpr std::int64_t kEnoughPieces = 8;  // to keep threads busy without cutting rows, too
-constexpr std::int64_t kSumFloats = 8192;  // on the stack
+constexpr std::int64_t kTilePanels = std::size(kHalfTileRows);  // side by side, at most
+constexpr std::int64_t kSumFloats = 8192;                       // on the stack
 
 }  // namespace
 
 // What a task needs at run time.
-struct HalfGemm::Task {
+template <class T>
+struct HalfGemm<T>::Task {
   std::span<const TensorView> inputs;
-  Half* c;  // the whole output
-  const GemmOperands<Half>& operands;
+  T* c;  // the whole output
+  const GemmOperands<T>& operands;
   const EpiloguePostOps& post_ops;
   std::int64_t matrix = 0;
   GemmMatrix operand = {};
 };
 
-HalfGemm::HalfGemm(const GemmShape& shape, const GemmLimits& limits, const HalfTileOps& ops, int)
+template <class T>
+HalfGemm<T>::HalfGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops, int)
     : shape_(shape), ops_(ops), panel_bytes_(ops.panel_bytes(shape.segments, shape.length)) {
   const std::int64_t panels = std::max<std::int64_t>(shape_.panels(), 1);
-  // A wide tile reads A once, a narrow one keeps its part of B in the cache.
-  const std::int64_t cached_panels = limits.cache_bytes / std::max<std::int64_t>(panel_bytes_, 1);
-  groups_ = chunks_of(panels, std::clamp<std::int64_t>(cached_panels, 4, ops.max_panels));
+  groups_ = chunks_of(panels, kTilePanels);
   const std::int64_t widest = chunks_of(panels, groups_);
-  tile_rows_ = ops.rows_of(widest);
+  tile_rows_ = kHalfTileRows[widest - 1];
   const std::int64_t fit = kSumFloats / (tile_rows_ * widest * kTilePanel);
   const std::int64_t cached = limits.cache_bytes / std::max<std::int64_t>(panel_bytes_ * widest, 1);
   pass_groups_ = std::max<std::int64_t>(std::min(fit, cached), 1);
@@ -40,9 +42,10 @@ HalfGemm::HalfGemm(const GemmShape& shape, const GemmLimits& limits, const HalfT
                           limits);
 }
 
-void HalfGemm::run(const Workers& workers, std::span<const TensorView> inputs, Half* c,
-                   const GemmOperands<Half>& operands, const EpiloguePostOps& post_ops,
-                   float*) const noexcept {
+template <class T>
+void HalfGemm<T>::run(const Workers& workers, std::span<const TensorView> inputs, T* c,
+                      const GemmOperands<T>& operands, const EpiloguePostOps& post_ops,
+                      float*) const noexcept {
   if (shape_.rows <= 0 || shape_.columns <= 0) return;
   parallel_for(workers, shape_.matrices * tasks_.count(), [&](std::int64_t i) {
     Task task{inputs, c, operands, post_ops};
@@ -50,30 +53,58 @@ void HalfGemm::run(const Workers& workers, std::span<const TensorView> inputs, H
   });
 }
 
-void HalfGemm::run_task(Task& task, std::int64_t index) const noexcept {
+template <class T>
+void HalfGemm<T>::run_task(Task& task, std::int64_t index) const noexcept {
   const GemmTasks::Part part = tasks_.part(index, shape_.rows, groups_);
   task.matrix = part.matrix;
   task.operand = task.operands.matrix(task.matrix);
   const std::int64_t first_row = part.row, rows = part.rows;
   const std::int64_t tiles = chunks_of(rows, tile_rows_);
   const std::int64_t last_group = part.last_group;
-  for (std::int64_t g = part.first_group; g < last_group; g += pass_groups_)
+  for (std::int64_t g = part.first_group; g < last_group; g += pass_groups_) {
+    const Pass pass = pass_from(g, last_group);
+    const Lines next = lines_after(task, index, pass, last_group);
     for (std::int64_t i = 0; i < tiles; ++i) {
       const std::int64_t from = rows * i / tiles, to = rows * (i + 1) / tiles;
-      run_rows(task, first_row + from, static_cast<int>(to - from), g,
-               std::min(g + pass_groups_, last_group));
+      run_rows(task, first_row + from, static_cast<int>(to - from), pass, next.part(i, tiles));
     }
+  }
 }
 
-void HalfGemm::run_rows(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
-                        std::int64_t last_group) const noexcept {
-  const Half* pointers[kGemmMaxRows * kGemmSegments];
-  alignas(Half)
-      std::byte scratch[kGemmScratch * sizeof(Half)];  // (an array of Half would be set to zero)
+template <class T>
+typename HalfGemm<T>::Lines HalfGemm<T>::lines_of(const std::byte* b,
+                                                  const Pass& pass) const noexcept {
+  const std::int64_t first = panels_before(pass.first_group);
+  return {b + first * panel_bytes_,
+          (panels_before(pass.last_group) - first) * panel_bytes_ / kTileLine};
+}
+
+// What of B is multiplied after this pass: by this task, or by the next one, which this thread most
+// likely takes.
+template <class T>
+typename HalfGemm<T>::Lines HalfGemm<T>::lines_after(const Task& task, std::int64_t index,
+                                                     const Pass& pass,
+                                                     std::int64_t last_group) const noexcept {
+  if (pass.last_group < last_group)
+    return lines_of(task.operand.b, pass_from(pass.last_group, last_group));
+  if (index + 1 == shape_.matrices * tasks_.count()) return {};
+  const GemmTasks::Part later = tasks_.part(index + 1, shape_.rows, groups_);
+  return lines_of(task.operands.matrix(later.matrix).b,
+                  pass_from(later.first_group, later.last_group));
+}
+
+template <class T>
+void HalfGemm<T>::run_rows(const Task& task, std::int64_t row, int rows, const Pass& pass,
+                           const Lines& next) const noexcept {
+  const T* pointers[kGemmMaxRows * kGemmSegments];
+  alignas(T) std::byte scratch[kGemmScratch * sizeof(T)];  // (an array of T would be set to zero)
   alignas(64) float sums[kSumFloats];
-  const std::int64_t first_panel = panels_before(first_group);
-  const std::int64_t last_panel = panels_before(last_group);
-  HalfTile tile;
+  const std::int64_t first_panel = panels_before(pass.first_group);
+  const std::int64_t last_panel = panels_before(pass.last_group);
+  const std::int64_t groups = pass.last_group - pass.first_group;
+  const std::int64_t tiles = chunks_of(shape_.segments, kGemmSegments) * groups;
+  std::int64_t done_tiles = 0;
+  HalfTile<T> tile;
   tile.a = pointers;
   tile.rows = rows;
   tile.length = shape_.length;
@@ -83,18 +114,21 @@ void HalfGemm::run_rows(const Task& task, std::int64_t row, int rows, std::int64
     tile.segments = std::min(kGemmSegments, shape_.segments - s);
     tile.add = s > 0;
     task.operands.point({task.matrix, row, rows, s, tile.segments}, pointers,
-                        reinterpret_cast<Half*>(scratch));
+                        reinterpret_cast<T*>(scratch));
     const std::byte* const b = task.operand.b + ops_.panel_bytes(s, shape_.length);
-    for (std::int64_t g = first_group; g < last_group; ++g) {
+    for (std::int64_t g = pass.first_group; g < pass.last_group; ++g) {
       const std::int64_t panel = panels_before(g);
       tile.panels = panels_before(g + 1) - panel;
       tile.b = b + panel * panel_bytes_;
       tile.c = sums + (panel - first_panel) * kTilePanel;
+      const Lines called = next.part(done_tiles++, tiles);
+      tile.next = called.begin;
+      tile.next_lines = called.count;
       ops_.multiply(tile);
     }
   }
   const std::int64_t column = first_panel * kTilePanel;
-  EpilogueRows<Half> done;
+  EpilogueRows<T> done;
   done.sums = sums;
   done.row_stride = tile.c_row_stride;
   done.panel_stride = kTilePanel;
@@ -108,5 +142,8 @@ void HalfGemm::run_rows(const Task& task, std::int64_t row, int rows, std::int64
   done.c_row_stride = shape_.c_row_stride;
   apply_epilogue(done, task.inputs, task.post_ops, ops_.store);
 }
+
+template class HalfGemm<Half>;
+template class HalfGemm<BFloat16>;
 
 }  // namespace softneuro

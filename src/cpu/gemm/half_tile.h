@@ -1,6 +1,6 @@
-// The inner loops of products of float16 matrices on processors that have arithmetic for them: a
-// block of C, of some rows of A that lie anywhere in memory (as in MicroTile) and of packed columns
-// of B, in float32.
+// The inner loops of products of matrices of 16-bit numbers on processors that have arithmetic for
+// them: a block of C, of some rows of A that lie anywhere in memory (as in MicroTile) and of packed
+// columns of B, in float32.
 #pragma once
 
 #include <cstdint>
@@ -12,45 +12,60 @@
 
 namespace softneuro {
 
+// The most rows of a tile of so many panels (1, 2, 3, and 4): their sums, and a row of each panel,
+// fill 32 registers.
+inline constexpr int kHalfTileRows[] = {14, 14, 9, 6};
+
 // C[r, j] = Σ a[s·rows + r][k] · B[s·length + k, j], added to what is there if `add`.
+// T: of A's and B's numbers, Half or BFloat16.
+template <class T>
 struct HalfTile {
-  const Half* const* a = nullptr;  // a pointer for each segment and row
+  const T* const* a = nullptr;  // a pointer for each segment and row
   int rows = 0;
   std::int64_t segments = 0, length = 0;
   // First panel, at the first of these segments; bytes from panel to panel.
   const std::byte* b = nullptr;
   std::int64_t b_panel_bytes = 0;
   std::int64_t panels = 0;
-  float* c =
-      nullptr;  // whole panels; what lies behind the rows, up to max_rows, may be overwritten
+  float* c = nullptr;  // whole panels
   std::int64_t c_row_stride = 0;
   bool add = false;
+  // What of B is read next: so many cache lines from here on are called into the second-level cache
+  // on the way. Tiles of one or two rows, whose time is that of reading B, call what they read
+  // themselves.
+  const std::byte* next = nullptr;
+  std::int64_t next_lines = 0;
 };
 
+template <class T>
 struct HalfTileOps {
-  CpuFeatures needs;   // without which nothing of this may be called
-  int max_panels = 0;  // of a tile
-  // Rows of a tile of so many panels (of 1, 2, 3, and 4 or more).
-  int max_rows[4] = {};
-  void (*multiply)(const HalfTile&) noexcept = nullptr;
-  // Bytes of a packed panel's first `segments` segments.
-  std::int64_t (*panel_bytes)(std::int64_t segments, std::int64_t length) noexcept = nullptr;
-  // One panel, from kTilePanel float32 for each number of the depth.
-  void (*pack)(const float* from, std::int64_t segments, std::int64_t length,
-               std::byte* to) noexcept = nullptr;
-  void (*store)(const EpilogueStore<Half>&) noexcept = nullptr;
+  CpuFeatures needs;  // without which nothing of this may be called
+  void (*multiply)(const HalfTile<T>&) noexcept = nullptr;
+  void (*store)(const EpilogueStore<T>&) noexcept = nullptr;
 
-  int rows_of(std::int64_t panels) const noexcept {
-    return max_rows[(panels < 4 ? panels : 4) - 1];
+  // Bytes of a packed panel's first `segments` segments: pairs of a segment's numbers side by side,
+  // the odd one with a zero.
+  static std::int64_t panel_bytes(std::int64_t segments, std::int64_t length) noexcept {
+    return segments * ((length + 1) / 2) * kTilePanel * 4;
   }
+  // One panel, from kTilePanel float32 for each number of the depth.
+  static void pack(const float* from, std::int64_t segments, std::int64_t length,
+                   std::byte* to) noexcept;
 };
 
-// Arithmetic in float16: the products of kHalfTerms even and as many odd
+// Sums in float16: the products of kHalfTerms even and as many odd
 // numbers of the depth are summed in float16, those partial sums in float32. An element's error is
 // that of rounding partial sums some times, whatever the element itself; a partial sum beyond 65504
 // becomes infinite, and so does the element, even if others would bring it back. Null: not in this
 // build.
-const HalfTileOps* fp16_tile_ops() noexcept;
+const HalfTileOps<Half>* fp16_tile_ops() noexcept;
 inline constexpr std::int64_t kHalfTerms = 32;
+// Sums in float32. Null: not in this build.
+const HalfTileOps<BFloat16>* bf16_tile_ops() noexcept;
+
+// Packs columns of a matrix of 16-bit numbers as one segment, panel after panel. Strides in
+// numbers: B[k, j] = from[k · row_stride + j · column_stride].
+void pack_pairs(const std::uint16_t* from, std::int64_t row_stride, std::int64_t column_stride,
+                std::int64_t depth, std::int64_t columns, std::byte* to) noexcept;
 
 }  // namespace softneuro

@@ -44,9 +44,9 @@ SplitPrecisionGemm<T>::SplitPrecisionGemm(const GemmShape& shape, const GemmLimi
   slots_ = std::min<std::int64_t>(std::max(threads, 1), shape_.matrices * tasks_.count());
   const std::int64_t tiles = chunks_of(rows_, kSplitRows);
   split_bytes_ = tiles * ops.tile_bytes(chunks_of(steps_, slices_));
-  // Parts of A, sums, and of float16 a tile of rows that are not yet rounded.
+  // Parts of A, sums, and of 16-bit types a tile of rows that are not yet rounded.
   const std::int64_t row_floats = pass_panels_ * kTileFloats;
-  slot_floats_ = split_bytes_ / 4 + (tiles + (std::is_same_v<T, Half> ? 1 : 0)) * row_floats;
+  slot_floats_ = split_bytes_ / 4 + (tiles + (std::is_same_v<T, float> ? 0 : 1)) * row_floats;
 }
 
 template <class T>
@@ -145,8 +145,7 @@ template <class T>
 void SplitPrecisionGemm<T>::split(const Task& task, const Block& block,
                                   std::int64_t slice) const noexcept {
   const T* pointers[kGemmMaxRows * kGemmSegments];
-  alignas(T)
-      std::byte scratch[kGemmScratch * sizeof(T)];  // (an array of Half would be set to zero)
+  alignas(T) std::byte scratch[kGemmScratch * sizeof(T)];  // (an array of T would be set to zero)
   const std::int64_t length = std::max<std::int64_t>(shape_.length, 1);
   const std::int64_t begin = slice_begin(slice) * kSplitStep;
   const std::int64_t end = std::min(slice_begin(slice + 1) * kSplitStep, shape_.depth());
@@ -191,6 +190,7 @@ void SplitPrecisionGemm<T>::finish(const Task& task, const Block& block) const n
 }
 
 template class SplitPrecisionGemm<Half>;
+template class SplitPrecisionGemm<BFloat16>;
 template class SplitPrecisionGemm<float>;
 
 }  // namespace softneuro

@@ -11,8 +11,8 @@
 
 namespace softneuro {
 
-// T: of A and C, Half or float. Immutable. In which order an element is summed depends on the shape
-// only.
+// T: of A and C, Half, BFloat16 or float. Immutable. In which order an element is summed depends on
+// the shape only.
 template <class T>
 class SplitPrecisionGemm {
  public:

@@ -10,33 +10,36 @@ static_assert(kGemmMaxRows % kSplitRows == 0 && kSplitRows == kTilePanel);
 #if SN_HAS_AMXBF16
 
 namespace avx512 {
-void epilogue_store_half(const EpilogueStore<Half>& store) noexcept;
-void epilogue_store_float(const EpilogueStore<float>& store) noexcept;
+void epilogue_store(const EpilogueStore<Half>& store) noexcept;
+void epilogue_store(const EpilogueStore<BFloat16>& store) noexcept;
+void epilogue_store(const EpilogueStore<float>& store) noexcept;
 }  // namespace avx512
 namespace amxbf16 {
 void split(const SplitRows<Half>& rows) noexcept;
+void split(const SplitRows<BFloat16>& rows) noexcept;
 void split(const SplitRows<float>& rows) noexcept;
 void begin() noexcept;
 void end() noexcept;
-void multiply_half(const SplitProduct& product) noexcept;
-void multiply_float(const SplitProduct& product) noexcept;
-void pack_half(const float* from, std::int64_t depth, std::byte* to) noexcept;
-void pack_float(const float* from, std::int64_t depth, std::byte* to) noexcept;
+// By the number of parts that numbers are split into.
+void multiply_1(const SplitProduct& product) noexcept;
+void multiply_2(const SplitProduct& product) noexcept;
+void multiply_3(const SplitProduct& product) noexcept;
+void pack_1(const float* from, std::int64_t depth, std::byte* to) noexcept;
+void pack_2(const float* from, std::int64_t depth, std::byte* to) noexcept;
+void pack_3(const float* from, std::int64_t depth, std::byte* to) noexcept;
 }  // namespace amxbf16
 
 namespace {
+
+using PackDepth = void (*)(const float*, std::int64_t, std::byte*) noexcept;
 
 template <int Parts>
 std::int64_t tile_bytes(std::int64_t steps) noexcept {
   return steps * Parts * kSplitStep * kTilePanel * 2;
 }
-void pack_half(const float* from, std::int64_t segments, std::int64_t length,
-               std::byte* to) noexcept {
-  amxbf16::pack_half(from, segments * length, to);
-}
-void pack_float(const float* from, std::int64_t segments, std::int64_t length,
-                std::byte* to) noexcept {
-  amxbf16::pack_float(from, segments * length, to);
+template <PackDepth Pack>
+void pack(const float* from, std::int64_t segments, std::int64_t length, std::byte* to) noexcept {
+  Pack(from, segments * length, to);
 }
 
 }  // namespace
@@ -44,15 +47,22 @@ void pack_float(const float* from, std::int64_t segments, std::int64_t length,
 template <>
 const SplitTileOps<Half>* split_tile_ops() noexcept {
   static constexpr SplitTileOps<Half> kOps = {
-      isa::amxbf16, amxbf16::split, amxbf16::begin, amxbf16::multiply_half,
-      amxbf16::end, tile_bytes<2>,  pack_half,      avx512::epilogue_store_half};
+      isa::amxbf16, amxbf16::split, amxbf16::begin,        amxbf16::multiply_2,
+      amxbf16::end, tile_bytes<2>,  pack<amxbf16::pack_2>, avx512::epilogue_store};
+  return &kOps;
+}
+template <>
+const SplitTileOps<BFloat16>* split_tile_ops() noexcept {
+  static constexpr SplitTileOps<BFloat16> kOps = {
+      isa::amxbf16, amxbf16::split, amxbf16::begin,        amxbf16::multiply_1,
+      amxbf16::end, tile_bytes<1>,  pack<amxbf16::pack_1>, avx512::epilogue_store};
   return &kOps;
 }
 template <>
 const SplitTileOps<float>* split_tile_ops() noexcept {
   static constexpr SplitTileOps<float> kOps = {
-      isa::amxbf16, amxbf16::split, amxbf16::begin, amxbf16::multiply_float,
-      amxbf16::end, tile_bytes<3>,  pack_float,     avx512::epilogue_store_float};
+      isa::amxbf16, amxbf16::split, amxbf16::begin,        amxbf16::multiply_3,
+      amxbf16::end, tile_bytes<3>,  pack<amxbf16::pack_3>, avx512::epilogue_store};
   return &kOps;
 }
 
@@ -60,6 +70,10 @@ const SplitTileOps<float>* split_tile_ops() noexcept {
 
 template <>
 const SplitTileOps<Half>* split_tile_ops() noexcept {
+  return nullptr;
+}
+template <>
+const SplitTileOps<BFloat16>* split_tile_ops() noexcept {
   return nullptr;
 }
 template <>

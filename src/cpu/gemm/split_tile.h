@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/base/cpu.h"
 #include "cpu/gemm/epilogue_store.h"
@@ -17,10 +18,10 @@ inline constexpr std::int64_t kSplitRows = 16;  // rows that are multiplied toge
 // Numbers of the depth that are split at a time, in steps of kSplitStep. Of float32 the parts of
 // two tiles of rows and two panels just about fill a first-level cache of 48 KiB.
 template <class T>
-inline constexpr std::int64_t kSplitSlice = sizeof(T) == 2 ? 8 : 4;
+inline constexpr std::int64_t kSplitSlice = std::is_same_v<T, float> ? 4 : 8;
 
 // Some rows of A are split: the numbers [begin, begin + depth) of each row's segments. T: of A's
-// numbers, Half or float.
+// numbers, Half, BFloat16 or float.
 template <class T>
 struct SplitRows {
   const T* const* a = nullptr;  // a pointer for each segment and row, as in MicroTile
@@ -71,13 +72,15 @@ struct SplitTileOps {
   }
 };
 
-// Sums in float32 of products as exact as float32's (of float16: more exact than its rounding), see
-// split_tile_amxbf16.cpp. Infinite numbers give NaN.
+// Sums in float32 of products as exact as float32's (of float16: more exact than its rounding; of
+// bfloat16: exact), see split_tile_amxbf16.cpp. Infinite numbers give NaN, but not of bfloat16.
 // Null: not in this build.
 template <class T>
 const SplitTileOps<T>* split_tile_ops() noexcept;
 template <>
 const SplitTileOps<Half>* split_tile_ops() noexcept;
+template <>
+const SplitTileOps<BFloat16>* split_tile_ops() noexcept;
 template <>
 const SplitTileOps<float>* split_tile_ops() noexcept;
 

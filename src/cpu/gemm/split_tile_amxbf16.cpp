@@ -1,12 +1,13 @@
 // Products on AMX, whose tiles multiply bfloat16 and sum in float32. A float16 number is the sum of
 // two of those, a float32 number of three, without error: each takes the next eight bits of what is
 // left. Of the products of such sums some count so little that they are left out:
+//   bfloat16 is one part
 //   float16  lo·lo, at most 2^-16 of the whole where a float16 result is rounded by 2^-11, leaves
 //            three: three cycles where vectors of float32 take sixteen
 //   float32  1·2, 2·1 and 2·2 (from 0: the part's place), together as much as the rounding of one
 //            product in float32, 2^-24, at most, leave six: six cycles where vectors take sixteen
-// But an infinite number gives NaN: what is left of it is. Parts below float32's smallest normal
-// number count as zero.
+// But an infinite number of two or three parts gives NaN: what is left of it is. Parts below
+// float32's smallest normal number count as zero.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -33,6 +34,11 @@ struct Pair {
 // How numbers of a type are split; pairs in an order where each keeps a part of the one before.
 template <class T>
 struct Split;
+template <>
+struct Split<BFloat16> {
+  static constexpr int kParts = 1;
+  static constexpr Pair kPairs[] = {{0, 0}};
+};
 template <>
 struct Split<Half> {
   static constexpr int kParts = 2;
@@ -81,6 +87,13 @@ SN_INLINE void load_numbers(const Half* from, std::int64_t count, __m512& first,
   const __m512i x = _mm512_maskz_loadu_epi16(some, from);
   first = _mm512_cvtph_ps(_mm512_castsi512_si256(x));
   second = _mm512_cvtph_ps(_mm512_extracti64x4_epi64(x, 1));
+}
+SN_INLINE void load_numbers(const BFloat16* from, std::int64_t count, __m512& first,
+                            __m512& second) {
+  const auto some = static_cast<__mmask32>(count >= kStep ? ~0u : (1u << count) - 1u);
+  const __m512i x = _mm512_maskz_loadu_epi16(some, from);
+  first = widened(_mm512_castsi512_si256(x));
+  second = widened(_mm512_extracti64x4_epi64(x, 1));
 }
 SN_INLINE void load_numbers(const float* from, std::int64_t count, __m512& first, __m512& second) {
   const auto some = static_cast<__mmask32>(count >= kStep ? ~0u : (1u << count) - 1u);
@@ -288,6 +301,10 @@ void split(const SplitRows<Half>& rows) noexcept;
 void split(const SplitRows<Half>& rows) noexcept {
   split_rows(rows);
 }
+void split(const SplitRows<BFloat16>& rows) noexcept;
+void split(const SplitRows<BFloat16>& rows) noexcept {
+  split_rows(rows);
+}
 void split(const SplitRows<float>& rows) noexcept;
 void split(const SplitRows<float>& rows) noexcept {
   split_rows(rows);
@@ -302,21 +319,28 @@ void end() noexcept {
   _tile_release();
 }
 
-void multiply_half(const SplitProduct& product) noexcept;
-void multiply_half(const SplitProduct& product) noexcept {
+void multiply_1(const SplitProduct& product) noexcept;
+void multiply_1(const SplitProduct& product) noexcept {
+  multiply<BFloat16>(product);
+}
+void pack_1(const float* from, std::int64_t depth, std::byte* to) noexcept;
+void pack_1(const float* from, std::int64_t depth, std::byte* to) noexcept {
+  pack<BFloat16>(from, depth, to);
+}
+void multiply_2(const SplitProduct& product) noexcept;
+void multiply_2(const SplitProduct& product) noexcept {
   multiply<Half>(product);
 }
-void multiply_float(const SplitProduct& product) noexcept;
-void multiply_float(const SplitProduct& product) noexcept {
-  multiply<float>(product);
-}
-
-void pack_half(const float* from, std::int64_t depth, std::byte* to) noexcept;
-void pack_half(const float* from, std::int64_t depth, std::byte* to) noexcept {
+void pack_2(const float* from, std::int64_t depth, std::byte* to) noexcept;
+void pack_2(const float* from, std::int64_t depth, std::byte* to) noexcept {
   pack<Half>(from, depth, to);
 }
-void pack_float(const float* from, std::int64_t depth, std::byte* to) noexcept;
-void pack_float(const float* from, std::int64_t depth, std::byte* to) noexcept {
+void multiply_3(const SplitProduct& product) noexcept;
+void multiply_3(const SplitProduct& product) noexcept {
+  multiply<float>(product);
+}
+void pack_3(const float* from, std::int64_t depth, std::byte* to) noexcept;
+void pack_3(const float* from, std::int64_t depth, std::byte* to) noexcept {
   pack<float>(from, depth, to);
 }
 

@@ -43,7 +43,8 @@ std::vector<Candidate> view_candidates(const Registry& registry, const Problem& 
   std::vector<DeviceId> devices = {DeviceId()};
   for (const Device* device : registry.devices()) devices.push_back(device->id());
   for (const DeviceId device : devices)
-    for (const DataType type : {DataType::float32, DataType::float16, DataType::qint8}) {
+    for (const DataType type :
+         {DataType::float32, DataType::float16, DataType::bfloat16, DataType::qint8}) {
       // Integers and booleans keep their type in the schemas of all types.
       const DataType shown = is_real(x.type) ? type : x.type;
       if (type == DataType::qint8 && !same_quantization(x, problem.outputs[0])) continue;

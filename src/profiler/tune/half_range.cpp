@@ -14,8 +14,16 @@ namespace softneuro {
 namespace {
 
 constexpr double kLargestHalf = 65504;
+constexpr double kLargestBFloat16 = 0x1.fep127;
 // Other inputs may reach farther than those that were seen: two bits are left for them.
 constexpr double kHeadroom = 4;
+
+// The largest number of a format's type, where tensors may reach it.
+double largest_of(const Format& format) {
+  return format.type == DataType::float16    ? kLargestHalf
+         : format.type == DataType::bfloat16 ? kLargestBFloat16
+                                             : INFINITY;
+}
 
 // Infinite where a value is.
 double largest_magnitude(const Tensor& floats) {
@@ -73,8 +81,7 @@ Result<HalfRange> HalfRange::measure(const std::shared_ptr<Runtime>& core,
 bool HalfRange::fits(const LayerCandidates& entry, const Candidate& candidate) const {
   const Layer& layer = *entry.layer.layer;
   const auto is_beyond = [&](TensorId id, const Format& format) {
-    return id != kNoTensor && format.type == DataType::float16 &&
-           largest_[id] * kHeadroom > kLargestHalf;
+    return id != kNoTensor && largest_[id] * kHeadroom > largest_of(format);
   };
   for (std::size_t i = 0; i < layer.inputs.size(); ++i)
     if (is_beyond(layer.inputs[i], candidate.formats.inputs[i])) return false;

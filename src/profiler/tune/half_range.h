@@ -1,4 +1,5 @@
-// Which layers float16 cannot hold: its largest number is 65504.
+// Which layers 16-bit types cannot hold: float16's largest number is 65504, and bfloat16's a little
+// less than float32's, with which masks are filled.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,7 @@ class HalfRange {
                                    std::span<const Shape> shapes,
                                    std::span<const std::vector<Tensor>> inputs);
 
-  // Takes out candidates that store a tensor in float16 whose values come near to the largest
+  // Takes out candidates that store a tensor in 16 bits whose values come near to the largest
   // number, and those that sum in float16 what may pass it on the way. Layers that then have none
   // get those of float32. Gives the number of layers that lost some.
   Result<std::size_t> drop_candidates(const Registry& registry, const NetProblems& problems,

@@ -43,10 +43,17 @@ Result<std::vector<Tensor>> in_order(const Graph& graph, const Sample& sample, c
   return tensors;
 }
 
-bool names_qint8(const std::vector<std::string>& schemas) {
-  return std::any_of(schemas.begin(), schemas.end(), [](const std::string& pattern) {
-    return pattern.find(":qint8") != std::string::npos;
+// Whether a pattern asks for the type by its name.
+bool names_type(const std::vector<std::string>& schemas, DataType type) {
+  return std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
+    return pattern.find(fmt::format(":{}", to_string(type))) != std::string::npos;
   });
+}
+
+bool has_type(const Graph& graph, DataType type) {
+  for (TensorId id = 0; id < graph.tensor_count(); ++id)
+    if (graph.tensor(id).type == type) return true;
+  return false;
 }
 
 bool has_quantisation(const Graph& graph) {
@@ -250,7 +257,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   if (!is_validated) job.validation = samples;
   SN_ASSIGN_OR_RETURN(const auto own, adopted(before, core->registry()));
   job.graph = before;  // what the references are computed with
-  if (names_qint8(options.schemas) && samples.empty() && !has_quantisation(*own))
+  if (names_type(options.schemas, DataType::qint8) && samples.empty() && !has_quantisation(*own))
     return invalid_argument(
         "qint8 needs to know the ranges of the tensors: give calibration samples, or import a "
         "model that is quantised");
@@ -273,6 +280,19 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     warnings.emplace_back(
         "the ranges of the tensors are not known without calibration samples: 8-bit routines are "
         "left out");
+    core->log(LogLevel::warning, warnings.back());
+  }
+  // Nothing says what eight bits of mantissa do to the answers: they are not taken unasked.
+  TuneOptions careful;
+  if (job.validation.empty() && !names_type(options.schemas, DataType::bfloat16) &&
+      allows_type(core->registry(), options.schemas, DataType::bfloat16) &&
+      !has_type(*own, DataType::bfloat16)) {
+    careful = options;
+    careful.avoid.emplace_back("*:bfloat16*");
+    job.options = &careful;
+    warnings.emplace_back(
+        "without samples the error of bfloat16 cannot be measured: its routines are left out; give "
+        "samples, or name cpu:bfloat16");
     core->log(LogLevel::warning, warnings.back());
   }
   if (qint8 && !calibration.empty()) {

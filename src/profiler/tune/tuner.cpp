@@ -174,9 +174,12 @@ Status Tuner::find_candidates() {
 
 Status Tuner::drop_what_half_cannot_hold() {
   const std::set<Kind> all = kinds();
-  if (std::none_of(all.begin(), all.end(),
-                   [](const Kind& kind) { return kind.second == DataType::float16; }))
-    return {};
+  const auto has = [&](DataType type) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Kind& kind) { return kind.second == type; });
+  };
+  const bool float16 = has(DataType::float16);
+  if (!float16 && !has(DataType::bfloat16)) return {};
   SN_ASSIGN_OR_RETURN(const HalfRange range,
                       HalfRange::measure(job_.core, job_.graph, job_.shapes, job_.proof_inputs));
   SN_ASSIGN_OR_RETURN(
@@ -184,10 +187,10 @@ Status Tuner::drop_what_half_cannot_hold() {
       range.drop_candidates(job_.core->registry(), problems_, units_.inside_rules, layers_));
   if (layers > 0)
     warn(
-        fmt::format("{} layers have values that float16 cannot hold, or nearly so: they stay in "
+        fmt::format("{} layers have values that {} cannot hold, or nearly so: they stay in "
                     "other types",
-                    layers));
-  if (!job_.has_samples)
+                    layers, to_string(float16 ? DataType::float16 : DataType::bfloat16)));
+  if (float16 && !job_.has_samples)
     warn(
         "the ranges of float16 layers come from synthetic inputs only: give calibration samples, "
         "or "
@@ -260,6 +263,10 @@ Status Tuner::profile_units() {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     LayerCandidates& layer = layers_[l];
     if (layer.same_as != l) {
+      if (layers_[layer.same_as].fallback && !layer.fallback) {
+        layer.candidates = layers_[layer.same_as].candidates;
+        layer.fallback = true;
+      }
       for (std::size_t c = 0; c < layer.candidates.size(); ++c) {
         const Candidate& first = layers_[layer.same_as].candidates[c];
         Candidate& same = layer.candidates[c];
@@ -289,6 +296,9 @@ Status Tuner::profile_units() {
       effort -= effort_of(layer);
     }
     SN_RETURN_IF_ERROR(units_.profile(layer.layer.problem, layer.candidates));
+    if (std::all_of(layer.candidates.begin(), layer.candidates.end(),
+                    [](const Candidate& c) { return c.wrong; }))
+      SN_RETURN_IF_ERROR(fall_back_to_float32(l));
     // The time is up and nothing of this layer is known: it keeps its default choice.
     const bool known =
         std::any_of(layer.candidates.begin(), layer.candidates.end(),
@@ -306,6 +316,18 @@ Status Tuner::profile_units() {
   }
   cache_.flush();
   return {};
+}
+
+// For a layer that no candidate computes well enough, as where random inputs pass float16's range.
+Status Tuner::fall_back_to_float32(std::size_t index) {
+  CandidateRules rules = units_.inside_rules;
+  rules.schemas = {"cpu:float32"};
+  SN_ASSIGN_OR_RETURN(const std::vector<LayerCandidates> layers,
+                      list_candidates(job_.core->registry(), problems_, rules));
+  LayerCandidates& layer = layers_[index];
+  layer.candidates = layers[index].candidates;
+  layer.fallback = true;
+  return units_.profile(layer.layer.problem, layer.candidates);
 }
 
 // --- the whole net ------------------------------------------------------------------------------

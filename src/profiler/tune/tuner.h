@@ -53,6 +53,7 @@ class Tuner {
   int default_candidate(const LayerCandidates& layer) const;
   double effort_of(const LayerCandidates& layer) const;
   Status profile_units();
+  Status fall_back_to_float32(std::size_t index);
   Status recall_net_times();
   Status run_passes();
   using Kind = std::pair<DeviceId, DataType>;  // of candidates

@@ -137,5 +137,7 @@ template void ConvRows::point(const GemmRows&, const float*, const float*, const
                               float*) const noexcept;
 template void ConvRows::point(const GemmRows&, const Half*, const Half*, const Half**,
                               Half*) const noexcept;
+template void ConvRows::point(const GemmRows&, const BFloat16*, const BFloat16*, const BFloat16**,
+                              BFloat16*) const noexcept;
 
 }  // namespace softneuro

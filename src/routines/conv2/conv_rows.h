@@ -26,7 +26,8 @@ class ConvRows {
   std::int64_t length() const noexcept { return length_; }
   bool needs_zeros() const noexcept { return padded_; }
   // What GemmOperands::point asks for. x: the image's and group's
-  // first element; zeros: length() elements, if needs_zeros(). T: float or Half.
+  // first element; zeros: length() elements, if needs_zeros(). T: float, Half or
+  // BFloat16.
   template <class T>
   void point(const GemmRows& rows, const T* x, const T* zeros, const T** pointers,
              T* scratch) const noexcept;

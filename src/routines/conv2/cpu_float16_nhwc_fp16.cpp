@@ -5,9 +5,9 @@
 namespace softneuro {
 
 Status register_routine_conv2_cpu_float16_nhwc_fp16(Registry& registry) {
-  const HalfTileOps* const ops = fp16_tile_ops();
+  const auto* const ops = fp16_tile_ops();
   if (ops == nullptr) return {};  // not in this build
-  return add_packed_convs<HalfGemm>(registry, Layout::channels_last, "fp16", 28, *ops);
+  return add_packed_convs<HalfGemm<Half>>(registry, Layout::channels_last, "fp16", 28, *ops);
 }
 
 }  // namespace softneuro

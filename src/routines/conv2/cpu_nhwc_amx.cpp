@@ -1,4 +1,4 @@
-// conv1, conv2, conv3 cpu:float32:nhwc/amx and cpu:float16:nhwc/amx.
+// conv1, conv2, conv3 cpu:TYPE:nhwc/amx, TYPE float32, float16 or bfloat16.
 #include "cpu/gemm/split_precision_gemm.h"
 #include "routines/conv2/packed_conv.h"
 
@@ -7,11 +7,14 @@ namespace softneuro {
 Status register_routine_conv2_cpu_nhwc_amx(Registry& registry) {
   const auto* const floats = split_tile_ops<float>();
   const auto* const halves = split_tile_ops<Half>();
-  if (floats == nullptr || halves == nullptr) return {};  // not in this build
+  const auto* const brains = split_tile_ops<BFloat16>();
+  if (floats == nullptr || halves == nullptr || brains == nullptr) return {};  // not in this build
   SN_RETURN_IF_ERROR(add_packed_convs<SplitPrecisionGemm<float>>(registry, Layout::channels_last,
                                                                  "amx", 29, *floats));
-  return add_packed_convs<SplitPrecisionGemm<Half>>(registry, Layout::channels_last, "amx", 34,
-                                                    *halves);
+  SN_RETURN_IF_ERROR(add_packed_convs<SplitPrecisionGemm<Half>>(registry, Layout::channels_last,
+                                                                "amx", 34, *halves));
+  return add_packed_convs<SplitPrecisionGemm<BFloat16>>(registry, Layout::channels_last, "amx", 36,
+                                                        *brains);
 }
 
 }  // namespace softneuro

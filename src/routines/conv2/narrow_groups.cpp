@@ -31,7 +31,9 @@ class NarrowGroupKernel final : public Kernel {
   NarrowGroupKernel(const ConvGeometry& geometry, DataType type, const RoutineParams& params,
                     PackedWeights packed, EpiloguePostOps post_ops)
       : g_(geometry),
-        half_(type == DataType::float16),
+        type_(type),
+        rounds_(type != DataType::float32),
+        row_(group_conv_ops().row(type)),
         packed_(std::move(packed.bytes)),
         post_ops_(std::move(post_ops)) {
     const std::int64_t panels = group_panels(g_.channels_in());
@@ -42,7 +44,7 @@ class NarrowGroupKernel final : public Kernel {
         params.integer("task_ops", kDefaultTaskOps) / std::max<std::int64_t>(row_ops, 1), 1);
     zeros_at_ = regions_.add(g_.channels_in());
     if (g_.bias) bias_at_ = regions_.add(panels * kGroupPanel);
-    if (half_ && !post_ops_.rest().empty())
+    if (rounds_ && !post_ops_.rest().empty())
       floats_at_ = regions_.add(g_.batch * g_.window.output_elements() * g_.channels_out());
   }
 
@@ -69,10 +71,10 @@ class NarrowGroupKernel final : public Kernel {
     const std::int64_t channels = g_.channels_in();
     const std::int64_t row_elements = g_.window.axes[2].output * channels;
     const std::int64_t offset = (image * g_.window.axes[1].output + first) * row_elements;
-    const std::int64_t size = half_ ? 2 : 4;
+    const std::int64_t size = static_cast<std::int64_t>(size_of(type_));
     auto* const output = static_cast<std::byte*>(context.output(0).data) + offset * size;
     float* const floats =
-        half_ && !post_ops_.rest().empty() ? workspace + floats_at_ + offset : nullptr;
+        rounds_ && !post_ops_.rest().empty() ? workspace + floats_at_ + offset : nullptr;
     GroupConvRow task;
     task.y = g_.window.axes[1];
     task.x = g_.window.axes[2];
@@ -94,21 +96,22 @@ class NarrowGroupKernel final : public Kernel {
         const std::int64_t at = (task.row - first) * row_elements;
         task.output = output + at * size;
         task.floats = floats == nullptr ? nullptr : floats + at;
-        (half_ ? ops_->half_row : ops_->row)(task);
+        row_(task);
       }
     }
     if (post_ops_.rest().empty()) return;
-    float* const results = half_ ? floats : reinterpret_cast<float*>(output);
+    float* const results = rounds_ ? floats : reinterpret_cast<float*>(output);
     const std::int64_t count = (last - first) * row_elements;
     post_ops_.rest().apply(context.inputs(), results, offset, count);
-    if (half_) float_spans().store(DataType::float16, results, output, count);
+    if (rounds_) float_spans().store(type_, results, output, count);
   }
 
   ConvGeometry g_;
-  bool half_;  // x and y are float16
+  DataType type_;  // of x and y
+  bool rounds_;    // results
+  GroupConvOps::Row row_;
   Tensor packed_;
   EpiloguePostOps post_ops_;
-  const GroupConvOps* ops_ = &group_conv_ops();
   std::int64_t together_ = 1;  // panels
   std::int64_t rows_ = 1;      // of a task
   FloatRegions regions_;

@@ -27,7 +27,7 @@ struct GroupConvRow {
   const float* weights = nullptr;
   const float* bias = nullptr;
   void* output = nullptr;  // of the row
-  // float16 alone: given, results go there and not to the output, unrounded.
+  // Of 16-bit types alone: given, results go there and not to the output, unrounded.
   float* floats = nullptr;
   std::int64_t row = 0;
   std::int64_t first_panel = 0, last_panel = 0;
@@ -35,8 +35,14 @@ struct GroupConvRow {
 };
 
 struct GroupConvOps {
-  void (*row)(const GroupConvRow&) noexcept;
-  void (*half_row)(const GroupConvRow&) noexcept;  // input and output are float16
+  using Row = void (*)(const GroupConvRow&) noexcept;
+  Row float32_row, float16_row, bfloat16_row;  // by the type of input and output
+
+  Row row(DataType type) const noexcept {
+    return type == DataType::float16    ? float16_row
+           : type == DataType::bfloat16 ? bfloat16_row
+                                        : float32_row;
+  }
 };
 // The best variant for this processor, or for one with these features.
 const GroupConvOps& group_conv_ops() noexcept;
@@ -57,9 +63,9 @@ inline bool group_tables_fit(const WindowAxis& y, const WindowAxis& x) noexcept 
 }
 
 // The routines of conv1 and conv2 cpu:<type>:nhwc/depthwise (one channel per group) and /grouped
-// (2, 4, 8 or 16); type: float32, or float16, which is float32 in registers. Rows of the output are
-// made one after another; `channels` of them at a time (0: all), so that the rows of the input that
-// a kernel meets can stay in the cache; `task_ops` multiply-adds make a task.
+// (2, 4, 8 or 16); type: float32, float16 or bfloat16, all float32 in registers. Rows of the output
+// are made one after another; `channels` of them at a time (0: all), so that the rows of the input
+// that a kernel meets can stay in the cache; `task_ops` multiply-adds make a task.
 std::unique_ptr<Routine> make_narrow_group_conv(std::string_view layer_type, DataType type,
                                                 bool depthwise);
 

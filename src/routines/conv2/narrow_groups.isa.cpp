@@ -1,5 +1,6 @@
 #include "routines/conv2/narrow_groups.h"
 
+#include <bit>
 #include <type_traits>
 
 #include "cpu/simd/vector_element.h"
@@ -21,7 +22,7 @@ constexpr int kColumns = 6;
 constexpr std::int64_t kPanel = kGroupPanel;
 
 // The input that a block of output columns sees: a pointer for each row of the kernel and each
-// column, to a pixel's channels or to zeros. T: float or Half, as everywhere below.
+// column, to a pixel's channels or to zeros. T: float, Half or BFloat16, as everywhere below.
 template <class T>
 struct Columns {
   const T* const* pixels;
@@ -54,7 +55,7 @@ SN_INLINE void for_vectors(const GroupConvRow& task, const Columns<T>& columns, 
         for (int i = 0; i < Count; ++i, to += channels)
           store_element(to, min(high, max(low, sums[i])));
       };
-      if constexpr (std::is_same_v<T, Half>)
+      if constexpr (!std::is_same_v<T, float>)
         if (columns.floats != nullptr) {
           write(columns.floats + channel);
           continue;
@@ -107,6 +108,9 @@ SN_INLINE float one_element(const Half* p) {
 #else
   return to_float(*p);
 #endif
+}
+SN_INLINE float one_element(const BFloat16* p) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(p->bits) << 16);
 }
 
 // Lane l of the result is element `member` of the group that lane l belongs to. `pixel`: where the
@@ -271,6 +275,6 @@ void conv_row(const GroupConvRow& task) noexcept {
 }  // namespace
 
 extern const GroupConvOps kGroupConvOps;
-const GroupConvOps kGroupConvOps = {conv_row<float>, conv_row<Half>};
+const GroupConvOps kGroupConvOps = {conv_row<float>, conv_row<Half>, conv_row<BFloat16>};
 
 }  // namespace softneuro::SN_ISA_NAMESPACE

@@ -192,10 +192,16 @@ template Status add_packed_convs<TiledGemm<float>>(Registry&, Layout, std::strin
                                                    const TileOps<float>&);
 template Status add_packed_convs<TiledGemm<Half>>(Registry&, Layout, std::string_view, int,
                                                   const TileOps<Half>&);
-template Status add_packed_convs<HalfGemm>(Registry&, Layout, std::string_view, int,
-                                           const HalfTileOps&);
+template Status add_packed_convs<TiledGemm<BFloat16>>(Registry&, Layout, std::string_view, int,
+                                                      const TileOps<float>&);
+template Status add_packed_convs<HalfGemm<Half>>(Registry&, Layout, std::string_view, int,
+                                                 const HalfTileOps<Half>&);
+template Status add_packed_convs<HalfGemm<BFloat16>>(Registry&, Layout, std::string_view, int,
+                                                     const HalfTileOps<BFloat16>&);
 template Status add_packed_convs<SplitPrecisionGemm<Half>>(Registry&, Layout, std::string_view, int,
                                                            const SplitTileOps<Half>&);
+template Status add_packed_convs<SplitPrecisionGemm<BFloat16>>(Registry&, Layout, std::string_view,
+                                                               int, const SplitTileOps<BFloat16>&);
 template Status add_packed_convs<SplitPrecisionGemm<float>>(Registry&, Layout, std::string_view,
                                                             int, const SplitTileOps<float>&);
 

@@ -1,4 +1,4 @@
-// dense cpu/amx and cpu:float16/amx.
+// dense cpu/amx, cpu:float16/amx and cpu:bfloat16/amx.
 #include "core/routine/registry.h"
 #include "cpu/gemm/split_precision_gemm.h"
 #include "routines/dense/packed_dense.h"
@@ -8,9 +8,12 @@ namespace softneuro {
 Status register_routine_dense_cpu_amx(Registry& registry) {
   const auto* const floats = split_tile_ops<float>();
   const auto* const halves = split_tile_ops<Half>();
-  if (floats == nullptr || halves == nullptr) return {};  // not on this processor
+  const auto* const brains = split_tile_ops<BFloat16>();
+  if (floats == nullptr || halves == nullptr || brains == nullptr)
+    return {};  // not on this processor
   SN_RETURN_IF_ERROR(registry.add(make_packed_dense<SplitPrecisionGemm<float>>("amx", 8, *floats)));
-  return registry.add(make_packed_dense<SplitPrecisionGemm<Half>>("amx", 6, *halves));
+  SN_RETURN_IF_ERROR(registry.add(make_packed_dense<SplitPrecisionGemm<Half>>("amx", 6, *halves)));
+  return registry.add(make_packed_dense<SplitPrecisionGemm<BFloat16>>("amx", 16, *brains));
 }
 
 }  // namespace softneuro

@@ -6,8 +6,9 @@
 namespace softneuro {
 
 Status register_routine_dense_cpu_float16_fp16(Registry& registry) {
-  const HalfTileOps* const ops = fp16_tile_ops();
-  return ops == nullptr ? Status() : registry.add(make_packed_dense<HalfGemm>("fp16", 4, *ops));
+  const auto* const ops = fp16_tile_ops();
+  return ops == nullptr ? Status()
+                        : registry.add(make_packed_dense<HalfGemm<Half>>("fp16", 4, *ops));
 }
 
 }  // namespace softneuro

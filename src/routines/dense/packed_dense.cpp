@@ -100,10 +100,16 @@ template std::unique_ptr<Routine> make_packed_dense<TiledGemm<float>>(std::strin
                                                                       const TileOps<float>&);
 template std::unique_ptr<Routine> make_packed_dense<TiledGemm<Half>>(std::string_view, int,
                                                                      const TileOps<Half>&);
-template std::unique_ptr<Routine> make_packed_dense<HalfGemm>(std::string_view, int,
-                                                              const HalfGemm::Ops&);
+template std::unique_ptr<Routine> make_packed_dense<TiledGemm<BFloat16>>(std::string_view, int,
+                                                                         const TileOps<float>&);
+template std::unique_ptr<Routine> make_packed_dense<HalfGemm<Half>>(std::string_view, int,
+                                                                    const HalfTileOps<Half>&);
+template std::unique_ptr<Routine> make_packed_dense<HalfGemm<BFloat16>>(
+    std::string_view, int, const HalfTileOps<BFloat16>&);
 template std::unique_ptr<Routine> make_packed_dense<SplitPrecisionGemm<Half>>(
     std::string_view, int, const SplitTileOps<Half>&);
+template std::unique_ptr<Routine> make_packed_dense<SplitPrecisionGemm<BFloat16>>(
+    std::string_view, int, const SplitTileOps<BFloat16>&);
 template std::unique_ptr<Routine> make_packed_dense<SplitPrecisionGemm<float>>(
     std::string_view, int, const SplitTileOps<float>&);
 

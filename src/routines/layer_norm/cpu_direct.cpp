@@ -134,7 +134,7 @@ class DirectLayerNorm final : public FusesPostOps<PostOpProgram::supports_in_flo
 }  // namespace
 
 Status register_routine_layer_norm_cpu_direct(Registry& registry) {
-  for (const char* descriptor : {"cpu/direct", "cpu:float16/direct"}) {
+  for (const char* descriptor : {"cpu/direct", "cpu:float16/direct", "cpu:bfloat16/direct"}) {
     SN_RETURN_IF_ERROR(
         registry.add(std::make_unique<DirectLayerNorm>("layer_norm", descriptor, true)));
     SN_RETURN_IF_ERROR(

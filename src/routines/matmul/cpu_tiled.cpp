@@ -1,5 +1,5 @@
-// matmul cpu/tiled and cpu:float16/tiled: B is packed while running, rows of A are read where they
-// lie. float16 is converted; sums are in float32.
+// matmul cpu/tiled, cpu:float16/tiled and cpu:bfloat16/tiled: B is packed while running, rows of A
+// are read where they lie. 16-bit types are converted; sums are in float32.
 //
 // Routine parameter: pack (0 or 1), whether B is packed where it could be read as it lies.
 #include <algorithm>
@@ -203,8 +203,7 @@ class TiledMatmulKernel final : public FloatLayerKernel {
 class TiledMatmul final : public FusesPostOps<PostOpProgram::supports_in_float32> {
  public:
   explicit TiledMatmul(DataType type)
-      : FusesPostOps("matmul", type == DataType::float32 ? "cpu/tiled" : "cpu:float16/tiled"),
-        type_(type) {}
+      : FusesPostOps("matmul", fmt::format("cpu:{}/tiled", to_string(type))), type_(type) {}
   int default_rank() const override { return 20; }
 
   Applicability applicable(const Problem& problem) const override {
@@ -254,8 +253,9 @@ class TiledMatmul final : public FusesPostOps<PostOpProgram::supports_in_float32
 }  // namespace
 
 Status register_routine_matmul_cpu_tiled(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<TiledMatmul>(DataType::float32)));
-  return registry.add(std::make_unique<TiledMatmul>(DataType::float16));
+  for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16})
+    SN_RETURN_IF_ERROR(registry.add(std::make_unique<TiledMatmul>(type)));
+  return {};
 }
 
 }  // namespace softneuro

@@ -7,6 +7,7 @@
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/tensor/kernel_types.h"
+#include "routines/add_each.h"
 
 namespace softneuro {
 namespace {
@@ -170,8 +171,7 @@ Result<std::unique_ptr<Kernel>> make_pool(const Problem& problem, PoolKind kind,
 }
 
 Status register_direct_pool(Registry& registry, const char* layer_type, PoolKind kind) {
-  for (const char* schema : {"cpu", "cpu:float32:nhwc", "cpu:float32:nchw8c", "cpu:float32:nchw16c",
-                             "cpu:float16", "cpu:float16:nhwc", "cpu:qint8", "cpu:qint8:nhwc"})
+  for (const char* schema : kSchemas)
     SN_RETURN_IF_ERROR(registry.add(
         std::make_unique<DirectPool>(layer_type, std::string(schema) + "/direct", kind)));
   return {};

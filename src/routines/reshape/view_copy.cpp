@@ -68,8 +68,8 @@ Status register_naive_view(Registry& registry, const char* layer_type) {
 }
 
 Status register_direct_view(Registry& registry, const char* layer_type) {
-  for (const char* schema :
-       {"cpu:float16", "cpu:qint8", "cpu:float32:nhwc", "cpu:float16:nhwc", "cpu:qint8:nhwc"})
+  for (const char* schema : {"cpu:float16", "cpu:bfloat16", "cpu:qint8", "cpu:float32:nhwc",
+                             "cpu:float16:nhwc", "cpu:bfloat16:nhwc", "cpu:qint8:nhwc"})
     SN_RETURN_IF_ERROR(
         registry.add(std::make_unique<DirectView>(layer_type, std::string(schema) + "/direct")));
   return {};

@@ -97,8 +97,9 @@ class DirectSoftmax final : public Routine {
 }  // namespace
 
 Status register_routine_softmax_cpu_direct(Registry& registry) {
-  return add_each<DirectSoftmax>(registry, {"cpu/direct", "cpu:float32:nhwc/direct",
-                                            "cpu:float16/direct", "cpu:float16:nhwc/direct"});
+  return add_each<DirectSoftmax>(
+      registry, {"cpu/direct", "cpu:float32:nhwc/direct", "cpu:float16/direct",
+                 "cpu:float16:nhwc/direct", "cpu:bfloat16/direct", "cpu:bfloat16:nhwc/direct"});
 }
 
 }  // namespace softneuro
