@@ -217,9 +217,10 @@ Command add_tune(CLI::App& app) {
   add_shape_option(*command, *arguments);
   command->add_option("-o,--output", arguments->output, "the tuned .dnn file to write");
   command
-      ->add_option("--schemas", arguments->tune_schemas,
-                   "allowed schemas: cpu:float32,cpu:float16,cpu:qint8, or cpu for all "
-                   "(default cpu:float32)")
+      ->add_option(
+          "--schemas", arguments->tune_schemas,
+          "allowed schemas: cpu:float32,cpu:float16,cpu:bfloat16,cpu:qint8, or cpu for all "
+          "(default cpu:float32)")
       ->delimiter(',');
   command->add_flag("--strict", arguments->strict,
                     "a layer without a routine in the schemas is an error");

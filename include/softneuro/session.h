@@ -96,6 +96,7 @@ struct SessionOptions {
 // infinity gives what IEEE makes of it, but for these routines, whose names Plan::describe() gives:
 // - wg, wgnet (Winograd): where a tile holds NaN or infinity, all of its outputs may be NaN.
 // - amx (products on AMX): infinity gives NaN, and numbers below 2^-126 count as zero.
+// - bf16 (products of bfloat16): numbers below 2^-126 count as zero.
 // - fp16 (sums in float16): what passes 65504 on the way is infinite.
 // - cpu:qint8: what is beyond the range of the 8 bits, infinity included, becomes its end, and NaN
 //   becomes a number. Casts to integers do the same; NaN becomes 0.

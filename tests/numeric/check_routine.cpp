@@ -51,7 +51,7 @@ constexpr Tolerance kTransformTolerance = {1e-5, 1e-4};
 Tolerance tolerance_of(const Case& description, const Routine& routine, DataType type,
                        bool transforms) {
   if (!is_float(type)) return description.allowed.value_or(Tolerance{});
-  if (transforms) return kTransformTolerance;
+  if (transforms && routine.descriptor().type == DataType::float32) return kTransformTolerance;
   if (description.allowed) return *description.allowed;
   if (description.exact_sums && routine.descriptor().type == DataType::float32) return {};
   // The arithmetic may be coarser than the tensors.

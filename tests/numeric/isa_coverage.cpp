@@ -249,6 +249,8 @@ std::vector<std::string> judge() {
   // What only products on these call.
   const bool has_tiles = SN_HAS_AMXBF16 && usable.has(isa::amxbf16);
   if (!has_tiles) replaced.insert("epilogue_store_float");
+  if (!has_tiles && !(SN_HAS_AVX512BF16 && usable.has(isa::avx512bf16)))
+    replaced.insert("epilogue_store_bfloat");
   if (!has_tiles && !(SN_HAS_AVX512FP16 && usable.has(isa::avx512fp16)))
     replaced.insert("epilogue_store_half");
   std::size_t chosen = 0;

@@ -88,16 +88,16 @@ SN_INLINE void store_sums(const EpilogueStore<T>& s) {
 
 }  // namespace
 
-void epilogue_store(const EpilogueStore<Half>& s) noexcept;
-void epilogue_store(const EpilogueStore<Half>& s) noexcept {
+void epilogue_store_half(const EpilogueStore<Half>& s) noexcept;
+void epilogue_store_half(const EpilogueStore<Half>& s) noexcept {
   store_sums(s);
 }
-void epilogue_store(const EpilogueStore<BFloat16>& s) noexcept;
-void epilogue_store(const EpilogueStore<BFloat16>& s) noexcept {
+void epilogue_store_bfloat(const EpilogueStore<BFloat16>& s) noexcept;
+void epilogue_store_bfloat(const EpilogueStore<BFloat16>& s) noexcept {
   store_sums(s);
 }
-void epilogue_store(const EpilogueStore<float>& s) noexcept;
-void epilogue_store(const EpilogueStore<float>& s) noexcept {
+void epilogue_store_float(const EpilogueStore<float>& s) noexcept;
+void epilogue_store_float(const EpilogueStore<float>& s) noexcept {
   store_sums(s);
 }
 

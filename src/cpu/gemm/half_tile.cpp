@@ -10,8 +10,8 @@ namespace softneuro {
 
 #if SN_HAS_AVX512FP16 || SN_HAS_AVX512BF16
 namespace avx512 {
-void epilogue_store(const EpilogueStore<Half>& store) noexcept;
-void epilogue_store(const EpilogueStore<BFloat16>& store) noexcept;
+void epilogue_store_half(const EpilogueStore<Half>& store) noexcept;
+void epilogue_store_bfloat(const EpilogueStore<BFloat16>& store) noexcept;
 }  // namespace avx512
 #endif
 #if SN_HAS_AVX512FP16
@@ -28,7 +28,7 @@ void half_tile(const HalfTile<BFloat16>& tile) noexcept;
 const HalfTileOps<Half>* fp16_tile_ops() noexcept {
 #if SN_HAS_AVX512FP16
   static constexpr HalfTileOps<Half> kOps = {isa::avx512fp16, avx512fp16::half_tile,
-                                             avx512::epilogue_store};
+                                             avx512::epilogue_store_half};
   return &kOps;
 #else
   return nullptr;
@@ -38,7 +38,7 @@ const HalfTileOps<Half>* fp16_tile_ops() noexcept {
 const HalfTileOps<BFloat16>* bf16_tile_ops() noexcept {
 #if SN_HAS_AVX512BF16
   static constexpr HalfTileOps<BFloat16> kOps = {isa::avx512bf16, avx512bf16::half_tile,
-                                                 avx512::epilogue_store};
+                                                 avx512::epilogue_store_bfloat};
   return &kOps;
 #else
   return nullptr;

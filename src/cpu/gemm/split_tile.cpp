@@ -10,9 +10,9 @@ static_assert(kGemmMaxRows % kSplitRows == 0 && kSplitRows == kTilePanel);
 #if SN_HAS_AMXBF16
 
 namespace avx512 {
-void epilogue_store(const EpilogueStore<Half>& store) noexcept;
-void epilogue_store(const EpilogueStore<BFloat16>& store) noexcept;
-void epilogue_store(const EpilogueStore<float>& store) noexcept;
+void epilogue_store_half(const EpilogueStore<Half>& store) noexcept;
+void epilogue_store_bfloat(const EpilogueStore<BFloat16>& store) noexcept;
+void epilogue_store_float(const EpilogueStore<float>& store) noexcept;
 }  // namespace avx512
 namespace amxbf16 {
 void split(const SplitRows<Half>& rows) noexcept;
@@ -48,21 +48,21 @@ template <>
 const SplitTileOps<Half>* split_tile_ops() noexcept {
   static constexpr SplitTileOps<Half> kOps = {
       isa::amxbf16, amxbf16::split, amxbf16::begin,        amxbf16::multiply_2,
-      amxbf16::end, tile_bytes<2>,  pack<amxbf16::pack_2>, avx512::epilogue_store};
+      amxbf16::end, tile_bytes<2>,  pack<amxbf16::pack_2>, avx512::epilogue_store_half};
   return &kOps;
 }
 template <>
 const SplitTileOps<BFloat16>* split_tile_ops() noexcept {
   static constexpr SplitTileOps<BFloat16> kOps = {
       isa::amxbf16, amxbf16::split, amxbf16::begin,        amxbf16::multiply_1,
-      amxbf16::end, tile_bytes<1>,  pack<amxbf16::pack_1>, avx512::epilogue_store};
+      amxbf16::end, tile_bytes<1>,  pack<amxbf16::pack_1>, avx512::epilogue_store_bfloat};
   return &kOps;
 }
 template <>
 const SplitTileOps<float>* split_tile_ops() noexcept {
   static constexpr SplitTileOps<float> kOps = {
       isa::amxbf16, amxbf16::split, amxbf16::begin,        amxbf16::multiply_3,
-      amxbf16::end, tile_bytes<3>,  pack<amxbf16::pack_3>, avx512::epilogue_store};
+      amxbf16::end, tile_bytes<3>,  pack<amxbf16::pack_3>, avx512::epilogue_store_float};
   return &kOps;
 }
 

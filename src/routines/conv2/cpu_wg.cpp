@@ -1,7 +1,8 @@
-// conv2 cpu:float32:nhwc/wg and cpu:float32:nchw16c/wg: Winograd convolution of 3x3 and 5x5 kernels
-// with stride 1. Blocks of tiles are transformed, multiplied and transformed back while they are in
-// the cache; see core/layers/winograd_matrices.h for the arithmetic and its errors, which grow with
-// tile_size: relative to the largest output about 1e-6 (4), 1e-5 (6), 2e-5 (8).
+// conv2 cpu:float32:nhwc/wg, cpu:float32:nchw16c/wg, cpu:float16:nhwc/wg and cpu:bfloat16:nhwc/wg:
+// Winograd convolution of 3x3 and 5x5 kernels with stride 1, in float32 whatever the tensors' type.
+// Blocks of tiles are transformed, multiplied and transformed back while they are in the cache; see
+// core/layers/winograd_matrices.h for the arithmetic and its errors, which grow with tile_size:
+// relative to the largest output about 1e-6 (4), 1e-5 (6), 2e-5 (8).
 //
 // Routine parameters:
 //   tile_size  4, 6, 8   inputs per side of a tile (3x3: F(2x2), F(4x4), F(6x6))
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/base/error.h"
 #include "cpu/gemm/gemm_tasks.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/float_span.h"
@@ -138,21 +140,26 @@ struct PackedSizes {
   std::int64_t weights = 0, bias = 0;
 };
 
-class WgConv final : public FusesPostOps<PostOpProgram::supports> {
+class WgConv final : public Routine {
  public:
-  explicit WgConv(const char* descriptor) : FusesPostOps("conv2", descriptor) {}
+  explicit WgConv(const char* descriptor) : Routine("conv2", descriptor) {}
   // Above the direct product in every layout: it was never slower, with default parameters, on the
   // 3x3 layers of 12 nets (7x7 to 224x224, 16 to 512 channels: 1.0 to 5 times as fast).
   int default_rank() const override { return 35; }
   // Half of what the arithmetic saves on average; the rest goes into transforming.
   double default_speed(const Problem&) const override { return 2; }
 
+  bool supports_post_ops(const Problem& problem) const override {
+    return wg_takes_post_ops(problem);
+  }
+
   Applicability applicable(const Problem& problem) const override {
     for (const std::size_t i : {kX, kWeights, kBias})
       if (problem.has_input(i) && !takes(problem.inputs[i]))
-        return Applicability::no("only float32 tensors, and constants of 16 or 32 bit floats");
-    if (problem.outputs[0].type != DataType::float32)
-      return Applicability::no("only float32 tensors");
+        return Applicability::no(fmt::format(
+            "only {} tensors, and constants of 16 or 32 bit floats", to_string(descriptor().type)));
+    if (problem.outputs[0].type != descriptor().type)
+      return Applicability::no(fmt::format("only {} tensors", to_string(descriptor().type)));
     if (!is_known(problem.inputs[kWeights]) ||
         (problem.has_input(kBias) && !is_known(problem.inputs[kBias])))
       return Applicability::no("weights and bias must be constant: they are transformed once");
@@ -232,15 +239,16 @@ class WgConv final : public FusesPostOps<PostOpProgram::supports> {
 
  private:
   static bool is_known(const TensorSpec& spec) { return spec.constant && !spec.value.empty(); }
-  static bool takes(const TensorSpec& spec) {
-    return spec.type == DataType::float32 || (spec.constant && is_span_float(spec.type));
+  bool takes(const TensorSpec& spec) const {
+    return spec.type == descriptor().type || (spec.constant && is_span_float(spec.type));
   }
 };
 
 }  // namespace
 
 Status register_routine_conv2_cpu_wg(Registry& registry) {
-  return add_each<WgConv>(registry, {"cpu:float32:nhwc/wg", "cpu:float32:nchw16c/wg"});
+  return add_each<WgConv>(registry, {"cpu:float32:nhwc/wg", "cpu:float32:nchw16c/wg",
+                                     "cpu:float16:nhwc/wg", "cpu:bfloat16:nhwc/wg"});
 }
 
 }  // namespace softneuro

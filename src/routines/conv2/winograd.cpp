@@ -52,13 +52,14 @@ Lanes lanes_at(const WgWeights& weights, std::int64_t panel, std::int64_t c, int
 
 }  // namespace
 
-void find_wg_pixels(const WgImage& image, int tile, std::int64_t top, std::int64_t left,
-                    const float** pixels) noexcept {
+template <class T>
+void find_wg_pixels(const WgImage<T>& image, int tile, std::int64_t top, std::int64_t left,
+                    const T** pixels) noexcept {
   for (std::int64_t i = 0; i < tile; ++i, pixels += tile) {
     const std::int64_t row = top + i;
     const bool inside = row >= 0 && row < image.height;
     if (inside && left >= 0 && left + tile <= image.width) {
-      const float* pixel = image.data + (row * image.width + left) * image.pixel_stride;
+      const T* pixel = image.data + (row * image.width + left) * image.pixel_stride;
       for (int j = 0; j < tile; ++j, pixel += image.pixel_stride) pixels[j] = pixel;
       continue;
     }
@@ -70,6 +71,13 @@ void find_wg_pixels(const WgImage& image, int tile, std::int64_t top, std::int64
     }
   }
 }
+
+template void find_wg_pixels(const WgImage<float>&, int, std::int64_t, std::int64_t,
+                             const float**) noexcept;
+template void find_wg_pixels(const WgImage<Half>&, int, std::int64_t, std::int64_t,
+                             const Half**) noexcept;
+template void find_wg_pixels(const WgImage<BFloat16>&, int, std::int64_t, std::int64_t,
+                             const BFloat16**) noexcept;
 
 void pack_wg_weights(const WgWeights& weights, float* to) noexcept {
   const WinogradMatrices w = winograd_matrices(weights.tile, weights.taps);

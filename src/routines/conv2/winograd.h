@@ -4,12 +4,15 @@
 // Transformed data lie in blocks of 16 channels: element (p, block, tile, lane) stands at
 // p·point_stride + block·block_stride + 16·tile + lane, where p = 0 … t²−1 counts the elements of
 // a t×t tile. So each vector that the transforms write is one cache line, and a row of the
-// products is at a fixed distance from the next.
+// products is at a fixed distance from the next. They are float32, whatever the type T of the
+// tensors: float, Half or BFloat16.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/base/cpu.h"
+#include "softneuro/types.h"
 
 namespace softneuro {
 
@@ -17,19 +20,22 @@ inline constexpr std::int64_t kWgBlock = 16;  // channels
 inline constexpr std::int64_t kWgPanel = 32;  // columns of packed weights that lie together
 
 // One image, and what stands for the pixels outside of it.
+template <class T>
 struct WgImage {
-  const float* data;
+  const T* data;
   std::int64_t height, width, pixel_stride;
-  const float* zeros;  // as many as the channels that are read of a pixel
+  const T* zeros;  // as many as the channels that are read of a pixel
 };
 // Where the tile×tile pixels from (top, left) on begin.
-void find_wg_pixels(const WgImage& image, int tile, std::int64_t top, std::int64_t left,
-                    const float** pixels) noexcept;
+template <class T>
+void find_wg_pixels(const WgImage<T>& image, int tile, std::int64_t top, std::int64_t left,
+                    const T** pixels) noexcept;
 
 // One tile of the input, `blocks` blocks of its channels.
+template <class T>
 struct WgEncode {
   // Channel 0 of each of the t×t pixels; outside of the image a pixel of zeros.
-  const float* const* pixels;
+  const T* const* pixels;
   std::int64_t input_block_stride;  // from one block of channels to the next
   std::int64_t blocks;
   std::int64_t last_channels;  // of the last block: 1 … 16; the other lanes become zero
@@ -59,6 +65,7 @@ struct WgMultiply {
 };
 
 // One tile of the output: y = clamp(inverse + bias + addend, low, high).
+template <class T>
 struct WgDecode {
   const float* from;  // at (0, 0, tile)
   std::int64_t point_stride, block_stride;
@@ -66,20 +73,37 @@ struct WgDecode {
   std::int64_t last_channels;  // of the last block: 1 … 16
   bool pad_last;               // the last block has 16 lanes in memory, the rest to be zero
   const float* bias;           // padded to whole blocks; null: none
-  float* y;                    // the tile's first pixel, first channel
+  T* y;                        // the tile's first pixel, first channel
   std::int64_t row_stride, pixel_stride, y_block_stride;
   std::int64_t rows, columns;  // of the tile that lie within the output
-  const float* addend;         // laid out as y; null: none
+  const T* addend;             // laid out as y; null: none
   float low, high;             // NaN passes
 };
 
+// By tile size; `outputs` of a tile's row is tile + 1 − taps.
+template <class T>
+struct WgTransforms {
+  void (*encode)(int tile, const WgEncode<T>& task) noexcept;
+  void (*decode)(int tile, int outputs, const WgDecode<T>& task) noexcept;
+};
+
 struct WgOps {
-  // By tile size; `outputs` of a tile's row is tile + 1 − taps.
-  void (*encode)(int tile, const WgEncode& task) noexcept;
+  WgTransforms<float> float32;
+  WgTransforms<Half> float16;
+  WgTransforms<BFloat16> bfloat16;
   void (*expand)(int tile, int taps, const WgExpand& task) noexcept;
   void (*multiply)(const WgMultiply& task) noexcept;
-  void (*decode)(int tile, int outputs, const WgDecode& task) noexcept;
   std::int64_t tile_rows;  // tiles that multiply() takes at once: best in multiples of it
+
+  template <class T>
+  const WgTransforms<T>& of() const noexcept {
+    if constexpr (std::is_same_v<T, Half>)
+      return float16;
+    else if constexpr (std::is_same_v<T, BFloat16>)
+      return bfloat16;
+    else
+      return float32;
+  }
 };
 const WgOps& wg_ops() noexcept;
 const WgOps& wg_ops(CpuFeatures features) noexcept;

@@ -1,6 +1,6 @@
 #include "routines/conv2/winograd.h"
 
-#include "cpu/simd/vector.h"
+#include "cpu/simd/vector_element.h"
 
 #if defined(SOFTNEURO_EDGE) && defined(__GNUC__) && !defined(__clang__)
 // The edge build optimises for size; here that would leave the sums in memory.
@@ -150,21 +150,21 @@ SN_INLINE std::int64_t lanes_of(std::int64_t channels, int part) {
   return left < 0 ? 0 : left < kLanes ? left : kLanes;
 }
 
-template <int T, bool Partial>
-SN_INLINE void encode_vector(const float* const* pixels, std::int64_t at, std::int64_t lanes,
+template <int T, bool Partial, class Element>
+SN_INLINE void encode_vector(const Element* const* pixels, std::int64_t at, std::int64_t lanes,
                              float* to, std::int64_t point_stride) {
   transform<T, T>(
       [&](int i, int j) __attribute__((always_inline)) {
-        const float* const from = pixels[i * T + j] + at;
-        return Partial ? load_first(from, lanes) : load(from);
+        const Element* const from = pixels[i * T + j] + at;
+        return Partial ? load_elements(from, lanes) : load_element(from);
       },
       [](const auto& d, auto& o) __attribute__((always_inline)) { encode_line(d, o); },
       [&](int i, int j, FloatV v)
           __attribute__((always_inline)) { store(to + (i * T + j) * point_stride, v); });
 }
 
-template <int T>
-void encode_tile(const WgEncode& task) noexcept {
+template <int T, class Element>
+void encode_tile(const WgEncode<Element>& task) noexcept {
   for (std::int64_t b = 0; b < task.blocks; ++b) {
     const std::int64_t channels = b + 1 < task.blocks ? kWgBlock : task.last_channels;
     for (int part = 0; part < kParts; ++part) {
@@ -181,7 +181,8 @@ void encode_tile(const WgEncode& task) noexcept {
   }
 }
 
-void encode(int tile, const WgEncode& task) noexcept {
+template <class Element>
+void encode(int tile, const WgEncode<Element>& task) noexcept {
   if (tile == 4)
     encode_tile<4>(task);
   else if (tile == 6)
@@ -216,36 +217,39 @@ void expand(int tile, int taps, const WgExpand& task) noexcept {
 }
 
 // How results of one vector of channels are finished and where they go.
+template <class Element>
 struct Target {
-  float* y;
-  const float* addend;
+  Element* y;
+  const Element* addend;
   FloatV bias, low, high;
   std::int64_t lanes;
   bool pad;
 };
 
-SN_INLINE void finish(const Target& t, std::int64_t at, FloatV v) {
+template <class Element>
+SN_INLINE void finish(const Target<Element>& t, std::int64_t at, FloatV v) {
   v += t.bias;
   if (t.lanes == kLanes) {
-    if (t.addend != nullptr) v += load(t.addend + at);
+    if (t.addend != nullptr) v += load_element(t.addend + at);
     // The second operand wins where one is NaN.
-    return store(t.y + at, min(t.high, max(t.low, v)));
+    return store_element(t.y + at, min(t.high, max(t.low, v)));
   }
-  if (t.addend != nullptr && t.lanes > 0) v += load_first(t.addend + at, t.lanes);
+  if (t.addend != nullptr && t.lanes > 0) v += load_elements(t.addend + at, t.lanes);
   v = min(t.high, max(t.low, v));
   if (t.pad) {
     float lanes[kLanes];
     store(lanes, v);
     for (std::int64_t i = t.lanes; i < kLanes; ++i) lanes[i] = 0;
-    store(t.y + at, load(lanes));
+    store_element(t.y + at, load(lanes));
   } else if (t.lanes > 0) {
-    store_first(t.y + at, v, t.lanes);
+    store_elements(t.y + at, v, t.lanes);
   }
 }
 
 // Like transform(), but of the result only what lies within the output.
-template <int T, int Outputs>
-SN_INLINE void decode_vector(const WgDecode& task, const float* from, const Target& target) {
+template <int T, int Outputs, class Element>
+SN_INLINE void decode_vector(const WgDecode<Element>& task, const float* from,
+                             const Target<Element>& target) {
   FloatV half[Outputs][T];  // columns are done
 #pragma GCC unroll 8
   for (int j = 0; j < T; ++j) {
@@ -269,15 +273,15 @@ SN_INLINE void decode_vector(const WgDecode& task, const float* from, const Targ
   }
 }
 
-template <int T, int Outputs>
-void decode_tile(const WgDecode& task) noexcept {
+template <int T, int Outputs, class Element>
+void decode_tile(const WgDecode<Element>& task) noexcept {
   for (std::int64_t b = 0; b < task.blocks; ++b) {
     const std::int64_t channels = b + 1 < task.blocks ? kWgBlock : task.last_channels;
     for (int part = 0; part < kParts; ++part) {
       const std::int64_t lanes = lanes_of(channels, part);
       if (lanes == 0 && !task.pad_last) continue;
       const std::int64_t at = b * task.y_block_stride + part * kLanes;
-      const Target target = {
+      const Target<Element> target = {
           task.y + at,
           task.addend == nullptr ? nullptr : task.addend + at,
           task.bias == nullptr ? FloatV{} : load(task.bias + b * kWgBlock + part * kLanes),
@@ -290,7 +294,8 @@ void decode_tile(const WgDecode& task) noexcept {
   }
 }
 
-void decode(int tile, int outputs, const WgDecode& task) noexcept {
+template <class Element>
+void decode(int tile, int outputs, const WgDecode<Element>& task) noexcept {
   if (tile == 4)
     decode_tile<4, 2>(task);
   else if (tile == 6)
@@ -411,6 +416,11 @@ void multiply(const WgMultiply& task) noexcept {
 }  // namespace
 
 extern const WgOps kWgOps;
-const WgOps kWgOps = {encode, expand, multiply, decode, kRows};
+const WgOps kWgOps = {{encode<float>, decode<float>},
+                      {encode<Half>, decode<Half>},
+                      {encode<BFloat16>, decode<BFloat16>},
+                      expand,
+                      multiply,
+                      kRows};
 
 }  // namespace softneuro::SN_ISA_NAMESPACE

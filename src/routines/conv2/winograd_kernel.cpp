@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <type_traits>
 
 #include "core/layers/winograd_matrices.h"
 #include "cpu/gemm/gemm_tasks.h"
@@ -97,6 +98,8 @@ struct Transformed {
   }
 };
 
+// T: of x and y.
+template <class T>
 class WgKernel final : public Kernel {
  public:
   WgKernel(const ConvGeometry& g, Layout layout, const WgChoice& choice, std::int64_t slots,
@@ -180,19 +183,19 @@ class WgKernel final : public Kernel {
   struct Run {
     Run(const WgKernel& kernel, Context& c) noexcept
         : context(c),
-          x(c.input(kX).as<float>()),
-          y(c.output(0).as_mutable<float>()),
+          x(c.input(kX).as<T>()),
+          y(c.output(0).as_mutable<T>()),
           weights(static_cast<const float*>(kernel.packed_.data())),
           bias(kernel.has_bias_ ? weights + kernel.weight_floats() : nullptr),
           addend(kernel.tail_.addend < 0
                      ? nullptr
-                     : c.input(static_cast<std::size_t>(kernel.tail_.addend)).as<float>()) {}
+                     : c.input(static_cast<std::size_t>(kernel.tail_.addend)).template as<T>()) {}
     Context& context;
-    const float* x;
-    float* y;
+    const T* x;
+    T* y;
     const float* weights;
     const float* bias;
-    const float* addend;
+    const T* addend;
   };
   // A block of tiles and its transformed data.
   struct Block {
@@ -329,9 +332,9 @@ class WgKernel final : public Kernel {
 
   void encode(const Run& run, const Block& block, std::int64_t t) const noexcept {
     const Place place = place_of(block, t);
-    const float* const image = run.x + place.image * in_.image_stride;
-    const float* pixels[kMaxWinogradTile * kMaxWinogradTile];
-    WgEncode task;
+    const T* const image = run.x + place.image * in_.image_stride;
+    const T* pixels[kMaxWinogradTile * kMaxWinogradTile];
+    WgEncode<T> task;
     task.pixels = pixels;
     task.input_block_stride = in_.block_stride;
     task.point_stride = v_.point_stride;
@@ -339,13 +342,13 @@ class WgKernel final : public Kernel {
     // Zeros stand for one block only where blocks lie far from each other.
     const std::int64_t step = blocked_ ? 1 : in_.blocks;
     for (std::int64_t b = 0; b < in_.blocks; b += step) {
-      find_wg_pixels(
+      find_wg_pixels<T>(
           {image + b * in_.block_stride, y_.input, x_.input, in_.pixel_stride, zeros_.data()},
           t_.tile, place.row - y_.pad_begin, place.column - x_.pad_begin, pixels);
       task.blocks = step;
       task.last_channels = b + step == in_.blocks ? in_.last : kWgBlock;
       task.to = block.v + b * v_.block_stride + t * kWgBlock;
-      ops_.encode(t_.tile, task);
+      transforms_.encode(t_.tile, task);
     }
   }
 
@@ -379,7 +382,7 @@ class WgKernel final : public Kernel {
     const std::int64_t at = place.image * out_.image_stride + n * out_.block_stride +
                             (place.row * x_.output + place.column) * out_.pixel_stride;
     const bool last = n + blocks == out_.blocks;
-    WgDecode task;
+    WgDecode<T> task;
     task.from = block.c + t * kWgBlock;
     task.point_stride = c_.point_stride;
     task.block_stride = c_.block_stride;
@@ -396,12 +399,13 @@ class WgKernel final : public Kernel {
     task.addend = run.addend == nullptr ? nullptr : run.addend + at;
     task.low = tail_.low;
     task.high = tail_.high;
-    ops_.decode(t_.tile, t_.outputs, task);
-    if (!post_ops_.empty()) finish(run, task, at, blocks);
+    transforms_.decode(t_.tile, t_.outputs, task);
+    if constexpr (std::is_same_v<T, float>)
+      if (!post_ops_.empty()) finish(run, task, at, blocks);
   }
 
   // The post-ops that decode does not know.
-  void finish(const Run& run, const WgDecode& task, std::int64_t at,
+  void finish(const Run& run, const WgDecode<T>& task, std::int64_t at,
               std::int64_t blocks) const noexcept {
     const auto apply = [&](std::int64_t offset, std::int64_t count) {
       post_ops_.apply(run.context.inputs(), run.y + offset, offset, count);
@@ -428,9 +432,10 @@ class WgKernel final : public Kernel {
   bool has_bias_;
   Tail tail_;
   PostOpProgram post_ops_;
-  std::vector<float> zeros_;  // a pixel outside of the image
+  std::vector<T> zeros_;  // a pixel outside of the image
   WgWork work_;
   const WgOps& ops_ = wg_ops();
+  const WgTransforms<T>& transforms_ = ops_.of<T>();
   std::int64_t blocks_ = 0;  // of tiles
   std::int64_t chunk_ = 0;   // blocks of outputs in c
   std::int64_t depth_ = 0;   // input channels in u
@@ -444,6 +449,12 @@ class WgKernel final : public Kernel {
 
 }  // namespace
 
+bool wg_takes_post_ops(const Problem& problem) {
+  return problem.outputs[0].type == DataType::float32
+             ? PostOpProgram::supports(problem).ok()
+             : tail_of(problem).taken == problem.post_ops.size();
+}
+
 Result<std::unique_ptr<Kernel>> make_wg_kernel(const Problem& problem, const WgChoice& choice,
                                                Tensor packed) {
   SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
@@ -452,9 +463,15 @@ Result<std::unique_ptr<Kernel>> make_wg_kernel(const Problem& problem, const WgC
   rest.post_ops.erase(rest.post_ops.begin(),
                       rest.post_ops.begin() + static_cast<std::ptrdiff_t>(tail.taken));
   SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(rest));
-  return make_kernel<WgKernel>(geometry, problem.inputs[kX].layout, choice,
-                               std::max(problem.threads, 1), std::move(packed), tail,
-                               std::move(post_ops));
+  const auto make = [&]<class T>(T) -> Result<std::unique_ptr<Kernel>> {
+    return make_kernel<WgKernel<T>>(geometry, problem.inputs[kX].layout, choice,
+                                    std::max(problem.threads, 1), std::move(packed), tail,
+                                    std::move(post_ops));
+  };
+  const DataType type = problem.inputs[kX].type;
+  return type == DataType::float16    ? make(Half{})
+         : type == DataType::bfloat16 ? make(BFloat16{})
+                                      : make(float{});
 }
 
 }  // namespace softneuro

@@ -13,7 +13,11 @@ struct WgChoice {
   WgWork work = WgWork::apart;
 };
 
-// For conv2 with a square kernel, stride and dilation 1, one group; nhwc or nchw16c, float32.
+// Whether the kernel applies the problem's post-ops: of 16-bit tensors an addition and a clamp.
+bool wg_takes_post_ops(const Problem& problem);
+
+// For conv2 with a square kernel, stride and dilation 1, one group; nhwc or nchw16c; x and y both
+// float32, float16 or bfloat16, all transformed in float32.
 // packed: weights by pack_wg_panels (WgWork::panels) or pack_wg_weights (else), then, if there is a
 // bias, its elements padded with zeros to whole blocks of kWgBlock.
 Result<std::unique_ptr<Kernel>> make_wg_kernel(const Problem& problem, const WgChoice& choice,

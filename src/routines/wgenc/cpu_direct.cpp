@@ -33,10 +33,11 @@ class DirectWgencKernel final : public Kernel {
   void encode(Context& context, std::int64_t n, std::int64_t t) const noexcept {
     const std::int64_t channels = x_[1];
     const float* pixels[kMaxWinogradTile * kMaxWinogradTile];
-    find_wg_pixels({context.input(0).as<float>() + n * x_[2] * x_[3] * channels, x_[2], x_[3],
-                    channels, zeros_.data()},
-                   tile_, t / across_ * outputs_ - top_, t % across_ * outputs_ - left_, pixels);
-    WgEncode task;
+    find_wg_pixels<float>({context.input(0).as<float>() + n * x_[2] * x_[3] * channels, x_[2],
+                           x_[3], channels, zeros_.data()},
+                          tile_, t / across_ * outputs_ - top_, t % across_ * outputs_ - left_,
+                          pixels);
+    WgEncode<float> task;
     task.pixels = pixels;
     task.input_block_stride = kWgBlock;
     task.blocks = channels / kWgBlock;
@@ -44,7 +45,7 @@ class DirectWgencKernel final : public Kernel {
     task.to = context.output(0).as_mutable<float>() + (n * v_[2] * v_[3] + t) * channels;
     task.point_stride = v_[3] * channels;
     task.block_stride = kWgBlock;
-    ops_.encode(tile_, task);
+    ops_.float32.encode(tile_, task);
   }
 
   int tile_;
