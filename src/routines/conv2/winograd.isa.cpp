@@ -219,9 +219,9 @@ void expand(int tile, int taps, const WgExpand& task) noexcept {
 // How results of one vector of channels are finished and where they go.
 template <class Element>
 struct Target {
+  FloatV bias, low, high;
   Element* y;
   const Element* addend;
-  FloatV bias, low, high;
   std::int64_t lanes;
   bool pad;
 };
@@ -282,11 +282,11 @@ void decode_tile(const WgDecode<Element>& task) noexcept {
       if (lanes == 0 && !task.pad_last) continue;
       const std::int64_t at = b * task.y_block_stride + part * kLanes;
       const Target<Element> target = {
-          task.y + at,
-          task.addend == nullptr ? nullptr : task.addend + at,
           task.bias == nullptr ? FloatV{} : load(task.bias + b * kWgBlock + part * kLanes),
           splat(task.low),
           splat(task.high),
+          task.y + at,
+          task.addend == nullptr ? nullptr : task.addend + at,
           lanes,
           task.pad_last};
       decode_vector<T, Outputs>(task, task.from + b * task.block_stride + part * kLanes, target);
