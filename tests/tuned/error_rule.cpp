@@ -82,7 +82,7 @@ double allowed_error(const ModelCase& model, const Values& values, const Allowan
   double squares = kFloatError * kFloatError;
   const double depth = products(model);
   if (allowance.float16) squares += kHalfLayer * kHalfLayer * depth;
-  if (allowance.bfloat16) squares += kBrainLayer * kBrainLayer * depth;
+  if (allowance.bfloat16) squares += kBFloat16Layer * kBFloat16Layer * depth;
   if (model.quantised()) {
     const double moved = (allowance.float16 || allowance.bfloat16 ? kMovedByHalf : kMovedLevels) *
                          error_of_values(values.expected, values.unrounded);

@@ -14,7 +14,7 @@
 // | + float16     | kHalfLayer · √products           | every layer's result is rounded to 11 bits,
 // |               |                                  | and may be summed in them; roundings of
 // |               |                                  | different layers are independent
-// | + bfloat16    | kBrainLayer · √products          | the same with 8 bits
+// | + bfloat16    | kBFloat16Layer · √products       | the same with 8 bits
 // | a quantised   | kMovedLevels · (rounded −        | the model's own rounding stays; a sum that
 // | model         | unrounded), kMovedByHalf with    | differs in its last bits, or in the last
 // |               | float16                          | ones of float16, may end on the next level
@@ -32,7 +32,7 @@ namespace softneuro::test {
 
 // A layer's relative error in float16, as the numeric tests allow it for one routine.
 inline constexpr double kHalfLayer = 2.5e-3;
-inline constexpr double kBrainLayer = 2e-2;  // likewise in bfloat16
+inline constexpr double kBFloat16Layer = 2e-2;  // likewise in bfloat16
 // A layer's relative error in 8 bits: a tensor whose range is 50 times its RMS, as spectra have it
 // (images: 10 to 20), in 255 steps of 50/255 each, has an error of that / √12.
 inline constexpr double kByteLayer = 0.057;

@@ -100,9 +100,9 @@ Status tune_and_check(const ModelCase& model, const SchemaSet& set, bool calibra
   SN_ASSIGN_OR_RETURN(const TuneReport report, net.tune(options));
   for (const TunedLayer& layer : report.layers) {
     const bool half = layer.routine.find(":float16") != std::string::npos;
-    const bool brain = layer.routine.find(":bfloat16") != std::string::npos;
+    const bool bfloat = layer.routine.find(":bfloat16") != std::string::npos;
     const bool byte = layer.routine.find(":qint8") != std::string::npos;
-    ++(half ? tally.float16 : brain ? tally.bfloat16 : byte ? tally.qint8 : tally.float32);
+    ++(half ? tally.float16 : bfloat ? tally.bfloat16 : byte ? tally.qint8 : tally.float32);
   }
   const std::string file = folder.file("tuned.dnn");
   SN_RETURN_IF_ERROR(net.save(file));

@@ -73,11 +73,7 @@ struct Fixture {
   TuneBudget budget;
 
   explicit Fixture(Allocator* allocator = nullptr) {
-    Graph made = childnet_graph();
-    REQUIRE(made.verify(builtin_layer_types()).ok());
-    REQUIRE(made.sort().ok());
-    REQUIRE(made.infer_shapes().ok());
-    graph = std::make_shared<const Graph>(std::move(made));
+    graph = finished(childnet_graph());
     NetOptions options;
     options.threads = 1;
     options.allocator = allocator;

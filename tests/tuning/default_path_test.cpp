@@ -25,11 +25,7 @@ struct Prepared {
   NetProblems problems;
 
   Prepared(Graph made, std::vector<Shape> of_inputs, int threads = 2)
-      : shapes(std::move(of_inputs)) {
-    REQUIRE(made.verify(builtin_layer_types()).ok());
-    REQUIRE(made.sort().ok());
-    REQUIRE(made.infer_shapes().ok());
-    graph = std::make_shared<const Graph>(std::move(made));
+      : graph(finished(std::move(made))), shapes(std::move(of_inputs)) {
     NetOptions options;
     options.threads = threads;
     core = make_runtime(options).value();

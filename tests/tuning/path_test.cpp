@@ -24,11 +24,7 @@ struct Fixture {
   std::vector<LayerCandidates> layers;
 
   explicit Fixture(const std::vector<std::string>& schemas) {
-    Graph made = small_graph();
-    REQUIRE(made.verify(builtin_layer_types()).ok());
-    REQUIRE(made.sort().ok());
-    REQUIRE(made.infer_shapes().ok());
-    graph = std::make_shared<const Graph>(std::move(made));
+    graph = finished(small_graph());
     NetOptions options;
     options.threads = 2;
     core = make_runtime(options).value();

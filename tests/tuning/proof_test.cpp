@@ -60,13 +60,6 @@ std::shared_ptr<Runtime> one_thread() {
   return make_runtime(options).value();
 }
 
-std::shared_ptr<const Graph> finished(Graph graph) {
-  REQUIRE(graph.verify(builtin_layer_types()).ok());
-  REQUIRE(graph.sort().ok());
-  REQUIRE(graph.infer_shapes().ok());
-  return std::make_shared<const Graph>(std::move(graph));
-}
-
 // x [1 x 64] → two running sums, one after the other.
 std::shared_ptr<const Graph> running_sums() {
   SmallNetBuilder b;

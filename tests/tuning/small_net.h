@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cmath>
+#include <memory>
 #include <random>
+#include <stdexcept>
 
 #include "core/graph/graph.h"
 #include "core/graph/layer_type.h"
@@ -72,6 +74,17 @@ class SmallNetBuilder {
  private:
   std::mt19937 random_{7};
 };
+
+// The graph as an importer leaves it: verified, in order, all shapes known.
+inline std::shared_ptr<const Graph> finished(Graph graph) {
+  const auto require = [](const Status& status) {
+    if (!status.ok()) throw std::runtime_error(status.message());
+  };
+  require(graph.verify(builtin_layer_types()));
+  require(graph.sort());
+  require(graph.infer_shapes());
+  return std::make_shared<const Graph>(std::move(graph));
+}
 
 // image [1 x 3 x 12 x 12] → scores [1 x 10] and features [1 x 20 x 6 x 6].
 inline Graph small_graph() {

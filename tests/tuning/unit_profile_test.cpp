@@ -24,10 +24,7 @@ namespace {
 
 std::shared_ptr<const Graph> finished(SmallNetBuilder& b, TensorId output) {
   b.graph.outputs = {output};
-  REQUIRE(b.graph.verify(builtin_layer_types()).ok());
-  REQUIRE(b.graph.sort().ok());
-  REQUIRE(b.graph.infer_shapes().ok());
-  return std::make_shared<const Graph>(std::move(b.graph));
+  return test::finished(std::move(b.graph));
 }
 
 std::shared_ptr<Runtime> one_thread() {

@@ -121,9 +121,9 @@ void HalfGemm<T>::run_rows(const Task& task, std::int64_t row, int rows, const P
       tile.panels = panels_before(g + 1) - panel;
       tile.b = b + panel * panel_bytes_;
       tile.c = sums + (panel - first_panel) * kTilePanel;
-      const Lines called = next.part(done_tiles++, tiles);
-      tile.next = called.begin;
-      tile.next_lines = called.count;
+      const Lines prefetched = next.part(done_tiles++, tiles);
+      tile.next = prefetched.begin;
+      tile.next_lines = prefetched.count;
       ops_.multiply(tile);
     }
   }

@@ -48,7 +48,7 @@ class HalfGemm {
   struct Pass {
     std::int64_t first_group, last_group;
   };
-  // B's cache lines that are called while others are multiplied: [begin, end).
+  // B's cache lines that are prefetched while others are multiplied: `count` from `begin` on.
   struct Lines {
     const std::byte* begin = nullptr;
     std::int64_t count = 0;

@@ -30,9 +30,9 @@ struct HalfTile {
   float* c = nullptr;  // whole panels
   std::int64_t c_row_stride = 0;
   bool add = false;
-  // What of B is read next: so many cache lines from here on are called into the second-level cache
-  // on the way. Tiles of one or two rows, whose time is that of reading B, call what they read
-  // themselves.
+  // What of B is read next: so many cache lines from here on are prefetched into the second-level
+  // cache on the way. Tiles of one or two rows, whose time is that of reading B, prefetch what they
+  // read themselves.
   const std::byte* next = nullptr;
   std::int64_t next_lines = 0;
 };

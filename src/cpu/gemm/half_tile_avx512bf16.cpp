@@ -7,7 +7,7 @@
 namespace softneuro::avx512bf16 {
 namespace {
 
-struct BrainFloat16 {
+struct BFloat16Sums {
   using Number = BFloat16;
   using Sum = __m512;
   static constexpr std::int64_t kTerms = std::numeric_limits<std::int64_t>::max() / 4;  // all
@@ -19,7 +19,7 @@ struct BrainFloat16 {
   SN_INLINE static __m512 as_floats(Sum sum) { return sum; }
 };
 
-constexpr HalfTileTable<BrainFloat16> kTiles;
+constexpr HalfTileTable<BFloat16Sums> kTiles;
 
 }  // namespace
 

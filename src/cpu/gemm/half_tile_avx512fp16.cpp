@@ -5,7 +5,7 @@
 namespace softneuro::avx512fp16 {
 namespace {
 
-struct Float16 {
+struct Float16Sums {
   using Number = Half;
   using Sum = __m512h;
   static constexpr std::int64_t kTerms = kHalfTerms;
@@ -21,7 +21,7 @@ struct Float16 {
   }
 };
 
-constexpr HalfTileTable<Float16> kTiles;
+constexpr HalfTileTable<Float16Sums> kTiles;
 
 }  // namespace
 

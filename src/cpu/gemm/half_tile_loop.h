@@ -15,14 +15,14 @@
 #include <utility>
 
 #include "cpu/gemm/half_tile.h"
+#include "cpu/gemm/micro_kernels.h"
 
 namespace softneuro::SN_ISA_NAMESPACE {
 
 #define SN_INLINE [[gnu::always_inline]] inline
 
 constexpr std::int64_t kPairBytes = 4 * kTilePanel;  // of a panel's pair of rows
-constexpr std::int64_t kPairsAhead = 16;             // are called into the cache
-constexpr std::int64_t kLineBytes = 64;
+constexpr std::int64_t kPairsAhead = 16;             // are prefetched
 
 template <class Arithmetic, int Rows, int Panels>
 class HalfTileLoop {
@@ -47,7 +47,7 @@ class HalfTileLoop {
     std::int64_t left = Arithmetic::kTerms;
     bool add = t.add;
     const std::byte* next = t.next;
-    const std::byte* const next_end = next + t.next_lines * kLineBytes;
+    const std::byte* const next_end = next + t.next_lines * kTileLine;
     const auto flush_if_full = [&]() __attribute__((always_inline)) {
       if (left > 0) return;
       flush(add, sums);
@@ -69,7 +69,7 @@ class HalfTileLoop {
               __builtin_prefetch(b + p * t.b_panel_bytes + kPairsAhead * kPairBytes);
           } else if (next != next_end) {
             __builtin_prefetch(next, 0, 2);
-            next += kLineBytes;
+            next += kTileLine;
           }
           multiply_pair(a, k, b, sums);
         }

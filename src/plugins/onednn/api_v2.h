@@ -12,8 +12,6 @@ inline bool is_expected(const dnnl_version_t& version) {
 
 // Faults of 2.6.3 that were seen; see libraries.md.
 namespace workarounds {
-// One thread at a time may ask for implementations.
-constexpr bool kAskOneAtATime = true;
 // Of two fused steps of a kind, both have the first one's constants.
 constexpr bool kOneStepOfAKind = true;
 // Fused operands in "gemm", and operands of 8 bits, other than beside simple steps in brgemm

@@ -10,8 +10,6 @@ inline bool is_expected(const dnnl_version_t& version) {
 
 // Faults of 3.2.0 that were seen; see libraries.md.
 namespace workarounds {
-// Not seen in 3.2, which keeps that state per thread; no machine with AMX has tried it.
-constexpr bool kAskOneAtATime = true;
 constexpr bool kOneStepOfAKind = false;
 constexpr bool kFewFusedOperands = false;
 constexpr bool kNoSiluOfBytes = false;

@@ -6,23 +6,14 @@
 namespace softneuro::onednn {
 namespace {
 
-// Held while the library is asked. The brgemm convolutions of 2.6 keep what the type of the weights
-// decides in a global variable (one per thread since 2.7): of two questions at once, one for
-// float32 and one for 8 bits, the latter may find that an implementation declines, and get the next
-// one of the same name, whose weights lie differently.
-class Asking {
- public:
-  Asking() {
-    if constexpr (workarounds::kAskOneAtATime) lock_ = std::unique_lock<std::mutex>(mutex());
-  }
-
- private:
-  static std::mutex& mutex() {
-    static std::mutex one;
-    return one;
-  }
-  std::unique_lock<std::mutex> lock_;
-};
+// Locked while the library is asked. The brgemm convolutions of 2.6 keep what the type of the
+// weights decides in a global variable (one per thread since 2.7): of two questions at once, one
+// for float32 and one for 8 bits, the latter may find that an implementation declines, and get the
+// next one of the same name, whose weights lie differently.
+std::mutex& asking() {
+  static std::mutex one;
+  return one;
+}
 
 // Whether an implementation adds up products of bytes in 32 bits, by what the library calls it
 // ("jit_int8:avx512_core_vnni", "brgconv:avx512_core_amx", "jit_uni_int8:avx2"). Without VNNI
@@ -50,7 +41,7 @@ template <class F>
 void for_each_implementation(const Operation& operation, const dnnl::primitive_attr& attributes,
                              bool with_reference, F&& visit) {
   const OneThread one;
-  const Asking asking;
+  const std::lock_guard asked(asking());
   operation.for_each_implementation(attributes, [&](const dnnl::primitive_desc_base& desc) {
     const std::string_view info = desc.impl_info_str();
     const std::string name = implementation_name(info);

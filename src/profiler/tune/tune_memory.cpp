@@ -63,9 +63,8 @@ Status Tuner::find_memory_bound() {
     memory_bound_ = wanted > fails ? wanted : fails + (found - fails) / 2;
   }
   return unsupported(
-      "no plan takes at most {} bytes (arena and packed weights): the smallest that was found "
-      "takes "
-      "{}. Allow more, or more schemas",
+      "no plan takes at most {} bytes (arena and packed weights): the smallest found takes {}. "
+      "Allow more, or more schemas",
       options_.max_memory, least);
 }
 

@@ -322,10 +322,12 @@ Status Tuner::profile_units() {
 Status Tuner::fall_back_to_float32(std::size_t index) {
   CandidateRules rules = units_.inside_rules;
   rules.schemas = {"cpu:float32"};
-  SN_ASSIGN_OR_RETURN(const std::vector<LayerCandidates> layers,
-                      list_candidates(job_.core->registry(), problems_, rules));
   LayerCandidates& layer = layers_[index];
-  layer.candidates = layers[index].candidates;
+  std::erase_if(rules.pin, [&](const auto& pin) { return pin.first != layer.layer.layer->name; });
+  SN_ASSIGN_OR_RETURN(
+      std::vector<LayerCandidates> alone,
+      list_candidates(job_.core->registry(), {problems_.graph, {layer.layer}}, rules));
+  layer.candidates = std::move(alone[0].candidates);
   layer.fallback = true;
   return units_.profile(layer.layer.problem, layer.candidates);
 }

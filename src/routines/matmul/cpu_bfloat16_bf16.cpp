@@ -13,9 +13,6 @@ namespace {
 
 enum Input : std::size_t { kA, kB };
 
-constexpr std::int64_t kColumnsTogether = 8 * kTilePanel;  // packed by one task
-constexpr std::int64_t kRowsTogether = 96;                 // likewise, of A
-
 class PairOperands final : public GemmOperands<BFloat16> {
  public:
   explicit PairOperands(const MatmulGeometry& g) : g_(g) {}

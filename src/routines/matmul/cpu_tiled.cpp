@@ -16,10 +16,8 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kColumnsTogether = 8 * kTilePanel;  // packed by one task
-constexpr std::int64_t kRowsTogether = 96;                 // likewise, of A
-constexpr std::int64_t kFewRows = 2 * kTileMaxRows;        // packing B does not pay
-constexpr std::int64_t kNarrow = 4 * kTilePanel;           // B's rows are hardly apart
+constexpr std::int64_t kFewRows = 2 * kTileMaxRows;  // packing B does not pay
+constexpr std::int64_t kNarrow = 4 * kTilePanel;     // B's rows are hardly apart
 
 // Whole panels, row after row: the kernels can read B as it is.
 bool is_readable(const MatmulGeometry& g) {
@@ -207,9 +205,9 @@ class TiledMatmul final : public FusesPostOps<PostOpProgram::supports_in_float32
   int default_rank() const override { return 20; }
 
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != type_)
-      return Applicability::no(fmt::format("only {}", to_string(type_)));
-    return Applicability::yes();
+    const bool is_mine = problem.inputs[0].type == type_ && problem.inputs[1].type == type_;
+    return is_mine ? Applicability::yes()
+                   : Applicability::no(fmt::format("only {}", to_string(type_)));
   }
 
   RoutineParams default_params(const Problem& problem) const override {

@@ -2,8 +2,13 @@
 #pragma once
 
 #include "core/routine/problem.h"
+#include "cpu/gemm/packed_panel.h"
 
 namespace softneuro {
+
+// Of the operands, what one task copies into the order that the kernels read.
+inline constexpr std::int64_t kColumnsTogether = 8 * kTilePanel;  // of B
+inline constexpr std::int64_t kRowsTogether = 96;                 // of A
 
 struct MatmulGeometry {
   std::int64_t rows = 1, depth = 1, columns = 1;  // of one product

@@ -136,19 +136,11 @@ void check_place(const Place& place, const std::string& net, const std::string& 
   }
 }
 
-Graph typed_graph() {
-  Graph graph = small_graph();
-  REQUIRE(graph.verify(builtin_layer_types()).ok());
-  REQUIRE(graph.sort().ok());
-  REQUIRE(graph.infer_shapes().ok());
-  return graph;
-}
-
 // The small net with ranges from calibration, so that every data type may take part.
 Graph quantised_graph(const TemporaryFolder& folder) {
   NetOptions options;
   options.threads = 1;
-  Net net = NetAccess::from_graph(typed_graph(), options).value();
+  Net net = NetAccess::from_graph(*finished(small_graph()), options).value();
   TuneOptions tuning;
   tuning.schemas = {"cpu:qint8"};
   tuning.cache = folder.file("cache");
@@ -163,7 +155,7 @@ Graph quantised_graph(const TemporaryFolder& folder) {
 TEST_CASE("tuned elsewhere: what the tool tuned runs with fewer instructions and libraries") {
   const TemporaryFolder folder;
   const std::string plain = folder.file("plain.dnn"), input = "image=" + folder.file("image.npy");
-  REQUIRE(NetAccess::from_graph(typed_graph(), {}).value().save(plain).ok());
+  REQUIRE(NetAccess::from_graph(*finished(small_graph()), {}).value().save(plain).ok());
   REQUIRE(write_npy(folder.file("image.npy"), random_image(50)).ok());
   fs::create_directory(folder.file("samples"));
   for (std::uint32_t s = 0; s < 5; ++s) {
