@@ -57,6 +57,11 @@ int merge_nets(const MergeArguments& arguments) {
   for (const std::string& file : arguments.files) {
     auto contents = load_dnn_contents(file, builtin_layer_types());
     if (!contents.ok()) return fail(contents.status());
+    if (contents->graph.has_left_out())
+      return fail(Status(StatusCode::unsupported,
+                         fmt::format("'{}' holds packed weights only: merge the files that have "
+                                     "the model's own",
+                                     file)));
     for (const std::string& line : contents->unread_paths)
       complain("softneuro: '{}': {}\n", file, line);
     if (!merged) {

@@ -22,6 +22,7 @@ namespace {
 struct TuneArguments : NetArguments {
   std::string output;
   std::vector<std::string> tune_schemas;
+  std::string device;  // "", "cpu", "cuda:0"
   bool strict = false;
   double time_limit = 0;
   std::string calibration;
@@ -38,7 +39,7 @@ struct TuneArguments : NetArguments {
   std::string cache;
   bool no_cache = false;
   bool exhaustive = false;
-  bool packed = false;
+  std::string packed;  // "", "also" or "only"
 };
 
 // Ctrl-C ends tuning between two measurements; what was measured is kept.
@@ -95,9 +96,37 @@ std::string name_of_error(const TuneArguments& arguments) {
   return "loss of score";
 }
 
+// --device: the one that layers may run on beside the processor, whose schemas all are then. The
+// reason if --schemas contradicts it.
+std::string set_device(const std::string& device, std::vector<std::string>& schemas) {
+  const std::string name = device.substr(0, device.find(':'));
+  const std::string number = device.substr(std::min(name.size(), device.size()));
+  if (name.empty() || !(number.empty() || number == ":0"))
+    return fmt::format(
+        "--device {}: it is cpu, or a device's name and 0, as cuda:0; of several GPUs "
+        "CUDA_VISIBLE_DEVICES=N makes the one with number N the first",
+        device);
+  if (schemas.empty()) {
+    schemas = {"cpu:float32"};
+    if (name != "cpu") schemas.push_back(name + ":float32");
+    return {};
+  }
+  bool has_any = false;
+  for (const std::string& schema : schemas) {
+    const std::string of = schema.substr(0, schema.find(':'));
+    if (of != name && of != "cpu")
+      return fmt::format("--device {} leaves out the schema {}", device, schema);
+    has_any = has_any || of == name;
+  }
+  return has_any ? "" : fmt::format("--device {}: none of the schemas is one of {}", device, name);
+}
+
 // All but samples and shapes. The reason if something is wrong usage.
 std::string set_options(const TuneArguments& arguments, TuneOptions& options) {
-  if (!arguments.tune_schemas.empty()) options.schemas = arguments.tune_schemas;
+  std::vector<std::string> schemas = arguments.tune_schemas;
+  if (!arguments.device.empty())
+    if (std::string wrong = set_device(arguments.device, schemas); !wrong.empty()) return wrong;
+  if (!schemas.empty()) options.schemas = std::move(schemas);
   options.strict = arguments.strict;
   if (std::string wrong = set_limit(arguments, options); !wrong.empty()) return wrong;
   options.measure_harm = arguments.harm;
@@ -185,7 +214,8 @@ int tune_net(const TuneArguments& arguments) {
     reports.push_back(*std::move(report));
   }
   if (!arguments.output.empty())
-    if (Status status = net->save(arguments.output, {.packed_weights = arguments.packed});
+    if (Status status = net->save(arguments.output, {.packed_weights = arguments.packed == "also",
+                                                     .packed_only = arguments.packed == "only"});
         !status.ok())
       return fail(status);
   print_reports(arguments, *sets, reports);
@@ -222,6 +252,9 @@ Command add_tune(CLI::App& app) {
           "allowed schemas: cpu:float32,cpu:float16,cpu:bfloat16,cpu:qint8, or cpu for all "
           "(default cpu:float32)")
       ->delimiter(',');
+  command->add_option("--device", arguments->device,
+                      "cpu, or a device that layers may run on beside it, as cuda:0: without "
+                      "--schemas, float32 on both");
   command->add_flag("--strict", arguments->strict,
                     "a layer without a routine in the schemas is an error");
   command
@@ -274,8 +307,14 @@ Command add_tune(CLI::App& app) {
   command->add_flag("--no-cache", arguments->no_cache, "neither read nor write the profile cache");
   command->add_flag("--exhaustive", arguments->exhaustive,
                     "measure everything fully: to judge the quick way");
-  command->add_flag("--packed", arguments->packed,
-                    "also save the weights in the kernels' order: larger file, quicker loading");
+  command
+      ->add_option("--packed", arguments->packed,
+                   "also (default): save the weights in the kernels' order as well: larger file, "
+                   "quicker loading; only: in that order alone, for this kind of machine, these "
+                   "shapes and threads")
+      ->expected(0, 1)
+      ->default_str("also")
+      ->check(CLI::IsMember({"also", "only"}));
   command->add_flag_callback(
       "--keep-rounding", [] {},
       "8-bit models: every routine keeps the model's rounding (always so)");

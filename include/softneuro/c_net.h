@@ -66,9 +66,12 @@ typedef struct sn_save_options {
   /* 1: also the weights in the order that the kernels of this machine's tuned paths want. Loading
    * then packs nothing; the file grows by about the size of the weights. */
   int32_t packed_weights;
+  /* 1: these, and of the model's own weights only those that such a kernel reads. The file serves
+   * the machine, shapes and numbers of threads that the net was tuned for, and nothing else. */
+  int32_t packed_only;
 } sn_save_options;
 #define SN_SAVE_OPTIONS_INIT \
-  { sizeof(sn_save_options), 0 }
+  { sizeof(sn_save_options), 0, 0 }
 SN_API sn_status sn_net_save_with(const sn_net* net, const char* path,
                                   const sn_save_options* options);
 SN_API void sn_net_free(sn_net* net);

@@ -83,6 +83,11 @@ struct SaveOptions {
   // Also write the weights in the order that the kernels of this machine's tuned paths want:
   // loading then packs nothing and copies nothing. The file grows by about the size of the weights.
   bool packed_weights = false;
+  // The file for a device: packed weights, and of the model's own only those that a kernel of
+  // these paths reads. It serves the machine, shapes and numbers of threads that the net was tuned
+  // for; elsewhere plan() and run() are unsupported, and so is tuning what is loaded from it. Paths
+  // of other machines are left out. The net itself stays as it is.
+  bool packed_only = false;
 };
 
 using NamedTensors = std::map<std::string, Tensor, std::less<>>;

@@ -273,33 +273,6 @@ Result<Net> Net::load_memory(const void* data, std::size_t bytes,
   });
 }
 
-// What the kernels of this machine's tuned paths have packed.
-Result<PackedByKey> Net::Impl::packed_for_saving(const std::shared_ptr<const Graph>& saved,
-                                                 std::span<const RoutinePath> tuned) {
-  PackedByKey packed;
-  for (const RoutinePath& path : tuned) {
-    if (path.machine != machine_of(path, core->registry(), core->pool().concurrency())) continue;
-    SN_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, resolve_shapes(path.shapes));
-    SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core, saved, shapes, path, nullptr));
-    const PlanImpl& impl = impl_of(*plan);
-    for (const Step& step : impl.steps) {
-      if (step.routine == nullptr) continue;
-      bool own = false;
-      for (const TensorId id : step.inputs)
-        own = own || (id != kNoTensor && impl.graph->tensor(id).is_constant());
-      if (!own) continue;
-      SN_ASSIGN_OR_RETURN(const Problem problem, problem_of(impl, *step.layer));
-      SN_ASSIGN_OR_RETURN(
-          const PackedWeights weights,
-          core->packed_weights().get(*step.layer, *step.routine, problem, step.params, true));
-      if (weights.bytes.empty()) continue;
-      packed.emplace(PackedCache::key_of(*step.layer, *step.routine, problem, step.params),
-                     weights.bytes);
-    }
-  }
-  return packed;
-}
-
 Status Net::save(const std::string& path, const SaveOptions& options) const noexcept {
   return guarded([&]() -> Status {
     std::vector<RoutinePath> paths;
@@ -310,7 +283,13 @@ Status Net::save(const std::string& path, const SaveOptions& options) const noex
       graph = impl_->graph;
     }
     PackedByKey packed;
-    if (options.packed_weights) {
+    if (options.packed_only) {
+      SN_ASSIGN_OR_RETURN(packed, impl_->leave_out_weights(graph, paths));
+    } else if (graph->has_left_out()) {
+      return invalid_argument(
+          "the file that the net was loaded from left out weights of the model: they can be saved "
+          "as kernels have packed them only (SaveOptions::packed_only)");
+    } else if (options.packed_weights) {
       SN_ASSIGN_OR_RETURN(packed, impl_->packed_for_saving(graph, paths));
     }
     return save_dnn(*graph, path, paths, packed);

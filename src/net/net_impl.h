@@ -50,8 +50,21 @@ struct Net::Impl {
   // the same thread count. Null if there is no path. `exact`: all three are the same.
   // Precondition: the caller holds the mutex.
   std::shared_ptr<const RoutinePath> path_for(std::span<const Shape> shapes, bool& exact) const;
+  // A runtime of so many threads: the net's own, or another one with its options. 0: its own.
+  Result<std::shared_ptr<Runtime>> runtime_of(int threads) const;
+  bool is_of_this_machine(const RoutinePath& path) const {
+    return path.machine == machine_of(path, core->registry(), path.threads);
+  }
+  // Those of this machine's paths among `tuned`.
+  Result<std::vector<std::shared_ptr<const Plan>>> plans_for_saving(
+      const std::shared_ptr<const Graph>& saved, std::span<const RoutinePath> tuned);
+  // What the kernels of this machine's tuned paths have packed.
   Result<PackedByKey> packed_for_saving(const std::shared_ptr<const Graph>& saved,
                                         std::span<const RoutinePath> tuned);
+  // The same for SaveOptions::packed_only: `saved` without the weights that these kernels read in
+  // that order alone, `tuned` without the paths of other machines.
+  Result<PackedByKey> leave_out_weights(std::shared_ptr<const Graph>& saved,
+                                        std::vector<RoutinePath>& tuned);
   void log_path_match(const RoutinePath& path, bool exact,
                       const std::vector<std::string>& replaced) const;
   Result<TuneReport> tune(const TuneOptions& options);

@@ -236,6 +236,54 @@ TEST_CASE("tune: a path keeps a library's routines on nets with other numbers of
   }
 }
 
+TEST_CASE("tune: --packed only gives a smaller file, which answers as the whole one does") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  const std::string sample = make_sample(folder, "a", 1, 0.5f) + "/input_0.npy";
+  const auto tune = [&](std::vector<std::string> packed, const std::string& file) {
+    std::vector<std::string> arguments = {
+        "tune", shapes_net(), "-o", file, "--threads", "1", "--cache", path + "/cache", "--json"};
+    arguments.insert(arguments.end() - 1, packed.begin(), packed.end());
+    run_tool(arguments, {}, path);
+    const std::string out = file + ".out";
+    run_tool({"run", file, "--input", "image=" + sample, "--output-dir", out, "--json", "--threads",
+              "1"},
+             {}, path);
+    return std::pair(std::filesystem::file_size(file),
+                     read_file(std::filesystem::directory_iterator(out)->path().string()));
+  };
+  const auto [plain_size, plain] = tune({}, path + "/plain.dnn");
+  const auto [also_size, also] = tune({"--packed"}, path + "/also.dnn");
+  const auto [only_size, only] = tune({"--packed", "only"}, path + "/only.dnn");
+  CHECK(plain_size < also_size);
+  CHECK(only_size < also_size);
+  CHECK(also == plain);
+  CHECK(only == plain);
+  ToolProcess wrong({"tune", shapes_net(), "--packed", "twice"}, {}, path);
+  CHECK(wrong.wait() == 2);
+}
+
+TEST_CASE("tune: --device chooses schemas; one that is absent, or contradicts them, is an error") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  const json report = run_tool({"tune", shapes_net(), "--device", "cpu", "--threads", "1",
+                                "--time-limit", "0.1", "--no-cache", "--json"},
+                               {}, path);
+  CHECK(report.at("layers").size() > 0);
+  const std::tuple<const char*, const char*, int, const char*> wrong[] = {
+      {"nowhere:0", "", 1, "nowhere:float32"},
+      {"cpu", "nowhere:float32", 2, "leaves out the schema nowhere:float32"},
+      {"nowhere:0", "cpu:float16", 2, "none of the schemas"},
+      {"nowhere:1", "", 2, "CUDA_VISIBLE_DEVICES"}};
+  for (const auto& [device, schemas, status, message] : wrong) {
+    std::vector<std::string> arguments = {"tune", shapes_net(), "--device", device, "--no-cache"};
+    if (*schemas != 0) arguments.insert(arguments.end(), {"--schemas", schemas});
+    ToolProcess process(arguments, {}, path);
+    CHECK(process.wait() == status);
+    CHECK_THAT(process.errors(), Contains(message));
+  }
+}
+
 TEST_CASE("tune: a metric that is a command gets the outputs of each sample and gives the score") {
   const TemporaryFolder folder;
   const std::string path = folder.path().string(), samples = path + "/samples";

@@ -35,6 +35,10 @@ struct RunResult {
 RunResult run_routine(const Routine& routine, const PreparedCase& prepared, ThreadPool& pool,
                       const RoutineParams& params, bool in_place = false,
                       bool* ran_in_place = nullptr);
+// The same with what was packed before.
+RunResult run_packed(const Routine& routine, const PreparedCase& prepared,
+                     const PackedWeights& packed, ThreadPool& pool, const RoutineParams& params,
+                     bool in_place = false, bool* ran_in_place = nullptr);
 
 // The same of a kernel that does not work on the host, whose memory is guarded by the device.
 RunResult run_on_device(const Kernel& kernel, Device& device, const PreparedCase& prepared,

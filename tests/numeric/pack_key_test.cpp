@@ -1,7 +1,9 @@
 // Packings with equal keys are shared: by plans, and by candidates while tuning. So a routine whose
 // pack() looks at a parameter has to say so in pack_key(). Packings go to files: pack() writes each
 // of packed_bytes(), and no other.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <map>
 
 #include "core/routine/format.h"
@@ -49,6 +51,38 @@ Packings check_packings(const Routine& routine, const Problem& problem) {
   return result;
 }
 
+// The number of comparisons, each in a format that the routine takes.
+int check_without_weights(const Registry& registry, const Routine& routine,
+                          const PreparedCase& made) {
+  const std::size_t input = made.problem.type->weights->input;
+  const RoutineDescriptor& descriptor = routine.descriptor();
+  if (descriptor.type == DataType::qint8 || !descriptor.device.is_host()) return 0;
+  const auto seen = in_format(made, descriptor.type, descriptor.layout);
+  if (!seen || seen->problem.inputs[input].value.empty() ||
+      !registry.check(routine, seen->problem).ok())
+    return 0;
+  const RoutineParams params = routine.default_params(seen->problem);
+  const Problem base = base_problem(routine, seen->problem);
+  INFO(descriptor.str() << ' ' << params.str() << ": " << seen->problem.str());
+  const Result<PackedWeights> packed = pack_weights(routine, base, params, default_allocator());
+  REQUIRE(packed.ok());
+  if (packed->bytes.empty()) return 0;
+  const RunResult expected = run_packed(routine, *seen, *packed, test_pool(1), params);
+
+  PreparedCase without = *seen;
+  const Tensor& weights = seen->inputs[input];
+  Tensor zeros = Tensor::create(weights.data_type(), weights.shape()).value();
+  std::memset(zeros.mutable_data(), 0, zeros.bytes());
+  without.inputs[input] = without.problem.inputs[input].value = zeros;
+  CHECK(registry.check(routine, without.problem).ok());
+  CHECK(routine.packed_bytes(base_problem(routine, without.problem), params).value() ==
+        packed->bytes.bytes());
+  const RunResult found = run_packed(routine, without, *packed, test_pool(1), params);
+  CHECK(found.status.message() == expected.status.message());
+  CHECK(same_bits(found.outputs, expected.outputs));
+  return 1;
+}
+
 }  // namespace
 
 TEST_CASE("numeric: packings are equal under equal keys, and written as a whole", "[numeric]") {
@@ -77,6 +111,29 @@ TEST_CASE("numeric: packings are equal under equal keys, and written as a whole"
   }
   CHECK(shared > 100);
   CHECK(packed > 100);
+}
+
+// Files may leave out weights that the kernels of their paths have packed
+// (SaveOptions::packed_only): they read as zeros then.
+TEST_CASE("numeric: kernels that packed their weights give the same bits where those are zeros",
+          "[numeric]") {
+  const Registry& registry = all_routines();
+  std::map<std::string, int> tried;  // problems per routine
+  for (std::size_t i = 0; i < problem_file_count; ++i) {
+    ProblemSet set;
+    problem_files[i].add(set);
+    for (const Case& description : set.cases()) {
+      const Result<PreparedCase> made = prepare(registry, description, test_seed());
+      if (!made.ok() || !made->problem.type->weights) continue;
+      for (const Routine* routine : registry.routines(description.layer_type)) {
+        int& count = tried[description.layer_type + ' ' + routine->descriptor().str()];
+        if (count < 10) count += check_without_weights(registry, *routine, *made);
+      }
+    }
+  }
+  const auto routines = std::count_if(tried.begin(), tried.end(),
+                                      [](const auto& routine) { return routine.second > 0; });
+  CHECK(routines > 20);
 }
 
 }  // namespace softneuro::test

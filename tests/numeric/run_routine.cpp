@@ -29,14 +29,6 @@ class GuardedContext final : public Context {
   std::vector<GuardedMemory>& memory_;
 };
 
-Result<std::unique_ptr<Kernel>> make_kernel(const Routine& routine, const Problem& problem,
-                                            const RoutineParams& params) {
-  SN_ASSIGN_OR_RETURN(PackedWeights packed, pack_weights(routine, base_problem(routine, problem),
-                                                         params, default_allocator()));
-  SN_RETURN_IF_ERROR(problem.registry->upload(routine, packed));
-  return problem.registry->create_kernel(routine, problem, params, packed);
-}
-
 // Copies, so that a kernel that writes to its inputs is found out.
 std::vector<GuardedMemory> copies_of(const std::vector<Tensor>& tensors) {
   std::vector<GuardedMemory> copies;
@@ -67,9 +59,20 @@ bool close(const TensorView& expected, const TensorView& actual, std::int64_t i,
 
 RunResult run_routine(const Routine& routine, const PreparedCase& prepared, ThreadPool& pool,
                       const RoutineParams& params, bool in_place, bool* ran_in_place) {
+  const Problem base = base_problem(routine, prepared.problem);
+  Result<PackedWeights> packed = pack_weights(routine, base, params, default_allocator());
+  Status status = packed.status();
+  if (packed.ok()) status = prepared.problem.registry->upload(routine, *packed);
+  if (!status.ok()) return {.status = std::move(status)};
+  return run_packed(routine, prepared, *packed, pool, params, in_place, ran_in_place);
+}
+
+RunResult run_packed(const Routine& routine, const PreparedCase& prepared,
+                     const PackedWeights& packed, ThreadPool& pool, const RoutineParams& params,
+                     bool in_place, bool* ran_in_place) {
   RunResult result;
   const Problem& problem = prepared.problem;
-  auto kernel = make_kernel(routine, problem, params);
+  auto kernel = problem.registry->create_kernel(routine, problem, params, packed);
   result.status = kernel.status();
   if (!kernel.ok()) return result;
   if (Device* const device = problem.registry->device(routine.descriptor().device))

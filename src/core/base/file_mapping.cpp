@@ -74,4 +74,14 @@ Result<FileBytes> map_descriptor(int descriptor, const std::string& path, Alloca
   return FileBytes{{static_cast<const std::byte*>(base), size}, std::move(owner), true};
 }
 
+Result<std::shared_ptr<const void>> map_zeros(std::size_t bytes) {
+  const std::size_t size = std::max<std::size_t>(bytes, 1);
+  void* const base =
+      mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED)
+    return make_error(StatusCode::out_of_memory, "there are no {} bytes of address space", bytes);
+  return std::shared_ptr<const void>(
+      base, [size](const void* address) { munmap(const_cast<void*>(address), size); });
+}
+
 }  // namespace softneuro

@@ -23,5 +23,7 @@ SN_INTREE Result<FileBytes> map_file(const std::string& path, Allocator& allocat
 // The same for a file that is open already; `name` is for messages. Leaves the descriptor open.
 SN_INTREE Result<FileBytes> map_descriptor(int descriptor, const std::string& name,
                                            Allocator& allocator);
+// So many bytes that are zero, and take no memory. out_of_memory.
+SN_INTREE Result<std::shared_ptr<const void>> map_zeros(std::size_t bytes);
 
 }  // namespace softneuro

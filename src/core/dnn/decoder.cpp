@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/file_mapping.h"
 #include "core/dnn/file_header.h"
 
 namespace softneuro {
@@ -101,6 +102,9 @@ Result<TensorDef> DnnDecoder::tensor(const schema::Tensor& source) {
   SN_ASSIGN_OR_RETURN(def.shape, shape(source));
   if (source.segment()) {
     SN_ASSIGN_OR_RETURN(def.constant, constant(*source.segment(), def.type, def.shape));
+  } else if (source.left_out()) {
+    SN_ASSIGN_OR_RETURN(def.constant, left_out(def.type, def.shape));
+    def.left_out = true;
   }
   if (source.quantization() != nullptr) {
     SN_ASSIGN_OR_RETURN(def.quantization, quantization(*source.quantization()));
@@ -126,6 +130,17 @@ Result<DynamicShape> DnnDecoder::shape(const schema::Tensor& source) {
     if (!symbols.empty()) dims[i].symbol = std::move(symbols[i]);
   }
   return DynamicShape(std::move(dims));
+}
+
+Result<Tensor> DnnDecoder::left_out(DataType type, const DynamicShape& shape) {
+  if (!shape.is_static() || type == DataType::undefined)
+    return invalid_model("left out of the file, but its shape or data type is not known");
+  const std::int64_t bytes = storage_bytes(type, shape.to_shape(), Layout::plain);
+  if (bytes < 0) return invalid_model("shape {} has too many elements", shape.str());
+  const auto size = static_cast<std::size_t>(bytes);
+  SN_ASSIGN_OR_RETURN(std::shared_ptr<const void> zeros, map_zeros(size));
+  const void* const data = zeros.get();
+  return Tensor::share(type, shape.to_shape(), data, size, std::move(zeros));
 }
 
 Result<Tensor> DnnDecoder::constant(std::uint32_t segment, DataType type,

@@ -51,6 +51,7 @@ class DnnDecoder {
   Result<TensorDef> tensor(const schema::Tensor& source);
   Result<DynamicShape> shape(const schema::Tensor& source);
   Result<Tensor> constant(std::uint32_t segment, DataType type, const DynamicShape& shape);
+  static Result<Tensor> left_out(DataType type, const DynamicShape& shape);
   Result<Quantization> quantization(const schema::Quantization& source);
   Status layer(const schema::Layer& source, int nesting, Layer& layer);
   Status params(const flatbuffers::Vector<flatbuffers::Offset<schema::Param>>* source,

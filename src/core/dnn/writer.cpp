@@ -191,7 +191,8 @@ class Encoder {
     table.add_dims(dims_offset);
     table.add_symbols(symbols_offset);
     table.add_quantization(quantization_offset);
-    if (def.is_constant()) table.add_segment(segments_.add(def.constant));
+    if (def.is_constant() && !def.left_out) table.add_segment(segments_.add(def.constant));
+    table.add_left_out(def.left_out);
     return table.Finish();
   }
 

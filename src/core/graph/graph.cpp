@@ -103,6 +103,11 @@ TensorId Graph::find_tensor(std::string_view tensor_name) const {
   return it == tensor_names_.end() ? kNoTensor : it->second;
 }
 
+bool Graph::has_left_out() const {
+  return std::any_of(tensors_.begin(), tensors_.end(),
+                     [](const TensorDef& def) { return def.left_out; });
+}
+
 std::string Graph::unique_tensor_name(std::string_view base) const {
   return first_free_name(base, tensors_.size(), [this](const std::string& candidate) {
     return find_tensor(candidate) != kNoTensor;

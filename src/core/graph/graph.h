@@ -29,6 +29,10 @@ struct TensorDef {
   DynamicShape shape;
   Tensor constant;  // non-empty: a constant (weights and the like), plain layout
   std::optional<Quantization> quantization;
+  // A constant whose bytes are not known: weights (LayerType::weights) of a file that holds only
+  // what kernels have packed of them. Its bytes read as zeros; PackedCache sees to it that nobody
+  // reads them.
+  bool left_out = false;
 
   bool is_constant() const { return !constant.empty(); }
 };
@@ -83,6 +87,7 @@ class SN_INTREE Graph {
   const TensorDef& tensor(TensorId id) const { return tensors_[id]; }
   // kNoTensor if there is none of that name.
   TensorId find_tensor(std::string_view name) const;
+  bool has_left_out() const;  // TensorDef::left_out
   // A name that no tensor carries yet: `base`, or `base` with a suffix.
   std::string unique_tensor_name(std::string_view base) const;
   // The only way to change a name once the tensor is added (names are indexed). A name already

@@ -42,6 +42,7 @@ class Verifier {
   Status check_layer_outputs(const Layer& layer);
   Status check_post_ops(const Layer& layer) const;
   Status check_uses() const;
+  Status check_left_out(const Layer& layer) const;
   Status check_subgraphs(const Layer& layer) const;
 
   bool in_range(TensorId id) const { return id < graph_.tensor_count(); }
@@ -154,6 +155,7 @@ Status Verifier::check_outputs() const {
     if (!in_range(id)) return invalid_model("graph output {}: there is no tensor {}", i, id);
     const TensorDef& def = graph_.tensor(id);
     if (!defined_[id]) return invalid_model("graph output '{}' is made by no layer", def.name);
+    if (def.left_out) return invalid_model("graph output '{}' was left out of the file", def.name);
     // Outputs of a net are known by name; those of a sub-graph by position.
     if (seen[id] && depth_ == 0)
       return invalid_model("graph output '{}' is listed twice", def.name);
@@ -188,6 +190,7 @@ Status Verifier::check_layer(const Layer& layer) {
   Params params = layer.params;
   SN_RETURN_IF_ERROR(layer.type->check_params(params));
   SN_RETURN_IF_ERROR(check_layer_inputs(layer));
+  SN_RETURN_IF_ERROR(check_left_out(layer));
   SN_RETURN_IF_ERROR(check_layer_outputs(layer));
   SN_RETURN_IF_ERROR(check_post_ops(layer));
   return check_subgraphs(layer);
@@ -210,6 +213,19 @@ Status Verifier::check_layer_inputs(const Layer& layer) const {
     const bool required =
         i >= layer.own_inputs || all_required || i < static_cast<std::size_t>(type.min_inputs);
     if (id == kNoTensor && required) return invalid_model("input {} is missing", i);
+  }
+  return {};
+}
+
+// Only weights may be: passes, shapes and plans read the values of other constants.
+Status Verifier::check_left_out(const Layer& layer) const {
+  for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+    const TensorId id = layer.inputs[i];
+    if (id == kNoTensor || !graph_.tensor(id).left_out) continue;
+    const std::optional<LayerWeights>& weights = layer.type->weights;
+    if (!weights || weights->input != i || i >= layer.own_inputs ||
+        !graph_.tensor(id).is_constant())
+      return invalid_model("input {} was left out of the file, and is not the layer's weights", i);
   }
   return {};
 }

@@ -38,14 +38,15 @@ Result<PackedWeights> PackedCache::get(const Layer& layer, const Routine& routin
                                        const Problem& problem, const RoutineParams& params,
                                        bool shareable) {
   const Problem base = base_problem(routine, problem);
-  if (!shareable) {
+  const std::vector<Tensor> constants = constants_of(base);
+  const bool left_out = is_left_out(constants);
+  if (!shareable && !left_out) {
     SN_ASSIGN_OR_RETURN(PackedWeights packed, pack_weights(routine, base, params, allocator_));
     SN_RETURN_IF_ERROR(registry_.upload(routine, packed));
     return packed;
   }
 
   const std::string key = key_of(layer, routine, problem, params);
-  const std::vector<Tensor> constants = constants_of(base);
   std::string own_key = key;
   for (const Tensor& constant : constants) own_key += fmt::format("|{}", fmt::ptr(constant.data()));
   std::shared_ptr<Packing> packing;
@@ -73,6 +74,10 @@ Result<PackedWeights> PackedCache::get(const Layer& layer, const Routine& routin
       routine.packed_bytes(base, params).value_or(std::size_t{0}) == preloaded.bytes();
   if (fits) {
     packed.bytes = std::move(preloaded);
+  } else if (left_out) {
+    return unsupported(
+        "the file holds its weights only as other routines, shapes, threads or processors need "
+        "them: save the net with its own weights, too, or tune it for this use before saving");
   } else {
     SN_ASSIGN_OR_RETURN(packed, pack_weights(routine, base, params, allocator_));
   }
@@ -81,13 +86,22 @@ Result<PackedWeights> PackedCache::get(const Layer& layer, const Routine& routin
   return packed;
 }
 
+bool PackedCache::is_left_out(const std::vector<Tensor>& constants) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::any_of(constants.begin(), constants.end(),
+                     [&](const Tensor& constant) { return left_out_.contains(constant.data()); });
+}
+
 void PackedCache::preload(std::map<std::string, Tensor, std::less<>> packed, const Graph& graph) {
   const std::lock_guard<std::mutex> lock(mutex_);
   preloaded_ = std::move(packed);
   preloaded_for_.clear();
-  if (preloaded_.empty()) return;
-  for (TensorId id = 0; id < graph.tensor_count(); ++id)
-    if (graph.tensor(id).is_constant()) preloaded_for_.insert(graph.tensor(id).constant.data());
+  left_out_.clear();
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const TensorDef& def = graph.tensor(id);
+    if (def.is_constant() && !preloaded_.empty()) preloaded_for_.insert(def.constant.data());
+    if (def.left_out) left_out_.insert(def.constant.data());
+  }
 }
 
 void PackedCache::clear() {

@@ -27,7 +27,8 @@ class PackedCache {
   // Bytes of all packings that are kept.
   std::size_t bytes() const;
   // Packings that a file brought along for the layers of `graph`, by key_of(). One is taken only
-  // for constants of this graph, and where its size is what packed_bytes() says.
+  // for constants of this graph, and where its size is what packed_bytes() says. From here on get()
+  // is unsupported for layers that have constants which the file left out and no packing here.
   // Precondition: the graph outlives all calls of get(), or clear() is called before it is
   // destroyed.
   void preload(std::map<std::string, Tensor, std::less<>> packed, const Graph& graph);
@@ -39,6 +40,8 @@ class PackedCache {
                             const RoutineParams& params);
 
  private:
+  bool is_left_out(const std::vector<Tensor>& constants) const;
+
   // Several plans may want one packing at once: the first packs, the others wait.
   struct Packing;
 
@@ -48,6 +51,7 @@ class PackedCache {
   std::map<std::string, std::shared_ptr<Packing>> packed_;
   std::map<std::string, Tensor, std::less<>> preloaded_;
   std::set<const void*> preloaded_for_;  // where that graph's constants are
+  std::set<const void*> left_out_;       // those of them that were left out
 };
 
 }  // namespace softneuro

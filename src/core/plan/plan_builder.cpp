@@ -160,6 +160,9 @@ class PlanBuilder {
     for (const TensorId id : layer.inputs) {
       if (id == kNoTensor) {
         inputs.emplace_back();
+      } else if (graph_.tensor(id).left_out) {
+        return unsupported("layer '{}': the file does not hold its weights as the model has them",
+                           layer.name);
       } else if (known_[id]) {
         inputs.push_back(plan_->tensors[id].constant);
       } else {  // a layer that reads the shape only: the bytes do not exist yet

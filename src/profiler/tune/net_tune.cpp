@@ -5,7 +5,6 @@
 
 #include "core/base/error.h"
 #include "core/base/machine.h"
-#include "net/make_runtime.h"
 #include "net/net_impl.h"
 #include "passes/adopt_quantization.h"
 #include "profiler/tune/made_inputs.h"
@@ -223,15 +222,13 @@ Result<TuneResult> tune_within_limit(TuneJob& job, std::vector<std::string>& war
 Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   SN_RETURN_IF_ERROR(check_schemas(core->registry(), options.schemas));
   SN_RETURN_IF_ERROR(check_limit(options));
+  if (current_graph()->has_left_out())
+    return unsupported(
+        "the file that the net was loaded from holds packed weights only: tune the file that has "
+        "the model's own");
   TuneJob job;
   job.options = &options;
-  job.core = core;
-  if (options.threads != 0 && options.threads != core->pool().concurrency()) {
-    NetOptions other = net_options;
-    other.threads = options.threads;
-    other.thread_pool = nullptr;
-    SN_ASSIGN_OR_RETURN(job.core, make_runtime(other));
-  }
+  SN_ASSIGN_OR_RETURN(job.core, runtime_of(options.threads));
   NamedShapes wanted = options.shapes;
   for (const auto* const given : {&options.calibration, &options.validation})
     if (!given->empty())

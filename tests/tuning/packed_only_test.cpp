@@ -1,0 +1,117 @@
+// SaveOptions::packed_only: files that hold weights as kernels have packed them, and not otherwise.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "net/net_access.h"
+#include "small_net.h"
+#include "softneuro/session.h"
+#include "softneuro/tune.h"
+#include "support/temporary_folder.h"
+#include "support/tensor_difference.h"
+
+using namespace softneuro;
+using namespace softneuro::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr SaveOptions kPackedOnly = {.packed_only = true};
+
+NetOptions one_thread() {
+  NetOptions options;
+  options.threads = 1;
+  return options;
+}
+
+// Layers whose weights no kernel reads as the model has them.
+TuneOptions options_in(const TemporaryFolder& folder) {
+  TuneOptions options;
+  options.cache = folder.path().string();
+  for (const char* layer : {"left", "deep"}) options.pin[layer] = "cpu:float32:nhwc/direct";
+  options.pin["fc"] = "cpu/tiled";
+  return options;
+}
+
+Net tuned_net(const TemporaryFolder& folder) {
+  Net net = NetAccess::from_graph(small_graph(), one_thread()).value();
+  const Result<TuneReport> report = net.tune(options_in(folder));
+  INFO(report.status().message());
+  REQUIRE(report.ok());
+  return net;
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+TEST_CASE("packed only: the file is smaller and the net gives the same bits on the same plan") {
+  const TemporaryFolder folder;
+  const Net net = tuned_net(folder);
+  REQUIRE(net.save(folder.file("also.dnn"), {.packed_weights = true}).ok());
+  REQUIRE(net.save(folder.file("only.dnn"), kPackedOnly).ok());
+  const std::size_t also = bytes_of(folder.file("also.dnn")).size();
+  const std::size_t only = bytes_of(folder.file("only.dnn")).size();
+  constexpr std::size_t kWeights = 4 * (20 * 20 * 9 + 16 * 20 * 9 + 720 * 10);  // those pinned
+  CHECK(only + kWeights <= also);
+
+  const Net loaded = Net::load(folder.file("only.dnn"), one_thread()).value();
+  CHECK(loaded.plan().value()->describe() == net.plan().value()->describe());
+  const NamedTensors expected = net.run({{"image", random_image(2)}}).value();
+  CHECK(difference(expected, loaded.run({{"image", random_image(2)}}).value()) == 0);
+}
+
+TEST_CASE("packed only: a loaded net is saved as it was, and only so") {
+  const TemporaryFolder folder;
+  REQUIRE(tuned_net(folder).save(folder.file("only.dnn"), kPackedOnly).ok());
+  const Net loaded = Net::load(folder.file("only.dnn"), one_thread()).value();
+  REQUIRE(loaded.save(folder.file("again.dnn"), kPackedOnly).ok());
+  CHECK(bytes_of(folder.file("again.dnn")) == bytes_of(folder.file("only.dnn")));
+  const Status status = loaded.save(folder.file("whole.dnn"));
+  CHECK(status.code() == StatusCode::invalid_argument);
+  CHECK_THAT(status.message(), Contains("packed_only"));
+  CHECK_FALSE(std::filesystem::exists(folder.file("whole.dnn")));
+}
+
+TEST_CASE("packed only: a layer that would need its weights otherwise is named") {
+  const TemporaryFolder folder;
+  REQUIRE(tuned_net(folder).save(folder.file("only.dnn"), kPackedOnly).ok());
+  NetOptions other = one_thread();
+  other.schemas = {"cpu:float16"};
+  const Net loaded = Net::load(folder.file("only.dnn"), other).value();
+  const auto plan = loaded.plan();
+  REQUIRE(!plan.ok());
+  CHECK(plan.status().code() == StatusCode::unsupported);
+  CHECK_THAT(plan.status().message(), Contains("layer '") && Contains("holds its weights only as"));
+}
+
+TEST_CASE("packed only: what was loaded cannot be tuned, and an untuned net cannot be saved so") {
+  const TemporaryFolder folder;
+  const Net untuned = NetAccess::from_graph(small_graph(), one_thread()).value();
+  const Status status = untuned.save(folder.file("untuned.dnn"), kPackedOnly);
+  CHECK(status.code() == StatusCode::invalid_argument);
+  CHECK_THAT(status.message(), Contains("tune it first"));
+  CHECK_FALSE(std::filesystem::exists(folder.file("untuned.dnn")));
+
+  REQUIRE(tuned_net(folder).save(folder.file("only.dnn"), kPackedOnly).ok());
+  Net loaded = Net::load(folder.file("only.dnn"), one_thread()).value();
+  const Result<TuneReport> report = loaded.tune(options_in(folder));
+  CHECK(report.status().code() == StatusCode::unsupported);
+  CHECK_THAT(report.status().message(), Contains("packed weights only"));
+}
+
+TEST_CASE("packed only: a graph that leaves out anything but weights is refused") {
+  Graph graph = small_graph();
+  const TensorId bias = graph.find_tensor("left.b");
+  REQUIRE(bias != kNoTensor);
+  graph.tensor(bias).left_out = true;
+  const Status status = graph.verify(builtin_layer_types());
+  CHECK(status.code() == StatusCode::invalid_model);
+  CHECK_THAT(status.message(), Contains("layer 'left'") && Contains("not the layer's weights"));
+  graph.tensor(bias).left_out = false;
+  graph.tensor(graph.find_tensor("left.w")).left_out = true;
+  CHECK(graph.verify(builtin_layer_types()).ok());
+}
