@@ -122,8 +122,8 @@ sn_status sn_net_save_with(const sn_net* net, const char* path, const sn_save_op
     if (net == nullptr) return no_net();
     if (path == nullptr) return invalid_argument("the path is null");
     SN_ASSIGN_OR_RETURN(const sn_save_options known, read(options, "sn_save_options"));
-    return net->net.save(path, {.packed_weights = known.packed_weights != 0,
-                                .packed_only = known.packed_only != 0});
+    return net->net.save(
+        path, {.packed_weights = known.packed_weights != 0, .packed_only = known.packed_only != 0});
   });
 }
 
