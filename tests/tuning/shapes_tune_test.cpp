@@ -164,7 +164,8 @@ TEST_CASE("shapes: the error limit holds on the validation samples, with 8 bits 
     return options;
   };
   Net free = shapes_net();
-  const double cost = free.tune(options_within({"cpu:qint8"}, INFINITY)).value().error;
+  const TuneReport in_bytes = free.tune(options_within({"cpu:qint8"}, INFINITY)).value();
+  const double cost = in_bytes.error;
   REQUIRE(cost > 0);
   for (const std::vector<std::string>& schemas :
        {std::vector<std::string>{"cpu:qint8"}, {"cpu:float32:nchw8c", "cpu:qint8"}, {"cpu"}})
@@ -178,7 +179,9 @@ TEST_CASE("shapes: the error limit holds on the validation samples, with 8 bits 
       CHECK(report->error <= share * cost);
       // The untuned net rounds float32 otherwise than the report's reference does.
       CHECK(error_of(reference, evaluate(net, kGiven, kEnd)) == Approx(report->error).margin(1e-5));
-      if (share >= 0.5 && schemas[0] == "cpu:qint8") CHECK(report->qint8_share > 0);
+      // Where 8 bits take longer, as without VNNI, float32 serves as soon as the limit allows less.
+      if (share >= 0.5 && schemas[0] == "cpu:qint8")
+        CHECK((report->qint8_share > 0 || report->tuned_us < in_bytes.tuned_us));
     }
 }
 
