@@ -92,6 +92,12 @@ void write_dnn(const fs::path& path, const Net& net, std::span<const RoutinePath
   if (file.ok()) write(path, {static_cast<const char*>(file->data()), file->bytes()});
 }
 
+// The file at `from`, whose path has packed weights, with these alone.
+void write_packed(const fs::path& from, const fs::path& to, const NetOptions& options) {
+  const Result<Net> net = Net::load(from.string(), options);
+  if (net.ok()) static_cast<void>(net->save(to.string(), {.packed_only = true}).ok());
+}
+
 // Every operator in the forms that the importer takes; the first one as well if it is refused.
 void write_nets(const fs::path& out) {
   constexpr std::uint32_t kAttempts = 24, kWanted = 2;
@@ -112,7 +118,10 @@ void write_nets(const fs::path& out) {
       add_library_routines(*net);
       write_dnn(out / "dnn" / name, *net, {});
       const RoutinePath path = any_path(*net, random);
-      if (!path.layers.empty()) write_dnn(out / "dnn" / (name + "-path"), *net, {&path, 1});
+      if (path.layers.empty()) continue;
+      const fs::path tuned = out / "dnn" / (name + "-path");
+      write_dnn(tuned, *net, {&path, 1});
+      write_packed(tuned, out / "dnn" / (name + "-packed"), small_options(allocator));
     }
   }
 }
