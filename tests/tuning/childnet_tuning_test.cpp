@@ -248,6 +248,7 @@ TEST_CASE("childnets: a layer inside shares its times with the same problem else
   LayerCandidates& dense = f.layer("fc");
   const auto nets = those_of(dense, "cpu/convnet");
   REQUIRE_FALSE(nets.empty());
+  std::size_t inside = 0;
   for (Candidate& candidate : dense.candidates)
     if (!candidate.unresolved) f.cache.put(candidate.key, {.time_us = 1e6});
   const Problem outer = dense.layer.problem;
@@ -256,12 +257,17 @@ TEST_CASE("childnets: a layer inside shares its times with the same problem else
     for (const ChildnetLayer& layer : expanded.layers) {
       if (layer.view) continue;
       for (const Candidate& inner :
-           list_fixed_candidates(f.core->registry(), layer.problem, {kFloat32, 8}))
+           list_fixed_candidates(f.core->registry(), layer.problem, {kFloat32, 8})) {
         if (!inner.unresolved) f.cache.put(inner.key, {.time_us = 5});
+        ++inside;
+      }
     }
   }
+  REQUIRE(inside > nets.size());
   const UnitCounts counts = f.profile(dense);
-  CHECK(counts.measured == nets.size());  // the wholes alone
+  // The wholes alone, once more where something disturbed that; not what is inside.
+  CHECK(counts.measured >= nets.size());
+  CHECK(counts.measured <= 2 * nets.size());
   for (const Candidate* net : nets) CHECK(std::isfinite(net->unit_us));
 }
 
