@@ -156,6 +156,7 @@ class Encoder {
     for (const std::string& text : texts) bytes += text.size() + 16;
     SN_RETURN_IF_ERROR(room(bytes));
     std::vector<Offset<schema::Text>> rows;
+    rows.reserve(texts.size());
     for (const std::string& text : texts)
       rows.push_back(schema::CreateText(builder_, builder_.CreateString(text)));
     return builder_.CreateVector(rows);
@@ -343,9 +344,7 @@ class Encoder {
     for (const auto& [name, shape] : path.shapes) {
       SN_RETURN_IF_ERROR(room(name.size() + 128));
       const auto name_offset = builder_.CreateString(name);
-      std::vector<std::int64_t> dims;
-      for (int axis = 0; axis < shape.rank(); ++axis) dims.push_back(shape[axis]);
-      const auto dims_offset = builder_.CreateVector(dims);
+      const auto dims_offset = builder_.CreateVector(shape.dims().data(), shape.dims().size());
       shapes.push_back(schema::CreateInputShape(builder_, name_offset, dims_offset));
     }
     SN_RETURN_IF_ERROR(room(path.machine.size() + 8 * (layers.size() + adapts.size())));
