@@ -213,7 +213,10 @@ class Bench:
 
     def table_2(self) -> None:
         installed = engines.installed_peers()
-        peers = [name for name in installed if name in (self.arguments.engines or installed)]
+        wanted = self.arguments.engines or installed
+        if absent := [name for name in wanted if name not in installed]:
+            raise SystemExit(f"--engines {', '.join(absent)}: installed are {', '.join(installed)}")
+        peers = [name for name in installed if name in wanted]
         untuned = self.arguments.untuned or not self.can_tune
         kind = " untuned" if self.arguments.untuned else ""
         every = self.results.setdefault(f"engines_compared{kind}", {})
