@@ -324,7 +324,7 @@ MemoryReport Net::memory_report() const {
   MemoryReport report;
   const std::shared_ptr<const Graph> graph = impl_->current_graph();
   for (TensorId id = 0; id < graph->tensor_count(); ++id)
-    report.weights += graph->tensor(id).constant.bytes();
+    if (!graph->tensor(id).left_out) report.weights += graph->tensor(id).constant.bytes();
   report.packed_weights = impl_->core->packed_weights().bytes();
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   for (const Impl::Planned& planned : impl_->plans) {
