@@ -84,7 +84,6 @@ if(SOFTNEURO_WERROR)
 endif()
 
 set(SOFTNEURO_SANITIZE_OPTIONS "")
-set(SOFTNEURO_KERNEL_SANITIZE_OPTIONS "")  # besides, of files that are compiled per instruction set
 if(SOFTNEURO_SANITIZE)
   set(SOFTNEURO_SANITIZE_OPTIONS
       -fsanitize=${SOFTNEURO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -96,9 +95,6 @@ if(SOFTNEURO_SANITIZE)
     # These two guard every access and double the compiler's time. Beside the address sanitizer,
     # which stops at null by itself, the preset ubsan is the place for them.
     list(APPEND SOFTNEURO_SANITIZE_OPTIONS -fno-sanitize=null,alignment)
-    # Unrolled kernels are little but computing addresses, which the address sanitizer judges where
-    # they are read: a quarter of the compiler's time.
-    set(SOFTNEURO_KERNEL_SANITIZE_OPTIONS -fno-sanitize=pointer-overflow,object-size)
   endif()
 endif()
 

@@ -135,8 +135,7 @@ function(softneuro_isa_baseline target)
   add_library(${target} OBJECT ${ARGN})
   softneuro_target_defaults(${target})
   softneuro_runtime_defaults(${target})
-  target_compile_options(${target} PRIVATE
-    ${SOFTNEURO_ISA_FLAGS_baseline} ${SOFTNEURO_KERNEL_SANITIZE_OPTIONS})
+  target_compile_options(${target} PRIVATE ${SOFTNEURO_ISA_FLAGS_baseline})
   target_compile_definitions(${target} PRIVATE SN_ISA=baseline SN_ISA_NAMESPACE=baseline)
 endfunction()
 
@@ -149,7 +148,7 @@ function(softneuro_isa_object prefix set out)
   softneuro_runtime_defaults(${target})
   # -fno-gnu-unique: a unique symbol would be shared with the rest again, at load time.
   target_compile_options(${target} PRIVATE
-    ${SOFTNEURO_ISA_FLAGS_${set}} ${SOFTNEURO_ISA_FUSE} ${SOFTNEURO_KERNEL_SANITIZE_OPTIONS}
+    ${SOFTNEURO_ISA_FLAGS_${set}} ${SOFTNEURO_ISA_FUSE}
     $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # GCC's own avx512fintrin.h sets these off when inlined (GCC bug 105593).
