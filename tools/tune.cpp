@@ -100,7 +100,7 @@ std::string name_of_error(const TuneArguments& arguments) {
 // reason if --schemas contradicts it.
 std::string set_device(const std::string& device, std::vector<std::string>& schemas) {
   const std::string name = device.substr(0, device.find(':'));
-  const std::string number = device.substr(std::min(name.size(), device.size()));
+  const std::string number = device.substr(name.size());
   if (name.empty() || !(number.empty() || number == ":0"))
     return fmt::format(
         "--device {}: it is cpu, or a device's name and 0, as cuda:0; of several GPUs "

@@ -118,7 +118,9 @@ class SN_API Net {
   static Result<Net> load_memory(const void* data, std::size_t bytes,
                                  const NetOptions& options = {}) noexcept;
   // Writes a .dnn file: to a temporary file beside it, synced, then renamed. All or nothing.
-  // Errors: io_error, unsupported (the graph takes more than the format can hold), out_of_memory.
+  // Errors: io_error, unsupported (the graph takes more than the format can hold), out_of_memory;
+  // invalid_argument (packed_only without a tuned path for this machine; a net that was loaded from
+  // such a file, saved otherwise).
   Status save(const std::string& path, const SaveOptions& options = {}) const noexcept;
 
   // --- tuning ---------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ struct TensorInfo {
 // Where the bytes are. All figures in bytes, but for `sessions` and `plans`. Net::memory_report()
 // is about the net and the plans that it keeps, Plan::memory_report() about one plan.
 struct MemoryReport {
-  std::size_t weights = 0;         // constants of the graph; mapped files count here
+  std::size_t weights = 0;         // constants of the graph, mapped or not, but those left out
   std::size_t packed_weights = 0;  // copies in the order of the kernels; always of the whole net
   // Activations and workspace of one session on the host. Net: of the plan with the largest arena.
   std::size_t arena = 0;
