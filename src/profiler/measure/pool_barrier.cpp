@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <set>
 #include <thread>
 
@@ -14,6 +15,9 @@ namespace softneuro {
 namespace {
 
 constexpr std::int64_t kAtOnceNs = 300'000;  // waking a parked thread takes a third of that
+// A thread that has waited for longer leaves its processor, which the late one may need: where two
+// threads are on one processor, spinning would keep them apart for whole time slices.
+constexpr std::chrono::microseconds kBetweenLooks(100);
 constexpr std::int64_t kTimeoutNs = 20'000'000;
 constexpr int kMostTimeouts = 3;
 
@@ -29,7 +33,7 @@ struct PoolBarrier::ThreadPlace {
 struct PoolBarrier::State {
   std::vector<ThreadPlace>* places = nullptr;  // one per thread; null: not asked for
   int all = 0;
-  std::int64_t closes_ns = 0;
+  std::int64_t late_ns = 0, closes_ns = 0;
   std::atomic<int> arrived{0};
 };
 
@@ -55,8 +59,10 @@ void PoolBarrier::arrive(void* context, std::size_t index) noexcept {
     }
   }
   state.arrived.fetch_add(1, std::memory_order_acq_rel);
-  while (state.arrived.load(std::memory_order_acquire) < state.all &&
-         clock_ns() < state.closes_ns) {
+  while (state.arrived.load(std::memory_order_acquire) < state.all) {
+    const std::int64_t now = clock_ns();
+    if (now >= state.closes_ns) break;
+    if (now >= state.late_ns) std::this_thread::sleep_for(kBetweenLooks);
   }
 }
 
@@ -65,6 +71,7 @@ bool PoolBarrier::wait_for_all(std::vector<ThreadPlace>* places) noexcept {
   State state;
   state.places = places;
   state.all = pool_.concurrency();
+  state.late_ns = begin + kAtOnceNs;
   state.closes_ns = begin + kTimeoutNs;
   pool_.run(static_cast<std::size_t>(state.all), arrive, &state);
   const std::int64_t took = clock_ns() - begin;
