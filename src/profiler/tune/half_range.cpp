@@ -71,10 +71,9 @@ Result<HalfRange> HalfRange::measure(const std::shared_ptr<Runtime>& core,
     range.largest_[id] = std::max(range.largest_[id], largest_magnitude(floats));
     return {};
   };
-  InnerValues values(core, graph, shapes);
   for (const std::vector<Tensor>& set : inputs) {
     for (std::size_t i = 0; i < set.size(); ++i) SN_RETURN_IF_ERROR(see(graph->inputs[i], set[i]));
-    SN_RETURN_IF_ERROR(values.read(set, inner, see));
+    SN_RETURN_IF_ERROR(read_inner_values(core, graph, shapes, set, inner, see));
   }
   return range;
 }

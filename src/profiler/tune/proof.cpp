@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <optional>
 #include <unordered_map>
 
 #include "core/base/element.h"
@@ -29,16 +28,10 @@ constexpr double kFloatNoise = 8;
 constexpr double kRoundings = 2;
 constexpr double kSmallestHalf = 0x1p-24;  // the least number above zero that float16 has
 
-}  // namespace
-
-class Proof::Prover {
+class Prover {
  public:
-  explicit Prover(ProofJob job)
-      : job_(std::move(job)),
-        plan_(impl_of(*job_.tuned)),
-        graph_(*plan_.graph),
-        alias_(graph_.tensor_count()),
-        inner_values_(job_.core, job_.model, job_.shapes) {
+  explicit Prover(const ProofJob& job)
+      : job_(job), plan_(impl_of(*job.tuned)), graph_(*plan_.graph), alias_(graph_.tensor_count()) {
     for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
       alias_[id] = id;
       meant_.push_back(of_model(graph_.tensor(id)));
@@ -58,18 +51,6 @@ class Proof::Prover {
     }
   }
 
-  Result<double> check(std::span<const Tensor> inputs) {
-    SN_RETURN_IF_ERROR(check_steps(inputs));
-    if (!model_session_) {
-      SN_ASSIGN_OR_RETURN(tuned_session_, Session::create(job_.tuned));
-      SN_RETURN_IF_ERROR(check_whole(inputs));
-      SN_ASSIGN_OR_RETURN(const auto model, build_plan(job_.core, job_.model, job_.shapes));
-      SN_ASSIGN_OR_RETURN(model_session_, Session::create(model));
-    }
-    return error_of(inputs);
-  }
-
- private:
   // Every step by itself, on the model's values.
   Status check_steps(std::span<const Tensor> inputs) {
     inputs_ = inputs;
@@ -84,11 +65,12 @@ class Proof::Prover {
       std::sort(wanted.begin(), wanted.end());
       wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
       values_.clear();
-      SN_RETURN_IF_ERROR(
-          inner_values_.read(inputs, wanted, [&](TensorId id, const Tensor& tensor) -> Status {
-            SN_ASSIGN_OR_RETURN(values_[id], tensor.clone(job_.core->allocator()));
-            return {};
-          }));
+      SN_RETURN_IF_ERROR(read_inner_values(job_.core, job_.model, job_.shapes, inputs, wanted,
+                                           [&](TensorId id, const Tensor& tensor) -> Status {
+                                             SN_ASSIGN_OR_RETURN(
+                                                 values_[id], tensor.clone(job_.core->allocator()));
+                                             return {};
+                                           }));
       for (; begin < end; ++begin) SN_RETURN_IF_ERROR(check_step(plan_.steps[begin]));
     }
     return {};
@@ -110,8 +92,9 @@ class Proof::Prover {
       for (std::size_t o = 0; o < outputs.size(); ++o)
         if (step.outputs[o] != kNoTensor) own[step.outputs[o]] = std::move(outputs[o]);
     }
+    SN_ASSIGN_OR_RETURN(Session session, Session::create(job_.tuned));
     std::vector<Tensor> outputs(plan_.outputs.size());
-    SN_RETURN_IF_ERROR(tuned_session_->run(inputs, outputs));
+    SN_RETURN_IF_ERROR(session.run(inputs, outputs));
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       SN_ASSIGN_OR_RETURN(const Tensor alone, own_value(graph_.outputs[o], own));
       if (alone.empty()) continue;  // a constant
@@ -124,26 +107,7 @@ class Proof::Prover {
     return {};
   }
 
-  // Of the worst real output.
-  Result<double> error_of(std::span<const Tensor> inputs) {
-    double worst = 0;
-    std::vector<Tensor> expected(plan_.outputs.size()), actual(plan_.outputs.size());
-    SN_RETURN_IF_ERROR(model_session_->run(inputs, expected));
-    SN_RETURN_IF_ERROR(tuned_session_->run(inputs, actual));
-    for (std::size_t o = 0; o < expected.size(); ++o) {
-      if (!is_float(expected[o].data_type()) || !(expected[o].shape() == actual[o].shape()))
-        continue;
-      const Comparison comparison = compare_tensors(expected[o], actual[o], 0);
-      if (comparison.broken)
-        return internal_error(
-            "output '{}' is NaN or infinite where the model's is not, or the other way round; try "
-            "schemas without 16-bit types",
-            job_.model->tensor(job_.model->outputs[o]).name);
-      worst = std::max(worst, comparison.relative());
-    }
-    return worst;
-  }
-
+ private:
   // The tensor of the model that means the same; kNoTensor if there is none of that name.
   TensorId of_model(const TensorDef& def) const {
     const TensorId id = job_.model->find_tensor(def.name);
@@ -408,7 +372,7 @@ class Proof::Prover {
         step.layer->name, step.routine_name, graph_.tensor(id).name, why);
   }
 
-  const ProofJob job_;
+  const ProofJob& job_;
   const PlanImpl& plan_;
   const Graph& graph_;           // of the tuned plan, adapts included
   std::vector<TensorId> alias_;  // the tensor that holds the same numbers; itself
@@ -417,22 +381,39 @@ class Proof::Prover {
   std::unordered_map<TensorId, Tensor> values_;  // by tensor of the model
   // What the model has not: by tensor of the plan, computed from the model's values.
   std::unordered_map<TensorId, Tensor> made_;
-  InnerValues inner_values_;
-  std::optional<Session> model_session_, tuned_session_;
 };
 
-Proof::Proof(ProofJob job) : prover_(std::make_unique<Prover>(std::move(job))) {}
-Proof::~Proof() = default;
-
-Result<double> Proof::check(std::span<const Tensor> inputs) {
-  return prover_->check(inputs);
+// Of the worst real output.
+Result<double> error_of(const ProofJob& job, std::span<const Tensor> inputs) {
+  double worst = 0;
+  SN_ASSIGN_OR_RETURN(const auto model, build_plan(job.core, job.model, job.shapes));
+  SN_ASSIGN_OR_RETURN(Session meant, Session::create(model));
+  SN_ASSIGN_OR_RETURN(Session tuned, Session::create(job.tuned));
+  std::vector<Tensor> expected(model->outputs().size()), actual(expected.size());
+  SN_RETURN_IF_ERROR(meant.run(inputs, expected));
+  SN_RETURN_IF_ERROR(tuned.run(inputs, actual));
+  for (std::size_t o = 0; o < expected.size(); ++o) {
+    if (!is_float(expected[o].data_type()) || !(expected[o].shape() == actual[o].shape())) continue;
+    const Comparison comparison = compare_tensors(expected[o], actual[o], 0);
+    if (comparison.broken)
+      return internal_error(
+          "output '{}' is NaN or infinite where the model's is not, or the other way round; try "
+          "schemas without 16-bit types",
+          job.model->tensor(job.model->outputs[o]).name);
+    worst = std::max(worst, comparison.relative());
+  }
+  return worst;
 }
 
+}  // namespace
+
 Result<double> prove_answer(const ProofJob& job, std::span<const std::vector<Tensor>> inputs) {
-  Proof proof(job);
+  Prover prover(job);
   double worst = 0;
-  for (const std::vector<Tensor>& set : inputs) {
-    SN_ASSIGN_OR_RETURN(const double error, proof.check(set));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    SN_RETURN_IF_ERROR(prover.check_steps(inputs[i]));
+    if (i == 0) SN_RETURN_IF_ERROR(prover.check_whole(inputs[i]));
+    SN_ASSIGN_OR_RETURN(const double error, error_of(job, inputs[i]));
     worst = std::max(worst, error);
   }
   return worst;

@@ -22,25 +22,9 @@ struct ProofJob {
 // Runs every step of the tuned plan by itself on what the model computes there, and compares its
 // outputs with the model's; what rounding of its inputs and outputs to the formats of the step
 // explains is let pass. Then runs the plan as a whole, which must give the same bits as its steps
-// one after the other: on the first inputs that it gets.
-class SN_INTREE Proof {
- public:
-  explicit Proof(ProofJob job);
-  ~Proof();
-  Proof(const Proof&) = delete;
-  Proof& operator=(const Proof&) = delete;
-
-  // `inputs` are in the order of the graph's inputs. Gives the relative RMS error of the worst real
-  // output of the whole plan. `internal` where something differs: the message names the first layer
-  // that does. The model's plans are kept for the next inputs.
-  Result<double> check(std::span<const Tensor> inputs);
-
- private:
-  class Prover;
-  std::unique_ptr<Prover> prover_;
-};
-
-// The largest error of all sets of inputs.
+// one after the other. Inputs are sets in the order of the graph's inputs. Gives the relative RMS
+// error of the worst real output of the whole plan over all sets. `internal` where something
+// differs: the message names the first layer that does.
 SN_INTREE Result<double> prove_answer(const ProofJob& job,
                                       std::span<const std::vector<Tensor>> inputs);
 

@@ -583,21 +583,20 @@ void Tuner::put_in_order(std::vector<Finalist>& finalists) const {
 // A net that answers otherwise than the model is no result.
 Status Tuner::prove(const Finalist& chosen) {
   report_progress("proof", 0, job_.proof_inputs.size());
-  ProofJob proof_job;
-  proof_job.core = job_.core;
-  proof_job.model = job_.model;
-  proof_job.is_same_graph = job_.is_model;
-  proof_job.shapes = job_.shapes;
-  proof_job.cancel = options_.cancel;
-  SN_ASSIGN_OR_RETURN(proof_job.tuned,
+  ProofJob proof;
+  proof.core = job_.core;
+  proof.model = job_.model;
+  proof.is_same_graph = job_.is_model;
+  proof.shapes = job_.shapes;
+  proof.cancel = options_.cancel;
+  SN_ASSIGN_OR_RETURN(proof.tuned,
                       build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
-  Proof proof(std::move(proof_job));
   const auto begin = std::chrono::steady_clock::now();
   for (const std::vector<Tensor>& inputs : job_.proof_inputs) {
     const auto now = std::chrono::steady_clock::now();
     const auto each = (now - begin) / std::max<std::int64_t>(1, static_cast<std::int64_t>(proved_));
     if (proved_ > 0 && is_time_limited() && now + each > job_.end) break;
-    const Result<double> difference = proof.check(inputs);
+    const Result<double> difference = prove_answer(proof, {&inputs, 1});
     if (!difference.ok())
       return Status(difference.status()).with_context("not tuned, the net stays as it was");
     difference_ = std::max(difference_, *difference);
