@@ -6,8 +6,8 @@
 
 #include "device/split_nets.h"
 #include "softneuro/allocator.h"
+#include "support/graph_evaluator.h"
 #include "support/tensor_difference.h"
-#include "unit/graph_evaluator.h"
 
 using namespace softneuro;
 using namespace softneuro::test;

@@ -11,9 +11,9 @@
 #include "net/make_runtime.h"
 #include "net/net_access.h"
 #include "net/tuned_plan.h"
+#include "support/graph_evaluator.h"
 #include "support/skip.h"
 #include "tuning/small_net.h"
-#include "unit/graph_evaluator.h"
 
 namespace softneuro::test {
 namespace {

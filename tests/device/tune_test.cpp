@@ -8,9 +8,9 @@
 #include "device/test_device.h"
 #include "net/tuned_plan.h"
 #include "profiler/tune/tuner.h"
+#include "support/graph_evaluator.h"
 #include "support/temporary_folder.h"
 #include "tuning/small_net.h"
-#include "unit/graph_evaluator.h"
 
 namespace softneuro {
 Status register_routine_matmul_cpu_naive(Registry& registry);
@@ -166,8 +166,8 @@ std::uint32_t tuned_split(const std::shared_ptr<const Graph>& graph, const Times
 TEST_CASE("tune: with a fast, a slow and a mixed device each layer is where brute force puts it",
           "[slow][alone]") {
   const auto graph = products();
-  // Waking the device's thread, and whoever else is on the machine, takes a part of a run that brute
-  // force does not know of.
+  // Waking the device's thread, and whoever else is on the machine, takes a part of a run that
+  // brute force does not know of.
   constexpr double kLead = 1.3;
   std::mt19937 random(11);
   const auto drawn = [&] { return 200.0 * (1 << random() % 6); };

@@ -261,11 +261,6 @@ void check_case(const Registry& registry, const Case& description) {
 
 }  // namespace
 
-const Registry& builtin_registry() {
-  static const Registry registry = make_builtin_registry().value();
-  return registry;
-}
-
 void check_problems(const Registry& registry, void (*add)(ProblemSet&)) {
   ProblemSet set;
   add(set);

@@ -3,6 +3,7 @@
 
 #include "core/routine/registry.h"
 #include "numeric/problem_set.h"
+#include "support/graph_evaluator.h"  // builtin_registry()
 
 namespace softneuro::test {
 
@@ -67,9 +68,6 @@ bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b);
 // number of comparisons.
 int check_quantized(const Registry& registry, const Case& description, const PreparedCase& prepared,
                     const std::vector<Tensor>& reference);
-
-// All built-in routines, made once.
-const Registry& builtin_registry();
 
 // Those, the routines of library plugins that are linked in, and those of the test device.
 const Registry& all_routines();

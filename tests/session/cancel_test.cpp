@@ -7,7 +7,7 @@
 #include "core/base/parallel.h"
 #include "net/net_access.h"
 #include "softneuro/net.h"
-#include "unit/graph_evaluator.h"
+#include "support/graph_evaluator.h"
 
 using namespace softneuro;
 using namespace softneuro::test;

@@ -10,7 +10,7 @@
 #include "core/graph/layer_type.h"
 #include "core/layers/builtin_layers.h"
 #include "net/net_access.h"
-#include "unit/graph_evaluator.h"
+#include "support/graph_evaluator.h"
 
 using namespace softneuro;
 

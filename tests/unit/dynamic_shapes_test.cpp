@@ -1,7 +1,7 @@
 // What shape inference finds out about dimensions that are known by name only.
 #include <catch2/catch.hpp>
 
-#include "unit/graph_evaluator.h"
+#include "support/graph_evaluator.h"
 
 using namespace softneuro;
 using namespace softneuro::test;

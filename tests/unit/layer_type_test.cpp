@@ -9,8 +9,8 @@
 #include "core/routine/evaluate.h"
 #include "core/routine/layer_cost.h"
 #include "quantization/tensor_roles.h"
+#include "support/graph_evaluator.h"
 #include "support/one_layer.h"
-#include "unit/graph_evaluator.h"
 
 using namespace softneuro;
 using namespace softneuro::test;

@@ -5,7 +5,7 @@
 #include "core/plan/plan_impl.h"
 #include "net/make_runtime.h"
 #include "softneuro/session.h"
-#include "unit/graph_evaluator.h"
+#include "support/graph_evaluator.h"
 
 using namespace softneuro;
 using namespace softneuro::test;

@@ -5,7 +5,7 @@
 #include "net/net_access.h"
 #include "routines/max_pool2/pool_rows.h"
 #include "softneuro/net.h"
-#include "unit/graph_evaluator.h"
+#include "support/graph_evaluator.h"
 
 using namespace softneuro;
 using namespace softneuro::test;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <functional>
 
-#include "unit/graph_evaluator.h"
+#include "support/graph_evaluator.h"
 
 using namespace softneuro;
 using namespace softneuro::test;

@@ -3,7 +3,7 @@
 #include <random>
 #include <set>
 
-#include "unit/graph_evaluator.h"
+#include "support/graph_evaluator.h"
 
 using namespace softneuro;
 using namespace softneuro::test;

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "unit/graph_evaluator.h"
+#include "support/graph_evaluator.h"
 
 using namespace softneuro;
 using namespace softneuro::test;

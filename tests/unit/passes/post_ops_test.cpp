@@ -1,7 +1,7 @@
 // fuse_post_ops, and whole blocks through all passes.
 #include <catch2/catch.hpp>
 
-#include "unit/graph_evaluator.h"
+#include "support/graph_evaluator.h"
 
 using namespace softneuro;
 using namespace softneuro::test;

@@ -7,7 +7,7 @@
 #include "core/routine/evaluate.h"
 #include "cpu/qint8/weights.h"
 #include "passes/adopt_quantization.h"
-#include "unit/graph_evaluator.h"
+#include "support/graph_evaluator.h"
 
 using namespace softneuro;
 using test::GraphBuilder;

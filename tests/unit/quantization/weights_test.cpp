@@ -6,7 +6,7 @@
 
 #include "core/routine/evaluate.h"
 #include "routines/builtin.h"
-#include "unit/graph_evaluator.h"
+#include "support/graph_evaluator.h"
 
 using namespace softneuro;
 using test::GraphBuilder;

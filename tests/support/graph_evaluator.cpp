@@ -1,4 +1,4 @@
-#include "unit/graph_evaluator.h"
+#include "support/graph_evaluator.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
