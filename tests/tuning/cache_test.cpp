@@ -1,4 +1,5 @@
 // The profile cache: each row stands alone, whatever happens to the file.
+#include <dlfcn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,7 +8,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "profiler/cache/loaded_code.h"
 #include "profiler/cache/profile_cache.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 
 using namespace softneuro;
@@ -145,4 +148,15 @@ TEST_CASE("profile cache: sixteen processes write at once and no row is lost or 
   cache.open(folder.path().string(), "m", 2, [&](std::string text) { told = text; });
   CHECK(told == "");
   CHECK(cache.size() == kProcesses * kRows);
+}
+
+TEST_CASE("loaded code: the same until a library is loaded") {
+  const std::uint64_t before = loaded_code();
+  if (before == 0) return note_skip("the system does not tell what is loaded");
+  CHECK(loaded_code() == before);
+  void* const library = dlopen("libBrokenLocale.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return note_skip("the C library has no libBrokenLocale.so.1");
+  CHECK(loaded_code() != before);
+  dlclose(library);
+  CHECK(loaded_code() == before);
 }

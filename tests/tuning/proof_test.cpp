@@ -54,6 +54,47 @@ class SloppyCumsum final : public Routine {
   const Routine& naive_;
 };
 
+// cumsum, times a factor that may change. Counts how often its first number was a two.
+struct Changing {
+  std::atomic<float> factor = 1;
+  std::atomic<int> twos = 0;
+};
+
+class ChangingKernel final : public Kernel {
+ public:
+  ChangingKernel(std::unique_ptr<Kernel> work, Changing& state)
+      : work_(std::move(work)), state_(state) {}
+  Status run(Context& context) const noexcept override {
+    SN_RETURN_IF_ERROR(work_->run(context));
+    state_.twos += context.input(0).as<float>()[0] == 2;
+    const TensorView& y = context.output(0);
+    for (std::int64_t i = 0; i < y.elements(); ++i) y.as_mutable<float>()[i] *= state_.factor;
+    return {};
+  }
+
+ private:
+  std::unique_ptr<Kernel> work_;
+  Changing& state_;
+};
+
+class ChangingCumsum final : public Routine {
+ public:
+  ChangingCumsum(const Routine& naive, Changing& state)
+      : Routine("cumsum", "cpu/changing"), naive_(naive), state_(state) {}
+  Applicability applicable(const Problem& problem) const override {
+    return naive_.applicable(problem);
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(auto work, naive_.create(problem, params, packed));
+    return std::unique_ptr<Kernel>(std::make_unique<ChangingKernel>(std::move(work), state_));
+  }
+
+ private:
+  const Routine& naive_;
+  Changing& state_;
+};
+
 std::shared_ptr<Runtime> one_thread() {
   NetOptions options;
   options.threads = 1;
@@ -180,6 +221,55 @@ TEST_CASE("proof: a net whose fastest routine is one per cent off is not tuned a
   const Result<TuneResult> result = Tuner(job).run();
   REQUIRE_FALSE(result.ok());
   CHECK(result.status().message().find("layer 'second' (cpu/sloppy)") != std::string::npos);
+}
+
+TEST_CASE("proof: what was proved before is tried again, and proved again if it does not hold",
+          "[proof]") {
+  const TemporaryFolder folder;
+  const auto core = one_thread();
+  auto& registry = const_cast<Registry&>(core->registry());
+  const Routine& naive = *registry.find("cumsum", "cpu/naive");
+  REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/slow", naive, 200)).ok());
+  Changing routine;
+  REQUIRE(registry.add(std::make_unique<ChangingCumsum>(naive, routine)).ok());
+  const TuneOptions options = quick(folder, {"cpu:float32"});
+  TuneJob job;
+  job.core = core;
+  job.graph = job.model = running_sums();
+  job.is_model = true;
+  job.shapes = {Shape{1, 64}};
+  job.inputs = {filled({1, 64}, 1)};
+  job.proof_inputs = {job.inputs, {filled({1, 64}, 2)}};
+  job.options = &options;
+  // What was proved on the inputs that begin with a two.
+  const auto is_proved_on_twos = [&] {
+    const Result<TuneResult> result = Tuner(job).run();
+    INFO(result.status().message());
+    REQUIRE(result.ok());
+    CHECK(result->report.proof_inputs == 2);
+    for (const auto& [id, choice] : result->path.layers) CHECK(choice.routine == "cpu/changing");
+    return routine.twos.exchange(0) > 0;
+  };
+  CHECK(is_proved_on_twos());
+  CHECK_FALSE(is_proved_on_twos());
+
+  SECTION("with other inputs beside") {
+    job.proof_inputs.insert(job.proof_inputs.begin() + 1, {filled({1, 64}, 3)});
+    job.proof_inputs.erase(job.proof_inputs.begin());
+    CHECK(is_proved_on_twos());
+  }
+  SECTION("without the cache") {
+    TuneOptions without = options;
+    without.use_cache = false;
+    job.options = &without;
+    CHECK(is_proved_on_twos());
+  }
+  SECTION("when the routine answers otherwise than it did") {
+    routine.factor = 1.01f;
+    const Result<TuneResult> result = Tuner(job).run();
+    REQUIRE_FALSE(result.ok());
+    CHECK(result.status().message().find("(cpu/changing)") != std::string::npos);
+  }
 }
 
 TEST_CASE("proof: a pass that drops a clamp is named with the layer that lost it", "[proof]") {

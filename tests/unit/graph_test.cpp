@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
+#include "core/graph/graph_key.h"
 #include "core/graph/layer_type.h"
 
 using namespace softneuro;
@@ -545,4 +546,20 @@ TEST_CASE("post-op strings") {
   op.binary = BinaryOp::sub;
   op.swapped = true;
   CHECK(op.str() == "sub(in3,swapped)");
+}
+
+TEST_CASE("graph keys: the content key tells weights apart that differ by one number anywhere") {
+  const auto graph = [](std::size_t changed) {
+    World w;
+    Tensor weights = Tensor::create(DataType::float32, Shape{8192}).value();
+    std::ranges::fill(weights.mutable_values<float>(), 1.0f);
+    weights.mutable_values<float>()[changed] = 2;
+    w.graph.add_constant("weights", std::move(weights));
+    return std::move(w.graph);
+  };
+  CHECK(content_key(graph(0)) == content_key(graph(0)));
+  CHECK(content_key(graph(0)) != content_key(graph(1)));
+  CHECK(content_key(graph(4000)) != content_key(graph(4001)));
+  // What times depend on is told from the borders of constants.
+  CHECK(graph_key(graph(4000)) == graph_key(graph(4001)));
 }

@@ -10,18 +10,20 @@
 namespace softneuro {
 namespace {
 
-// Type, shape and the borders of the bytes: constants can be hundreds of megabytes.
-std::string describe(const Tensor& constant) {
+// Type, shape and bytes; without `whole` the borders alone, as constants can be hundreds of
+// megabytes.
+std::string describe(const Tensor& constant, bool whole) {
   constexpr std::size_t kBorder = 4096;
   const auto* const bytes = static_cast<const std::byte*>(constant.data());
+  if (whole)
+    return fmt::format("{}[{}]{:x}", to_string(constant.data_type()), constant.shape().str(),
+                       checksum(bytes, constant.bytes()));
   const std::size_t head = std::min(constant.bytes(), kBorder);
   return fmt::format("{}[{}]{:x}.{:x}", to_string(constant.data_type()), constant.shape().str(),
                      checksum(bytes, head), checksum(bytes + constant.bytes() - head, head));
 }
 
-}  // namespace
-
-std::uint64_t graph_key(const Graph& graph) {
+std::uint64_t digest_of(const Graph& graph, bool whole) {
   std::string text;
   for (const Layer& layer : graph.layers()) {
     text += fmt::format("L{} {} {}", layer.id, layer.type->name, layer.params.str());
@@ -35,12 +37,22 @@ std::uint64_t graph_key(const Graph& graph) {
     const TensorDef& def = graph.tensor(id);
     text += fmt::format("T{} {} {}", id, to_string(def.type), def.shape.str());
     if (def.quantization) text += ' ' + digest_of(*def.quantization);
-    if (def.is_constant()) text += ' ' + describe(def.constant);
+    if (def.is_constant()) text += ' ' + describe(def.constant, whole);
     text += '\n';
   }
   for (const TensorId id : graph.inputs) text += fmt::format("I{} ", id);
   for (const TensorId id : graph.outputs) text += fmt::format("O{} ", id);
   return checksum(text.data(), text.size());
+}
+
+}  // namespace
+
+std::uint64_t graph_key(const Graph& graph) {
+  return digest_of(graph, false);
+}
+
+std::uint64_t content_key(const Graph& graph) {
+  return digest_of(graph, true);
 }
 
 }  // namespace softneuro

@@ -1,4 +1,4 @@
-// A digest of a graph.
+// Digests of a graph.
 #pragma once
 
 #include <cstdint>
@@ -10,5 +10,8 @@ namespace softneuro {
 // Digest of what plans depend on: layers, parameters, shapes, types, quantisation, and a sample of
 // the constants. Equal graphs give equal keys on every machine.
 SN_INTREE std::uint64_t graph_key(const Graph& graph);
+
+// Of all that graph_key() takes, and of every byte of the constants: what answers depend on.
+SN_INTREE std::uint64_t content_key(const Graph& graph);
 
 }  // namespace softneuro

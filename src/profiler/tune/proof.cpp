@@ -383,8 +383,9 @@ class Prover {
   std::unordered_map<TensorId, Tensor> made_;
 };
 
-// Of the worst real output.
-Result<double> error_of(const ProofJob& job, std::span<const Tensor> inputs) {
+}  // namespace
+
+Result<double> answer_difference(const ProofJob& job, std::span<const Tensor> inputs) {
   double worst = 0;
   SN_ASSIGN_OR_RETURN(const auto model, build_plan(job.core, job.model, job.shapes));
   SN_ASSIGN_OR_RETURN(Session meant, Session::create(model));
@@ -405,15 +406,13 @@ Result<double> error_of(const ProofJob& job, std::span<const Tensor> inputs) {
   return worst;
 }
 
-}  // namespace
-
 Result<double> prove_answer(const ProofJob& job, std::span<const std::vector<Tensor>> inputs) {
   Prover prover(job);
   double worst = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     SN_RETURN_IF_ERROR(prover.check_steps(inputs[i]));
     if (i == 0) SN_RETURN_IF_ERROR(prover.check_whole(inputs[i]));
-    SN_ASSIGN_OR_RETURN(const double error, error_of(job, inputs[i]));
+    SN_ASSIGN_OR_RETURN(const double error, answer_difference(job, inputs[i]));
     worst = std::max(worst, error);
   }
   return worst;

@@ -28,4 +28,8 @@ struct ProofJob {
 SN_INTREE Result<double> prove_answer(const ProofJob& job,
                                       std::span<const std::vector<Tensor>> inputs);
 
+// The same error of the plan's answer to one set of inputs, without a look at its steps. `internal`
+// where one of the two answers is not finite.
+SN_INTREE Result<double> answer_difference(const ProofJob& job, std::span<const Tensor> inputs);
+
 }  // namespace softneuro

@@ -25,7 +25,8 @@ std::vector<double> step_times(NetBench& bench, PoolBarrier& barrier, const Tune
 
 }  // namespace
 
-Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
+Result<TuneResult> Tuner::report(const Finalist& chosen, const std::shared_ptr<const Plan>& plan,
+                                 double untuned_us) {
   TuneResult result;
   result.path = chosen.path;
   result.path.threads = job_.core->pool().concurrency();
@@ -37,8 +38,6 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, double untuned_us) {
   for (std::size_t i = 0; i < job_.shapes.size(); ++i)
     result.path.shapes.emplace(job_.graph->tensor(job_.graph->inputs[i]).name, job_.shapes[i]);
 
-  SN_ASSIGN_OR_RETURN(const auto plan,
-                      build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
   SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
   const std::vector<double> times = step_times(bench, barrier_, budget_);
   std::unordered_map<LayerId, std::size_t> index;

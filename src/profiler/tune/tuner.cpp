@@ -12,6 +12,7 @@
 #include "core/graph/graph_key.h"
 #include "core/routine/layer_cost.h"
 #include "core/routine/noop_adapt.h"
+#include "profiler/cache/loaded_code.h"
 #include "profiler/select/default_path.h"
 #include "profiler/tune/half_range.h"
 #include "profiler/tune/proof.h"
@@ -580,8 +581,22 @@ void Tuner::put_in_order(std::vector<Finalist>& finalists) const {
                    [&](const Finalist& a, const Finalist& b) { return rank(a) < rank(b); });
 }
 
-// A net that answers otherwise than the model is no result.
-Status Tuner::prove(const Finalist& chosen) {
+// Everything that the answers of `path`, and what they are compared with, depend on; empty if that
+// is not known or nothing is compared.
+std::string Tuner::proof_key(const RoutinePath& path) const {
+  const std::uint64_t code = loaded_code();
+  if (!options_.use_cache || code == 0 || job_.proof_inputs.empty()) return {};
+  std::uint64_t inputs = 0;
+  for (const std::vector<Tensor>& set : job_.proof_inputs)
+    for (const Tensor& tensor : set) inputs = inputs * 31 + checksum(tensor.data(), tensor.bytes());
+  const std::uint64_t graph = content_key(*job_.graph);
+  const std::uint64_t model = job_.is_model ? graph : content_key(*job_.model);
+  return fmt::format("proof|{:x}|{:x}|{:x}|{:x}|{}", code, model, graph, inputs, path_key(path));
+}
+
+// A net that answers otherwise than the model is no result. Where all of this was proved before, by
+// the same code, one answer tells whether that still holds.
+Status Tuner::prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& path) {
   report_progress("proof", 0, job_.proof_inputs.size());
   ProofJob proof;
   proof.core = job_.core;
@@ -589,19 +604,30 @@ Status Tuner::prove(const Finalist& chosen) {
   proof.is_same_graph = job_.is_model;
   proof.shapes = job_.shapes;
   proof.cancel = options_.cancel;
-  SN_ASSIGN_OR_RETURN(proof.tuned,
-                      build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
+  proof.tuned = plan;
+  const std::string key = proof_key(path);
+  const Profile* const known = key.empty() ? nullptr : cache_.find(key);
+  if (known != nullptr) {
+    const Result<double> difference = answer_difference(proof, job_.proof_inputs[0]);
+    if (difference.ok() && *difference <= known->error) {
+      difference_ = known->error;
+      proved_ = job_.proof_inputs.size();
+      report_progress("proof", proved_, proved_);
+      return {};
+    }
+  }
   const auto begin = std::chrono::steady_clock::now();
   for (const std::vector<Tensor>& inputs : job_.proof_inputs) {
     const auto now = std::chrono::steady_clock::now();
     const auto each = (now - begin) / std::max<std::int64_t>(1, static_cast<std::int64_t>(proved_));
-    if (proved_ > 0 && is_time_limited() && now + each > job_.end) break;
+    if (proved_ > 0 && is_time_limited() && now + each > job_.end) return {};
     const Result<double> difference = prove_answer(proof, {&inputs, 1});
     if (!difference.ok())
       return Status(difference.status()).with_context("not tuned, the net stays as it was");
     difference_ = std::max(difference_, *difference);
     report_progress("proof", ++proved_, job_.proof_inputs.size());
   }
+  if (!key.empty()) cache_.put(key, {.error = difference_});
   return {};
 }
 
@@ -622,8 +648,10 @@ Result<TuneResult> Tuner::run() {
   put_in_order(finalists);
   end_stage_at(1);
   SN_ASSIGN_OR_RETURN(const Finalist chosen, within_limit(std::move(finalists), untuned_us));
-  SN_RETURN_IF_ERROR(prove(chosen));
-  return report(chosen, untuned_us);
+  SN_ASSIGN_OR_RETURN(const auto plan,
+                      build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
+  SN_RETURN_IF_ERROR(prove(plan, chosen.path));
+  return report(chosen, plan, untuned_us);
 }
 
 }  // namespace softneuro

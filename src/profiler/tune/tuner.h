@@ -121,8 +121,9 @@ class Tuner {
   std::vector<LayerHarm> harm_rows(const Finalist& chosen) const;
   Result<std::size_t> memory_of(const RoutinePath& path) const;
   Status find_memory_bound();
-  Status prove(const Finalist& chosen);
-  Result<TuneResult> report(const Finalist& chosen, double untuned_us);
+  Status prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& path);
+  Result<TuneResult> report(const Finalist& chosen, const std::shared_ptr<const Plan>& plan,
+                            double untuned_us);
 
   SelectionRules rules() const;
   Result<AdaptChoice> measure_adapt(TensorId tensor, const Format& from, const Format& to);
@@ -130,6 +131,7 @@ class Tuner {
   std::uint64_t whole_key() const;
   std::string adapt_key(TensorId tensor, const Format& from, const Format& to) const;
   std::string path_key(const RoutinePath& path) const;
+  std::string proof_key(const RoutinePath& path) const;
   void report_progress(const char* stage, std::size_t done, std::size_t total,
                        const std::string& layer = {}, const std::string& candidate = {},
                        double best_us = 0) const;

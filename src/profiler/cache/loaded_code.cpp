@@ -1,0 +1,73 @@
+#include "profiler/cache/loaded_code.h"
+
+#if defined(__linux__)
+#include <fmt/format.h>
+#include <link.h>
+#include <sys/stat.h>
+
+#include <string>
+#include <string_view>
+
+#include "core/base/checksum.h"
+
+namespace softneuro {
+namespace {
+
+// A note's name and contents are padded to four bytes.
+constexpr std::size_t padded(std::size_t bytes) {
+  return (bytes + 3) / 4 * 4;
+}
+
+// The note of that kind, as linkers write it (`--build-id`); empty if there is none.
+std::string_view build_id(const dl_phdr_info& object) {
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+    if (segment.p_type != PT_NOTE) continue;
+    const char* at = reinterpret_cast<const char*>(object.dlpi_addr + segment.p_vaddr);
+    const char* const end = at + segment.p_memsz;
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+      const auto& note = *reinterpret_cast<const ElfW(Nhdr)*>(at);
+      const char* const name = at + sizeof note;
+      const char* const contents = name + padded(note.n_namesz);
+      if (note.n_type == NT_GNU_BUILD_ID &&
+          std::string_view(name, note.n_namesz) == std::string_view("GNU", sizeof "GNU"))
+        return {contents, note.n_descsz};
+      at = contents + padded(note.n_descsz);
+    }
+  }
+  return {};
+}
+
+int add_object(dl_phdr_info* object, std::size_t, void* text) {
+  auto& all = *static_cast<std::string*>(text);
+  if (const std::string_view id = build_id(*object); !id.empty()) {
+    all.append(id);
+    return 0;
+  }
+  const bool is_program = object->dlpi_name == nullptr || *object->dlpi_name == 0;
+  struct stat file = {};
+  if (stat(is_program ? "/proc/self/exe" : object->dlpi_name, &file) == 0)
+    all += fmt::format("{} {}.{}", file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+  return 0;
+}
+
+}  // namespace
+
+std::uint64_t loaded_code() {
+  std::string all;
+  dl_iterate_phdr(add_object, &all);
+  return checksum(all.data(), all.size());
+}
+
+}  // namespace softneuro
+
+#else
+
+namespace softneuro {
+
+std::uint64_t loaded_code() {
+  return 0;
+}
+
+}  // namespace softneuro
+#endif
