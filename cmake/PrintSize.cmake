@@ -1,6 +1,6 @@
 # cmake -D PROGRAM=… -D LIBRARY=… -D STRIP=… -D LIMIT_BYTES=… -P PrintSize.cmake
-# Prints what the program weighs without symbols, and what the library would if all of it were
-# linked. Fails where the program weighs more than the limit.
+# Prints the binary size of the program without symbols, and what it would be of the library if all
+# of it were linked. Fails where the program is larger than the limit.
 
 set(stripped "${PROGRAM}.stripped")
 execute_process(COMMAND "${STRIP}" -o "${stripped}" "${PROGRAM}" COMMAND_ERROR_IS_FATAL ANY)

@@ -41,7 +41,7 @@ int list_cache(const CacheArguments& arguments) {
                     {"rows", cache.size()},
                     {"bytes", error ? 0 : bytes},
                     {"file", file.path}});
-    table.add({file.machine.empty() ? "no intact row" : file.machine, std::to_string(file.threads),
+    table.add({file.machine.empty() ? "no valid entry" : file.machine, std::to_string(file.threads),
                std::to_string(cache.size()),
                fmt::format("{:.1f}", error ? 0.0 : static_cast<double>(bytes) * 1e-3), file.path});
   }

@@ -43,9 +43,12 @@ void add_input_option(CLI::App& command, NetArguments& arguments) {
 
 void add_routine_options(CLI::App& command, NetArguments& arguments) {
   command
-      .add_option("--threads", arguments.threads, "most threads at work (0: one per physical core)")
+      .add_option("--threads", arguments.threads,
+                  "maximum number of threads (0: one per physical core)")
       ->check(CLI::Range(0, 1024));
-  command.add_option("--schemas", arguments.schemas, "routines to choose from: cpu:float32,…")
+  command
+      .add_option("--schemas", arguments.schemas,
+                  "schemas of layers without a tuned choice: cpu:float32,…")
       ->delimiter(',');
   add_plugin_option(command, arguments);
 }

@@ -208,11 +208,12 @@ Command add_compare(CLI::App& app) {
   add_net_option(*command, *arguments);
   add_input_option(*command, *arguments);
   add_routine_options(*command, *arguments);
-  command->add_option("--reference", arguments->references,
-                      "NAME=FILE.npy: what a tensor should be, inner ones too (repeatable)");
+  command->add_option(
+      "--reference", arguments->references,
+      "NAME=FILE.npy: expected value of an output or intermediate tensor (repeatable)");
   command->add_option("--model", arguments->model,
-                      "the model that the net was made from: compares with what it means, layer by "
-                      "layer, on --input or on synthetic inputs");
+                      "the model that the net was made from: compares outputs layer by layer, on "
+                      "--input or on synthetic inputs");
   add_shape_option(*command, *arguments);
   command->add_option("--rtol", arguments->rtol, "relative tolerance (default 1e-3)")
       ->check(CLI::NonNegativeNumber);

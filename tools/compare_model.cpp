@@ -102,8 +102,8 @@ int compare_with_model(const NetArguments& arguments, const std::string& model) 
   }
   if (!answer.ok()) return fail(answer.status());
   if (!arguments.json)
-    say("answers as the model on {} {}: largest difference {:.3g} (RMS, relative)\n",
-        answer->inputs, answer->made ? "synthetic inputs" : "given inputs", answer->difference);
+    say("matches the model on {} {}: largest difference {:.3g} (relative RMS)\n", answer->inputs,
+        answer->made ? "synthetic inputs" : "given inputs", answer->difference);
   return kDone;
 }
 

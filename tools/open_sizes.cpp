@@ -75,7 +75,7 @@ OpenSizes complete_shapes(std::span<const TensorInfo> inputs, NamedShapes& shape
                                   input.name, unbound(input.shape, sizes));
   }
   if (!batches.empty() && result.missing.empty())
-    result.batch = fmt::format("open batch of {}: 1 is taken (--shape '{}=…' gives another)",
+    result.batch = fmt::format("dynamic batch size of {}: 1 is used (--shape '{}=…' sets another)",
                                batches, example);
   return result;
 }

@@ -122,7 +122,7 @@ nlohmann::json row_json(const NetProfile& profile, std::size_t step) {
 
 std::string profile_table(const NetProfile& profile) {
   return fmt::format(
-      "{}\n{}\nsum of {} steps {:.3f} ms, whole runs without clocks {:.3f} ms: {:.1f} %\n",
+      "{}\n{}\nsum of {} steps {:.3f} ms, whole runs without per-step timing {:.3f} ms: {:.1f} %\n",
       layer_table(profile), routine_table(profile), profile.rows.size(), profile.sum_us * 1e-3,
       profile.untraced.quiet_ms(), 100 * profile.agreement());
 }

@@ -161,8 +161,9 @@ Command add_run(CLI::App& app) {
   add_routine_options(*command, *arguments);
   command->add_option("--output-dir", arguments->output_dir,
                       "write each output there as NAME.npy; without it a summary is printed");
-  command->add_option("--output", arguments->outputs,
-                      "a tensor to give, inner ones too (repeatable; default: the net's outputs)");
+  command->add_option(
+      "--output", arguments->outputs,
+      "a tensor to output, also an intermediate one (repeatable; default: the net's outputs)");
   command->add_option(
       "--steps", arguments->steps,
       "folders of inputs (input_J.npy or NAME.npy): successive runs of one session, "

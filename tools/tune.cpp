@@ -92,7 +92,7 @@ std::string set_limit(const TuneArguments& arguments, TuneOptions& options) {
 std::string name_of_error(const TuneArguments& arguments) {
   if (arguments.metric == "rms" || arguments.metric == "snr") return "RMS, relative to float32";
   if (arguments.metric == "cosine") return "1 − cosine";
-  if (arguments.metric == "top1") return "share of other answers";
+  if (arguments.metric == "top1") return "1 − top-1 agreement";
   return "loss of score";
 }
 
@@ -265,7 +265,7 @@ Command add_tune(CLI::App& app) {
                       "a shared library with routines (repeatable)");
   command
       ->add_option("--time-limit", arguments->time_limit,
-                   "seconds of measuring, after calibration; 0: none")
+                   "seconds of measuring, after calibration; 0: no limit")
       ->check(CLI::Range(0.0, 1e6));
   command->add_option("--calibration", arguments->calibration,
                       "folder of samples: input_J.npy or NAME.npy, or subfolders of these; or of "
@@ -291,12 +291,13 @@ Command add_tune(CLI::App& app) {
   limit->excludes("--max-error")->check(CLI::Range(0.0, 1e6));
   command
       ->add_option("--metric", arguments->metric,
-                   "rms (default); snr (decibels), cosine, top1 (share of equal answers): at least "
+                   "rms (default); snr (decibels), cosine, top1 (top-1 agreement): at least "
                    "--limit; or a command that gets a folder of outputs, K/NAME.npy, and prints a "
                    "score: it may lose --limit")
       ->needs(limit);
-  command->add_flag("--harm", arguments->harm,
-                    "also measure what the rounding of each layer does to the outputs");
+  command->add_flag(
+      "--harm", arguments->harm,
+      "sensitivity analysis: also measure what the rounding of each layer does to the outputs");
   command
       ->add_option("--max-memory", arguments->max_memory,
                    "bytes that the arena of a session and packed weights may take together, as "
@@ -308,10 +309,11 @@ Command add_tune(CLI::App& app) {
   command->add_flag("--exhaustive", arguments->exhaustive,
                     "measure everything fully: to judge the quick way");
   command
-      ->add_option("--packed", arguments->packed,
-                   "also (default): save the weights in the kernels' order as well: larger file, "
-                   "quicker loading; only: in that order alone, for this kind of machine, these "
-                   "shapes and threads")
+      ->add_option(
+          "--packed", arguments->packed,
+          "--packed, or --packed also: save the packed weights as well (larger file, faster "
+          "loading); --packed only: packed weights alone, for this kind of machine, these "
+          "shapes and thread counts. Without it: neither")
       ->expected(0, 1)
       ->default_str("also")
       ->check(CLI::IsMember({"also", "only"}));

@@ -30,7 +30,7 @@ void print_harm(const TuneReport& report) {
   }
   say_lines(table.str() + '\n');
   if (report.harm.size() > kHarmRows)
-    say("{} more layers, each with less harm (--json has all)\n", report.harm.size() - kHarmRows);
+    say("{} more layers, each with less effect (--json has all)\n", report.harm.size() - kHarmRows);
 }
 
 void print_error(const TuneReport& report, const std::string& metric) {
@@ -39,7 +39,7 @@ void print_error(const TuneReport& report, const std::string& metric) {
   say("error {:.4g} ({}", report.error, metric);
   if (report.error_high > report.error_low)
     say(", 95 % interval {:.3g} to {:.3g}", report.error_low, report.error_high);
-  say(") on {} {}, same answer on {:.1f} % of them\n", report.validation_samples,
+  say(") on {} {}, top-1 agreement {:.1f} %\n", report.validation_samples,
       report.validation_samples == 1 ? "sample" : "samples", 100 * report.agreement);
 }
 
@@ -64,7 +64,7 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
       report.seconds, report.measured, report.from_cache, report.rejected,
       report.complete ? "" : "; stopped at the time limit, not everything was measured");
   if (!report.complete)
-    say("{} of {} layers take default choices, since they were not measured\n",
+    say("{} of {} layers take default routines, since they were not measured\n",
         std::count_if(report.layers.begin(), report.layers.end(),
                       [](const TunedLayer& row) { return !row.is_measured; }),
         report.layers.size());
@@ -72,7 +72,7 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
     say("the path is within {:.2f} % of the optimum\n", 100 * report.gap);
   print_error(report, metric);
   if (report.proof_inputs > 0)
-    say("answers as the model on {} {}: largest difference {:.3g} (RMS, relative)\n",
+    say("matches the model on {} {}: largest difference {:.3g} (relative RMS)\n",
         report.proof_inputs,
         std::string(report.proved_on_samples ? "sample" : "synthetic input") +
             (report.proof_inputs == 1 ? "" : "s"),

@@ -61,7 +61,7 @@ nlohmann::json to_json(const std::vector<TunedNet>& nets, const Rows& rows) {
 void print_list(const std::vector<TunedNet>& nets, const Rows& rows) {
   say("# SOFTNEURO_EDGE_ROUTINES: what these nets take beside the small set.\n");
   for (const TunedNet& net : nets) {
-    if (net.paths.empty()) say("#   {}: not tuned, takes default choices\n", net.file);
+    if (net.paths.empty()) say("#   {}: not tuned, takes default routines\n", net.file);
     for (const RoutinePath& path : net.paths)
       say("#   {}: tuned on {} at {} thread{}\n", net.file, path.machine, path.threads,
           path.threads == 1 ? "" : "s");
@@ -77,7 +77,7 @@ void print_list(const std::vector<TunedNet>& nets, const Rows& rows) {
       say("{:<{}}  # {}\n", key.first + ' ' + key.second, width, layers(row));
   for (const auto& [key, row] : rows)
     if (!row.routine.is_builtin)
-      say("# {} {}: of a plugin or another device; in edge builds default choices take its "
+      say("# {} {}: of a plugin or another device; in edge builds default routines take its "
           "place ({}; tune --plugin none does not take such)\n",
           key.first, key.second, layers(row));
 }

@@ -1,4 +1,5 @@
-// Allocator: where the memory for tensors, weights and arenas comes from.
+// Allocator: where tensors, weights (packed ones too) and session arenas come from. Everything else
+// (graph, plans, names, what oneDNN and XNNPACK keep) comes from the heap.
 #pragma once
 
 #include <cstddef>

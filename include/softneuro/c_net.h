@@ -13,8 +13,8 @@ extern "C" {
 
 typedef struct sn_net sn_net;
 
-/* A request to stop, which any thread may make at any time. It must outlive the calls that look at
- * it. */
+/* A request to stop, which any thread may make at any time. It must stay alive until every call
+ * that was given it has returned. */
 typedef struct sn_cancel sn_cancel;
 SN_API sn_status sn_cancel_create(sn_cancel** cancel);
 SN_API void sn_cancel_request(sn_cancel* cancel);
@@ -24,21 +24,22 @@ SN_API void sn_cancel_free(sn_cancel* cancel);
 typedef struct sn_net_options {
   size_t struct_size;
   /* Maximum number of threads that work for one caller, the calling thread included; 0: one for
-   * each physical core that this process may use; at most 1024. net.h: several callers. */
+   * each physical core that this process may use; at most 1024; negative: SN_INVALID_ARGUMENT.
+   * Several callers at once share the workers: NetOptions::threads in net.h. */
   int32_t threads;
   int32_t verify;                    /* SN_VERIFY_FULL or SN_VERIFY_STRUCTURE, of .dnn files */
   const sn_allocator* allocator;     /* null: the system's */
   const sn_thread_pool* thread_pool; /* null: the library's own; else `threads` is ignored */
   sn_log_callback log;               /* warnings of loading, planning and tuning, too */
   void* log_context;
-  const char* const* schemas; /* patterns of schemas that routines may have; none: all */
+  const char* const* schemas; /* schemas for layers without a tuned choice (net.h); none: all */
   size_t schema_count;
   const char* const* plugins; /* libraries with routines, in order */
   size_t plugin_count;
   size_t max_plans; /* maximum number of plans that the net caches; 0: 8 */
   /* For imports alone; sn_net_load and sn_net_load_memory refuse the two lists. */
   const sn_cancel* cancel; /* stops an import, which then gives SN_CANCELLED */
-  const sn_shape* shapes;  /* sizes to fix for inputs that the model leaves open */
+  const sn_shape* shapes;  /* shapes for inputs with dynamic dimensions */
   size_t shape_count;
   const char* const* disabled_passes; /* to leave out, by name; "all": every one */
   size_t disabled_pass_count;
@@ -83,7 +84,7 @@ SN_API sn_status sn_net_input_info(const sn_net* net, size_t index, sn_tensor_in
 SN_API sn_status sn_net_output_info(const sn_net* net, size_t index, sn_tensor_info* info);
 
 /* Plans ahead, so that sn_net_run on these shapes is quick from the first time on. Inputs whose
- * shape the model fixes may be left out. */
+ * shape the model or the first tuned path fixes may be left out. */
 SN_API sn_status sn_net_prepare(const sn_net* net, const sn_shape* shapes, size_t shape_count);
 
 /* In bytes, but for the last two. Of a net, or of a session's plan: session.h says how they differ.
@@ -92,7 +93,8 @@ typedef struct sn_memory_report {
   size_t struct_size;
   size_t weights;        /* constants of the graph; mapped files count here */
   size_t packed_weights; /* copies in the order of the kernels */
-  size_t arena;          /* activations and workspace of one session */
+  size_t arena;          /* of one session on the host, output buffers included (session.h); arenas
+                            on other devices are not reported in C */
   size_t arena_minimum;  /* the most that is alive at one time: no plan needs less */
   size_t dynamic;        /* grown so far for shapes that depend on data */
   size_t sessions;       /* idle sessions that the net keeps for sn_net_run */
@@ -116,7 +118,7 @@ typedef struct sn_tuned_path {
   const char* const* schemas; /* patterns that were allowed */
   size_t schema_count;
   double time_us;    /* of one run; 0: not measured */
-  double untuned_us; /* of one run with default choices, measured beside it */
+  double untuned_us; /* of one run with default routines, measured beside it */
   double error;      /* RMS(out - ref) / RMS(ref) against float32; 0: not measured */
 } sn_tuned_path;
 #define SN_TUNED_PATH_INIT \
@@ -138,8 +140,8 @@ typedef struct sn_result sn_result;
 /* Inputs in the net's order, or in any order if each carries its name. */
 SN_API sn_status sn_net_run(const sn_net* net, const sn_tensor* inputs, size_t input_count,
                             sn_result** result);
-/* The same for chosen tensors: outputs and inner tensors, by name, in this order; none: the net's
- * outputs. Run options (c_session.h) may be null; their cancel stops the planning, too. */
+/* The same for chosen tensors: outputs and intermediate tensors, by name, in this order; none: the
+ * net's outputs. Run options (c_session.h) may be null; their cancel stops the planning, too. */
 struct sn_run_options;
 SN_API sn_status sn_net_run_for(const sn_net* net, const sn_tensor* inputs, size_t input_count,
                                 const char* const* outputs, size_t output_count,

@@ -17,15 +17,15 @@ typedef struct sn_session sn_session;
 typedef struct sn_session_options {
   size_t struct_size;
   const sn_allocator* allocator;    /* for the arena; null: the net's */
-  const char* const* extra_outputs; /* inner tensors, given behind the net's own outputs */
+  const char* const* extra_outputs; /* intermediate tensors, appended to the net's own outputs */
   size_t extra_output_count;
   const sn_cancel* cancel; /* stops the planning, which then gives SN_CANCELLED */
 } sn_session_options;
 #define SN_SESSION_OPTIONS_INIT \
   { sizeof(sn_session_options), 0, 0, 0, 0 }
 
-/* For given input shapes (null and 0 where the model fixes all of them). The net may be freed
- * before its sessions. */
+/* For given input shapes (null and 0 where the model, or the net's first tuned path, fixes all of
+ * them). The net may be freed before its sessions. */
 SN_API sn_status sn_session_create(const sn_net* net, const sn_shape* shapes, size_t shape_count,
                                    const sn_session_options* options, sn_session** session);
 SN_API void sn_session_free(sn_session* session);
@@ -93,29 +93,30 @@ SN_API sn_status sn_session_output(const sn_session* session, const char* name, 
  */
 
 /* Like sn_session_run_bound, but returns while other devices are at work: their steps are put into
- * their queues. Steps on the host are computed by the call itself; before one that reads what a
+ * their streams. Steps on the host are computed by the call itself; before one that reads what a
  * device writes, it waits. So everything has been computed when it returns if all layers run on the
  * host; likewise with a trace, which waits for each step. The options, and what they point to, are
  * used by this call alone, not by sn_session_wait.
  * Afterwards a run is in flight, until sn_session_wait: what is bound must stay valid, inputs must
  * not be written, outputs neither read nor written. Meanwhile all calls that run the session, bind,
  * change its shapes or give an output are SN_INVALID_ARGUMENT, and change nothing. Freeing the
- * session waits for the queues first.
- * An error, SN_CANCELLED included: the queues are empty, no run is in flight, and the session stays
- * usable. */
+ * session waits for the streams first.
+ * An error, SN_CANCELLED included: the streams are empty, no run is in flight, and the session
+ * stays usable. */
 SN_API sn_status sn_session_run_async(sn_session* session, const sn_run_options* options);
-/* Waits for the run in flight and completes its outputs; sn_session_output gives them then. The
- * first error of the queues, or of the completion; in either case no run is in flight any more.
- * SN_INVALID_ARGUMENT if none was. */
+/* Waits for the run in flight and completes its outputs; sn_session_output gives them then.
+ * Returns the first error that a stream reported, else that of completing the outputs. In either
+ * case no run is in flight afterwards. SN_INVALID_ARGUMENT if none was. */
 SN_API sn_status sn_session_wait(sn_session* session);
 
 /* --- other shapes --------------------------------------------------------------------------------
  */
 
-/* Goes on with other shapes, which the net plans, or has planned before (max_plans). The arena
- * stays if it is large enough. What was bound has to be bound anew, and what sn_session_input_info
- * and sn_session_output_info gave is no longer valid. Cancel may be null. After an error the
- * session is as before. */
+/* Goes on with other shapes, which the net plans, or has planned before (max_plans). Inputs whose
+ * shape the model or the first tuned path fixes may be left out. The arena stays if it is large
+ * enough. What was bound has to be bound anew, and what sn_session_input_info and
+ * sn_session_output_info gave is no longer valid. Cancel may be null. After an error the session is
+ * as before. */
 SN_API sn_status sn_session_set_shapes(sn_session* session, const sn_shape* shapes,
                                        size_t shape_count, const sn_cancel* cancel);
 

@@ -20,29 +20,31 @@ typedef int32_t (*sn_tune_callback)(void* context, const char* stage, size_t don
 typedef sn_status (*sn_score_callback)(void* context, const sn_tensor* outputs, size_t output_count,
                                        size_t sample_count, double* score);
 
-/* How far answers are from float32's (ErrorMetric). */
+/* Error of the outputs against float32's (ErrorMetric). */
 enum { SN_METRIC_RELATIVE_RMS = 0, SN_METRIC_COSINE = 1, SN_METRIC_TOP1 = 2 };
 
 typedef struct sn_tune_options {
   size_t struct_size;
   const char* const* schemas; /* patterns of schemas that routines may have; none: cpu:float32 */
   size_t schema_count;
-  const sn_shape* shapes; /* of inputs whose shape the model leaves open */
+  const sn_shape* shapes; /* of inputs with dynamic dimensions */
   size_t shape_count;
   const sn_tensor*
       samples; /* for calibration, one tensor per input of the net, sample by sample:
                   input j of sample i stands at [i * inputs + j], its name is not read */
   size_t sample_count;
-  double max_error;  /* by `metric` or `score`, on the validation samples; 0: 0.1 as far as it can
-                        be kept (SN_METRIC_RELATIVE_RMS alone); INFINITY: no limit */
+  /* By `metric` or `score`; a finite one needs validation samples, or two samples for calibration.
+   * 0: 0.1 as far as it can be kept (SN_METRIC_RELATIVE_RMS without `score`, else
+   * SN_INVALID_ARGUMENT); INFINITY: no limit. */
+  double max_error;
   double time_limit; /* in seconds, calibration not included; 0: no limit */
   int32_t threads;   /* to tune for; 0: as many as the net has */
   int32_t strict;    /* 1: a layer without a routine in the schemas is an error */
-  const char* cache; /* folder of the profile cache; null: the usual one; "": none */
+  const char* cache; /* null: the default folder (TuneOptions::cache); "": no cache */
   sn_tune_callback progress;
   void* progress_context;
-  int32_t passes;              /* over the whole net, at most; 0: 6 */
-  int32_t finalists;           /* best paths that are timed end to end at last; 0: 4 */
+  int32_t passes;              /* profiling rounds over the whole net, at most; 0: 6 */
+  int32_t finalists;           /* best paths timed end to end in the last stage; 0: 4 */
   int32_t exhaustive;          /* 1: measure every candidate fully; slow */
   int32_t range;               /* SN_RANGE_…: how calibration chooses a tensor's range */
   const sn_tensor* validation; /* samples to measure the error on, as `samples`; none: every fifth
@@ -53,7 +55,8 @@ typedef struct sn_tune_options {
   const char* const* pin;  /* layer, routine, layer, routine, ... (TuneOptions::pin) */
   size_t pin_count;        /* of layers: `pin` has twice as many strings */
   int32_t metric;          /* SN_METRIC_... */
-  int32_t measure_harm;    /* 1: sn_tuning_harm even where the limit is kept without that */
+  int32_t measure_harm;    /* 1: sensitivity analysis (sn_tuning_harm) even where the limit is kept
+                              without that */
   sn_score_callback score; /* instead of `metric`; may be null */
   void* score_context;
   int32_t pin_threads; /* 1: each to a processor of its own while tuning lasts */
@@ -69,7 +72,7 @@ enum { SN_RANGE_MSE = 0, SN_RANGE_PERCENTILE = 1, SN_RANGE_MIN_MAX = 2 };
 
 typedef struct sn_tune_report {
   size_t struct_size;
-  double untuned_us;  /* one run with default choices */
+  double untuned_us;  /* one run with default routines */
   double tuned_us;    /* one run on the path found */
   double seconds;     /* of tuning, calibration included */
   double error;       /* on the validation samples; 0: not measured */
@@ -77,13 +80,15 @@ typedef struct sn_tune_report {
   size_t measured;
   size_t from_cache;
   double difference;   /* RMS(out - ref) / RMS(ref) of the worst output against the model */
-  size_t proof_inputs; /* sets of inputs that it was measured on; 0: nothing was tuned */
+  size_t proof_inputs; /* sets of inputs that it was verified on; 0: nothing was tuned */
   size_t rejected;     /* candidates dropped for wrong results */
-  double gap;          /* of the solver: (cost - lower bound) / cost; 0: proven optimal */
-  double agreement;    /* share of the validation samples whose largest output is at its place */
+  double gap;          /* (cost - lower bound) / cost; 0: proven optimal; 1: not everything was
+                          measured, no bound is known */
+  double agreement;    /* top-1 agreement: share of the validation samples whose argmax of the first
+                          output is float32's; 1 without validation samples */
   int32_t threads;     /* that the path is for */
   int32_t complete;    /* 0: stopped at the time limit, not everything was measured */
-  int32_t proved_on_samples; /* 0: on made inputs */
+  int32_t proved_on_samples; /* 0: on synthetic inputs */
   int32_t within_limit;      /* 0: no path keeps the default limit */
   size_t validation_samples;
   double
@@ -116,7 +121,7 @@ typedef struct sn_tuned_layer {
   double unit_us;      /* the candidate alone */
   size_t candidates;   /* that were considered */
   int32_t fallback;    /* 1: no routine in the allowed schemas */
-  int32_t is_measured; /* 0: a default choice, since the time limit was reached */
+  int32_t is_measured; /* 0: the default routine, since the time limit was reached */
 } sn_tuned_layer;
 #define SN_TUNED_LAYER_INIT \
   { sizeof(sn_tuned_layer), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
@@ -133,8 +138,8 @@ SN_API const char* sn_tuning_machine(const sn_tuning* tuning);
 SN_API size_t sn_tuning_layer_count(const sn_tuning* tuning);
 SN_API sn_status sn_tuning_layer(const sn_tuning* tuning, size_t index, sn_tuned_layer* layer);
 
-/* What rounding a layer does, alone in a float32 net (LayerHarm). Pointers are valid until the
- * tuning is freed. */
+/* Sensitivity analysis: the effect of rounding one layer, alone in a float32 net (LayerHarm).
+ * Pointers are valid until the tuning is freed. */
 typedef struct sn_layer_harm {
   size_t struct_size;
   const char* layer;

@@ -58,7 +58,9 @@ struct NetOptions {
   // net. Before them, softneuro's own in softneuro/plugins beside libsoftneuro, unless "none" is in
   // the list. An empty list: the colon-separated SOFTNEURO_PLUGINS of the environment, if set.
   std::vector<std::string> plugins = {};
-  // Schemas that routines may have ("cpu", "cpu:float32"); empty: all.
+  // Schemas that layers without a tuned choice take their routines from ("cpu", "cpu:float32");
+  // empty: all. A layer that has no routine in them takes a float32 one. Tuned paths are used
+  // whatever this says: TuneOptions::schemas limits those.
   std::vector<std::string> schemas = {};
   // Maximum number of plans that the net caches (one per set of input shapes and extra outputs),
   // least recently used evicted first; >= 1.
@@ -102,7 +104,7 @@ class SN_API Net {
   // out_of_memory, cancelled; not_found also for a plugin or a shape of no input.
   static Result<Net> import(const std::string& path, const NetOptions& options = {},
                             const ImportOptions& import_options = {}) noexcept;
-  // From a model in memory, which is not needed afterwards.
+  // From a model in memory, which is not needed afterwards. Errors: as for import().
   static Result<Net> import_memory(const void* data, std::size_t bytes,
                                    const NetOptions& options = {},
                                    const ImportOptions& import_options = {}) noexcept;
@@ -126,8 +128,9 @@ class SN_API Net {
   // --- tuning ---------------------------------------------------------------------------------
   // Measures which routine computes each layer fastest here, alone and inside the net, and keeps
   // the fastest path for these shapes and threads; run() and plans made from now on use it, save()
-  // writes it. Takes seconds. Not while another thread tunes the same net; runs may go on, but
-  // disturb the measuring. Not in edge builds.
+  // writes it. Takes seconds to minutes (docs/results/performance.md, table IV);
+  // TuneOptions::time_limit bounds it. The caller must not run two tune() calls on one net at a
+  // time; all const members may be called meanwhile, but disturb the measuring. Not in edge builds.
   // Errors: invalid_argument (options, samples; qint8 without ranges), unsupported (strict, or an
   // error limit that nothing meets), not_found (a shape of no input), cancelled, internal (the
   // tuned net differs from the model: please report it), out_of_memory, device_failed. The net is
@@ -135,8 +138,9 @@ class SN_API Net {
   Result<TuneReport> tune(const TuneOptions& options = {}) noexcept;
 
   // The tuned paths that the net carries, one per machine, thread count and set of shapes. Where
-  // none fits exactly, the best-matching one is used as far as its choices apply, and the log says
-  // so (level info; a warning for each choice that is replaced).
+  // none fits exactly, the best-matching one (same machine before same shapes before same thread
+  // count) is used as far as its choices apply, and the log says so (level info; a warning for each
+  // choice that is replaced).
   std::vector<TunedPathInfo> tuned_paths() const;
 
   // --- what it is -----------------------------------------------------------------------------
@@ -145,20 +149,22 @@ class SN_API Net {
   MemoryReport memory_report() const;
 
   // --- running --------------------------------------------------------------------------------
-  // The simple way: name → tensor in, name → tensor out (the caller's own). Plans the shapes of
+  // The simple way: name → tensor in, name → tensor out: newly allocated from
+  // NetOptions::allocator for each call, owned by the returned tensors. Plans the shapes of
   // `inputs` if they were not planned before. With `outputs`, those tensors are computed instead:
-  // any names of graph outputs or inner tensors. `options.cancel` stops the planning, too.
+  // any names of graph outputs or intermediate tensors. `options.cancel` stops the planning, too.
   // Errors: those of plan(); invalid_argument (an input is missing or has another data type; values
   // that a layer cannot take, such as an index out of range), device_failed.
   Result<NamedTensors> run(const NamedTensors& inputs, std::span<const std::string> outputs = {},
                            const RunOptions& options = {}) const noexcept;
   // Plans ahead, so that run() on these shapes is quick from the first time on. Returns cancelled
-  // once `*cancel` is true, which is looked at between layers.
+  // once `*cancel` is true, which is looked at between layers. Other errors: those of plan().
   Status prepare(const NamedShapes& shapes = {},
                  const std::atomic<bool>* cancel = nullptr) const noexcept;
-  // The plan for given input shapes (inputs with static shapes may be left out), kept for later
-  // calls. `extra_outputs`: inner tensors, by name, to be given behind the net's own outputs.
-  // `cancel` as for prepare().
+  // The plan for given input shapes, kept for later calls. May be left out: inputs of static shape,
+  // and, once the net has a tuned path, all others: they take the shape of its first one
+  // (tuned_paths()[0]). `extra_outputs`: intermediate tensors, by name, to be appended to the net's
+  // own outputs. `cancel` as for prepare().
   // Errors: not_found (no such input or tensor), invalid_argument (a shape contradicts the model or
   // another input, or is missing), unsupported (no routine for a layer here), out_of_memory,
   // cancelled, device_failed.

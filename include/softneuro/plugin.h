@@ -68,10 +68,11 @@ enum {
 };
 
 // How a tensor's dimensions N, C, spatial... lie in memory. Its dims are always in that order.
+// In blocked layouts a kernel writes the lanes beyond C as zero bytes, in qint8, too.
 enum {
   SN_PLUGIN_PLAIN = 0,          // row-major
   SN_PLUGIN_CHANNELS_LAST = 1,  // N, spatial..., C
-  SN_PLUGIN_NCHW8C = 2,         // N, ceil(C/8), spatial..., 8; the last block padded with zeros
+  SN_PLUGIN_NCHW8C = 2,         // N, ceil(C/8), spatial..., 8; lanes beyond C are zero bytes
   SN_PLUGIN_NCHW16C = 3         // N, ceil(C/16), spatial..., 16; likewise
 };
 
@@ -105,7 +106,8 @@ typedef struct sn_plugin_spec {
 typedef struct sn_plugin_post_op {
   uint32_t struct_size;  // set by the plugin before the call; the host fills what fits
   int32_t is_binary;     // 0: y = op(y; alpha, beta); 1: y = op(y, x)
-  const char* op;        // as in the layer types unary and binary: "relu", "clip", "add"; lives on
+  const char* op;        // as in the layer types unary and binary: "relu", "clip", "add". A static
+                         // string of the host, never freed
   float alpha;
   float beta;
   uint32_t input;      // binary: x is this input of the problem; it broadcasts to y
@@ -159,7 +161,7 @@ typedef struct sn_plugin_kernel {
 typedef void (*sn_plugin_task)(void* data, size_t index);
 
 // The host's functions: valid while the plugin is loaded. None of them but the setters allocates.
-// Where a result is "1, or 0", 0 leaves the value behind the last pointer untouched.
+// Where a result is "1, or 0", 0 means that nothing is written through the last pointer.
 struct sn_plugin_host {
   uint32_t struct_size;
   uint32_t abi_version;  // first two fields: the same in every ABI version
@@ -178,7 +180,7 @@ struct sn_plugin_host {
                           const int64_t** values);
   int32_t (*get_reals)(const sn_plugin_params* params, const char* name, size_t* count,
                        const double** values);
-  // One text of a list; 0 also behind its end.
+  // One text of a list; 0 also past the end.
   int32_t (*get_text_at)(const sn_plugin_params* params, const char* name, size_t index,
                          const char** value);
   // For default_params: adds or replaces.
@@ -202,20 +204,26 @@ typedef struct sn_plugin_routine sn_plugin_routine;
 // `self` is the plugin's own table entry. Functions marked optional may be NULL.
 struct sn_plugin_routine {
   uint32_t struct_size;
-  int32_t version;         // raised whenever results or speed may change
-  int32_t default_rank;    // unmeasured, the highest that applies is taken; the naive ones have 0
+  int32_t version;  // raised whenever results or speed may change
+  // Where nothing is measured: of the routines that apply in one layout, that of the highest rank
+  // is taken. A plugin's counts as free of cost if its rank is above 0, so that its layout (plain
+  // or channels-last) is preferred, conversions counted. cpu/naive has 0, built-in ones up to 40;
+  // negative: on tuned paths only.
+  int32_t default_rank;
   const char* layer_type;  // "dense": `softneuro inspect` and the documentation list them
   // "cpu[:type[:layout]]/algorithm", the algorithm in a-z, 0-9 and _, unique within this
-  // layer type. Inputs and outputs come in this layout (constants in plain), and in the
-  // model's data types; quantised tensors only where the type is qint8.
+  // layer type. Constants come plain, in the model's type; integers, booleans and float64 keep
+  // theirs. Other tensors come in this layout (plain if their rank is below 3) and, on tuned paths,
+  // in this type (left out: float32); in plans that are not tuned, in the model's types. Quantised
+  // tensors come only if the type is qint8. `applicable` must check type and layout of each tensor.
   const char* descriptor;
 
   // 1 if the routine computes the problem correctly, whatever the speed; else 0 and the reason,
   // one short sentence that `explain` shows.
   int32_t (*applicable)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
                         char* reason, size_t reason_size);
-  // Optional: 1 if the kernel does the problem's post-ops too. Without, the host does them behind
-  // the kernel, and the routine sees problems without post-ops only.
+  // Optional: 1 if the kernel does the problem's post-ops too. Without, the host applies them
+  // after the kernel, and the routine sees problems without post-ops only.
   int32_t (*supports_post_ops)(const sn_plugin_routine* self, const sn_plugin_problem* problem);
   // Optional: sets the routine's own parameters for a problem (a tile size), in constant time.
   // pack and create get them, or others that a tuner tries.

@@ -26,7 +26,8 @@ struct TensorInfo {
 struct MemoryReport {
   std::size_t weights = 0;         // constants of the graph, mapped or not, but those left out
   std::size_t packed_weights = 0;  // copies in the order of the kernels; always of the whole net
-  // Activations and workspace of one session on the host. Net: of the plan with the largest arena.
+  // Of one session on the host: activations, workspace, and a buffer for each output of known
+  // shape, also where the caller binds its own. Net: of the plan with the largest arena.
   std::size_t arena = 0;
   // The most that is alive at one time: no arena can be smaller. Net: the largest of its plans.
   std::size_t arena_minimum = 0;
@@ -48,7 +49,7 @@ class SN_API Plan {
   // data are not static.
   std::span<const TensorInfo> inputs() const noexcept;
   std::span<const TensorInfo> outputs() const noexcept;
-  // Bytes of one session's arena on the host (activations and workspace).
+  // Bytes of one session's arena on the host (MemoryReport::arena).
   std::size_t arena_bytes() const noexcept;
   MemoryReport memory_report() const;
   // One printable line per step for people: layer, routine, shapes.
@@ -103,6 +104,7 @@ struct SessionOptions {
 // fork(): a child may use sessions of its parent; they then run on the calling thread alone.
 class SN_API Session {
  public:
+  // Errors: invalid_argument (plan is null), out_of_memory, device_failed.
   static Result<Session> create(std::shared_ptr<const Plan> plan,
                                 const SessionOptions& options = {}) noexcept;
   Session(Session&&) noexcept;
@@ -116,6 +118,10 @@ class SN_API Session {
   // On planned shapes: allocates nothing (oneDNN: docs/plugins.md), takes no lock while kernels
   // run. Results are bit-identical from run to run of one plan. Built-in routines give the same
   // bits for any number of threads; routines of oneDNN, XNNPACK and Eigen only for the same one.
+  // Errors: invalid_argument (number, data type, shape or layout of a tensor; a read-only output;
+  // a run is in flight; values that a layer cannot take, such as an index out of range), cancelled,
+  // device_failed, what a plugin's kernel returns; with data-dependent shapes also out_of_memory,
+  // invalid_model and unsupported. The session stays usable; outputs are undefined.
   Status run(std::span<const Tensor> inputs, std::span<Tensor> outputs,
              const RunOptions& options = {}) noexcept;
 
@@ -136,20 +142,20 @@ class SN_API Session {
 
   // --- asynchronously --------------------------------------------------------------------------
   // Like run() on what is bound, but returns while other devices are at work: their steps are put
-  // into their queues. Steps on the host are computed by the call itself, as in run(); before one
+  // into their streams. Steps on the host are computed by the call itself, as in run(); before one
   // that reads what a device writes, it waits. So everything has been computed when it returns if
   // all layers run on the host; likewise with a trace, which waits for each step. Cancel flag and
   // trace are used by this call alone, not by wait().
   // Afterwards a run is in flight, until wait(): what is bound must stay valid, inputs must not be
   // written, outputs neither read nor written. Meanwhile all calls that run the session, bind,
   // change its plan or give an output are invalid_argument, and change nothing. The session may be
-  // moved; where it is destroyed or assigned to, the queues are waited for first.
-  // An error, cancelled included: the queues are empty, no run is in flight, and the session stays
+  // moved; where it is destroyed or assigned to, the streams are waited for first.
+  // An error, cancelled included: the streams are empty, no run is in flight, and the session stays
   // usable. Allocates as little as run().
   Status run_async(const RunOptions& options = {}) noexcept;
   // Waits for the run in flight and completes its outputs, data-dependent ones too; output() gives
-  // them then. The first error of the queues, or of the completion; in either case no run is in
-  // flight any more. invalid_argument if none was.
+  // them then. Returns the first error that a stream reported, else that of completing the outputs.
+  // In either case no run is in flight afterwards. invalid_argument if none was.
   Status wait() noexcept;
 
   // --- other shapes ---------------------------------------------------------------------------

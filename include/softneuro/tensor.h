@@ -72,11 +72,16 @@ class SN_API Tensor {
  public:
   Tensor() noexcept = default;  // empty: undefined data type, no bytes
 
+  // The functions that make tensors return invalid_argument for DataType::undefined and for shapes
+  // that overflow, and those that allocate (create, from, clone) out_of_memory. Memory that is
+  // borrowed or shared has to be aligned to the element size, and `bytes` must be
+  // storage_bytes(type, shape, layout) exactly; else invalid_argument.
+
   // Uninitialised memory from `allocator`, aligned to kTensorAlignment.
   static Result<Tensor> create(DataType type, const Shape& shape,
                                Allocator& allocator = default_allocator(),
                                Layout layout = Layout::plain) noexcept;
-  // Writable memory of the caller. `bytes` is checked against type, shape and layout.
+  // Writable memory of the caller.
   static Result<Tensor> borrow(DataType type, const Shape& shape, void* data, std::size_t bytes,
                                Layout layout = Layout::plain) noexcept;
   // Read-only memory of the caller; mutable_data() gives null.
@@ -138,7 +143,9 @@ class SN_API Tensor {
     if (Status status = check_view(data_type_of<T>(), true); !status.ok()) return status;
     return mutable_values<T>();
   }
-  // The same where the type is known: empty if T is not this tensor's data type.
+  // The raw storage, in memory order and with the padding of blocked layouts; empty if T is not
+  // this tensor's data type (mutable_values: also for read-only memory). In plain layout the same
+  // elements as view().
   template <class T>
   std::span<const T> values() const noexcept {
     if (data_type_of<T>() != type_) return {};
@@ -152,7 +159,8 @@ class SN_API Tensor {
 
   // A deep copy in memory from `allocator`.
   Result<Tensor> clone(Allocator& allocator = default_allocator()) const noexcept;
-  // The same bytes under another shape of as many elements. Plain layout only.
+  // The same bytes under another shape. invalid_argument for another number of elements, and for
+  // layouts other than plain.
   Result<Tensor> reshaped(const Shape& shape) const noexcept;
 
  private:

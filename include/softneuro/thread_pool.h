@@ -23,27 +23,27 @@ class SN_API ThreadPool {
   virtual void run(std::size_t count, Task task, void* context) noexcept = 0;
   // A burst is a sequence of run() calls that follow each other closely, such as all layers of one
   // Session::run. During a burst workers may spin (busy-wait) for the next call, since waking a
-  // parked thread can take longer than a small layer. begin_burst() and end_burst() are called in
+  // blocked thread can take longer than a small layer. begin_burst() and end_burst() are called in
   // pairs, from any threads; bursts may overlap and nest. They allocate nothing. A pool that does
   // not spin need not override them.
   virtual void begin_burst() noexcept {}
   virtual void end_burst() noexcept {}
 };
 
-// How long, in µs, a worker of create_thread_pool() spins for the next call within a burst, and a
-// caller for its last helper: several times what waking a thread takes.
+// How long, in µs, a worker of create_thread_pool() busy-waits for the next run() within a burst,
+// and a caller for its last worker: several times the latency of waking a thread.
 inline constexpr int kSpinMicroseconds = 200;
 
-// A pool of `threads` − 1 workers (the caller is the last one). Within bursts they park after
-// `spin_us` without work (0: at once). Outside of them they park at once and burn no processor
-// time, except behind a burst that began within 50 µs of the end of the one before: there they spin
-// for up to 50 µs more, unless another pool begins one. threads = 0: one per
-// physical core that this process may use now: of its processor affinity, those that share a core
-// counted once, and no more than the quota of its cgroup (v2, rounded up). After fork() in the
-// child there are no workers: run() then works on the calling thread alone. The
-// pool must outlive the nets that use it, and everything that comes from them.
-// Errors: invalid_argument (threads not in [0, 1024], spin_us not in [0, 1000000]), out_of_memory
-// (a thread cannot be started).
+// A pool of `threads` − 1 workers; the caller is the remaining thread. Within a burst an idle
+// worker busy-waits for `spin_us` (0: not at all), then blocks. Between bursts workers block and
+// use no processor time, with one exception: after a burst that had begun less than 50 µs after the
+// one before had ended, they busy-wait for up to 50 µs, or until another pool of this process
+// begins a burst. threads = 0: one per physical core that this process may use now: of its
+// processor affinity, those that share a core counted once, and no more than the quota of its
+// cgroup (v2, rounded up). After fork() in the child there are no workers: run() then works on the
+// calling thread alone. The pool must outlive the nets that use it, and everything that comes from
+// them. Errors: invalid_argument (threads not in [0, 1024], spin_us not in [0, 1000000]),
+// out_of_memory (a thread cannot be started).
 SN_API Result<std::unique_ptr<ThreadPool>> create_thread_pool(
     int threads, int spin_us = kSpinMicroseconds) noexcept;
 

@@ -25,11 +25,12 @@ struct TuneProgress {
   //   "unit"       the candidates of each layer are measured in isolation
   //   "net"        paths run, and their layers are measured inside the net
   //   "compare"    candidates that are nearly equal run in turns (left out where there are none)
-  //   "confirm"    the best path is measured again beside its nearest rivals
+  //   "confirm"    the best path is measured again, interleaved with the next-fastest ones
   //   "final"      the best paths are timed end to end
-  //   "harm"       what the rounding of each layer does to the outputs is measured, where the
-  //                fastest path exceeds max_error; "final" may come once more behind it
-  //   "proof"      the tuned net is compared with the model
+  //   "harm"       sensitivity analysis, where the fastest path exceeds max_error: what the
+  //                rounding of each layer does to the outputs; "final" may follow once more
+  //   "proof"      numerical verification: the tuned net is compared with the imported model,
+  //                within tolerances (this is no formal proof)
   // What the cache has is not measured again: its stages are short or left out.
   const char* stage = "";
   std::size_t done = 0;  // of this stage
@@ -47,11 +48,11 @@ enum class RangeChoice {
   min_max,     // all that was seen
 };
 
-// How far the tuned net's answers on the validation samples are from float32's; 0: not at all.
+// Error of the tuned net's outputs on the validation samples against float32's; 0: equal.
 enum class ErrorMetric {
   relative_rms,  // RMS(out − ref) / RMS(ref) over all samples, of the worst output
   cosine,        // 1 − cos(out, ref), the mean over the samples, of the worst output
-  top1,          // share of the samples whose largest element of the first output is elsewhere
+  top1,          // 1 − top-1 agreement: share of samples whose argmax (first output) differs
 };
 
 // The limit of `relative_rms` where the caller sets none: a signal-to-noise ratio of 20 dB.
@@ -72,7 +73,8 @@ struct TuneOptions {
   // say. Errors: invalid_argument (no such layer, or it is a view), unsupported (no such routine
   // applies, with the reasons).
   std::map<std::string, std::string, std::less<>> pin = {};
-  // Input shapes to tune for; inputs of static shape may be left out, those that samples give too.
+  // Input shapes to tune for. May be left out: inputs of static shape, those that samples give,
+  // those of the first tuned path.
   std::map<std::string, Shape, std::less<>> shapes = {};
   // Samples: input name → tensor. Needed for qint8, unless the model brings its own ranges, and for
   // max_error. Without `validation`, every fifth one (at least one, if there are two) is held back
@@ -95,31 +97,34 @@ struct TuneOptions {
   // fewer layers in 8 and 16 bits where that is needed, all of them in float32 at the latest, even
   // if `schemas` leaves float32 out. An error (unsupported) if float32 does not keep it either.
   // nullopt: kDefaultMaxError as far as it can be kept, with a warning if it cannot.
+  // invalid_argument: nullopt with another metric than relative_rms or with `score`; finite without
+  // validation samples and with fewer than two calibration samples.
   std::optional<double> max_error = std::nullopt;
-  // The most bytes that the tuned net may take: the arena of one session (activations and
-  // workspace, on all devices) and packed weights, together; 0: no limit. The model's own constants
+  // The most bytes that the tuned net may take: the arenas of one session (on all devices,
+  // MemoryReport::arena) and packed weights, together; 0: no limit. The model's own constants
   // are not counted. An error (unsupported) if no plan that was found takes so little.
   std::size_t max_memory = 0;
   // Time limit for tuning (calibration not included); 0: no limit. Each layer gets its part of it;
-  // layers that were not measured take default routines. Reading a net, and one proof of its
-  // answer, take the time that they take.
+  // layers that were not measured take default routines. Reading a net, and one verification of the
+  // result, take the time that they take.
   std::chrono::milliseconds time_limit{0};
   // Threads to tune for; 0: as many as the net has. Any other number than the net's has an effect
   // only after save(): the path is for nets that are loaded with that number of threads.
   int threads = 0;
-  // Folder of the profile cache; empty: $XDG_CACHE_HOME/softneuro, else ~/.cache/softneuro.
+  // Folder of the profile cache; empty: $XDG_CACHE_HOME/softneuro, else ~/.cache/softneuro (in C,
+  // "" means no cache).
   std::string cache = {};
   bool use_cache = true;
   // Checked between measurements: true ends tuning with the status `cancelled`; what was measured
   // is in the cache, and the net is as before.
   const std::atomic<bool>* cancel = nullptr;
   std::function<void(const TuneProgress&)> progress = {};
-  int passes = 6;     // maximum number of passes over the whole net (docs/internals/tuner.md)
-  int finalists = 4;  // best paths that are timed end to end at last
+  // Maximum number of profiling rounds over the whole net (not graph passes).
+  int passes = 6;
+  int finalists = 4;  // number of best paths that are timed end to end in the last stage
   // Measure every candidate fully: no early stop, no filter. Slow; for judging the default way.
   bool exhaustive = false;
-  // Measures what the rounding of each layer does to the outputs (TuneReport::harm) even where the
-  // limit is kept without that.
+  // Sensitivity analysis (TuneReport::harm) even where the limit is kept without that.
   bool measure_harm = false;
   // Pins each thread of the net, the calling one included, to a processor of its own while tuning
   // lasts: measurements are steadier on a loaded machine, where two of them may share a processor
@@ -137,13 +142,13 @@ struct TunedLayer {
   std::vector<std::string> sources;  // nodes of the imported model
   double time_us = 0;                // inside the tuned net
   double unit_us = 0;                // of the candidate in isolation; 0: not measured
-  bool is_measured = true;           // false: a default choice, since the time limit was reached
+  bool is_measured = true;           // false: the default routine, since the time limit was reached
   std::size_t candidates = 0;        // that were considered
   bool fallback = false;             // no routine in the allowed schemas
 };
 
-// What rounding a layer does, alone in a float32 net, on the validation samples that the fastest
-// path's rounding affects most.
+// Sensitivity analysis: the effect of rounding one layer, alone in a float32 net, on the validation
+// samples that the fastest path's rounding affects most.
 struct LayerHarm {
   std::string layer;     // name
   std::string routine;   // that rounds, as in the fastest path: "cpu:qint8:nhwc/direct"
@@ -155,10 +160,10 @@ struct LayerHarm {
 
 struct TuneReport {
   std::vector<TunedLayer> layers;
-  double untuned_us = 0;     // median of a run with default choices, measured beside the tuned one
-  double tuned_us = 0;       // median of a run on the chosen path
-  double seconds = 0;        // of tuning, calibration included
-  std::size_t measured = 0;  // measurements made
+  double untuned_us = 0;       // median of a run with default routines, beside the tuned one
+  double tuned_us = 0;         // median of a run on the chosen path
+  double seconds = 0;          // of tuning, calibration included
+  std::size_t measured = 0;    // measurements made
   std::size_t from_cache = 0;  // measurements that the cache spared
   std::size_t rejected = 0;    // candidates dropped for wrong results
   double gap = 0;    // relative optimality gap: (cost − lower bound) / cost; 0: proven optimal,
@@ -168,17 +173,20 @@ struct TuneReport {
   // known (a score, a single sample).
   double error_low = 0, error_high = 0;
   std::size_t validation_samples = 0;
-  // Bytes of the tuned plan's arenas (activations and workspace of one session, on all devices) and
-  // of its packed weights.
+  // Bytes of the tuned plan's arenas (of one session, on all devices: MemoryReport::arena) and of
+  // its packed weights.
   std::size_t memory = 0;
   bool within_limit = true;     // false only where the caller set no limit
   std::vector<LayerHarm> harm;  // the greatest first; empty: not measured
   // RMS(out − ref) / RMS(ref) of the worst output against the model as it was imported, in its own
-  // types and with its own rounding, over `proof_inputs` sets of inputs: samples, or made ones.
+  // types and with its own rounding, over `proof_inputs` sets of inputs: samples, or synthetic
+  // ones. The verification at the end of tuning measures it.
   double difference = 0;
   std::size_t proof_inputs = 0;
   bool proved_on_samples = false;
-  double agreement = 1;    // share of the validation samples whose largest output is at its place
+  // Top-1 agreement: share of the validation samples whose argmax of the first output is
+  // float32's; 1 without validation samples.
+  double agreement = 1;
   double qint8_share = 0;  // share of multiply-accumulates done in qint8
   bool complete = true;    // false: stopped at the time limit, not everything was measured
   std::string machine;
@@ -194,7 +202,7 @@ struct TunedPathInfo {
   std::map<std::string, Shape, std::less<>> shapes;
   std::vector<std::string> schemas;  // patterns that were allowed
   double time_us = 0;                // of one run; 0: not measured
-  double untuned_us = 0;             // of one run with default choices, measured beside it
+  double untuned_us = 0;             // of one run with default routines, measured beside it
   double error = 0;                  // RMS(out − ref) / RMS(ref) against float32; 0: not measured
 };
 

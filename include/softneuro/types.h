@@ -45,8 +45,8 @@ SN_API bool is_integer(DataType type) noexcept;  // signed or not; neither boole
 enum class Layout : std::uint8_t {
   plain = 0,          // row-major in the logical order
   channels_last = 1,  // N, spatial…, C
-  nchw8c = 2,         // N, ⌈C/8⌉, spatial…, 8; the tail of the last block is zero
-  nchw16c = 3,        // N, ⌈C/16⌉, spatial…, 16; the tail of the last block is zero
+  nchw8c = 2,         // N, ⌈C/8⌉, spatial…, 8; lanes beyond C are zero bytes, in qint8, too
+  nchw16c = 3,        // N, ⌈C/16⌉, spatial…, 16; likewise
 };
 inline constexpr int kLayoutCount = 4;
 
@@ -71,7 +71,7 @@ class SN_API DeviceId {
   constexpr auto operator<=>(const DeviceId&) const noexcept = default;
 
  private:
-  std::array<char, kMaxNameLength + 1> name_{};  // zeros behind the name
+  std::array<char, kMaxNameLength + 1> name_{};  // NUL-padded
 };
 
 // IEEE 754 binary16 as storage. Conversions round to nearest even; NaN stays NaN.

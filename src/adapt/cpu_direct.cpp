@@ -251,7 +251,9 @@ class DirectAdapt final : public Routine {
   Applicability applicable(const Problem& problem) const override {
     const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
     for (const TensorSpec* spec : {&x, &y}) {
-      if (!is_real(spec->type)) return Applicability::no("only real numbers have other formats");
+      if (!is_real(spec->type))
+        return Applicability::no(
+            "only float32, float16, bfloat16 and qint8 tensors can change format");
       if (spec->type == DataType::qint8 && !spec->quantization)
         return Applicability::no("the tensor has no quantisation: calibrate first");
       if (spec->layout != Layout::plain && spec->shape.rank() < 3)

@@ -62,7 +62,9 @@ class NaiveAdapt final : public Routine {
   NaiveAdapt() : Routine("adapt", "cpu/naive") {}
   Applicability applicable(const Problem& problem) const override {
     for (const TensorSpec* spec : {&problem.inputs[0], &problem.outputs[0]}) {
-      if (!is_real(spec->type)) return Applicability::no("only real numbers have other formats");
+      if (!is_real(spec->type))
+        return Applicability::no(
+            "only float32, float16, bfloat16 and qint8 tensors can change format");
       if (spec->type == DataType::qint8 && !spec->quantization)
         return Applicability::no("the tensor has no quantisation: calibrate first");
       if (spec->layout != Layout::plain && spec->shape.rank() < 3)

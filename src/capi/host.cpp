@@ -45,7 +45,8 @@ Result<NetOptions> net_options(const sn_net_options* given, std::shared_ptr<Host
   SN_ASSIGN_OR_RETURN(const sn_net_options options, read(given, "sn_net_options"));
   host = std::make_shared<Host>();
   NetOptions result;
-  if (options.threads < 0) return invalid_argument("{} threads", options.threads);
+  if (options.threads < 0)
+    return invalid_argument("sn_net_options.threads is {}: expected 0 to 1024", options.threads);
   result.threads = options.threads;
   SN_ASSIGN_OR_RETURN(host->allocator, host_allocator(options.allocator));
   result.allocator = host->allocator.get();
@@ -58,7 +59,9 @@ Result<NetOptions> net_options(const sn_net_options* given, std::shared_ptr<Host
   }
   result.log = log_callback(options);
   if (options.verify != SN_VERIFY_FULL && options.verify != SN_VERIFY_STRUCTURE)
-    return invalid_argument("sn_net_options.verify is {}", options.verify);
+    return invalid_argument(
+        "sn_net_options.verify is {}: expected SN_VERIFY_FULL (0) or SN_VERIFY_STRUCTURE (1)",
+        options.verify);
   result.verify = static_cast<Verify>(options.verify);
   SN_ASSIGN_OR_RETURN(result.schemas,
                       texts_from(options.schemas, options.schema_count, "sn_net_options.schemas"));

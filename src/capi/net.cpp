@@ -89,7 +89,7 @@ using namespace softneuro::capi;
 
 sn_status sn_net_load(const char* path, const sn_net_options* options, sn_net** net) {
   return call([&]() -> Status {
-    if (net == nullptr) return invalid_argument("no place for the net");
+    if (net == nullptr) return invalid_argument("the output pointer 'net' is null");
     *net = nullptr;
     if (path == nullptr) return invalid_argument("the path is null");
     std::shared_ptr<Host> host;
@@ -101,7 +101,7 @@ sn_status sn_net_load(const char* path, const sn_net_options* options, sn_net** 
 sn_status sn_net_load_memory(const void* data, size_t bytes, const sn_net_options* options,
                              sn_net** net) {
   return call([&]() -> Status {
-    if (net == nullptr) return invalid_argument("no place for the net");
+    if (net == nullptr) return invalid_argument("the output pointer 'net' is null");
     *net = nullptr;
     std::shared_ptr<Host> host;
     SN_ASSIGN_OR_RETURN(const NetOptions cpp, load_options(options, host));
@@ -129,7 +129,7 @@ sn_status sn_net_save_with(const sn_net* net, const char* path, const sn_save_op
 
 sn_status sn_net_tuned_paths(const sn_net* net, sn_tuned_paths** paths) {
   return call([&]() -> Status {
-    if (paths == nullptr) return invalid_argument("no place for the paths");
+    if (paths == nullptr) return invalid_argument("the output pointer 'paths' is null");
     *paths = nullptr;
     if (net == nullptr) return no_net();
     auto list = std::make_unique<sn_tuned_paths>();
@@ -218,7 +218,7 @@ sn_status sn_net_memory_report(const sn_net* net, sn_memory_report* report) {
 sn_status sn_net_run(const sn_net* net, const sn_tensor* inputs, size_t input_count,
                      sn_result** result) {
   return call([&]() -> Status {
-    if (result == nullptr) return invalid_argument("no place for the result");
+    if (result == nullptr) return invalid_argument("the output pointer 'result' is null");
     *result = nullptr;
     if (net == nullptr) return no_net();
     return capi::run(net, inputs, input_count, {}, {}, result);
@@ -229,7 +229,7 @@ sn_status sn_net_run_for(const sn_net* net, const sn_tensor* inputs, size_t inpu
                          const char* const* outputs, size_t output_count,
                          const sn_run_options* options, sn_result** result) {
   return call([&]() -> Status {
-    if (result == nullptr) return invalid_argument("no place for the result");
+    if (result == nullptr) return invalid_argument("the output pointer 'result' is null");
     *result = nullptr;
     if (net == nullptr) return no_net();
     SN_ASSIGN_OR_RETURN(const auto wanted, texts_from(outputs, output_count, "outputs"));

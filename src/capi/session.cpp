@@ -45,7 +45,10 @@ Status tensor_info(std::span<const TensorInfo> infos, std::size_t index, const c
 Result<sn_tensor> read_tensor(const sn_tensor* views, std::size_t index, const TensorInfo& info) {
   SN_ASSIGN_OR_RETURN(sn_tensor view, read(element(views, index), "sn_tensor"));
   if (view.name != nullptr && info.name != view.name)
-    return invalid_argument("'{}' stands in the place of '{}'", view.name, info.name);
+    return invalid_argument(
+        "tensor '{}' is given where the session expects '{}': pass tensors in the session's order, "
+        "or bind them by name",
+        view.name, info.name);
   view.name = info.name.c_str();
   return view;
 }
@@ -108,7 +111,7 @@ using namespace softneuro::capi;
 sn_status sn_session_create(const sn_net* net, const sn_shape* shapes, size_t shape_count,
                             const sn_session_options* options, sn_session** session) {
   return call([&]() -> Status {
-    if (session == nullptr) return invalid_argument("no place for the session");
+    if (session == nullptr) return invalid_argument("the output pointer 'session' is null");
     *session = nullptr;
     if (net == nullptr) return invalid_argument("the net is null");
     SN_ASSIGN_OR_RETURN(const sn_session_options known, read(options, "sn_session_options"));
@@ -229,7 +232,7 @@ sn_status sn_session_set_shapes(sn_session* session, const sn_shape* shapes, siz
 
 sn_status sn_cancel_create(sn_cancel** cancel) {
   return call([&]() -> Status {
-    if (cancel == nullptr) return invalid_argument("no place for the request");
+    if (cancel == nullptr) return invalid_argument("the output pointer 'cancel' is null");
     *cancel = nullptr;
     *cancel = new sn_cancel;
     return {};

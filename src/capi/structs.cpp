@@ -37,7 +37,7 @@ Status read_struct(const void* given, void* copy, std::size_t known, const char*
 }
 
 Status write_struct(const void* value, void* out, std::size_t known, const char* type) {
-  if (out == nullptr) return invalid_argument("no {} to write to", type);
+  if (out == nullptr) return invalid_argument("the output pointer of type {} is null", type);
   const std::size_t size = size_of_struct(out), skip = sizeof(std::size_t);
   SN_RETURN_IF_ERROR(check_size(size, type));
   auto* const bytes = static_cast<unsigned char*>(out);

@@ -37,7 +37,9 @@ Result<RangeChoice> range_from(std::int32_t range) {
     case SN_RANGE_MIN_MAX:
       return RangeChoice::min_max;
     default:
-      return invalid_argument("there is no range {} (SN_RANGE_…)", range);
+      return invalid_argument(
+          "range is {}: expected SN_RANGE_MSE (0), SN_RANGE_PERCENTILE (1) or SN_RANGE_MIN_MAX (2)",
+          range);
   }
 }
 
@@ -50,7 +52,10 @@ Result<ErrorMetric> metric_from(std::int32_t metric) {
     case SN_METRIC_TOP1:
       return ErrorMetric::top1;
     default:
-      return invalid_argument("there is no metric {} (SN_METRIC_…)", metric);
+      return invalid_argument(
+          "metric is {}: expected SN_METRIC_RELATIVE_RMS (0), SN_METRIC_COSINE (1) or "
+          "SN_METRIC_TOP1 (2)",
+          metric);
   }
 }
 
@@ -87,7 +92,8 @@ Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
     for (std::size_t i = 0; i < pins.size(); i += 2) options.pin[pins[i]] = pins[i + 1];
   }
   if (!(given.time_limit >= 0) || given.time_limit > 1e9)
-    return invalid_argument("time_limit is {} seconds", given.time_limit);
+    return invalid_argument("time_limit is {} seconds: expected 0 (no limit) to 1e9",
+                            given.time_limit);
   options.time_limit = std::chrono::milliseconds(std::llround(given.time_limit * 1e3));
   if (given.max_error != 0) options.max_error = given.max_error;
   SN_ASSIGN_OR_RETURN(options.metric, metric_from(given.metric));
@@ -101,7 +107,8 @@ Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
   options.threads = given.threads;
   options.strict = given.strict != 0;
   if (given.passes < 0 || given.finalists < 0)
-    return invalid_argument("{} passes and {} finalists", given.passes, given.finalists);
+    return invalid_argument("passes is {} and finalists {}: neither may be negative", given.passes,
+                            given.finalists);
   if (given.passes > 0) options.passes = given.passes;
   if (given.finalists > 0) options.finalists = given.finalists;
   options.exhaustive = given.exhaustive != 0;
@@ -173,7 +180,7 @@ sn_status sn_net_tune(sn_net* net, const sn_tune_options* options, sn_tune_repor
 
 sn_status sn_net_tune_in_detail(sn_net* net, const sn_tune_options* options, sn_tuning** tuning) {
   return call([&]() -> Status {
-    if (tuning == nullptr) return invalid_argument("no place for the tuning");
+    if (tuning == nullptr) return invalid_argument("the output pointer 'tuning' is null");
     *tuning = nullptr;
     auto made = std::make_unique<sn_tuning>();
     SN_ASSIGN_OR_RETURN(made->report, tune(net, options));
@@ -232,8 +239,9 @@ sn_status sn_tuning_harm(const sn_tuning* tuning, size_t index, sn_layer_harm* h
     if (tuning == nullptr) return invalid_argument("the tuning is null");
     const std::vector<LayerHarm>& harms = tuning->report.harm;
     if (index >= harms.size())
-      return invalid_argument("there is no row {}; the harm of {} layers was measured", index,
-                              harms.size());
+      return invalid_argument(
+          "there is no row {}; the effect of rounding was measured for {} layers", index,
+          harms.size());
     const LayerHarm& cpp = harms[index];
     sn_layer_harm row = SN_LAYER_HARM_INIT;
     row.layer = cpp.layer.c_str();

@@ -24,7 +24,7 @@ Result<ImportOptions> import_options(const sn_net_options* given) {
 
 sn_status sn_net_import(const char* path, const sn_net_options* options, sn_net** net) {
   return call([&]() -> Status {
-    if (net == nullptr) return invalid_argument("no place for the net");
+    if (net == nullptr) return invalid_argument("the output pointer 'net' is null");
     *net = nullptr;
     if (path == nullptr) return invalid_argument("the path is null");
     std::shared_ptr<Host> host;
@@ -37,7 +37,7 @@ sn_status sn_net_import(const char* path, const sn_net_options* options, sn_net*
 sn_status sn_net_import_memory(const void* data, size_t bytes, const char* folder,
                                const sn_net_options* options, sn_net** net) {
   return call([&]() -> Status {
-    if (net == nullptr) return invalid_argument("no place for the net");
+    if (net == nullptr) return invalid_argument("the output pointer 'net' is null");
     *net = nullptr;
     std::shared_ptr<Host> host;
     SN_ASSIGN_OR_RETURN(const NetOptions common, net_options(options, host));

@@ -179,11 +179,11 @@ std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> sh
 void Net::Impl::log_path_match(const RoutinePath& path, bool exact,
                                const std::vector<std::string>& replaced) const {
   if (!exact)
-    core->log(
-        LogLevel::info,
-        fmt::format("the nearest tuned path is for {} with {} threads; it is used as far as it "
-                    "applies: tune for this machine, thread count and shape",
-                    path.machine, path.threads));
+    core->log(LogLevel::info,
+              fmt::format(
+                  "the best-matching tuned path is for {} with {} threads; it is used as far as it "
+                  "applies: tune for this machine, thread count and shape",
+                  path.machine, path.threads));
   for (const std::string& line : replaced) core->log(LogLevel::warning, line);
 }
 

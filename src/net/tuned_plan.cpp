@@ -27,8 +27,10 @@ void replace_unfit_choices(const Registry& registry, const NetProblems& problems
     const Applicability fits = check_choice(registry, layer.problem, found->second);
     if (fits.ok()) continue;
     if (replaced != nullptr)
-      replaced->push_back(fmt::format("layer '{}': {} is replaced by a default choice: {}",
-                                      layer.layer->name, found->second.routine, fits.reason()));
+      replaced->push_back(
+          fmt::format("layer '{}': tuned routine {} cannot be used here, the default routine is "
+                      "used instead: {}",
+                      layer.layer->name, found->second.routine, fits.reason()));
     path.layers.erase(found);
   }
   // Layers that are no step of this plan: folded, dynamic, or of another graph.

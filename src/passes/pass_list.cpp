@@ -68,7 +68,7 @@ constexpr Pass kPasses[] = {
      fold_transpose_into_matmul},
     {"fold_scale_into_matmul", 1, "a factor on an operand of a product: a factor on the product",
      fold_scale_into_matmul},
-    {"fold_pad", 1, "padding into the convolution or pool behind it", fold_pad},
+    {"fold_pad", 1, "padding into the convolution or pool after it", fold_pad},
     {"fold_batch_norm", 1, "batch norm into the weights beside it", fold_batch_norm},
     {"fold_affine", 1, "scales and shifts per channel into the weights before them", fold_affine},
     // Last: layers with post-ops take no part in the above.

@@ -69,7 +69,9 @@ void write_properties(std::ostream& out, const LayerType& type) {
   if (type.reads_shape_only) out << "- Reads shapes only, and is computed when a plan is made.\n";
   if (type.data_dependent_output) out << "- Output shapes depend on data.\n";
   if (type.elementwise) out << "- Works element by element, and may run in place.\n";
-  if (type.rounds_to_type) out << "- Outputs of 16 bits keep their type in every schema.\n";
+  if (type.rounds_to_type)
+    out << "- An output of float16 or bfloat16 keeps that type whatever schema is chosen: rounding "
+           "is the layer's purpose.\n";
 }
 
 void write_params(std::ostream& out, const LayerType& type) {
@@ -97,6 +99,9 @@ std::string layer_types_page(const Registry& registry) {
          "`softneuro inspect` lists those of a net, and plugins implement them\n"
          "([plugins.md](plugins.md)). Inputs and outputs are counted from 0. A parameter that a\n"
          "layer leaves out has its default.\n\n"
+         "*Real* types are float32, float16, bfloat16, float64 and quantised tensors (qint8). A\n"
+         "parameter of kind *integer* is an int64, *real* a float64, *text* a string; plurals are\n"
+         "lists of them.\n\n"
          "This page is generated from the declarations in `src/core/layers/`. To write it anew:\n\n"
          "    ninja -C build/release softneuro_reference\n"
          "    build/release/bin/softneuro_reference docs\n\n";

@@ -79,7 +79,7 @@ TEST_CASE("bench: an open batch is 1, in a line on standard error that -q leaves
     if (quiet) words.emplace_back("-q");
     ToolProcess bench(words, {}, folder.path().string());
     CHECK(bench.wait() == 0);
-    CHECK((bench.errors().find("open batch of 'image'") != std::string::npos) == !quiet);
+    CHECK((bench.errors().find("dynamic batch size of 'image'") != std::string::npos) == !quiet);
     CHECK(json::parse(bench.output()).contains("median_ms"));
   }
 }
@@ -321,5 +321,5 @@ TEST_CASE("tune: in a new process, the path is for this machine and the default 
            {}, path);
   ToolProcess bench({"bench", file, "--seconds", "0", "-v", "--json"}, {}, path);
   CHECK(bench.wait() == 0);
-  CHECK_THAT(bench.errors(), !Contains("the nearest tuned path"));
+  CHECK_THAT(bench.errors(), !Contains("the best-matching tuned path"));
 }

@@ -273,9 +273,10 @@ TEST_CASE("c api: a session reads and writes in place") {
     REQUIRE_THAT(last_error(), Catch::Contains(words));
   };
   const sn_tensor none = SN_TENSOR_INIT;
-  refused(matrix(in, 1, 2, "y"), none, none, 2, "'y' stands in the place of 'x'");
+  refused(matrix(in, 1, 2, "y"), none, none, 2,
+          "tensor 'y' is given where the session expects 'x'");
   refused(matrix(in, 2, 1), none, none, 2, "input 'x'");
-  refused(x, matrix(out, 1, 3, "z"), none, 2, "'z' stands in the place of 'y'");
+  refused(x, matrix(out, 1, 3, "z"), none, 2, "tensor 'z' is given where the session expects 'y'");
   refused(x, matrix(out, 3, 1), none, 2, "output 'y'");
   refused(x, none, none, 1, "room for 1 outputs");
   REQUIRE(sn_session_run(session.session, nullptr, 1, outputs, 2, nullptr) == SN_INVALID_ARGUMENT);

@@ -21,7 +21,7 @@ TEST_CASE("open sizes: an open batch alone becomes 1, with or without a symbol")
     const TensorInfo inputs[] = {input("image", {batch, 3, 8, 8}), input("fixed", {2, 2})};
     const OpenSizes open = complete_shapes(inputs, shapes);
     CHECK(open.missing.empty());
-    CHECK_THAT(open.batch, Contains("'image'") && Contains("1 is taken"));
+    CHECK_THAT(open.batch, Contains("'image'") && Contains("1 is used"));
     CHECK(shapes == NamedShapes{{"image", Shape{1, 3, 8, 8}}});
   }
 }

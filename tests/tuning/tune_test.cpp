@@ -189,7 +189,7 @@ TEST_CASE("tune: paths for several thread counts live in one net; the fitting on
   const Net loaded = Net::load(file, three).value();
   REQUIRE(loaded.prepare().ok());
   REQUIRE(told.size() >= 1);
-  CHECK(told.back().find("nearest tuned path") != std::string::npos);
+  CHECK(told.back().find("best-matching tuned path") != std::string::npos);
 }
 
 TEST_CASE("tune: qint8 without ranges, max_error without samples, wrong schemas are errors") {
@@ -242,7 +242,7 @@ TEST_CASE("tune: a plan that was begun before tuning ended is not kept") {
   NetOptions net_options;
   net_options.threads = 1;
   net_options.log = [&](LogLevel, std::string_view line) {
-    if (line.find("nearest tuned path") == std::string_view::npos || !when_planned) return;
+    if (line.find("best-matching tuned path") == std::string_view::npos || !when_planned) return;
     std::exchange(when_planned, nullptr)();
   };
   RoutinePath elsewhere;

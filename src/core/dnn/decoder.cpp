@@ -318,7 +318,7 @@ Status DnnDecoder::path(const schema::TunedPath& source, const Graph& graph, Rou
     if (found == layers.end()) return invalid_model("there is no layer {}", row->layer());
     SN_ASSIGN_OR_RETURN(Choice choice, this->choice(*row, *found->second));
     if (!path.layers.emplace(row->layer(), std::move(choice)).second)
-      return invalid_model("layer {} is chosen for twice", row->layer());
+      return invalid_model("the path has two choices for layer {}", row->layer());
   }
   SN_RETURN_IF_ERROR(count(source.adapts()));
   if (source.adapts() != nullptr)

@@ -16,7 +16,7 @@ Status register_layer_adapt(LayerTypes& types) {
   LayerType type;
   type.name = "adapt";
   type.doc =
-      "x in another format: data type of real numbers, layout, device. Input 0: x, any real type. "
+      "x in another format: data type (of real tensors), layout, device. Input 0: x. "
       "Output 0: the same shape and meaning. Which formats is said by the routine path; without "
       "one the layer is a copy.";
   type.formats = FormatRule::any;

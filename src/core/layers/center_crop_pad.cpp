@@ -87,7 +87,7 @@ Status register_layer_center_crop_pad(LayerTypes& types) {
   type.name = "center_crop_pad";
   type.doc =
       "The middle of x in another size: what is too much is cut off at both ends of an axis, what "
-      "is missing are zeros at both ends; of an odd number, one more behind. Input 0: x, any type. "
+      "is missing are zeros at both ends; if odd, the extra one at the end. Input 0: x, any type. "
       "Input 1: sizes, int32 or int64, one per axis in `axes`. Output 0: x's type and rank.";
   type.params = {{"axes", ParamKind::integers, std::vector<std::int64_t>{},
                   "axes that the sizes are of, in [−rank, rank); empty: all"}};

@@ -76,7 +76,7 @@ Status register_layer_concat(LayerTypes& types) {
   LayerType type;
   type.name = "concat";
   type.doc =
-      "The inputs behind each other along one axis. Inputs: any number, of one type, equal in all "
+      "Concatenates the inputs along one axis. Inputs: any number, of one type, equal in all "
       "other dimensions. Output 0: the sum of the sizes on `axis`.";
   type.params = {{"axis", ParamKind::integer, std::int64_t{0}, "axis in [−rank, rank)", true}};
   type.max_inputs = -1;

@@ -144,7 +144,7 @@ Status add_conv_transpose(LayerTypes& types) {
   type.max_inputs = 3;
   type.params = window_params();
   type.params.push_back({"output_padding", ParamKind::integers, none,
-                         "elements added behind the output per axis; empty: 0"});
+                         "elements added at the end of the output per axis; empty: 0"});
   type.params.push_back({"output_shape", ParamKind::integers, none,
                          "spatial output size, from which pads follow; empty: from pads"});
   type.category = LayerCategory::product;

@@ -83,7 +83,7 @@ Status register_layer_expand(LayerTypes& types) {
   LayerType tile;
   tile.name = "tile";
   tile.doc =
-      "x laid side by side repeats[i] times on axis i. Input 0: x, any type. Input 1: repeats, "
+      "x repeated repeats[i] times along axis i. Input 0: x, any type. Input 1: repeats, "
       "int64, one per axis. Output 0: dimension i times repeats[i].";
   tile.min_inputs = tile.max_inputs = 2;
   tile.value_inputs = {{1, ValueKind::size}};

@@ -14,7 +14,8 @@ Result<Dim> depth_of(const InferContext& context) {
   if (!value || value->elements() != 1) return Dim();
   const TensorView view = view_of(*value);
   const double rough = load(view, 0);
-  if (!(rough >= 0 && rough < 0x1p62)) return invalid_model("depth is {}", rough);
+  if (!(rough >= 0 && rough < 0x1p62))
+    return invalid_model("depth is {}: must not be negative, and below 2^62", rough);
   return Dim(load_integer(view, 0));
 }
 

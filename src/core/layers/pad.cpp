@@ -95,8 +95,8 @@ Status register_layer_pad(LayerTypes& types) {
   LayerType type;
   type.name = "pad";
   type.doc =
-      "x with elements added in front of and behind some axes, or cut off where pads are negative. "
-      "Input 0: x, any type. Input 1: pads, int64: all in front, then all behind. Input 2 "
+      "x with elements added before and after some axes, or cut off where pads are negative. "
+      "Input 0: x, any type. Input 1: pads, int64: all before, then all after. Input 2 "
       "(optional): value for mode constant, one element of x's type; left out: 0. Input 3 "
       "(optional): axes, int32 or int64; left out: all.";
   type.params = {

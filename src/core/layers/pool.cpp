@@ -196,7 +196,7 @@ Status add_unpool(LayerTypes& types) {
   type.doc =
       "Inverse of max_pool: zeros, but x's elements at the places that the indices name. Inputs: "
       "x[N,C,S…], indices (as x; flat, into the output of natural size stride·(S−1)+kernel−pads), "
-      "output_shape (optional: the whole shape; what it adds lies behind and is zero).";
+      "output_shape (optional: the whole shape; what it adds lies at the end and is zero).";
   type.min_inputs = 2;
   type.max_inputs = 3;
   type.value_inputs = {{2, ValueKind::size}};

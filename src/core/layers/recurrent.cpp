@@ -105,7 +105,7 @@ Status add(LayerTypes& types, RecurrentCell cell, const char* name, std::string 
              " Inputs: x[T,B,I], w[D,G·H,I], r[D,G·H,H], bias[D,2·G·H] (of w, then of r), "
              "sequence_lens[B] (int32), h0[D,B,H]" +
              (lstm ? ", c0[D,B,H], peepholes[D,3·H] (i, o, f)" : "") +
-             "; all but the first three optional. Outputs: Y[T,D,B,H] (zero behind a sequence's "
+             "; all but the first three optional. Outputs: Y[T,D,B,H] (zero after a sequence's "
              "end), Y_h[D,B,H]" +
              (lstm ? ", Y_c[D,B,H]" : "") + ". layout=1: [B,T,I], [B,D,H], [B,T,D,H].";
   type.min_inputs = 3;

@@ -76,7 +76,7 @@ Status register_layer_reduce(LayerTypes& types) {
   LayerType type;
   type.name = "reduce";
   type.doc =
-      "Takes together all elements along some axes. Inputs: x, axes (optional, int64, each in "
+      "Reduces x along some axes with `op`. Inputs: x, axes (optional, int64, each in "
       "[−rank, rank); left out or empty: all axes). Output 0: x's data type; reduced dimensions "
       "are 1, or gone without keepdims. Integers wrap, their means truncate.";
   type.params = {

@@ -164,7 +164,7 @@ Result<ResizeOptions> resize_options(const Params& params) {
   options.extrapolation_value = params.real("extrapolation_value");
   options.antialias = params.integer("antialias") != 0;
   if (!std::isfinite(options.cubic_coeff_a))
-    return invalid_model("cubic_coeff_a is {}", options.cubic_coeff_a);
+    return invalid_model("cubic_coeff_a is {}: must be a finite number", options.cubic_coeff_a);
   return options;
 }
 

@@ -25,7 +25,8 @@ Status check_params(const Params& params) {
   if (ratio < 0 || ratio > kMaxSamplingRatio)
     return invalid_model("sampling_ratio is {}, must be in [0, {}]", ratio, kMaxSamplingRatio);
   if (!std::isfinite(params.real("spatial_scale")))
-    return invalid_model("spatial_scale is {}", params.real("spatial_scale"));
+    return invalid_model("spatial_scale is {}: must be a finite number",
+                         params.real("spatial_scale"));
   return {};
 }
 

@@ -75,8 +75,9 @@ LayerType scatter_type(std::string name, std::string doc, Status (*infer)(InferC
   LayerType type;
   type.name = std::move(name);
   type.doc = std::move(doc);
-  type.params = {{"reduction", ParamKind::text, std::string("none"),
-                  "how an update meets the element there: none (replaces it), add, mul, max, min"}};
+  type.params = {
+      {"reduction", ParamKind::text, std::string("none"),
+       "how an update is combined with the element: none (replaces it), add, mul, max, min"}};
   type.min_inputs = type.max_inputs = 3;
   type.infer = infer;
   return type;

@@ -85,7 +85,7 @@ Status register_layer_shape(LayerTypes& types) {
       infer_shape);
   shape.params = {{"start", ParamKind::integer, std::int64_t{0}, "first dimension"},
                   {"end", ParamKind::integer, std::numeric_limits<std::int64_t>::max(),
-                   "dimension behind the last one"}};
+                   "one past the last dimension"}};
   shape.known_values = known_shape;
   SN_RETURN_IF_ERROR(types.add(std::move(shape)));
 

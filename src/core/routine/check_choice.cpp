@@ -8,7 +8,7 @@ Applicability check_choice(const Registry& registry, const Problem& model_proble
                            const Choice& choice) {
   if (choice.formats.inputs.size() != model_problem.inputs.size() ||
       choice.formats.outputs.size() != model_problem.outputs.size())
-    return Applicability::no("it was made for another number of inputs or outputs");
+    return Applicability::no("the tuned choice is for another number of inputs or outputs");
   const Problem problem = with_formats(model_problem, choice.formats);
   if (model_problem.type->is_view) {
     const bool kept = choice.formats.inputs[0] == choice.formats.outputs[0] &&
@@ -17,10 +17,13 @@ Applicability check_choice(const Registry& registry, const Problem& model_proble
     if (!device.is_host() && registry.device(device) == nullptr)
       return Applicability::no(std::string("there is no device ") + device.c_str());
     return kept ? Applicability::yes()
-                : Applicability::no("a view takes one plain format and gives the same");
+                : Applicability::no(
+                      "a view (reshape, flatten…) must have the same plain format at its input and "
+                      "output");
   }
   const Routine* routine = registry.find(model_problem.type->name, choice.routine);
-  if (routine == nullptr) return Applicability::no("no such routine is here");
+  if (routine == nullptr)
+    return Applicability::no("this build has no such routine, or its plugin is not loaded");
   const std::vector<FormatTuple> known = routine->formats(model_problem);
   if (std::find(known.begin(), known.end(), choice.formats) == known.end())
     return Applicability::no("the routine does not offer the formats " + choice.formats.str());

@@ -36,9 +36,12 @@ Applicability formats_fit(const Routine& routine, const Problem& problem) {
     if (auto reason = check(problem.outputs[i], "output", i); !reason.empty())
       return Applicability::no(std::move(reason));
   if (!laid_out && descriptor.layout != Layout::plain)
-    return Applicability::no(fmt::format("no tensor is {}", to_string(descriptor.layout)));
+    return Applicability::no(
+        fmt::format("none of the layer's inputs and outputs is in the layout {}",
+                    to_string(descriptor.layout)));
   if (!typed && descriptor.type != DataType::float32)
-    return Applicability::no(fmt::format("no tensor is {}", to_string(descriptor.type)));
+    return Applicability::no(fmt::format(
+        "none of the layer's inputs and outputs has the data type {}", to_string(descriptor.type)));
   return Applicability::yes();
 }
 
@@ -63,7 +66,8 @@ Applicability devices_fit(const Routine& routine, const Problem& problem) {
     if (!fits(problem.outputs[i]))
       return Applicability::no(place_text("output", i, problem.outputs[i].device));
   return is_there ? Applicability::yes()
-                  : Applicability::no(fmt::format("nothing is on the device {}", own.c_str()));
+                  : Applicability::no(fmt::format(
+                        "none of the layer's inputs and outputs is on the device {}", own.c_str()));
 }
 
 Applicability processor_fits(const Routine& routine) {

@@ -39,7 +39,7 @@ Applicability PostOpProgram::supports(const Problem& problem, bool (*takes)(Data
     return Applicability::no(fmt::format("post-ops on {}", to_string(output.type)));
   for (const PostOp& op : problem.post_ops) {
     if (op.kind == PostOp::Kind::unary ? !is_span_op(op.unary) : !is_span_op(op.binary))
-      return Applicability::no("post-op " + op.str() + " does not work on real numbers");
+      return Applicability::no("post-op " + op.str() + " does not work on floating-point tensors");
     if (op.kind == PostOp::Kind::unary) continue;
     const TensorSpec& operand = problem.inputs[op.input];
     if (!takes(operand.type))

@@ -41,14 +41,16 @@ class RequantizedMove final : public Kernel {
 Applicability supports_qint8_post_ops(const Problem& problem) {
   for (const PostOp& op : problem.post_ops)
     if (op.kind != PostOp::Kind::unary || !is_span_op(op.unary))
-      return Applicability::no("post-op " + op.str() + " is no function of one number");
+      return Applicability::no("post-op " + op.str() + " is not a unary floating-point function");
   return Applicability::yes();
 }
 
 Applicability supports_qint8_bounds(const Problem& problem) {
   for (const PostOp& op : problem.post_ops)
     if (op.kind != PostOp::Kind::unary || (op.unary != UnaryOp::relu && op.unary != UnaryOp::clip))
-      return Applicability::no("post-op " + op.str() + " may want numbers that the output has not");
+      return Applicability::no("post-op " + op.str() +
+                               " needs values outside the output's quantised range (only relu and "
+                               "clip can be applied after quantisation)");
   return Applicability::yes();
 }
 

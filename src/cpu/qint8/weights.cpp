@@ -127,7 +127,7 @@ Applicability takes_quantized_weights(const Problem& problem) {
     if (!spec.constant || spec.value.empty())
       return Applicability::no(i == kWeights ? "the weights are no constant"
                                              : "the bias is no constant");
-    if (!is_float(spec.type)) return Applicability::no("the weights are no real numbers");
+    if (!is_float(spec.type)) return Applicability::no("the weights are not floating-point");
   }
   const TensorSpec& y = problem.outputs[0];
   if (y.type != DataType::float32 && y.type != DataType::qint8)

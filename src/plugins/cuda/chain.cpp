@@ -48,7 +48,7 @@ Applicability Chain::supports(const Problem& problem, const std::vector<PostOp>&
     return Applicability::no("it has too many operands");
   for (const PostOp& op : ops) {
     if (!is_chain_op(op))
-      return Applicability::no("there is no function " + op.str() + " of real numbers");
+      return Applicability::no("there is no function " + op.str() + " of floating-point tensors");
     if (op.kind == PostOp::Kind::unary) continue;
     const TensorSpec& operand = problem.inputs[op.input];
     if (operand.type != DataType::float32 || operand.layout != Layout::plain)

@@ -27,7 +27,8 @@ class BatchNormLayer final : public PlainLayer {
     if (Applicability types = takes_float32(problem); !types) return types;
     const TensorSpec& x = problem.inputs[kX];
     if (x.layout != Layout::plain && x.shape[1] % block_of(x.layout) != 0)
-      return Applicability::no("padding channels would not stay zero");
+      return Applicability::no(
+          "channels are not a multiple of the block: padding channels would not stay zero");
     return Applicability::yes();
   }
 

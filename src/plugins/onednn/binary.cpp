@@ -88,12 +88,13 @@ class BinaryLayer final : public PlainLayer {
   Applicability applicable(const Problem& problem) const override {
     const BinaryOp op = function_of(problem);
     if (op == BinaryOp::max || op == BinaryOp::min)
-      return Applicability::no("the library's loses NaN");
+      return Applicability::no("oneDNN's implementation does not propagate NaN");
     if (!algorithm_of(op)) return Applicability::no("the library has no such function");
     if (Applicability types = takes_float32(problem); !types) return types;
     const TensorSpec& y = problem.outputs[0];
     if (block_of(y.layout) > 1 && y.shape[1] % block_of(y.layout) != 0)
-      return Applicability::no("padding channels would not stay zero");
+      return Applicability::no(
+          "channels are not a multiple of the block: padding channels would not stay zero");
     const auto operands = operands_of(problem);
     if (!operands) return Applicability::no("operands that the library cannot broadcast");
     if (operands->dims.size() > 5) return Applicability::no("too many dimensions");

@@ -70,7 +70,8 @@ class AvgPool2Layer final : public Pool2Layer {
       return taken_pad_end(axis) > axis.pad_end;
     };
     if (counts_padding(problem) && (hangs_over(window.axes[1]) || hangs_over(window.axes[2])))
-      return Applicability::no("what lies beyond the padding would count");
+      return Applicability::no(
+          "ceil_mode: the last window extends past the padding, whose elements oneDNN would count");
     return Applicability::yes();
   }
 
@@ -91,7 +92,7 @@ class Qint8MaxPool2Layer final : public Pool2Layer {
 
   Applicability applicable(const Problem& problem) const override {
     if (problem.outputs.size() > 1 && problem.outputs[1].present())
-      return Applicability::no("the places of the largest elements are not an output");
+      return Applicability::no("the indices output is not supported");
     if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
     if (Applicability post_ops = supports_qint8_post_ops(problem); !post_ops) return post_ops;
     return check_pool_window(problem);

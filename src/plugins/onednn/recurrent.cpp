@@ -214,12 +214,14 @@ class RecurrentRoutine final : public Routine {
       if (problem.has_input(i) && (!problem.inputs[i].constant || problem.inputs[i].value.empty()))
         return Applicability::no("weights or bias are not constant");
     if (problem.has_input(kRecurrentLengths))
-      return Applicability::no("sequences of different lengths");
+      return Applicability::no("sequence_lens is not supported");
     if (problem.has_input(kRecurrentPeepholes)) return Applicability::no("cells with peepholes");
     const auto r = Recurrence::of(cell_, problem);
     if (!r.ok()) return Applicability::no(r.status().message());
-    if (r->options.clip != 0) return Applicability::no("what goes into the functions is clipped");
-    if (r->options.input_forget) return Applicability::no("the forget gate is none of its own");
+    if (r->options.clip != 0) return Applicability::no("cell clipping (clip > 0) is not supported");
+    if (r->options.input_forget)
+      return Applicability::no(
+          "coupled input and forget gates (input_forget = 1) are not supported");
     if (!has_usual_activations(r->options))
       return Applicability::no("other activations than sigmoid and tanh");
     return choices_of(problem)->empty() ? Applicability::no("the library has no code for it")

@@ -19,7 +19,7 @@ class ReduceLayer final : public PlainLayer {
     const auto op = parse_reduce_op(problem.params);
     if (!op.ok()) return Applicability::no(op.status().message());
     if (*op == ReduceOp::max || *op == ReduceOp::min)
-      return Applicability::no("the library's loses NaN");
+      return Applicability::no("oneDNN's implementation does not propagate NaN");
     if (*op != ReduceOp::sum && *op != ReduceOp::mean)
       return Applicability::no("only sum and mean");
     const auto columns = columns_of(problem);

@@ -57,7 +57,7 @@ class ResizeLayer final : public PlainLayer {
       const bool same = taps.outside.empty() && (options->mode == ResizeMode::nearest
                                                      ? same_nearest(taps, y.shape[d], x.shape[d])
                                                      : same_linear(taps, y.shape[d], x.shape[d]));
-      if (!same) return Applicability::no("the library reads other elements");
+      if (!same) return Applicability::no("the library's coordinate mapping differs");
     }
     return Applicability::yes();
   }

@@ -47,11 +47,13 @@ class UnaryLayer final : public PlainLayer {
     if (Applicability types = takes_float32(problem); !types) return types;
     const auto step = step_of(problem);
     if (!step) return Applicability::no("the library has no such function");
-    if (loses_nan(*step)) return Applicability::no("the library makes a number of NaN");
-    if (loses_infinity(*step)) return Applicability::no("the library makes NaN of an infinity");
+    if (loses_nan(*step))
+      return Applicability::no("oneDNN's implementation does not propagate NaN");
+    if (loses_infinity(*step)) return Applicability::no("oneDNN returns NaN for an infinite input");
     const TensorSpec& x = problem.inputs[0];
     if (x.layout != Layout::plain && x.shape[1] % block_of(x.layout) != 0)
-      return Applicability::no("padding channels would not stay zero");
+      return Applicability::no(
+          "channels are not a multiple of the block: padding channels would not stay zero");
     return Applicability::yes();
   }
 

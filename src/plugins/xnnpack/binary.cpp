@@ -101,7 +101,8 @@ class Binary final : public OperatorRoutine {
     if (!has_dimensions_of_layouts(problem))
       return Applicability::no("too few dimensions for the layout");
     if (function_of(problem).create == nullptr)
-      return Applicability::no("the library has no such function, or not of NaN and denormals");
+      return Applicability::no(
+          "the library has no such function, or it does not propagate NaN or flushes denormals");
     return dims_of(problem) ? Applicability::yes()
                             : Applicability::no("operands that the library cannot broadcast");
   }

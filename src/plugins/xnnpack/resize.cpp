@@ -57,7 +57,7 @@ class Resize final : public OperatorRoutine {
       return Applicability::no("too few dimensions for the layout");
     if (x.shape.rank() != 4) return Applicability::no("not two spatial axes");
     return flags_of(problem) ? Applicability::yes()
-                             : Applicability::no("the library reads other elements");
+                             : Applicability::no("the library's coordinate mapping differs");
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

@@ -62,9 +62,10 @@ class Unary final : public OperatorRoutine {
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
-    return function_of(problem)
-               ? Applicability::yes()
-               : Applicability::no("the library has no such function, or not of NaN and denormals");
+    return function_of(problem) ? Applicability::yes()
+                                : Applicability::no(
+                                      "the library has no such function, or it does not propagate "
+                                      "NaN or flushes denormals");
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

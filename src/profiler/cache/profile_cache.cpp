@@ -190,8 +190,10 @@ void ProfileCache::open(const std::string& folder, const std::string& machine, i
   }
   read(text);
   if (skipped_ > 0 && warn_)
-    warn_(fmt::format("profile cache '{}': {} rows are damaged or foreign and were skipped", path_,
-                      skipped_));
+    warn_(
+        fmt::format("profile cache '{}': {} rows are damaged, or of another version or machine, "
+                    "and were skipped",
+                    path_, skipped_));
   if (read_rows_ + skipped_ > 2 * rows_.size() + 1000) compact();
 }
 

@@ -135,7 +135,7 @@ Comparison compare_tensors(const Tensor& expected, const Tensor& actual, double 
 
 std::string departure(const Tensor& expected, const Tensor& actual, const Explained& explained) {
   if (!is_float(expected.data_type()))
-    return is_equal(expected, actual) ? std::string() : "holds other integers";
+    return is_equal(expected, actual) ? std::string() : "has different integer values";
   Comparison c = compare_tensors(expected, actual, explained.step);
   if (c.broken) return "is NaN or infinite where the model is not, or the other way round";
   if (explained.on_levels && explained.step > 0 && is_within_levels(c, explained.step)) return {};
@@ -150,7 +150,7 @@ std::string departure(const Tensor& expected, const Tensor& actual, const Explai
   }
   if (c.error() <= limit && !stretched) return {};
   if (c.error() <= limit)
-    return fmt::format("is {:.3g} times as large (least squares)", c.product / c.square);
+    return fmt::format("is scaled by {:.3g} (least squares)", c.product / c.square);
   return fmt::format("differs by {:.3g} (RMS, relative), {:.3g} at most", c.relative(), c.largest);
 }
 

@@ -276,7 +276,7 @@ class Prover {
     explained.relative = tolerance_of(DataType::float32);
     set_levels(step, explained);
     const std::string why = departure(meant, actual, explained);
-    return why.empty() ? Status() : departs(step, id, why + ", in float32 already");
+    return why.empty() ? Status() : departs(step, id, why + ", even when computed in float32");
   }
 
   Status check_output(const Step& step, std::size_t o, const Tensor& expected, const Tensor& actual,

@@ -1,4 +1,5 @@
-// Proof that a tuned net answers as the model does (docs/internals/accuracy.md).
+// Proof that a tuned net answers as the model does: a numerical verification, within tolerances
+// (docs/internals/accuracy.md).
 #pragma once
 
 #include <atomic>

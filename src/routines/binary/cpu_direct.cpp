@@ -236,7 +236,7 @@ class DirectBinary final : public Routine {
   Applicability applicable(const Problem& problem) const override {
     BinaryOp op;
     if (!parse(problem.params.text("op"), op) || !is_span_op(op))
-      return Applicability::no("the function gives no real numbers");
+      return Applicability::no("the function's result is not floating-point");
     const TensorSpec& output = problem.outputs[0];
     if (output.type == DataType::qint8)
       if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;

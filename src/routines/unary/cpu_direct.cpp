@@ -86,7 +86,7 @@ class DirectUnary final : public Routine {
   Applicability applicable(const Problem& problem) const override {
     UnaryOp op;
     if (!parse(problem.params.text("op"), op) || !is_span_op(op))
-      return Applicability::no("the function gives no real numbers");
+      return Applicability::no("the function's result is not floating-point");
     if (problem.inputs[0].type == DataType::qint8) return check_qint8(problem);
     if (problem.outputs[0].type != problem.inputs[0].type)
       return Applicability::no("input and output differ in type");

@@ -120,7 +120,7 @@ void check_place(const Place& place, const std::string& net, const std::string& 
   // The same rounding, or less of it where float32 steps in.
   CHECK(worst_error(reference, result.outputs) < 1.5 * error + 1e-4);
   if (place.environment.contains("SOFTNEURO_MAX_ISA"))
-    CHECK(result.messages.find("nearest tuned path") != std::string::npos);
+    CHECK(result.messages.find("best-matching tuned path") != std::string::npos);
   for (const auto& [layer, routine] : routines_of(net, place.environment, folder)) {
     INFO(layer << ": " << routine);
     CHECK((place.has_onednn || !routine.ends_with("/onednn")));
@@ -131,7 +131,7 @@ void check_place(const Place& place, const std::string& net, const std::string& 
     const bool gone = (routine.ends_with("/onednn") && !place.has_onednn) ||
                       (routine.ends_with("/xnnpack") && !place.has_xnnpack);
     const std::string line =
-        "layer '" + layer + "': " + routine + " is replaced by a default choice";
+        "layer '" + layer + "': tuned routine " + routine + " cannot be used here";
     if (gone && layer.rfind("adapt ", 0) != 0) CHECK(count(result.messages, line) == 1);
   }
 }
