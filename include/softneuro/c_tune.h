@@ -20,6 +20,13 @@ typedef int32_t (*sn_tune_callback)(void* context, const char* stage, size_t don
 typedef sn_status (*sn_score_callback)(void* context, const sn_tensor* outputs, size_t output_count,
                                        size_t sample_count, double* score);
 
+/* Makes sample `index`, where samples do not fit into memory all at once: writes input j of the net
+ * to inputs[j], whose memory stays the caller's and must be valid until the next call, or the end
+ * of tuning. Called from the tuning thread, several times for one index, which gives the same
+ * sample each time. A status other than SN_OK ends tuning with it. */
+typedef sn_status (*sn_sample_callback)(void* context, size_t index, sn_tensor* inputs,
+                                        size_t input_count);
+
 /* Error of the outputs against float32's (ErrorMetric). */
 enum { SN_METRIC_RELATIVE_RMS = 0, SN_METRIC_COSINE = 1, SN_METRIC_TOP1 = 2 };
 
@@ -59,13 +66,19 @@ typedef struct sn_tune_options {
                               without that */
   sn_score_callback score; /* instead of `metric`; may be null */
   void* score_context;
-  int32_t pin_threads; /* 1: each to a processor of its own while tuning lasts */
-  size_t max_memory;   /* bytes of arena and packed weights at most; 0: no limit */
+  int32_t pin_threads;              /* 1: each to a processor of its own while tuning lasts */
+  size_t max_memory;                /* bytes of arena and packed weights at most; 0: no limit */
+  sn_sample_callback sample_source; /* makes more samples, numbered after `samples`; may be null */
+  void* sample_source_context;
+  size_t sample_source_count;
+  sn_sample_callback validation_source; /* the same after `validation` */
+  void* validation_source_context;
+  size_t validation_source_count;
 } sn_tune_options;
 #define SN_TUNE_OPTIONS_INIT                                                                      \
   {                                                                                               \
     sizeof(sn_tune_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0, 0                                                                          \
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                        \
   }
 
 enum { SN_RANGE_MSE = 0, SN_RANGE_PERCENTILE = 1, SN_RANGE_MIN_MAX = 2 };

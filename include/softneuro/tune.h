@@ -58,6 +58,14 @@ enum class ErrorMetric {
 // The limit of `relative_rms` where the caller sets none: a signal-to-noise ratio of 20 dB.
 inline constexpr double kDefaultMaxError = 0.1;
 
+// Samples that are made when they are needed, where they do not fit into memory all at once.
+struct SampleSource {
+  std::size_t count = 0;
+  // Sample `index` < count: input name → tensor. Called from the tuning thread, several times for
+  // one index, which gives the same sample each time. An error ends tuning with it.
+  std::function<Result<std::map<std::string, Tensor, std::less<>>>(std::size_t index)> make = {};
+};
+
 struct TuneOptions {
   // Which schemas routines may have: "cpu" (any data type), "cpu:float32" (any layout),
   // "cpu:qint8:nhwc". A layer that has no routine in them takes a float32 one, and is listed.
@@ -82,9 +90,11 @@ struct TuneOptions {
   // replace those of an earlier one; tuned paths with 8-bit layers that were for others are
   // dropped, with a warning.
   std::vector<std::map<std::string, Tensor, std::less<>>> calibration = {};
+  SampleSource calibration_source = {};  // more of them, numbered after those
   RangeChoice range = RangeChoice::mse;
   // Samples that the error is measured on; calibration does not see them.
   std::vector<std::map<std::string, Tensor, std::less<>>> validation = {};
+  SampleSource validation_source = {};  // more of them, numbered after those
   ErrorMetric metric = ErrorMetric::relative_rms;
   // A score of your own instead of `metric`: gets the net's outputs for the validation samples, in
   // their order, and gives a number that grows with their quality (accuracy, mAP). The error is

@@ -28,6 +28,28 @@ Result<std::vector<NamedTensors>> samples_from(const Net& net, const sn_tensor* 
   return samples;
 }
 
+// Copies what the callback gives, which is valid until its next call.
+SampleSource source_from(const Net& net, sn_sample_callback make, void* context,
+                         std::size_t count) {
+  SampleSource source;
+  source.count = count;
+  if (make == nullptr) return source;
+  source.make = [make, context, infos = net.inputs()](std::size_t index) -> Result<NamedTensors> {
+    std::vector<sn_tensor> views(infos.size(), sn_tensor SN_TENSOR_INIT);
+    const sn_status status = make(context, index, views.data(), views.size());
+    if (status != SN_OK)
+      return Status(static_cast<StatusCode>(status), "the caller's callback ended tuning");
+    NamedTensors sample;
+    for (std::size_t j = 0; j < infos.size(); ++j) {
+      SN_ASSIGN_OR_RETURN(const Tensor tensor, tensor_from(views[j], false));
+      SN_ASSIGN_OR_RETURN(Tensor own, tensor.clone());
+      sample.emplace(infos[j].name, std::move(own));
+    }
+    return sample;
+  };
+  return source;
+}
+
 Result<RangeChoice> range_from(std::int32_t range) {
   switch (range) {
     case SN_RANGE_MSE:
@@ -83,6 +105,10 @@ Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
                       samples_from(net, given.samples, given.sample_count, "samples"));
   SN_ASSIGN_OR_RETURN(options.validation,
                       samples_from(net, given.validation, given.validation_count, "validation"));
+  options.calibration_source =
+      source_from(net, given.sample_source, given.sample_source_context, given.sample_source_count);
+  options.validation_source = source_from(
+      net, given.validation_source, given.validation_source_context, given.validation_source_count);
   SN_ASSIGN_OR_RETURN(options.range, range_from(given.range));
   if (given.avoid_count > 0) {
     SN_ASSIGN_OR_RETURN(options.avoid, texts_from(given.avoid, given.avoid_count, "avoid"));

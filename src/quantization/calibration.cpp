@@ -303,9 +303,9 @@ Status check_options(const CalibrationOptions& options) {
 }  // namespace
 
 CalibrationSamples samples_of(const std::vector<NamedTensors>& samples) {
-  return [&samples](std::size_t i) -> std::optional<NamedTensors> {
-    if (i >= samples.size()) return std::nullopt;
-    return samples[i];
+  return [&samples](std::size_t i) -> Result<std::optional<NamedTensors>> {
+    if (i >= samples.size()) return std::optional<NamedTensors>();
+    return std::optional<NamedTensors>(samples[i]);
   };
 }
 
@@ -314,8 +314,11 @@ Result<CalibrationResult> calibrate(const Net& net, const CalibrationSamples& sa
   SN_RETURN_IF_ERROR(check_options(options));
   Calibrator calibrator(net, options);
   std::size_t count = 0;
-  while (std::optional<NamedTensors> sample = samples(count))
-    SN_RETURN_IF_ERROR(calibrator.add(count++, *sample));
+  for (;; ++count) {
+    SN_ASSIGN_OR_RETURN(const std::optional<NamedTensors> sample, samples(count));
+    if (!sample) break;
+    SN_RETURN_IF_ERROR(calibrator.add(count, *sample));
+  }
   if (count == 0) return invalid_argument("calibration: no sample was given");
   return calibrator.finish();
 }

@@ -24,8 +24,9 @@ struct CalibrationOptions {
   std::size_t max_bytes = std::size_t{512} << 20;
 };
 
-// Sample i of 0, 1, …: one tensor per input of the net, by name. Nothing: there are no more.
-using CalibrationSamples = std::function<std::optional<NamedTensors>(std::size_t)>;
+// Sample i of 0, 1, …: one tensor per input of the net, by name. Nothing: there are no more. An
+// error ends calibration.
+using CalibrationSamples = std::function<Result<std::optional<NamedTensors>>(std::size_t)>;
 // `samples` must outlive the callback.
 CalibrationSamples samples_of(const std::vector<NamedTensors>& samples);
 

@@ -219,6 +219,33 @@ TEST_CASE("C API: samples to validate on, ranges, routines to avoid and to pin, 
   sn_tune_report report = SN_TUNE_REPORT_INIT;
   REQUIRE(sn_tuning_report(tuning, &report) == SN_OK);
   CHECK(report.error > 0);
+  {
+    // The same samples, made when they are needed.
+    sn_tune_options making = options;
+    making.samples = making.validation = nullptr;
+    making.sample_count = making.validation_count = 0;
+    const auto make = [](void* context, size_t index, sn_tensor* inputs, size_t input_count) {
+      CHECK(input_count == 1);
+      inputs[0] = static_cast<const sn_tensor*>(context)[index];
+      return sn_status{SN_OK};
+    };
+    making.sample_source = making.validation_source = make;
+    making.sample_source_context = samples;
+    making.sample_source_count = 1;
+    making.validation_source_context = samples + 1;
+    making.validation_source_count = 2;
+    sn_tuning* again = nullptr;
+    REQUIRE(sn_net_tune_in_detail(c.net, &making, &again) == SN_OK);
+    sn_tune_report same = SN_TUNE_REPORT_INIT;
+    REQUIRE(sn_tuning_report(again, &same) == SN_OK);
+    CHECK(same.error == report.error);
+    CHECK(same.validation_samples == 2);
+    sn_tuning_free(again);
+    making.sample_source = [](void*, size_t, sn_tensor*, size_t) { return sn_status{SN_IO_ERROR}; };
+    again = nullptr;
+    CHECK(sn_net_tune_in_detail(c.net, &making, &again) == SN_IO_ERROR);
+    CHECK(again == nullptr);
+  }
   for (size_t i = 0; i < sn_tuning_layer_count(tuning); ++i) {
     sn_tuned_layer layer = SN_TUNED_LAYER_INIT;
     REQUIRE(sn_tuning_layer(tuning, i, &layer) == SN_OK);

@@ -58,8 +58,8 @@ TEST_CASE("departure: rounding to 11 bits is explained, one per cent too much is
   const std::vector<float> values = normal_values();
   const Explained explained = explained_by(DataType::float16, 0);
   CHECK(departure(filled(values), rounded(values, 1, 0x1p-10f), explained).empty());
-  CHECK(departure(filled(values), rounded(values, 1.01f, 0x1p-10f), explained).find("scaled by 1.01") !=
-        std::string::npos);
+  CHECK(departure(filled(values), rounded(values, 1.01f, 0x1p-10f), explained)
+            .find("scaled by 1.01") != std::string::npos);
 }
 
 TEST_CASE("departure: copies of few numbers may all be rounded one way", "[proof]") {

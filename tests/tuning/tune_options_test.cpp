@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <set>
 
 #include "net/net_access.h"
 #include "quantization/calibration.h"
@@ -164,6 +165,54 @@ TEST_CASE("tune: the error is measured on validation samples, and calibration se
 
   options.validation[2]["image"] = random_image(1, {1, 3, 12, 13});
   CHECK_THAT(failure(options), Contains("validation sample 2") && Contains("'image'"));
+}
+
+TEST_CASE("tune: samples that are made when they are needed serve as those in memory do") {
+  const TemporaryFolder folder;
+  TuneOptions in_memory = quick(folder, {"cpu:qint8"}, 1, samples_of_scale(1));
+  in_memory.validation = samples_of_scale(1, 90);
+  in_memory.max_error = INFINITY;
+  Net one = small_net();
+  const TuneReport report = tuned(one, in_memory);
+  REQUIRE(report.error > 0);
+
+  // Two in memory, the others made.
+  const Samples calibration = in_memory.calibration, validation = in_memory.validation;
+  TuneOptions options = in_memory;
+  options.calibration.resize(2);
+  std::set<std::size_t> made;
+  options.calibration_source = {calibration.size() - 2, [&](std::size_t index) {
+                                  made.insert(index);
+                                  return Result<NamedTensors>(calibration.at(index + 2));
+                                }};
+  options.validation.clear();
+  options.validation_source = {validation.size(), [&](std::size_t index) {
+                                 return Result<NamedTensors>(validation.at(index));
+                               }};
+  Net other = small_net();
+  const TuneReport same = tuned(other, options);
+  CHECK(same.error == report.error);
+  CHECK(same.validation_samples == validation.size());
+  CHECK(image_scale(other) == image_scale(one));
+  CHECK(made.size() == calibration.size() - 2);
+
+  SECTION("their shapes are those that are tuned for, and others are refused") {
+    options.validation_source.make = [](std::size_t) {
+      return Result<NamedTensors>(NamedTensors{{"image", random_image(1, {1, 3, 12, 13})}});
+    };
+    CHECK_THAT(failure(options), Contains("validation sample 0") && Contains("'image'"));
+  }
+  SECTION("an error of theirs ends tuning") {
+    options.calibration_source.make = [](std::size_t index) {
+      if (index < 1) return Result<NamedTensors>(samples_of_scale(1)[0]);
+      return Result<NamedTensors>(Status(StatusCode::io_error, "the disk is gone"));
+    };
+    CHECK_THAT(failure(options), Contains("calibration sample 3") && Contains("the disk is gone"));
+  }
+  SECTION("a number of samples without a function is an error") {
+    options.calibration_source.make = nullptr;
+    CHECK_THAT(failure(options), Contains("no function that makes them"));
+  }
 }
 
 TEST_CASE("tune: the caller's thread is pinned while tuning lasts, only where that is asked for") {

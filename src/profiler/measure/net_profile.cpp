@@ -72,12 +72,13 @@ StepTime NetBench::step_time(std::size_t step, const StepSamples& samples) const
 }
 
 Result<std::vector<std::vector<Tensor>>> outputs_of(std::shared_ptr<const Plan> plan,
-                                                    const std::vector<std::vector<Tensor>>& samples,
+                                                    std::size_t samples, const InputsOf& inputs_of,
                                                     Allocator& allocator) {
   const std::size_t count = plan->outputs().size();
   SN_ASSIGN_OR_RETURN(Session session, Session::create(std::move(plan)));
   std::vector<std::vector<Tensor>> all;
-  for (const std::vector<Tensor>& inputs : samples) {
+  for (std::size_t s = 0; s < samples; ++s) {
+    SN_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, inputs_of(s));
     std::vector<Tensor> outputs(count);
     SN_RETURN_IF_ERROR(session.run(inputs, outputs));
     for (Tensor& output : outputs) {

@@ -2,6 +2,9 @@
 // (docs/internals/measuring.md).
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "core/plan/plan_impl.h"
 #include "profiler/measure/budget.h"
 #include "profiler/measure/pool_barrier.h"
@@ -57,9 +60,10 @@ class NetBench {
   std::vector<Tensor> inputs_, outputs_;
 };
 
-// By sample, then by output: copies of what the plan gives.
+// By sample, then by output: copies of what the plan gives. `inputs_of`: of each sample.
+using InputsOf = std::function<Result<std::vector<Tensor>>(std::size_t)>;
 Result<std::vector<std::vector<Tensor>>> outputs_of(std::shared_ptr<const Plan> plan,
-                                                    const std::vector<std::vector<Tensor>>& samples,
+                                                    std::size_t samples, const InputsOf& inputs_of,
                                                     Allocator& allocator);
 
 }  // namespace softneuro

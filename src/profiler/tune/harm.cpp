@@ -43,7 +43,8 @@ Result<std::vector<std::vector<Tensor>>> Harm::outputs_for(const Selection& sele
   SN_ASSIGN_OR_RETURN(const RoutinePath path, make_path(*job_.graph, layers_, adapts_, selection));
   SN_ASSIGN_OR_RETURN(const auto plan,
                       build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
-  return outputs_of(plan, samples_, job_.core->allocator());
+  const auto inputs_of = [&](std::size_t s) -> Result<std::vector<Tensor>> { return samples_[s]; };
+  return outputs_of(plan, samples_.size(), inputs_of, job_.core->allocator());
 }
 
 double Harm::power_of(std::size_t layer, const Selection& rounded, const Selection& base) {
@@ -74,7 +75,8 @@ Status Harm::measure(const Selection& rounded, const Selection& base,
   samples_.clear();
   std::uint64_t digest = graph_key(*job_.graph);
   for (const std::size_t s : samples) {
-    samples_.push_back(job_.validation[s]);
+    SN_ASSIGN_OR_RETURN(std::vector<Tensor> sample, job_.validation.at(s));
+    samples_.push_back(std::move(sample));
     for (const Tensor& tensor : samples_.back())
       digest = digest * 31 + checksum(tensor.data(), tensor.bytes());
   }

@@ -15,32 +15,8 @@
 namespace softneuro {
 namespace {
 
-using Sample = NamedTensors;
-
 // Samples that the answer is proved on and ranges are seen on.
 constexpr std::size_t kProofSamples = 4;
-
-// Every fifth sample is held back; of two or more, at least the last one.
-bool is_held_back(std::size_t index, std::size_t count) {
-  return count >= 5 ? index % 5 == 4 : count >= 2 && index + 1 == count;
-}
-
-Result<std::vector<Tensor>> in_order(const Graph& graph, const Sample& sample, const char* kind,
-                                     std::size_t number, const std::vector<Shape>& shapes) {
-  std::vector<Tensor> tensors;
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    const TensorDef& def = graph.tensor(graph.inputs[i]);
-    const auto found = sample.find(def.name);
-    if (found == sample.end())
-      return invalid_argument("{} sample {} has no input '{}'", kind, number, def.name);
-    if (found->second.data_type() != def.type || !(found->second.shape() == shapes[i]))
-      return invalid_argument("{} sample {}: input '{}' is {} {}, but the net is tuned for {} {}",
-                              kind, number, def.name, to_string(found->second.data_type()),
-                              found->second.shape().str(), to_string(def.type), shapes[i].str());
-    tensors.push_back(found->second);
-  }
-  return tensors;
-}
 
 // Whether a pattern asks for the type by its name.
 bool names_type(const std::vector<std::string>& schemas, DataType type) {
@@ -128,15 +104,19 @@ bool same_quantisation(const Graph& a, const Graph& b) {
 // rounding.
 Result<std::shared_ptr<const Graph>> calibrated(const std::shared_ptr<const Graph>& graph,
                                                 const NetOptions& net_options, RangeChoice range,
-                                                const std::vector<NamedTensors>& samples,
+                                                const SampleSet& samples,
                                                 std::vector<std::string>& warnings) {
   NetOptions options = net_options;
   options.schemas = {"cpu:float32:plain"};
   auto annotated = std::make_shared<Graph>(*graph);
   forget_calibration(*annotated);
   SN_ASSIGN_OR_RETURN(const Net net, NetAccess::from_graph(*annotated, options));
-  SN_ASSIGN_OR_RETURN(const CalibrationResult result,
-                      calibrate(net, samples_of(samples), {.range = range}));
+  const auto one = [&](std::size_t i) -> Result<std::optional<NamedTensors>> {
+    if (i >= samples.size()) return std::optional<NamedTensors>();
+    SN_ASSIGN_OR_RETURN(NamedTensors sample, samples.named(i));
+    return std::optional<NamedTensors>(std::move(sample));
+  };
+  SN_ASSIGN_OR_RETURN(const CalibrationResult result, calibrate(net, one, {.range = range}));
   SN_RETURN_IF_ERROR(annotate(*annotated, result));
   warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
   if (same_quantisation(*graph, *annotated)) return graph;
@@ -145,20 +125,38 @@ Result<std::shared_ptr<const Graph>> calibrated(const std::shared_ptr<const Grap
 
 // What the net gives with the registry's default choices, in float32 and the plain layout: what
 // answers are held against should not round as they do.
-Result<std::vector<std::vector<Tensor>>> references_for(
-    const TuneJob& job, const std::vector<std::vector<Tensor>>& samples) {
+Result<std::vector<std::vector<Tensor>>> references_for(const TuneJob& job,
+                                                        const SampleSet& samples) {
   if (samples.empty()) return std::vector<std::vector<Tensor>>();
   SN_ASSIGN_OR_RETURN(const auto plan, build_plan(job.core, job.graph, job.shapes));
-  return outputs_of(plan, samples, job.core->allocator());
+  return outputs_of(
+      plan, samples.size(), [&](std::size_t i) { return samples.at(i); }, job.core->allocator());
 }
 
 // At most so many, evenly spread.
-std::vector<std::vector<Tensor>> spread_over(const std::vector<std::vector<Tensor>>& samples,
-                                             std::size_t most) {
+Result<std::vector<std::vector<Tensor>>> spread_over(const SampleSet& samples, std::size_t most) {
   std::vector<std::vector<Tensor>> some;
   const std::size_t count = std::min(most, samples.size());
-  for (std::size_t i = 0; i < count; ++i) some.push_back(samples[i * samples.size() / count]);
+  for (std::size_t i = 0; i < count; ++i) {
+    SN_ASSIGN_OR_RETURN(std::vector<Tensor> sample, samples.at(i * samples.size() / count));
+    some.push_back(std::move(sample));
+  }
   return some;
+}
+
+// The shapes of the first sample, where `wanted` has none of that name.
+Status add_shapes(const std::vector<NamedTensors>& given, const SampleSource& source,
+                  NamedShapes& wanted) {
+  const auto add = [&](const NamedTensors& sample) {
+    for (const auto& [name, tensor] : sample) wanted.emplace(name, tensor.shape());
+  };
+  if (!given.empty()) {
+    add(given.front());
+  } else if (source.count > 0 && source.make) {
+    SN_ASSIGN_OR_RETURN(const NamedTensors sample, source.make(0));
+    add(sample);
+  }
+  return {};
 }
 
 // For nets that fail on all synthetic inputs: default choices stay.
@@ -180,8 +178,9 @@ Status check_limit(const TuneOptions& options) {
     return {};
   }
   if (!(*options.max_error >= 0)) return invalid_argument("max_error must not be negative");
-  if (std::isfinite(*options.max_error) && options.calibration.size() < 2 &&
-      options.validation.empty())
+  if (std::isfinite(*options.max_error) &&
+      options.calibration.size() + options.calibration_source.count < 2 &&
+      options.validation.size() + options.validation_source.count == 0)
     return invalid_argument(
         "max_error needs validation samples, or at least two calibration samples: one of them is "
         "held back to measure it");
@@ -230,25 +229,20 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   job.options = &options;
   SN_ASSIGN_OR_RETURN(job.core, runtime_of(options.threads));
   NamedShapes wanted = options.shapes;
-  for (const auto* const given : {&options.calibration, &options.validation})
-    if (!given->empty())
-      for (const auto& [name, tensor] : given->front()) wanted.emplace(name, tensor.shape());
+  SN_RETURN_IF_ERROR(add_shapes(options.calibration, options.calibration_source, wanted));
+  SN_RETURN_IF_ERROR(add_shapes(options.validation, options.validation_source, wanted));
   SN_ASSIGN_OR_RETURN(job.shapes, resolve_shapes(wanted));
 
   const std::shared_ptr<const Graph> before = current_graph();
-  std::vector<std::vector<Tensor>> samples;
-  std::vector<NamedTensors> calibration;
-  for (std::size_t s = 0; s < options.calibration.size(); ++s) {
-    SN_ASSIGN_OR_RETURN(std::vector<Tensor> sample,
-                        in_order(*before, options.calibration[s], "calibration", s, job.shapes));
-    const bool held = options.validation.empty() && is_held_back(s, options.calibration.size());
-    (held ? job.validation : samples).push_back(std::move(sample));
-    if (!held) calibration.push_back(options.calibration[s]);
-  }
-  for (std::size_t s = 0; s < options.validation.size(); ++s) {
-    SN_ASSIGN_OR_RETURN(std::vector<Tensor> sample,
-                        in_order(*before, options.validation[s], "validation", s, job.shapes));
-    job.validation.push_back(std::move(sample));
+  SampleSet samples("calibration", options.calibration, options.calibration_source, *before,
+                    job.shapes);
+  job.validation =
+      SampleSet("validation", options.validation, options.validation_source, *before, job.shapes);
+  SN_RETURN_IF_ERROR(samples.check());
+  SN_RETURN_IF_ERROR(job.validation.check());
+  if (job.validation.empty()) {
+    job.validation = samples.held_back();
+    samples = samples.not_held_back();
   }
   const bool is_validated = !job.validation.empty();
   if (!is_validated) job.validation = samples;
@@ -264,7 +258,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   job.is_model = own == before;
   job.has_samples = !samples.empty();
   if (job.has_samples) {
-    job.proof_inputs = spread_over(samples, kProofSamples);
+    SN_ASSIGN_OR_RETURN(job.proof_inputs, spread_over(samples, kProofSamples));
   } else {
     SN_ASSIGN_OR_RETURN(job.proof_inputs, make_inputs(job.core, before, job.shapes));
     if (job.proof_inputs.empty()) return left_alone(job);
@@ -292,10 +286,9 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
         "samples, or name cpu:bfloat16");
     core->log(LogLevel::warning, warnings.back());
   }
-  if (qint8 && !calibration.empty()) {
-    if (options.progress) options.progress({.stage = "calibrate", .total = calibration.size()});
-    SN_ASSIGN_OR_RETURN(job.graph,
-                        calibrated(own, net_options, options.range, calibration, warnings));
+  if (qint8 && !samples.empty()) {
+    if (options.progress) options.progress({.stage = "calibrate", .total = samples.size()});
+    SN_ASSIGN_OR_RETURN(job.graph, calibrated(own, net_options, options.range, samples, warnings));
     for (const std::string& warning : warnings) core->log(LogLevel::warning, warning);
   }
 

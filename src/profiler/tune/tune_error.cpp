@@ -41,8 +41,9 @@ Status Tuner::measure_error(Finalist& finalist) {
   std::vector<NamedTensors> answers;
   for (std::size_t s = 0; s < job_.validation.size(); ++s) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    SN_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, job_.validation.at(s));
     std::vector<Tensor> outputs(plan->outputs().size());
-    SN_RETURN_IF_ERROR(session.run(job_.validation[s], outputs));
+    SN_RETURN_IF_ERROR(session.run(inputs, outputs));
     finalist.errors.add(job_.references[s], outputs);
     if (options_.score) answers.push_back(named(outputs));
   }

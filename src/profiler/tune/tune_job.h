@@ -7,6 +7,7 @@
 
 #include "core/plan/runtime.h"
 #include "core/routine/routine_path.h"
+#include "profiler/tune/sample_set.h"
 #include "softneuro/tune.h"
 
 namespace softneuro {
@@ -29,7 +30,7 @@ struct TuneJob {
   bool has_samples = false;
   // What the error is measured on, in the order of the graph's inputs, and what float32 gives for
   // it. Empty: there are no samples.
-  std::vector<std::vector<Tensor>> validation;
+  SampleSet validation;
   std::vector<std::vector<Tensor>> references;
   const TuneOptions* options = nullptr;
   // When tuning began, calibration included: from then on its seconds are counted.

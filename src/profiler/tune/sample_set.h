@@ -1,0 +1,53 @@
+// The samples that a caller gives tuning: those that lie in memory, and those that are made.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "softneuro/net.h"
+#include "softneuro/tune.h"
+
+namespace softneuro {
+
+// Some of the samples of one kind. What the caller gave must outlive it.
+class SampleSet {
+ public:
+  SampleSet() = default;
+  // `kind` is for messages. Those of `source` are numbered after those of `given`. `shapes`: of the
+  // graph's inputs.
+  SampleSet(const char* kind, const std::vector<NamedTensors>& given, const SampleSource& source,
+            const Graph& graph, const std::vector<Shape>& shapes);
+
+  std::size_t size() const { return numbers_.size(); }
+  bool empty() const { return numbers_.empty(); }
+
+  // Sample i of this set, in the order of the graph's inputs. invalid_argument if an input is
+  // missing or has another type or shape; what the source gives where it fails.
+  Result<std::vector<Tensor>> at(std::size_t i) const;
+  // The same, by name.
+  Result<NamedTensors> named(std::size_t i) const;
+  // invalid_argument for the first sample in memory that does not fit, or if `source` has a count
+  // and no function.
+  Status check() const;
+
+  // Every fifth one; of two or more, at least the last one.
+  SampleSet held_back() const { return part(true); }
+  SampleSet not_held_back() const { return part(false); }
+
+ private:
+  struct Input {
+    std::string name;
+    DataType type;
+    Shape shape;
+  };
+  SampleSet part(bool held) const;
+
+  const char* kind_ = "";
+  const std::vector<NamedTensors>* given_ = nullptr;
+  const SampleSource* source_ = nullptr;
+  std::vector<Input> inputs_;
+  std::vector<std::size_t> numbers_;  // of all that the caller gave
+};
+
+}  // namespace softneuro
