@@ -9,7 +9,7 @@
 
 namespace softneuro::onednn {
 
-template <class Value>
+template <class Value, std::size_t kMostEntries = 4096>
 class ChoiceCache {
  public:
   using Entry = std::shared_ptr<const Value>;
@@ -28,8 +28,6 @@ class ChoiceCache {
   }
 
  private:
-  static constexpr std::size_t kMostEntries = 4096;
-
   std::mutex mutex_;
   std::map<std::string, Entry> entries_;
 };

@@ -89,6 +89,17 @@ std::optional<dnnl::primitive_desc_base> find_implementation(const Operation& op
   return found;
 }
 
+bool has_implementation(const Operation& operation, const dnnl::primitive_attr& attributes,
+                        const std::function<bool(std::string_view name)>& is_wanted) {
+  bool found = false;
+  for_each_implementation(operation, attributes, false,
+                          [&](const std::string& name, const dnnl::primitive_desc_base&) {
+                            found = is_wanted(name);
+                            return !found;
+                          });
+  return found;
+}
+
 RoutineParams impl_params(const std::vector<std::string>& names) {
   RoutineParams params;
   if (!names.empty()) params.set("impl", names.front());

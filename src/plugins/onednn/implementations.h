@@ -30,6 +30,9 @@ std::optional<dnnl::primitive_desc_base> find_implementation(const Operation& op
                                                              const dnnl::primitive_attr& attributes,
                                                              std::string_view name,
                                                              bool with_reference = false);
+// Whether implementation_names() has one that `is_wanted`; asks for no more than it needs.
+bool has_implementation(const Operation& operation, const dnnl::primitive_attr& attributes,
+                        const std::function<bool(std::string_view name)>& is_wanted);
 
 // The routine parameter `impl` alone: the first of the names, if there is one, and all of them.
 RoutineParams impl_params(const std::vector<std::string>& names);

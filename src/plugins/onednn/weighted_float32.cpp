@@ -11,6 +11,10 @@ enum Input : std::size_t { kX, kWeights, kBias };
 
 using Choices = std::vector<WeightedChoice>;
 
+// Descriptors of a convolution take up to some hundred kilobytes. Threads that plan at once have
+// one layer each.
+constexpr std::size_t kWorksKept = 16;
+
 class Float32Routine final : public FusesPostOps<PostOpProgram::supports> {
  public:
   Float32Routine(const WeightedLayer& layer, const char* descriptor)
@@ -26,9 +30,9 @@ class Float32Routine final : public FusesPostOps<PostOpProgram::supports> {
       return Applicability::no("weights or bias are not constant");
     if (problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
       return Applicability::no("there is nothing to compute");
-    return choices_of(problem)->empty()
-               ? Applicability::no("the library has only reference code for it")
-               : Applicability::yes();
+    return is_known_to_library(problem)
+               ? Applicability::yes()
+               : Applicability::no("the library has only reference code for it");
   }
 
   RoutineParams default_params(const Problem& problem) const override {
@@ -39,32 +43,34 @@ class Float32Routine final : public FusesPostOps<PostOpProgram::supports> {
     return choice_space(*choices_of(problem), problem);
   }
   Applicability check_params(const Problem& problem, const RoutineParams& params) const override {
-    return Routine::check_params(problem, as_listed(*choices_of(problem), params, problem.threads));
+    const auto choice = named(problem, params);
+    if (*choice && is_listed(**choice, params, problem.threads)) return Applicability::yes();
+    return Routine::check_params(problem, params);
   }
 
   std::string pack_key(const Problem& problem, const RoutineParams& params) const override {
     const auto work = work_of(problem, params);
-    return work.ok() ? work->pack_key() : std::string();
+    return work.ok() ? (*work)->pack_key() : std::string();
   }
   Result<std::size_t> packed_bytes(const Problem& problem,
                                    const RoutineParams& params) const override {
     if (!layer_.packs_weights()) return 0;
-    SN_ASSIGN_OR_RETURN(const WeightedWork work, work_of(problem, params));
-    return work.packed_bytes();
+    SN_ASSIGN_OR_RETURN(const auto work, work_of(problem, params));
+    return work->packed_bytes();
   }
   Status pack(const Problem& problem, const RoutineParams& params, Allocator&,
               std::byte* packed) const override {
-    SN_ASSIGN_OR_RETURN(const WeightedWork work, work_of(problem, params));
-    return work.pack(problem.inputs[kWeights].value.data(), packed);
+    SN_ASSIGN_OR_RETURN(const auto work, work_of(problem, params));
+    return work->pack(problem.inputs[kWeights].value.data(), packed);
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const WeightedChoice choice, choice_of(problem, params));
-    SN_ASSIGN_OR_RETURN(const WeightedWork work, work_of(problem, params));
-    if (packed.bytes.bytes() != work.packed_bytes())
+    SN_ASSIGN_OR_RETURN(const auto work, work_of(problem, params));
+    if (packed.bytes.bytes() != work->packed_bytes())
       return invalid_argument("packed weights have {} bytes, {} are wanted", packed.bytes.bytes(),
-                              work.packed_bytes());
+                              work->packed_bytes());
     WeightedWork::Constants constants;
     constants.packed = packed.bytes;
     if (problem.has_input(kBias)) constants.bias = problem.inputs[kBias].value;
@@ -75,7 +81,7 @@ class Float32Routine final : public FusesPostOps<PostOpProgram::supports> {
     if (!rest.post_ops.empty()) {
       SN_ASSIGN_OR_RETURN(tail, PostOpProgram::create(rest));
     }
-    return work.kernel(std::move(constants), fuse(problem, choice.fused), std::move(tail));
+    return work->kernel(std::move(constants), fuse(problem, choice.fused), std::move(tail));
   }
 
  private:
@@ -94,32 +100,69 @@ class Float32Routine final : public FusesPostOps<PostOpProgram::supports> {
     return fuse_float32(problem, layer_.channel_axis(problem), most);
   }
 
+  // From all post-ops to none: what an implementation does not fuse, others may.
+  std::vector<FusedOps> ways_of(const Problem& problem) const {
+    std::vector<FusedOps> ways = {fuse(problem, problem.post_ops.size())};
+    while (ways.back().taken > 0) ways.push_back(fuse(problem, ways.back().taken - 1));
+    return ways;
+  }
+
+  static std::string key_of(const Problem& problem) {
+    return fmt::format("{} {}", problem.threads, problem.str());
+  }
+
+  bool is_known_to_library(const Problem& problem) const {
+    static ChoiceCache<bool> cache;
+    return *cache.get(key_of(problem), [&] {
+      const Result<bool> known = guarded([&]() -> Result<bool> {
+        return has_choices(layer_, problem, task_of(problem), ways_of(problem));
+      });
+      return known.ok() && *known;
+    });
+  }
+
   // Empty if there is none, or if the library fails.
   ChoiceCache<Choices>::Entry choices_of(const Problem& problem) const {
     static ChoiceCache<Choices> cache;
-    return cache.get(fmt::format("{} {}", problem.threads, problem.str()), [&] {
+    return cache.get(key_of(problem), [&] {
       const Result<Choices> found = guarded([&]() -> Result<Choices> {
-        // From all post-ops to none: what an implementation does not fuse, others may.
-        std::vector<FusedOps> ways = {fuse(problem, problem.post_ops.size())};
-        while (ways.back().taken > 0) ways.push_back(fuse(problem, ways.back().taken - 1));
-        return weighted_choices(layer_, problem, task_of(problem), ways);
+        return weighted_choices(layer_, problem, task_of(problem), ways_of(problem));
       });
       return found.ok() ? *found : Choices{};
     });
   }
 
-  Result<WeightedChoice> choice_of(const Problem& problem, const RoutineParams& params) const {
-    const auto choices = choices_of(problem);
-    const WeightedChoice* const choice = find_choice(*choices, params);
-    if (choice == nullptr)
-      return invalid_argument("oneDNN: no implementation for parameters {}", params.str());
-    return *choice;
+  using Named = std::optional<WeightedChoice>;
+  // The choice that `params` name.
+  ChoiceCache<Named>::Entry named(const Problem& problem, const RoutineParams& params) const {
+    static ChoiceCache<Named> cache;
+    return cache.get(key_of(problem) + ' ' + params.str(), [&] {
+      const Result<Named> found = guarded([&]() -> Result<Named> {
+        return named_choice(layer_, problem, task_of(problem), ways_of(problem), params);
+      });
+      return found.ok() ? *found : Named();
+    });
   }
 
-  Result<WeightedWork> work_of(const Problem& problem, const RoutineParams& params) const {
-    SN_ASSIGN_OR_RETURN(const WeightedChoice choice, choice_of(problem, params));
-    return WeightedWork::make(layer_, problem, task_of(problem), choice,
-                              fuse(problem, choice.fused));
+  Result<WeightedChoice> choice_of(const Problem& problem, const RoutineParams& params) const {
+    const auto choice = named(problem, params);
+    if (!*choice)
+      return invalid_argument("oneDNN: no implementation for parameters {}", params.str());
+    return **choice;
+  }
+
+  // Kept for the few questions about one layer that follow each other while a plan is made.
+  using Work = Result<WeightedWork>;
+  Result<std::shared_ptr<const WeightedWork>> work_of(const Problem& problem,
+                                                      const RoutineParams& params) const {
+    static ChoiceCache<Work, kWorksKept> cache;
+    const auto work = cache.get(key_of(problem) + ' ' + params.str(), [&]() -> Work {
+      SN_ASSIGN_OR_RETURN(const WeightedChoice choice, choice_of(problem, params));
+      return WeightedWork::make(layer_, problem, task_of(problem), choice,
+                                fuse(problem, choice.fused));
+    });
+    if (!work->ok()) return work->status();
+    return std::shared_ptr<const WeightedWork>(work, &work->value());
   }
 
   const WeightedLayer& layer_;

@@ -49,14 +49,29 @@ bool is_trusted(std::string_view impl, const FusedOps& ops) {
 
 bool exists(const WeightedTask& task, std::span<const WeightedPart> parts, const FusedOps& ops,
             std::string_view impl) {
-  return std::all_of(parts.begin(), parts.end(), [&](const WeightedPart& part) {
-    return find_implementation(part.operation, part_attributes(task, part, ops), impl).has_value();
-  });
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const auto begin = parts.begin(), end = begin + static_cast<std::ptrdiff_t>(p);
+    const bool is_known = std::any_of(begin, end, [&](const WeightedPart& other) {
+      return asks_the_same(task, other, parts[p]);
+    });
+    if (!is_known &&
+        !find_implementation(parts[p].operation, part_attributes(task, parts[p], ops), impl))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace
 
 WeightedLayer::~WeightedLayer() = default;
+
+bool asks_the_same(const WeightedTask& task, const WeightedPart& a, const WeightedPart& b) {
+  // 2.6 has the factors in the attributes.
+  const bool same_factors =
+      kFactorsArgument != 0 || task.scales.empty() || a.first_out == b.first_out;
+  return same_factors && a.x == b.x && a.y == b.y && a.weights == b.weights &&
+         a.padding == b.padding && a.outs == b.outs;
+}
 
 memory::desc operand_desc(const FusedStep& step, const WeightedPart& part) {
   memory::dims dims(dims_of(part.y).size(), 1);
@@ -117,6 +132,43 @@ std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const P
   return choices;
 }
 
+bool has_choices(const WeightedLayer& layer, const Problem& problem, const WeightedTask& task,
+                 std::span<const FusedOps> ways) {
+  for (const bool winograd : {false, true}) {
+    if (winograd && !layer.has_winograd()) break;
+    const auto whole = layer.parts(problem, task, 1, winograd);
+    if (!whole.ok() || whole->empty()) continue;
+    const WeightedPart& part = whole->front();
+    for (const FusedOps& ops : ways)
+      if (has_implementation(part.operation, part_attributes(task, part, ops),
+                             [&](std::string_view impl) { return is_trusted(impl, ops); }))
+        return true;
+  }
+  return false;
+}
+
+std::optional<WeightedChoice> named_choice(const WeightedLayer& layer, const Problem& problem,
+                                           const WeightedTask& task, std::span<const FusedOps> ways,
+                                           const RoutineParams& params) {
+  WeightedChoice choice;
+  choice.impl = params.text(kImpl);
+  const bool winograd = choice.is_winograd();
+  if (winograd && !layer.has_winograd()) return std::nullopt;
+  const auto whole = layer.parts(problem, task, 1, winograd);
+  if (!whole.ok() || whole->empty()) return std::nullopt;
+  for (const FusedOps& ops : ways) {
+    if (!is_trusted(choice.impl, ops) || !exists(task, {whole->data(), 1}, ops, choice.impl))
+      continue;
+    choice.fused = ops.taken;
+    if (is_whole(params)) return choice;
+    const auto partition = layer.parts(problem, task, problem.threads, winograd);
+    if (partition.ok() && partition->size() > 1 && exists(task, *partition, ops, choice.impl))
+      choice.split = problem.threads;
+    return choice;
+  }
+  return std::nullopt;
+}
+
 RoutineParams choice_params(const WeightedChoice& choice, int threads) {
   RoutineParams params;
   params.set(kImpl, choice.impl);
@@ -151,22 +203,10 @@ ParamSpace choice_space(const std::vector<WeightedChoice>& choices, const Proble
   return space;
 }
 
-const WeightedChoice* find_choice(const std::vector<WeightedChoice>& choices,
-                                  const RoutineParams& params) {
-  const WeightedChoice* found = nullptr;
-  for (const WeightedChoice& choice : choices) {
-    if (params.text(kImpl) != choice.impl || (is_whole(params) && choice.split > 1)) continue;
-    if (found == nullptr || choice.split > found->split) found = &choice;
-  }
-  return found;
-}
-
-RoutineParams as_listed(const std::vector<WeightedChoice>& choices, RoutineParams params,
-                        int threads) {
-  const WeightedChoice* const choice = find_choice(choices, params);
-  if (choice != nullptr && params.has(kSplit))
-    params.set(kSplit, std::string(choice_params(*choice, threads).text(kSplit)));
-  return params;
+bool is_listed(const WeightedChoice& choice, RoutineParams params, int threads) {
+  const RoutineParams listed = choice_params(choice, threads);
+  if (params.has(kSplit)) params.set(kSplit, std::string(listed.text(kSplit)));
+  return params == listed;
 }
 
 }  // namespace softneuro::onednn

@@ -25,6 +25,7 @@ struct WeightedPart {
   dnnl::memory::desc x, y;               // y: see `channel`
   dnnl::memory::desc weights;            // as the model, or quantize_weights(), has them
   std::int64_t x_at = 0, y_at = 0;       // where they begin, in elements
+  dnnl::memory::dims padding;            // where sums take in elements of x that are not there
   std::int64_t weights_at = 0;           // in elements of those
   int weights_mask = 0;                  // the dimensions of weights that are output channels
   int channel = 1;                       // the dimension of y that output channels are
@@ -71,18 +72,26 @@ struct WeightedChoice {
 std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const Problem& problem,
                                              const WeightedTask& task,
                                              std::span<const FusedOps> ways);
+// Whether that gives any.
+bool has_choices(const WeightedLayer& layer, const Problem& problem, const WeightedTask& task,
+                 std::span<const FusedOps> ways);
+// The one of them that `params` name. Asks the library for this implementation alone: planning a
+// tuned net needs no other. One that cannot be partitioned serves whole where one part for each
+// thread is asked for: params hold for any number of threads.
+std::optional<WeightedChoice> named_choice(const WeightedLayer& layer, const Problem& problem,
+                                           const WeightedTask& task, std::span<const FusedOps> ways,
+                                           const RoutineParams& params);
 // `impl` and `split` (thread_parts.h); what is in `choices`, of `problem`, is all that is allowed.
 // From kWorthPartitioning multiply-accumulates on, an implementation that can be partitioned is not
 // promising whole.
 ParamSpace choice_space(const std::vector<WeightedChoice>& choices, const Problem& problem);
 RoutineParams choice_params(const WeightedChoice& choice, int threads);
-// Null if params name none of `choices`. An implementation that cannot be partitioned serves whole
-// where one part for each thread is asked for: params hold for any number of threads.
-const WeightedChoice* find_choice(const std::vector<WeightedChoice>& choices,
-                                  const RoutineParams& params);
-// `params`, with `split` as a net of `threads` threads lists it for the choice that they name.
-RoutineParams as_listed(const std::vector<WeightedChoice>& choices, RoutineParams params,
-                        int threads);
+// Whether a net of `threads` threads has this point: `params`, which name `choice`, and nothing
+// else.
+bool is_listed(const WeightedChoice& choice, RoutineParams params, int threads);
+
+// Whether the library answers alike for both parts of a task.
+bool asks_the_same(const WeightedTask& task, const WeightedPart& a, const WeightedPart& b);
 
 // What sums of one part are multiplied by before steps, per output channel; empty: 1.
 std::vector<float> part_factors(const WeightedTask& task, const WeightedPart& part,

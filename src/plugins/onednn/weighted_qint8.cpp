@@ -52,12 +52,13 @@ class QuantizedRoutine final : public Routine {
     if (Applicability weights = takes_quantized_weights(problem); !weights) return weights;
     if (problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
       return Applicability::no("there is nothing to compute");
-    if (!fuse(problem)) return Applicability::no("the library lacks one of the post-ops");
-    return choices_of(problem)->empty()
-               ? Applicability::no(
+    const auto ops = fuse(problem);
+    if (!ops) return Applicability::no("the library lacks one of the post-ops");
+    return is_known_to_library(problem, ops)
+               ? Applicability::yes()
+               : Applicability::no(
                      "the library has only reference code for it, or sums of 8-bit products that "
-                     "saturate, as they do without VNNI instructions")
-               : Applicability::yes();
+                     "saturate, as they do without VNNI instructions");
   }
 
   // The output is rounded when the library is done: there is no room for a tail.
@@ -71,7 +72,10 @@ class QuantizedRoutine final : public Routine {
     return choice_space(*choices_of(problem), problem);
   }
   Applicability check_params(const Problem& problem, const RoutineParams& params) const override {
-    return Routine::check_params(problem, as_listed(*choices_of(problem), params, problem.threads));
+    const auto ops = fuse(problem);
+    const auto choice = named(problem, params, ops);
+    if (choice && is_listed(*choice, params, problem.threads)) return Applicability::yes();
+    return Routine::check_params(problem, params);
   }
 
   std::string pack_key(const Problem& problem, const RoutineParams& params) const override {
@@ -140,11 +144,8 @@ class QuantizedRoutine final : public Routine {
     return task;
   }
 
-  // Empty if there is none, or if the library fails.
-  ChoiceCache<Choices>::Entry choices_of(const Problem& problem) const {
-    static ChoiceCache<Choices> cache;
-    // What the string does not tell, but the library's answer depends on.
-    const auto ops = fuse(problem);
+  // What the string does not tell, but the library's answer depends on, too.
+  static std::string key_of(const Problem& problem, const std::optional<FusedOps>& ops) {
     std::string key = fmt::format("{} {} {}", problem.threads, ops ? ops->steps.size() : 0,
                                   tensor_scale(problem.inputs[kX]).zero_point != 0);
     const auto add_sign = [&](const TensorSpec& spec) {
@@ -152,7 +153,24 @@ class QuantizedRoutine final : public Routine {
     };
     for (const TensorSpec& spec : problem.inputs) add_sign(spec);
     for (const TensorSpec& spec : problem.outputs) add_sign(spec);
-    return cache.get(key + problem.str(), [&] {
+    return key + problem.str();
+  }
+
+  bool is_known_to_library(const Problem& problem, const std::optional<FusedOps>& ops) const {
+    static ChoiceCache<bool> cache;
+    return *cache.get(key_of(problem, ops), [&] {
+      const Result<bool> known = guarded([&]() -> Result<bool> {
+        return ops && has_choices(layer_, problem, task_of(problem, {}), {&*ops, 1});
+      });
+      return known.ok() && *known;
+    });
+  }
+
+  // Empty if there is none, or if the library fails.
+  ChoiceCache<Choices>::Entry choices_of(const Problem& problem) const {
+    static ChoiceCache<Choices> cache;
+    const auto ops = fuse(problem);
+    return cache.get(key_of(problem, ops), [&] {
       const Result<Choices> found = guarded([&]() -> Result<Choices> {
         if (!ops) return Choices{};
         return weighted_choices(layer_, problem, task_of(problem, {}), {&*ops, 1});
@@ -161,12 +179,25 @@ class QuantizedRoutine final : public Routine {
     });
   }
 
+  using Named = std::optional<WeightedChoice>;
+  // The choice that `params` name; nothing if there is none, or if the library fails.
+  Named named(const Problem& problem, const RoutineParams& params,
+              const std::optional<FusedOps>& ops) const {
+    static ChoiceCache<Named> cache;
+    return *cache.get(key_of(problem, ops) + ' ' + params.str(), [&] {
+      const Result<Named> found = guarded([&]() -> Result<Named> {
+        if (!ops) return Named();
+        return named_choice(layer_, problem, task_of(problem, {}), {&*ops, 1}, params);
+      });
+      return found.ok() ? *found : Named();
+    });
+  }
+
   Result<WeightedWork> work_of(const Problem& problem, const RoutineParams& params,
                                std::vector<float> scales) const {
-    const auto choices = choices_of(problem);
-    const WeightedChoice* const choice = find_choice(*choices, params);
     const auto ops = fuse(problem);
-    if (choice == nullptr || !ops)
+    const auto choice = named(problem, params, ops);
+    if (!choice)
       return invalid_argument("oneDNN: no implementation for parameters {}", params.str());
     return WeightedWork::make(layer_, problem, task_of(problem, std::move(scales)), *choice, *ops);
   }

@@ -41,8 +41,13 @@ Result<WeightedWork> WeightedWork::make(const WeightedLayer& layer, const Proble
     work.task_ = task;
     work.packs_ = layer.packs_weights();
     for (const WeightedPart& part : partition) {
+      const auto alike =
+          std::find_if(work.parts_.begin(), work.parts_.end(),
+                       [&](const Part& other) { return asks_the_same(task, other.part, part); });
       const auto desc =
-          find_implementation(part.operation, part_attributes(task, part, ops), choice.impl);
+          alike != work.parts_.end()
+              ? std::optional(alike->desc)
+              : find_implementation(part.operation, part_attributes(task, part, ops), choice.impl);
       if (!desc)
         return unsupported("oneDNN has no implementation '{}' of this problem here", choice.impl);
       Part made{part, *desc, desc->query_md(dnnl::query::weights_md, 0), work.packed_bytes_};
