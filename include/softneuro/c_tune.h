@@ -20,10 +20,11 @@ typedef int32_t (*sn_tune_callback)(void* context, const char* stage, size_t don
 typedef sn_status (*sn_score_callback)(void* context, const sn_tensor* outputs, size_t output_count,
                                        size_t sample_count, double* score);
 
-/* Makes sample `index`, where samples do not fit into memory all at once: writes input j of the net
- * to inputs[j], whose memory stays the caller's and must be valid until the next call, or the end
- * of tuning. Called from the tuning thread, several times for one index, which gives the same
- * sample each time. A status other than SN_OK ends tuning with it. */
+/* Makes sample `index`, from 0 to the count - 1, where samples do not fit into memory all at once:
+ * sets data_type, rank, dims, data and bytes of inputs[j], for input j of the net; struct_size is
+ * set, the name is not read. The data is copied and stays the caller's. Called from the tuning
+ * thread, several times for one index, which gives the same sample each time. A status other than
+ * SN_OK ends tuning with it. */
 typedef sn_status (*sn_sample_callback)(void* context, size_t index, sn_tensor* inputs,
                                         size_t input_count);
 
@@ -68,10 +69,10 @@ typedef struct sn_tune_options {
   void* score_context;
   int32_t pin_threads;              /* 1: each to a processor of its own while tuning lasts */
   size_t max_memory;                /* bytes of arena and packed weights at most; 0: no limit */
-  sn_sample_callback sample_source; /* makes more samples, numbered after `samples`; may be null */
+  sn_sample_callback sample_source; /* makes more samples, behind `samples`; may be null */
   void* sample_source_context;
   size_t sample_source_count;
-  sn_sample_callback validation_source; /* the same after `validation` */
+  sn_sample_callback validation_source; /* the same behind `validation` */
   void* validation_source_context;
   size_t validation_source_count;
 } sn_tune_options;

@@ -208,7 +208,7 @@ struct sn_plugin_routine {
   // Where nothing is measured: of the routines that apply in one layout, that of the highest rank
   // is taken. A plugin's counts as free of cost if its rank is above 0, so that its layout (plain
   // or channels-last) is preferred, conversions counted. cpu/naive has 0, built-in ones up to 40;
-  // negative: on tuned paths only.
+  // negative: where nothing is measured only if no other applies.
   int32_t default_rank;
   const char* layer_type;  // "dense": `softneuro inspect` and the documentation list them
   // "cpu[:type[:layout]]/algorithm", the algorithm in a-z, 0-9 and _, unique within this

@@ -58,11 +58,13 @@ enum class ErrorMetric {
 // The limit of `relative_rms` where the caller sets none: a signal-to-noise ratio of 20 dB.
 inline constexpr double kDefaultMaxError = 0.1;
 
-// Samples that are made when they are needed, where they do not fit into memory all at once.
+// Samples that are made when they are needed, where they do not fit into memory all at once. The
+// outputs for all validation samples are kept in memory (with TuneOptions::score twice).
 struct SampleSource {
   std::size_t count = 0;
-  // Sample `index` < count: input name → tensor. Called from the tuning thread, several times for
-  // one index, which gives the same sample each time. An error ends tuning with it.
+  // Sample `index`, from 0 to count − 1: input name → tensor. Called from the tuning thread,
+  // several times for one index, which gives the same sample each time. An error ends tuning with
+  // it. Must not throw.
   std::function<Result<std::map<std::string, Tensor, std::less<>>>(std::size_t index)> make = {};
 };
 
@@ -90,11 +92,11 @@ struct TuneOptions {
   // replace those of an earlier one; tuned paths with 8-bit layers that were for others are
   // dropped, with a warning.
   std::vector<std::map<std::string, Tensor, std::less<>>> calibration = {};
-  SampleSource calibration_source = {};  // more of them, numbered after those
+  SampleSource calibration_source = {};  // more of them, behind those
   RangeChoice range = RangeChoice::mse;
   // Samples that the error is measured on; calibration does not see them.
   std::vector<std::map<std::string, Tensor, std::less<>>> validation = {};
-  SampleSource validation_source = {};  // more of them, numbered after those
+  SampleSource validation_source = {};  // more of them, behind those
   ErrorMetric metric = ErrorMetric::relative_rms;
   // A score of your own instead of `metric`: gets the net's outputs for the validation samples, in
   // their order, and gives a number that grows with their quality (accuracy, mAP). The error is
@@ -124,7 +126,7 @@ struct TuneOptions {
   // Folder of the profile cache; empty: $XDG_CACHE_HOME/softneuro, else ~/.cache/softneuro (in C,
   // "" means no cache).
   std::string cache = {};
-  bool use_cache = true;
+  bool use_cache = true;  // false: nothing is read or kept, and everything is verified
   // Checked between measurements: true ends tuning with the status `cancelled`; what was measured
   // is in the cache, and the net is as before.
   const std::atomic<bool>* cancel = nullptr;
@@ -190,7 +192,8 @@ struct TuneReport {
   std::vector<LayerHarm> harm;  // the greatest first; empty: not measured
   // RMS(out − ref) / RMS(ref) of the worst output against the model as it was imported, in its own
   // types and with its own rounding, over `proof_inputs` sets of inputs: samples, or synthetic
-  // ones. The verification at the end of tuning measures it.
+  // ones. The verification at the end of tuning measures it, or did so before for the same net,
+  // path, inputs and code (profile cache).
   double difference = 0;
   std::size_t proof_inputs = 0;
   bool proved_on_samples = false;

@@ -41,6 +41,7 @@ SampleSource source_from(const Net& net, sn_sample_callback make, void* context,
       return Status(static_cast<StatusCode>(status), "the caller's callback ended tuning");
     NamedTensors sample;
     for (std::size_t j = 0; j < infos.size(); ++j) {
+      views[j].name = infos[j].name.c_str();
       SN_ASSIGN_OR_RETURN(const Tensor tensor, tensor_from(views[j], false));
       SN_ASSIGN_OR_RETURN(Tensor own, tensor.clone());
       sample.emplace(infos[j].name, std::move(own));

@@ -241,6 +241,10 @@ TEST_CASE("C API: samples to validate on, ranges, routines to avoid and to pin, 
     CHECK(same.error == report.error);
     CHECK(same.validation_samples == 2);
     sn_tuning_free(again);
+    making.sample_source = nullptr;
+    CHECK(sn_net_tune(c.net, &making, nullptr) == SN_INVALID_ARGUMENT);
+    making.sample_source = [](void*, size_t, sn_tensor*, size_t) { return sn_status{SN_OK}; };
+    CHECK(sn_net_tune(c.net, &making, nullptr) == SN_INVALID_ARGUMENT);  // left as it was
     making.sample_source = [](void*, size_t, sn_tensor*, size_t) { return sn_status{SN_IO_ERROR}; };
     again = nullptr;
     CHECK(sn_net_tune_in_detail(c.net, &making, &again) == SN_IO_ERROR);

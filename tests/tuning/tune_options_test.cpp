@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "net/net_access.h"
@@ -208,6 +209,17 @@ TEST_CASE("tune: samples that are made when they are needed serve as those in me
       return Result<NamedTensors>(Status(StatusCode::io_error, "the disk is gone"));
     };
     CHECK_THAT(failure(options), Contains("calibration sample 3") && Contains("the disk is gone"));
+  }
+  SECTION("an error of the first one says which it is") {
+    options.calibration.clear();
+    options.calibration_source.make = [](std::size_t) {
+      return Result<NamedTensors>(Status(StatusCode::io_error, "the disk is gone"));
+    };
+    CHECK_THAT(failure(options), Contains("calibration sample 0") && Contains("the disk is gone"));
+  }
+  SECTION("a number of samples that cannot be meant is an error") {
+    options.validation_source.count = std::numeric_limits<std::size_t>::max();
+    CHECK_THAT(failure(options), Contains("validation samples are to be made: at most"));
   }
   SECTION("a number of samples without a function is an error") {
     options.calibration_source.make = nullptr;

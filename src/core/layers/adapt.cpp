@@ -16,9 +16,9 @@ Status register_layer_adapt(LayerTypes& types) {
   LayerType type;
   type.name = "adapt";
   type.doc =
-      "x in another format: data type (of real tensors), layout, device. Input 0: x. "
-      "Output 0: the same shape and meaning. Which formats is said by the routine path; without "
-      "one the layer is a copy.";
+      "x in another format: data type (of float32, float16, bfloat16 and qint8 tensors), layout, "
+      "device. Input 0: x. Output 0: the same shape and meaning. Which formats is said by the "
+      "routine path; without one the layer is a copy.";
   type.formats = FormatRule::any;
   type.infer = infer_adapt;
   return types.add(std::move(type));

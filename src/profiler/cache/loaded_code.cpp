@@ -13,10 +13,16 @@
 namespace softneuro {
 namespace {
 
-// A note's name and contents are padded to four bytes.
+// Of a note's name and contents.
+constexpr std::size_t kNoteAlignment = 4;
 constexpr std::size_t padded(std::size_t bytes) {
-  return (bytes + 3) / 4 * 4;
+  return (bytes + kNoteAlignment - 1) / kNoteAlignment * kNoteAlignment;
 }
+
+struct Seen {
+  std::string text;
+  bool is_whole = true;  // every object could be told from others
+};
 
 // The note of that kind, as linkers write it (`--build-id`); empty if there is none.
 std::string_view build_id(const dl_phdr_info& object) {
@@ -29,6 +35,7 @@ std::string_view build_id(const dl_phdr_info& object) {
       const auto& note = *reinterpret_cast<const ElfW(Nhdr)*>(at);
       const char* const name = at + sizeof note;
       const char* const contents = name + padded(note.n_namesz);
+      if (contents > end || note.n_descsz > static_cast<std::size_t>(end - contents)) break;
       if (note.n_type == NT_GNU_BUILD_ID &&
           std::string_view(name, note.n_namesz) == std::string_view("GNU", sizeof "GNU"))
         return {contents, note.n_descsz};
@@ -38,25 +45,27 @@ std::string_view build_id(const dl_phdr_info& object) {
   return {};
 }
 
-int add_object(dl_phdr_info* object, std::size_t, void* text) {
-  auto& all = *static_cast<std::string*>(text);
+int add_object(dl_phdr_info* object, std::size_t, void* all) {
+  auto& seen = *static_cast<Seen*>(all);
   if (const std::string_view id = build_id(*object); !id.empty()) {
-    all.append(id);
+    seen.text.append(id);
     return 0;
   }
   const bool is_program = object->dlpi_name == nullptr || *object->dlpi_name == 0;
   struct stat file = {};
   if (stat(is_program ? "/proc/self/exe" : object->dlpi_name, &file) == 0)
-    all += fmt::format("{} {}.{}", file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+    seen.text += fmt::format("{} {}.{}", file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+  else
+    seen.is_whole = false;
   return 0;
 }
 
 }  // namespace
 
 std::uint64_t loaded_code() {
-  std::string all;
-  dl_iterate_phdr(add_object, &all);
-  return checksum(all.data(), all.size());
+  Seen seen;
+  dl_iterate_phdr(add_object, &seen);
+  return seen.is_whole ? checksum(seen.text.data(), seen.text.size()) : 0;
 }
 
 }  // namespace softneuro

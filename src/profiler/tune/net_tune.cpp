@@ -18,6 +18,12 @@ namespace {
 // Samples that the answer is proved on and ranges are seen on.
 constexpr std::size_t kProofSamples = 4;
 
+Status check_cancel(const TuneOptions& options) {
+  if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))
+    return Status(StatusCode::cancelled, "tuning was cancelled");
+  return {};
+}
+
 // Whether a pattern asks for the type by its name.
 bool names_type(const std::vector<std::string>& schemas, DataType type) {
   return std::any_of(schemas.begin(), schemas.end(), [&](const std::string& pattern) {
@@ -103,8 +109,8 @@ bool same_quantisation(const Graph& a, const Graph& b) {
 // calibration, so that the result depends on model and samples alone, and on no transform's
 // rounding.
 Result<std::shared_ptr<const Graph>> calibrated(const std::shared_ptr<const Graph>& graph,
-                                                const NetOptions& net_options, RangeChoice range,
-                                                const SampleSet& samples,
+                                                const NetOptions& net_options,
+                                                const TuneOptions& tuning, const SampleSet& samples,
                                                 std::vector<std::string>& warnings) {
   NetOptions options = net_options;
   options.schemas = {"cpu:float32:plain"};
@@ -113,10 +119,11 @@ Result<std::shared_ptr<const Graph>> calibrated(const std::shared_ptr<const Grap
   SN_ASSIGN_OR_RETURN(const Net net, NetAccess::from_graph(*annotated, options));
   const auto one = [&](std::size_t i) -> Result<std::optional<NamedTensors>> {
     if (i >= samples.size()) return std::optional<NamedTensors>();
+    SN_RETURN_IF_ERROR(check_cancel(tuning));
     SN_ASSIGN_OR_RETURN(NamedTensors sample, samples.named(i));
     return std::optional<NamedTensors>(std::move(sample));
   };
-  SN_ASSIGN_OR_RETURN(const CalibrationResult result, calibrate(net, one, {.range = range}));
+  SN_ASSIGN_OR_RETURN(const CalibrationResult result, calibrate(net, one, {.range = tuning.range}));
   SN_RETURN_IF_ERROR(annotate(*annotated, result));
   warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
   if (same_quantisation(*graph, *annotated)) return graph;
@@ -129,8 +136,11 @@ Result<std::vector<std::vector<Tensor>>> references_for(const TuneJob& job,
                                                         const SampleSet& samples) {
   if (samples.empty()) return std::vector<std::vector<Tensor>>();
   SN_ASSIGN_OR_RETURN(const auto plan, build_plan(job.core, job.graph, job.shapes));
-  return outputs_of(
-      plan, samples.size(), [&](std::size_t i) { return samples.at(i); }, job.core->allocator());
+  const auto inputs_of = [&](std::size_t i) -> Result<std::vector<Tensor>> {
+    SN_RETURN_IF_ERROR(check_cancel(*job.options));
+    return samples.at(i);
+  };
+  return outputs_of(plan, samples.size(), inputs_of, job.core->allocator());
 }
 
 // At most so many, evenly spread.
@@ -145,16 +155,18 @@ Result<std::vector<std::vector<Tensor>>> spread_over(const SampleSet& samples, s
 }
 
 // The shapes of the first sample, where `wanted` has none of that name.
-Status add_shapes(const std::vector<NamedTensors>& given, const SampleSource& source,
-                  NamedShapes& wanted) {
+Status add_shapes(const char* kind, const std::vector<NamedTensors>& given,
+                  const SampleSource& source, NamedShapes& wanted) {
   const auto add = [&](const NamedTensors& sample) {
     for (const auto& [name, tensor] : sample) wanted.emplace(name, tensor.shape());
   };
   if (!given.empty()) {
     add(given.front());
-  } else if (source.count > 0 && source.make) {
-    SN_ASSIGN_OR_RETURN(const NamedTensors sample, source.make(0));
-    add(sample);
+  } else if (source.count > 0) {
+    const auto sample = source.make(0);
+    if (!sample.ok())
+      return Status(sample.status()).with_context(fmt::format("{} sample 0 cannot be made", kind));
+    add(*sample);
   }
   return {};
 }
@@ -171,7 +183,9 @@ TuneReport left_alone(const TuneJob& job) {
   return report;
 }
 
-Status check_limit(const TuneOptions& options) {
+Status check_samples(const TuneOptions& options) {
+  SN_RETURN_IF_ERROR(check_source("calibration", options.calibration_source));
+  SN_RETURN_IF_ERROR(check_source("validation", options.validation_source));
   if (!options.max_error) {
     if (options.score || options.metric != ErrorMetric::relative_rms)
       return invalid_argument("max_error is needed with a metric or a score of your own");
@@ -220,7 +234,7 @@ Result<TuneResult> tune_within_limit(TuneJob& job, std::vector<std::string>& war
 
 Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   SN_RETURN_IF_ERROR(check_schemas(core->registry(), options.schemas));
-  SN_RETURN_IF_ERROR(check_limit(options));
+  SN_RETURN_IF_ERROR(check_samples(options));
   if (current_graph()->has_left_out())
     return unsupported(
         "the file that the net was loaded from holds packed weights only: tune the file that has "
@@ -229,8 +243,10 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   job.options = &options;
   SN_ASSIGN_OR_RETURN(job.core, runtime_of(options.threads));
   NamedShapes wanted = options.shapes;
-  SN_RETURN_IF_ERROR(add_shapes(options.calibration, options.calibration_source, wanted));
-  SN_RETURN_IF_ERROR(add_shapes(options.validation, options.validation_source, wanted));
+  SN_RETURN_IF_ERROR(
+      add_shapes("calibration", options.calibration, options.calibration_source, wanted));
+  SN_RETURN_IF_ERROR(
+      add_shapes("validation", options.validation, options.validation_source, wanted));
   SN_ASSIGN_OR_RETURN(job.shapes, resolve_shapes(wanted));
 
   const std::shared_ptr<const Graph> before = current_graph();
@@ -288,7 +304,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   }
   if (qint8 && !samples.empty()) {
     if (options.progress) options.progress({.stage = "calibrate", .total = samples.size()});
-    SN_ASSIGN_OR_RETURN(job.graph, calibrated(own, net_options, options.range, samples, warnings));
+    SN_ASSIGN_OR_RETURN(job.graph, calibrated(own, net_options, options, samples, warnings));
     for (const std::string& warning : warnings) core->log(LogLevel::warning, warning);
   }
 

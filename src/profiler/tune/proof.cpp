@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "core/base/checksum.h"
 #include "core/base/element.h"
 #include "core/base/error.h"
 #include "core/routine/evaluate.h"
@@ -383,16 +384,27 @@ class Prover {
   std::unordered_map<TensorId, Tensor> made_;
 };
 
-}  // namespace
+struct Answers {
+  std::vector<Tensor> expected, actual;
+};
 
-Result<double> answer_difference(const ProofJob& job, std::span<const Tensor> inputs) {
-  double worst = 0;
+Result<Answers> answers_of(const ProofJob& job, std::span<const Tensor> inputs) {
   SN_ASSIGN_OR_RETURN(const auto model, build_plan(job.core, job.model, job.shapes));
   SN_ASSIGN_OR_RETURN(Session meant, Session::create(model));
   SN_ASSIGN_OR_RETURN(Session tuned, Session::create(job.tuned));
-  std::vector<Tensor> expected(model->outputs().size()), actual(expected.size());
-  SN_RETURN_IF_ERROR(meant.run(inputs, expected));
-  SN_RETURN_IF_ERROR(tuned.run(inputs, actual));
+  Answers answers;
+  answers.expected.resize(model->outputs().size());
+  answers.actual.resize(model->outputs().size());
+  SN_RETURN_IF_ERROR(meant.run(inputs, answers.expected));
+  SN_RETURN_IF_ERROR(tuned.run(inputs, answers.actual));
+  return answers;
+}
+
+// Of the worst real output.
+Result<double> error_of(const ProofJob& job, std::span<const Tensor> inputs) {
+  double worst = 0;
+  SN_ASSIGN_OR_RETURN(const Answers answers, answers_of(job, inputs));
+  const auto& [expected, actual] = answers;
   for (std::size_t o = 0; o < expected.size(); ++o) {
     if (!is_float(expected[o].data_type()) || !(expected[o].shape() == actual[o].shape())) continue;
     const Comparison comparison = compare_tensors(expected[o], actual[o], 0);
@@ -406,13 +418,25 @@ Result<double> answer_difference(const ProofJob& job, std::span<const Tensor> in
   return worst;
 }
 
+}  // namespace
+
+Result<std::uint64_t> answer_digest(const ProofJob& job, std::span<const Tensor> inputs) {
+  SN_ASSIGN_OR_RETURN(const Answers answers, answers_of(job, inputs));
+  std::string text;
+  for (const auto* const outputs : {&answers.expected, &answers.actual})
+    for (const Tensor& output : *outputs)
+      text += fmt::format("{} {} {:x}\n", to_string(output.data_type()), output.shape().str(),
+                          checksum(output.data(), output.bytes()));
+  return checksum(text.data(), text.size());
+}
+
 Result<double> prove_answer(const ProofJob& job, std::span<const std::vector<Tensor>> inputs) {
   Prover prover(job);
   double worst = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     SN_RETURN_IF_ERROR(prover.check_steps(inputs[i]));
     if (i == 0) SN_RETURN_IF_ERROR(prover.check_whole(inputs[i]));
-    SN_ASSIGN_OR_RETURN(const double error, answer_difference(job, inputs[i]));
+    SN_ASSIGN_OR_RETURN(const double error, error_of(job, inputs[i]));
     worst = std::max(worst, error);
   }
   return worst;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -29,8 +30,7 @@ struct ProofJob {
 SN_INTREE Result<double> prove_answer(const ProofJob& job,
                                       std::span<const std::vector<Tensor>> inputs);
 
-// The same error of the plan's answer to one set of inputs, without a look at its steps. `internal`
-// where one of the two answers is not finite.
-SN_INTREE Result<double> answer_difference(const ProofJob& job, std::span<const Tensor> inputs);
+// Digest of all bits that model and plan give for one set of inputs.
+SN_INTREE Result<std::uint64_t> answer_digest(const ProofJob& job, std::span<const Tensor> inputs);
 
 }  // namespace softneuro

@@ -12,7 +12,19 @@ bool is_held_back(std::size_t index, std::size_t count) {
   return count >= 5 ? index % 5 == 4 : count >= 2 && index + 1 == count;
 }
 
+constexpr std::size_t kMostSamples = std::size_t{1} << 31;
+
 }  // namespace
+
+Status check_source(const char* kind, const SampleSource& source) {
+  if (source.count > 0 && !source.make)
+    return invalid_argument("{} samples are to be made, but there is no function that makes them",
+                            kind);
+  if (source.count > kMostSamples)
+    return invalid_argument("{} {} samples are to be made: at most {} can be", source.count, kind,
+                            kMostSamples);
+  return {};
+}
 
 SampleSet::SampleSet(const char* kind, const std::vector<NamedTensors>& given,
                      const SampleSource& source, const Graph& graph,
@@ -61,10 +73,6 @@ Result<NamedTensors> SampleSet::named(std::size_t i) const {
 }
 
 Status SampleSet::check() const {
-  if (source_ == nullptr) return {};
-  if (source_->count > 0 && !source_->make)
-    return invalid_argument("{} samples are to be made, but there is no function that makes them",
-                            kind_);
   for (std::size_t i = 0; i < size(); ++i)
     if (numbers_[i] < given_->size()) SN_RETURN_IF_ERROR(at(i).status());
   return {};

@@ -10,6 +10,9 @@
 
 namespace softneuro {
 
+// invalid_argument if there is a count and no function, or if the count cannot be meant.
+Status check_source(const char* kind, const SampleSource& source);
+
 // Some of the samples of one kind. What the caller gave must outlive it.
 class SampleSet {
  public:
@@ -27,8 +30,7 @@ class SampleSet {
   Result<std::vector<Tensor>> at(std::size_t i) const;
   // The same, by name.
   Result<NamedTensors> named(std::size_t i) const;
-  // invalid_argument for the first sample in memory that does not fit, or if `source` has a count
-  // and no function.
+  // invalid_argument for the first sample in memory that does not fit.
   Status check() const;
 
   // Every fifth one; of two or more, at least the last one.

@@ -15,7 +15,6 @@
 #include "profiler/cache/loaded_code.h"
 #include "profiler/select/default_path.h"
 #include "profiler/tune/half_range.h"
-#include "profiler/tune/proof.h"
 
 namespace softneuro {
 namespace {
@@ -581,21 +580,29 @@ void Tuner::put_in_order(std::vector<Finalist>& finalists) const {
                    [&](const Finalist& a, const Finalist& b) { return rank(a) < rank(b); });
 }
 
-// Everything that the answers of `path`, and what they are compared with, depend on; empty if that
-// is not known or nothing is compared.
-std::string Tuner::proof_key(const RoutinePath& path) const {
+// What the answers of `path`, and those that they are compared with, depend on, the bits of one of
+// them included; empty if that is not known or nothing is compared.
+Result<std::string> Tuner::proof_key(const ProofJob& proof, const RoutinePath& path) const {
   const std::uint64_t code = loaded_code();
-  if (!options_.use_cache || code == 0 || job_.proof_inputs.empty()) return {};
-  std::uint64_t inputs = 0;
+  if (!options_.use_cache || is_time_limited() || code == 0 || job_.proof_inputs.empty())
+    return std::string();
+  std::string text;
   for (const std::vector<Tensor>& set : job_.proof_inputs)
-    for (const Tensor& tensor : set) inputs = inputs * 31 + checksum(tensor.data(), tensor.bytes());
+    for (const Tensor& tensor : set)
+      text += fmt::format("{:x} ", checksum(tensor.data(), tensor.bytes()));
+  for (const AdaptChoice& adapt : path.adapts)
+    text += fmt::format("{} {} {} {} {} ", adapt.tensor, adapt.from.str(), adapt.to.str(),
+                        adapt.routine, adapt.params.str());
+  text += fmt::format("{}", fmt::join(job_.core->schemas(), ","));
   const std::uint64_t graph = content_key(*job_.graph);
-  const std::uint64_t model = job_.is_model ? graph : content_key(*job_.model);
-  return fmt::format("proof|{:x}|{:x}|{:x}|{:x}|{}", code, model, graph, inputs, path_key(path));
+  const std::uint64_t model = job_.graph == job_.model ? graph : content_key(*job_.model);
+  SN_ASSIGN_OR_RETURN(const std::uint64_t answer, answer_digest(proof, job_.proof_inputs[0]));
+  return fmt::format("proof|{:x}|{:x}|{:x}|{:x}|{:x}|{}", code, model, graph,
+                     checksum(text.data(), text.size()), answer, path_key(path));
 }
 
 // A net that answers otherwise than the model is no result. Where all of this was proved before, by
-// the same code, one answer tells whether that still holds.
+// the same code, the same bits of one answer tell that it still holds.
 Status Tuner::prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& path) {
   report_progress("proof", 0, job_.proof_inputs.size());
   ProofJob proof;
@@ -605,16 +612,13 @@ Status Tuner::prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& 
   proof.shapes = job_.shapes;
   proof.cancel = options_.cancel;
   proof.tuned = plan;
-  const std::string key = proof_key(path);
-  const Profile* const known = key.empty() ? nullptr : cache_.find(key);
-  if (known != nullptr) {
-    const Result<double> difference = answer_difference(proof, job_.proof_inputs[0]);
-    if (difference.ok() && *difference <= known->error) {
-      difference_ = known->error;
-      proved_ = job_.proof_inputs.size();
-      report_progress("proof", proved_, proved_);
-      return {};
-    }
+  if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+  SN_ASSIGN_OR_RETURN(const std::string key, proof_key(proof, path));
+  if (const Profile* const known = key.empty() ? nullptr : cache_.find(key); known != nullptr) {
+    difference_ = known->error;
+    proved_ = job_.proof_inputs.size();
+    report_progress("proof", proved_, proved_);
+    return {};
   }
   const auto begin = std::chrono::steady_clock::now();
   for (const std::vector<Tensor>& inputs : job_.proof_inputs) {
@@ -627,7 +631,7 @@ Status Tuner::prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& 
     difference_ = std::max(difference_, *difference);
     report_progress("proof", ++proved_, job_.proof_inputs.size());
   }
-  if (!key.empty()) cache_.put(key, {.error = difference_});
+  if (!key.empty() && std::isfinite(difference_)) cache_.put(key, {.error = difference_});
   return {};
 }
 

@@ -19,6 +19,7 @@
 #include "profiler/select/unit_profile.h"
 #include "profiler/tune/answer_error.h"
 #include "profiler/tune/harm.h"
+#include "profiler/tune/proof.h"
 #include "profiler/tune/tune_job.h"
 
 namespace softneuro {
@@ -131,7 +132,7 @@ class Tuner {
   std::uint64_t whole_key() const;
   std::string adapt_key(TensorId tensor, const Format& from, const Format& to) const;
   std::string path_key(const RoutinePath& path) const;
-  std::string proof_key(const RoutinePath& path) const;
+  Result<std::string> proof_key(const ProofJob& proof, const RoutinePath& path) const;
   void report_progress(const char* stage, std::size_t done, std::size_t total,
                        const std::string& layer = {}, const std::string& candidate = {},
                        double best_us = 0) const;
