@@ -29,6 +29,7 @@ std::string_view build_id(const dl_phdr_info& object) {
   for (int i = 0; i < object.dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = object.dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader has the address as a number.
     const char* at = reinterpret_cast<const char*>(object.dlpi_addr + segment.p_vaddr);
     const char* const end = at + segment.p_memsz;
     while (at + sizeof(ElfW(Nhdr)) <= end) {
