@@ -22,9 +22,9 @@ typedef sn_status (*sn_score_callback)(void* context, const sn_tensor* outputs, 
 
 /* Makes sample `index`, from 0 to the count - 1, where samples do not fit into memory all at once:
  * sets data_type, rank, dims, data and bytes of inputs[j], for input j of the net; struct_size is
- * set, the name is not read. The data is copied and stays the caller's. Called from the tuning
- * thread, several times for one index, which gives the same sample each time. A status other than
- * SN_OK ends tuning with it. */
+ * set, the name is not read. The data stays the caller's, and valid until the next call or the end
+ * of tuning; it is copied. Called from the tuning thread, several times for one index, which gives
+ * the same sample each time. A status other than SN_OK ends tuning with it. */
 typedef sn_status (*sn_sample_callback)(void* context, size_t index, sn_tensor* inputs,
                                         size_t input_count);
 
@@ -69,10 +69,10 @@ typedef struct sn_tune_options {
   void* score_context;
   int32_t pin_threads;              /* 1: each to a processor of its own while tuning lasts */
   size_t max_memory;                /* bytes of arena and packed weights at most; 0: no limit */
-  sn_sample_callback sample_source; /* makes more samples, behind `samples`; may be null */
+  sn_sample_callback sample_source; /* makes more, appended to `samples`; may be null */
   void* sample_source_context;
   size_t sample_source_count;
-  sn_sample_callback validation_source; /* the same behind `validation` */
+  sn_sample_callback validation_source; /* the same, appended to `validation` */
   void* validation_source_context;
   size_t validation_source_count;
 } sn_tune_options;

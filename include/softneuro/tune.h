@@ -92,11 +92,11 @@ struct TuneOptions {
   // replace those of an earlier one; tuned paths with 8-bit layers that were for others are
   // dropped, with a warning.
   std::vector<std::map<std::string, Tensor, std::less<>>> calibration = {};
-  SampleSource calibration_source = {};  // more of them, behind those
+  SampleSource calibration_source = {};  // more of them, appended to those
   RangeChoice range = RangeChoice::mse;
   // Samples that the error is measured on; calibration does not see them.
   std::vector<std::map<std::string, Tensor, std::less<>>> validation = {};
-  SampleSource validation_source = {};  // more of them, behind those
+  SampleSource validation_source = {};  // more of them, appended to those
   ErrorMetric metric = ErrorMetric::relative_rms;
   // A score of your own instead of `metric`: gets the net's outputs for the validation samples, in
   // their order, and gives a number that grows with their quality (accuracy, mAP). The error is

@@ -146,24 +146,18 @@ class CachedKernel final : public Kernel {
   mutable int last_ = 0, cold_ = 0;
 };
 
-class CachedCumsum final : public Routine {
+class CachedCumsum final : public ChangedCumsum {
  public:
   CachedCumsum(const char* descriptor, const Routine& naive, std::int64_t warm_us,
                std::int64_t cold_us)
-      : Routine("cumsum", descriptor), naive_(naive), warm_us_(warm_us), cold_us_(cold_us) {}
+      : ChangedCumsum(descriptor, naive), warm_us_(warm_us), cold_us_(cold_us) {}
   int default_rank() const override { return static_cast<int>(cold_us_); }
-  Applicability applicable(const Problem& problem) const override {
-    return naive_.applicable(problem);
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(auto work, naive_.create(problem, params, packed));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<CachedKernel>(std::move(work), warm_us_, cold_us_));
-  }
 
  private:
-  const Routine& naive_;
+  std::unique_ptr<Kernel> changed(std::unique_ptr<Kernel> work) const override {
+    return std::make_unique<CachedKernel>(std::move(work), warm_us_, cold_us_);
+  }
+
   std::int64_t warm_us_, cold_us_;
 };
 

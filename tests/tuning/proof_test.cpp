@@ -38,20 +38,14 @@ class SloppyKernel final : public Kernel {
   std::unique_ptr<Kernel> work_;
 };
 
-class SloppyCumsum final : public Routine {
+class SloppyCumsum final : public ChangedCumsum {
  public:
-  explicit SloppyCumsum(const Routine& naive) : Routine("cumsum", "cpu/sloppy"), naive_(naive) {}
-  Applicability applicable(const Problem& problem) const override {
-    return naive_.applicable(problem);
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(auto work, naive_.create(problem, params, packed));
-    return std::unique_ptr<Kernel>(std::make_unique<SloppyKernel>(std::move(work)));
-  }
+  explicit SloppyCumsum(const Routine& naive) : ChangedCumsum("cpu/sloppy", naive) {}
 
  private:
-  const Routine& naive_;
+  std::unique_ptr<Kernel> changed(std::unique_ptr<Kernel> work) const override {
+    return std::make_unique<SloppyKernel>(std::move(work));
+  }
 };
 
 // cumsum, times a factor that may change. Counts how often its first number was a two.
@@ -77,21 +71,16 @@ class ChangingKernel final : public Kernel {
   Changing& state_;
 };
 
-class ChangingCumsum final : public Routine {
+class ChangingCumsum final : public ChangedCumsum {
  public:
   ChangingCumsum(const Routine& naive, Changing& state)
-      : Routine("cumsum", "cpu/changing"), naive_(naive), state_(state) {}
-  Applicability applicable(const Problem& problem) const override {
-    return naive_.applicable(problem);
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(auto work, naive_.create(problem, params, packed));
-    return std::unique_ptr<Kernel>(std::make_unique<ChangingKernel>(std::move(work), state_));
-  }
+      : ChangedCumsum("cpu/changing", naive), state_(state) {}
 
  private:
-  const Routine& naive_;
+  std::unique_ptr<Kernel> changed(std::unique_ptr<Kernel> work) const override {
+    return std::make_unique<ChangingKernel>(std::move(work), state_);
+  }
+
   Changing& state_;
 };
 
@@ -155,6 +144,19 @@ TuneOptions quick(const TemporaryFolder& folder, std::vector<std::string> schema
   return options;
 }
 
+// To tune running_sums(), proved on ones.
+TuneJob sums_job(const std::shared_ptr<Runtime>& core, const TuneOptions& options) {
+  TuneJob job;
+  job.core = core;
+  job.graph = job.model = running_sums();
+  job.is_model = true;
+  job.shapes = {Shape{1, 64}};
+  job.inputs = {filled({1, 64}, 1)};
+  job.proof_inputs = {job.inputs};
+  job.options = &options;
+  return job;
+}
+
 bool mentions(const std::vector<std::string>& warnings, const char* text) {
   return std::ranges::any_of(warnings, [&](const std::string& warning) {
     return warning.find(text) != std::string::npos;
@@ -210,14 +212,7 @@ TEST_CASE("proof: a net whose fastest routine is one per cent off is not tuned a
                                                  200))
               .ok());
   const TuneOptions options = quick(folder, {"cpu:float32"});
-  TuneJob job;
-  job.core = core;
-  job.graph = job.model = running_sums();
-  job.is_model = true;
-  job.shapes = {Shape{1, 64}};
-  job.inputs = {filled({1, 64}, 1)};
-  job.proof_inputs = {job.inputs};
-  job.options = &options;
+  const TuneJob job = sums_job(core, options);
   const Result<TuneResult> result = Tuner(job).run();
   REQUIRE_FALSE(result.ok());
   CHECK(result.status().message().find("layer 'second' (cpu/sloppy)") != std::string::npos);
@@ -233,14 +228,8 @@ TEST_CASE("proof: what was proved before is tried again, and proved again if it 
   Changing routine;
   REQUIRE(registry.add(std::make_unique<ChangingCumsum>(naive, routine)).ok());
   const TuneOptions options = quick(folder, {"cpu:float32"});
-  TuneJob job;
-  job.core = core;
-  job.graph = job.model = running_sums();
-  job.is_model = true;
-  job.shapes = {Shape{1, 64}};
-  job.inputs = {filled({1, 64}, 1)};
-  job.proof_inputs = {job.inputs, {filled({1, 64}, 2)}};
-  job.options = &options;
+  TuneJob job = sums_job(core, options);
+  job.proof_inputs.push_back({filled({1, 64}, 2)});
   // What was proved on the inputs that begin with a two.
   const auto is_proved_on_twos = [&] {
     const Result<TuneResult> result = Tuner(job).run();
@@ -254,8 +243,7 @@ TEST_CASE("proof: what was proved before is tried again, and proved again if it 
   CHECK_FALSE(is_proved_on_twos());
 
   SECTION("with other inputs beside") {
-    job.proof_inputs.insert(job.proof_inputs.begin() + 1, {filled({1, 64}, 3)});
-    job.proof_inputs.erase(job.proof_inputs.begin());
+    job.proof_inputs[0] = {filled({1, 64}, 3)};
     CHECK(is_proved_on_twos());
   }
   SECTION("without the cache") {

@@ -10,6 +10,26 @@
 
 namespace softneuro::test {
 
+// cumsum whose kernel a test changes.
+class ChangedCumsum : public Routine {
+ public:
+  ChangedCumsum(const char* descriptor, const Routine& naive)
+      : Routine("cumsum", descriptor), naive_(naive) {}
+  Applicability applicable(const Problem& problem) const override {
+    return naive_.applicable(problem);
+  }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
+                                         const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(auto work, naive_.create(problem, params, packed));
+    return changed(std::move(work));
+  }
+
+ private:
+  virtual std::unique_ptr<Kernel> changed(std::unique_ptr<Kernel> work) const = 0;
+
+  const Routine& naive_;
+};
+
 // cumsum, in a time that is known.
 class TimedKernel final : public Kernel {
  public:
@@ -28,29 +48,19 @@ class TimedKernel final : public Kernel {
   const std::atomic<std::int64_t>& us_;
 };
 
-class TimedCumsum final : public Routine {
+class TimedCumsum final : public ChangedCumsum {
  public:
   TimedCumsum(const char* descriptor, const Routine& naive, std::int64_t us, int version = 1)
-      : Routine("cumsum", descriptor),
-        naive_(naive),
-        us_(us),
-        rank_(static_cast<int>(us)),
-        version_(version) {}
+      : ChangedCumsum(descriptor, naive), us_(us), rank_(static_cast<int>(us)), version_(version) {}
   int version() const override { return version_; }
   // Above naive's, which would win the race of finalists; the slow one's is the best.
   int default_rank() const override { return rank_; }
   void take_from_now_on(std::int64_t us) { us_ = us; }
-  Applicability applicable(const Problem& problem) const override {
-    return naive_.applicable(problem);
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(auto work, naive_.create(problem, params, packed));
-    return std::unique_ptr<Kernel>(std::make_unique<TimedKernel>(std::move(work), us_));
-  }
 
  private:
-  const Routine& naive_;
+  std::unique_ptr<Kernel> changed(std::unique_ptr<Kernel> work) const override {
+    return std::make_unique<TimedKernel>(std::move(work), us_);
+  }
   std::atomic<std::int64_t> us_;
   int rank_, version_;
 };

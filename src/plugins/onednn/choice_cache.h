@@ -9,6 +9,7 @@
 
 namespace softneuro::onednn {
 
+// A full cache is emptied.
 template <class Value, std::size_t kMostEntries = 4096>
 class ChoiceCache {
  public:

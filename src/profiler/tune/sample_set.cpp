@@ -12,6 +12,7 @@ bool is_held_back(std::size_t index, std::size_t count) {
   return count >= 5 ? index % 5 == 4 : count >= 2 && index + 1 == count;
 }
 
+// More than that are a negative number that was converted.
 constexpr std::size_t kMostSamples = std::size_t{1} << 31;
 
 }  // namespace
