@@ -14,6 +14,7 @@
 #include "core/base/alignment.h"
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "support/settable_clock.h"
 
 namespace softneuro::test {
 namespace {
@@ -189,15 +190,13 @@ void TestStream::serve() {
     device_.control->wait_while_held();
     if (const int most = device_.control->delay_us; most > 0)
       std::this_thread::sleep_for(std::chrono::microseconds(random_.next() % (most + 1)));
-    const auto end = std::chrono::steady_clock::now() +
-                     std::chrono::nanoseconds(static_cast<std::int64_t>(next.us * 1e3));
+    SettableClock::pass_us(next.us);
     Status status;
     if (device_.control->is_lost)
       status = lost();
     else if (!skipped)
       status = next.work();
     next.work = nullptr;
-    std::this_thread::sleep_until(end);
     lock.lock();
     now_ += next.us;
     if (error_.ok() && !status.ok()) error_ = std::move(status);

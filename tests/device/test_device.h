@@ -21,7 +21,7 @@ inline constexpr int kFaultCount = 7;
 class TestControl {
  public:
   std::string name = "test device";  // Device::name(): set before the device is added
-  // Microseconds that a kernel takes by the device's clock, and no less in truth; not set: none.
+  // Microseconds that a kernel takes by the device's clock, and by a SettableClock; not set: none.
   std::function<double(const Problem&)> microseconds;
   // The same of a copy.
   std::atomic<int> copy_us = 1;

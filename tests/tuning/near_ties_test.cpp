@@ -126,30 +126,26 @@ void check_all_quick(const std::shared_ptr<Runtime>& core, const Remembered& tim
 // has layers its first run is cold; its second and third runs are less so.
 class CachedKernel final : public Kernel {
  public:
-  CachedKernel(std::unique_ptr<Kernel> work, std::int64_t warm_us, std::int64_t cold_us)
+  CachedKernel(std::unique_ptr<Kernel> work, double warm_us, double cold_us)
       : work_(std::move(work)), warm_us_(warm_us), cold_us_(cold_us) {}
   Status run(Context& context) const noexcept override {
     static int runs = 0;  // of all such kernels; one thread runs them
     const bool evicted = ++runs - last_ > kLayers;
     last_ = runs;
     cold_ = evicted ? 3 : std::max(0, cold_ - 1);
-    const std::int64_t end = clock_ns() + 1000 * (warm_us_ + (cold_us_ - warm_us_) * cold_ / 3);
-    const Status status = work_->run(context);
-    while (clock_ns() < end) {
-    }
-    return status;
+    SettableClock::pass_us(warm_us_ + (cold_us_ - warm_us_) * cold_ / 3);
+    return work_->run(context);
   }
 
  private:
   std::unique_ptr<Kernel> work_;
-  std::int64_t warm_us_, cold_us_;
+  double warm_us_, cold_us_;
   mutable int last_ = 0, cold_ = 0;
 };
 
 class CachedCumsum final : public ChangedCumsum {
  public:
-  CachedCumsum(const char* descriptor, const Routine& naive, std::int64_t warm_us,
-               std::int64_t cold_us)
+  CachedCumsum(const char* descriptor, const Routine& naive, double warm_us, double cold_us)
       : ChangedCumsum(descriptor, naive), warm_us_(warm_us), cold_us_(cold_us) {}
   int default_rank() const override { return static_cast<int>(cold_us_); }
 
@@ -158,7 +154,7 @@ class CachedCumsum final : public ChangedCumsum {
     return std::make_unique<CachedKernel>(std::move(work), warm_us_, cold_us_);
   }
 
-  std::int64_t warm_us_, cold_us_;
+  double warm_us_, cold_us_;
 };
 
 // The candidates of each layer of `graph`, not measured. `core` outlives them.
@@ -218,15 +214,18 @@ TEST_CASE("tune: optimistic selection takes the minimum of a candidate's times a
 }
 
 TEST_CASE("tune: near-ties with slightly wrong cached times are ranked right in every layer") {
+  const SettableClock clock;
   // Everything was measured before, alone and inside; the quick one had bad luck each time.
   check_all_quick(core_with_near_ties(), {.slow_us = 100, .quick_us = 104, .quick_inside = true});
 }
 
 TEST_CASE("tune: a candidate within the unit-to-net deviation of the best is measured inside") {
+  const SettableClock clock;
   check_all_quick(core_with_near_ties(), {.slow_us = 100, .quick_us = 117, .quick_inside = false});
 }
 
-TEST_CASE("tune: interleaved paths are compared as they run in steady use", "[alone]") {
+TEST_CASE("tune: interleaved paths are compared as they run in steady use") {
+  const SettableClock clock;
   NetOptions net_options;
   net_options.threads = 1;
   const std::shared_ptr<Runtime> core = make_runtime(net_options).value();
@@ -238,6 +237,7 @@ TEST_CASE("tune: interleaved paths are compared as they run in steady use", "[al
 }
 
 TEST_CASE("tune: whole-net rows of the cache serve the same shapes and routines only") {
+  const SettableClock clock;
   const TemporaryFolder folder;
   TuneOptions options;
   options.cache = folder.path().string();
@@ -260,6 +260,7 @@ TEST_CASE("tune: whole-net rows of the cache serve the same shapes and routines 
 }
 
 TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slow]") {
+  const SettableClock clock;
   const TemporaryFolder folder;
   NetOptions net_options;
   net_options.threads = 1;
@@ -289,6 +290,7 @@ TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slo
 }
 
 TEST_CASE("tune: a comparison that was cancelled is made the next time") {
+  const SettableClock clock;
   const TemporaryFolder folder;
   const std::shared_ptr<Runtime> core = core_with_near_ties();
   TuneOptions options;

@@ -203,6 +203,7 @@ TEST_CASE("proof: a routine that is one per cent off is named with its layer", "
 
 TEST_CASE("proof: a net whose fastest routine is one per cent off is not tuned and stays as it was",
           "[proof]") {
+  const SettableClock clock;
   const TemporaryFolder folder;
   const auto core = one_thread();
   auto& registry = const_cast<Registry&>(core->registry());
@@ -220,6 +221,7 @@ TEST_CASE("proof: a net whose fastest routine is one per cent off is not tuned a
 
 TEST_CASE("proof: what was proved before is tried again, and proved again if it does not hold",
           "[proof]") {
+  const SettableClock clock;
   const TemporaryFolder folder;
   const auto core = one_thread();
   auto& registry = const_cast<Registry&>(core->registry());
