@@ -313,11 +313,12 @@ void check_tuple(const Case& description, const Registry& registry, const Routin
     INFO("parameters: " << params.str());
     const RunResult run = run_routine(routine, quantized, test_pool(1), params);
     check_outputs(description, quantized, run, exact, real);
-    const RunResult two = run_routine(routine, quantized, test_pool(2), params);
+    const RunResult several =
+        run_routine(routine, for_many_threads(quantized, routine), test_pool(2), params);
     {
-      INFO("two threads");
-      CHECK(two.defect == "");
-      CHECK(same_bits(run.outputs, two.outputs));
+      INFO("several threads");
+      CHECK(several.defect == "");
+      CHECK(same_bits(run.outputs, several.outputs));
     }
     bool ran_in_place = false;
     const RunResult in_place =

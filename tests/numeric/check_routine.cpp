@@ -18,6 +18,12 @@ ThreadPool& test_pool(int threads) {
   return threads == 1 ? *one : *two;
 }
 
+PreparedCase for_many_threads(const PreparedCase& prepared, const Routine& routine) {
+  PreparedCase many = prepared;
+  if (routine.library().empty()) many.problem.threads = 16;
+  return many;
+}
+
 bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
     return x.bytes() == y.bytes() && x.shape() == y.shape() &&
@@ -165,9 +171,10 @@ void check_params(const Case& description, const Routine& routine, const Prepare
   check_run(description, routine, first, expected, transforms_data(routine, params));
   if (!first.status.ok()) return;
 
-  const RunResult second = run_routine(routine, prepared, test_pool(2), params);
+  const RunResult second =
+      run_routine(routine, for_many_threads(prepared, routine), test_pool(2), params);
   {
-    INFO("two threads");
+    INFO("several threads");
     check_run(description, routine, second, nullptr);
     CHECK(same_bits(bits, second.outputs));
   }

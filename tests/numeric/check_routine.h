@@ -53,6 +53,9 @@ std::string difference(const Tensor& expected, const Tensor& actual, Tolerance t
 
 // Pools of one and of two threads, made once.
 ThreadPool& test_pool(int threads);
+// The case in a plan for sixteen threads. Routines of our own give the same bits there; those of
+// libraries need not, and keep the plan that they have.
+PreparedCase for_many_threads(const PreparedCase& prepared, const Routine& routine);
 bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b);
 
 // Catch2 assertions: every qint8 routine of the case's layer type in every tuple of

@@ -57,7 +57,7 @@ struct Product {
               to[k * kTilePanel + j] = b[size(k * columns + first + j)];
         },
         panel.data(), aligned);
-    const SplitPrecisionGemm<float> gemm(shape, {cache_bytes, 1}, ops, threads);
+    const SplitPrecisionGemm<float> gemm(shape, {cache_bytes, 1, threads}, ops);
     std::vector<float> workspace(size(gemm.workspace_floats()) + 16);
     auto* const slots =
         workspace.data() + 16 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64 / 4;

@@ -3,8 +3,9 @@
 // 60 µs, as long as a small layer. Where bursts follow each other at once, workers wait awake for
 // the next one, too: a small net's first layers would be over before a worker is up.
 //
-// Jobs live on their callers' stacks in an intrusive list, so run() allocates nothing. A worker
-// that is free helps the job at the head of the list. No lock is held while a task runs.
+// A caller puts its job into one of the pool's slots, so run() allocates nothing. Workers join and
+// leave a slot's job by one atomic addition each: with a lock, sixteen threads spent more time on
+// it than a small layer takes. The mutex is for parking alone.
 //
 // A job's indices are cut into one run per thread. A thread claims those of its own run, each with
 // one atomic addition, then helps with the others': so from layer to layer the same thread works on
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -43,6 +45,7 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min() / 2;
 std::atomic<const void*> g_last_to_begin{nullptr};
 
 constexpr std::size_t kMostRuns = 16;  // more threads share them
+constexpr std::size_t kSlots = 8;      // of jobs that workers help with at a time
 constexpr std::size_t kCacheLine = 64;
 
 // Indices that one thread claims first.
@@ -51,44 +54,68 @@ struct alignas(kCacheLine) IndexRun {
   std::size_t end = 0;
 };
 
-struct Job {
-  Job(ThreadPool::Task task_of_job, void* context_of_task, std::size_t count, std::size_t threads)
-      : task(task_of_job), context(context_of_task), run_count(std::min(threads, kMostRuns)) {
-    for (std::size_t i = 0; i < run_count; ++i) {
-      runs[i].next.store(count * i / run_count, std::memory_order_relaxed);
-      runs[i].end = count * (i + 1) / run_count;
-    }
+// One job after the other. A caller takes the slot, describes its job, opens it, works along,
+// closes it, and waits until the last helper has left.
+class alignas(kCacheLine) Slot {
+ public:
+  bool take() noexcept {
+    return !is_taken_.load(std::memory_order_relaxed) &&
+           !is_taken_.exchange(true, std::memory_order_acquire);
   }
+  void give_back() noexcept { is_taken_.store(false, std::memory_order_release); }
 
-  // Whether there are unclaimed indices.
-  bool open() const noexcept {
-    for (std::size_t i = 0; i < run_count; ++i)
-      if (runs[i].next.load(std::memory_order_relaxed) < runs[i].end) return true;
+  void open(ThreadPool::Task task, void* context, std::size_t count, std::size_t threads) noexcept {
+    task_ = task;
+    context_ = context;
+    run_count_ = std::min({threads, kMostRuns, count});
+    for (std::size_t i = 0; i < run_count_; ++i) {
+      runs_[i].next.store(count * i / run_count_, std::memory_order_relaxed);
+      runs_[i].end = count * (i + 1) / run_count_;
+    }
+    state_.fetch_add(kOpen, std::memory_order_release);
+  }
+  void close() noexcept { state_.fetch_sub(kOpen, std::memory_order_relaxed); }
+
+  // Whether a worker may work() now: then it leaves afterwards. What it reads of a job that is not
+  // open may be of another one, or half written.
+  bool join() noexcept {
+    if ((state_.load(std::memory_order_relaxed) & kOpen) == 0) return false;
+    if ((state_.fetch_add(kHelper, std::memory_order_acquire) & kOpen) != 0) return true;
+    state_.fetch_sub(kHelper, std::memory_order_relaxed);
     return false;
   }
+  // Whether it was the last one of a closed job, which is not touched afterwards.
+  bool leave() noexcept { return state_.fetch_sub(kHelper) == kHelper; }
+  bool is_done() const noexcept { return state_.load() == 0; }
+  std::size_t helpers() const noexcept { return state_.load(std::memory_order_relaxed) / kHelper; }
 
-  ThreadPool::Task task;
-  void* context;
-  std::size_t run_count;
-  IndexRun runs[kMostRuns];
-  std::atomic<int> helpers{0};  // workers inside this job; changed under the pool's mutex
-  Job* later = nullptr;
+  // All unclaimed indices. `thread`: 0 for callers, then the pool's workers.
+  void work(std::size_t thread) noexcept;
+
+ private:
+  static constexpr std::size_t kOpen = 1, kHelper = 2;
+
+  std::atomic<std::size_t> state_{0};  // kOpen, and kHelper for each worker inside
+  std::atomic<bool> is_taken_{false};
+  ThreadPool::Task task_ = nullptr;
+  void* context_ = nullptr;
+  std::size_t run_count_ = 0;
+  IndexRun runs_[kMostRuns];
 };
 
 // True while this thread is inside a task: nested calls run in place, which cannot deadlock and
 // keeps the number of threads at the cap.
 thread_local bool t_inside_task = false;
 
-// All unclaimed indices. `thread`: 0 for callers, then the pool's workers.
-void work(Job& job, std::size_t thread) noexcept {
+void Slot::work(std::size_t thread) noexcept {
   const bool outer = t_inside_task;
   t_inside_task = true;
-  for (std::size_t r = 0; r < job.run_count; ++r) {
-    IndexRun& run = job.runs[(thread + r) % job.run_count];
+  for (std::size_t r = 0; r < run_count_; ++r) {
+    IndexRun& run = runs_[(thread + r) % run_count_];
     if (run.next.load(std::memory_order_relaxed) >= run.end) continue;
     for (std::size_t i = run.next.fetch_add(1, std::memory_order_relaxed); i < run.end;
          i = run.next.fetch_add(1, std::memory_order_relaxed))
-      job.task(job.context, i);
+      task_(context_, i);
   }
   t_inside_task = outer;
 }
@@ -144,7 +171,7 @@ class ParkingThreadPool final : public ThreadPool {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       stop_ = true;
-      posted_.fetch_add(1, std::memory_order_release);  // for those that wait awake
+      ++posted_;
     }
     wake_.notify_all();
     for (std::thread& worker : workers_) worker.join();
@@ -175,10 +202,14 @@ class ParkingThreadPool final : public ThreadPool {
     if (count == 0) return;
     if (count == 1 || workers_.empty() || t_inside_task || getpid() != owner_)
       return work_alone(task, context, count);
-    Job job(task, context, count, static_cast<std::size_t>(threads_));
-    post(job, count - 1);
-    work(job, 0);
-    finish(job);
+    const auto slot = std::ranges::find_if(slots_, [](Slot& each) { return each.take(); });
+    if (slot == slots_.end()) return work_alone(task, context, count);
+    slot->open(task, context, count, static_cast<std::size_t>(threads_));
+    wake(count - 1);
+    slot->work(0);
+    slot->close();
+    await(*slot);
+    slot->give_back();
   }
 
   // What is written here and read by may_spin() only decides how threads wait: a stale value, or
@@ -209,88 +240,61 @@ class ParkingThreadPool final : public ThreadPool {
     return spin_.count() > 0 && (in_burst() || lingers());
   }
 
-  // For at most `to_wake` workers.
-  void post(Job& job, std::size_t to_wake) noexcept {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      *tail_ = &job;
-      tail_ = &job.later;
-      // Those that are awake all look; who finds nothing counts itself again.
-      to_wake -= std::min(to_wake, spinning_);
-      to_wake = std::min(to_wake, parked_);
-      spinning_ = 0;
-      posted_.fetch_add(1, std::memory_order_release);
-    }
-    if (to_wake > 1)
+  // Says that a slot is open, and wakes so many parked workers that `helpers` have no other job.
+  void wake(std::size_t helpers) noexcept {
+    ++posted_;
+    // Whoever parks counts itself before it looks at posted_ for the last time.
+    const std::size_t parked = parked_;
+    if (parked == 0) return;
+    std::size_t busy = 0;
+    for (const Slot& slot : slots_) busy += slot.helpers();
+    const std::size_t idle = workers_.size() - std::min(workers_.size(), parked + busy);
+    if (idle >= helpers) return;
+    { const std::lock_guard<std::mutex> lock(mutex_); }  // or they have looked, but do not wait yet
+    if (helpers - idle > 1)
       wake_.notify_all();
-    else if (to_wake == 1)
+    else
       wake_.notify_one();
   }
 
-  // Waits until no thread works on the job, which no worker can find any more.
-  void finish(Job& job) noexcept {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      remove(job);
-    }
-    const auto done = [&] { return job.helpers.load(std::memory_order_acquire) == 0; };
+  // Until no worker is inside a job that is closed.
+  void await(const Slot& slot) noexcept {
+    const auto done = [&] { return slot.is_done(); };
     if (done() || (spin_.count() > 0 && in_burst() && spin_until(spin_, done))) return;
     std::unique_lock<std::mutex> lock(mutex_);
+    ++awaiting_;
     done_.wait(lock, done);
-  }
-
-  void remove(Job& job) noexcept {
-    for (Job** place = &head_; *place != nullptr; place = &(*place)->later)
-      if (*place == &job) {
-        *place = job.later;
-        if (tail_ == &job.later) tail_ = place;
-        return;
-      }
-  }
-
-  // The first job that still has unclaimed indices.
-  Job* open_job() noexcept {
-    for (Job* job = head_; job != nullptr; job = job->later)
-      if (job->open()) return job;
-    return nullptr;
+    --awaiting_;
   }
 
   void serve(std::size_t thread) noexcept {
-    std::unique_lock<std::mutex> lock(mutex_);
     while (!stop_) {
-      if (Job* job = open_job())
-        help(*job, thread, lock);
-      else if (!await_awake(lock))
-        park(lock);
+      const std::size_t seen = posted_;
+      for (Slot& slot : slots_) help(slot, thread);
+      if (!await_awake(seen)) park(seen);
     }
   }
 
-  void help(Job& job, std::size_t thread, std::unique_lock<std::mutex>& lock) noexcept {
-    job.helpers.fetch_add(1, std::memory_order_relaxed);
-    lock.unlock();
-    work(job, thread);
-    lock.lock();
-    // The caller may leave run() as soon as it sees zero: job is not touched afterwards.
-    if (job.helpers.fetch_sub(1, std::memory_order_release) == 1) done_.notify_all();
+  void help(Slot& slot, std::size_t thread) noexcept {
+    if (!slot.join()) return;
+    slot.work(thread);
+    // Whoever awaits counts itself before it looks at the slot for the last time.
+    if (!slot.leave() || awaiting_ == 0) return;
+    { const std::lock_guard<std::mutex> lock(mutex_); }
+    done_.notify_all();
   }
 
-  // Whether something was posted meanwhile.
-  bool await_awake(std::unique_lock<std::mutex>& lock) noexcept {
-    if (!may_spin()) return false;
-    const std::size_t seen = posted_.load(std::memory_order_relaxed);
-    ++spinning_;
-    lock.unlock();
-    spin_until(spin_,
-               [&] { return posted_.load(std::memory_order_relaxed) != seen || !may_spin(); });
-    lock.lock();
-    if (posted_.load(std::memory_order_relaxed) != seen) return true;
-    --spinning_;
-    return false;
+  // Whether something was posted since posted_ was `seen`.
+  bool await_awake(std::size_t seen) noexcept {
+    const auto posted = [&] { return posted_.load(std::memory_order_acquire) != seen; };
+    if (may_spin()) spin_until(spin_, [&] { return posted() || !may_spin(); });
+    return posted();
   }
 
-  void park(std::unique_lock<std::mutex>& lock) noexcept {
+  void park(std::size_t seen) noexcept {
+    std::unique_lock<std::mutex> lock(mutex_);
     ++parked_;
-    wake_.wait(lock, [&] { return stop_ || open_job() != nullptr; });
+    wake_.wait(lock, [&] { return stop_ || posted_ != seen; });
     --parked_;
   }
 
@@ -302,15 +306,14 @@ class ParkingThreadPool final : public ThreadPool {
   std::mutex& mutex_ = parking_->mutex;
   std::condition_variable& wake_ = parking_->wake;
   std::condition_variable& done_ = parking_->done;
-  Job* head_ = nullptr;
-  Job** tail_ = &head_;
-  std::size_t parked_ = 0;
-  std::size_t spinning_ = 0;            // awake since the last job was posted, and without one
-  std::atomic<std::size_t> posted_{0};  // changed under the mutex
-  std::atomic<int> bursts_{0};          // that are going on
+  std::array<Slot, kSlots> slots_;
+  alignas(kCacheLine) std::atomic<std::size_t> posted_{0};  // jobs so far
+  std::atomic<bool> stop_{false};
+  std::atomic<std::size_t> parked_{0};          // workers
+  std::atomic<std::size_t> awaiting_{0};        // callers
+  std::atomic<int> bursts_{0};                  // that are going on
   std::atomic<std::int64_t> ended_ns_{kNever};  // when the last one did
   std::atomic<bool> linger_{false};             // it had followed at once on the one before
-  bool stop_ = false;
 };
 
 }  // namespace

@@ -8,7 +8,6 @@ namespace softneuro {
 namespace {
 
 constexpr std::int64_t kLargeOutput = 1024 * 1024;  // bytes
-constexpr std::int64_t kEnoughPieces = 12;  // to keep threads busy without cutting rows, too
 
 }  // namespace
 
@@ -34,9 +33,10 @@ BlockedGemm::BlockedGemm(const GemmShape& shape, const GemmLimits& limits,
   groups_ = std::max<std::int64_t>(chunks_of(units_, kernels.max_vectors / unit_vectors_), 1);
   large_output_ = shape_.matrices * shape_.rows * stored_columns() * 4 > kLargeOutput;
   const std::int64_t depth = std::max<std::int64_t>(shape_.depth(), 1);
-  tasks_ = partition_gemm({shape_.rows, groups_, shape_.rows * shape_.columns * depth,
-                           depth * shape_.columns * 4, kernels.max_rows[0], kEnoughPieces},
-                          limits);
+  tasks_ =
+      partition_gemm({shape_.matrices, shape_.rows, groups_, shape_.rows * shape_.columns * depth,
+                      depth * shape_.columns * 4, kernels.max_rows[0]},
+                     limits);
   choose_blocks(limits);
 }
 

@@ -118,8 +118,7 @@ class TiledGemm : public BlockedGemm {
   static constexpr DataType kAccumulator = DataType::float32;
   static constexpr std::int64_t kReusedBytes = sizeof(float);
 
-  // Threads make no difference.
-  TiledGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops, int)
+  TiledGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops)
       : BlockedGemm(of_weights(shape), limits, ops.kernels()) {}
 
  private:

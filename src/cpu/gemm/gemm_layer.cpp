@@ -67,10 +67,11 @@ ParamSpace gemm_param_space(std::int64_t reused_bytes, std::int64_t operations) 
   return space;
 }
 
-GemmLimits gemm_limits(const RoutineParams& params) {
+GemmLimits gemm_limits(const Problem& problem, const RoutineParams& params) {
   GemmLimits limits;
   limits.cache_bytes = params.integer("cache", kDefaultCache) * 1024;
   limits.task_operations = params.integer("task_ops", kDefaultTaskOps);
+  limits.threads = std::max(problem.threads, 1);
   return limits;
 }
 

@@ -7,13 +7,23 @@ namespace {
 
 constexpr std::int64_t kRowsOfLargeB = 96;
 constexpr std::int64_t kMostTasks = 512;
+// Of a million multiply-adds, which take some 20 µs: about 1 µs, several times what a call takes.
+constexpr std::int64_t kSmallestTask = 16;
 
 }  // namespace
 
+std::int64_t task_operations(std::int64_t all, std::int64_t most, std::int64_t threads) noexcept {
+  if (threads <= 1) return most;
+  return std::clamp(all / (threads * kTasksPerThread),
+                    std::max<std::int64_t>(most / kSmallestTask, 1), most);
+}
+
 // Every task reads its rows of A and its columns of B, so the larger of the two is partitioned.
 GemmTasks partition_gemm(const GemmExtent& extent, const GemmLimits& limits) noexcept {
+  const std::int64_t operations =
+      task_operations(extent.matrices * extent.operations, limits.task_operations, limits.threads);
   const std::int64_t wanted =
-      std::clamp<std::int64_t>(chunks_of(extent.operations, limits.task_operations), 1, kMostTasks);
+      std::clamp<std::int64_t>(chunks_of(extent.operations, operations), 1, kMostTasks);
   // A task that reads much of B does so for many rows.
   const bool large = extent.b_bytes > limits.cache_bytes;
   const std::int64_t least_rows = large ? kRowsOfLargeB : extent.tile_rows;
@@ -21,7 +31,8 @@ GemmTasks partition_gemm(const GemmExtent& extent, const GemmLimits& limits) noe
   GemmTasks tasks;
   tasks.groups = large ? std::min(extent.groups, wanted) : 1;
   tasks.rows = std::min(most_tasks, chunks_of(wanted, tasks.groups));
-  if (large && tasks.groups >= extent.enough_tasks) tasks.rows = 1;  // B is read once
+  if (large && extent.matrices * tasks.groups >= limits.threads * kTasksPerThread)
+    tasks.rows = 1;  // B is read once
   tasks.groups = std::min(extent.groups, chunks_of(wanted, tasks.rows));
   return tasks;
 }

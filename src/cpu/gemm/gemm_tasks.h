@@ -6,19 +6,20 @@
 
 namespace softneuro {
 
-// How the work is partitioned; the values that a profiler may try.
+// How the work is partitioned; a profiler may try values of the first two.
 struct GemmLimits {
   std::int64_t cache_bytes = 512 * 1024;       // of B, or of sums, that a task works on at a time
-  std::int64_t task_operations = 1024 * 1024;  // multiply-adds of a task, about
+  std::int64_t task_operations = 1024 * 1024;  // multiply-adds of a task, at most, about
+  int threads = 1;                             // that run it, at most
 };
 
-// One product. Its rows are partitioned, and the groups of columns that tiles are made of.
+// Products of one shape. Their rows are partitioned, and the groups of columns that tiles are made
+// of.
 struct GemmExtent {
-  std::int64_t rows, groups;
-  std::int64_t operations;  // multiply-adds of all
+  std::int64_t matrices, rows, groups;
+  std::int64_t operations;  // multiply-adds of one
   std::int64_t b_bytes;
-  std::int64_t tile_rows;     // the most of a tile
-  std::int64_t enough_tasks;  // of groups, to keep threads busy without partitioning rows, too
+  std::int64_t tile_rows;  // the most of a tile
 };
 
 // Tasks of one product, counted group by group, row by row, then product by product.
@@ -43,7 +44,14 @@ struct GemmTasks {
   }
 };
 
-// Depends on nothing but its arguments, not on the number of threads.
+// Enough to share the work evenly where threads are not equally fast.
+inline constexpr std::int64_t kTasksPerThread = 4;
+
+// Multiply-adds of a task, of `all`: `most`, or as few as kTasksPerThread wants, unless calling it
+// would take a part of its time that counts.
+std::int64_t task_operations(std::int64_t all, std::int64_t most, std::int64_t threads) noexcept;
+
+// How each element is summed does not depend on it.
 GemmTasks partition_gemm(const GemmExtent& extent, const GemmLimits& limits) noexcept;
 
 constexpr std::int64_t chunks_of(std::int64_t count, std::int64_t size) noexcept {

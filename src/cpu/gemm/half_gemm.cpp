@@ -9,7 +9,6 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kEnoughPieces = 8;  // to keep threads busy without cutting rows, too
 constexpr std::int64_t kTilePanels = std::size(kHalfTileRows);  // side by side, at most
 constexpr std::int64_t kSumFloats = 8192;                       // on the stack
 
@@ -27,7 +26,7 @@ struct HalfGemm<T>::Task {
 };
 
 template <class T>
-HalfGemm<T>::HalfGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops, int)
+HalfGemm<T>::HalfGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops)
     : shape_(shape), ops_(ops), panel_bytes_(ops.panel_bytes(shape.segments, shape.length)) {
   const std::int64_t panels = std::max<std::int64_t>(shape_.panels(), 1);
   groups_ = chunks_of(panels, kTilePanels);
@@ -37,9 +36,10 @@ HalfGemm<T>::HalfGemm(const GemmShape& shape, const GemmLimits& limits, const Op
   const std::int64_t cached = limits.cache_bytes / std::max<std::int64_t>(panel_bytes_ * widest, 1);
   pass_groups_ = std::max<std::int64_t>(std::min(fit, cached), 1);
   const std::int64_t depth = std::max<std::int64_t>(shape_.depth(), 1);
-  tasks_ = partition_gemm({shape_.rows, groups_, shape_.rows * shape_.columns * depth,
-                           panel_bytes_ * shape_.panels(), tile_rows_, kEnoughPieces},
-                          limits);
+  tasks_ =
+      partition_gemm({shape_.matrices, shape_.rows, groups_, shape_.rows * shape_.columns * depth,
+                      panel_bytes_ * shape_.panels(), tile_rows_},
+                     limits);
 }
 
 template <class T>

@@ -28,8 +28,8 @@ class HalfGemm {
   static constexpr std::int64_t kReusedBytes = sizeof(T);
 
   HalfGemm() = default;
-  // rows, columns and depth are positive or the result is never run. (Threads make no difference.)
-  HalfGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops, int threads);
+  // rows, columns and depth are positive or the result is never run.
+  HalfGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops);
 
   std::int64_t workspace_floats() const noexcept { return 0; }
 

@@ -14,10 +14,10 @@ class PackedLayerKernel : public GemmLayerKernel {
   using A = typename Gemm::Operand;  // of A and C
 
   // x and y of so many elements are converted where they are not what the product takes.
-  PackedLayerKernel(const GemmShape& shape, const typename Gemm::Ops& ops, int threads,
-                    const GemmLimits& limits, std::int64_t x, std::int64_t y, GemmLayerParts parts)
+  PackedLayerKernel(const GemmShape& shape, const typename Gemm::Ops& ops, const GemmLimits& limits,
+                    std::int64_t x, std::int64_t y, GemmLayerParts parts)
       : GemmLayerKernel(std::move(parts)),
-        gemm_(shape, limits, ops, threads),
+        gemm_(shape, limits, ops),
         x_count_(x),
         y_count_(y),
         sums_at_(reserve(gemm_.workspace_floats())) {

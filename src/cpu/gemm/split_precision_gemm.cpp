@@ -11,9 +11,8 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kSpeed = 4;          // times that of the vectors task_operations is about
-constexpr std::int64_t kTasksOfThread = 4;  // enough to share the work
-constexpr std::int64_t kPair = 2;           // panels
+constexpr std::int64_t kSpeed = 4;  // times that of the vectors task_operations is about
+constexpr std::int64_t kPair = 2;   // panels
 constexpr std::int64_t kRowsTogether = 256;
 constexpr std::int64_t kTileFloats = kSplitRows * kTilePanel;  // of sums
 
@@ -36,12 +35,12 @@ GemmTasks partition_area(std::int64_t rows, std::int64_t columns, std::int64_t g
 
 template <class T>
 SplitPrecisionGemm<T>::SplitPrecisionGemm(const GemmShape& shape, const GemmLimits& limits,
-                                          const Ops& ops, int threads)
+                                          const Ops& ops)
     : shape_(shape), ops_(ops), panel_bytes_(ops.panel_bytes(shape.segments, shape.length)) {
   groups_ = std::max<std::int64_t>(chunks_of(shape_.panels(), kPair), 1);
   steps_ = chunks_of(shape_.depth(), kSplitStep);
-  partition(limits, std::max(threads, 1));
-  slots_ = std::min<std::int64_t>(std::max(threads, 1), shape_.matrices * tasks_.count());
+  partition(limits);
+  slots_ = std::min<std::int64_t>(limits.threads, shape_.matrices * tasks_.count());
   const std::int64_t tiles = chunks_of(rows_, kSplitRows);
   split_bytes_ = tiles * ops.tile_bytes(chunks_of(steps_, slices_));
   // Parts of A, sums, and of 16-bit types a tile of rows that are not yet rounded.
@@ -50,14 +49,15 @@ SplitPrecisionGemm<T>::SplitPrecisionGemm(const GemmShape& shape, const GemmLimi
 }
 
 template <class T>
-void SplitPrecisionGemm<T>::partition(const GemmLimits& limits, std::int64_t threads) {
+void SplitPrecisionGemm<T>::partition(const GemmLimits& limits) {
   const std::int64_t depth = std::max<std::int64_t>(shape_.depth(), 1);
   const std::int64_t rows = std::max<std::int64_t>(shape_.rows, 1);
   const std::int64_t columns = std::max<std::int64_t>(shape_.columns, 1);
   const std::int64_t matrices = std::max<std::int64_t>(shape_.matrices, 1);
+  const std::int64_t all = matrices * rows * columns * depth, threads = limits.threads;
+  const std::int64_t each = task_operations(all, kSpeed * limits.task_operations, threads);
   const std::int64_t tasks =
-      std::min(chunks_of(matrices * rows * columns * depth, kSpeed * limits.task_operations),
-               threads == 1 ? 1 : threads * kTasksOfThread);
+      std::min(chunks_of(all, each), threads == 1 ? 1 : threads * kTasksPerThread);
   tasks_ = partition_area(rows, columns, groups_, chunks_of(tasks, matrices));
   // A slice may begin and end within a segment.
   const std::int64_t reached = (kGemmSegments - 2) * shape_.length / kSplitStep;

@@ -24,8 +24,8 @@ class SplitPrecisionGemm {
   static constexpr std::int64_t kReusedBytes = 0;  // of a weight: read once for a block of rows
 
   SplitPrecisionGemm() = default;
-  // limits.cache_bytes: sums that wait together. threads: the most that will run it.
-  SplitPrecisionGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops, int threads);
+  // limits.cache_bytes: sums that wait together.
+  SplitPrecisionGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops);
 
   // Floats of workspace that run() needs.
   std::int64_t workspace_floats() const noexcept { return slots_ * slot_floats_; }
@@ -52,7 +52,7 @@ class SplitPrecisionGemm {
     std::int64_t first_panel = 0, last_panel = 0;
   };
 
-  void partition(const GemmLimits& limits, std::int64_t threads);
+  void partition(const GemmLimits& limits);
   std::int64_t slice_begin(std::int64_t slice) const noexcept { return steps_ * slice / slices_; }
   void run_task(Task& task, std::int64_t index) const noexcept;
   void run_block(const Task& task, const Block& block) const noexcept;

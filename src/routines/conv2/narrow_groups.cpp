@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "cpu/gemm/epilogue_post_ops.h"
+#include "cpu/gemm/gemm_tasks.h"
 #include "cpu/simd/float_span.h"
 #include "routines/conv2/geometry.h"
 
@@ -28,20 +29,22 @@ void pack_panels(const float* from, std::int64_t channels, std::int64_t group, s
 
 class NarrowGroupKernel final : public Kernel {
  public:
-  NarrowGroupKernel(const ConvGeometry& geometry, DataType type, const RoutineParams& params,
-                    PackedWeights packed, EpiloguePostOps post_ops)
+  NarrowGroupKernel(const ConvGeometry& geometry, const Problem& problem,
+                    const RoutineParams& params, PackedWeights packed, EpiloguePostOps post_ops)
       : g_(geometry),
-        type_(type),
-        rounds_(type != DataType::float32),
-        row_(group_conv_ops().row(type)),
+        type_(problem.inputs[kX].type),
+        rounds_(type_ != DataType::float32),
+        row_(group_conv_ops().row(type_)),
         packed_(std::move(packed.bytes)),
         post_ops_(std::move(post_ops)) {
     const std::int64_t panels = group_panels(g_.channels_in());
     const std::int64_t channels = params.integer("channels", 0);
     together_ = channels == 0 ? panels : group_panels(channels);
     const std::int64_t row_ops = g_.window.axes[2].output * g_.channels_in() * g_.depth();
-    rows_ = std::max<std::int64_t>(
-        params.integer("task_ops", kDefaultTaskOps) / std::max<std::int64_t>(row_ops, 1), 1);
+    const std::int64_t task_ops =
+        task_operations(g_.batch * g_.window.axes[1].output * row_ops,
+                        params.integer("task_ops", kDefaultTaskOps), problem.threads);
+    rows_ = std::max<std::int64_t>(task_ops / std::max<std::int64_t>(row_ops, 1), 1);
     zeros_at_ = regions_.add(g_.channels_in());
     if (g_.bias) bias_at_ = regions_.add(panels * kGroupPanel);
     if (rounds_ && !post_ops_.rest().empty())
@@ -197,7 +200,7 @@ class NarrowGroupConv final : public Routine {
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops, EpiloguePostOps::create(problem, false));
-    return make_kernel<NarrowGroupKernel>(geometry, type_, params, packed, std::move(post_ops));
+    return make_kernel<NarrowGroupKernel>(geometry, problem, params, packed, std::move(post_ops));
   }
 
  private:

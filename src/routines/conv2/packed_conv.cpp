@@ -73,8 +73,8 @@ class PackedConvKernel final : public PackedLayerKernel<Gemm> {
 
  public:
   PackedConvKernel(const ConvGeometry& geometry, Layout layout, const typename Gemm::Ops& ops,
-                   int threads, const GemmLimits& limits, GemmLayerParts parts)
-      : PackedConvKernel(geometry, layout, ConvRows(geometry, layout), ops, threads, limits,
+                   const GemmLimits& limits, GemmLayerParts parts)
+      : PackedConvKernel(geometry, layout, ConvRows(geometry, layout), ops, limits,
                          std::move(parts)) {}
 
   Status run(Context& context) const noexcept override {
@@ -97,10 +97,9 @@ class PackedConvKernel final : public PackedLayerKernel<Gemm> {
 
  private:
   PackedConvKernel(const ConvGeometry& g, Layout layout, ConvRows rows,
-                   const typename Gemm::Ops& ops, int threads, const GemmLimits& limits,
-                   GemmLayerParts parts)
+                   const typename Gemm::Ops& ops, const GemmLimits& limits, GemmLayerParts parts)
       : PackedLayerKernel<Gemm>(
-            gemm_shape(g, rows, layout), ops, threads, limits,
+            gemm_shape(g, rows, layout), ops, limits,
             g.batch * stored_channels(g.channels_in(), layout) * g.window.input_elements(),
             g.batch * stored_channels(g.channels_out(), layout) * g.window.output_elements(),
             std::move(parts)),
@@ -169,8 +168,8 @@ class PackedConv final : public PackedLayerRoutine<Gemm> {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(GemmLayerParts parts,
                         this->parts_of(problem, packed, geometry.group, geometry.out));
-    return make_kernel<PackedConvKernel<Gemm>>(geometry, layout_, this->ops(), problem.threads,
-                                               gemm_limits(params), std::move(parts));
+    return make_kernel<PackedConvKernel<Gemm>>(geometry, layout_, this->ops(),
+                                               gemm_limits(problem, params), std::move(parts));
   }
 
  private:

@@ -119,6 +119,8 @@ class WgKernel final : public Kernel {
     blocks_ = chunks_of(t_.count, choice.block);
     if (work_ == WgWork::apart && blocks_ > slots) blocks_ = chunks_of(blocks_, slots) * slots;
     blocks_ = std::min(blocks_, t_.count);
+    if (work_ == WgWork::apart && blocks_ > 0)
+      parts_ = std::min(chunks_of(slots, blocks_), panels());
     const std::int64_t tiles =
         std::max<std::int64_t>(blocks_ == 0 ? 0 : chunks_of(t_.count, blocks_), 1);
     v_ = Transformed(in_.blocks, tiles);
@@ -135,8 +137,9 @@ class WgKernel final : public Kernel {
     if (t_.count == 0 || out_.count == 0) return {};
     const Run run(*this, context);
     if (work_ == WgWork::apart) {
-      share(context.pool(), blocks_,
-            [&](std::int64_t i, std::int64_t slot) { run_apart(run, block_at(run, i, slot)); });
+      share(context.pool(), blocks_ * parts_, [&](std::int64_t i, std::int64_t slot) {
+        run_apart(run, block_at(run, i / parts_, slot), i % parts_);
+      });
       return {};
     }
     for (std::int64_t i = 0; i < blocks_; ++i) {
@@ -153,7 +156,7 @@ class WgKernel final : public Kernel {
   // How many blocks of outputs are multiplied before they are transformed back, and how many input
   // channels' weights are transformed at a time.
   void cut_channels(std::int64_t tiles) {
-    chunk_ = out_.blocks;
+    chunk_ = std::min(chunks_of(panels(), parts_) * kPanelBlocks, out_.blocks);
     if (work_ == WgWork::apart) {
       const std::int64_t fit = kProductFloats / (t_.points() * tiles * kWgBlock);
       chunk_ = std::min(chunk_, std::max<std::int64_t>(fit / kPanelBlocks, 1) * kPanelBlocks);
@@ -175,8 +178,7 @@ class WgKernel final : public Kernel {
     if (work_ == WgWork::panels) own.add(t_.points() * u_point_stride_);
     slots_at_ = shared.bytes();
     slot_bytes_ = own.bytes();
-    const std::int64_t tasks =
-        work_ == WgWork::panels ? chunks_of(out_.blocks, kPanelBlocks) : blocks_;
+    const std::int64_t tasks = work_ == WgWork::panels ? panels() : blocks_ * parts_;
     slots_ = work_ == WgWork::together ? 1 : std::clamp<std::int64_t>(tasks, 1, slots);
   }
 
@@ -243,10 +245,17 @@ class WgKernel final : public Kernel {
     });
   }
 
-  void run_apart(const Run& run, const Block& block) const noexcept {
+  std::int64_t panels() const noexcept { return chunks_of(out_.blocks, kPanelBlocks); }
+  // First block of outputs of part `part`.
+  std::int64_t blocks_before(std::int64_t part) const noexcept {
+    return std::min(panels() * part / parts_ * kPanelBlocks, out_.blocks);
+  }
+
+  void run_apart(const Run& run, const Block& block, std::int64_t part) const noexcept {
     for (std::int64_t t = 0; t < block.tiles; ++t) encode(run, block, t);
-    for (std::int64_t n = 0; n < out_.blocks; n += chunk_) {
-      const std::int64_t blocks = std::min(chunk_, out_.blocks - n);
+    const std::int64_t last = blocks_before(part + 1);
+    for (std::int64_t n = blocks_before(part); n < last; n += chunk_) {
+      const std::int64_t blocks = std::min(chunk_, last - n);
       for (std::int64_t p = 0; p < t_.points(); ++p) multiply(run, block, p, n, blocks, block.c);
       for (std::int64_t t = 0; t < block.tiles; ++t) decode(run, block, t, n, blocks);
     }
@@ -266,12 +275,11 @@ class WgKernel final : public Kernel {
 
   void run_panels(const Run& run, const Block& block) const noexcept {
     over_tiles(run, block, in_.blocks, [&](std::int64_t t) { encode(run, block, t); });
-    share(run.context.pool(), chunks_of(out_.blocks, kPanelBlocks),
-          [&](std::int64_t panel, std::int64_t slot) {
-            Block own = block;
-            own.c = reinterpret_cast<float*>(slot_of(run, slot) + c_at_);
-            run_panel(run, own, panel, reinterpret_cast<float*>(slot_of(run, slot) + u_at_));
-          });
+    share(run.context.pool(), panels(), [&](std::int64_t panel, std::int64_t slot) {
+      Block own = block;
+      own.c = reinterpret_cast<float*>(slot_of(run, slot) + c_at_);
+      run_panel(run, own, panel, reinterpret_cast<float*>(slot_of(run, slot) + u_at_));
+    });
   }
 
   // Cache lines of weights.
@@ -437,8 +445,11 @@ class WgKernel final : public Kernel {
   const WgOps& ops_ = wg_ops();
   const WgTransforms<T>& transforms_ = ops_.of<T>();
   std::int64_t blocks_ = 0;  // of tiles
-  std::int64_t chunk_ = 0;   // blocks of outputs in c
-  std::int64_t depth_ = 0;   // input channels in u
+  // Of the outputs, where threads are more than blocks. Each encodes the tiles anew: that is a few
+  // per cent of the products.
+  std::int64_t parts_ = 1;
+  std::int64_t chunk_ = 0;  // blocks of outputs in c
+  std::int64_t depth_ = 0;  // input channels in u
   Transformed v_, c_;
   std::int64_t u_point_stride_ = 0;
   // The shared v (unless work is apart); then for each slot v (if work is apart), c, u.

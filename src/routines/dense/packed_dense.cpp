@@ -37,9 +37,9 @@ class DenseOperands final : public GemmOperands<T> {
 template <class Gemm>
 class PackedDenseKernel final : public PackedLayerKernel<Gemm> {
  public:
-  PackedDenseKernel(const GemmShape& shape, const typename Gemm::Ops& ops, int threads,
-                    const GemmLimits& limits, GemmLayerParts parts)
-      : PackedLayerKernel<Gemm>(shape, ops, threads, limits, shape.rows * shape.length,
+  PackedDenseKernel(const GemmShape& shape, const typename Gemm::Ops& ops, const GemmLimits& limits,
+                    GemmLayerParts parts)
+      : PackedLayerKernel<Gemm>(shape, ops, limits, shape.rows * shape.length,
                                 shape.rows * shape.columns, std::move(parts)),
         depth_(shape.length) {}
 
@@ -83,8 +83,8 @@ class PackedDense final : public PackedLayerRoutine<Gemm> {
                                          const PackedWeights& packed) const override {
     const GemmShape shape = gemm_shape(DenseSizes(problem));
     SN_ASSIGN_OR_RETURN(GemmLayerParts parts, this->parts_of(problem, packed, 1, shape.columns));
-    return make_kernel<PackedDenseKernel<Gemm>>(shape, this->ops(), problem.threads,
-                                                gemm_limits(params), std::move(parts));
+    return make_kernel<PackedDenseKernel<Gemm>>(shape, this->ops(), gemm_limits(problem, params),
+                                                std::move(parts));
   }
 };
 

@@ -41,7 +41,7 @@ class PairMatmulKernel final : public Kernel {
   PairMatmulKernel(const Problem& problem, const HalfTileOps<BFloat16>& ops,
                    EpiloguePostOps post_ops)
       : g_(join_batches(matmul_geometry(problem))),
-        gemm_(shape(), GemmLimits(), ops, 1),
+        gemm_(shape(), {.threads = problem.threads}, ops),
         b_bytes_(product_bytes(shape(), ops)),
         post_ops_(std::move(post_ops)) {
     const std::int64_t a = problem.inputs[kA].shape.elements();

@@ -71,7 +71,7 @@ class TiledMatmulKernel final : public FloatLayerKernel {
         packs_(packs),
         factor_(factor),
         one_(shape(1), GemmLimits(), micro_kernels()),
-        all_(shape(g_.batches()), GemmLimits(), micro_kernels()),
+        all_(shape(g_.batches()), {.threads = problem.threads}, micro_kernels()),
         post_ops_(std::move(post_ops)) {
     const std::int64_t a = problem.inputs[kX].shape.elements();
     const std::int64_t b = problem.inputs[kWeights].shape.elements();

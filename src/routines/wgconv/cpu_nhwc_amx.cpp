@@ -49,8 +49,7 @@ class AmxWgconvKernel final : public PackedLayerKernel<Gemm> {
  public:
   AmxWgconvKernel(const Problem& problem, const Gemm::Ops& ops, const GemmLimits& limits,
                   GemmLayerParts parts)
-      : PackedLayerKernel(gemm_shape(problem), ops, problem.threads, limits, 0, 0,
-                          std::move(parts)),
+      : PackedLayerKernel(gemm_shape(problem), ops, limits, 0, 0, std::move(parts)),
         shape_(gemm_shape(problem)),
         points_(points_of(problem)),
         point_bytes_(product_bytes(shape_, ops)) {}
@@ -102,7 +101,8 @@ class AmxWgconv final : public PackedLayerRoutine<Gemm> {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(GemmLayerParts parts, parts_of(problem, packed, 0, 0));
-    return make_kernel<AmxWgconvKernel>(problem, ops(), gemm_limits(params), std::move(parts));
+    return make_kernel<AmxWgconvKernel>(problem, ops(), gemm_limits(problem, params),
+                                        std::move(parts));
   }
 };
 
