@@ -2,7 +2,7 @@
 // take, what their kernels keep, and the routine parameters that partition the product.
 //
 // Routine parameters: cache, KiB of weights (with a SplitPrecisionGemm: of sums) that a task works
-// on at a time; task_ops, multiply-adds of a task.
+// on at a time; task_ops, multiply-adds of a task, at most.
 #pragma once
 
 #include "core/routine/routine.h"

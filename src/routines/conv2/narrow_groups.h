@@ -65,7 +65,7 @@ inline bool group_tables_fit(const WindowAxis& y, const WindowAxis& x) noexcept 
 // The routines of conv1 and conv2 cpu:<type>:nhwc/depthwise (one channel per group) and /grouped
 // (2, 4, 8 or 16); type: float32, float16 or bfloat16, all float32 in registers. Rows of the output
 // are made one after another; `channels` of them at a time (0: all), so that the rows of the input
-// that a kernel meets can stay in the cache; `task_ops` multiply-adds make a task.
+// that a kernel meets can stay in the cache; `task_ops` multiply-adds make a task, at most.
 std::unique_ptr<Routine> make_narrow_group_conv(std::string_view layer_type, DataType type,
                                                 bool depthwise);
 
