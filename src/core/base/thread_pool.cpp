@@ -76,15 +76,13 @@ class alignas(kCacheLine) Slot {
   }
   void close() noexcept { state_.fetch_sub(kOpen, std::memory_order_relaxed); }
 
-  // Whether a worker may work() now: then it leaves afterwards. What it reads of a job that is not
-  // open may be of another one, or half written.
+  bool is_open() const noexcept { return (state_.load(std::memory_order_relaxed) & kOpen) != 0; }
+  // Whether a worker may work(): the job may have been closed meanwhile, and what it would read may
+  // be of another one, or half written. It leaves in either case.
   bool join() noexcept {
-    if ((state_.load(std::memory_order_relaxed) & kOpen) == 0) return false;
-    if ((state_.fetch_add(kHelper, std::memory_order_acquire) & kOpen) != 0) return true;
-    state_.fetch_sub(kHelper, std::memory_order_relaxed);
-    return false;
+    return (state_.fetch_add(kHelper, std::memory_order_acquire) & kOpen) != 0;
   }
-  // Whether it was the last one of a closed job, which is not touched afterwards.
+  // Whether it was the last one inside a closed job, whose caller may then return.
   bool leave() noexcept { return state_.fetch_sub(kHelper) == kHelper; }
   bool is_done() const noexcept { return state_.load() == 0; }
   std::size_t helpers() const noexcept { return state_.load(std::memory_order_relaxed) / kHelper; }
@@ -276,8 +274,8 @@ class ParkingThreadPool final : public ThreadPool {
   }
 
   void help(Slot& slot, std::size_t thread) noexcept {
-    if (!slot.join()) return;
-    slot.work(thread);
+    if (!slot.is_open()) return;
+    if (slot.join()) slot.work(thread);
     // Whoever awaits counts itself before it looks at the slot for the last time.
     if (!slot.leave() || awaiting_ == 0) return;
     { const std::lock_guard<std::mutex> lock(mutex_); }
