@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <string>
 #include <thread>
@@ -162,6 +163,9 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace softneuro::bench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   return softneuro::bench::run(argc, argv);
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
 }
