@@ -120,7 +120,7 @@ class WgKernel final : public Kernel {
     if (work_ == WgWork::apart && blocks_ > slots) blocks_ = chunks_of(blocks_, slots) * slots;
     blocks_ = std::min(blocks_, t_.count);
     if (work_ == WgWork::apart && blocks_ > 0)
-      parts_ = std::min(chunks_of(slots, blocks_), panels());
+      parts_ = std::clamp<std::int64_t>(slots / blocks_, 1, std::max<std::int64_t>(panels(), 1));
     const std::int64_t tiles =
         std::max<std::int64_t>(blocks_ == 0 ? 0 : chunks_of(t_.count, blocks_), 1);
     v_ = Transformed(in_.blocks, tiles);
@@ -445,8 +445,9 @@ class WgKernel final : public Kernel {
   const WgOps& ops_ = wg_ops();
   const WgTransforms<T>& transforms_ = ops_.of<T>();
   std::int64_t blocks_ = 0;  // of tiles
-  // Of the outputs, where threads are more than blocks. Each encodes the tiles anew: that is a few
-  // per cent of the products.
+  // Of the outputs, where threads are at least twice the blocks. Each encodes the block's tiles
+  // anew: a few per cent of all products, more of a part's, so there is never more than a task per
+  // thread.
   std::int64_t parts_ = 1;
   std::int64_t chunk_ = 0;  // blocks of outputs in c
   std::int64_t depth_ = 0;  // input channels in u
