@@ -1,22 +1,15 @@
 #include "threads/simulated_pool.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "core/base/clock.h"
 
 namespace softneuro::bench {
 namespace {
 
-std::int64_t real_ns() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 std::int64_t g_saved_ns = 0;  // what more threads would not have taken
 std::int64_t simulated_ns() noexcept {
-  return real_ns() - g_saved_ns;
+  return machine_ns() - g_saved_ns;
 }
 
 }  // namespace
@@ -37,14 +30,14 @@ void SimulatedPool::run(std::size_t count, Task task, void* context) noexcept {
   }
   inside_ = true;
   std::ranges::fill(busy_until_, 0.0);
-  const std::int64_t begin = real_ns();
+  const std::int64_t begin = machine_ns();
   for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t task_begin = real_ns();
+    const std::int64_t task_begin = machine_ns();
     task(context, i);
-    *std::ranges::min_element(busy_until_) += static_cast<double>(real_ns() - task_begin);
+    *std::ranges::min_element(busy_until_) += static_cast<double>(machine_ns() - task_begin);
   }
   const double took = std::ranges::max(busy_until_) + call_ns_;
-  g_saved_ns += real_ns() - begin - static_cast<std::int64_t>(took);
+  g_saved_ns += machine_ns() - begin - static_cast<std::int64_t>(took);
   ++calls_;
   inside_ = false;
 }

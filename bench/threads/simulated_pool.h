@@ -9,9 +9,9 @@
 namespace softneuro::bench {
 
 // Runs all tasks on the calling thread and measures each. As long as the pool lives, clock_ns()
-// goes on by no more than so many threads would have taken for them: each task is taken, in order,
-// by the thread that is free first. Caches and memory that threads share are not simulated. One
-// pool at a time, one caller.
+// advances by what so many threads would have taken: each task, in order, goes to the thread that
+// is free first. Within run() it is ahead of that. Caches and memory that threads share are not
+// simulated. One pool at a time, one caller.
 class SimulatedPool final : public ThreadPool {
  public:
   // `call_ns`: what one run() takes beside its tasks.

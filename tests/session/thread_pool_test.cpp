@@ -150,28 +150,24 @@ TEST_CASE("bursts of several threads overlap, with and without waiting awake", "
   }
 }
 
-TEST_CASE("no caller waits for ever where jobs end before workers are there", "[threads]") {
-  auto pool = create_thread_pool(6, 0).value();
+// Tasks that were run by so many callers at once, each of which calls run() so often.
+static int tasks_of_callers(ThreadPool& pool, int callers, int calls, std::int64_t tasks) {
   std::atomic<int> total{0};
-  std::vector<std::thread> callers;
-  for (int c = 0; c < 3; ++c)
-    callers.emplace_back([&] {
-      for (int i = 0; i < 10000; ++i) parallel_for(*pool, 2, [&](std::int64_t) { ++total; });
+  std::vector<std::thread> threads;
+  for (int c = 0; c < callers; ++c)
+    threads.emplace_back([&] {
+      for (int i = 0; i < calls; ++i) parallel_for(pool, tasks, [&](std::int64_t) { ++total; });
     });
-  for (std::thread& caller : callers) caller.join();
-  CHECK(total == 3 * 10000 * 2);
+  for (std::thread& thread : threads) thread.join();
+  return total;
+}
+
+TEST_CASE("no caller waits for ever where jobs end before workers are there", "[threads]") {
+  CHECK(tasks_of_callers(*create_thread_pool(6, 0).value(), 3, 10000, 2) == 3 * 10000 * 2);
 }
 
 TEST_CASE("more callers than the pool has places for jobs", "[threads]") {
-  auto pool = create_thread_pool(3).value();
-  std::atomic<int> total{0};
-  std::vector<std::thread> callers;
-  for (int c = 0; c < 20; ++c)
-    callers.emplace_back([&] {
-      for (int i = 0; i < 100; ++i) parallel_for(*pool, 7, [&](std::int64_t) { ++total; });
-    });
-  for (std::thread& caller : callers) caller.join();
-  CHECK(total == 20 * 100 * 7);
+  CHECK(tasks_of_callers(*create_thread_pool(3).value(), 20, 100, 7) == 20 * 100 * 7);
 }
 
 TEST_CASE("a forked child works on the calling thread", "[threads]") {

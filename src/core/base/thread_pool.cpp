@@ -108,12 +108,16 @@ thread_local bool t_inside_task = false;
 void Slot::work(std::size_t thread) noexcept {
   const bool outer = t_inside_task;
   t_inside_task = true;
-  for (std::size_t r = 0; r < run_count_; ++r) {
-    IndexRun& run = runs_[(thread + r) % run_count_];
+  // Beside state_, which changes while others join and leave.
+  const ThreadPool::Task task = task_;
+  void* const context = context_;
+  const std::size_t run_count = run_count_;
+  for (std::size_t r = 0; r < run_count; ++r) {
+    IndexRun& run = runs_[(thread + r) % run_count];
     if (run.next.load(std::memory_order_relaxed) >= run.end) continue;
     for (std::size_t i = run.next.fetch_add(1, std::memory_order_relaxed); i < run.end;
          i = run.next.fetch_add(1, std::memory_order_relaxed))
-      task_(context_, i);
+      task(context, i);
   }
   t_inside_task = outer;
 }
@@ -238,7 +242,7 @@ class ParkingThreadPool final : public ThreadPool {
     return spin_.count() > 0 && (in_burst() || lingers());
   }
 
-  // Says that a slot is open, and wakes so many parked workers that `helpers` have no other job.
+  // Says that a slot is open, and wakes a parked worker, or all, if fewer than `helpers` are idle.
   void wake(std::size_t helpers) noexcept {
     ++posted_;
     // Whoever parks counts itself before it looks at posted_ for the last time.
@@ -305,7 +309,7 @@ class ParkingThreadPool final : public ThreadPool {
   std::condition_variable& wake_ = parking_->wake;
   std::condition_variable& done_ = parking_->done;
   std::array<Slot, kSlots> slots_;
-  alignas(kCacheLine) std::atomic<std::size_t> posted_{0};  // jobs so far
+  alignas(kCacheLine) std::atomic<std::size_t> posted_{0};  // raised by each job, and to stop
   std::atomic<bool> stop_{false};
   std::atomic<std::size_t> parked_{0};          // workers
   std::atomic<std::size_t> awaiting_{0};        // callers

@@ -7,15 +7,16 @@ namespace {
 
 constexpr std::int64_t kRowsOfLargeB = 96;
 constexpr std::int64_t kMostTasks = 512;
-// Of a million multiply-adds, which take some 20 µs: about 1 µs, several times what a call takes.
-constexpr std::int64_t kSmallestTask = 16;
+// The smallest task is this part of the largest. Of a million multiply-adds, which take some 20 µs,
+// that is about 1 µs, several times what handing it out takes.
+constexpr std::int64_t kLargestToSmallest = 16;
 
 }  // namespace
 
 std::int64_t task_operations(std::int64_t all, std::int64_t most, std::int64_t threads) noexcept {
   if (threads <= 1) return most;
   return std::clamp(all / (threads * kTasksPerThread),
-                    std::max<std::int64_t>(most / kSmallestTask, 1), most);
+                    std::max<std::int64_t>(most / kLargestToSmallest, 1), most);
 }
 
 // Every task reads its rows of A and its columns of B, so the larger of the two is partitioned.

@@ -47,11 +47,11 @@ struct GemmTasks {
 // Enough to share the work evenly where threads are not equally fast.
 inline constexpr std::int64_t kTasksPerThread = 4;
 
-// Multiply-adds of a task, of `all`: `most`, or as few as kTasksPerThread wants, unless calling it
-// would take a part of its time that counts.
+// Multiply-adds of a task, of `all`: `most` for one thread; for more so few that each has
+// kTasksPerThread, within [most / 16, most].
 std::int64_t task_operations(std::int64_t all, std::int64_t most, std::int64_t threads) noexcept;
 
-// How each element is summed does not depend on it.
+// In which order an element is summed does not depend on the partition.
 GemmTasks partition_gemm(const GemmExtent& extent, const GemmLimits& limits) noexcept;
 
 constexpr std::int64_t chunks_of(std::int64_t count, std::int64_t size) noexcept {
