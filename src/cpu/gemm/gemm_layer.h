@@ -84,8 +84,8 @@ class GemmLayerRoutine : public Routine {
   int rank_;
 };
 
-// Values that would partition the problem alike for one thread are left out. `reused_bytes`: weights that are read
-// again for each block of rows; `operations`: multiply-adds of the layer.
+// Values that would partition the problem alike for one thread are left out. `reused_bytes`:
+// weights that are read again for each block of rows; `operations`: multiply-adds of the layer.
 ParamSpace gemm_param_space(std::int64_t reused_bytes, std::int64_t operations);
 GemmLimits gemm_limits(const Problem& problem, const RoutineParams& params);
 
