@@ -87,6 +87,22 @@ def table_i(results: dict[str, dict], columns: list[str], threads: int) -> str:
     )
 
 
+def summaries(results: dict[str, dict], peers: list[str]) -> str:
+    """A line for each peer."""
+    text = ""
+    for peer in peers:
+        found = [r["ratios"][peer] for r in results.values() if peer in r["ratios"]]
+        if not found:
+            continue
+        faster = sum(low >= 1 for _, low, _ in found)
+        mean = geometric_mean([median for median, _, _ in found])
+        text += (
+            f"\nAgainst {peer}: at least as fast on {faster} of {len(found)} nets (lower bound of "
+            f"the interval), geometric mean of the ratios {mean:.2f}.\n"
+        )
+    return text
+
+
 def table_ii(results: dict[str, dict], peers: list[str], threads: int, tuned: bool) -> str:
     """Engines side by side."""
     titles = ["net", OURS, *peers, *[f"{peer} / {OURS}" for peer in peers], "largest difference"]
@@ -103,21 +119,36 @@ def table_ii(results: dict[str, dict], peers: list[str], threads: int, tuned: bo
             ]
         )
     text = table(titles, rows)
-    for peer in peers:
-        found = [r["ratios"][peer] for r in results.values() if peer in r["ratios"]]
-        if not found:
-            continue
-        faster = sum(low >= 1 for _, low, _ in found)
-        mean = geometric_mean([median for median, _, _ in found])
-        text += (
-            f"\nAgainst {peer}: at least as fast on {faster} of {len(found)} nets (lower bound of "
-            f"the interval), geometric mean of the ratios {mean:.2f}.\n"
-        )
+    text += summaries(results, peers)
     return (
         f"Median / minimum ms at {threads} thread{'s' if threads > 1 else ''}; ratios above 1: "
         f"{OURS} is faster. {OURS} is {'tuned with --schemas cpu:float32' if tuned else 'not tuned'}"
         f"; the largest difference of its output from ONNX Runtime's is a share of the output's "
         "range.\n\n" + text + failures(results)
+    )
+
+
+def table_v(results: dict[str, dict], peers: list[str], threads: int) -> str:
+    """Engines side by side on quantised models."""
+    engines = [OURS, *peers]
+    titles = ["net", *engines, *[f"{peer} / {OURS}" for peer in peers]]
+    rows = []
+    for net, result in results.items():
+        entries = result["contestants"]
+        cells = []
+        for name in engines:
+            entry = entries.get(name)
+            error = f"<br>error {entry['rms']:.1e}" if entry and "rms" in entry else ""
+            cells.append(times(entry) + error)
+        rows.append([net, *cells, *[interval(result["ratios"].get(peer)) for peer in peers]])
+    return (
+        f"Median / minimum ms at {threads} thread{'s' if threads > 1 else ''}; ratios above 1: "
+        f"{OURS} is faster. The same files for all, made by ONNX Runtime's quantizer (QDQ, unsigned "
+        "activations, signed weights per channel, 16 samples); the error is RMS(out − ref) / "
+        "RMS(ref) against the model in float32.\n\n"
+        + table(titles, rows)
+        + summaries(results, peers)
+        + failures(results)
     )
 
 

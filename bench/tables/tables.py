@@ -10,6 +10,7 @@ II   against ONNX Runtime, OpenVINO and ncnn, as far as they are installed; with
      SoftNeuro on its default plan
 III  the routines that the tuner chose for one net
 IV   how long tuning takes
+V    models that are quantised already, against the other engines
 """
 
 from __future__ import annotations
@@ -150,6 +151,37 @@ def measure_engines(
     }
 
 
+def measure_quantised(
+    library: pathlib.Path,
+    model: pathlib.Path,
+    quantised: pathlib.Path,
+    file: pathlib.Path,
+    threads: int,
+    count: int,
+    peers: list[str],
+) -> dict:
+    """Table V for one net and thread count: `quantised` in other engines, `file` in SoftNeuro. The
+    errors are from `model`, in float32."""
+    rounds.use_processors(threads)
+    (inputs,) = nets.inputs_for(model.stem, 1)
+
+    def judge(name: str, gap: dict) -> str | None:
+        return f"error {gap['rms']:.1e}" if gap["rms"] > LARGEST_ERROR else None
+
+    makers: dict[str, Callable[[], engines.Engine]] = {
+        "float32": lambda: engines.OnnxRuntime(model, threads, inputs)
+    }
+    for name in peers:
+        makers[name] = lambda name=name: engines.PEERS[name](quantised, threads, inputs)
+    makers[report.OURS] = lambda: engines.SoftNeuro(library, file, threads, inputs)
+    entries = compete(makers, judge, [*peers, report.OURS], count)
+    ratios = {peer: ratio(entries, peer, report.OURS) for peer in peers}
+    return {
+        "contestants": entries,
+        "ratios": {name: value for name, value in ratios.items() if value},
+    }
+
+
 # --- the tables -----------------------------------------------------------------------------------
 
 
@@ -195,7 +227,7 @@ class Bench:
     def table_1(self) -> None:
         threads = max(self.arguments.threads)
         results = self.results.setdefault("schemas", {})
-        columns = ["untuned", *(nets.TUNINGS if self.can_tune else [])]
+        columns = ["untuned", *(nets.SCHEMA_COLUMNS if self.can_tune else [])]
         for net in self.chosen(nets.TABLE_NETS):
             model = self.folders.model(net)
             files, failed = {"untuned": str(model)}, {}
@@ -211,12 +243,15 @@ class Bench:
             results[net]["contestants"].update(failed)
             self.put("table I", "Table I: schemas", report.table_i(results, columns, threads))
 
-    def table_2(self) -> None:
+    def peers(self) -> list[str]:
         installed = engines.installed_peers()
         wanted = self.arguments.engines or installed
         if absent := [name for name in wanted if name not in installed]:
             raise SystemExit(f"--engines {', '.join(absent)}: installed are {', '.join(installed)}")
-        peers = [name for name in installed if name in wanted]
+        return [name for name in installed if name in wanted]
+
+    def table_2(self) -> None:
+        peers = self.peers()
         untuned = self.arguments.untuned or not self.can_tune
         kind = " untuned" if self.arguments.untuned else ""
         every = self.results.setdefault(f"engines_compared{kind}", {})
@@ -263,6 +298,30 @@ class Bench:
                 }
         if results:
             self.put("table IV", "Table IV: tuning", report.table_iv(results, threads))
+
+    def table_5(self) -> None:
+        peers = [name for name in self.peers() if name != "ncnn"]  # it reads no quantised ONNX
+        every = self.results.setdefault("quantised", {})
+        for threads in self.arguments.threads:
+            results = every.setdefault(str(threads), {})
+            for net in self.chosen(nets.ALL_NETS):
+                quantised = self.folders.quantised_model(net)
+                file = self.tuned(net, "quantised", threads).path if self.can_tune else quantised
+                say(f"{net}: measuring {', '.join(peers)}, {threads} threads, in 8 bits")
+                results[net] = self.in_rounds(
+                    measure_quantised,
+                    self.folders.model(net),
+                    quantised,
+                    file,
+                    threads,
+                    self.arguments.rounds,
+                    peers,
+                )
+                self.put(
+                    f"table V, {threads}",
+                    f"Table V: engines, 8 bits, {threads} thread{'s' if threads > 1 else ''}",
+                    report.table_v(results, peers, threads),
+                )
 
     def chosen(self, names: list[str]) -> list[str]:
         wanted = self.arguments.nets

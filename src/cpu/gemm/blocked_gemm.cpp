@@ -240,13 +240,16 @@ void BlockedGemm::finish(const Task& task, std::int64_t row, int rows, std::int6
   const auto apply = [&](std::int64_t offset, std::int64_t count) {
     task.ops.rest().apply(task.inputs, task.c + offset, offset, count);
   };
-  if (shape_.c_block == 0) {
-    const std::int64_t count = end - column;
-    if (count == shape_.c_row_stride) return apply(begin, rows * count);
-    for (int r = 0; r < rows; ++r) apply(begin + r * shape_.c_row_stride + column, count);
-  } else {
-    for (std::int64_t j = column; j < end; j += shape_.c_block)
-      apply(begin + column_offset(j), rows * shape_.c_block);
+  for (std::int64_t j = column, count; j < end; j += count) {
+    count = end - j;
+    // Groups of narrow vectors may begin and end within a block of C.
+    if (shape_.c_block > 0) count = std::min(count, shape_.c_block - j % shape_.c_block);
+    const std::int64_t at = begin + column_offset(j);
+    if (count == shape_.c_row_stride) {
+      apply(at, rows * count);
+    } else {
+      for (int r = 0; r < rows; ++r) apply(at + r * shape_.c_row_stride, count);
+    }
   }
 }
 
