@@ -138,7 +138,8 @@ void relax() noexcept {
 #endif
 }
 
-// Waits awake until done() or for `limit`; returns whether it is done.
+// Waits awake until done() or for `limit`; returns whether it is done. It yields now and then: what
+// is waited for may need this processor, where threads or processes are more than processors.
 template <class Done>
 bool spin_until(std::chrono::microseconds limit, Done&& done) noexcept {
   constexpr int kLooksPerClock = 16;
@@ -148,6 +149,7 @@ bool spin_until(std::chrono::microseconds limit, Done&& done) noexcept {
       if (done()) return true;
       relax();
     }
+    std::this_thread::yield();
   } while (std::chrono::steady_clock::now() < end);
   return done();
 }
