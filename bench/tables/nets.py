@@ -115,7 +115,7 @@ def quantise(model: pathlib.Path, to: pathlib.Path, samples: list[dict[str, np.n
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=to.parent) as folder:
         prepared, made = (pathlib.Path(folder) / name for name in ("prepared.onnx", "made.onnx"))
-        quant_pre_process(model, prepared)
+        quant_pre_process(model, prepared, skip_symbolic_shape=True)
         quantization.quantize_static(
             prepared,
             made,

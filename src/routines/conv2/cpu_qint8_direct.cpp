@@ -131,11 +131,42 @@ class QuantizedConvKernel final : public Kernel {
                   std::uint8_t* patch) const noexcept {
     std::memset(patch + patch_ - 4, 0, 4);
     const std::uint8_t* const image = image_of(input, row, group);
+    const auto& ax = g_.window.axes[2];
+    if (g_.group == 1 && ax.dilation == 1) return copy_patch_rows(image, row % positions_, patch);
     for_taps(g_.window, row % positions_, [&](std::int64_t tap, std::int64_t at) {
-      std::uint8_t* const to = patch + tap * g_.in;
-      for (std::int64_t c = 0; c < g_.in; ++c)
-        to[c] = at >= 0 ? image[at * g_.channels_in() + c] : product_.zero_byte();
+      copy_pixels(at >= 0 ? image + at * g_.channels_in() : nullptr, 1, patch + tap * g_.in);
     });
+  }
+
+  // Of an undivided image, whose pixels lie side by side as they do in the patch.
+  void copy_patch_rows(const std::uint8_t* image, std::int64_t position,
+                       std::uint8_t* to) const noexcept {
+    const auto& [az, ay, ax] = g_.window.axes;
+    const std::int64_t z0 = position / (ay.output * ax.output) * az.stride - az.pad_begin;
+    const std::int64_t y0 = position / ax.output % ay.output * ay.stride - ay.pad_begin;
+    const std::int64_t x0 = position % ax.output * ax.stride - ax.pad_begin;
+    const std::int64_t begin = std::clamp<std::int64_t>(-x0, 0, ax.kernel);
+    const std::int64_t end = std::clamp<std::int64_t>(ax.input - x0, begin, ax.kernel);
+    for (std::int64_t z = z0; z < z0 + az.extent(); z += az.dilation)
+      for (std::int64_t y = y0; y < y0 + ay.extent(); y += ay.dilation) {
+        const bool inside = z >= 0 && z < az.input && y >= 0 && y < ay.input;
+        const std::int64_t at = (z * ay.input + y) * ax.input + x0;
+        copy_pixels(nullptr, inside ? begin : ax.kernel, to);
+        if (inside) {
+          copy_pixels(image + (at + begin) * g_.in, end - begin, to + begin * g_.in);
+          copy_pixels(nullptr, ax.kernel - end, to + end * g_.in);
+        }
+        to += ax.kernel * g_.in;
+      }
+  }
+
+  // from: null for padding.
+  void copy_pixels(const std::uint8_t* from, std::int64_t count, std::uint8_t* to) const noexcept {
+    const auto bytes = static_cast<std::size_t>(count * g_.in);
+    if (from != nullptr)
+      std::memcpy(to, from, bytes);
+    else
+      std::memset(to, product_.zero_byte(), bytes);
   }
 
   QuantizedProduct product_;
