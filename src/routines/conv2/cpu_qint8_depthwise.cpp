@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/parallel.h"
+#include "cpu/gemm/gemm_tasks.h"
 #include "cpu/qint8/epilogue.h"
 #include "routines/add_each.h"
 #include "routines/conv2/geometry.h"
@@ -12,9 +13,10 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kPointers = 1024;     // of a task: positions · kernel positions
-constexpr std::int64_t kMostPositions = 64;  // of a task
-constexpr std::int64_t kTileFloats = 8192;   // float32 tiles for post-ops: 32 KiB of stack
+constexpr std::int64_t kPointers = kDepthwiseMostTaps;  // of a task: positions · kernel positions
+constexpr std::int64_t kMostPositions = 64;             // of a task
+constexpr std::int64_t kTaskWork = 1 << 19;             // products of a task, at most
+constexpr std::int64_t kTileFloats = 8192;  // float32 tiles for post-ops: 32 KiB of stack
 
 // Sizes, and where the parts of the packed bytes begin.
 struct DepthwiseParts {
@@ -49,6 +51,9 @@ class QuantizedDepthwiseKernel final : public Kernel {
     flip_ = x.is_signed;
     zero_byte_ = static_cast<std::uint8_t>(x.zero_point & 255);
     const std::int64_t channels = std::max<std::int64_t>(g_.channels_out(), 1);
+    const std::int64_t work =
+        task_operations(g_.batch * positions_ * channels * taps_, kTaskWork, problem.threads);
+    block_ = std::clamp<std::int64_t>(work / (channels * taps_), 1, block_);
     if (epilogue_.needs_tiles())
       block_ = std::clamp<std::int64_t>(kTileFloats / channels, 1, block_);
   }

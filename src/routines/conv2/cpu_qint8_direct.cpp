@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/base/parallel.h"
+#include "cpu/gemm/gemm_tasks.h"
 #include "cpu/qint8/product.h"
 #include "routines/add_each.h"
 #include "routines/conv2/geometry.h"
@@ -15,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kPointers = 1024;     // of a block: rows · taps, at most
 constexpr std::int64_t kMostTaps = 64;       // kernels beyond that are copied
-constexpr std::int64_t kTaskWork = 1 << 20;  // products of a task, at least
-constexpr std::int64_t kTasks = 16;          // that a layer should have, if it has the work
+constexpr std::int64_t kTaskWork = 1 << 22;  // products of a task, at most
+constexpr std::int64_t kLeastRows = 12;      // of a block that is cut for more threads
 
 bool copies_patches(const ConvGeometry& g) {
   return g.in % 4 != 0 || g.window.kernel_elements() > kMostTaps;
@@ -33,14 +34,14 @@ ProductSizes sizes_of(const ConvGeometry& g) {
 
 class QuantizedConvKernel final : public Kernel {
  public:
-  QuantizedConvKernel(const ConvGeometry& geometry, QuantizedProduct product)
+  QuantizedConvKernel(const ConvGeometry& geometry, int threads, QuantizedProduct product)
       : product_(std::move(product)),
         g_(geometry),
         sizes_(sizes_of(geometry)),
         copies_(copies_patches(geometry)),
         positions_(geometry.window.output_elements()),
         patch_(round_up(geometry.depth(), 4)) {
-    cut();
+    cut(threads);
     zeros_ = copies_ ? 0 : round_up(g_.in, kTensorAlignment);
   }
 
@@ -62,21 +63,25 @@ class QuantizedConvKernel final : public Kernel {
 
  private:
   // Blocks of output positions, and panels of outputs, of one task.
-  void cut() {
+  void cut(int threads) {
     const std::int64_t rows = g_.batch * positions_;
-    const std::int64_t most =
+    std::int64_t most =
         std::max<std::int64_t>(1, std::min(product_.max_rows(), kPointers / sizes_.taps));
+    if (threads > 1) {
+      const std::int64_t panels = std::max<std::int64_t>(copies_ ? 1 : sizes_.panels(), 1);
+      const std::int64_t wanted = (threads * kTasksPerThread + panels - 1) / panels;
+      most = std::clamp(rows / wanted, std::min(kLeastRows, most), most);
+    }
     // Equal blocks.
     const std::int64_t least = std::max<std::int64_t>((rows + most - 1) / most, 1);
     block_rows_ = std::max<std::int64_t>((rows + least - 1) / least, 1);
     row_blocks_ = (rows + block_rows_ - 1) / block_rows_;
     panels_ = std::max<std::int64_t>(product_.max_panels(), 1);
     if (!copies_) {
-      const std::int64_t panel = block_rows_ * kInt8Panel * std::max<std::int64_t>(g_.depth(), 1);
-      const std::int64_t wanted =
-          std::max<std::int64_t>(kTasks / std::max<std::int64_t>(row_blocks_, 1), 1);
-      const std::int64_t pieces = (sizes_.panels() + wanted - 1) / wanted;
-      panels_ = std::clamp<std::int64_t>(std::max(pieces, kTaskWork / panel), 1, panels_);
+      const std::int64_t depth = std::max<std::int64_t>(g_.depth(), 1);
+      const std::int64_t work =
+          task_operations(rows * g_.channels_out() * depth, kTaskWork, threads);
+      panels_ = std::clamp<std::int64_t>(work / (block_rows_ * kInt8Panel * depth), 1, panels_);
     }
     pieces_ = (sizes_.panels() + panels_ - 1) / panels_;
     blocks_ = copies_ ? row_blocks_ : row_blocks_ * pieces_;
@@ -199,7 +204,7 @@ class QuantizedConv final : public QuantizedRoutine {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(QuantizedProduct product,
                         QuantizedProduct::create(problem, sizes_of(geometry), packed));
-    return make_kernel<QuantizedConvKernel>(geometry, std::move(product));
+    return make_kernel<QuantizedConvKernel>(geometry, problem.threads, std::move(product));
   }
 };
 

@@ -7,6 +7,7 @@ namespace softneuro {
 
 inline constexpr std::int64_t kDepthwiseBlock = 64;  // channels that are packed together
 inline constexpr std::int64_t kDepthwiseTaps = 4;    // kernel positions that are summed together
+inline constexpr std::int64_t kDepthwiseMostTaps = 1024;
 
 // Where channel c of a block stands in the tables of the block: as the shuffles of the widest
 // variant leave it.
@@ -18,7 +19,8 @@ constexpr std::int64_t depthwise_lane(std::int64_t c) noexcept {
 // scale[c], bias[c]), then float32 or bytes as in cpu/gemm/int8_tile.h.
 struct Qint8DepthwiseTask {
   // taps[p · tap_count + t]: the channels of one input position; tap_count is a multiple of
-  // kDepthwiseTaps, what is missing points anywhere (its weights are 0).
+  // kDepthwiseTaps and at most kDepthwiseMostTaps, what is missing points anywhere (its weights are
+  // 0).
   const std::uint8_t* const* taps = nullptr;
   std::int64_t tap_count = 0;
   std::int64_t positions = 0;

@@ -5,13 +5,14 @@
 
 #include "core/base/parallel.h"
 #include "core/routine/registry.h"
+#include "cpu/gemm/gemm_tasks.h"
 #include "cpu/qint8/product.h"
 
 namespace softneuro {
 namespace {
 
 constexpr std::int64_t kPointers = 64;       // rows of a block, at most
-constexpr std::int64_t kTaskWork = 1 << 18;  // products of a task, at least
+constexpr std::int64_t kTaskWork = 1 << 22;  // products of a task, at most
 
 ProductSizes sizes_of(const Problem& problem) {
   const Shape& w = problem.inputs[1].shape;
@@ -30,8 +31,10 @@ class QuantizedDenseKernel final : public Kernel {
     rows_ = x.elements(0, x.rank() - 1);
     padded_ = round_up(sizes.depth, 4);
     block_rows_ = std::min({product_.max_rows(), kPointers, std::max<std::int64_t>(rows_, 1)});
-    const std::int64_t work = block_rows_ * kInt8Panel * std::max<std::int64_t>(sizes.depth, 1);
-    panels_ = std::clamp<std::int64_t>(kTaskWork / work, 1,
+    const std::int64_t depth = std::max<std::int64_t>(sizes.depth, 1);
+    const std::int64_t work =
+        task_operations(rows_ * sizes.outputs * depth, kTaskWork, problem.threads);
+    panels_ = std::clamp<std::int64_t>(work / (block_rows_ * kInt8Panel * depth), 1,
                                        std::max<std::int64_t>(product_.max_panels(), 1));
   }
 
