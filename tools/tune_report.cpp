@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "output.h"
 #include "table.h"
@@ -33,6 +35,18 @@ void print_harm(const TuneReport& report) {
     say("{} more layers, each with less effect (--json has all)\n", report.harm.size() - kHarmRows);
 }
 
+// How many layers are not computed in which other data type, or on which device, and why.
+void print_not_chosen(const TuneReport& report) {
+  std::map<std::pair<std::string, NotChosen::Reason>, std::size_t> counts;
+  for (const TunedLayer& layer : report.layers)
+    for (const NotChosen& row : layer.not_chosen) ++counts[{row.kind, row.reason}];
+  if (counts.empty()) return;
+  Table table({"not in", ">layers", "why"});
+  for (const auto& [key, count] : counts)
+    table.add({key.first, fmt::format("{}", count), to_string(key.second)});
+  say_lines(table.str() + '\n');
+}
+
 void print_error(const TuneReport& report, const std::string& metric) {
   print_harm(report);
   if (report.validation_samples == 0) return;
@@ -55,6 +69,7 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
     table.add({row.layer, row.type, row.routine + (row.fallback ? " (fallback)" : ""), row.params,
                row.formats, fmt::format("{:.1f}", row.time_us)});
   say_lines(table.str() + '\n');
+  print_not_chosen(report);
   for (const auto& [schema, us] : report.time_by_schema_us)
     say("{:<24} {:>10.1f} µs\n", schema, us);
   say("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {} threads, {}\n", report.untuned_us * 1e-3,
@@ -92,6 +107,15 @@ nlohmann::json tune_report_json(const TuneReport& report, const std::string& out
                     {"net_error", row.net_error},
                     {"saved_us", row.saved_us},
                     {"is_kept", row.is_kept}});
+  const auto not_chosen = [](const TunedLayer& layer) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const NotChosen& row : layer.not_chosen)
+      rows.push_back({{"kind", row.kind},
+                      {"reason", to_string(row.reason)},
+                      {"routine", row.routine},
+                      {"time_us", row.time_us}});
+    return rows;
+  };
   nlohmann::json layers = nlohmann::json::array();
   for (const TunedLayer& row : report.layers)
     layers.push_back({{"layer", row.layer},
@@ -104,7 +128,8 @@ nlohmann::json tune_report_json(const TuneReport& report, const std::string& out
                       {"unit_us", row.unit_us},
                       {"is_measured", row.is_measured},
                       {"candidates", row.candidates},
-                      {"fallback", row.fallback}});
+                      {"fallback", row.fallback},
+                      {"not_chosen", not_chosen(row)}});
   return {{"file", output},
           {"untuned_ms", report.untuned_us * 1e-3},
           {"tuned_ms", report.tuned_us * 1e-3},

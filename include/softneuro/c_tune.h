@@ -152,6 +152,22 @@ SN_API const char* sn_tuning_machine(const sn_tuning* tuning);
 SN_API size_t sn_tuning_layer_count(const sn_tuning* tuning);
 SN_API sn_status sn_tuning_layer(const sn_tuning* tuning, size_t index, sn_tuned_layer* layer);
 
+/* Why a layer is not computed on a device and in a data type that other layers have candidates of
+ * (NotChosen). Pointers are valid until the tuning is freed. */
+typedef struct sn_not_chosen {
+  size_t struct_size;
+  const char* kind;    /* device and data type: "cpu:qint8" */
+  const char* reason;  /* in words */
+  const char* routine; /* the fastest of this kind, with its parameters; "": none */
+  double time_us;      /* its time; 0: not known */
+} sn_not_chosen;
+#define SN_NOT_CHOSEN_INIT \
+  { sizeof(sn_not_chosen), 0, 0, 0, 0 }
+/* Of a layer by its index; 0 for null, and where there is no such layer. */
+SN_API size_t sn_tuning_not_chosen_count(const sn_tuning* tuning, size_t layer);
+SN_API sn_status sn_tuning_not_chosen(const sn_tuning* tuning, size_t layer, size_t index,
+                                      sn_not_chosen* not_chosen);
+
 /* Sensitivity analysis: the effect of rounding one layer, alone in a float32 net (LayerHarm).
  * Pointers are valid until the tuning is freed. */
 typedef struct sn_layer_harm {

@@ -144,6 +144,23 @@ struct TuneOptions {
   bool pin_threads = false;
 };
 
+// Why a layer is not computed on a device and in a data type that other layers have candidates of.
+struct NotChosen {
+  enum class Reason {
+    no_routine,     // none of this kind in the allowed schemas computes the layer
+    wrong_results,  // all of them are beyond the tolerance of the data type
+    not_measured,   // the time limit was reached
+    error_limit,    // rounding this layer was given up to keep max_error
+    slower,         // than the layer's routine
+    whole_net,      // not slower by itself: conversions to and from it cost more, or max_memory
+  };
+  std::string kind;  // device and data type: "cpu:qint8"
+  Reason reason = Reason::no_routine;
+  std::string routine;  // the fastest of this kind, with its parameters; "": none
+  double time_us = 0;   // its time, inside the net if it was measured there; 0: not known
+};
+SN_API const char* to_string(NotChosen::Reason reason) noexcept;
+
 // One row per layer or adapt of the tuned net, in order of execution (the paper's Table III).
 struct TunedLayer {
   std::string layer;                 // name
@@ -157,6 +174,7 @@ struct TunedLayer {
   bool is_measured = true;           // false: the default routine, since the time limit was reached
   std::size_t candidates = 0;        // that were considered
   bool fallback = false;             // no routine in the allowed schemas
+  std::vector<NotChosen> not_chosen;  // by kind; empty for adapts, and where there is one kind only
 };
 
 // Sensitivity analysis: the effect of rounding one layer, alone in a float32 net, on the validation

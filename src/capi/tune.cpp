@@ -257,6 +257,27 @@ sn_status sn_tuning_layer(const sn_tuning* tuning, size_t index, sn_tuned_layer*
   });
 }
 
+size_t sn_tuning_not_chosen_count(const sn_tuning* tuning, size_t layer) {
+  const bool known = tuning != nullptr && layer < tuning->report.layers.size();
+  return known ? tuning->report.layers[layer].not_chosen.size() : 0;
+}
+
+sn_status sn_tuning_not_chosen(const sn_tuning* tuning, size_t layer, size_t index,
+                               sn_not_chosen* not_chosen) {
+  return call([&]() -> Status {
+    const std::size_t count = sn_tuning_not_chosen_count(tuning, layer);
+    if (index >= count)
+      return invalid_argument("there is no row {} of layer {}, which has {}", index, layer, count);
+    const NotChosen& cpp = tuning->report.layers[layer].not_chosen[index];
+    sn_not_chosen row = SN_NOT_CHOSEN_INIT;
+    row.kind = cpp.kind.c_str();
+    row.reason = to_string(cpp.reason);
+    row.routine = cpp.routine.c_str();
+    row.time_us = cpp.time_us;
+    return write(row, not_chosen, "sn_not_chosen");
+  });
+}
+
 size_t sn_tuning_harm_count(const sn_tuning* tuning) {
   return tuning == nullptr ? 0 : tuning->report.harm.size();
 }

@@ -55,6 +55,12 @@ bool is_8_bit(const TuneReport& report, const std::string& layer) {
   });
 }
 
+const TunedLayer& row_of(const TuneReport& report, const std::string& layer) {
+  const auto found = std::ranges::find(report.layers, layer, &TunedLayer::layer);
+  REQUIRE(found != report.layers.end());
+  return *found;
+}
+
 bool warns(const TuneReport& report, const std::string& text) {
   return std::ranges::any_of(report.warnings, [&](const std::string& warning) {
     return warning.find(text) != std::string::npos;
@@ -95,6 +101,47 @@ TEST_CASE("tune: without a limit of the caller's, what 8 bits ruin is in float32
   CHECK(kept.within_limit);
   CHECK_FALSE(is_8_bit(kept, "narrow"));
   CHECK(warns(kept, "cpu:float32 as well"));
+  REQUIRE(row_of(kept, "narrow").not_chosen.size() == 1);
+  CHECK(row_of(kept, "narrow").not_chosen[0].kind == "cpu:qint8");
+  // 8 bits may be slower here.
+  const NotChosen::Reason reason = row_of(kept, "narrow").not_chosen[0].reason;
+  CHECK((reason == NotChosen::Reason::error_limit || reason == NotChosen::Reason::slower));
+}
+
+TEST_CASE("tune: the report says why a layer is not in another of the allowed types") {
+  const TemporaryFolder folder;
+  TuneOptions options = eight_bits(folder);
+  options.schemas = {"cpu:float32", "cpu:qint8"};
+  options.max_error = INFINITY;
+  options.pin["wide"] = "cpu:float32*";
+  options.pin["narrow"] = "cpu:qint8*";
+  const TuneReport report = tuned(options);
+  for (const char* layer : {"wide", "narrow"}) {
+    REQUIRE(row_of(report, layer).not_chosen.size() == 1);
+    const NotChosen& pinned = row_of(report, layer).not_chosen[0];
+    CHECK(pinned.kind == (layer[0] == 'w' ? "cpu:qint8" : "cpu:float32"));
+    CHECK(pinned.reason == NotChosen::Reason::no_routine);
+    CHECK(pinned.routine.empty());
+  }
+  const TunedLayer& free = row_of(report, "after");
+  REQUIRE(free.not_chosen.size() == 1);
+  const NotChosen& other = free.not_chosen[0];
+  const auto in_8_bits = [](const std::string& text) { return text.find("cpu:qint8") == 0; };
+  CHECK(in_8_bits(other.kind) != in_8_bits(free.routine));
+  CHECK(in_8_bits(other.kind) == in_8_bits(other.routine));
+  CHECK(other.time_us > 0);
+  CHECK(
+      (other.reason == NotChosen::Reason::slower || other.reason == NotChosen::Reason::whole_net));
+  for (const TunedLayer& row : report.layers)
+    if (row.type == "adapt") CHECK(row.not_chosen.empty());
+}
+
+TEST_CASE("tune: where one type is allowed, no layer lacks another") {
+  const TemporaryFolder folder;
+  TuneOptions options = eight_bits(folder);
+  options.schemas = {"cpu:float32"};
+  options.calibration.clear();
+  for (const TunedLayer& row : tuned(options).layers) CHECK(row.not_chosen.empty());
 }
 
 TEST_CASE("tune: a limit that a pinned layer breaks is an error; the default one is a warning") {
@@ -210,6 +257,20 @@ TEST_CASE("C API: metric, score, interval and harm are those of C++") {
   }
   CHECK(sn_tuning_harm(tuning, sn_tuning_harm_count(tuning), &harm) == SN_INVALID_ARGUMENT);
   CHECK(sn_tuning_harm_count(nullptr) == 0);
+  std::size_t rows = 0;
+  for (std::size_t layer = 0; layer < sn_tuning_layer_count(tuning); ++layer) {
+    const std::size_t count = sn_tuning_not_chosen_count(tuning, layer);
+    sn_not_chosen row = SN_NOT_CHOSEN_INIT;
+    for (std::size_t i = 0; i < count; ++i, ++rows) {
+      REQUIRE(sn_tuning_not_chosen(tuning, layer, i, &row) == SN_OK);
+      CHECK(std::string(row.kind).find("cpu:") == 0);
+      CHECK_FALSE(std::string(row.reason).empty());
+      CHECK((row.routine[0] == 0 || std::string(row.routine).find("cpu") == 0));
+    }
+    CHECK(sn_tuning_not_chosen(tuning, layer, count, &row) == SN_INVALID_ARGUMENT);
+  }
+  CHECK(rows == 3);  // one for each convolution
+  CHECK(sn_tuning_not_chosen_count(nullptr, 0) == 0);
   sn_tuning_free(tuning);
 
   std::size_t calls = 0;

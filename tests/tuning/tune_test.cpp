@@ -455,6 +455,12 @@ TEST_CASE("tune: the error limit is bound by what arrives at the outputs, layer 
   CHECK(loose.harm.empty());
   CHECK(harm_of("loud").net_error > 100 * harm_of("drowned").net_error);
   CHECK(harm_of("loud").own_error < 10 * harm_of("drowned").own_error);
+  for (const TunedLayer& row : tight.layers)
+    if (row.layer == "loud") {
+      REQUIRE(row.not_chosen.size() == 1);
+      CHECK(row.not_chosen[0].kind == "cpu:qint8");
+      CHECK(row.not_chosen[0].reason == NotChosen::Reason::error_limit);
+    }
   CHECK_FALSE(harm_of("loud").is_kept);
   CHECK(harm_of("drowned").is_kept);
   CHECK(std::is_sorted(

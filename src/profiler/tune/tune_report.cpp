@@ -44,6 +44,7 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, const std::shared_ptr<c
   for (std::size_t l = 0; l < layers_.size(); ++l) index[layers_[l].layer.layer->id] = l;
 
   TuneReport& report = result.report;
+  const std::set<Kind> kinds = allowed_kinds();
   double macs = 0, qint8_macs = 0;
   const PlanImpl& impl = impl_of(*plan);
   for (std::size_t s = 0; s < impl.steps.size(); ++s) {
@@ -70,9 +71,11 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, const std::shared_ptr<c
       row.fallback = layer.fallback;
       row.is_measured = std::none_of(layer.candidates.begin(), layer.candidates.end(),
                                      [](const Candidate& candidate) { return candidate.assumed; });
-      row.unit_us = row.is_measured && !chosen.selection.choice.empty()
+      const bool is_selected = !chosen.selection.choice.empty();
+      row.unit_us = row.is_measured && is_selected
                         ? candidate_of(chosen.selection, found->second).unit_us
                         : 0;
+      if (is_selected) row.not_chosen = not_chosen(kinds, chosen.selection, found->second);
     }
     if (step.routine != nullptr)
       report

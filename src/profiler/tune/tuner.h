@@ -123,6 +123,10 @@ class Tuner {
   Result<std::size_t> memory_of(const RoutinePath& path) const;
   Status find_memory_bound();
   Status prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& path);
+  std::set<Kind> allowed_kinds() const;
+  std::vector<NotChosen> not_chosen(const std::set<Kind>& kinds, const Selection& selection,
+                                    std::size_t layer) const;
+  bool is_put_back(const Selection& selection, std::size_t layer, const Candidate& candidate) const;
   Result<TuneResult> report(const Finalist& chosen, const std::shared_ptr<const Plan>& plan,
                             double untuned_us);
 
