@@ -265,6 +265,7 @@ size_t sn_tuning_not_chosen_count(const sn_tuning* tuning, size_t layer) {
 sn_status sn_tuning_not_chosen(const sn_tuning* tuning, size_t layer, size_t index,
                                sn_not_chosen* not_chosen) {
   return call([&]() -> Status {
+    if (tuning == nullptr) return invalid_argument("the tuning is null");
     const std::size_t count = sn_tuning_not_chosen_count(tuning, layer);
     if (index >= count)
       return invalid_argument("there is no row {} of layer {}, which has {}", index, layer, count);

@@ -29,7 +29,7 @@ const char* to_string(NotChosen::Reason reason) noexcept {
     case NotChosen::Reason::whole_net:
       break;
   }
-  return "slower with its conversions";
+  return "slower in the net";
 }
 
 // Not those of fallbacks.
