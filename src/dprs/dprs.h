@@ -61,8 +61,10 @@ struct Problem {
 };
 
 struct Limits {
-  double max_error = kInfinity;                      // of a path, Candidate::error added up
-  std::size_t max_memory = 0;                        // peak_memory() of a path; 0: no limit
+  double max_error = kInfinity;  // of a path, Candidate::error added up
+  std::size_t max_memory = 0;    // peak_memory() of a path; 0: no limit
+  // The path with the smallest peak that is found, whatever its time, instead of the fastest.
+  bool least_memory = false;
   std::size_t table_bytes = std::size_t{256} << 20;  // for the solver's own tables
   std::chrono::nanoseconds time = std::chrono::seconds(2);
   int k = 1;  // how many paths to return at most

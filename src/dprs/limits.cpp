@@ -6,6 +6,7 @@
 #include "dprs/limits.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace softneuro::dprs {
@@ -37,6 +38,7 @@ class LimitedSolver {
       : net_(net), engine_(engine), limits_(limits), plain_(weights_of(net.problem)) {}
 
   Result<Solution> run() {
+    if (limits_.least_memory) return smallest();
     const Outcome first = rank(plain_, 0, kFirstRanking);
     if (first.best.empty()) return no_path(first);
     describe(first, solution_);
@@ -46,8 +48,8 @@ class LimitedSolver {
       if (!proven()) rank(weighted(lambda_), lambda_, kLastRanking);
     }
     if (found_.empty() && limits_.max_memory != 0) {
-      price_memory();
-      if (found_.empty()) shrink();
+      price_memory(weighted(lambda_), [this] { return limits_.max_memory; });
+      if (found_.empty()) find_smallest();
       if (found_.empty() && !exhausted_) rank(weighted(lambda_), lambda_, kLastRanking);
     }
     if (found_.empty()) return nothing_within();
@@ -88,6 +90,9 @@ class LimitedSolver {
     if (found_.size() > at(limits_.k)) found_.pop_back();
     return path;
   }
+
+  // Whether the search for memory has what it looks for.
+  bool is_found() const { return !limits_.least_memory && !found_.empty(); }
 
   void raise_bound(Cost bound) { bound_ = std::max(bound_, bound); }
   // The k best are known: nothing that was not looked at can cost less than the last of them.
@@ -150,9 +155,7 @@ class LimitedSolver {
       for (std::size_t c = 0; c < weights.time[l].size(); ++c)
         if (weights.time[l][c] < kInfinity)
           weights.time[l][c] = net_.problem.layers[l].candidates[c].error;
-    for (std::vector<Cost>& adapt : weights.adapt)
-      for (Cost& cost : adapt)
-        if (cost < kInfinity) cost = 0;
+    for (std::vector<Cost>& times : weights.adapt) make_free(times);
     const Outcome outcome = engine_.run(weights, 1, [](Cost, const auto&) { return false; });
     if (outcome.best.empty()) return no_path(outcome);
     path = consider(outcome.best);
@@ -163,9 +166,37 @@ class LimitedSolver {
                       number(path.error) + ": allow that much, or more accurate candidates");
   }
 
-  // Prices per byte and step that rise where a path exceeds the memory limit.
-  void price_memory() {
-    const Weights base = weighted(lambda_);
+  // The path with the smallest peak that can be found. It depends neither on times nor on the limit
+  // on memory, so a limit of its peak can be kept, whatever is measured in between.
+  void find_smallest() {
+    least_memory_ = std::numeric_limits<std::size_t>::max();
+    smallest_.clear();
+    Weights weights = plain_;
+    for (std::vector<Cost>& times : weights.time) make_free(times);
+    for (std::vector<Cost>& times : weights.adapt) make_free(times);
+    price_memory(weights, [this] { return least_memory_ - 1; });
+    if (smallest_.empty() && limits_.max_error < kInfinity) {
+      Path path;
+      if (!least_error(path).ok()) return;
+    }
+    shrink();
+  }
+
+  Result<Solution> smallest() {
+    find_smallest();
+    if (smallest_.empty()) return nothing_within();
+    found_ = {price(net_.problem, net_.uses, smallest_)};
+    return finish();
+  }
+
+  static void make_free(std::vector<Cost>& costs) {
+    for (Cost& cost : costs)
+      if (cost < kInfinity) cost = 0;
+  }
+
+  // Prices per byte and step that rise where a path exceeds the limit on memory, until one keeps
+  // max_memory.
+  void price_memory(const Weights& base, const std::function<std::size_t()>& limit_of) {
     const std::size_t steps = net_.problem.layers.size() + 1;
     std::vector<double> prices(steps, 0);
     std::vector<int> choice;
@@ -177,13 +208,13 @@ class LimitedSolver {
       engine_.run(weights, 1, [&](Cost, const std::vector<int>& next) {
         if (seen == 0) choice = next;
         consider(next);
-        return ++seen < 8 && found_.empty();
+        return ++seen < 8 && !is_found();
       });
       if (choice.empty()) return;
       const std::vector<std::size_t> bytes = memory_profile(net_.problem, net_.uses, choice);
-      const double limit = static_cast<double>(limits_.max_memory);
+      const double limit = static_cast<double>(limit_of());
       const double peak = static_cast<double>(*std::max_element(bytes.begin(), bytes.end()));
-      if (peak <= limit && !found_.empty()) return;
+      if (is_found()) return;
       if (unit < 0) unit = 0.02 * std::max(weigh(net_, base, choice), 1e-6) / std::max(peak, 1.0);
       for (std::size_t s = 0; s < steps; ++s) {
         const double over = static_cast<double>(bytes[s]) - limit;
@@ -225,11 +256,11 @@ class LimitedSolver {
 
   // From the smallest path seen, one layer's candidate at a time, while the peak falls.
   void shrink() {
-    for (bool smaller = !smallest_.empty(); smaller && found_.empty();) {
+    for (bool smaller = !smallest_.empty(); smaller && !is_found();) {
       smaller = false;
       for (std::size_t l = 0; l < plain_.time.size(); ++l)
         for (std::size_t c = 0; c < plain_.time[l].size(); ++c) {
-          if (passed(engine_.deadline()) || !found_.empty()) return;
+          if (passed(engine_.deadline()) || is_found()) return;
           std::vector<int> choice = smallest_;
           if (std::exchange(choice[l], static_cast<int>(c)) == static_cast<int>(c)) continue;
           const std::size_t before = least_memory_;

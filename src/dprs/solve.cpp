@@ -52,7 +52,8 @@ Result<Solution> solve_checked(const Problem& problem, const Limits& limits) {
   const Net net(problem);
   if (problem.layers.empty()) return without_layers(net);
   Engine engine(net, limits, start + limits.time - limits.time / kReserve);
-  const bool limited = limits.max_error < kInfinity || limits.max_memory != 0;
+  const bool limited =
+      limits.max_error < kInfinity || limits.max_memory != 0 || limits.least_memory;
   Result<Solution> solution =
       limited ? solve_limited(net, engine, limits) : solve_unlimited(net, engine, limits);
   if (!solution.ok()) return solution;

@@ -157,6 +157,35 @@ TEST_CASE("dprs: a limit on memory", "[dprs]") {
   CHECK(tally.optimal * 100 >= compared * 80);
 }
 
+TEST_CASE("dprs: the smallest peak that is found can be kept as a limit", "[dprs]") {
+  int compared = 0;
+  int least_found = 0;
+  for (int i = 0; i < 120; ++i) {
+    Problem problem = limited_problem(i);
+    const std::vector<Priced> all = price_all(problem);
+    if (all.empty()) continue;
+    std::size_t least = all[0].memory;
+    for (const Priced& priced : all) least = std::min(least, priced.memory);
+    Limits limits;
+    limits.least_memory = true;
+    const std::size_t found = solve(problem, limits).value().paths[0].memory;
+    REQUIRE(found >= least);
+    ++compared;
+    least_found += found == least ? 1 : 0;
+    // Other times, as where layers were measured again.
+    for (Layer& layer : problem.layers)
+      for (Candidate& candidate : layer.candidates) candidate.time = 1 + candidate.time * 7;
+    REQUIRE(solve(problem, limits).value().paths[0].memory == found);
+    limits.least_memory = false;
+    limits.max_memory = found;
+    const Result<Solution> within = solve(problem, limits);
+    INFO(i << ": " << within.status().message());
+    REQUIRE(within.ok());
+    REQUIRE(memory_by_hand(problem, within->paths[0].choice) <= found);
+  }
+  CHECK(least_found * 100 >= compared * 95);
+}
+
 TEST_CASE("dprs: limits on error and memory at once", "[dprs]") {
   Tally tally;
   for (int i = 0; i < 60; ++i) {

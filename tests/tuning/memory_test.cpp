@@ -1,4 +1,5 @@
 // TuneOptions::max_memory: arena and packed weights of the tuned plan.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "net/net_access.h"
@@ -78,17 +79,23 @@ TEST_CASE("memory: a limit that no plan keeps is an error that names the smalles
   CHECK(net.tuned_paths().empty());
 }
 
-TEST_CASE("memory: the smallest plan that the message names can be had") {
+TEST_CASE("memory: the smallest plan that the message names can be had, and all limits above it") {
   const TemporaryFolder folder;
   TuneOptions options = options_in(folder);
-  options.max_memory = 1;
   Net net = net_of_convolutions();
+  const std::size_t fastest = net_of_convolutions().tune(options).value().memory;
+  options.max_memory = 1;
   const std::string message = net.tune(options).status().message();
   const std::size_t at = message.find("found takes ");
   REQUIRE(at != std::string::npos);
-  options.max_memory = std::stoul(message.substr(at + std::string("found takes ").size()));
-  const Result<TuneReport> report = net.tune(options);
-  INFO(message << " | " << report.status().message());
-  REQUIRE(report.ok());
-  CHECK(report->memory <= options.max_memory);
+  const std::size_t smallest = std::stoul(message.substr(at + std::string("found takes ").size()));
+  for (const double share : {0.0, 0.3, 0.6, 1.0}) {
+    options.max_memory =
+        smallest + static_cast<std::size_t>(
+                       share * static_cast<double>(std::max(fastest, smallest) - smallest));
+    const Result<TuneReport> report = net.tune(options);
+    INFO(message << " | " << options.max_memory << ": " << report.status().message());
+    REQUIRE(report.ok());
+    CHECK(report->memory <= options.max_memory);
+  }
 }

@@ -60,6 +60,7 @@ class Mapper {
     limits.is_repeatable = rules_.is_repeatable;
     limits.max_error = rules_.max_error;
     limits.max_memory = rules_.counts_memory ? rules_.max_memory : 0;
+    limits.least_memory = rules_.least_memory;
     if (rules_.counts_memory) add_sizes();
     SN_ASSIGN_OR_RETURN(const dprs::Solution solution, dprs::solve(problem_, limits));
     Selections selections;

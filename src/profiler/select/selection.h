@@ -42,6 +42,7 @@ struct SelectionRules {
   double max_error = dprs::kInfinity;  // sum of `error_of`
   bool counts_memory = false;          // tensors, workspace and packed weights (dprs::peak_memory)
   std::size_t max_memory = 0;          // of that; 0: no limit
+  bool least_memory = false;           // dprs::Limits::least_memory, with counts_memory
   // Whether a candidate may be taken; null: all that were measured and are right.
   std::function<bool(const LayerCandidates&, const Candidate&)> allowed;
   // Inside the net a layer may be slower than alone (its weights are not in the cache), and some

@@ -10,8 +10,8 @@
 namespace softneuro {
 namespace {
 
-// Plans that are made to find the solver's bound; two or three do, as a rule.
-constexpr int kMemoryRounds = 12;
+// Plans that are made to find the solver's bound, after the fastest and the smallest.
+constexpr int kMemoryRounds = 8;
 // Paths whose size differs by less than one in so many are alike.
 constexpr std::size_t kMemorySteps = 64;
 
@@ -34,38 +34,53 @@ Result<std::size_t> Tuner::memory_of(const RoutinePath& path) const {
   return plan_memory(*plan);
 }
 
-// Lowers the solver's bound until the plan of the path that it finds keeps the limit. Where nothing
-// keeps the bound that follows from the last plan, higher ones are tried, halfway.
+// The best selection under `rules`, and what its plan takes.
+Result<Tuner::Sized> Tuner::select_within(const SelectionRules& rules) {
+  SN_ASSIGN_OR_RETURN(const Selections best, select_paths(*job_.graph, layers_, adapts_, rules));
+  Sized sized{best.paths[0], 0};
+  SN_ASSIGN_OR_RETURN(const RoutinePath path,
+                      make_path(*job_.graph, layers_, adapts_, sized.selection));
+  SN_ASSIGN_OR_RETURN(sized.memory, memory_of(path));
+  return sized;
+}
+
+// Between the fastest path, which may need too much, and the smallest that is found, the highest
+// bound whose path keeps the limit. The smallest does not depend on times: a limit that was named
+// as possible is.
 Status Tuner::find_memory_bound() {
   if (options_.max_memory == 0) return {};
-  std::size_t least = SIZE_MAX;
-  std::size_t fails = 0;         // the largest bound that no path keeps
-  std::size_t found = SIZE_MAX;  // what the solver counts of the smallest path
-  for (int round = 0; round < kMemoryRounds && found - fails > found / kMemorySteps; ++round) {
+  smallest_.reset();
+  memory_bound_ = 0;
+  SelectionRules rules = this->rules();
+  SN_ASSIGN_OR_RETURN(const Sized fastest, select_within(rules));
+  if (fastest.memory <= options_.max_memory) return {};
+  rules.least_memory = true;
+  SN_ASSIGN_OR_RETURN(const Sized smallest, select_within(rules));
+  if (smallest.memory > options_.max_memory)
+    return unsupported(
+        "no plan takes at most {} bytes (arena and packed weights): the smallest found takes {}. "
+        "Allow more, or more schemas",
+        options_.max_memory, smallest.memory);
+  smallest_ = smallest.selection;
+  rules.least_memory = false;
+  Sized over = fastest;
+  std::size_t keeps = smallest.selection.memory;
+  for (int round = 0; round < kMemoryRounds; ++round) {
+    const std::size_t fails = over.selection.memory;
+    if (fails <= keeps + keeps / kMemorySteps) break;
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-    const Result<Selections> best = select_paths(*job_.graph, layers_, adapts_, rules());
-    std::size_t wanted = 0;
-    if (best.ok()) {
-      const Selection& selection = best->paths[0];
-      SN_ASSIGN_OR_RETURN(const RoutinePath path,
-                          make_path(*job_.graph, layers_, adapts_, selection));
-      SN_ASSIGN_OR_RETURN(const std::size_t memory, memory_of(path));
-      if (memory <= options_.max_memory) return {};
-      least = std::min(least, memory);
-      found = std::min(found, selection.memory);
-      const std::size_t excess = memory - options_.max_memory;
-      wanted = found > excess ? found - excess : 0;
-    } else if (best.status().code() != StatusCode::unsupported || memory_bound_ == 0) {
-      return best.status();
-    } else {
-      fails = memory_bound_;
-    }
-    memory_bound_ = wanted > fails ? wanted : fails + (found - fails) / 2;
+    const std::size_t excess = over.memory - options_.max_memory;
+    const bool is_first_guess = round == 0 && keeps + excess < fails;
+    rules.max_memory = is_first_guess ? fails - excess : keeps + (fails - keeps) / 2;
+    const Result<Sized> next = select_within(rules);
+    if (!next.ok()) return next.status();
+    if (next->memory <= options_.max_memory)
+      keeps = rules.max_memory;
+    else
+      over = *next;
   }
-  return unsupported(
-      "no plan takes at most {} bytes (arena and packed weights): the smallest found takes {}. "
-      "Allow more, or more schemas",
-      options_.max_memory, least);
+  memory_bound_ = keeps;
+  return {};
 }
 
 }  // namespace softneuro

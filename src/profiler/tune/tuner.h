@@ -121,6 +121,11 @@ class Tuner {
   Result<Finalist> within_limit(std::vector<Finalist> ranked, double& untuned_us);
   std::vector<LayerHarm> harm_rows(const Finalist& chosen) const;
   Result<std::size_t> memory_of(const RoutinePath& path) const;
+  struct Sized {
+    Selection selection;
+    std::size_t memory = 0;  // memory_of its path
+  };
+  Result<Sized> select_within(const SelectionRules& rules);
   Status find_memory_bound();
   Status prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& path);
   std::set<Kind> allowed_kinds() const;
@@ -165,7 +170,8 @@ class Tuner {
   std::chrono::steady_clock::time_point begin_;
   std::size_t net_measured_ = 0, net_from_cache_ = 0;
   bool complete_ = true;
-  std::size_t memory_bound_ = 0;  // of what the solver counts; 0: none
+  std::size_t memory_bound_ = 0;       // of what the solver counts; 0: none
+  std::optional<Selection> smallest_;  // where the fastest path takes more than max_memory
   std::vector<std::string> warnings_;
 
   Harm harm_;
