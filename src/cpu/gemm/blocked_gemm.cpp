@@ -29,8 +29,12 @@ BlockedGemm::BlockedGemm(const GemmShape& shape, const GemmLimits& limits,
   if (shape_.b_panel_stride == 0) shape_.b_panel_stride = shape_.depth() * kTilePanel;
   vectors_ = chunks_of(stored_columns(), kernels.lanes);
   unit_vectors_ = std::min<std::int64_t>(kernels.max_vectors, kTilePanel / kernels.lanes);
-  units_ = chunks_of(vectors_, unit_vectors_);
-  groups_ = std::max<std::int64_t>(chunks_of(units_, kernels.max_vectors / unit_vectors_), 1);
+  vectors_of_line_ = static_cast<std::size_t>(std::max<std::int64_t>(
+      kTileLine / (kernels.lanes * static_cast<std::int64_t>(sizeof(float))), 1));
+  const std::int64_t units = chunks_of(vectors_, unit_vectors_);
+  groups_ = std::max<std::int64_t>(chunks_of(units, kernels.max_vectors / unit_vectors_), 1);
+  group_units_ = units / groups_;
+  wider_groups_ = units % groups_;
   large_output_ = shape_.matrices * shape_.rows * stored_columns() * 4 > kLargeOutput;
   const std::int64_t depth = std::max<std::int64_t>(shape_.depth(), 1);
   tasks_ =
@@ -107,16 +111,17 @@ void BlockedGemm::run_task(const Task& shared, std::int64_t index) const noexcep
   for (bool more = true; more && !task.workers.cancelled();) {
     Block next = block;
     more = advance(task, next);
-    Lines lines;
+    Prefetch prefetch;
     if (more) {
-      lines = lines_of(task, next);
+      prefetch = prefetch_of(task, next);
     } else if (index + 1 < tasks()) {
       Task later = shared;
       begin_task(later, index + 1);
-      lines = lines_of(later, {later.first_group,
-                               std::min(later.first_group + block_groups_, later.last_group), 0});
+      prefetch = prefetch_of(
+          later,
+          {later.first_group, std::min(later.first_group + block_groups_, later.last_group), 0});
     }
-    run_block(task, block, lines);
+    run_block(task, block, prefetch);
     block = next;
   }
 }
@@ -136,33 +141,59 @@ const std::byte* BlockedGemm::weights(const Task& task, std::int64_t column,
   return task.operand.b + offset * weight_bytes();
 }
 
-BlockedGemm::Lines BlockedGemm::lines_of(const Task& task, const Block& block) const noexcept {
+BlockedGemm::Prefetch BlockedGemm::prefetch_of(const Task& task,
+                                               const Block& block) const noexcept {
   if (shape_.b_row_stride != kTilePanel) return {};  // not packed
   const DepthBlock depth = depth_block(block.depth);
   const std::int64_t first = vectors_before(block.first_group) * kernels_->lanes;
   const std::int64_t last = vectors_before(block.last_group) * kernels_->lanes;
   const std::int64_t bytes = depth.segments * depth.length * shape_.b_row_stride * weight_bytes();
-  Lines lines;
-  lines.first = weights(task, first, depth.segment * shape_.length + depth.offset);
-  lines.panel_bytes = shape_.b_panel_stride * weight_bytes();
-  lines.per_panel = chunks_of(bytes, kTileLine);
-  lines.end = chunks_of(last - first, kTilePanel) * lines.per_panel;
-  return lines;
+  return {weights(task, first, depth.segment * shape_.length + depth.offset),
+          shape_.b_panel_stride * weight_bytes(), chunks_of(bytes, kTileLine),
+          chunks_of(last - first, kTilePanel)};
 }
 
-void BlockedGemm::run_block(const Task& task, const Block& block,
-                            const Lines& next) const noexcept {
+BlockedGemm::Prefetch::Prefetch(const std::byte* first, std::int64_t panel_bytes,
+                                std::int64_t lines_of_panel, std::int64_t panels) noexcept
+    : panel_(first), panel_bytes_(panel_bytes), lines_of_panel_(lines_of_panel), panels_(panels) {}
+
+// One line each power of two of steps. So up to twice as many are called, in the order of memory:
+// those behind a panel's end are the next one's, or of no use.
+void BlockedGemm::Prefetch::begin(std::int64_t tiles, std::int64_t steps) noexcept {
+  const std::int64_t lines = panels_ * lines_of_panel_;
+  if (lines == 0) return;
+  lines_of_tile_ = chunks_of(lines, tiles);
+  every_ = 1;
+  while (lines_of_tile_ * every_ * 2 <= steps) every_ *= 2;
+}
+
+void BlockedGemm::Prefetch::give(MicroTile& tile) noexcept {
+  if (panels_ == 0) {
+    tile.next_every = kTileNever;
+    tile.next = tile.b;  // one line per segment, which is there
+    return;
+  }
+  tile.next_every = every_;
+  tile.next = panel_ + line_ * kTileLine;
+  for (line_ += lines_of_tile_; panels_ > 0 && line_ >= lines_of_panel_; --panels_) {
+    line_ -= lines_of_panel_;
+    panel_ += panel_bytes_;
+  }
+}
+
+void BlockedGemm::run_block(const Task& task, const Block& block, Prefetch& next) const noexcept {
   const int widest = widest_group(block.first_group, block.last_group);
   const std::int64_t tiles = chunks_of(task.rows, kernels_->max_rows[widest - 1]);
+  const DepthBlock depth = depth_block(block.depth);
+  next.begin(tiles * (block.last_group - block.first_group), depth.segments * depth.length);
   for (std::int64_t i = 0; i < tiles; ++i) {
     const std::int64_t from = task.rows * i / tiles, to = task.rows * (i + 1) / tiles;
-    run_rows(task, task.row + from, static_cast<int>(to - from), block,
-             next.part(i, tiles));  // each pass over the block calls its part
+    run_rows(task, task.row + from, static_cast<int>(to - from), block, next);
   }
 }
 
 void BlockedGemm::run_rows(const Task& task, std::int64_t row, int rows, const Block& block,
-                           const Lines& next) const noexcept {
+                           Prefetch& next) const noexcept {
   const float* pointers[kTileMaxRows * kGemmSegments];
   float scratch[kGemmScratchFloats];
   const DepthBlock depth = depth_block(block.depth);
@@ -182,11 +213,11 @@ void BlockedGemm::run_rows(const Task& task, std::int64_t row, int rows, const B
   tile.high = task.ops.high();
   const int lanes = kernels_->lanes;
   const auto& functions = shape_.half_weights ? kernels_->multiply_half : kernels_->multiply;
-  const std::int64_t groups = block.last_group - block.first_group;
+  std::int64_t end_vector = vectors_before(block.first_group);
   for (std::int64_t g = block.first_group; g < block.last_group; ++g) {
-    const std::int64_t column = vectors_before(g) * lanes;
-    const std::int64_t end = vectors_before(g + 1) * lanes;
-    const auto vectors = static_cast<std::size_t>((end - column) / lanes);
+    const std::int64_t column = end_vector * lanes;
+    const auto vectors = static_cast<std::size_t>(vectors_before(g + 1) - end_vector);
+    end_vector += static_cast<std::int64_t>(vectors);
     const std::int64_t offset =
         task.operand.c_offset + row * shape_.c_row_stride + column_offset(column);
     tile.b = weights(task, column, first_depth);
@@ -194,10 +225,10 @@ void BlockedGemm::run_rows(const Task& task, std::int64_t row, int rows, const B
     for (std::size_t v = 0; v < vectors; ++v)
       tile.c_offsets[v] =
           column_offset(column + static_cast<std::int64_t>(v) * lanes) - column_offset(column);
-    tile.last_lanes = std::min<std::int64_t>(stored_columns() - end + lanes, lanes);
+    tile.last_lanes = std::min<std::int64_t>(stored_columns() - (end_vector - 1) * lanes, lanes);
     tile.bias = first && task.operand.bias != nullptr ? task.operand.bias + column : nullptr;
     tile.addend = first ? task.ops.addend(task.inputs, offset) : tile.c;
-    prefetch(next.part(g - block.first_group, groups), tile);
+    next.give(tile);
     if (large_output_ && first)
       prefetch_output(tile, rows, std::min<std::int64_t>(rows, task.row + task.rows - row - rows),
                       vectors);
@@ -207,28 +238,14 @@ void BlockedGemm::run_rows(const Task& task, std::int64_t row, int rows, const B
     finish(task, row, rows, block.first_group, block.last_group);
 }
 
-// Spreads the lines over the steps of a tile: one each power of two of steps. So up to twice as
-// many are called, in the order of memory: those behind a panel's end are the next one's, or of no
-// use.
-void BlockedGemm::prefetch(const Lines& lines, MicroTile& tile) noexcept {
-  tile.next_every = kTileNever;
-  tile.next = tile.b;  // one line per segment, which is there
-  const std::int64_t count = lines.end - lines.begin;
-  if (count <= 0) return;
-  tile.next = lines.first + lines.begin / lines.per_panel * lines.panel_bytes +
-              lines.begin % lines.per_panel * kTileLine;
-  tile.next_every = 1;
-  while (tile.next_every < kTileNever && count * tile.next_every * 2 <= tile.length * tile.segments)
-    tile.next_every *= 2;
-}
-
 // Calls what the same columns' next tile writes, so that its stores do not wait for lines that come
 // from far away: the processor does not see where a tile goes on.
 void BlockedGemm::prefetch_output(const MicroTile& tile, std::int64_t rows_before,
                                   std::int64_t rows, std::size_t vectors) const noexcept {
   const float* row = tile.c + rows_before * shape_.c_row_stride;
+  const std::size_t step = shape_.c_block == 0 ? vectors_of_line_ : 1;
   for (std::int64_t r = 0; r < rows; ++r, row += shape_.c_row_stride)
-    for (std::size_t v = 0; v < vectors; ++v) __builtin_prefetch(row + tile.c_offsets[v], 1);
+    for (std::size_t v = 0; v < vectors; v += step) __builtin_prefetch(row + tile.c_offsets[v], 1);
 }
 
 // The other post-ops, on what is still in the cache.

@@ -2,6 +2,7 @@
 // within a task, blocked for the cache.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -36,22 +37,28 @@ class BlockedGemm {
   struct Block {
     std::int64_t first_group = 0, last_group = 0, depth = 0;
   };
-  // Cache lines [begin, end) of such a part, counted panel by panel from the first panel's on.
-  struct Lines {
-    const std::byte* first = nullptr;
-    std::int64_t panel_bytes = 0, per_panel = 0, begin = 0, end = 0;
-    Lines part(std::int64_t index, std::int64_t parts) const noexcept {
-      Lines some = *this;
-      some.begin = begin + (end - begin) * index / parts;
-      some.end = begin + (end - begin) * (index + 1) / parts;
-      return some;
-    }
+  // The cache lines of a block of B that is read later, panel by panel. Each tile calls some of
+  // them on its way.
+  class Prefetch {
+   public:
+    Prefetch() = default;
+    Prefetch(const std::byte* first, std::int64_t panel_bytes, std::int64_t lines_of_panel,
+             std::int64_t panels) noexcept;
+    // Divides them among so many tiles of so many steps.
+    void begin(std::int64_t tiles, std::int64_t steps) noexcept;
+    void give(MicroTile& tile) noexcept;
+
+   private:
+    const std::byte* panel_ = nullptr;
+    std::int64_t panel_bytes_ = 0, lines_of_panel_ = 0, panels_ = 0;
+    std::int64_t line_ = 0, lines_of_tile_ = 0, every_ = kTileNever;
   };
 
-  // A group is what lies side by side in one tile: whole panels, or within one. Vectors that come
-  // before group g.
+  // A group is what lies side by side in one tile: whole panels, or within one. The first ones are
+  // wider where they are not alike. Vectors that come before group g.
   std::int64_t vectors_before(std::int64_t group) const noexcept {
-    return group == groups_ ? vectors_ : units_ * group / groups_ * unit_vectors_;
+    const std::int64_t units = group * group_units_ + std::min(group, wider_groups_);
+    return std::min(units * unit_vectors_, vectors_);
   }
   int widest_group(std::int64_t first, std::int64_t last) const noexcept;
   std::int64_t weight_bytes() const noexcept { return shape_.half_weights ? 2 : 4; }
@@ -66,11 +73,10 @@ class BlockedGemm {
   bool advance(const Task& task, Block& block) const noexcept;
   const std::byte* weights(const Task& task, std::int64_t column,
                            std::int64_t depth) const noexcept;
-  Lines lines_of(const Task& task, const Block& block) const noexcept;
-  void run_block(const Task& task, const Block& block, const Lines& next) const noexcept;
+  Prefetch prefetch_of(const Task& task, const Block& block) const noexcept;
+  void run_block(const Task& task, const Block& block, Prefetch& next) const noexcept;
   void run_rows(const Task& task, std::int64_t row, int rows, const Block& block,
-                const Lines& next) const noexcept;
-  static void prefetch(const Lines& lines, MicroTile& tile) noexcept;
+                Prefetch& next) const noexcept;
   void prefetch_output(const MicroTile& tile, std::int64_t rows_before, std::int64_t rows,
                        std::size_t vectors) const noexcept;
   void finish(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
@@ -79,9 +85,11 @@ class BlockedGemm {
   GemmShape shape_;
   const MicroKernels* kernels_ = nullptr;
   std::int64_t vectors_ = 0, groups_ = 0;
-  std::int64_t units_ = 0, unit_vectors_ = 1;  // groups are made of whole units
-  GemmTasks tasks_;                            // tasks of one matrix
-  std::int64_t block_groups_ = 0;              // groups that go together
+  std::int64_t unit_vectors_ = 1;  // groups are made of whole units
+  std::int64_t group_units_ = 0, wider_groups_ = 0;
+  GemmTasks tasks_;                // tasks of one matrix
+  std::int64_t block_groups_ = 0;  // groups that go together
+  std::size_t vectors_of_line_ = 1;
   bool large_output_ = false;  // beyond the cache: what is written next is called into it
   // The sum is cut into blocks of block_segments_, or each segment into segment_parts_.
   std::int64_t depth_blocks_ = 0, block_segments_ = 0, segment_parts_ = 0;

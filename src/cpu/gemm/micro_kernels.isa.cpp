@@ -25,14 +25,27 @@ static_assert(kMaxVectors <= kTileMaxVectors && kMaxRows[0] <= kTileMaxRows);
 constexpr int kPanelVectors = static_cast<int>(kTilePanel) / kLanes;
 static_assert(kPanelVectors * kLanes == kTilePanel);
 
-SN_INLINE FloatV load_lanes(const float* from, std::int64_t lanes) {
-  return lanes == kLanes ? load(from) : load_first(from, lanes);
-}
-SN_INLINE void store_lanes(float* to, FloatV value, std::int64_t lanes) {
-  if (lanes == kLanes)
-    store(to, value);
-  else
-    store_first(to, value, lanes);
+// Calls visit(row, vector, where it lies in the tile of C, lanes) for all of them. Whole vectors,
+// the usual case, have a loop of their own; and what the tile says is read once, since stores might
+// change it as far as the compiler knows.
+template <int Rows, int Vectors, class Visit>
+SN_INLINE void for_each_vector(const MicroTile& t, Visit&& visit) {
+  const std::int64_t stride = t.c_row_stride, last_lanes = t.last_lanes;
+  std::int64_t offsets[Vectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < Vectors; ++v) offsets[v] = t.c_offsets[v];
+  if (last_lanes == kLanes) {
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v) visit(r, v, r * stride + offsets[v], kLanes);
+    return;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v)
+      visit(r, v, r * stride + offsets[v], v == Vectors - 1 ? last_lanes : kLanes);
 }
 
 template <int Rows, int Vectors>
@@ -43,14 +56,12 @@ SN_INLINE void begin_sums(const MicroTile& t, FloatV (&sums)[Rows][Vectors]) {
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) sums[r][v] = first;
   }
-  if (t.addend == nullptr) return;
-#pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) {
-      const float* const from = t.addend + r * t.c_row_stride + t.c_offsets[v];
-      sums[r][v] += v == Vectors - 1 ? load_lanes(from, t.last_lanes) : load(from);
-    }
+  const float* const addend = t.addend;
+  if (addend == nullptr) return;
+  for_each_vector<Rows, Vectors>(
+      t, [&](int r, int v, std::int64_t at, std::int64_t lanes) __attribute__((always_inline)) {
+        sums[r][v] += lanes == kLanes ? load(addend + at) : load_first(addend + at, lanes);
+      });
 }
 
 template <int Rows, int Vectors>
@@ -60,16 +71,14 @@ SN_INLINE void end_sums(const MicroTile& t, FloatV (&sums)[Rows][Vectors]) {
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 4
       for (int v = 0; v < Vectors; ++v) sums[r][v] = clamp(sums[r][v], t.low, t.high);
-#pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) {
-      float* const to = t.c + r * t.c_row_stride + t.c_offsets[v];
-      if (v == Vectors - 1)
-        store_lanes(to, sums[r][v], t.last_lanes);
-      else
-        store(to, sums[r][v]);
-    }
+  float* const c = t.c;
+  for_each_vector<Rows, Vectors>(
+      t, [&](int r, int v, std::int64_t at, std::int64_t lanes) __attribute__((always_inline)) {
+        if (lanes == kLanes)
+          store(c + at, sums[r][v]);
+        else
+          store_first(c + at, sums[r][v], lanes);
+      });
 }
 
 constexpr std::int64_t kRowsAhead = 16;
