@@ -14,7 +14,8 @@ using namespace softneuro::test;
 
 TEST_CASE("split: real models on random paths give the host's answers", "[slow]") {
   constexpr double kError = 1e-4;  // relative RMS: routines round differently
-  constexpr double kShare = 0.1;   // of the layers: the device's routines are slow
+  constexpr double kShare = 0.3;   // of the layers that may be there
+  constexpr double kMostSteps = 2e6;
   const std::string shared = shared_dir();
   if (shared.empty()) SN_SKIP("there are no models beside the checkout");
   const char* const text = std::getenv("SOFTNEURO_SPLIT_PATHS");
@@ -23,7 +24,8 @@ TEST_CASE("split: real models on random paths give the host's answers", "[slow]"
        {"mnist_cntk8", "dtln_1", "ultraface_rfb320", "selfie_segmentation", "squeezenet_fp32"}) {
     const std::string file = shared + "/models/onnx/" + name + "/model.onnx";
     if (!std::filesystem::exists(file)) SN_SKIP("there is no " + file);
-    const SplitNet net = split_net(name, NetAccess::graph(Net::import(file).value()), {});
+    SplitNet net = split_net(name, NetAccess::graph(Net::import(file).value()), {});
+    net.most_steps = kMostSteps;
     const std::vector<Tensor> expected = net.run(net.plan({}));
     for (std::uint32_t seed = 0; seed < paths; ++seed) {
       CAPTURE(name, seed);

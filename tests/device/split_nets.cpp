@@ -5,6 +5,7 @@
 
 #include "core/base/element.h"
 #include "core/routine/check_choice.h"
+#include "core/routine/layer_cost.h"
 #if defined(SOFTNEURO_HAS_CUDA_PLUGIN)
 #include "device/fake_cuda.h"
 #endif
@@ -130,6 +131,7 @@ RoutinePath SplitNet::random_path(std::uint32_t seed, double share, DeviceId dev
   for (const LayerProblem& layer : net.layers) {
     const Problem& problem = layer.problem;
     const bool is_there = static_cast<double>(random() % 1000) < share * 1000;
+    if (layer_steps(problem) > most_steps) continue;
     std::vector<Choice> choices;
     const auto add = [&](const std::string& routine, const FormatTuple& formats,
                          const RoutineParams& params) {

@@ -1,6 +1,7 @@
 // Nets that run partly on a device.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,6 +22,9 @@ struct SplitNet {
   std::shared_ptr<const Graph> graph;
   std::vector<Shape> shapes;   // of the inputs
   std::vector<Tensor> inputs;  // random
+  // Layers of more steps (layer_steps) stay on the host, with the default choice: naive routines
+  // would take all of the test's time for them.
+  double most_steps = INFINITY;
 
   NetProblems problems() const;
   // Each layer that has a routine on `device` there with the probability `share`, with formats at
