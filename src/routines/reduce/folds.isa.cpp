@@ -6,6 +6,8 @@
 namespace softneuro::SN_ISA_NAMESPACE {
 namespace {
 
+constexpr int kVectors = 4;  // side by side, where a vector holds neighbouring results
+
 constexpr bool is_sum(Fold fold) {
   return fold <= Fold::exp_sum;
 }
@@ -84,27 +86,35 @@ float along(const float* x, const FoldRun& run, float shift) noexcept {
   return over_lanes<fold>(accumulator.result());
 }
 
-template <Fold fold>
-void across(const float* x, float* y, std::int64_t columns, const FoldRun& run) noexcept {
-  std::int64_t c = 0;
-  for (; c + kLanes <= columns; c += kLanes) {
-    const FloatV shift = fold == Fold::exp_sum ? load(y + c) : FloatV{};
-    Accumulator<fold> accumulator;
-    for_offsets(
-        run, run.rank, [&](std::int64_t offset) __attribute__((always_inline)) {
-          accumulator.add(load(x + c + offset), shift);
-        });
-    store(y + c, accumulator.result());
-  }
-  if (c == columns) return;
-  const std::int64_t rest = columns - c;
-  const FloatV shift = fold == Fold::exp_sum ? load_first(y + c, rest) : FloatV{};
-  Accumulator<fold> accumulator;
+// Of `lanes` columns, at most Vectors vectors of them. Several vectors side by side do not wait for
+// each other's sums, and read whole cache lines.
+template <Fold fold, int Vectors>
+SN_INLINE void across_columns(const float* x, float* y, std::int64_t lanes, const FoldRun& run) {
+  const auto get = [=](const float* from, int v) __attribute__((always_inline)) {
+    return Vectors == 1 && lanes < kLanes ? load_first(from, lanes) : load(from + v * kLanes);
+  };
+  FloatV shift[Vectors] = {};
+  Accumulator<fold> accumulators[Vectors];
+  if constexpr (fold == Fold::exp_sum)
+    for (int v = 0; v < Vectors; ++v) shift[v] = get(y, v);
   for_offsets(
       run, run.rank, [&](std::int64_t offset) __attribute__((always_inline)) {
-        accumulator.add(load_first(x + c + offset, rest), shift);
+        for (int v = 0; v < Vectors; ++v) accumulators[v].add(get(x + offset, v), shift[v]);
       });
-  store_first(y + c, accumulator.result(), rest);
+  for (int v = 0; v < Vectors; ++v)
+    if (Vectors == 1 && lanes < kLanes)
+      store_first(y, accumulators[v].result(), lanes);
+    else
+      store(y + v * kLanes, accumulators[v].result());
+}
+
+template <Fold fold>
+void across(const float* x, float* y, std::int64_t columns, const FoldRun& run) noexcept {
+  constexpr std::int64_t kWide = kVectors * kLanes;
+  std::int64_t c = 0;
+  for (; c + kWide <= columns; c += kWide) across_columns<fold, kVectors>(x + c, y + c, kWide, run);
+  for (; c + kLanes <= columns; c += kLanes) across_columns<fold, 1>(x + c, y + c, kLanes, run);
+  if (c < columns) across_columns<fold, 1>(x + c, y + c, columns - c, run);
 }
 
 float along_any(Fold fold, const float* x, const FoldRun& run, float shift) noexcept {
