@@ -29,7 +29,7 @@ std::string folder_of(const CacheArguments& arguments) {
 
 int list_cache(const CacheArguments& arguments) {
   const std::string folder = folder_of(arguments);
-  Table table({"machine", ">threads", ">rows", ">kB", "file"});
+  Table table({"machine", ">threads", ">entries", ">kB", "file"});
   nlohmann::json rows = nlohmann::json::array();
   for (const ProfileCache::File& file : ProfileCache::files(folder)) {
     ProfileCache cache;
@@ -98,7 +98,7 @@ int merge_cache(const CacheArguments& arguments) {
                     {"added", added},
                     {"rows", target.size()}});
     if (!arguments.json)
-      say("{}, {} threads: {} rows added, {} now\n", file.machine, file.threads, added,
+      say("{}, {} threads: {} entries added, {} now\n", file.machine, file.threads, added,
           target.size());
   }
   if (arguments.json)

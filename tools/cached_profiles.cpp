@@ -4,6 +4,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "command.h"
 #include "core/base/machine.h"
@@ -21,10 +22,21 @@ const char* remark_of(const Profile& row) {
   return row.wrong ? "wrong results" : row.pruned ? "stopped early" : "";
 }
 
-// Problem, descriptor, parameters and versions, as the tuner strings them together; rows of whole
-// nets begin with "net" (a candidate inside a net), "race" (a path end to end), "noise" (the power
-// of the error that a layer's rounding leaves at the outputs), "weights" (whether a run drives them
-// out of all caches: 2), or say that a stage is done ("passes", "compared", "confirmed").
+// What an entry is, by the beginning of its key. A key without such a beginning names a candidate
+// alone: problem, descriptor, parameters and versions.
+const char* kind_of(const std::string& key) {
+  const std::string_view begin = std::string_view(key).substr(0, key.find('|'));
+  if (begin == "net") return "inside a net";
+  if (begin == "race") return "end-to-end time";
+  if (begin == "harm") return "error power";
+  if (begin == "weights") return "weights evicted (2) or not (1)";
+  if (begin == "passes") return "passes done";
+  if (begin == "compared") return "comparison";
+  if (begin == "confirmed") return "confirmation";
+  if (begin == "proof") return "verification";
+  return "unit time";
+}
+
 nlohmann::json to_json(const std::string& key, const Profile& row) {
   return {{"key", key},         {"us", row.time_us},  {"spread_us", row.spread_us},
           {"error", row.error}, {"wrong", row.wrong}, {"stopped_early", row.pruned}};
@@ -48,12 +60,13 @@ int list_cached_profiles(const std::string& folder, int threads, bool json) {
     say_lines(json_text(report));
     return kDone;
   }
-  Table table({">µs", ">±", ">error", "remark", "what"});
+  Table table({">µs", ">±", ">error", "kind", "remark", "key"});
   for (const auto& [key, row] : rows)
     table.add({fmt::format("{:.2f}", row.time_us), fmt::format("{:.2f}", row.spread_us),
-               row.error > 0 ? fmt::format("{:.1e}", row.error) : "", remark_of(row), key});
+               row.error > 0 ? fmt::format("{:.1e}", row.error) : "", kind_of(key), remark_of(row),
+               key});
   say_lines(table.str());
-  say("\n{} rows for {}, {} threads, in {}\n", rows.size(), machine, threads, cache.path());
+  say("\n{} entries for {}, {} threads, in {}\n", rows.size(), machine, threads, cache.path());
   return kDone;
 }
 

@@ -1,12 +1,12 @@
-// What tuning has measured on this machine so far: the rows of the profile cache.
+// What tuning has measured on this machine so far: the entries of the profile cache.
 #pragma once
 
 #include <string>
 
 namespace softneuro::tool {
 
-// Lists the rows for this machine and `threads` threads (0: one per physical core), as a table or
-// JSON. `folder` empty: the default one. Returns the exit status.
+// Lists the entries for this machine and `threads` threads (0: one per physical core), as a table
+// or JSON. `folder` empty: the default one. Returns the exit status.
 int list_cached_profiles(const std::string& folder, int threads, bool json);
 
 }  // namespace softneuro::tool

@@ -1,4 +1,4 @@
-// softneuro compare --model: does a net answer as the model that it was made from?
+// softneuro compare --model: are the outputs of a net those of the model that it was made from?
 #pragma once
 
 #include "command.h"

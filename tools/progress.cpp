@@ -23,7 +23,7 @@ const char* name_of(const std::string& stage) {
   if (stage == "compare") return "comparing near-ties";
   if (stage == "confirm") return "confirming the best path";
   if (stage == "final") return "end-to-end timing";
-  if (stage == "harm") return "measuring what rounding does";
+  if (stage == "harm") return "measuring the effect of reduced precision";
   if (stage == "proof") return "comparing with the model";
   return stage.c_str();
 }

@@ -166,8 +166,8 @@ Command add_run(CLI::App& app) {
       "a tensor to output, also an intermediate one (repeatable; default: the net's outputs)");
   command->add_option(
       "--steps", arguments->steps,
-      "folders of inputs (input_J.npy or NAME.npy): successive runs of one session, "
-      "outputs in OUTPUT_DIR/K");
+      "folders of inputs (input_J.npy or NAME.npy), one for each run: successive runs of one "
+      "session, outputs in OUTPUT_DIR/K");
   return {command, [arguments] { return run_net(*arguments); }};
 }
 

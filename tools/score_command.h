@@ -1,4 +1,4 @@
-// A command of the user's that says how good a net's answers are.
+// A command of the user's that says how good a net's outputs are.
 #pragma once
 
 #include <string>

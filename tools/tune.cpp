@@ -285,7 +285,7 @@ Command add_tune(CLI::App& app) {
   command->add_option(
       "--max-error", arguments->max_error,
       "RMS(out - ref) / RMS(ref) against float32 on the validation samples, or none "
-      "(default: 0.1 where it can be kept)");
+      "(default: 0.1 where a path meets it)");
   CLI::Option* limit = command->add_option("--limit", arguments->limit,
                                            "the same as --max-error, in the unit of --metric");
   limit->excludes("--max-error")->check(CLI::Range(0.0, 1e6));
@@ -295,13 +295,13 @@ Command add_tune(CLI::App& app) {
                    "--limit; or a command that gets a folder of outputs, K/NAME.npy, and prints a "
                    "score: it may lose --limit")
       ->needs(limit);
-  command->add_flag(
-      "--harm", arguments->harm,
-      "sensitivity analysis: also measure what the rounding of each layer does to the outputs");
+  command->add_flag("--harm", arguments->harm,
+                    "sensitivity analysis: also measure what the rounding error of each layer does "
+                    "to the outputs");
   command
       ->add_option("--max-memory", arguments->max_memory,
                    "bytes that the arena of a session and packed weights may take together, as "
-                   "800000, 512kb or 6mb (1024-based)")
+                   "800000, 512kb or 6mb (kb: 1024 bytes, mb: 1024 kb)")
       ->transform(CLI::AsSizeValue(false));
   command->add_option("--cache", arguments->cache,
                       "folder of the profile cache (default ~/.cache/softneuro)");

@@ -22,9 +22,9 @@ std::string decibels(double error) {
 // Which layers lose the most in 8 and 16 bits.
 void print_harm(const TuneReport& report) {
   if (report.harm.empty()) return;
-  say("what rounding does, layer by layer (signal to noise at the layer's and the net's "
-      "output):\n");
-  Table table({"layer", "rounded by", ">dB, own", ">dB, net", ">µs saved", "still rounded"});
+  say("what reduced precision does, layer by layer (signal-to-noise ratio at the layer's and the "
+      "net's output):\n");
+  Table table({"layer", "routine", ">dB, own", ">dB, net", ">µs saved", "still reduced"});
   for (std::size_t i = 0; i < report.harm.size() && i < kHarmRows; ++i) {
     const LayerHarm& row = report.harm[i];
     table.add({row.layer, row.routine, decibels(row.own_error), decibels(row.net_error),
@@ -84,7 +84,8 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
                       [](const TunedLayer& row) { return !row.is_measured; }),
         report.layers.size());
   else if (report.gap > 0)
-    say("the path is within {:.2f} % of the optimum\n", 100 * report.gap);
+    say("the solver's best path is within {:.2f} % of the optimum, by the sum of measured times\n",
+        100 * report.gap);
   print_error(report, metric);
   if (report.proof_inputs > 0)
     say("matches the model on {} {}: largest difference {:.3g} (relative RMS)\n",

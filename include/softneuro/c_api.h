@@ -14,6 +14,12 @@
  * (handles: null) as if it had not been made. A null pointer where an object is needed is
  * SN_INVALID_ARGUMENT, never a crash; the *_free functions ignore null.
  *
+ * Strings end with a 0. Those that a caller gives are read during the call and copied where they
+ * are needed longer. Those that the library gives belong to it: they are valid as the function or
+ * the struct says, and never freed by the caller. The library neither checks nor converts an
+ * encoding: names are the model's bytes (UTF-8 in ONNX), paths go to the operating system as they
+ * are. Messages and log lines are printable UTF-8; other bytes in them are written \xNN.
+ *
  * Threads. A net may be used by any number of threads at once. A session, and a result, by one at a
  * time. Different handles are independent, and may be freed in any order.
  *

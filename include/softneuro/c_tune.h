@@ -42,7 +42,7 @@ typedef struct sn_tune_options {
                   input j of sample i stands at [i * inputs + j], its name is not read */
   size_t sample_count;
   /* By `metric` or `score`; a finite one needs validation samples, or two samples for calibration.
-   * 0: 0.1 as far as it can be kept (SN_METRIC_RELATIVE_RMS without `score`, else
+   * 0: 0.1 where a path meets it (SN_METRIC_RELATIVE_RMS without `score`, else
    * SN_INVALID_ARGUMENT); INFINITY: no limit. */
   double max_error;
   double time_limit; /* in seconds, calibration not included; 0: no limit */
@@ -51,8 +51,10 @@ typedef struct sn_tune_options {
   const char* cache; /* null: the default folder (TuneOptions::cache); "": no cache */
   sn_tune_callback progress;
   void* progress_context;
-  int32_t passes;              /* profiling rounds over the whole net, at most; 0: 6 */
-  int32_t finalists;           /* best paths timed end to end in the last stage; 0: 4 */
+  /* Profiling passes over the whole net, at most, and the solver's best paths that are timed end to
+   * end in the last stage (TuneOptions says more); 0: 6, 4. With `exhaustive` 20 each. */
+  int32_t passes;
+  int32_t finalists;
   int32_t exhaustive;          /* 1: measure every candidate fully; slow */
   int32_t range;               /* SN_RANGE_…: how calibration chooses a tensor's range */
   const sn_tensor* validation; /* samples to measure the error on, as `samples`; none: every fifth
@@ -63,8 +65,8 @@ typedef struct sn_tune_options {
   const char* const* pin;  /* layer, routine, layer, routine, ... (TuneOptions::pin) */
   size_t pin_count;        /* of layers: `pin` has twice as many strings */
   int32_t metric;          /* SN_METRIC_... */
-  int32_t measure_harm;    /* 1: sensitivity analysis (sn_tuning_harm) even where the limit is kept
-                              without that */
+  int32_t measure_harm;    /* 1: sensitivity analysis (sn_tuning_harm) even where the fastest path
+                              meets the limit */
   sn_score_callback score; /* instead of `metric`; may be null */
   void* score_context;
   int32_t pin_threads;              /* 1: each to a processor of its own while tuning lasts */
@@ -96,14 +98,15 @@ typedef struct sn_tune_report {
   double difference;   /* RMS(out - ref) / RMS(ref) of the worst output against the model */
   size_t proof_inputs; /* sets of inputs that it was verified on; 0: nothing was tuned */
   size_t rejected;     /* candidates dropped for wrong results */
-  double gap;          /* (cost - lower bound) / cost; 0: proven optimal; 1: not everything was
-                          measured, no bound is known */
+  double gap;          /* of the solver's best path, by the sum of measured times (TuneReport):
+                          (cost - lower bound) / cost; 0: proven optimal by that sum; 1: not
+                          everything was measured, no bound is known */
   double agreement;    /* top-1 agreement: share of the validation samples whose argmax of the first
                           output is float32's; 1 without validation samples */
   int32_t threads;     /* that the path is for */
   int32_t complete;    /* 0: stopped at the time limit, not everything was measured */
   int32_t proved_on_samples; /* 0: on synthetic inputs */
-  int32_t within_limit;      /* 0: no path keeps the default limit */
+  int32_t within_limit;      /* 0: no path meets the default limit */
   size_t validation_samples;
   double
       error_low; /* 95 % confidence interval of `error`; both are `error` where it is not known */
@@ -168,23 +171,23 @@ SN_API size_t sn_tuning_not_chosen_count(const sn_tuning* tuning, size_t layer);
 SN_API sn_status sn_tuning_not_chosen(const sn_tuning* tuning, size_t layer, size_t index,
                                       sn_not_chosen* not_chosen);
 
-/* Sensitivity analysis: the effect of rounding one layer, alone in a float32 net (LayerHarm).
- * Pointers are valid until the tuning is freed. */
+/* Sensitivity analysis: the effect of one layer in reduced precision, alone in a float32 net
+ * (LayerHarm). Pointers are valid until the tuning is freed. */
 typedef struct sn_layer_harm {
   size_t struct_size;
   const char* layer;
-  const char* routine; /* that rounds */
+  const char* routine; /* in reduced precision */
   double own_error;    /* RMS of the layer's error over its output's, on random inputs */
   double net_error;    /* the same at the net's worst output, on the samples */
   double saved_us;     /* against the layer's float32 routine */
-  int32_t is_kept;     /* 1: the tuned net still rounds it */
+  int32_t is_kept;     /* 1: still in reduced precision in the tuned net */
 } sn_layer_harm;
 #define SN_LAYER_HARM_INIT \
   { sizeof(sn_layer_harm), 0, 0, 0, 0, 0, 0 }
 /* 0 for null, and where harm was not measured. The greatest comes first. */
 SN_API size_t sn_tuning_harm_count(const sn_tuning* tuning);
 SN_API sn_status sn_tuning_harm(const sn_tuning* tuning, size_t index, sn_layer_harm* harm);
-/* Lines for people, which the net's log had, too; null beyond the last one. */
+/* Human-readable lines, which the net's log had, too; null beyond the last one. */
 SN_API const char* sn_tuning_warning(const sn_tuning* tuning, size_t index);
 SN_API void sn_tuning_free(sn_tuning* tuning);
 

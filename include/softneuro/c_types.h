@@ -33,8 +33,8 @@ enum {
   SN_DEVICE_FAILED = 11    /* a device (a GPU, say) reports an error, or is lost */
 };
 
-/* One line for people: what failed, where, what to do. Empty if no call of this thread has failed.
- * Cut off after 1023 bytes. */
+/* One human-readable line: what failed, where, what to do. Empty if no call of this thread has
+ * failed. Cut off after 1023 bytes. */
 SN_API const char* sn_last_error(void);
 /* "invalid_argument", ...; "unknown" for other numbers. Static. */
 SN_API const char* sn_status_name(sn_status status);
@@ -60,7 +60,7 @@ enum {
   SN_INT64 = 11,
   SN_UINT64 = 12,
   SN_BOOLEAN = 13, /* one byte, 0 or 1 */
-  SN_QINT8 = 14    /* 8 bits that mean scale * (q - zero_point) */
+  SN_QINT8 = 14    /* 8 bits, signed or unsigned, that mean scale * (q - zero_point) */
 };
 
 /* Bytes of one element; 0 for undefined and unknown ones. */

@@ -13,6 +13,6 @@
 #define SN_API
 #endif
 
-// Exported for the targets of this source tree only (importers, the tool, library plugins).
+// Exported for in-tree targets only (importers, the tool, library plugins).
 // Their headers are not installed and carry no promise of compatibility.
 #define SN_INTREE SN_API

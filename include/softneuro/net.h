@@ -34,7 +34,7 @@ using LogCallback = std::function<void(LogLevel, std::string_view message)>;
 // is; `full` also compares the checksums of the weights, which reads them all once.
 enum class Verify : int { full = 0, structure = 1 };
 
-// How a net runs, wherever it comes from. Designated initialisers are meant:
+// How a net runs, wherever it comes from. Intended for designated initialisers:
 //   Net::load("a.dnn", {.threads = 2})
 //   Net::import("a.onnx", {.threads = 2}, {.shapes = {{"x", {1, 3, 224, 224}}}})
 // Options that only imports need are in ImportOptions.
@@ -85,7 +85,7 @@ struct SaveOptions {
   // Also write the weights in the order that the kernels of this machine's tuned paths want:
   // loading then packs nothing and copies nothing. The file grows by about the size of the weights.
   bool packed_weights = false;
-  // The file for a device: packed weights, and of the model's own only those that a kernel of
+  // A deployment file: packed weights, and of the model's own only those that a kernel of
   // these paths reads. It serves the machine, shapes and numbers of threads that the net was tuned
   // for; elsewhere plan() and run() are unsupported, and so is tuning what is loaded from it. Paths
   // of other machines are left out. The net itself stays as it is.

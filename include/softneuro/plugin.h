@@ -1,17 +1,17 @@
-// Routines from elsewhere: the binary interface of SoftNeuro's plugins. C99, self-contained.
+// Out-of-tree routines: the binary interface of SoftNeuro's plugins. C99, self-contained.
 //
 // A plugin is a shared library that exports sn_plugin_entry. It links nothing of SoftNeuro and is
 // loaded only where an application names it: NetOptions::plugins, or SOFTNEURO_PLUGINS in the
 // environment. examples/plugin/ is a complete one.
 //
-// A routine is one way to compute one type of layer. Per layer the host asks `applicable`, chooses
-// one of those that can (by measuring, or by default_rank), and then
+// A routine is one way to compute one type of layer. Per layer the runtime asks `applicable`,
+// chooses one of those that can (by measuring, or by default_rank), and then
 //   default_params → pack_bytes, pack (once per layer) → create → run … run → destroy.
 //
 // Versions. SN_PLUGIN_ABI_VERSION is raised only when older plugins can no longer be loaded. Until
 //   then structs grow at their ends: each begins with its size in bytes, as its owner was compiled,
-//   and a field that lies beyond it is absent (for the host's reading: zero). No field
-//   is removed or changed.
+//   and a field that lies beyond it is absent (for the runtime's reading: zero). No field is
+//   removed or changed.
 // Ownership. Nothing that one side allocates is freed by the other. What a pointer parameter
 //   points to is valid during the call, unless it says otherwise. The plugin's tables and their
 //   texts stay valid while the library is loaded: from dlopen until the last net, plan and session
@@ -19,9 +19,9 @@
 // Threads. All functions may be called from several threads at once, also on one routine or
 //   kernel. Threads that a plugin starts itself must have ended when the library is unloaded.
 // Errors. A function that can fail returns SN_PLUGIN_OK or another status and then writes one
-//   line for people into `message`: UTF-8 that ends with a 0, at most message_size bytes with it;
-//   say what was found and what is wanted. The host adds the names of layer, routine and plugin.
-//   No C++ exception and no longjmp may leave the plugin; it must not print, exit or abort.
+//   human-readable line into `message`: UTF-8 that ends with a 0, at most message_size bytes with
+//   it; say what was found and what is wanted. The runtime adds the names of layer, routine and
+//   plugin. No C++ exception and no longjmp may leave the plugin; it must not print, exit or abort.
 #ifndef SOFTNEURO_PLUGIN_H
 #define SOFTNEURO_PLUGIN_H
 
@@ -64,7 +64,7 @@ enum {
   SN_PLUGIN_INT64 = 11,
   SN_PLUGIN_UINT64 = 12,
   SN_PLUGIN_BOOLEAN = 13,  // one byte, 0 or 1
-  SN_PLUGIN_QINT8 = 14     // 8 bits that mean scale * (q - zero_point)
+  SN_PLUGIN_QINT8 = 14     // 8 bits that mean scale * (q - zero_point); sn_plugin_spec::is_signed
 };
 
 // How a tensor's dimensions N, C, spatial... lie in memory. Its dims are always in that order.
@@ -76,6 +76,7 @@ enum {
   SN_PLUGIN_NCHW16C = 3         // N, ceil(C/16), spatial..., 16; likewise
 };
 
+// The runtime that loads the plugin, as a table of functions.
 typedef struct sn_plugin_host sn_plugin_host;
 // Named values: a layer's parameters, or a routine's own. Opaque.
 typedef struct sn_plugin_params sn_plugin_params;
@@ -84,7 +85,7 @@ typedef struct sn_plugin_params sn_plugin_params;
 
 // An input or output of a problem.
 typedef struct sn_plugin_spec {
-  uint32_t struct_size;  // set by the plugin before the call; the host fills what fits
+  uint32_t struct_size;  // set by the plugin before the call; the runtime fills what fits
   int32_t type;          // SN_PLUGIN_UNDEFINED: left out, and nothing else below means anything
   int32_t layout;
   int32_t rank;  // 0: a scalar
@@ -104,17 +105,17 @@ typedef struct sn_plugin_spec {
 
 // What is to be done to output 0, element by element, after the layer's own work.
 typedef struct sn_plugin_post_op {
-  uint32_t struct_size;  // set by the plugin before the call; the host fills what fits
+  uint32_t struct_size;  // set by the plugin before the call; the runtime fills what fits
   int32_t is_binary;     // 0: y = op(y; alpha, beta); 1: y = op(y, x)
   const char* op;        // as in the layer types unary and binary: "relu", "clip", "add". A static
-                         // string of the host, never freed
+                         // string of the runtime, never freed
   float alpha;
   float beta;
   uint32_t input;      // binary: x is this input of the problem; it broadcasts to y
   int32_t is_swapped;  // binary: y = op(x, y)
 } sn_plugin_post_op;
 
-// A layer with concrete shapes. Made and owned by the host; valid during the call.
+// A layer with concrete shapes. Made and owned by the runtime; valid during the call.
 typedef struct sn_plugin_problem {
   uint32_t struct_size;
   uint32_t input_count;        // the layer type's own inputs, then those of post-ops
@@ -138,7 +139,7 @@ typedef struct sn_plugin_tensor {
   void* data;  // of an input: read only. May be NULL where there is no element.
 } sn_plugin_tensor;
 
-// What a running kernel may touch. Owned by the host; valid during the call.
+// What a running kernel may touch. Owned by the runtime; valid during the call.
 typedef struct sn_plugin_context {
   uint32_t struct_size;
   uint32_t input_count;  // as in the problem
@@ -152,7 +153,7 @@ typedef struct sn_plugin_context {
 // A routine prepared for one problem, filled in by `create`. It must not change afterwards: any
 // number of threads run it at once.
 typedef struct sn_plugin_kernel {
-  uint32_t struct_size;    // of the host's struct: write no field beyond
+  uint32_t struct_size;    // of the runtime's struct: write no field beyond
   int32_t in_place_input;  // an input whose memory output 0 may be; -1 (as it comes): none
   size_t workspace_bytes;  // 0 as it comes
   void* state;             // the plugin's own; NULL as it comes
@@ -160,8 +161,8 @@ typedef struct sn_plugin_kernel {
 
 typedef void (*sn_plugin_task)(void* data, size_t index);
 
-// The host's functions: valid while the plugin is loaded. None of them but the setters allocates.
-// Where a result is "1, or 0", 0 means that nothing is written through the last pointer.
+// The runtime's functions: valid while the plugin is loaded. Only the setters and allocate_output
+// allocate. Where a result is "1, or 0", 0 means that nothing is written through the last pointer.
 struct sn_plugin_host {
   uint32_t struct_size;
   uint32_t abi_version;  // first two fields: the same in every ABI version
@@ -211,7 +212,7 @@ struct sn_plugin_routine {
   // negative: where nothing is measured only if no other applies.
   int32_t default_rank;
   const char* layer_type;  // "dense": `softneuro inspect` and the documentation list them
-  // "cpu[:type[:layout]]/algorithm", the algorithm in a-z, 0-9 and _, unique within this
+  // "cpu[:data_type[:layout]]/algorithm", the algorithm in a-z, 0-9 and _, unique within this
   // layer type. Constants come plain, in the model's type; integers, booleans and float64 keep
   // theirs. Other tensors come in this layout (plain if their rank is below 3) and, on tuned paths,
   // in this type (left out: float32); in plans that are not tuned, in the model's types. Quantised
@@ -222,7 +223,7 @@ struct sn_plugin_routine {
   // one short sentence that `explain` shows.
   int32_t (*applicable)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
                         char* reason, size_t reason_size);
-  // Optional: 1 if the kernel does the problem's post-ops too. Without, the host applies them
+  // Optional: 1 if the kernel does the problem's post-ops too. Without, the runtime applies them
   // after the kernel, and the routine sees problems without post-ops only.
   int32_t (*supports_post_ops)(const sn_plugin_routine* self, const sn_plugin_problem* problem);
   // Optional: sets the routine's own parameters for a problem (a tile size), in constant time.
@@ -269,7 +270,7 @@ typedef struct sn_plugin {
 
 // The one function that a plugin exports; its signature is the same in every ABI version. Called
 // once for each net. It returns
-// - the plugin's table, also to a host of another ABI version, which then reports the mismatch;
+// - the plugin's table, also to a runtime of another ABI version, which then reports the mismatch;
 // - NULL, and writes the reason into `message`, to make loading fail.
 // If only hardware is missing, it returns the table, and `applicable` refuses.
 SN_PLUGIN_EXPORT const sn_plugin* sn_plugin_entry(const sn_plugin_host* host, char* message,

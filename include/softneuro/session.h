@@ -52,7 +52,7 @@ class SN_API Plan {
   // Bytes of one session's arena on the host (MemoryReport::arena).
   std::size_t arena_bytes() const noexcept;
   MemoryReport memory_report() const;
-  // One printable line per step for people: layer, routine, shapes.
+  // One printable, human-readable line per step: layer, routine, shapes.
   std::string describe() const;
 
  private:
@@ -77,7 +77,7 @@ struct StepTrace {
 
 struct RunOptions {
   // Once it is true, run() returns cancelled; outputs have no meaning then, the session stays
-  // usable. Checked between layers and inside long built-in kernels (matrix products,
+  // usable. Checked between layers and inside long built-in kernels (matrix multiplications,
   // convolutions, pooling); kernels of oneDNN, XNNPACK and Eigen run to their end.
   const std::atomic<bool>* cancel = nullptr;
   // Called on the running thread after each step; must not throw. Timing costs two clock reads
@@ -96,9 +96,9 @@ struct SessionOptions {
 // are neither changed nor relied on. NaN in gives NaN out, also of max, min, relu and pooling, and
 // infinity gives what IEEE makes of it, but for these routines, whose names Plan::describe() gives:
 // - wg, wgnet (Winograd): where a tile holds NaN or infinity, all of its outputs may be NaN.
-// - amx (products on AMX): infinity gives NaN, and numbers below 2^-126 count as zero.
-// - bf16 (products of bfloat16): numbers below 2^-126 count as zero.
-// - fp16 (sums in float16): what passes 65504 on the way is infinite.
+// - amx (matrix multiplications on AMX): infinity gives NaN; numbers below 2^-126 count as zero.
+// - bf16 (matrix multiplications of bfloat16): numbers below 2^-126 count as zero.
+// - fp16 (accumulation in float16): a partial sum beyond 65504 becomes infinite.
 // - cpu:qint8: what is beyond the range of the 8 bits, infinity included, becomes its end, and NaN
 //   becomes a number. Casts to integers do the same; NaN becomes 0.
 // fork(): a child may use sessions of its parent; they then run on the calling thread alone.

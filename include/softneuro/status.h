@@ -1,7 +1,7 @@
 // Status and Result<T>: what every call of SoftNeuro that can fail returns.
 //
 // The library does not print, abort or let an exception escape, but for the case below. A failed
-// call returns a code, for programs, and a message, for people, that says what failed, where, and
+// call returns a code, for programs, and a human-readable message that says what failed, where, and
 // what to do about it. Reading the value of a failed Result without a check ends the process, with
 // that message (Result::value() throws where exceptions are on).
 #pragma once
@@ -47,7 +47,7 @@ class [[nodiscard]] Status {
   bool ok() const noexcept { return code_ == StatusCode::ok; }
   explicit operator bool() const noexcept { return ok(); }
   StatusCode code() const noexcept { return code_; }
-  // One printable line for people; empty while ok.
+  // One printable, human-readable line; empty while ok.
   const std::string& message() const noexcept { return message_; }
   // The same error with "context: " put before its message; ok stays ok.
   SN_API Status with_context(std::string_view context) &&;

@@ -9,7 +9,7 @@
 
 namespace softneuro {
 
-// Implemented by an application that lends its own threads.
+// Implemented by an application that provides its own threads.
 class SN_API ThreadPool {
  public:
   using Task = void (*)(void* context, std::size_t index);

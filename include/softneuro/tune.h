@@ -20,15 +20,16 @@ namespace softneuro {
 
 // What the progress callback gets, from the tuning thread, a few times per layer.
 struct TuneProgress {
-  // In this order; later versions may add stages:
+  // In this order; later versions may add stages. Where no path within the schemas meets max_error,
+  // tuning runs again with float32 added, from "unit" on.
   //   "calibrate"  the samples run, for ranges of 8-bit tensors (where 8-bit schemas are allowed)
   //   "unit"       the candidates of each layer are measured in isolation
   //   "net"        paths run, and their layers are measured inside the net
   //   "compare"    candidates that are nearly equal run in turns (left out where there are none)
   //   "confirm"    the best path is measured again, interleaved with the next-fastest ones
   //   "final"      the best paths are timed end to end
-  //   "harm"       sensitivity analysis, where the fastest path exceeds max_error: what the
-  //                rounding of each layer does to the outputs; "final" may follow once more
+  //   "harm"       sensitivity analysis, where the fastest path exceeds max_error: what reduced
+  //                precision of each layer does to the outputs; "final" may follow once more
   //   "proof"      numerical verification: the tuned net is compared with the imported model,
   //                within tolerances (this is no formal proof)
   // What the cache has is not measured again: its stages are short or left out.
@@ -44,7 +45,7 @@ struct TuneProgress {
 // How calibration chooses a tensor's range from what it saw.
 enum class RangeChoice {
   mse,         // least mean squared error of the 256 levels, saturation included
-  percentile,  // without the most extreme values on either side, 0.01 % of them
+  percentile,  // without the most extreme 0.01 % of the values on each side
   min_max,     // all that was seen
 };
 
@@ -71,7 +72,7 @@ struct SampleSource {
 struct TuneOptions {
   // Which schemas routines may have: "cpu" (any data type), "cpu:float32" (any layout),
   // "cpu:qint8:nhwc". A layer that has no routine in them takes a float32 one, and is listed.
-  // float32 is taken besides if no path within the schemas keeps max_error.
+  // float32 is added if no path within the schemas meets max_error.
   std::vector<std::string> schemas = {"cpu:float32"};
   // true: such a layer is an error (unsupported, naming every one).
   bool strict = false;
@@ -105,10 +106,10 @@ struct TuneOptions {
   std::function<Result<double>(const std::vector<std::map<std::string, Tensor, std::less<>>>&)>
       score = {};
   // The largest error that the tuned net may have on the validation samples, as measured by
-  // `metric` or `score`; INFINITY: any. The fastest path that was found to keep it is taken, with
+  // `metric` or `score`; INFINITY: any. The fastest path that was found to meet it is taken, with
   // fewer layers in 8 and 16 bits where that is needed, all of them in float32 at the latest, even
-  // if `schemas` leaves float32 out. An error (unsupported) if float32 does not keep it either.
-  // nullopt: kDefaultMaxError as far as it can be kept, with a warning if it cannot.
+  // if `schemas` leaves float32 out. An error (unsupported) if float32 does not meet it either.
+  // nullopt: kDefaultMaxError where a path meets it, else a warning.
   // invalid_argument: nullopt with another metric than relative_rms or with `score`; finite without
   // validation samples and with fewer than two calibration samples.
   std::optional<double> max_error = std::nullopt;
@@ -131,12 +132,17 @@ struct TuneOptions {
   // is in the cache, and the net is as before.
   const std::atomic<bool>* cancel = nullptr;
   std::function<void(const TuneProgress&)> progress = {};
-  // Maximum number of profiling rounds over the whole net (not graph passes).
+  // Maximum number of profiling passes over the whole net (not graph passes): for the mixture of
+  // data types and devices, and again for each of these alone. Those of earlier tunings with the
+  // same cache count. Ignored with `exhaustive`, which takes 20.
   int passes = 6;
-  int finalists = 4;  // number of best paths that are timed end to end in the last stage
+  // Number of the solver's best paths that are timed end to end in the last stage; with
+  // `exhaustive` 20. The best path of each data type and device alone, the smallest path (with
+  // max_memory) and paths of default routines are timed as well.
+  int finalists = 4;
   // Measure every candidate fully: no early stop, no filter. Slow; for judging the default way.
   bool exhaustive = false;
-  // Sensitivity analysis (TuneReport::harm) even where the limit is kept without that.
+  // Sensitivity analysis (TuneReport::harm) even where the fastest path meets the limit.
   bool measure_harm = false;
   // Pins each thread of the net, the calling one included, to a processor of its own while tuning
   // lasts: measurements are steadier on a loaded machine, where two of them may share a processor
@@ -150,9 +156,11 @@ struct NotChosen {
     no_routine,     // none of this kind in the allowed schemas computes the layer
     wrong_results,  // all of them are beyond the tolerance of the data type
     not_measured,   // the time limit was reached
-    error_limit,    // rounding this layer was given up to keep max_error
+    error_limit,    // reduced precision of this layer was given up to meet max_error
     slower,         // than the layer's routine
-    whole_net,      // not slower by itself: conversions to and from it cost more, or max_memory
+    // Not slower by itself, but conversions to and from it make the net slower, or the net would
+    // exceed max_memory.
+    whole_net,
   };
   std::string kind;  // device and data type: "cpu:qint8"
   Reason reason = Reason::no_routine;
@@ -177,15 +185,15 @@ struct TunedLayer {
   std::vector<NotChosen> not_chosen;  // by kind; empty for adapts, and where there is one kind only
 };
 
-// Sensitivity analysis: the effect of rounding one layer, alone in a float32 net, on the validation
-// samples that the fastest path's rounding affects most.
+// Sensitivity analysis: the effect of one layer in reduced precision, alone in a float32 net, on
+// the validation samples that reduced precision affects most in the fastest path.
 struct LayerHarm {
   std::string layer;     // name
-  std::string routine;   // that rounds, as in the fastest path: "cpu:qint8:nhwc/direct"
+  std::string routine;   // in reduced precision, of the fastest path: "cpu:qint8:nhwc/direct"
   double own_error = 0;  // RMS of the layer's error over its output's, on random inputs
   double net_error = 0;  // the same at the net's worst output, on the samples
   double saved_us = 0;   // against the layer's float32 routine; conversions not counted
-  bool is_kept = false;  // the tuned net still rounds it
+  bool is_kept = false;  // the layer is still in reduced precision in the tuned net
 };
 
 struct TuneReport {
@@ -196,8 +204,11 @@ struct TuneReport {
   std::size_t measured = 0;    // measurements made
   std::size_t from_cache = 0;  // measurements that the cache spared
   std::size_t rejected = 0;    // candidates dropped for wrong results
-  double gap = 0;    // relative optimality gap: (cost − lower bound) / cost; 0: proven optimal,
-                     // 1: not everything was measured, and nothing is proven
+  // Relative optimality gap of the solver's best path: (cost − lower bound) / cost, where a cost is
+  // the sum of the measured times of layers and adapts. 0: proven optimal by that sum; 1: not
+  // everything was measured, and no bound is known. The chosen path may be another one, which was
+  // faster end to end or meets the error limit.
+  double gap = 0;
   double error = 0;  // on the validation samples, by `metric` or `score`; 0: not measured
   // 95 % confidence interval of it for samples like these; both are `error` where that is not
   // known (a score, a single sample).

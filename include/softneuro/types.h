@@ -28,7 +28,8 @@ enum class DataType : std::uint8_t {
   int64 = 11,
   uint64 = 12,
   boolean = 13,  // one byte, 0 or 1
-  qint8 = 14,    // 8 bits that mean scale · (q − zero_point); see Quantization
+  // 8 bits that mean scale · (q − zero_point), signed or unsigned: Quantization::is_signed.
+  qint8 = 14,
 };
 inline constexpr int kDataTypeCount = 15;
 
@@ -43,7 +44,8 @@ SN_API bool is_integer(DataType type) noexcept;  // signed or not; neither boole
 
 // How the logical dimensions N, C, spatial… lie in memory. Shapes are always logical (N, C, …).
 enum class Layout : std::uint8_t {
-  plain = 0,          // row-major in the logical order
+  // Row-major in the order of the dimensions (NCHW). oneDNN calls nhwc plain, too; here it is not.
+  plain = 0,
   channels_last = 1,  // N, spatial…, C
   nchw8c = 2,         // N, ⌈C/8⌉, spatial…, 8; lanes beyond C are zero bytes, in qint8, too
   nchw16c = 3,        // N, ⌈C/16⌉, spatial…, 16; likewise

@@ -215,7 +215,7 @@ sn_status sn_session_output(const sn_session* session, const char* name, sn_tens
     SN_ASSIGN_OR_RETURN(const Tensor output, session->session.output(name));
     for (const TensorInfo& info : session->session.plan().outputs())
       if (info.name == name) return write(view_of(output, info.name.c_str()), tensor, "sn_tensor");
-    return internal_error("output '{}' has lost its name", name);
+    return internal_error("the plan has no output '{}'", name);
   });
 }
 

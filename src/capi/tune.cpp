@@ -268,7 +268,8 @@ sn_status sn_tuning_not_chosen(const sn_tuning* tuning, size_t layer, size_t ind
     if (tuning == nullptr) return invalid_argument("the tuning is null");
     const std::size_t count = sn_tuning_not_chosen_count(tuning, layer);
     if (index >= count)
-      return invalid_argument("there is no row {} of layer {}, which has {}", index, layer, count);
+      return invalid_argument("there is no entry {} of layer {}, which has {}", index, layer,
+                              count);
     const NotChosen& cpp = tuning->report.layers[layer].not_chosen[index];
     sn_not_chosen row = SN_NOT_CHOSEN_INIT;
     row.kind = cpp.kind.c_str();
@@ -289,7 +290,7 @@ sn_status sn_tuning_harm(const sn_tuning* tuning, size_t index, sn_layer_harm* h
     const std::vector<LayerHarm>& harms = tuning->report.harm;
     if (index >= harms.size())
       return invalid_argument(
-          "there is no row {}; the effect of rounding was measured for {} layers", index,
+          "there is no entry {}; the effect of reduced precision was measured for {} layers", index,
           harms.size());
     const LayerHarm& cpp = harms[index];
     sn_layer_harm row = SN_LAYER_HARM_INIT;

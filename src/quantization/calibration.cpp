@@ -224,8 +224,8 @@ class Calibrator {
       const std::string& name = graph_.tensor(graph_.inputs[i]).name;
       if (history.constants > 0)
         warnings.push_back(fmt::format(
-            "input '{}' is constant (one value everywhere) in {} of {} samples: nothing can be "
-            "learnt from those",
+            "input '{}' is constant (one value everywhere) in {} of {} samples: these do not show "
+            "its range",
             name, history.constants, samples_));
       if (std::string text = uneven(history.magnitudes); !text.empty())
         warnings.push_back(fmt::format("input '{}': {}", name, text));
@@ -340,8 +340,8 @@ Status annotate(Graph& graph, const CalibrationResult& result) {
     const TensorId id = graph.find_tensor(name);
     if (id == kNoTensor)
       return invalid_argument(
-          "the calibration knows a tensor '{}', the graph does not: it is of "
-          "another net",
+          "the calibration has a range for the tensor '{}', which the graph does not have: it is "
+          "of another net",
           name);
     std::optional<Quantization>& own = graph.tensor(id).quantization;
     if (!own) {

@@ -32,7 +32,7 @@ Status register_layer_clip(LayerTypes& types) {
       "y = min(max(x, low), high) with limits that are known only at run time (constant ones: "
       "unary clip). Inputs: x, low and high (optional, one element, x's data type). Output 0: as "
       "x. "
-      "Where low > high, high wins.";
+      "Where low > high, the upper bound takes precedence.";
   type.max_inputs = 3;
   type.category = LayerCategory::activation;
   type.elementwise = true;

@@ -163,10 +163,11 @@ LayerType pool_type(const std::string& name, std::string doc) {
 template <int Axes>
 Status add_pools(LayerTypes& types) {
   const std::string axes = std::to_string(Axes);
-  LayerType max = pool_type(
-      "max_pool" + axes,
-      "Largest element of each window; padding does not count, NaN wins. Input 0: x[N,C,S…]. "
-      "Output 0: y[N,C,O…]. Output 1 (optional): int64, where in x, flattened, each came from.");
+  LayerType max =
+      pool_type("max_pool" + axes,
+                "Largest element of each window; padding does not count, NaN propagates. Input 0: "
+                "x[N,C,S…]. Output 0: y[N,C,O…]. Output 1 (optional): int64, where in x, "
+                "flattened, each came from.");
   max.max_outputs = 2;
   max.params.push_back({"storage_order", ParamKind::integer, std::int64_t{0},
                         "1: the indices count the spatial axes column-major"});

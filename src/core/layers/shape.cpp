@@ -32,7 +32,8 @@ Status infer_eye_like(InferContext& context) {
     if (type == DataType::undefined) return invalid_model("to is '{}', not a data type", to);
   }
   if (!is_float(type) && !is_integer(type) && type != DataType::boolean)
-    return invalid_model("{} has no 0 and 1", to_string(type));
+    return invalid_model("the data type {} is not supported: expected a numeric type or boolean",
+                         to_string(type));
   DynamicShape y = context.shape(0);
   if (!y.ranked()) y = DynamicShape({Dim(), Dim()});
   context.set_output(0, type, std::move(y));

@@ -37,7 +37,7 @@ Result<RoutineDescriptor> RoutineDescriptor::parse(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos || !is_algorithm_name(text.substr(slash + 1)))
     return invalid_argument(
-        "'{}' is no routine descriptor: expected device[:dtype[:layout]]/algorithm", text);
+        "'{}' is no routine descriptor: expected device[:data_type[:layout]]/algorithm", text);
   descriptor.algorithm = text.substr(slash + 1);
 
   std::vector<std::string_view> parts;

@@ -49,8 +49,8 @@ Status prepare() {
   const bool is_omp = version->cpu_runtime == DNNL_RUNTIME_OMP;
   if (!is_omp && version->cpu_runtime != DNNL_RUNTIME_SEQ)
     return unsupported(
-        "this oneDNN takes its threads from a runtime that is neither OpenMP nor "
-        "none ({}): their number could not be kept",
+        "the CPU runtime of this oneDNN is neither OpenMP nor sequential ({}): its number of "
+        "threads cannot be limited",
         version->cpu_runtime);
   if (is_omp && (open_mp().get_max_threads == nullptr || open_mp().set_num_threads == nullptr))
     return unsupported("this oneDNN uses OpenMP, whose runtime was not found");

@@ -11,7 +11,7 @@ Status prepare() {
   // It chooses by what our variants require, of all that can be masked
   // (docs/internals/libraries.md).
   if (&best_variant(processor_features()) != &best_variant(usable_features()))
-    return unsupported("XNNPACK cannot be kept from newer instructions, as SOFTNEURO_MAX_ISA asks");
+    return unsupported("XNNPACK cannot be limited to the instruction sets of SOFTNEURO_MAX_ISA");
   return status_of(xnn_initialize(nullptr), "initialising");
 }
 
@@ -31,7 +31,7 @@ std::vector<PluginLibrary> libraries() {
   xnnpack.name = "XNNPACK";
   xnnpack.path = file_of(&xnn_initialize);
   xnnpack.problem = prepare_library().message();
-  xnnpack.note = "does not tell its version; the plugin is made for that of 2022";
+  xnnpack.note = "reports no version; the plugin is built for that of 2022";
   return {std::move(xnnpack)};
 }
 

@@ -15,7 +15,7 @@
 namespace softneuro {
 namespace {
 
-// Samples that the answer is proved on and ranges are seen on.
+// Samples that the outputs are verified on and ranges are seen on.
 constexpr std::size_t kProofSamples = 4;
 
 Status check_cancel(const TuneOptions& options) {
@@ -201,7 +201,7 @@ Status check_samples(const TuneOptions& options) {
   return {};
 }
 
-// Tunes; where no path in the schemas keeps the limit, float32 may be taken as well.
+// Tunes; where no path in the schemas meets the limit, float32 may be taken as well.
 Result<TuneResult> tune_within_limit(TuneJob& job, std::vector<std::string>& warnings) {
   const TuneOptions& options = *job.options;
   const auto warn = [&](std::string message) {
@@ -212,7 +212,7 @@ Result<TuneResult> tune_within_limit(TuneJob& job, std::vector<std::string>& war
   if (result.report.within_limit) return result;
   if (!allows_float32(job.core->registry(), options.schemas)) {
     warn(
-        fmt::format("no path in {} keeps the error limit ({:.3g}): layers may be in cpu:float32 "
+        fmt::format("no path in {} meets the error limit ({:.3g}): layers may be in cpu:float32 "
                     "as well",
                     fmt::join(options.schemas, ","), result.report.error));
     TuneOptions wider = options;
@@ -289,7 +289,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
         "left out");
     core->log(LogLevel::warning, warnings.back());
   }
-  // Nothing says what eight bits of mantissa do to the answers: they are not taken unasked.
+  // Nothing says what eight significant bits do to the outputs: they are not taken unasked.
   TuneOptions careful;
   if (job.validation.empty() && !names_type(options.schemas, DataType::bfloat16) &&
       allows_type(core->registry(), options.schemas, DataType::bfloat16) &&

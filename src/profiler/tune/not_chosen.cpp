@@ -29,7 +29,7 @@ const char* to_string(NotChosen::Reason reason) noexcept {
     case NotChosen::Reason::whole_net:
       break;
   }
-  return "slower in the net";
+  return "net slower or too large";
 }
 
 // Not those of fallbacks.
@@ -74,7 +74,8 @@ std::vector<NotChosen> Tuner::not_chosen(const std::set<Kind>& kinds, const Sele
   return rows;
 }
 
-// Whether the fastest path rounds the layer as `candidate` does, and the chosen one no more.
+// Whether the layer is in the data type of `candidate` in the fastest path, and not in the chosen
+// one.
 bool Tuner::is_put_back(const Selection& selection, std::size_t layer,
                         const Candidate& candidate) const {
   if (!harm_base_) return false;

@@ -1,4 +1,4 @@
-// The error limit: the fastest path that keeps it on the validation samples, as measured. Where the
+// The error limit: the fastest path that meets it on the validation samples, as measured. Where the
 // fastest path of all does not, layers are taken out of 8 and 16 bits: the solver is bound by their
 // harm, the measurement decides (docs/internals/accuracy.md).
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr std::chrono::seconds kHarmTime{3};
 constexpr int kHarmShare = 4;
 
 constexpr int kSolves = 8;         // under a bound on the harm
-constexpr double kAim = 0.9;       // of the harm that would just keep the limit
+constexpr double kAim = 0.9;       // of the harm that would just meet the limit
 constexpr double kNear = 0.85;     // of the least harm that fails: near enough to stop
 constexpr double kFirstCut = 0.1;  // of the bound, while nothing is known that holds
 
@@ -71,8 +71,9 @@ NamedTensors Tuner::named(const std::vector<Tensor>& outputs) const {
 Result<double> Tuner::score_of(const std::vector<NamedTensors>& answers) const {
   SN_ASSIGN_OR_RETURN(const double score, options_.score(answers));
   if (std::isfinite(score)) return score;
-  return invalid_argument("the score of {} answers is {}: it must be a number", answers.size(),
-                          score);
+  return invalid_argument(
+      "the score of the outputs for {} samples is {}: it must be a finite number", answers.size(),
+      score);
 }
 
 bool Tuner::keeps_limit(const Finalist& finalist) const {
@@ -130,7 +131,7 @@ double Tuner::next_bound(double holds, double fails, double error) const {
   return holds > 0 ? std::sqrt(holds * fails) : kFirstCut * fails;
 }
 
-// Solves under bounds on the harm between none and that of `fastest`. All paths that keep the
+// Solves under bounds on the harm between none and that of `fastest`. All paths that meet the
 // limit.
 Result<std::vector<Tuner::Finalist>> Tuner::find_less_harmful(const Finalist& fastest) {
   // Bounds; what is between them is open.
@@ -166,7 +167,7 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_less_harmful(const Finalist& fa
 
 // Errors do not quite add up, so that bounds on the harm leave room. From `best` (float32 alone if
 // it has no path yet), rounds one more of the layers that `fastest` rounds, those first that save
-// most time for their harm, and keeps what keeps the limit, until the time for it is up.
+// most time for their harm, and keeps what meets the limit, until the time for it is up.
 Status Tuner::put_layers_back(Finalist& best, const Finalist& fastest) {
   if (!harm_base_) return {};
   const auto end = end_of_search();
@@ -211,9 +212,9 @@ Status Tuner::put_layers_back(Finalist& best, const Finalist& fastest) {
   return {};
 }
 
-// The fastest path that keeps the limit on the validation samples; where none does, the fastest
+// The fastest path that meets the limit on the validation samples; where none does, the fastest
 // (is_limit_kept_ says so). What was found under the bound is raced with the fastest finalist that
-// keeps it: the bound knows of harm, not of time. That race has its own time of default choices.
+// meets it: the bound knows of harm, not of time. That race has its own time of default choices.
 Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double& untuned_us) {
   SN_RETURN_IF_ERROR(measure_error(ranked[0]));
   is_limit_kept_ = keeps_limit(ranked[0]);

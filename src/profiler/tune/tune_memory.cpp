@@ -45,7 +45,7 @@ Result<Tuner::Sized> Tuner::select_within(const SelectionRules& rules) {
 }
 
 // Between the fastest path, which may need too much, and the smallest that is found, the highest
-// bound whose path keeps the limit. The smallest does not depend on times: a limit that was named
+// bound whose path meets the limit. The smallest does not depend on times: a limit that was named
 // as possible is.
 Status Tuner::find_memory_bound() {
   if (options_.max_memory == 0) return {};

@@ -537,7 +537,7 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
     SN_RETURN_IF_ERROR(add_finalist(finalists, selection).status());
   if (smallest_) SN_RETURN_IF_ERROR(add_finalist(finalists, *smallest_).status());
   if (!budget_.expired()) SN_RETURN_IF_ERROR(add_single_kind_finalists(finalists));
-  // The references' own plan, whose error is 0: it keeps a limit below float32's rounding.
+  // The references' own plan, whose error is 0: it meets a limit below float32's rounding.
   if (options_.max_error && !default_path_.layers.empty()) {
     SN_ASSIGN_OR_RETURN(Finalist plain, default_finalist({}));
     finalists.push_back(std::move(plain));

@@ -61,7 +61,7 @@ struct RowPlace {
 
 struct Max {
   SN_INLINE static FloatV start() { return splat(-__builtin_inff()); }
-  // NaN wins and stays.
+  // NaN propagates.
   SN_INLINE static FloatV combine(FloatV best, FloatV x) {
     return select(is_nan(best), best, max(best, x));  // max gives x where either is NaN
   }

@@ -18,7 +18,7 @@ constexpr float neutral(Fold fold) {
   return fold == Fold::min ? __builtin_inff() : 0.0f;
 }
 
-// NaN wins over all numbers and stays.
+// NaN propagates.
 template <Fold fold>
 SN_INLINE FloatV better(FloatV best, FloatV v) {
   return select((fold == Fold::max ? v > best : v < best) | is_nan(v), v, best);
