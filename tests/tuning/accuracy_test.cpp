@@ -198,7 +198,7 @@ TEST_CASE("tune: a score gets the outputs of each validation sample, and its los
   CHECK(failure(options).code() == StatusCode::unsupported);
 
   options.score = [](const std::vector<NamedTensors>&) -> Result<double> { return NAN; };
-  CHECK_THAT(failure(options).message(), Contains("it must be a number"));
+  CHECK_THAT(failure(options).message(), Contains("it must be a finite number"));
   options.score = [](const std::vector<NamedTensors>&) -> Result<double> {
     return Status(StatusCode::io_error, "the labels are gone");
   };
