@@ -65,6 +65,9 @@ struct Limits {
   std::size_t max_memory = 0;    // peak_memory() of a path; 0: no limit
   // The path with the smallest peak that is found, whatever its time, instead of the fastest.
   bool least_memory = false;
+  // A choice that is taken where the time does not suffice to find one within the limits, if it is
+  // within them; may be empty.
+  std::vector<int> fallback;
   std::size_t table_bytes = std::size_t{256} << 20;  // for the solver's own tables
   std::chrono::nanoseconds time = std::chrono::seconds(2);
   int k = 1;  // how many paths to return at most

@@ -52,6 +52,7 @@ class LimitedSolver {
       if (found_.empty()) find_smallest();
       if (found_.empty() && !exhausted_) rank(weighted(lambda_), lambda_, kLastRanking);
     }
+    if (found_.empty() && !limits_.fallback.empty()) consider(limits_.fallback);
     if (found_.empty()) return nothing_within();
     improve();
     return finish();

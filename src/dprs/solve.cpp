@@ -49,6 +49,8 @@ Result<Solution> solve_checked(const Problem& problem, const Limits& limits) {
   const auto start = std::chrono::steady_clock::now();
   if (Status status = validate(problem); !status.ok()) return status;
   if (Status status = check(limits); !status.ok()) return status;
+  if (!limits.fallback.empty())
+    if (Status status = make_path(problem, limits.fallback).status(); !status.ok()) return status;
   const Net net(problem);
   if (problem.layers.empty()) return without_layers(net);
   Engine engine(net, limits, start + limits.time - limits.time / kReserve);

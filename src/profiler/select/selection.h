@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct SelectionRules {
   bool counts_memory = false;          // tensors, workspace and packed weights (dprs::peak_memory)
   std::size_t max_memory = 0;          // of that; 0: no limit
   bool least_memory = false;           // dprs::Limits::least_memory, with counts_memory
+  std::optional<Selection> fallback;   // dprs::Limits::fallback
   // Whether a candidate may be taken; null: all that were measured and are right.
   std::function<bool(const LayerCandidates&, const Candidate&)> allowed;
   // Inside the net a layer may be slower than alone (its weights are not in the cache), and some

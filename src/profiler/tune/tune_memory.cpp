@@ -63,6 +63,7 @@ Status Tuner::find_memory_bound() {
         options_.max_memory, smallest.memory);
   smallest_ = smallest.selection;
   rules.least_memory = false;
+  rules.fallback = smallest_;
   Sized over = fastest;
   std::size_t keeps = smallest.selection.memory;
   for (int round = 0; round < kMemoryRounds; ++round) {

@@ -338,6 +338,7 @@ SelectionRules Tuner::rules() const {
   SelectionRules rules;
   rules.counts_memory = options_.max_memory > 0;
   rules.max_memory = memory_bound_;
+  rules.fallback = smallest_;
   rules.error = [this](const LayerCandidates& layer, const Candidate& candidate) {
     return harm_.of(place_of(layer), candidate);
   };
