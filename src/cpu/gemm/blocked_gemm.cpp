@@ -157,8 +157,8 @@ BlockedGemm::Prefetch::Prefetch(const std::byte* first, std::int64_t panel_bytes
                                 std::int64_t lines_of_panel, std::int64_t panels) noexcept
     : panel_(first), panel_bytes_(panel_bytes), lines_of_panel_(lines_of_panel), panels_(panels) {}
 
-// One line each power of two of steps. So up to twice as many are called, in the order of memory:
-// those behind a panel's end are the next one's, or of no use.
+// One line in each `every_` steps, a power of two. So up to twice as many are prefetched, in the
+// order of memory: those behind a panel's end are the next one's, or of no use.
 void BlockedGemm::Prefetch::begin(std::int64_t tiles, std::int64_t steps) noexcept {
   const std::int64_t lines = panels_ * lines_of_panel_;
   if (lines == 0) return;

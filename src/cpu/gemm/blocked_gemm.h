@@ -37,15 +37,16 @@ class BlockedGemm {
   struct Block {
     std::int64_t first_group = 0, last_group = 0, depth = 0;
   };
-  // The cache lines of a block of B that is read later, panel by panel. Each tile calls some of
-  // them on its way.
+  // The cache lines of a block of B that is read later, panel by panel. Each tile prefetches a
+  // share of them while it multiplies.
   class Prefetch {
    public:
     Prefetch() = default;
     Prefetch(const std::byte* first, std::int64_t panel_bytes, std::int64_t lines_of_panel,
              std::int64_t panels) noexcept;
-    // Divides them among so many tiles of so many steps.
+    // Divides them among `tiles` tiles whose sums are `steps` long.
     void begin(std::int64_t tiles, std::int64_t steps) noexcept;
+    // The next share goes to `tile`.
     void give(MicroTile& tile) noexcept;
 
    private:
@@ -87,10 +88,10 @@ class BlockedGemm {
   std::int64_t vectors_ = 0, groups_ = 0;
   std::int64_t unit_vectors_ = 1;  // groups are made of whole units
   std::int64_t group_units_ = 0, wider_groups_ = 0;
-  GemmTasks tasks_;                // tasks of one matrix
-  std::int64_t block_groups_ = 0;  // groups that go together
-  std::size_t vectors_of_line_ = 1;
-  bool large_output_ = false;  // beyond the cache: what is written next is called into it
+  GemmTasks tasks_;                  // tasks of one matrix
+  std::int64_t block_groups_ = 0;    // groups that go together
+  std::size_t vectors_of_line_ = 1;  // in a cache line of C, where columns lie side by side
+  bool large_output_ = false;        // beyond the cache: what is written next is called into it
   // The sum is cut into blocks of block_segments_, or each segment into segment_parts_.
   std::int64_t depth_blocks_ = 0, block_segments_ = 0, segment_parts_ = 0;
 };

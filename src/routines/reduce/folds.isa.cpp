@@ -86,8 +86,8 @@ float along(const float* x, const FoldRun& run, float shift) noexcept {
   return over_lanes<fold>(accumulator.result());
 }
 
-// Of `lanes` columns, at most Vectors vectors of them. Several vectors side by side do not wait for
-// each other's sums, and read whole cache lines.
+// Of Vectors vectors of columns, or of the first `lanes` columns of one. Sums of several vectors
+// are independent, so that their latencies overlap, and whole cache lines are read.
 template <Fold fold, int Vectors>
 SN_INLINE void across_columns(const float* x, float* y, std::int64_t lanes, const FoldRun& run) {
   const auto get = [=](const float* from, int v) __attribute__((always_inline)) {
