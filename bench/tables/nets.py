@@ -34,6 +34,7 @@ TUNINGS = {
     "float16": ("cpu:float16", False, 0),
     "qint8": ("cpu:qint8", True, 0),
     "hybrid": ("cpu:float32,cpu:float16,cpu:qint8", True, 0.5),
+    "bfloat16": ("cpu:float32,cpu:bfloat16", False, 0),
     "quantised": ("cpu:float32,cpu:qint8", False, 0),  # a model that brings its ranges along
 }
 SCHEMA_COLUMNS = ["float32", "float16", "qint8", "hybrid"]

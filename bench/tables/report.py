@@ -128,19 +128,25 @@ def table_ii(results: dict[str, dict], peers: list[str], threads: int, tuned: bo
     )
 
 
-def table_v(results: dict[str, dict], peers: list[str], threads: int) -> str:
-    """Engines side by side on quantised models."""
-    engines = [OURS, *peers]
-    titles = ["net", *engines, *[f"{peer} / {OURS}" for peer in peers]]
+def rows_with_errors(
+    results: dict[str, dict], contestants: list[str], ratios: list[str]
+) -> list[list[str]]:
+    """One per net: times and error of each contestant, then the ratios."""
     rows = []
     for net, result in results.items():
-        entries = result["contestants"]
         cells = []
-        for name in engines:
-            entry = entries.get(name)
+        for name in contestants:
+            entry = result["contestants"].get(name)
             error = f"<br>error {entry['rms']:.1e}" if entry and "rms" in entry else ""
             cells.append(times(entry) + error)
-        rows.append([net, *cells, *[interval(result["ratios"].get(peer)) for peer in peers]])
+        rows.append([net, *cells, *[interval(result["ratios"].get(name)) for name in ratios]])
+    return rows
+
+
+def table_v(results: dict[str, dict], peers: list[str], threads: int) -> str:
+    """Engines side by side on quantised models."""
+    rows = rows_with_errors(results, [OURS, *peers], peers)
+    titles = ["net", OURS, *peers, *[f"{peer} / {OURS}" for peer in peers]]
     return (
         f"Median / minimum ms at {threads} thread{'s' if threads > 1 else ''}; ratios above 1: "
         f"{OURS} is faster. The same files for all, made by ONNX Runtime's quantizer (QDQ, unsigned "
@@ -148,6 +154,24 @@ def table_v(results: dict[str, dict], peers: list[str], threads: int) -> str:
         "RMS(ref) against the model in float32.\n\n"
         + table(titles, rows)
         + summaries(results, peers)
+        + failures(results)
+    )
+
+
+def table_vi(results: dict[str, dict], threads: int) -> str:
+    """bfloat16 against float32, and against OpenVINO as it comes."""
+    contestants = ["float32", "bfloat16", "OpenVINO"]
+    ratios = ["OpenVINO / bfloat16", "float32 / bfloat16"]
+    return (
+        f"Median / minimum ms at {threads} thread{'s' if threads > 1 else ''}. float32 and "
+        f"bfloat16: {OURS}, tuned with those schemas; OpenVINO in the precision that it chooses. "
+        "The error is RMS(out − ref) / RMS(ref) against ONNX Runtime in float32.\n\n"
+        + table(["net", *contestants, *ratios], rows_with_errors(results, contestants, ratios))
+        + "".join(
+            f"\n{name}: geometric mean {geometric_mean(found):.2f}, least {min(found):.2f}.\n"
+            for name in ratios
+            if (found := [r["ratios"][name][0] for r in results.values() if name in r["ratios"]])
+        )
         + failures(results)
     )
 

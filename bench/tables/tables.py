@@ -11,6 +11,7 @@ II   against ONNX Runtime, OpenVINO and ncnn, as far as they are installed; with
 III  the routines that the tuner chose for one net
 IV   how long tuning takes
 V    models that are quantised already, against the other engines
+VI   float32 and bfloat16 plans, against OpenVINO in the precision that it chooses by itself
 """
 
 from __future__ import annotations
@@ -183,6 +184,40 @@ def measure_quantised(
     }
 
 
+def measure_bfloat16(
+    library: pathlib.Path,
+    model: pathlib.Path,
+    files: dict[str, str],
+    threads: int,
+    count: int,
+) -> dict:
+    """Table VI for one net and thread count. `files`: column to tuned file. The errors are from
+    ONNX Runtime in float32."""
+    rounds.use_processors(threads)
+    (inputs,) = nets.inputs_for(model.stem, 1)
+
+    def judge(_name: str, gap: dict) -> str | None:
+        return None if gap["rms"] <= LARGEST_ERROR else f"error {gap['rms']:.1e}"
+
+    makers: dict[str, Callable[[], engines.Engine]] = {
+        "ONNX Runtime": lambda: engines.OnnxRuntime(model, threads, inputs),
+        "OpenVINO": lambda: engines.OpenVino(model, threads, inputs, precision=""),
+    }
+    for column, path in files.items():
+        makers[column] = lambda path=path: engines.SoftNeuro(
+            library, pathlib.Path(path), threads, inputs
+        )
+    entries = compete(makers, judge, ["OpenVINO", *files], count)
+    ratios = {
+        "OpenVINO / bfloat16": ratio(entries, "OpenVINO", "bfloat16"),
+        "float32 / bfloat16": ratio(entries, "float32", "bfloat16"),
+    }
+    return {
+        "contestants": entries,
+        "ratios": {name: value for name, value in ratios.items() if value},
+    }
+
+
 # --- the tables -----------------------------------------------------------------------------------
 
 
@@ -322,6 +357,31 @@ class Bench:
                     f"table V, {threads}",
                     f"Table V: engines, 8 bits, {threads} thread{'s' if threads > 1 else ''}",
                     report.table_v(results, peers, threads),
+                )
+
+    def table_6(self) -> None:
+        if "OpenVINO" not in self.peers():
+            raise SystemExit("--tables 6: OpenVINO is not installed")
+        every = self.results.setdefault("bfloat16", {})
+        for threads in self.arguments.threads:
+            results = every.setdefault(str(threads), {})
+            for net in self.chosen(nets.ALL_NETS):
+                files = {
+                    column: str(self.tuned(net, column, threads).path)
+                    for column in ("float32", "bfloat16")
+                }
+                say(f"{net}: measuring OpenVINO, float32, bfloat16, {threads} threads")
+                results[net] = self.in_rounds(
+                    measure_bfloat16,
+                    self.folders.model(net),
+                    files,
+                    threads,
+                    self.arguments.rounds,
+                )
+                self.put(
+                    f"table VI, {threads}",
+                    f"Table VI: bfloat16, {threads} thread{'s' if threads > 1 else ''}",
+                    report.table_vi(results, threads),
                 )
 
     def chosen(self, names: list[str]) -> list[str]:

@@ -1,99 +1,10 @@
-// Sums in float32 to results in float16, bfloat16 or float32.
-#include <immintrin.h>
-
-#include <limits>
-
-#include "cpu/gemm/epilogue_store.h"
+// Sums in float32 to results in float16 or float32.
+#include "cpu/gemm/epilogue_store_loop.h"
 
 namespace softneuro::avx512 {
-namespace {
-
-#define SN_INLINE [[gnu::always_inline]] inline
-
-constexpr std::int64_t kLanes = 16;
-
-enum class To { result, result_after_addition, floats };
-
-SN_INLINE __m512 load_some(const Half* from, __mmask16 mask) {
-  return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, from));
-}
-SN_INLINE __m512 load_some(const BFloat16* from, __mmask16 mask) {
-  const __m512i bits = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
-  return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16));
-}
-SN_INLINE __m512 load_some(const float* from, __mmask16 mask) {
-  return _mm512_maskz_loadu_ps(mask, from);
-}
-// (Stores with a mask of 16-bit elements take several times as long.)
-SN_INLINE void store_halves(void* to, __mmask16 mask, __m256i halves) {
-  if (mask == 0xffff)
-    _mm256_storeu_si256(static_cast<__m256i*>(to), halves);
-  else
-    _mm256_mask_storeu_epi16(to, mask, halves);
-}
-SN_INLINE void store_some(Half* to, __mmask16 mask, __m512 v) {
-  store_halves(to, mask, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
-}
-// Rounded to nearest even, as to_bfloat16() does: the processor's own conversion takes tiny numbers
-// for zero.
-SN_INLINE void store_some(BFloat16* to, __mmask16 mask, __m512 v) {
-  const __m512i bits = _mm512_castps_si512(v), upper = _mm512_srli_epi32(bits, 16);
-  const __m512i even = _mm512_and_si512(upper, _mm512_set1_epi32(1));
-  const __m512i half = _mm512_add_epi32(_mm512_set1_epi32(0x7fff), even);
-  const __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);
-  const __m512i quiet = _mm512_or_si512(upper, _mm512_set1_epi32(0x40));
-  const __m512i result =
-      _mm512_mask_mov_epi32(rounded, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), quiet);
-  store_halves(to, mask, _mm512_cvtepi32_epi16(result));
-}
-SN_INLINE void store_some(float* to, __mmask16 mask, __m512 v) {
-  _mm512_mask_storeu_ps(to, mask, v);
-}
-
-// One vector of columns of all rows.
-template <To Target, class T>
-void store_columns(const EpilogueStore<T>& s, std::int64_t column) noexcept {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const std::int64_t left = s.columns - column;
-  const auto mask =
-      static_cast<__mmask16>(left >= kLanes ? 0xffffu : (1u << static_cast<unsigned>(left)) - 1u);
-  const __m512 low = _mm512_set1_ps(s.clamp ? s.low : -kInfinity);
-  const __m512 high = _mm512_set1_ps(s.clamp ? s.high : kInfinity);
-  const __m512 bias =
-      s.bias == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask, s.bias + column);
-  for (int r = 0; r < s.rows; ++r) {
-    const std::int64_t from = r * s.sums_stride + column, to = r * s.y_stride + column;
-    __m512 v = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, s.sums + from), bias);
-    if (Target == To::result_after_addition || (Target == To::floats && s.addend != nullptr))
-      v = _mm512_add_ps(v, load_some(s.addend + to, mask));
-    v = _mm512_min_ps(high, _mm512_max_ps(low, v));  // the second operand where either is NaN
-    if constexpr (Target == To::floats)
-      _mm512_mask_storeu_ps(s.floats + r * s.floats_stride + column, mask, v);
-    else
-      store_some(s.y + to, mask, v);
-  }
-}
-
-template <class T>
-SN_INLINE void store_sums(const EpilogueStore<T>& s) {
-  for (std::int64_t j = 0; j < s.columns; j += kLanes) {
-    if (s.floats != nullptr)
-      store_columns<To::floats>(s, j);
-    else if (s.addend != nullptr)
-      store_columns<To::result_after_addition>(s, j);
-    else
-      store_columns<To::result>(s, j);
-  }
-}
-
-}  // namespace
 
 void epilogue_store_half(const EpilogueStore<Half>& s) noexcept;
 void epilogue_store_half(const EpilogueStore<Half>& s) noexcept {
-  store_sums(s);
-}
-void epilogue_store_bfloat(const EpilogueStore<BFloat16>& s) noexcept;
-void epilogue_store_bfloat(const EpilogueStore<BFloat16>& s) noexcept {
   store_sums(s);
 }
 void epilogue_store_float(const EpilogueStore<float>& s) noexcept;

@@ -8,13 +8,10 @@
 
 namespace softneuro {
 
-#if SN_HAS_AVX512FP16 || SN_HAS_AVX512BF16
+#if SN_HAS_AVX512FP16
 namespace avx512 {
 void epilogue_store_half(const EpilogueStore<Half>& store) noexcept;
-void epilogue_store_bfloat(const EpilogueStore<BFloat16>& store) noexcept;
-}  // namespace avx512
-#endif
-#if SN_HAS_AVX512FP16
+}
 namespace avx512fp16 {
 void half_tile(const HalfTile<Half>& tile) noexcept;
 }
@@ -22,7 +19,8 @@ void half_tile(const HalfTile<Half>& tile) noexcept;
 #if SN_HAS_AVX512BF16
 namespace avx512bf16 {
 void half_tile(const HalfTile<BFloat16>& tile) noexcept;
-}
+void epilogue_store_bfloat(const EpilogueStore<BFloat16>& store) noexcept;
+}  // namespace avx512bf16
 #endif
 
 const HalfTileOps<Half>* fp16_tile_ops() noexcept {
@@ -38,7 +36,7 @@ const HalfTileOps<Half>* fp16_tile_ops() noexcept {
 const HalfTileOps<BFloat16>* bf16_tile_ops() noexcept {
 #if SN_HAS_AVX512BF16
   static constexpr HalfTileOps<BFloat16> kOps = {isa::avx512bf16, avx512bf16::half_tile,
-                                                 avx512::epilogue_store_bfloat};
+                                                 avx512bf16::epilogue_store_bfloat};
   return &kOps;
 #else
   return nullptr;

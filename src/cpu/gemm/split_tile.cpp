@@ -11,9 +11,11 @@ static_assert(kGemmMaxRows % kSplitRows == 0 && kSplitRows == kTilePanel);
 
 namespace avx512 {
 void epilogue_store_half(const EpilogueStore<Half>& store) noexcept;
-void epilogue_store_bfloat(const EpilogueStore<BFloat16>& store) noexcept;
 void epilogue_store_float(const EpilogueStore<float>& store) noexcept;
 }  // namespace avx512
+namespace avx512bf16 {
+void epilogue_store_bfloat(const EpilogueStore<BFloat16>& store) noexcept;
+}
 namespace amxbf16 {
 void split(const SplitRows<Half>& rows) noexcept;
 void split(const SplitRows<BFloat16>& rows) noexcept;
@@ -55,7 +57,7 @@ template <>
 const SplitTileOps<BFloat16>* split_tile_ops() noexcept {
   static constexpr SplitTileOps<BFloat16> kOps = {
       isa::amxbf16, amxbf16::split, amxbf16::begin,        amxbf16::multiply_1,
-      amxbf16::end, tile_bytes<1>,  pack<amxbf16::pack_1>, avx512::epilogue_store_bfloat};
+      amxbf16::end, tile_bytes<1>,  pack<amxbf16::pack_1>, avx512bf16::epilogue_store_bfloat};
   return &kOps;
 }
 template <>

@@ -50,7 +50,7 @@ class Conv2Layer final : public WeightedLayer {
     WeightedPart part;
     part.x = desc_of({shape.batch, shape.in, h.input, w.input}, task.x, shape.layout);
     part.y = desc_of({shape.batch, shape.out, h.output, w.output}, task.y, shape.layout);
-    part.weights = desc_of(weight_dims(shape), task.weights, Layout::plain);
+    part.weights = desc_of(weight_dims(shape), task.stored_weights, Layout::plain);
     part.padding = {h.pad_begin, h.pad_end, w.pad_begin, w.pad_end};
     part.x_at = chunk.x_at;
     part.y_at = chunk.y_at;

@@ -42,7 +42,7 @@ class DenseLayer final : public WeightedLayer {
     constexpr std::int64_t kColumnBlock = 64;  // what kernels work on at a time
     DenseShape shape = dense_shape(problem);
     // Rounded to 8 bits they are [N, K] (cpu/qint8/weights.h).
-    if (task.weights != memory::data_type::f32) shape.transposed = true;
+    if (task.weights == memory::data_type::s8) shape.transposed = true;
     const bool by_rows = shape.rows >= kManyRows * split;
     const std::int64_t block = by_rows ? 1 : kColumnBlock;
     const std::int64_t all = by_rows ? shape.rows : shape.columns;
@@ -71,7 +71,7 @@ class DenseLayer final : public WeightedLayer {
     part.y = memory::desc({rows, columns}, task.y, memory::dims{shape.columns, 1});
     const memory::dims strides =
         shape.transposed ? memory::dims{1, shape.depth} : memory::dims{shape.columns, 1};
-    part.weights = memory::desc({shape.depth, columns}, task.weights, strides);
+    part.weights = memory::desc({shape.depth, columns}, task.stored_weights, strides);
     part.weights_mask = 1 << 1;
     part.x_at = first_row * shape.depth;
     part.y_at = first_row * shape.columns + first_column;

@@ -19,6 +19,10 @@ bool can_follow(const std::vector<FusedStep>& done, const FusedStep& next) {
   });
 }
 
+bool is_library_float(DataType type) {
+  return type == DataType::float32 || type == DataType::bfloat16;
+}
+
 Extent extent_of(const Shape& operand, const Shape& output, int channel) {
   if (operand.elements() == 1) return Extent::scalar;
   if (operand == output) return Extent::whole;
@@ -242,9 +246,9 @@ std::optional<std::vector<FusedStep>> activation_steps(const PostOp& op) {
   }
 }
 
-FusedOps fuse_float32(const Problem& problem, int channel_axis, std::size_t most) {
+FusedOps fuse_float(const Problem& problem, int channel_axis, std::size_t most) {
   FusedOps ops;
-  if (problem.outputs[0].type != DataType::float32) return ops;
+  if (!is_library_float(problem.outputs[0].type)) return ops;
   for (const PostOp& op : problem.post_ops) {
     if (ops.taken == most) break;
     if (op.kind == PostOp::Kind::unary) {
@@ -258,7 +262,7 @@ FusedOps fuse_float32(const Problem& problem, int channel_axis, std::size_t most
       ops.steps.insert(ops.steps.end(), steps->begin(), steps->end());
     } else {
       const auto step = operand_step(problem, op, channel_axis);
-      if (!step || problem.inputs[op.input].type != DataType::float32) break;
+      if (!step || !is_library_float(problem.inputs[op.input].type)) break;
       ops.steps.push_back(*step);
     }
     ++ops.taken;
@@ -288,8 +292,12 @@ dnnl::memory::desc desc_of(const dnnl::memory::dims& dims, dnnl::memory::data_ty
   return {dims, type, tags[rank - 3]};
 }
 
+dnnl::memory::data_type library_type(DataType type) {
+  return type == DataType::bfloat16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+}
+
 dnnl::memory::data_type element_type(const TensorSpec& spec) {
-  if (spec.type != DataType::qint8) return dnnl::memory::data_type::f32;
+  if (spec.type != DataType::qint8) return library_type(spec.type);
   return spec.quantization->is_signed ? dnnl::memory::data_type::s8 : dnnl::memory::data_type::u8;
 }
 

@@ -35,9 +35,9 @@ bool loses_nan(const FusedStep& step);
 bool loses_infinity(const FusedStep& step);
 
 // As many of the first `most` post-ops as the library knows on float32, where output 0 and the
-// operands are float32. `channel_axis`: of output 0, for operands with one value per channel. NaN
-// is treated as the library does: relu and clip of it may be 0.
-FusedOps fuse_float32(const Problem& problem, int channel_axis, std::size_t most);
+// operands are float32 or bfloat16. `channel_axis`: of output 0, for operands with one value per
+// channel. NaN is treated as the library does: relu and clip of it may be 0.
+FusedOps fuse_float(const Problem& problem, int channel_axis, std::size_t most);
 // All of them, and what comes before output 0 is stored: a primitive whose sums are real numbers
 // divided by `unit` gives output 0 as qint8 (its quantisation is the problem's) or float32.
 // Nothing where the library cannot do all of it.
@@ -46,7 +46,9 @@ std::optional<FusedOps> fuse_quantized(const Problem& problem, int channel_axis)
 // The format of a tensor, or of a part of one, of that shape. `dims`: logical order, as the shape.
 dnnl::memory::desc desc_of(const dnnl::memory::dims& dims, dnnl::memory::data_type type,
                            Layout layout);
-// float32 → f32, qint8 → u8 or s8 as the quantisation says.
+// float32 and bfloat16.
+dnnl::memory::data_type library_type(DataType type);
+// The same, and qint8: u8 or s8 as the quantisation says.
 dnnl::memory::data_type element_type(const TensorSpec& spec);
 
 }  // namespace softneuro::onednn

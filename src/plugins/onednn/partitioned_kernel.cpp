@@ -1,9 +1,11 @@
 #include "plugins/onednn/partitioned_kernel.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "cpu/simd/float_span.h"
 
 namespace softneuro::onednn {
 namespace {
@@ -123,11 +125,26 @@ class PartitionedKernel final : public Kernel {
 
   void apply_tail(Context& context, const Chunk& chunk) const noexcept {
     if (work_.tail.empty()) return;
-    float* const y = context.output(0).as_mutable<float>();
-    for (std::int64_t r = 0; r < chunk.repeats; ++r) {
-      const std::int64_t at = chunk.first + r * chunk.stride;
-      work_.tail.apply(context.inputs(), y + at, at, chunk.count);
-    }
+    // Tiles that stay in the first cache, of types that are converted.
+    constexpr std::int64_t kTile = 2048;
+    float buffer[kTile];
+    const bool in_place = work_.tail_type == DataType::float32;
+    for (std::int64_t r = 0; r < chunk.repeats; ++r)
+      for (std::int64_t done = 0; done < chunk.count;) {
+        const std::int64_t at = chunk.first + r * chunk.stride + done;
+        const std::int64_t count = in_place ? chunk.count : std::min(kTile, chunk.count - done);
+        apply_tail_to(context, at, count, buffer);
+        done += count;
+      }
+  }
+
+  void apply_tail_to(Context& context, std::int64_t at, std::int64_t count,
+                     float* buffer) const noexcept {
+    void* const y = context.output(0).as_mutable<std::byte>();
+    float* const results = target_floats(y, work_.tail_type, at, buffer);
+    read_floats(y, work_.tail_type, at, count, buffer);
+    work_.tail.apply(context.inputs(), results, at, count);
+    write_floats(y, work_.tail_type, at, count, results);
   }
 
   PartitionedWork work_;

@@ -36,8 +36,9 @@ struct Chunk {
 // What a kernel is made of. Give each chunk its scratchpad with add_scratchpad().
 struct PartitionedWork {
   std::vector<Chunk> chunks;
-  std::vector<Tensor> constants;  // kept, and what Argument::From::constant means
-  PostOpProgram tail;             // what is left of the post-ops
+  std::vector<Tensor> constants;           // kept, and what Argument::From::constant means
+  PostOpProgram tail;                      // what is left of the post-ops, …
+  DataType tail_type = DataType::float32;  // … and output 0's type if there is anything left
   std::size_t workspace_bytes = 0;
   int in_place_input = -1;  // that all primitives read exactly where they write output 0
 

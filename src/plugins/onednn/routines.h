@@ -5,9 +5,9 @@
 
 namespace softneuro::onednn {
 
-Status register_conv2_float32(Registry& registry);
-Status register_dense_float32(Registry& registry);
-Status register_matmul_float32(Registry& registry);
+Status register_conv2(Registry& registry);
+Status register_dense(Registry& registry);
+Status register_matmul(Registry& registry);
 Status register_qint8(Registry& registry);
 Status register_batch_norm(Registry& registry);
 Status register_binary(Registry& registry);

@@ -13,6 +13,7 @@ namespace softneuro::onednn {
 struct WeightedTask {
   dnnl::memory::data_type x = dnnl::memory::data_type::f32;
   dnnl::memory::data_type weights = dnnl::memory::data_type::f32;
+  dnnl::memory::data_type stored_weights = dnnl::memory::data_type::f32;  // before they are packed
   dnnl::memory::data_type y = dnnl::memory::data_type::f32;
   bool bias = false;          // float32
   std::vector<float> scales;  // what sums are multiplied by, per output channel; empty: 1

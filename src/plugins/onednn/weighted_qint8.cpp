@@ -132,7 +132,7 @@ class QuantizedRoutine final : public Routine {
     constexpr float kAnyScale = 0.5f;
     WeightedTask task;
     task.x = element_type(problem.inputs[kX]);
-    task.weights = dnnl::memory::data_type::s8;
+    task.weights = task.stored_weights = dnnl::memory::data_type::s8;
     task.y = element_type(problem.outputs[0]);
     task.bias = true;
     task.scales = std::move(scales);

@@ -84,8 +84,8 @@ Status WeightedWork::pack(const void* weights, std::byte* packed) const {
     for (const Part& part : parts_) {
       if (part.weights_at < done) continue;  // another part's, too
       done = part.weights_at + 1;
-      const auto* const from =
-          static_cast<const std::byte*>(weights) + bytes_of(part.part.weights_at, task_.weights);
+      const auto* const from = static_cast<const std::byte*>(weights) +
+                               bytes_of(part.part.weights_at, task_.stored_weights);
       memory source(part.part.weights, engine(), const_cast<std::byte*>(from));
       memory target(part.weights, engine(), packed + part.weights_at);
       dnnl::reorder(source, target).execute(stream, source, target);
@@ -112,7 +112,7 @@ Chunk WeightedWork::chunk_of(const Part& made, const FusedOps& ops, std::size_t 
         {DNNL_ARG_WEIGHTS, From::constant, kPacked, made.weights_at, made.weights});
   else
     chunk.arguments.push_back({DNNL_ARG_WEIGHTS, From::input, WeightedLayer::kWeights,
-                               bytes_of(part.weights_at, task_.weights), part.weights});
+                               bytes_of(part.weights_at, task_.stored_weights), part.weights});
   if (task_.bias)
     chunk.arguments.push_back({DNNL_ARG_BIAS, From::constant, kBias,
                                bias_at + bytes_of(part.first_out, memory::data_type::f32),
@@ -166,6 +166,7 @@ Result<std::unique_ptr<Kernel>> WeightedWork::kernel(Constants constants, const 
     else
       work.constants = {constants.packed, constants.bias};
     work.tail = std::move(tail);
+    if (task_.y == memory::data_type::bf16) work.tail_type = DataType::bfloat16;
     for (const Part& part : parts_) {
       Chunk chunk = chunk_of(part, ops, constants.bias_at);
       work.add_scratchpad(chunk, part.desc);

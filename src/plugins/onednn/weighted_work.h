@@ -19,7 +19,7 @@ class WeightedWork {
   // Differs where the packed weights do.
   std::string pack_key() const;
   std::size_t packed_bytes() const { return packed_bytes_; }
-  // Reorders the layer's weights, plain and of the task's type, to `packed`.
+  // Reorders the layer's weights, plain and of the type that they are stored in, to `packed`.
   Status pack(const void* weights, std::byte* packed) const;
 
   struct Constants {

@@ -1,6 +1,7 @@
-#include "plugins/onednn/weighted_float32.h"
+#include "plugins/onednn/weighted_float.h"
 
 #include "core/base/error.h"
+#include "cpu/simd/float_span.h"
 #include "plugins/onednn/choice_cache.h"
 #include "plugins/onednn/weighted_work.h"
 
@@ -15,17 +16,24 @@ using Choices = std::vector<WeightedChoice>;
 // one layer each.
 constexpr std::size_t kWorksKept = 16;
 
-class Float32Routine final : public FusesPostOps<PostOpProgram::supports> {
+class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float32> {
  public:
-  Float32Routine(const WeightedLayer& layer, const char* descriptor)
+  FloatRoutine(const WeightedLayer& layer, const char* descriptor)
       : FusesPostOps(layer.layer_type(), descriptor), layer_(layer) {}
 
   std::string library() const override { return library_name(); }
 
+  CpuFeatures needs() const override {
+    return descriptor().type == DataType::bfloat16 ? CpuFeatures{CpuFeature::avx512_bf16}
+                                                   : CpuFeatures{};
+  }
+
   Applicability applicable(const Problem& problem) const override {
     for (std::size_t i = kX; i <= kBias; ++i)
-      if (problem.has_input(i) && problem.inputs[i].type != DataType::float32)
-        return Applicability::no("only float32");
+      if (problem.has_input(i) && problem.inputs[i].type != type_of_input(i))
+        return Applicability::no("an input has another type than the routine takes");
+    if (problem.outputs[0].type != descriptor().type)
+      return Applicability::no("the output has another type than the routine gives");
     if (layer_.packs_weights() && !(is_known(problem, kWeights) && is_known(problem, kBias)))
       return Applicability::no("weights or bias are not constant");
     if (problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
@@ -90,14 +98,22 @@ class Float32Routine final : public FusesPostOps<PostOpProgram::supports> {
     return problem.inputs[input].constant && !problem.inputs[input].value.empty();
   }
 
-  static WeightedTask task_of(const Problem& problem) {
+  // Constants keep float32, the model's type.
+  DataType type_of_input(std::size_t input) const {
+    const bool is_constant = layer_.packs_weights() && input != kX;
+    return is_constant ? DataType::float32 : descriptor().type;
+  }
+
+  WeightedTask task_of(const Problem& problem) const {
     WeightedTask task;
+    task.x = task.weights = task.y = library_type(descriptor().type);
+    task.stored_weights = layer_.packs_weights() ? dnnl::memory::data_type::f32 : task.weights;
     task.bias = problem.has_input(kBias);
     return task;
   }
 
   FusedOps fuse(const Problem& problem, std::size_t most) const {
-    return fuse_float32(problem, layer_.channel_axis(problem), most);
+    return fuse_float(problem, layer_.channel_axis(problem), most);
   }
 
   // From all post-ops to none: what an implementation does not fuse, others may.
@@ -170,8 +186,8 @@ class Float32Routine final : public FusesPostOps<PostOpProgram::supports> {
 
 }  // namespace
 
-std::unique_ptr<Routine> make_float32_routine(const WeightedLayer& layer, const char* descriptor) {
-  return std::make_unique<Float32Routine>(layer, descriptor);
+std::unique_ptr<Routine> make_float_routine(const WeightedLayer& layer, const char* descriptor) {
+  return std::make_unique<FloatRoutine>(layer, descriptor);
 }
 
 }  // namespace softneuro::onednn
