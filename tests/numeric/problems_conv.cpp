@@ -155,21 +155,30 @@ void add_depthwise(ProblemSet& set) {
         exact_conv2(set, channels, channels, 7, kernel == 3 ? 17 : 11, kernel, channels)
             .param("strides", {stride, stride})
             .param("pads", {kernel / 2, kernel / 2, kernel / 2, kernel / 2});
+  // Blocks of output columns that divide the width, and that do not.
+  for (const std::int64_t width : {1, 2, 3, 5, 7, 8, 9, 20, 30})
+    for (const std::int64_t stride : {1, 2})
+      exact_conv2(set, 33, 33, 4, width, 3, 33)
+          .param("strides", {stride, stride})
+          .param("pads", {1, 1, 1, 1});
   exact_conv2(set, 20, 20, 9, 12, 3, 20).param("dilations", {2, 3}).param("pads", {2, 3, 2, 3});
+  exact_conv2(set, 40, 40, 9, 12, 3, 40).param("dilations", {3, 1}).param("pads", {3, 2, 1, 0});
   exact_conv2(set, 130, 130, 5, 6, 3, 130).param("pads", {1, 0, 2, 1});
-  conv2(set, 24, 24, 9, 7, 3, 24, 2)
-      .constant({24})
-      .param("pads", {1, 1, 1, 1})
-      .post_op(BinaryOp::add, {2, 24, 9, 7})
-      .post_op(UnaryOp::silu, 1);
+  for (const std::int64_t channels : {24, 40})
+    conv2(set, channels, channels, 9, 7, 3, channels, 2)
+        .constant({channels})
+        .param("pads", {1, 1, 1, 1})
+        .post_op(BinaryOp::add, {2, channels, 9, 7})
+        .post_op(UnaryOp::silu, 1);
   conv2(set, 70, 70, 9, 7, 5, 70).param("pads", {2, 2, 2, 2}).post_op(UnaryOp::relu);
-  set.add("conv1")
-      .input({2, 18, 31}, integers())
-      .constant({18, 1, 3}, integers())
-      .constant({18}, integers())
-      .param("group", 18)
-      .param("pads", {1, 1})
-      .exact();
+  for (const std::int64_t channels : {18, 50})
+    set.add("conv1")
+        .input({2, channels, 31}, integers())
+        .constant({channels, 1, 3}, integers())
+        .constant({channels}, integers())
+        .param("group", channels)
+        .param("pads", {1, 1})
+        .exact();
   for (const int channels : {2, 4, 8, 16})  // in each of three groups or more
     set.add("conv1")
         .input({2, 48, 29}, integers())

@@ -7,7 +7,8 @@ namespace softneuro {
 Status register_routine_conv2_cpu_nhwc_depthwise(Registry& registry) {
   for (const char* layer_type : {"conv1", "conv2"})
     for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16})
-      SN_RETURN_IF_ERROR(registry.add(make_narrow_group_conv(layer_type, type, true)));
+      SN_RETURN_IF_ERROR(registry.add(
+          make_narrow_group_conv(layer_type, type, true, group_conv_code(type, true))));
   return {};
 }
 

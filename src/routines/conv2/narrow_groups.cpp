@@ -16,37 +16,43 @@ enum Input : std::size_t { kX, kWeights, kBias };
 
 constexpr std::int64_t kDefaultTaskOps = 1 << 18;
 
-// From [channel][member of its group][position of the kernel] to panels. The last panel may overlap
-// the one before.
-void pack_panels(const float* from, std::int64_t channels, std::int64_t group, std::int64_t taps,
-                 float* to) noexcept {
-  for (std::int64_t p = 0; p < group_panels(channels); ++p)
-    for (std::int64_t t = 0; t < taps; ++t)
-      for (std::int64_t m = 0; m < group; ++m)
-        for (std::int64_t lane = 0; lane < kGroupPanel; ++lane)
-          *to++ = from[((panel_channel(p, channels) + lane) * group + m) * taps + t];
+// For each position of the kernel and each input channel of the group, kGroupPanel weights.
+std::int64_t panel_bytes(std::int64_t group, std::int64_t rows, std::int64_t columns) noexcept {
+  return rows * columns * group * kGroupPanel * static_cast<std::int64_t>(sizeof(float));
+}
+void pack_panel(const float* from, std::int64_t group, std::int64_t rows, std::int64_t columns,
+                void* bytes) noexcept {
+  const std::int64_t taps = rows * columns;
+  auto* to = static_cast<float*>(bytes);
+  for (std::int64_t t = 0; t < taps; ++t)
+    for (std::int64_t m = 0; m < group; ++m)
+      for (std::int64_t lane = 0; lane < kGroupPanel; ++lane)
+        *to++ = from[(lane * group + m) * taps + t];
+}
+void pack_bias(const float* from, float* to) noexcept {
+  std::copy_n(from, kGroupPanel, to);
 }
 
 class NarrowGroupKernel final : public Kernel {
  public:
-  NarrowGroupKernel(const ConvGeometry& geometry, const Problem& problem,
+  NarrowGroupKernel(const ConvGeometry& geometry, const GroupConvCode& code, const Problem& problem,
                     const RoutineParams& params, PackedWeights packed, EpiloguePostOps post_ops)
       : g_(geometry),
+        code_(code),
         type_(problem.inputs[kX].type),
         rounds_(type_ != DataType::float32),
-        row_(group_conv_ops().row(type_)),
         packed_(std::move(packed.bytes)),
         post_ops_(std::move(post_ops)) {
-    const std::int64_t panels = group_panels(g_.channels_in());
+    const std::int64_t panels = group_panels(g_.channels_in(), code_.panel);
     const std::int64_t channels = params.integer("channels", 0);
-    together_ = channels == 0 ? panels : group_panels(channels);
+    together_ = channels == 0 ? panels : group_panels(channels, code_.panel);
     const std::int64_t row_ops = g_.window.axes[2].output * g_.channels_in() * g_.depth();
     const std::int64_t task_ops =
         task_operations(g_.batch * g_.window.axes[1].output * row_ops,
                         params.integer("task_ops", kDefaultTaskOps), problem.threads);
     rows_ = std::max<std::int64_t>(task_ops / std::max<std::int64_t>(row_ops, 1), 1);
     zeros_at_ = regions_.add(g_.channels_in());
-    if (g_.bias) bias_at_ = regions_.add(panels * kGroupPanel);
+    if (g_.bias) bias_at_ = regions_.add(panels * code_.panel);
     if (rounds_ && !post_ops_.rest().empty())
       floats_at_ = regions_.add(g_.batch * g_.window.output_elements() * g_.channels_out());
   }
@@ -57,7 +63,10 @@ class NarrowGroupKernel final : public Kernel {
     float* const workspace = reinterpret_cast<float*>(context.workspace());
     std::fill_n(workspace + zeros_at_, g_.channels_in(), 0.0f);
     if (g_.bias)
-      pack_panels(context.input(kBias).as<float>(), g_.channels_in(), 1, 1, workspace + bias_at_);
+      for (std::int64_t p = 0; p < group_panels(g_.channels_in(), code_.panel); ++p)
+        code_.pack_bias(
+            context.input(kBias).as<float>() + panel_channel(p, g_.channels_in(), code_.panel),
+            workspace + bias_at_ + p * code_.panel);
     const std::int64_t height = g_.window.axes[1].output;
     const std::int64_t pieces = (height + rows_ - 1) / rows_;
     parallel_for(context.pool(), g_.batch * pieces, [&](std::int64_t i) {
@@ -86,12 +95,12 @@ class NarrowGroupKernel final : public Kernel {
     task.input = static_cast<const std::byte*>(context.input(kX).data) +
                  image * g_.window.input_elements() * channels * size;
     task.zeros = workspace + zeros_at_;
-    task.weights = static_cast<const float*>(packed_.data());
+    task.weights = packed_.data();
     task.bias = g_.bias ? workspace + bias_at_ : nullptr;
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     task.low = post_ops_.clamps() ? post_ops_.low() : -kInfinity;
     task.high = post_ops_.clamps() ? post_ops_.high() : kInfinity;
-    const std::int64_t panels = group_panels(channels);
+    const std::int64_t panels = group_panels(channels, code_.panel);
     for (std::int64_t p = 0; p < panels; p += together_) {
       task.first_panel = p;
       task.last_panel = std::min(p + together_, panels);
@@ -99,7 +108,7 @@ class NarrowGroupKernel final : public Kernel {
         const std::int64_t at = (task.row - first) * row_elements;
         task.output = output + at * size;
         task.floats = floats == nullptr ? nullptr : floats + at;
-        row_(task);
+        code_.row(task);
       }
     }
     if (post_ops_.rest().empty()) return;
@@ -110,9 +119,9 @@ class NarrowGroupKernel final : public Kernel {
   }
 
   ConvGeometry g_;
+  GroupConvCode code_;
   DataType type_;  // of x and y
   bool rounds_;    // results
-  GroupConvOps::Row row_;
   Tensor packed_;
   EpiloguePostOps post_ops_;
   std::int64_t together_ = 1;  // panels
@@ -123,11 +132,13 @@ class NarrowGroupKernel final : public Kernel {
 
 class NarrowGroupConv final : public Routine {
  public:
-  NarrowGroupConv(std::string_view layer_type, DataType type, bool depthwise)
-      : Routine(layer_type, fmt::format("cpu:{}:nhwc/{}", to_string(type),
-                                        depthwise ? "depthwise" : "grouped")),
+  NarrowGroupConv(std::string_view layer_type, DataType type, bool depthwise,
+                  const GroupConvCode& code)
+      : Routine(layer_type, fmt::format("cpu:{}:nhwc/{}", to_string(type), code.algorithm)),
         type_(type),
-        depthwise_(depthwise) {}
+        depthwise_(depthwise),
+        code_(code) {}
+  CpuFeatures needs() const override { return code_.needs; }
   int default_rank() const override { return 40; }
   // Each weight serves one pixel per load: 0.3 (depthwise) to 0.6 of a product's multiply-adds.
   double default_speed(const Problem&) const override { return 0.4; }
@@ -150,12 +161,14 @@ class NarrowGroupConv final : public Routine {
                                           : "depthwise: one channel per group");
     if (kGroupPanel % group != 0)
       return Applicability::no(fmt::format("groups of {} channels, not of 2, 4, 8 or 16", group));
-    if (weights.shape[0] < kGroupPanel)
-      return Applicability::no(fmt::format("fewer than {} channels", kGroupPanel));
+    if (weights.shape[0] < code_.panel)
+      return Applicability::no(fmt::format("fewer than {} channels", code_.panel));
     const Result<ConvGeometry> geometry = conv_geometry(problem);
     if (!geometry.ok()) return Applicability::no(geometry.status().message());
     if (!group_tables_fit(geometry->window.axes[1], geometry->window.axes[2]))
       return Applicability::no("the kernel is too large");
+    if (code_.takes != nullptr && !code_.takes(geometry->window.axes[1], geometry->window.axes[2]))
+      return Applicability::no("a kernel of another width, stride or dilation");
     return Applicability::yes();
   }
 
@@ -182,17 +195,18 @@ class NarrowGroupConv final : public Routine {
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     const Shape& weights = problem.inputs[kWeights].shape;
-    const std::int64_t floats =
-        group_panels(weights[0]) * kGroupPanel * weights.elements(1, weights.rank());
-    return static_cast<std::size_t>(floats) * sizeof(float);
+    return static_cast<std::size_t>(group_panels(weights[0], code_.panel) * bytes_of(weights));
   }
   Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
               std::byte* packed) const override {
     const TensorSpec& weights = problem.inputs[kWeights];
     SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, scratch));
-    const std::int64_t taps = weights.shape.elements(2, weights.shape.rank());
-    pack_panels(static_cast<const float*>(floats.data()), weights.shape[0], weights.shape[1], taps,
-                reinterpret_cast<float*>(packed));
+    const Shape& shape = weights.shape;
+    const std::int64_t channels = shape[0], of_channel = shape.elements(1, shape.rank());
+    for (std::int64_t p = 0; p < group_panels(channels, code_.panel); ++p)
+      code_.pack(static_cast<const float*>(floats.data()) +
+                     panel_channel(p, channels, code_.panel) * of_channel,
+                 shape[1], rows_of(shape), columns_of(shape), packed + p * bytes_of(shape));
     return {};
   }
 
@@ -200,19 +214,40 @@ class NarrowGroupConv final : public Routine {
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops, EpiloguePostOps::create(problem, false));
-    return make_kernel<NarrowGroupKernel>(geometry, problem, params, packed, std::move(post_ops));
+    return make_kernel<NarrowGroupKernel>(geometry, code_, problem, params, packed,
+                                          std::move(post_ops));
   }
 
  private:
+  // Of the kernel, [channels, group, rows, columns] or one dimension less.
+  static std::int64_t rows_of(const Shape& weights) {
+    return weights.elements(2, weights.rank() - 1);
+  }
+  static std::int64_t columns_of(const Shape& weights) { return weights[weights.rank() - 1]; }
+  std::int64_t bytes_of(const Shape& weights) const {  // of a panel
+    return code_.panel_bytes(weights[1], rows_of(weights), columns_of(weights));
+  }
+
   DataType type_;  // of x and y
   bool depthwise_;
+  GroupConvCode code_;
 };
 
 }  // namespace
 
+GroupConvCode group_conv_code(DataType type, bool depthwise) noexcept {
+  GroupConvCode code;
+  code.algorithm = depthwise ? "depthwise" : "grouped";
+  code.row = group_conv_ops().row(type);
+  code.panel_bytes = panel_bytes;
+  code.pack = pack_panel;
+  code.pack_bias = pack_bias;
+  return code;
+}
+
 std::unique_ptr<Routine> make_narrow_group_conv(std::string_view layer_type, DataType type,
-                                                bool depthwise) {
-  return std::make_unique<NarrowGroupConv>(layer_type, type, depthwise);
+                                                bool depthwise, const GroupConvCode& code) {
+  return std::make_unique<NarrowGroupConv>(layer_type, type, depthwise, code);
 }
 
 }  // namespace softneuro

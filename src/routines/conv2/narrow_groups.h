@@ -9,8 +9,8 @@
 
 namespace softneuro {
 
-// Channels are worked on in panels of so many; the last panel ends with the last channel and may
-// overlap the one before.
+// Channels are worked on in panels of so many, or as many as a code says; the last panel ends with
+// the last channel and may overlap the one before.
 inline constexpr std::int64_t kGroupPanel = 16;
 // The most pointers that one block of columns may need, see group_tables_fit().
 inline constexpr std::int64_t kGroupPointers = 1024;
@@ -18,15 +18,13 @@ inline constexpr std::int64_t kGroupPointers = 1024;
 // One row of the output of one image, or some panels of it.
 struct GroupConvRow {
   WindowAxis y, x;
-  std::int64_t channels = 0;    // >= kGroupPanel
+  std::int64_t channels = 0;    // a panel at least
   std::int64_t group = 1;       // channels of a group, input and output alike; divides kGroupPanel
   const void* input = nullptr;  // of the image
   const void* zeros = nullptr;  // `channels` of them
-  // Panel after panel: for each kernel position and each input channel of the group, kGroupPanel
-  // weights; kGroupPanel of bias (or null).
-  const float* weights = nullptr;
-  const float* bias = nullptr;
-  void* output = nullptr;  // of the row
+  const void* weights = nullptr;  // panel after panel, as the code packs them
+  const float* bias = nullptr;    // (or null)
+  void* output = nullptr;         // of the row
   // Of 16-bit types alone: given, results go there and not to the output, unrounded.
   float* floats = nullptr;
   std::int64_t row = 0;
@@ -48,25 +46,45 @@ struct GroupConvOps {
 const GroupConvOps& group_conv_ops() noexcept;
 const GroupConvOps& group_conv_ops(CpuFeatures features) noexcept;
 
-constexpr std::int64_t group_panels(std::int64_t channels) noexcept {
-  return (channels + kGroupPanel - 1) / kGroupPanel;
+constexpr std::int64_t group_panels(std::int64_t channels, std::int64_t width) noexcept {
+  return (channels + width - 1) / width;
 }
 // First channel of a panel.
-constexpr std::int64_t panel_channel(std::int64_t panel, std::int64_t channels) noexcept {
-  const std::int64_t first = panel * kGroupPanel;
-  return first + kGroupPanel <= channels ? first : channels - kGroupPanel;
+constexpr std::int64_t panel_channel(std::int64_t panel, std::int64_t channels,
+                                     std::int64_t width = kGroupPanel) noexcept {
+  const std::int64_t first = panel * width;
+  return first + width <= channels ? first : channels - width;
 }
+
+// An inner loop, and how it wants weights and bias.
+struct GroupConvCode {
+  const char* algorithm;  // the routine's
+  GroupConvOps::Row row;
+  std::int64_t panel = kGroupPanel;
+  CpuFeatures needs = {};
+  // Whether it knows such kernels; null: all.
+  bool (*takes)(const WindowAxis& y, const WindowAxis& x) noexcept = nullptr;
+  // Bytes of a panel's weights, and one panel from [channel][input of its group][row][column].
+  std::int64_t (*panel_bytes)(std::int64_t group, std::int64_t rows, std::int64_t columns) noexcept;
+  void (*pack)(const float* from, std::int64_t group, std::int64_t rows, std::int64_t columns,
+               void* to) noexcept;
+  void (*pack_bias)(const float* from, float* to) noexcept;
+};
 // Whether the kernel is small enough for the tables of a row.
 inline bool group_tables_fit(const WindowAxis& y, const WindowAxis& x) noexcept {
   return y.kernel <= kGroupPointers && x.extent() <= kGroupPointers &&
          y.kernel * x.extent() <= kGroupPointers;
 }
 
-// The routines of conv1 and conv2 cpu:<type>:nhwc/depthwise (one channel per group) and /grouped
-// (2, 4, 8 or 16); type: float32, float16 or bfloat16, all float32 in registers. Rows of the output
-// are made one after another; `channels` of them at a time (0: all), so that the rows of the input
-// that a kernel meets can stay in the cache; `task_ops` multiply-adds make a task, at most.
+// The code of *.isa.cpp: /depthwise (one channel per group) and /grouped (2, 4, 8 or 16), all
+// float32 in registers.
+GroupConvCode group_conv_code(DataType type, bool depthwise) noexcept;
+
+// The routine of conv1 or conv2 cpu:<type>:nhwc/<algorithm>; type: float32, float16 or bfloat16.
+// Rows of the output are made one after another; `channels` of them at a time (0: all), so that the
+// rows of the input that a kernel meets can stay in the cache; `task_ops` multiply-adds make a
+// task, at most.
 std::unique_ptr<Routine> make_narrow_group_conv(std::string_view layer_type, DataType type,
-                                                bool depthwise);
+                                                bool depthwise, const GroupConvCode& code);
 
 }  // namespace softneuro

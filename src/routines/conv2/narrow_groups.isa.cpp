@@ -38,7 +38,8 @@ template <int Count, class T, class Sum>
 SN_INLINE void for_vectors(const GroupConvRow& task, const Columns<T>& columns, Sum&& sum) {
   const std::int64_t position = task.group * kPanel;  // weights of one position of the kernel
   const std::int64_t panel_weights = task.y.kernel * task.x.kernel * position;
-  const float* const weights = task.weights + columns.first_row * task.x.kernel * position;
+  const float* const weights =
+      static_cast<const float*>(task.weights) + columns.first_row * task.x.kernel * position;
   const float* const bias = task.bias;
   const FloatV low = splat(task.low), high = splat(task.high);
   const std::int64_t channels = task.channels, last = task.last_panel;
