@@ -45,28 +45,48 @@ SN_INLINE void store_some(float* to, __mmask16 mask, __m512 v) {
   _mm512_mask_storeu_ps(to, mask, v);
 }
 
-// One vector of columns of all rows.
+// One vector of columns.
+template <To Target, class T>
+class ColumnStore {
+ public:
+  SN_INLINE ColumnStore(const EpilogueStore<T>& store, std::int64_t column)
+      : s(store), column_(column) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const std::int64_t left = s.columns - column;
+    mask_ =
+        static_cast<__mmask16>(left >= kLanes ? 0xffffu : (1u << static_cast<unsigned>(left)) - 1u);
+    low_ = _mm512_set1_ps(s.clamp ? s.low : -kInfinity);
+    high_ = _mm512_set1_ps(s.clamp ? s.high : kInfinity);
+    bias_ = s.bias == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask_, s.bias + column);
+  }
+
+  SN_INLINE void store_row(int r) const {
+    finish(r, _mm512_maskz_loadu_ps(mask_, s.sums + r * s.sums_stride + column_));
+  }
+  SN_INLINE void finish(int r, __m512 sum) const {
+    const std::int64_t to = r * s.y_stride + column_;
+    __m512 v = _mm512_add_ps(sum, bias_);
+    if (Target != To::result && s.addend != nullptr)
+      v = _mm512_add_ps(v, load_some(s.addend + to, mask_));
+    v = _mm512_min_ps(high_, _mm512_max_ps(low_, v));  // the second operand where either is NaN
+    if constexpr (Target == To::floats)
+      _mm512_mask_storeu_ps(s.floats + r * s.floats_stride + column_, mask_, v);
+    else
+      store_some(s.y + to, mask_, v);
+  }
+
+ private:
+  const EpilogueStore<T>& s;
+  std::int64_t column_;
+  __mmask16 mask_;
+  __m512 low_, high_, bias_;
+};
+
+// Of all rows.
 template <To Target, class T>
 void store_columns(const EpilogueStore<T>& s, std::int64_t column) noexcept {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const std::int64_t left = s.columns - column;
-  const auto mask =
-      static_cast<__mmask16>(left >= kLanes ? 0xffffu : (1u << static_cast<unsigned>(left)) - 1u);
-  const __m512 low = _mm512_set1_ps(s.clamp ? s.low : -kInfinity);
-  const __m512 high = _mm512_set1_ps(s.clamp ? s.high : kInfinity);
-  const __m512 bias =
-      s.bias == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask, s.bias + column);
-  for (int r = 0; r < s.rows; ++r) {
-    const std::int64_t from = r * s.sums_stride + column, to = r * s.y_stride + column;
-    __m512 v = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, s.sums + from), bias);
-    if (Target == To::result_after_addition || (Target == To::floats && s.addend != nullptr))
-      v = _mm512_add_ps(v, load_some(s.addend + to, mask));
-    v = _mm512_min_ps(high, _mm512_max_ps(low, v));  // the second operand where either is NaN
-    if constexpr (Target == To::floats)
-      _mm512_mask_storeu_ps(s.floats + r * s.floats_stride + column, mask, v);
-    else
-      store_some(s.y + to, mask, v);
-  }
+  const ColumnStore<Target, T> columns(s, column);
+  for (int r = 0; r < s.rows; ++r) columns.store_row(r);
 }
 
 template <class T>

@@ -93,6 +93,24 @@ typename HalfGemm<T>::Lines HalfGemm<T>::lines_after(const Task& task, std::int6
                   pass_from(later.first_group, later.last_group));
 }
 
+// What a tile that begins with `panel` does with whole sums.
+template <class T>
+EpilogueStore<T> HalfGemm<T>::finish_of(const Task& task, std::int64_t row,
+                                        std::int64_t panel) const noexcept {
+  const std::int64_t column = panel * kTilePanel;
+  const std::int64_t offset = task.operand.c_offset + row * shape_.c_row_stride + column;
+  EpilogueStore<T> finish;
+  finish.columns = shape_.columns - column;
+  finish.bias = task.operand.bias == nullptr ? nullptr : task.operand.bias + column;
+  finish.addend = task.post_ops.template addend<T>(task.inputs, offset);
+  finish.clamp = task.post_ops.clamps();
+  finish.low = task.post_ops.low();
+  finish.high = task.post_ops.high();
+  finish.y = task.c + offset;
+  finish.y_stride = shape_.c_row_stride;
+  return finish;
+}
+
 template <class T>
 void HalfGemm<T>::run_rows(const Task& task, std::int64_t row, int rows, const Pass& pass,
                            const Lines& next) const noexcept {
@@ -103,6 +121,9 @@ void HalfGemm<T>::run_rows(const Task& task, std::int64_t row, int rows, const P
   const std::int64_t last_panel = panels_before(pass.last_group);
   const std::int64_t groups = pass.last_group - pass.first_group;
   const std::int64_t tiles = chunks_of(shape_.segments, kGemmSegments) * groups;
+  const bool tiles_finish =
+      Ops::kFinishes && shape_.segments <= kGemmSegments && task.post_ops.rest().empty();
+  EpilogueStore<T> finish;
   std::int64_t done_tiles = 0;
   HalfTile<T> tile;
   tile.a = pointers;
@@ -121,12 +142,17 @@ void HalfGemm<T>::run_rows(const Task& task, std::int64_t row, int rows, const P
       tile.panels = panels_before(g + 1) - panel;
       tile.b = b + panel * panel_bytes_;
       tile.c = sums + (panel - first_panel) * kTilePanel;
+      if (tiles_finish) {
+        finish = finish_of(task, row, panel);
+        tile.finish = &finish;
+      }
       const Lines prefetched = next.part(done_tiles++, tiles);
       tile.next = prefetched.begin;
       tile.next_lines = prefetched.count;
       ops_.multiply(tile);
     }
   }
+  if (tiles_finish) return;
   const std::int64_t column = first_panel * kTilePanel;
   EpilogueRows<T> done;
   done.sums = sums;

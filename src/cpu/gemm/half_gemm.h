@@ -1,6 +1,6 @@
 // C[rows, columns] = A · B of 16-bit numbers by HalfTileOps, for one or several independent
-// products, cut into tasks and blocked for the cache as BlockedGemm is. Sums stay on the stack
-// until they are rounded: nothing of float32 goes through memory.
+// products, cut into tasks and blocked for the cache as BlockedGemm is. Sums stay in registers, or
+// on the stack, until they are rounded: nothing of float32 goes through memory.
 #pragma once
 
 #include <algorithm>
@@ -64,6 +64,7 @@ class HalfGemm {
   Lines lines_after(const Task& task, std::int64_t index, const Pass& pass,
                     std::int64_t last_group) const noexcept;
   void run_task(Task& task, std::int64_t index) const noexcept;
+  EpilogueStore<T> finish_of(const Task& task, std::int64_t row, std::int64_t panel) const noexcept;
   void run_rows(const Task& task, std::int64_t row, int rows, const Pass& pass,
                 const Lines& next) const noexcept;
 

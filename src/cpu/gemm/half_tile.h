@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/base/cpu.h"
 #include "cpu/gemm/epilogue_store.h"
@@ -30,6 +31,9 @@ struct HalfTile {
   float* c = nullptr;  // whole panels
   std::int64_t c_row_stride = 0;
   bool add = false;
+  // Given, where HalfTileOps::kFinishes: these are all products, and results go where it says,
+  // straight from the registers. Of it sums, rows and floats do not count.
+  const EpilogueStore<T>* finish = nullptr;
   // What of B is read next: so many cache lines from here on are prefetched into the second-level
   // cache on the way. Tiles of one or two rows, whose time is that of reading B, prefetch what they
   // read themselves.
@@ -39,6 +43,7 @@ struct HalfTile {
 
 template <class T>
 struct HalfTileOps {
+  static constexpr bool kFinishes = std::is_same_v<T, BFloat16>;  // whose sums stay in registers
   CpuFeatures needs;  // without which nothing of this may be called
   void (*multiply)(const HalfTile<T>&) noexcept = nullptr;
   void (*store)(const EpilogueStore<T>&) noexcept = nullptr;

@@ -14,12 +14,11 @@
 #include <iterator>
 #include <utility>
 
+#include "cpu/gemm/epilogue_store_loop.h"
 #include "cpu/gemm/half_tile.h"
 #include "cpu/gemm/micro_kernels.h"
 
 namespace softneuro::SN_ISA_NAMESPACE {
-
-#define SN_INLINE [[gnu::always_inline]] inline
 
 constexpr std::int64_t kPairBytes = 4 * kTilePanel;  // of a panel's pair of rows
 constexpr std::int64_t kPairsAhead = 16;             // are prefetched
@@ -81,6 +80,8 @@ class HalfTileLoop {
       --left;
       flush_if_full();
     }
+    if constexpr (HalfTileOps<T>::kFinishes)
+      if (t.finish != nullptr) return finish(sums);
     if (left < Arithmetic::kTerms || !add) flush(add, sums);
   }
 
@@ -89,6 +90,15 @@ class HalfTileLoop {
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 4
       for (int p = 0; p < Panels; ++p) sums[r][p] = Arithmetic::zero();
+  }
+
+  SN_INLINE void finish(Sum (&sums)[Rows][Panels]) {
+#pragma GCC unroll 4
+    for (int p = 0; p < Panels; ++p) {
+      const ColumnStore<To::result_after_addition, T> columns(*t.finish, p * kTilePanel);
+#pragma GCC unroll 16
+      for (int r = 0; r < Rows; ++r) columns.finish(r, Arithmetic::as_floats(sums[r][p]));
+    }
   }
 
   SN_INLINE void flush(bool add, Sum (&sums)[Rows][Panels]) {
