@@ -16,7 +16,7 @@ using dnnl::memory;
 
 constexpr const char* kImpl = "impl";
 
-bool is_byte(const FusedStep& step) {
+bool has_narrow_operand(const FusedStep& step) {
   return step.extent != FusedStep::Extent::none && step.type != memory::data_type::f32;
 }
 
@@ -28,8 +28,8 @@ bool is_simple(dnnl::algorithm algorithm) {
 // "gemm" with a sigmoid makes a number of NaN; "jit_int8_wino" of 2.6 is offered, but not the
 // reorder that would pack its weights. Wrong results that were seen in 2.6.3, each kept out with
 // some margin: "gemm" with operands (add of a tensor like y, with groups or several images); 8-bit
-// operands between element-wise steps in everything but the brgemm kernels, and there beside a
-// gelu.
+// operands (those of bfloat16 are kept out with them) between element-wise steps in everything but
+// the brgemm kernels, and there beside a gelu.
 bool is_trusted(std::string_view impl, const FusedOps& ops) {
   const bool has_operand = std::any_of(ops.steps.begin(), ops.steps.end(), [](const auto& step) {
     return step.extent != FusedStep::Extent::none;
@@ -40,7 +40,8 @@ bool is_trusted(std::string_view impl, const FusedOps& ops) {
   if (has_sigmoid && impl.starts_with("gemm")) return false;
   if (impl == "jit_int8_wino") return false;
   if (!has_operand || !workarounds::kFewFusedOperands) return true;
-  if (std::none_of(ops.steps.begin(), ops.steps.end(), is_byte)) return !impl.starts_with("gemm");
+  if (std::none_of(ops.steps.begin(), ops.steps.end(), has_narrow_operand))
+    return !impl.starts_with("gemm");
   return impl.starts_with("br") &&
          std::all_of(ops.steps.begin(), ops.steps.end(), [](const FusedStep& step) {
            return step.extent != FusedStep::Extent::none || is_simple(step.algorithm);
