@@ -11,7 +11,8 @@ namespace {
 Case& conv2(ProblemSet& set, std::int64_t in, std::int64_t out, std::int64_t height,
             std::int64_t width, std::int64_t kernel, std::int64_t group = 1,
             std::int64_t batch = 1) {
-  const double depth = static_cast<double>(in / group * kernel * kernel);
+  const std::int64_t of_group = in / group;
+  const auto depth = static_cast<double>(of_group * kernel * kernel);
   return set.add("conv2")
       .input({batch, in, height, width})
       .constant({out, in / group, kernel, kernel}, normal(1 / std::sqrt(depth)))
