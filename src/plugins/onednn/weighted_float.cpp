@@ -1,7 +1,6 @@
 #include "plugins/onednn/weighted_float.h"
 
 #include "core/base/error.h"
-#include "cpu/simd/float_span.h"
 #include "plugins/onednn/choice_cache.h"
 #include "plugins/onednn/weighted_work.h"
 
@@ -29,11 +28,14 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
   }
 
   Applicability applicable(const Problem& problem) const override {
+    bool has_types = problem.outputs[0].type == descriptor().type;
     for (std::size_t i = kX; i <= kBias; ++i)
-      if (problem.has_input(i) && problem.inputs[i].type != type_of_input(i))
-        return Applicability::no("an input has another type than the routine takes");
-    if (problem.outputs[0].type != descriptor().type)
-      return Applicability::no("the output has another type than the routine gives");
+      has_types =
+          has_types && (!problem.has_input(i) || problem.inputs[i].type == type_of_input(i));
+    if (!has_types)
+      return Applicability::no(descriptor().type == DataType::float32
+                                   ? "only float32"
+                                   : "only bfloat16, with constants of float32");
     if (layer_.packs_weights() && !(is_known(problem, kWeights) && is_known(problem, kBias)))
       return Applicability::no("weights or bias are not constant");
     if (problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
