@@ -97,7 +97,8 @@ struct SessionOptions {
 // infinity gives what IEEE makes of it, but for these routines, whose names Plan::describe() gives:
 // - wg, wgnet (Winograd): where a tile holds NaN or infinity, all of its outputs may be NaN.
 // - amx (matrix multiplications on AMX): infinity gives NaN; numbers below 2^-126 count as zero.
-// - bf16 (matrix multiplications of bfloat16): numbers below 2^-126 count as zero.
+// - bf16, depthwise_bf16, onednn in bfloat16 (products of bfloat16): numbers below 2^-126 count as
+//   zero.
 // - fp16 (accumulation in float16): a partial sum beyond 65504 becomes infinite.
 // - cpu:qint8: what is beyond the range of the 8 bits, infinity included, becomes its end, and NaN
 //   becomes a number. Casts to integers do the same; NaN becomes 0.
