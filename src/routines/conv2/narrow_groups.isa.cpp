@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <type_traits>
+#include <utility>
 
 #include "cpu/simd/vector_element.h"
 
@@ -179,43 +180,45 @@ void general(const GroupConvRow& task, const Columns<T>& c) noexcept {
 template <class T>
 using ColumnsFunction = void (*)(const GroupConvRow&, const Columns<T>&) noexcept;
 
-template <class T, int Width, int Stride>
-ColumnsFunction<T> depthwise_function(std::int64_t count) noexcept {
-  constexpr ColumnsFunction<T> kByCount[] = {
-      depthwise<T, Width, Stride, 1>, depthwise<T, Width, Stride, 2>,
-      depthwise<T, Width, Stride, 3>, depthwise<T, Width, Stride, 4>,
-      depthwise<T, Width, Stride, 5>, depthwise<T, Width, Stride, 6>,
-      depthwise<T, Width, Stride, 7>, depthwise<T, Width, Stride, 8>};
-  return kByCount[count - 1];
+// A function per number of columns, from one on.
+template <class T>
+struct FunctionsByCount {
+  ColumnsFunction<T> functions[kColumns];
+  ColumnsFunction<T> operator[](std::int64_t count) const noexcept { return functions[count - 1]; }
+};
+
+template <class T, class OfCount, int... I>
+constexpr FunctionsByCount<T> by_count(OfCount of, std::integer_sequence<int, I...>) noexcept {
+  return {{of(std::integral_constant<int, I + 1>())...}};
 }
 
+template <class T, int Width, int Stride>
+constexpr FunctionsByCount<T> kDepthwise =
+    by_count<T>([](auto count) { return depthwise<T, Width, Stride, count>; },
+                std::make_integer_sequence<int, kColumns>());
+
 template <class T, int Stride>
-ColumnsFunction<T> grouped_function(std::int64_t count) noexcept {
-  constexpr ColumnsFunction<T> kByCount[] = {grouped<T, 3, Stride, 1>, grouped<T, 3, Stride, 2>,
-                                             grouped<T, 3, Stride, 3>, grouped<T, 3, Stride, 4>,
-                                             grouped<T, 3, Stride, 5>, grouped<T, 3, Stride, 6>,
-                                             grouped<T, 3, Stride, 7>, grouped<T, 3, Stride, 8>};
-  return kByCount[count - 1];
-}
+constexpr FunctionsByCount<T> kGrouped =
+    by_count<T>([](auto count) { return grouped<T, 3, Stride, count>; },
+                std::make_integer_sequence<int, kColumns>());
+
+template <class T>
+constexpr FunctionsByCount<T> kGeneral = by_count<T>([](auto count) { return general<T, count>; },
+                                                     std::make_integer_sequence<int, kColumns>());
 
 template <class T>
 ColumnsFunction<T> columns_function(const GroupConvRow& task, std::int64_t count) noexcept {
-  constexpr ColumnsFunction<T> kGeneral[] = {general<T, 1>, general<T, 2>, general<T, 3>,
-                                             general<T, 4>, general<T, 5>, general<T, 6>,
-                                             general<T, 7>, general<T, 8>};
   const WindowAxis& x = task.x;
   if (x.dilation == 1 && x.stride == 1) {
-    if (x.kernel == 3)
-      return task.group == 1 ? depthwise_function<T, 3, 1>(count) : grouped_function<T, 1>(count);
-    if (x.kernel == 5 && task.group == 1) return depthwise_function<T, 5, 1>(count);
-    if (x.kernel == 7 && task.group == 1) return depthwise_function<T, 7, 1>(count);
+    if (x.kernel == 3) return task.group == 1 ? kDepthwise<T, 3, 1>[count] : kGrouped<T, 1>[count];
+    if (x.kernel == 5 && task.group == 1) return kDepthwise<T, 5, 1>[count];
+    if (x.kernel == 7 && task.group == 1) return kDepthwise<T, 7, 1>[count];
   }
   if (x.dilation == 1 && x.stride == 2) {
-    if (x.kernel == 3)
-      return task.group == 1 ? depthwise_function<T, 3, 2>(count) : grouped_function<T, 2>(count);
-    if (x.kernel == 5 && task.group == 1) return depthwise_function<T, 5, 2>(count);
+    if (x.kernel == 3) return task.group == 1 ? kDepthwise<T, 3, 2>[count] : kGrouped<T, 2>[count];
+    if (x.kernel == 5 && task.group == 1) return kDepthwise<T, 5, 2>[count];
   }
-  return kGeneral[count - 1];
+  return kGeneral<T>[count];
 }
 
 // Rows of the kernel that meet the input: [first, last).
