@@ -34,6 +34,7 @@ const char* kind_of(const std::string& key) {
   if (begin == "compared") return "comparison";
   if (begin == "confirmed") return "confirmation";
   if (begin == "proof") return "verification";
+  if (begin == "inputs") return "synthetic inputs";
   return "unit time";
 }
 

@@ -35,11 +35,12 @@ Result<std::vector<std::vector<Tensor>>> input_sets(const NetArguments& argument
                                                     bool& made) {
   made = arguments.inputs.empty();
   if (made) {
-    auto sets = make_inputs(job.core, job.model, job.shapes);
-    if (sets.ok() && sets->empty())
+    auto found = make_inputs(job.core, job.model, job.shapes);
+    if (!found.ok()) return found.status();
+    if (found->sets.empty())
       return Status(StatusCode::invalid_argument,
                     "the model failed on all synthetic inputs: give inputs with --input");
-    return sets;
+    return std::move(found->sets);
   }
   auto given = read_inputs(arguments);
   if (!given.ok()) return given.status();

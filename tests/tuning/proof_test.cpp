@@ -9,6 +9,7 @@
 #include "net/make_runtime.h"
 #include "net/net_access.h"
 #include "net/tuned_plan.h"
+#include "profiler/tune/made_inputs.h"
 #include "profiler/tune/tuner.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
@@ -454,6 +455,37 @@ TEST_CASE("proof: inputs that decide about shapes get values that the net runs o
   const Result<TuneReport> report = net.tune(quick(folder, {"cpu:float32"}));
   REQUIRE(report.ok());
   CHECK(report->proof_inputs == 3);
+}
+
+TEST_CASE("proof: sets of inputs that are known to run are made again without a run", "[proof]") {
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{1, 3, 4, 4}));
+  b.graph.outputs = {b.unary("relu", "y", x)};
+  const auto graph = finished(std::move(b.graph));
+  const std::vector<Shape> shapes = {Shape{1, 3, 4, 4}};
+  const MadeInputs tried = make_inputs(one_thread(), graph, shapes).value();
+  REQUIRE(tried.sets.size() == 3);
+  CHECK(tried.runnable == 0b111);
+  const MadeInputs known = make_inputs(one_thread(), graph, shapes, 0b101u).value();
+  REQUIRE(known.sets.size() == 2);
+  CHECK(known.runnable == 0b101);
+  const auto are_equal = [](const Tensor& one, const Tensor& other) {
+    return std::ranges::equal(one.values<float>(), other.values<float>());
+  };
+  CHECK(are_equal(known.sets[0][0], tried.sets[0][0]));
+  CHECK(are_equal(known.sets[1][0], tried.sets[2][0]));
+
+  // Nothing can be made that this net runs on: sets that are said to run are not tried.
+  SmallNetBuilder failing;
+  const TensorId pair = failing.input("x", DynamicShape(Shape{2}));
+  const TensorId shape = failing.input("shape", DynamicShape(Shape{2}));
+  failing.graph.tensor(shape).type = DataType::int64;
+  const TensorId three = failing.layer("reshape", "three", {pair, shape});
+  failing.graph.outputs = {failing.layer("dense", "fc", {three, failing.weights("w", {3, 4})})};
+  const auto never = finished(std::move(failing.graph));
+  const std::vector<Shape> pairs = {Shape{2}, Shape{2}};
+  CHECK(make_inputs(one_thread(), never, pairs)->sets.empty());
+  CHECK(make_inputs(one_thread(), never, pairs, 0b010u)->sets.size() == 1);
 }
 
 TEST_CASE("proof: a net that runs on no synthetic inputs keeps default choices and says so",

@@ -120,17 +120,29 @@ void fill(Tensor& tensor, const Use& use, Distribution distribution, bool with_z
 
 }  // namespace
 
-Result<std::vector<std::vector<Tensor>>> make_inputs(const std::shared_ptr<Runtime>& core,
-                                                     const std::shared_ptr<const Graph>& graph,
-                                                     std::span<const Shape> shapes) {
+Result<MadeInputs> make_inputs(const std::shared_ptr<Runtime>& core,
+                               const std::shared_ptr<const Graph>& graph,
+                               std::span<const Shape> shapes,
+                               std::optional<std::uint32_t> runnable) {
   const auto consumers = graph->consumers();
   std::vector<Use> uses;
   for (const TensorId id : graph->inputs) uses.push_back(use_of(*graph, consumers, id));
-  std::vector<std::vector<Tensor>> sets;
-  SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core, graph, shapes));
-  SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
+  std::optional<Session> session;
+  const auto runs = [&](const std::vector<Tensor>& set) -> Result<bool> {
+    if (!session) {
+      SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core, graph, shapes));
+      SN_ASSIGN_OR_RETURN(session, Session::create(plan));
+    }
+    std::vector<Tensor> outputs(graph->outputs.size());
+    return session->run(set, outputs).ok();
+  };
+  MadeInputs made;
+  std::uint32_t bit = 1;
   for (const bool with_zeros : {false, true}) {
     for (const Distribution distribution : kDistributions) {
+      const std::uint32_t own = bit;
+      bit <<= 1;
+      if (runnable && (*runnable & own) == 0) continue;
       std::vector<Tensor> set;
       for (std::size_t i = 0; i < shapes.size(); ++i) {
         const DataType type = graph->tensor(graph->inputs[i]).type;
@@ -138,12 +150,17 @@ Result<std::vector<std::vector<Tensor>>> make_inputs(const std::shared_ptr<Runti
         fill(tensor, uses[i], distribution, with_zeros);
         set.push_back(std::move(tensor));
       }
-      std::vector<Tensor> outputs(plan->outputs().size());
-      if (session.run(set, outputs).ok()) sets.push_back(std::move(set));
+      bool is_runnable = runnable.has_value();
+      if (!is_runnable) {
+        SN_ASSIGN_OR_RETURN(is_runnable, runs(set));
+      }
+      if (!is_runnable) continue;
+      made.runnable |= own;
+      made.sets.push_back(std::move(set));
     }
-    if (!sets.empty()) break;
+    if (!made.sets.empty()) break;
   }
-  return sets;
+  return made;
 }
 
 }  // namespace softneuro

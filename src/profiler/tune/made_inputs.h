@@ -1,7 +1,9 @@
 // Inputs for a net without samples.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,12 +11,21 @@
 
 namespace softneuro {
 
-// Sets of inputs, in the order of the graph's inputs, that `graph` runs on with default choices;
-// none if no such set was found. They differ in their distribution: about normal, a share of 1,
-// and 0 to 255 as of images; where the model quantises an input, within that range. Inputs whose
-// values the net uses as shapes, positions, steps or counts get values that such layers accept.
-SN_INTREE Result<std::vector<std::vector<Tensor>>> make_inputs(
-    const std::shared_ptr<Runtime>& core, const std::shared_ptr<const Graph>& graph,
-    std::span<const Shape> shapes);
+struct MadeInputs {
+  // Each in the order of the graph's inputs. None: no set was found that the graph runs on.
+  std::vector<std::vector<Tensor>> sets;
+  // Which of the sets that can be made these are, as a bit mask.
+  std::uint32_t runnable = 0;
+};
+
+// Sets of inputs that `graph` runs on with default choices. They differ in their distribution:
+// about normal, a share of 1, and 0 to 255 as of images; where the model quantises an input, within
+// that range. Inputs whose values the net uses as shapes, positions, steps or counts get values
+// that such layers accept. Each set is tried in a run, unless `runnable` of an earlier call for the
+// same graph and shapes is given.
+SN_INTREE Result<MadeInputs> make_inputs(const std::shared_ptr<Runtime>& core,
+                                         const std::shared_ptr<const Graph>& graph,
+                                         std::span<const Shape> shapes,
+                                         std::optional<std::uint32_t> runnable = {});
 
 }  // namespace softneuro

@@ -5,8 +5,11 @@
 
 #include "core/base/error.h"
 #include "core/base/machine.h"
+#include "core/graph/graph_key.h"
 #include "net/net_impl.h"
 #include "passes/adopt_quantization.h"
+#include "profiler/cache/loaded_code.h"
+#include "profiler/cache/profile_cache.h"
 #include "profiler/tune/made_inputs.h"
 #include "profiler/tune/tuner.h"
 #include "quantization/calibration.h"
@@ -154,6 +157,32 @@ Result<std::vector<std::vector<Tensor>>> spread_over(const SampleSet& samples, s
   return some;
 }
 
+// Inputs for a tuning without samples; none: the model runs on nothing that can be made. The
+// profile cache says what it runs on, so that a tuning from the cache need not try.
+Result<std::vector<std::vector<Tensor>>> synthetic_inputs(const TuneJob& job) {
+  const TuneOptions& options = *job.options;
+  const std::uint64_t code = options.use_cache ? loaded_code() : 0;
+  if (code == 0) {
+    SN_ASSIGN_OR_RETURN(MadeInputs made, make_inputs(job.core, job.model, job.shapes));
+    return std::move(made.sets);
+  }
+  const int threads = job.core->pool().concurrency();
+  ProfileCache cache;
+  cache.open(options.cache.empty() ? ProfileCache::default_folder() : options.cache,
+             machine_name(threads), threads, [](const std::string&) {});  // the tuner warns
+  std::string key = fmt::format("inputs|{:x}|{:x}", code, content_key(*job.model));
+  for (const Shape& shape : job.shapes) key += '|' + shape.str();
+  const Profile* const known = cache.find(key);
+  SN_ASSIGN_OR_RETURN(
+      MadeInputs made,
+      make_inputs(job.core, job.model, job.shapes,
+                  known == nullptr
+                      ? std::nullopt
+                      : std::optional<std::uint32_t>(static_cast<std::uint32_t>(known->time_us))));
+  cache.put(key, {.time_us = static_cast<double>(made.runnable)});
+  return std::move(made.sets);
+}
+
 // The shapes of the first sample, where `wanted` has none of that name.
 Status add_shapes(const char* kind, const std::vector<NamedTensors>& given,
                   const SampleSource& source, NamedShapes& wanted) {
@@ -276,7 +305,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   if (job.has_samples) {
     SN_ASSIGN_OR_RETURN(job.proof_inputs, spread_over(samples, kProofSamples));
   } else {
-    SN_ASSIGN_OR_RETURN(job.proof_inputs, make_inputs(job.core, before, job.shapes));
+    SN_ASSIGN_OR_RETURN(job.proof_inputs, synthetic_inputs(job));
     if (job.proof_inputs.empty()) return left_alone(job);
   }
   job.inputs = job.proof_inputs[0];

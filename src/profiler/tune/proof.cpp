@@ -384,27 +384,15 @@ class Prover {
   std::unordered_map<TensorId, Tensor> made_;
 };
 
-// The outputs lie in the sessions' arenas.
-struct Answers {
-  Session meant, tuned;
-  std::vector<Tensor> expected, actual;
-};
-
-Result<Answers> answers_of(const ProofJob& job, std::span<const Tensor> inputs) {
+// Of the worst real output.
+Result<double> error_of(const ProofJob& job, std::span<const Tensor> inputs) {
   SN_ASSIGN_OR_RETURN(const auto model, build_plan(job.core, job.model, job.shapes));
   SN_ASSIGN_OR_RETURN(Session meant, Session::create(model));
   SN_ASSIGN_OR_RETURN(Session tuned, Session::create(job.tuned));
   std::vector<Tensor> expected(model->outputs().size()), actual(expected.size());
   SN_RETURN_IF_ERROR(meant.run(inputs, expected));
   SN_RETURN_IF_ERROR(tuned.run(inputs, actual));
-  return Answers{std::move(meant), std::move(tuned), std::move(expected), std::move(actual)};
-}
-
-// Of the worst real output.
-Result<double> error_of(const ProofJob& job, std::span<const Tensor> inputs) {
   double worst = 0;
-  SN_ASSIGN_OR_RETURN(const Answers answers, answers_of(job, inputs));
-  const std::vector<Tensor>&expected = answers.expected, &actual = answers.actual;
   for (std::size_t o = 0; o < expected.size(); ++o) {
     if (!is_float(expected[o].data_type()) || !(expected[o].shape() == actual[o].shape())) continue;
     const Comparison comparison = compare_tensors(expected[o], actual[o], 0);
@@ -420,13 +408,11 @@ Result<double> error_of(const ProofJob& job, std::span<const Tensor> inputs) {
 
 }  // namespace
 
-Result<std::uint64_t> answer_digest(const ProofJob& job, std::span<const Tensor> inputs) {
-  SN_ASSIGN_OR_RETURN(const Answers answers, answers_of(job, inputs));
+std::uint64_t answer_digest(std::span<const Tensor> outputs) {
   std::string text;
-  for (const auto* const outputs : {&answers.expected, &answers.actual})
-    for (const Tensor& output : *outputs)
-      text += fmt::format("{} {} {:x}\n", to_string(output.data_type()), output.shape().str(),
-                          checksum(output.data(), output.bytes()));
+  for (const Tensor& output : outputs)
+    text += fmt::format("{} {} {:x}\n", to_string(output.data_type()), output.shape().str(),
+                        checksum(output.data(), output.bytes()));
   return checksum(text.data(), text.size());
 }
 

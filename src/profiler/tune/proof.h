@@ -30,7 +30,7 @@ struct ProofJob {
 SN_INTREE Result<double> prove_answer(const ProofJob& job,
                                       std::span<const std::vector<Tensor>> inputs);
 
-// Digest of all bits that model and plan give for one set of inputs.
-SN_INTREE Result<std::uint64_t> answer_digest(const ProofJob& job, std::span<const Tensor> inputs);
+// Digest of all bits of an answer: the outputs of one run.
+SN_INTREE std::uint64_t answer_digest(std::span<const Tensor> outputs);
 
 }  // namespace softneuro

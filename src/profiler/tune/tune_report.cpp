@@ -12,21 +12,23 @@ namespace {
 constexpr int kMostRuns = 9, kFewestRuns = 3;
 constexpr std::int64_t kEnoughNs = 100'000'000;  // for the runs between the two
 
-// What one run of the chosen plan spends per step; from the plan's own choices if it cannot run.
-std::vector<double> step_times(NetBench& bench, PoolBarrier& barrier, const TuneBudget& budget) {
+}  // namespace
+
+// What one run of the chosen plan spends per step; zeros if it cannot run. A tuning that measured
+// nothing does not spend more than it has to.
+std::vector<double> Tuner::step_times(NetBench& bench) {
   std::vector<double> times(bench.steps());
   StepSamples samples(bench.steps());
+  const int fewest = units_.counts().measured + net_measured_ > 0 ? kFewestRuns : 1;
   const std::int64_t begin = clock_ns();
-  for (int i = 0; i < kMostRuns && (i < kFewestRuns || clock_ns() - begin < kEnoughNs); ++i)
-    if (!bench.run_traced(samples, barrier, budget).ok()) return times;
+  for (int i = 0; i < kMostRuns && (i < fewest || clock_ns() - begin < kEnoughNs); ++i)
+    if (!bench.run_traced(samples, barrier_, budget_).ok()) return times;
   for (std::size_t s = 0; s < times.size(); ++s) times[s] = samples.time_us(s);
   return times;
 }
 
-}  // namespace
-
 Result<TuneResult> Tuner::report(const Finalist& chosen, const std::shared_ptr<const Plan>& plan,
-                                 double untuned_us) {
+                                 std::span<const double> times, double untuned_us) {
   TuneResult result;
   result.path = chosen.path;
   result.path.threads = job_.core->pool().concurrency();
@@ -38,8 +40,6 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, const std::shared_ptr<c
   for (std::size_t i = 0; i < job_.shapes.size(); ++i)
     result.path.shapes.emplace(job_.graph->tensor(job_.graph->inputs[i]).name, job_.shapes[i]);
 
-  SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
-  const std::vector<double> times = step_times(bench, barrier_, budget_);
   std::unordered_map<LayerId, std::size_t> index;
   for (std::size_t l = 0; l < layers_.size(); ++l) index[layers_[l].layer.layer->id] = l;
 

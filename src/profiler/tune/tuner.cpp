@@ -582,12 +582,11 @@ void Tuner::put_in_order(std::vector<Finalist>& finalists) const {
                    [&](const Finalist& a, const Finalist& b) { return rank(a) < rank(b); });
 }
 
-// What the answers of `path`, and those that they are compared with, depend on, the bits of one of
-// them included; empty if that is not known or nothing is compared.
-Result<std::string> Tuner::proof_key(const ProofJob& proof, const RoutinePath& path) const {
+// What the answers of `path`, and those that they are compared with, depend on, and the bits of one
+// of its answers; empty if that is not known or nothing is compared.
+std::string Tuner::proof_key(const RoutinePath& path, std::span<const Tensor> answer) const {
   const std::uint64_t code = loaded_code();
-  if (!options_.use_cache || is_time_limited() || code == 0 || job_.proof_inputs.empty())
-    return std::string();
+  if (!options_.use_cache || is_time_limited() || code == 0 || job_.proof_inputs.empty()) return {};
   std::string text;
   for (const std::vector<Tensor>& set : job_.proof_inputs)
     for (const Tensor& tensor : set)
@@ -598,14 +597,15 @@ Result<std::string> Tuner::proof_key(const ProofJob& proof, const RoutinePath& p
   text += fmt::format("{}", fmt::join(job_.core->schemas(), ","));
   const std::uint64_t graph = content_key(*job_.graph);
   const std::uint64_t model = job_.graph == job_.model ? graph : content_key(*job_.model);
-  SN_ASSIGN_OR_RETURN(const std::uint64_t answer, answer_digest(proof, job_.proof_inputs[0]));
   return fmt::format("proof|{:x}|{:x}|{:x}|{:x}|{:x}|{}", code, model, graph,
-                     checksum(text.data(), text.size()), answer, path_key(path));
+                     checksum(text.data(), text.size()), answer_digest(answer), path_key(path));
 }
 
 // A net that answers otherwise than the model is no result. Where all of this was proved before, by
-// the same code, the same bits of one answer tell that it still holds.
-Status Tuner::prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& path) {
+// the same code, the same bits of one answer tell that it still holds. `answer`: what the plan
+// gives for the first set of inputs.
+Status Tuner::prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& path,
+                    std::span<const Tensor> answer) {
   report_progress("proof", 0, job_.proof_inputs.size());
   ProofJob proof;
   proof.core = job_.core;
@@ -615,7 +615,7 @@ Status Tuner::prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& 
   proof.cancel = options_.cancel;
   proof.tuned = plan;
   if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-  SN_ASSIGN_OR_RETURN(const std::string key, proof_key(proof, path));
+  const std::string key = proof_key(path, answer);
   if (const Profile* const known = key.empty() ? nullptr : cache_.find(key); known != nullptr) {
     difference_ = known->error;
     proved_ = job_.proof_inputs.size();
@@ -656,8 +656,10 @@ Result<TuneResult> Tuner::run() {
   SN_ASSIGN_OR_RETURN(const Finalist chosen, within_limit(std::move(finalists), untuned_us));
   SN_ASSIGN_OR_RETURN(const auto plan,
                       build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
-  SN_RETURN_IF_ERROR(prove(plan, chosen.path));
-  return report(chosen, plan, untuned_us);
+  SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
+  const std::vector<double> times = step_times(bench);
+  SN_RETURN_IF_ERROR(prove(plan, chosen.path, bench.outputs()));
+  return report(chosen, plan, times, untuned_us);
 }
 
 }  // namespace softneuro

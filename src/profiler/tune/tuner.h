@@ -127,13 +127,15 @@ class Tuner {
   };
   Result<Sized> select_within(const SelectionRules& rules);
   Status find_memory_bound();
-  Status prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& path);
+  std::vector<double> step_times(NetBench& bench);
+  Status prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& path,
+               std::span<const Tensor> answer);
   std::set<Kind> allowed_kinds() const;
   std::vector<NotChosen> not_chosen(const std::set<Kind>& kinds, const Selection& selection,
                                     std::size_t layer) const;
   bool is_put_back(const Selection& selection, std::size_t layer, const Candidate& candidate) const;
   Result<TuneResult> report(const Finalist& chosen, const std::shared_ptr<const Plan>& plan,
-                            double untuned_us);
+                            std::span<const double> times, double untuned_us);
 
   SelectionRules rules() const;
   Result<AdaptChoice> measure_adapt(TensorId tensor, const Format& from, const Format& to);
@@ -141,7 +143,7 @@ class Tuner {
   std::uint64_t whole_key() const;
   std::string adapt_key(TensorId tensor, const Format& from, const Format& to) const;
   std::string path_key(const RoutinePath& path) const;
-  Result<std::string> proof_key(const ProofJob& proof, const RoutinePath& path) const;
+  std::string proof_key(const RoutinePath& path, std::span<const Tensor> answer) const;
   void report_progress(const char* stage, std::size_t done, std::size_t total,
                        const std::string& layer = {}, const std::string& candidate = {},
                        double best_us = 0) const;
