@@ -26,7 +26,7 @@ void add_net_option(CLI::App& command, NetArguments& arguments) {
 void add_message_options(CLI::App& command, NetArguments& arguments) {
   command.add_flag("--json", arguments.json, "results as JSON on standard output");
   CLI::Option* verbose = command.add_flag("-v,--verbose", arguments.verbose,
-                                          "say on standard error what is being done");
+                                          "log on standard error what is being done");
   command
       .add_flag("-q,--quiet", arguments.quiet, "neither warnings nor progress on standard error")
       ->excludes(verbose);
@@ -44,7 +44,7 @@ void add_input_option(CLI::App& command, NetArguments& arguments) {
 void add_routine_options(CLI::App& command, NetArguments& arguments) {
   command
       .add_option("--threads", arguments.threads,
-                  "maximum number of threads (0: one per physical core)")
+                  "maximum number of threads (0: one per physical core that the process may use)")
       ->check(CLI::Range(0, 1024));
   command
       .add_option("--schemas", arguments.schemas,
@@ -54,7 +54,9 @@ void add_routine_options(CLI::App& command, NetArguments& arguments) {
 }
 
 void add_plugin_option(CLI::App& command, NetArguments& arguments) {
-  command.add_option("--plugin", arguments.plugins, "a shared library with routines (repeatable)");
+  command.add_option(
+      "--plugin", arguments.plugins,
+      "a shared library with routines (repeatable); none: not the ones beside the library");
 }
 
 Result<Net> open_net(const NetArguments& arguments) {

@@ -192,7 +192,8 @@ int compare_net(const CompareArguments& arguments) {
     message += wrong != nullptr
                    ? fmt::format("; the first layer whose routine differs from cpu/naive is '{}'",
                                  wrong->layer)
-                   : "; every layer agrees with cpu/naive, so model and reference disagree";
+                   : "; every layer agrees with cpu/naive, so the imported model itself does not "
+                     "match the reference";
   }
   if (arguments.json) say_lines(json_text(report));
   if (departing == nullptr) return kDone;

@@ -176,6 +176,17 @@ Result<nlohmann::json> explain_steps(const Net& net, const ExplainArguments& arg
   return rows;
 }
 
+Status not_found(const Net& net, const std::string& name) {
+  const auto& layers = NetAccess::graph(net).layers();
+  const bool exists =
+      std::ranges::any_of(layers, [&](const Layer& layer) { return layer.name == name; });
+  return {StatusCode::not_found,
+          exists ? fmt::format("the layer '{}' has no routine: it is a view, or was computed when "
+                               "the plan was made",
+                               name)
+                 : fmt::format("no layer is named '{}': inspect lists the layers", name)};
+}
+
 int explain_net(const ExplainArguments& arguments) {
   auto net = open_net(arguments);
   if (!net.ok()) return fail(net.status());
@@ -187,10 +198,7 @@ int explain_net(const ExplainArguments& arguments) {
   if (!plan.ok()) return fail(plan.status());
   const auto rows = explain_steps(*net, arguments, **plan);
   if (!rows.ok()) return fail(rows.status());
-  if (rows->empty())
-    return fail(Status(StatusCode::not_found,
-                       fmt::format("no layer of the plan is named '{}': inspect lists the layers",
-                                   arguments.layer)));
+  if (rows->empty() && !arguments.layer.empty()) return fail(not_found(*net, arguments.layer));
   if (arguments.json) {
     say_lines(json_text(nlohmann::json{{"layers", *rows}}));
     return kDone;

@@ -42,7 +42,7 @@ void add_paths(DnnContents& into, DnnContents&& from, const std::string& file) {
     if (!same_ranges && reads_ranges(path)) {
       complain(
           "softneuro: '{}': the path for {}, {} threads, is left out: it has 8-bit layers, "
-          "whose ranges are others than those of the first file\n",
+          "whose ranges differ from those of the files before\n",
           file, path.machine, path.threads);
       continue;
     }

@@ -24,9 +24,9 @@ std::optional<std::int64_t> size_of(const Dim& dim, const Sizes& sizes) {
   return bound->second;
 }
 
-// The symbols of `open` that have no size; "its rank" if even that is open.
+// The symbols of `open` that have no size; "its rank (the whole shape)" if even that is open.
 std::string unbound(const DynamicShape& open, const Sizes& sizes) {
-  if (!open.ranked()) return "its rank";
+  if (!open.ranked()) return "its rank (the whole shape)";
   std::string symbols;
   for (const Dim& dim : open.dims())
     if (!size_of(dim, sizes))

@@ -259,10 +259,11 @@ Command add_tune(CLI::App& app) {
                     "a layer without a routine in the schemas is an error");
   command
       ->add_option("--threads", arguments->threads,
-                   "threads to tune for (0: one per physical core)")
+                   "threads to tune for (0: one per physical core that the process may use)")
       ->check(CLI::Range(0, 1024));
-  command->add_option("--plugin", arguments->plugins,
-                      "a shared library with routines (repeatable)");
+  command->add_option(
+      "--plugin", arguments->plugins,
+      "a shared library with routines (repeatable); none: not the ones beside the library");
   command
       ->add_option("--time-limit", arguments->time_limit,
                    "seconds of measuring, after calibration; 0: no limit")
@@ -295,9 +296,10 @@ Command add_tune(CLI::App& app) {
                    "--limit; or a command that gets a folder of outputs, K/NAME.npy, and prints a "
                    "score: it may lose --limit")
       ->needs(limit);
-  command->add_flag("--harm", arguments->harm,
-                    "sensitivity analysis: also measure what the rounding error of each layer does "
-                    "to the outputs");
+  command->add_flag(
+      "--harm", arguments->harm,
+      "quantisation sensitivity: also measure what the rounding error of each layer does "
+      "to the outputs");
   command
       ->add_option("--max-memory", arguments->max_memory,
                    "bytes that the arena of a session and packed weights may take together, as "
@@ -307,13 +309,13 @@ Command add_tune(CLI::App& app) {
                       "folder of the profile cache (default ~/.cache/softneuro)");
   command->add_flag("--no-cache", arguments->no_cache, "neither read nor write the profile cache");
   command->add_flag("--exhaustive", arguments->exhaustive,
-                    "measure everything fully: to judge the quick way");
+                    "no candidate is stopped early or filtered: slow, to evaluate the tuner");
   command
       ->add_option(
           "--packed", arguments->packed,
           "--packed, or --packed also: save the packed weights as well (larger file, faster "
           "loading); --packed only: packed weights alone, for this kind of machine, these "
-          "shapes and thread counts. Without it: neither")
+          "shapes and thread counts. Default: the model's weights alone")
       ->expected(0, 1)
       ->default_str("also")
       ->check(CLI::IsMember({"also", "only"}));

@@ -41,7 +41,7 @@ void print_not_chosen(const TuneReport& report) {
   for (const TunedLayer& layer : report.layers)
     for (const NotChosen& row : layer.not_chosen) ++counts[{row.kind, row.reason}];
   if (counts.empty()) return;
-  Table table({"not in", ">layers", "why"});
+  Table table({"not run in", ">layers", "reason"});
   for (const auto& [key, count] : counts)
     table.add({key.first, fmt::format("{}", count), to_string(key.second)});
   say_lines(table.str() + '\n');

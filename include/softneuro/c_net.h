@@ -32,40 +32,50 @@ typedef struct sn_net_options {
   const sn_thread_pool* thread_pool; /* null: the library's own; else `threads` is ignored */
   sn_log_callback log;               /* warnings of loading, planning and tuning, too */
   void* log_context;
-  const char* const* schemas; /* schemas for layers without a tuned choice (net.h); none: all */
+  const char* const* schemas; /* schemas for layers without a tuned choice (net.h); none: all;
+                                 SN_INVALID_ARGUMENT for one that no routine here has */
   size_t schema_count;
-  const char* const* plugins; /* libraries with routines, in order */
+  /* Libraries with routines, by path, in order; "none": not the library's own plugins. An empty
+   * list: SOFTNEURO_PLUGINS of the environment. If one cannot be loaded, the call fails (net.h). */
+  const char* const* plugins;
   size_t plugin_count;
   size_t max_plans; /* maximum number of plans that the net caches; 0: 8 */
   /* For imports alone; sn_net_load and sn_net_load_memory refuse the two lists. */
   const sn_cancel* cancel; /* stops an import, which then gives SN_CANCELLED */
   const sn_shape* shapes;  /* shapes for inputs with dynamic dimensions */
   size_t shape_count;
-  const char* const* disabled_passes; /* to leave out, by name; "all": every one */
+  const char* const* disabled_passes; /* to disable, by name; "all": every one */
   size_t disabled_pass_count;
 } sn_net_options;
 #define SN_NET_OPTIONS_INIT \
   { sizeof(sn_net_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Options may be null everywhere. Loads a .dnn file; weights are mapped, not copied. */
+/* Options may be null everywhere. Loads a .dnn file; weights are mapped, not copied.
+ * Errors, as of Net::load (net.h): SN_NOT_FOUND and SN_IO_ERROR (the file, a plugin),
+ * SN_CORRUPT_FILE, SN_INCOMPATIBLE, SN_UNSUPPORTED, SN_INVALID_MODEL, SN_INVALID_ARGUMENT
+ * (options), SN_OUT_OF_MEMORY, SN_DEVICE_FAILED (a plugin). */
 SN_API sn_status sn_net_load(const char* path, const sn_net_options* options, sn_net** net);
 /* From the bytes of a .dnn file. They must stay as they are until the net, its sessions and its
- * results are freed. Not copied where they are aligned to 64. */
+ * results are freed. Not copied where they are aligned to 64. Errors: as of sn_net_load. */
 SN_API sn_status sn_net_load_memory(const void* data, size_t bytes, const sn_net_options* options,
                                     sn_net** net);
-/* From a model file (.onnx). In libsoftneuro_import. */
+/* From a model file (.onnx). In libsoftneuro_import.
+ * Errors, as of Net::import (net.h): SN_NOT_FOUND and SN_IO_ERROR (a file), SN_INVALID_MODEL,
+ * SN_UNSUPPORTED, SN_INVALID_ARGUMENT (options, a .dnn file), SN_OUT_OF_MEMORY, SN_CANCELLED; of
+ * plugins as of sn_net_load. */
 SN_API sn_status sn_net_import(const char* path, const sn_net_options* options, sn_net** net);
 /* From a model in memory, which is not needed afterwards; external data is looked for in `folder`
- * (null: refused). In libsoftneuro_import. */
+ * (null: refused). In libsoftneuro_import. Errors: as of sn_net_import. */
 SN_API sn_status sn_net_import_memory(const void* data, size_t bytes, const char* folder,
                                       const sn_net_options* options, sn_net** net);
-/* Writes a .dnn file, whole or not at all. */
+/* Writes a .dnn file, whole or not at all. Errors: SN_IO_ERROR, SN_UNSUPPORTED (larger than the
+ * format allows), SN_INVALID_ARGUMENT (the net is from a packed_only file), SN_OUT_OF_MEMORY. */
 SN_API sn_status sn_net_save(const sn_net* net, const char* path);
 
 typedef struct sn_save_options {
   size_t struct_size;
-  /* 1: also the weights in the order that the kernels of this machine's tuned paths want. Loading
-   * then packs nothing; the file grows by about the size of the weights. */
+  /* 1: also the weights, pre-packed in the memory layout of each kernel of this machine's tuned
+   * paths. Loading then packs nothing; the file grows by about the size of the weights. */
   int32_t packed_weights;
   /* 1: these, and of the model's own weights only those that such a kernel reads. The file serves
    * the machine, shapes and numbers of threads that the net was tuned for, and nothing else. */
@@ -73,6 +83,8 @@ typedef struct sn_save_options {
 } sn_save_options;
 #define SN_SAVE_OPTIONS_INIT \
   { sizeof(sn_save_options), 0, 0 }
+/* Errors: those of sn_net_save; SN_INVALID_ARGUMENT also for packed_only where no tuned path is for
+ * this machine; with packed weights those of sn_net_prepare, too. */
 SN_API sn_status sn_net_save_with(const sn_net* net, const char* path,
                                   const sn_save_options* options);
 SN_API void sn_net_free(sn_net* net);
@@ -84,7 +96,10 @@ SN_API sn_status sn_net_input_info(const sn_net* net, size_t index, sn_tensor_in
 SN_API sn_status sn_net_output_info(const sn_net* net, size_t index, sn_tensor_info* info);
 
 /* Plans ahead, so that sn_net_run on these shapes is quick from the first time on. Inputs whose
- * shape the model or the first tuned path fixes may be left out. */
+ * shape the model or the first tuned path fixes may be left out.
+ * Errors: SN_NOT_FOUND (no such input), SN_INVALID_ARGUMENT (a shape does not fit, or is missing),
+ * SN_INVALID_MODEL (a layer cannot take these shapes), SN_UNSUPPORTED (no routine for a layer),
+ * SN_OUT_OF_MEMORY, SN_DEVICE_FAILED. */
 SN_API sn_status sn_net_prepare(const sn_net* net, const sn_shape* shapes, size_t shape_count);
 
 /* In bytes, but for the last two. Of a net, or of a session's plan: session.h says how they differ.
@@ -92,10 +107,10 @@ SN_API sn_status sn_net_prepare(const sn_net* net, const sn_shape* shapes, size_
 typedef struct sn_memory_report {
   size_t struct_size;
   size_t weights;        /* constants of the graph; mapped files count here */
-  size_t packed_weights; /* copies in the order of the kernels */
+  size_t packed_weights; /* in the kernels' memory layouts; always of the whole net */
   size_t arena;          /* of one session on the host, output buffers included (session.h); arenas
                             on other devices are not reported in C */
-  size_t arena_minimum;  /* the most that is alive at one time: no plan needs less */
+  size_t arena_minimum;  /* lower bound of the arena without the output buffers (session.h) */
   size_t dynamic;        /* grown so far for shapes that depend on data */
   size_t sessions;       /* idle sessions that the net keeps for sn_net_run */
   size_t plans;          /* plans that the net keeps */
@@ -132,16 +147,21 @@ SN_API size_t sn_tuned_paths_count(const sn_tuned_paths* paths);
 SN_API sn_status sn_tuned_paths_get(const sn_tuned_paths* paths, size_t index, sn_tuned_path* path);
 SN_API void sn_tuned_paths_free(sn_tuned_paths* paths);
 
-/* --- the simple way: inputs in, result out -------------------------------------------------------
+/* --- in one call: inputs in, result out ----------------------------------------------------------
  */
 
 typedef struct sn_result sn_result;
 
-/* Inputs in the net's order, or in any order if each carries its name. */
+/* Inputs in the net's order, or in any order if each carries its name.
+ * Errors: those of sn_net_prepare; SN_INVALID_ARGUMENT also for an input that is missing, given
+ * twice or of another data type, and for values that a layer cannot take; what a plugin's kernel
+ * returns. */
 SN_API sn_status sn_net_run(const sn_net* net, const sn_tensor* inputs, size_t input_count,
                             sn_result** result);
-/* The same for chosen tensors: outputs and intermediate tensors, by name, in this order; none: the
- * net's outputs. Run options (c_session.h) may be null; their cancel stops the planning, too. */
+/* The same for chosen tensors: outputs and intermediate tensors, by name, in this order; an empty
+ * list: the net's outputs, which are computed in any case. Run options
+ * (c_session.h) may be null; their cancel stops the planning, too. Errors: those of sn_net_run;
+ * SN_NOT_FOUND also for a tensor; SN_CANCELLED. */
 struct sn_run_options;
 SN_API sn_status sn_net_run_for(const sn_net* net, const sn_tensor* inputs, size_t input_count,
                                 const char* const* outputs, size_t output_count,

@@ -16,8 +16,10 @@ typedef struct sn_session sn_session;
 
 typedef struct sn_session_options {
   size_t struct_size;
-  const sn_allocator* allocator;    /* for the arena; null: the net's */
-  const char* const* extra_outputs; /* intermediate tensors, appended to the net's own outputs */
+  const sn_allocator* allocator; /* for the arena, and, during runs, for tensors and workspace whose
+                                    size depends on data; null: the net's */
+  const char* const* extra_outputs; /* intermediate tensors, appended to the net's own outputs; a
+                                       name that is an output already adds none */
   size_t extra_output_count;
   const sn_cancel* cancel; /* stops the planning, which then gives SN_CANCELLED */
 } sn_session_options;
@@ -25,7 +27,8 @@ typedef struct sn_session_options {
   { sizeof(sn_session_options), 0, 0, 0, 0 }
 
 /* For given input shapes (null and 0 where the model, or the net's first tuned path, fixes all of
- * them). The net may be freed before its sessions. */
+ * them). The net may be freed before its sessions. Errors: those of sn_net_prepare; SN_NOT_FOUND
+ * also for an extra output; SN_CANCELLED. */
 SN_API sn_status sn_session_create(const sn_net* net, const sn_shape* shapes, size_t shape_count,
                                    const sn_session_options* options, sn_session** session);
 SN_API void sn_session_free(sn_session* session);
@@ -40,8 +43,7 @@ SN_API sn_status sn_session_output_info(const sn_session* session, size_t index,
 /* Of the session's plan; `dynamic` is that of this session. */
 SN_API sn_status sn_session_memory_report(const sn_session* session, sn_memory_report* report);
 
-/* One step that has just run. Names are valid as long as the session
- * keeps its shapes. */
+/* One step that has just run. Names are valid as long as the session keeps its shapes. */
 typedef struct sn_step_trace {
   size_t struct_size; /* set by the library */
   size_t index;       /* in the order of the plan */
@@ -65,10 +67,17 @@ typedef struct sn_run_options {
   { sizeof(sn_run_options), 0, 0, 0 }
 
 /* Runs the net. Inputs and outputs in the session's order, all of them, with the planned data types
- * and shapes; inputs are read in place. An output with data is written in place. An output without
- * (data null; its other members but struct_size and name are ignored) becomes a view of the
- * session's memory, valid until the next run. Inputs and outputs must not overlap. Allocates
- * nothing where no shape depends on data and oneDNN computes no layer (docs/plugins.md). */
+ * and shapes; inputs are read in place. An output with data is written in place. Exceptions, copied
+ * after the last step: an output that is an input, a constant, a duplicate of another output, or a
+ * view of one of these, or whose shape depends on data (checked after the run, which then fails).
+ * An output without (data null; its other members but struct_size and name are ignored) becomes a
+ * view of the session's memory, valid until the next run, sn_session_set_shapes or sn_session_free.
+ * Inputs and outputs must not overlap. Allocates nothing where no shape depends on data and oneDNN
+ * computes no layer (docs/plugins.md).
+ * Errors: SN_INVALID_ARGUMENT (number, name, data type or shape of a tensor; a run is in flight;
+ * values that a layer cannot take, such as an index out of range), SN_CANCELLED, SN_DEVICE_FAILED,
+ * what a plugin's kernel returns; with data-dependent shapes also SN_OUT_OF_MEMORY,
+ * SN_INVALID_MODEL, SN_UNSUPPORTED. The session stays usable; outputs are undefined. */
 SN_API sn_status sn_session_run(sn_session* session, const sn_tensor* inputs, size_t input_count,
                                 sn_tensor* outputs, size_t output_count,
                                 const sn_run_options* options);
@@ -80,12 +89,13 @@ SN_API sn_status sn_session_run(sn_session* session, const sn_tensor* inputs, si
  * memory stays the caller's, must stay valid, and is read anew by each run.
  * SN_NOT_FOUND: no such input; SN_INVALID_ARGUMENT: another data type or shape. */
 SN_API sn_status sn_session_set_input(sn_session* session, const sn_tensor* tensor);
-/* Likewise an output, which is written in place; data null: the session's memory, as at first. */
+/* Likewise an output, written as by sn_session_run; data null: the session's memory, as at first. A
+ * shape that depends on data is checked after the run, which then fails (SN_INVALID_ARGUMENT). */
 SN_API sn_status sn_session_set_output(sn_session* session, const sn_tensor* tensor);
 /* Runs on what is bound; all else as for sn_session_run. SN_INVALID_ARGUMENT if an input is not. */
 SN_API sn_status sn_session_run_bound(sn_session* session, const sn_run_options* options);
 /* What the last sn_session_run_bound, or sn_session_run_async and sn_session_wait, gave under that
- * name: a view, valid until the next run.
+ * name: a view, valid until the next run, sn_session_set_shapes or sn_session_free.
  * SN_NOT_FOUND: no such output; SN_INVALID_ARGUMENT: no such run, or it failed. */
 SN_API sn_status sn_session_output(const sn_session* session, const char* name, sn_tensor* tensor);
 
@@ -115,8 +125,9 @@ SN_API sn_status sn_session_wait(sn_session* session);
 /* Goes on with other shapes, which the net plans, or has planned before (max_plans). Inputs whose
  * shape the model or the first tuned path fixes may be left out. The arena stays if it is large
  * enough. What was bound has to be bound anew, and what sn_session_input_info and
- * sn_session_output_info gave is no longer valid. Cancel may be null. After an error the session is
- * as before. */
+ * sn_session_output_info gave is no longer valid. Cancel may be null. Errors: those of
+ * sn_session_create; SN_INVALID_ARGUMENT also while a run is in flight. After an error the session
+ * is as before. */
 SN_API sn_status sn_session_set_shapes(sn_session* session, const sn_shape* shapes,
                                        size_t shape_count, const sn_cancel* cancel);
 

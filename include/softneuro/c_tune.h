@@ -10,13 +10,15 @@ extern "C" {
 #endif
 
 /* Called from the tuning thread, a few times per layer; the strings are valid during the call. A
- * result other than 0 ends tuning with SN_CANCELLED. TuneProgress (tune.h) lists the stages. */
+ * result other than 0 ends tuning with SN_CANCELLED. It may use the net, but neither tune nor free
+ * it. TuneProgress (tune.h) lists the stages. */
 typedef int32_t (*sn_tune_callback)(void* context, const char* stage, size_t done, size_t total,
                                     const char* layer, const char* candidate);
 
 /* A score of the caller's: the net's outputs for the validation samples, sample by sample, output j
  * of sample i at [i * output_count + j], valid during the call. Writes a number that grows with
- * their quality to `score`; a status other than SN_OK ends tuning with it. */
+ * their quality to `score`; a status other than SN_OK ends tuning with it. It may use the net, but
+ * neither tune nor free it. */
 typedef sn_status (*sn_score_callback)(void* context, const sn_tensor* outputs, size_t output_count,
                                        size_t sample_count, double* score);
 
@@ -31,34 +33,35 @@ typedef sn_status (*sn_sample_callback)(void* context, size_t index, sn_tensor* 
 /* Error of the outputs against float32's (ErrorMetric). */
 enum { SN_METRIC_RELATIVE_RMS = 0, SN_METRIC_COSINE = 1, SN_METRIC_TOP1 = 2 };
 
+/* An sn_cancel does not stop tuning: only `progress` does, and the status of another callback. */
 typedef struct sn_tune_options {
   size_t struct_size;
   const char* const* schemas; /* patterns of schemas that routines may have; none: cpu:float32 */
   size_t schema_count;
   const sn_shape* shapes; /* of inputs with dynamic dimensions */
   size_t shape_count;
-  const sn_tensor*
-      samples; /* for calibration, one tensor per input of the net, sample by sample:
-                  input j of sample i stands at [i * inputs + j], its name is not read */
+  const sn_tensor* samples; /* for calibration, one tensor per input of the net, sample by sample:
+                               input j of sample i stands at [i * inputs + j], its name is not read;
+                               data types as the inputs', shapes the same in all samples */
   size_t sample_count;
   /* By `metric` or `score`; a finite one needs validation samples, or two samples for calibration.
    * 0: 0.1 where a path meets it (SN_METRIC_RELATIVE_RMS without `score`, else
    * SN_INVALID_ARGUMENT); INFINITY: no limit. */
   double max_error;
   double time_limit; /* in seconds, calibration not included; 0: no limit */
-  int32_t threads;   /* to tune for; 0: as many as the net has */
+  int32_t threads;   /* to tune for, at most 1024; 0: as many as the net has (TuneOptions) */
   int32_t strict;    /* 1: a layer without a routine in the schemas is an error */
   const char* cache; /* null: the default folder (TuneOptions::cache); "": no cache */
   sn_tune_callback progress;
   void* progress_context;
-  /* Profiling passes over the whole net, at most, and the solver's best paths that are timed end to
+  /* Profiling rounds over the whole net, at most, and the solver's best paths that are timed end to
    * end in the last stage (TuneOptions says more); 0: 6, 4. With `exhaustive` 20 each. */
   int32_t passes;
   int32_t finalists;
   int32_t exhaustive;          /* 1: measure every candidate fully; slow */
   int32_t range;               /* SN_RANGE_…: how calibration chooses a tensor's range */
   const sn_tensor* validation; /* samples to measure the error on, as `samples`; none: every fifth
-                                  one of these is held back for that */
+                                  one of these (of two to four, the last) is held back for that */
   size_t validation_count;
   const char* const* avoid; /* patterns of routines that no layer may have (TuneOptions::avoid) */
   size_t avoid_count;
@@ -96,7 +99,7 @@ typedef struct sn_tune_report {
   size_t measured;
   size_t from_cache;
   double difference;   /* RMS(out - ref) / RMS(ref) of the worst output against the model */
-  size_t proof_inputs; /* sets of inputs that it was verified on; 0: nothing was tuned */
+  size_t proof_inputs; /* sets of inputs of the verification; 0: nothing was tuned */
   size_t rejected;     /* candidates dropped for wrong results */
   double gap;          /* of the solver's best path, by the sum of measured times (TuneReport):
                           (cost - lower bound) / cost; 0: proven optimal by that sum; 1: not
@@ -105,7 +108,7 @@ typedef struct sn_tune_report {
                           output is float32's; 1 without validation samples */
   int32_t threads;     /* that the path is for */
   int32_t complete;    /* 0: stopped at the time limit, not everything was measured */
-  int32_t proved_on_samples; /* 0: on synthetic inputs */
+  int32_t proved_on_samples; /* 1: they were samples; 0: synthetic inputs */
   int32_t within_limit;      /* 0: no path meets the default limit */
   size_t validation_samples;
   double
@@ -117,7 +120,11 @@ typedef struct sn_tune_report {
   { sizeof(sn_tune_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Tunes the net in place; sn_net_save keeps the result. Not while another thread tunes `net`; runs
- * may go on, but disturb the measuring. The report may be null. */
+ * may go on, but disturb the measuring. The report may be null.
+ * Errors, as of Net::tune (net.h): SN_INVALID_ARGUMENT (options, samples), SN_UNSUPPORTED (strict,
+ * a limit that nothing meets), SN_NOT_FOUND (a shape for a name that is not an input),
+ * SN_CANCELLED, SN_INTERNAL (the tuned net differs from the model), SN_OUT_OF_MEMORY,
+ * SN_DEVICE_FAILED, what a callback returned. The net is then as before. */
 SN_API sn_status sn_net_tune(sn_net* net, const sn_tune_options* options, sn_tune_report* report);
 
 /* --- layer by layer ------------------------------------------------------------------------------
@@ -155,8 +162,8 @@ SN_API const char* sn_tuning_machine(const sn_tuning* tuning);
 SN_API size_t sn_tuning_layer_count(const sn_tuning* tuning);
 SN_API sn_status sn_tuning_layer(const sn_tuning* tuning, size_t index, sn_tuned_layer* layer);
 
-/* Why a layer is not computed on a device and in a data type that other layers have candidates of
- * (NotChosen). Pointers are valid until the tuning is freed. */
+/* Why a layer does not use a (device, data type) pair for which some layer of the net has
+ * candidates (NotChosen). Pointers are valid until the tuning is freed. */
 typedef struct sn_not_chosen {
   size_t struct_size;
   const char* kind;    /* device and data type: "cpu:qint8" */
@@ -171,8 +178,8 @@ SN_API size_t sn_tuning_not_chosen_count(const sn_tuning* tuning, size_t layer);
 SN_API sn_status sn_tuning_not_chosen(const sn_tuning* tuning, size_t layer, size_t index,
                                       sn_not_chosen* not_chosen);
 
-/* Sensitivity analysis: the effect of one layer in reduced precision, alone in a float32 net
- * (LayerHarm). Pointers are valid until the tuning is freed. */
+/* A layer's quantisation sensitivity: the effect of this layer in reduced precision, alone in a
+ * float32 net (LayerHarm). Pointers are valid until the tuning is freed. */
 typedef struct sn_layer_harm {
   size_t struct_size;
   const char* layer;

@@ -1,4 +1,4 @@
-/* The C API's statuses, tensors, and what an application may bring: memory, threads, a log. c_api.h
+/* The C API's statuses, tensors, and application-provided allocator, thread pool and log. c_api.h
  * says how structs, strings and errors work. */
 #ifndef SOFTNEURO_C_TYPES_H_
 #define SOFTNEURO_C_TYPES_H_
@@ -21,8 +21,8 @@ typedef int32_t sn_status;
 enum {
   SN_OK = 0,
   SN_INVALID_ARGUMENT = 1, /* the caller's input is wrong: name, shape, data type, option */
-  SN_INVALID_MODEL = 2,    /* a model or .dnn file contradicts itself */
-  SN_UNSUPPORTED = 3,      /* meaningful, but nothing here can do it */
+  SN_INVALID_MODEL = 2,    /* a model or .dnn file is malformed or inconsistent */
+  SN_UNSUPPORTED = 3,      /* valid, but not supported by this build or on this machine */
   SN_NOT_FOUND = 4,        /* a file, layer, tensor or routine of that name does not exist */
   SN_OUT_OF_MEMORY = 5,    /* an allocator refused */
   SN_IO_ERROR = 6,         /* the operating system refused a file operation */
@@ -80,7 +80,8 @@ typedef struct sn_tensor {
   size_t bytes; /* of all elements */
 } sn_tensor;
 
-/* What is known of an input or output. Pointers are valid as long as the handle that was asked. */
+/* What is known of an input or output. Pointers are valid as long as the net or session that gave
+ * them; those of a session only until sn_session_set_shapes. */
 typedef struct sn_tensor_info {
   size_t struct_size;
   const char* name;
@@ -113,7 +114,7 @@ typedef struct sn_shape {
     }                         \
   }
 
-/* --- what an application may bring ---------------------------------------------------------------
+/* --- application-provided allocator, thread pool, log --------------------------------------------
  */
 
 /* Memory for tensors, weights and arenas. Copied when it is passed: the functions and the context
@@ -121,7 +122,8 @@ typedef struct sn_shape {
 typedef struct sn_allocator {
   size_t struct_size;
   void* context;
-  /* At least `bytes` (> 0) bytes aligned to `alignment` (a power of two), or null. */
+  /* At least `bytes` (> 0) bytes aligned to `alignment` (a power of two), or null. A pointer that
+   * is not so aligned is given back to `deallocate` and counts as null. */
   void* (*allocate)(void* context, size_t bytes, size_t alignment);
   void (*deallocate)(void* context, void* pointer, size_t bytes);
 } sn_allocator;
@@ -130,7 +132,8 @@ typedef struct sn_allocator {
 typedef struct sn_thread_pool {
   size_t struct_size;
   void* context;
-  /* Maximum number of threads that work for one caller, the calling thread included (>= 1). */
+  /* Maximum number of threads that work for one caller, the calling thread included; less than 1
+   * counts as 1. */
   int32_t (*concurrency)(void* context);
   /* Calls task(task_context, i) exactly once for each i in [0, count), in any order and on any
    * thread, and returns when all are done. May be called by several threads at once, and from
@@ -146,7 +149,8 @@ enum {
   SN_LOG_WARNING = 2, /* the work goes on, but slower, less exact or otherwise than asked */
   SN_LOG_ERROR = 3    /* something is broken (a library, a routine); the work goes on without it */
 };
-/* Called from any thread that uses the net, with one printable line. */
+/* Called with one printable line by any thread that uses the net, also
+ * by several at once. No lock is held: it may use the net, but neither tune nor free it. */
 typedef void (*sn_log_callback)(void* context, sn_log_level level, const char* message);
 
 enum {

@@ -27,7 +27,8 @@ enum class LogLevel : int {
   warning = 2,  // the work goes on, but slower, less exact or otherwise than asked
   error = 3,    // something is broken: a library, a routine, a file; the work goes on without it
 };
-// Called from any thread that uses the net, with one printable line; must not throw.
+// Called with one printable line by any thread that uses the net, also by several at once. No lock
+// is held: it may call const members of the net. Must not throw.
 using LogCallback = std::function<void(LogLevel, std::string_view message)>;
 
 // How much of a .dnn file is checked before it is used. Structure (indices, sizes, cycles…) always
@@ -43,8 +44,9 @@ struct NetOptions {
   // 0: one for each physical core that this process may use (processor affinity, the quota of its
   // cgroup).
   // A net has threads − 1 workers of its own, all in all. Several callers at once work on their own
-  // threads and share the workers: C callers keep at most C + threads − 1 cores busy. Other nets
-  // have workers of their own; a thread_pool is how nets share them.
+  // threads and share the workers: C callers keep at most C + threads − 1 cores busy. Workers help
+  // with at most 8 layers at a time; further callers compute theirs alone. Other nets have workers
+  // of their own; a thread_pool is how nets share them.
   int threads = 0;
   // The application's pool instead (then `threads` is ignored). Must outlive the net and everything
   // that comes from it.
@@ -54,13 +56,15 @@ struct NetOptions {
   Allocator* allocator = nullptr;
   LogCallback log = {};
   Verify verify = Verify::full;  // of .dnn files
-  // Shared libraries with routines (plugin.h), by path, loaded in order; one that fails fails the
-  // net. Before them, softneuro's own in softneuro/plugins beside libsoftneuro, unless "none" is in
-  // the list. An empty list: the colon-separated SOFTNEURO_PLUGINS of the environment, if set.
+  // Shared libraries with routines (plugin.h), by path, loaded in order; if one cannot be loaded,
+  // creating the net fails. Before them, softneuro's own in softneuro/plugins beside libsoftneuro,
+  // unless "none" is in the list; if one of these cannot be loaded, the log says so. An empty list:
+  // the colon-separated SOFTNEURO_PLUGINS of the environment, if set.
   std::vector<std::string> plugins = {};
   // Schemas that layers without a tuned choice take their routines from ("cpu", "cpu:float32");
-  // empty: all. A layer that has no routine in them takes a float32 one. Tuned paths are used
-  // whatever this says: TuneOptions::schemas limits those.
+  // empty: all. A pattern that no routine here matches is an error (invalid_argument) that lists
+  // the schemas there are. A layer that has no routine in them takes a float32 one. Tuned paths are
+  // used whatever this says: TuneOptions::schemas limits those.
   std::vector<std::string> schemas = {};
   // Maximum number of plans that the net caches (one per set of input shapes and extra outputs),
   // least recently used evicted first; >= 1.
@@ -71,19 +75,19 @@ struct NetOptions {
 struct ImportOptions {
   // Sizes to fix for inputs with symbolic dimensions, so that passes can rely on them.
   NamedShapes shapes = {};
-  // Passes to leave out, by name; "all" leaves out every one. `softneuro inspect --passes`.
+  // Passes to disable, by name; "all": every one. `softneuro inspect --passes` lists them.
   std::vector<std::string> disabled_passes = {};
   // Where external data of a model in memory is looked for; empty: refused. Files have their own
   // folder, and this is not read.
   std::string folder = {};
-  // Once it is true, the import returns cancelled. Looked at between nodes, between passes and
-  // between layers that are computed beforehand.
+  // Once it is true, the import returns cancelled. Checked between nodes, between passes and
+  // between layers that are computed beforehand. Must stay valid until the call returns.
   const std::atomic<bool>* cancel = nullptr;
 };
 
 struct SaveOptions {
-  // Also write the weights in the order that the kernels of this machine's tuned paths want:
-  // loading then packs nothing and copies nothing. The file grows by about the size of the weights.
+  // Also write the weights pre-packed in the memory layout of each kernel of this machine's tuned
+  // paths: loading then packs and copies nothing. The file grows by about the size of the weights.
   bool packed_weights = false;
   // A deployment file: packed weights, and of the model's own only those that a kernel of
   // these paths reads. It serves the machine, shapes and numbers of threads that the net was tuned
@@ -94,14 +98,17 @@ struct SaveOptions {
 
 using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 
-// A handle: copies share one net. Thread safe: all const members may be called at once.
+// A handle: copies share one net; one that was moved from may only be assigned to or destroyed.
+// Thread safe: all const members may be called at once.
 class SN_API Net {
  public:
   // --- where nets come from ----------------------------------------------------------------------
   // From a model file (.onnx). In the library softneuro::import, not needed at run time.
   // Errors: not_found and io_error (the file, or one with external data), invalid_model,
-  // unsupported (an operator, or a use of one), invalid_argument (options, a .dnn file),
-  // out_of_memory, cancelled; not_found also for a plugin or a shape of no input.
+  // unsupported (an operator, or a use of one), invalid_argument (options, unknown schemas, a .dnn
+  // file), out_of_memory, cancelled; not_found also for a shape for a name that is not an input. A
+  // plugin that cannot be loaded: not_found, io_error, invalid_argument (not a plugin, or a
+  // malformed one), incompatible (another version), unsupported or device_failed (not usable here).
   static Result<Net> import(const std::string& path, const NetOptions& options = {},
                             const ImportOptions& import_options = {}) noexcept;
   // From a model in memory, which is not needed afterwards. Errors: as for import().
@@ -110,9 +117,9 @@ class SN_API Net {
                                    const ImportOptions& import_options = {}) noexcept;
   // From a .dnn file, mapped into memory: weights are not copied.
   // Errors: not_found and io_error (the file), corrupt_file (bytes are missing, or do not match
-  // their checksum), incompatible (a newer SoftNeuro wrote it, or a plugin has another version),
-  // unsupported (a layer type or post-op that this library lacks), invalid_model (the contents
-  // contradict themselves), invalid_argument (options), out_of_memory.
+  // their checksum), incompatible (a newer SoftNeuro wrote it), unsupported (a layer type or
+  // post-op that this library lacks), invalid_model (the contents are malformed or inconsistent),
+  // invalid_argument (options, unknown schemas), out_of_memory; for plugins as import().
   static Result<Net> load(const std::string& path, const NetOptions& options = {}) noexcept;
   // From the bytes of a .dnn file. The bytes must stay alive and unchanged until the net and
   // everything that comes from it is gone. They are used in place if aligned to 64 bytes, else
@@ -122,7 +129,7 @@ class SN_API Net {
   // Writes a .dnn file: to a temporary file beside it, synced, then renamed. All or nothing.
   // Errors: io_error, unsupported (the graph takes more than the format can hold), out_of_memory;
   // invalid_argument (packed_only without a tuned path for this machine; a net that was loaded from
-  // such a file, saved otherwise).
+  // such a file, saved otherwise); with packed weights also those of plan().
   Status save(const std::string& path, const SaveOptions& options = {}) const noexcept;
 
   // --- tuning ---------------------------------------------------------------------------------
@@ -132,42 +139,45 @@ class SN_API Net {
   // TuneOptions::time_limit bounds it. The caller must not run two tune() calls on one net at a
   // time; all const members may be called meanwhile, but disturb the measuring. Not in edge builds.
   // Errors: invalid_argument (options, samples; qint8 without ranges), unsupported (strict, or an
-  // error limit that nothing meets), not_found (a shape of no input), cancelled, internal (the
-  // tuned net differs from the model: please report it), out_of_memory, device_failed. The net is
-  // then as before.
+  // error or memory limit that nothing meets), not_found (a shape for a name that is not an input),
+  // cancelled, internal (the tuned net differs from the model: please report it), out_of_memory,
+  // device_failed, what a callback returned. The net is then as before.
   Result<TuneReport> tune(const TuneOptions& options = {}) noexcept;
 
   // The tuned paths that the net carries, one per machine, thread count and set of shapes. Where
   // none fits exactly, the best-matching one (same machine before same shapes before same thread
   // count) is used as far as its choices apply, and the log says so (level info; a warning for each
-  // choice that is replaced).
+  // choice that is replaced). May throw std::bad_alloc.
   std::vector<TunedPathInfo> tuned_paths() const;
 
   // --- what it is -----------------------------------------------------------------------------
+  // Valid until the last copy of the net is gone.
   std::span<const TensorInfo> inputs() const noexcept;
   std::span<const TensorInfo> outputs() const noexcept;
-  MemoryReport memory_report() const;
+  MemoryReport memory_report() const;  // may throw std::bad_alloc
 
   // --- running --------------------------------------------------------------------------------
-  // The simple way: name → tensor in, name → tensor out: newly allocated from
+  // In one call: name → tensor in, name → tensor out: newly allocated from
   // NetOptions::allocator for each call, owned by the returned tensors. Plans the shapes of
-  // `inputs` if they were not planned before. With `outputs`, those tensors are computed instead:
-  // any names of graph outputs or intermediate tensors. `options.cancel` stops the planning, too.
+  // `inputs` if they were not planned before. With `outputs`, only those are returned: any names of
+  // graph outputs or intermediate tensors; the net's own outputs are computed as well.
+  // `options.cancel` stops the planning, too.
   // Errors: those of plan(); invalid_argument (an input is missing or has another data type; values
-  // that a layer cannot take, such as an index out of range), device_failed.
+  // that a layer cannot take, such as an index out of range), what a plugin's kernel returns.
   Result<NamedTensors> run(const NamedTensors& inputs, std::span<const std::string> outputs = {},
                            const RunOptions& options = {}) const noexcept;
   // Plans ahead, so that run() on these shapes is quick from the first time on. Returns cancelled
-  // once `*cancel` is true, which is looked at between layers. Other errors: those of plan().
+  // once `*cancel` is true, which is checked between layers; `cancel` must stay valid until the
+  // call returns. Other errors: those of plan().
   Status prepare(const NamedShapes& shapes = {},
                  const std::atomic<bool>* cancel = nullptr) const noexcept;
   // The plan for given input shapes, kept for later calls. May be left out: inputs of static shape,
   // and, once the net has a tuned path, all others: they take the shape of its first one
   // (tuned_paths()[0]). `extra_outputs`: intermediate tensors, by name, to be appended to the net's
-  // own outputs. `cancel` as for prepare().
-  // Errors: not_found (no such input or tensor), invalid_argument (a shape contradicts the model or
-  // another input, or is missing), unsupported (no routine for a layer here), out_of_memory,
-  // cancelled, device_failed.
+  // own outputs; a name that is an output already adds none. `cancel` as for prepare().
+  // Errors: not_found (no such input or tensor), invalid_argument (a shape does not fit the model
+  // or another input, or is missing), invalid_model (a layer cannot take these shapes), unsupported
+  // (no routine for a layer here), out_of_memory, cancelled, device_failed.
   Result<std::shared_ptr<const Plan>> plan(
       const NamedShapes& shapes = {}, std::span<const std::string> extra_outputs = {},
       const std::atomic<bool>* cancel = nullptr) const noexcept;

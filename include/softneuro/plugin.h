@@ -4,14 +4,14 @@
 // loaded only where an application names it: NetOptions::plugins, or SOFTNEURO_PLUGINS in the
 // environment. examples/plugin/ is a complete one.
 //
-// A routine is one way to compute one type of layer. Per layer the runtime asks `applicable`,
-// chooses one of those that can (by measuring, or by default_rank), and then
+// A routine is one way to compute one type of layer. Per layer the runtime calls `applicable`,
+// chooses one of the routines that apply (by measuring, or by default_rank), and then calls
 //   default_params → pack_bytes, pack (once per layer) → create → run … run → destroy.
 //
 // Versions. SN_PLUGIN_ABI_VERSION is raised only when older plugins can no longer be loaded. Until
 //   then structs grow at their ends: each begins with its size in bytes, as its owner was compiled,
-//   and a field that lies beyond it is absent (for the runtime's reading: zero). No field is
-//   removed or changed.
+//   and a field that lies beyond it is absent: the runtime reads it as zero. No field is removed
+//   or changed.
 // Ownership. Nothing that one side allocates is freed by the other. What a pointer parameter
 //   points to is valid during the call, unless it says otherwise. The plugin's tables and their
 //   texts stay valid while the library is loaded: from dlopen until the last net, plan and session
@@ -41,8 +41,8 @@ typedef int32_t sn_plugin_status;
 enum {
   SN_PLUGIN_OK = 0,
   SN_PLUGIN_INVALID_ARGUMENT = 1,  // the caller's tensors are wrong (an index out of range)
-  SN_PLUGIN_INVALID_MODEL = 2,     // the layer contradicts itself
-  SN_PLUGIN_UNSUPPORTED = 3,       // this machine or library cannot do it
+  SN_PLUGIN_INVALID_MODEL = 2,     // the layer is malformed or inconsistent
+  SN_PLUGIN_UNSUPPORTED = 3,       // valid, but not supported by this build or on this machine
   SN_PLUGIN_NOT_FOUND = 4,         // something that the routine needs is not there
   SN_PLUGIN_OUT_OF_MEMORY = 5,
   SN_PLUGIN_IO_ERROR = 6,
@@ -119,10 +119,10 @@ typedef struct sn_plugin_post_op {
 typedef struct sn_plugin_problem {
   uint32_t struct_size;
   uint32_t input_count;        // the layer type's own inputs, then those of post-ops
-  uint32_t own_input_count;    // left-out ones count
+  uint32_t own_input_count;    // omitted optional inputs included
   uint32_t output_count;       // likewise
   uint32_t post_op_count;      // 0 unless the routine said supports_post_ops
-  const sn_plugin_host* host;  // the functions to ask with
+  const sn_plugin_host* host;  // runtime functions
   const char* layer_type;
   const char* layer_name;          // for messages
   const sn_plugin_params* params;  // the layer's parameters, complete: defaults are filled in
@@ -154,9 +154,9 @@ typedef struct sn_plugin_context {
 // number of threads run it at once.
 typedef struct sn_plugin_kernel {
   uint32_t struct_size;    // of the runtime's struct: write no field beyond
-  int32_t in_place_input;  // an input whose memory output 0 may be; -1 (as it comes): none
-  size_t workspace_bytes;  // 0 as it comes
-  void* state;             // the plugin's own; NULL as it comes
+  int32_t in_place_input;  // an input whose memory output 0 may be; initialised to -1: none
+  size_t workspace_bytes;  // initialised to 0
+  void* state;             // the plugin's own; initialised to NULL
 } sn_plugin_kernel;
 
 typedef void (*sn_plugin_task)(void* data, size_t index);
@@ -190,7 +190,8 @@ struct sn_plugin_host {
 
   // Calls task(data, i) once for each i < count on the net's threads, the calling one included,
   // in any order, and returns when all are done. May be called from within a task. How work is
-  // cut must not depend on the number of threads where that could change a bit of the result.
+  // partitioned must not depend on the number of threads where that could change a bit of the
+  // result.
   void (*parallel_for)(const sn_plugin_context* context, size_t count, sn_plugin_task task,
                        void* data);
   // For layer types whose output shapes depend on data (nonzero, unique...): gives that output
@@ -230,10 +231,10 @@ struct sn_plugin_routine {
   // pack and create get them, or others that a tuner tries.
   void (*default_params)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
                          sn_plugin_params* params);
-  // Optional, both or none: constants in the order that the kernel wants them, made once and shared
-  // by all kernels of a layer whose routine parameters are equal. So they must not depend on
-  // inputs that are not constant, nor on their shapes, but through those parameters. *bytes comes
-  // as 0, and if it stays so, nothing is packed.
+  // Optional, both or none: constants pre-packed in the kernel's memory layout, made once and
+  // shared by all kernels of a layer whose routine parameters are equal. So they must not depend on
+  // inputs that are not constant, nor on their shapes, but through those parameters. *bytes is
+  // initialised to 0; if it stays 0, nothing is packed.
   sn_plugin_status (*pack_bytes)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
                                  const sn_plugin_params* params, size_t* bytes, char* message,
                                  size_t message_size);

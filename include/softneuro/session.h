@@ -25,11 +25,12 @@ struct TensorInfo {
 // is about the net and the plans that it keeps, Plan::memory_report() about one plan.
 struct MemoryReport {
   std::size_t weights = 0;         // constants of the graph, mapped or not, but those left out
-  std::size_t packed_weights = 0;  // copies in the order of the kernels; always of the whole net
+  std::size_t packed_weights = 0;  // in the kernels' memory layouts; always of the whole net
   // Of one session on the host: activations, workspace, and a buffer for each output of known
   // shape, also where the caller binds its own. Net: of the plan with the largest arena.
   std::size_t arena = 0;
-  // The most that is alive at one time: no arena can be smaller. Net: the largest of its plans.
+  // Lower bound of the arena without the output buffers: the most that is alive at one time. Net:
+  // the largest of its plans.
   std::size_t arena_minimum = 0;
   std::size_t dynamic = 0;        // Net: grown so far for data-dependent shapes, all idle sessions
   std::size_t sessions = 0;       // Net: idle sessions that Net::run keeps
@@ -45,14 +46,14 @@ class SN_API Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  // In the order in which Session::run takes and gives tensors. Output shapes that depend on
-  // data are not static.
+  // In the order in which Session::run takes and gives tensors; valid as long as the plan. Output
+  // shapes that depend on data are not static.
   std::span<const TensorInfo> inputs() const noexcept;
   std::span<const TensorInfo> outputs() const noexcept;
   // Bytes of one session's arena on the host (MemoryReport::arena).
   std::size_t arena_bytes() const noexcept;
-  MemoryReport memory_report() const;
-  // One printable, human-readable line per step: layer, routine, shapes.
+  MemoryReport memory_report() const;  // may throw std::bad_alloc
+  // One printable, human-readable line per step: layer, routine, shapes. May throw std::bad_alloc.
   std::string describe() const;
 
  private:
@@ -78,7 +79,9 @@ struct StepTrace {
 struct RunOptions {
   // Once it is true, run() returns cancelled; outputs have no meaning then, the session stays
   // usable. Checked between layers and inside long built-in kernels (matrix multiplications,
-  // convolutions, pooling); kernels of oneDNN, XNNPACK and Eigen run to their end.
+  // einsum, convolutions, pooling, recurrent layers by cpu/gemm); a call of oneDNN, XNNPACK or
+  // Eigen that has begun, and kernels of other plugins, run to their end. Must stay valid until
+  // run() or run_async() returns.
   const std::atomic<bool>* cancel = nullptr;
   // Called on the running thread after each step; must not throw. Timing costs two clock reads
   // per step, only when set.
@@ -86,19 +89,21 @@ struct RunOptions {
 };
 
 struct SessionOptions {
-  // Memory for the arena; null: the net's allocator. Must outlive the session.
+  // Memory for the arena, and, during runs, for tensors and workspace whose size depends on data;
+  // null: the net's allocator. Must outlive the session.
   Allocator* allocator = nullptr;
 };
 
-// Thread compatible: one thread at a time. Keeps its plan alive.
+// Thread compatible: one thread at a time. Keeps its plan alive. A session that was moved from may
+// only be assigned to or destroyed.
 //
-// Floating point: denormals are kept (IEEE 754), the caller's rounding mode and flush-to-zero bits
+// Floating point: subnormals are kept (IEEE 754), the caller's rounding mode and flush-to-zero bits
 // are neither changed nor relied on. NaN in gives NaN out, also of max, min, relu and pooling, and
 // infinity gives what IEEE makes of it, but for these routines, whose names Plan::describe() gives:
 // - wg, wgnet (Winograd): where a tile holds NaN or infinity, all of its outputs may be NaN.
-// - amx (matrix multiplications on AMX): infinity gives NaN; numbers below 2^-126 count as zero.
-// - bf16, depthwise_bf16, onednn in bfloat16 (products of bfloat16): numbers below 2^-126 count as
-//   zero.
+// - amx (matrix multiplications on AMX): infinity gives NaN; subnormals of float32 and bfloat16 are
+//   treated as zero (DAZ).
+// - bf16, depthwise_bf16, onednn in bfloat16 (products of bfloat16): subnormals likewise.
 // - fp16 (accumulation in float16): a partial sum beyond 65504 becomes infinite.
 // - cpu:qint8: what is beyond the range of the 8 bits, infinity included, becomes its end, and NaN
 //   becomes a number. Casts to integers do the same; NaN becomes 0.
@@ -114,8 +119,11 @@ class SN_API Session {
 
   // inputs: as many as plan.inputs(), each of exactly that data type and shape, in plain layout;
   // read in place, never copied. outputs: as many as plan.outputs(). An empty tensor receives a
-  // view of the session's memory, valid until the next run; a writable tensor of the right data
-  // type and shape is written in place (zero copy). Inputs and outputs must not overlap.
+  // view of the session's memory, valid until the next run, set_plan() or the session's end; a
+  // writable tensor of the right data type and shape is written in place (zero copy). Exceptions,
+  // copied after the last step: an output that is an input, a constant, a duplicate of another
+  // output, or a view of one of these, or whose shape depends on data. Inputs and outputs must not
+  // overlap.
   // On planned shapes: allocates nothing (oneDNN: docs/plugins.md), takes no lock while kernels
   // run. Results are bit-identical from run to run of one plan. Built-in routines give the same
   // bits for any number of threads; routines of oneDNN, XNNPACK and Eigen only for the same one.
@@ -131,14 +139,15 @@ class SN_API Session {
   // whose bytes are read anew by each run: fill them between runs.
   // Errors: not_found (no such input), invalid_argument (another data type, shape or layout).
   Status set_input(std::string_view name, const Tensor& tensor) noexcept;
-  // Likewise an output that is written in place; an empty tensor: the session's memory, as at
-  // first. invalid_argument also for read-only memory. Extra outputs have names, too.
+  // Likewise an output, written in place as by the other run(); an empty tensor: the session's
+  // memory, as at first. invalid_argument also for read-only memory. A shape that depends on data
+  // is checked after the run, which then fails (invalid_argument). Extra outputs have names, too.
   Status set_output(std::string_view name, const Tensor& tensor) noexcept;
   // Runs on what is bound; all else as for the other run(). invalid_argument if an input is not.
   Status run(const RunOptions& options = {}) noexcept;
   // What the last run() on bound tensors, or run_async() and wait(), gave under that name: the
-  // bound tensor, or a view of the session's memory, valid until the next run. Errors: not_found
-  // (no such output), invalid_argument (no such run, or it failed).
+  // bound tensor, or a view of the session's memory, valid as said there. Errors: not_found (no
+  // such output), invalid_argument (no such run, or it failed).
   Result<Tensor> output(std::string_view name) const noexcept;
 
   // --- asynchronously --------------------------------------------------------------------------
@@ -168,7 +177,7 @@ class SN_API Session {
   // session is then as before, on its old plan.
   Status set_plan(std::shared_ptr<const Plan> plan) noexcept;
 
-  const Plan& plan() const noexcept;
+  const Plan& plan() const noexcept;  // valid until set_plan() or the session's end
   // Bytes that this session took for data-dependent shapes so far.
   std::size_t dynamic_bytes() const noexcept;
 

@@ -14,18 +14,20 @@ namespace softneuro {
 
 inline constexpr int kMaxRank = 8;
 
-// Up to kMaxRank dimensions, each >= 0. A plain value: copying never allocates.
+// Up to kMaxRank dimensions, each >= 0, which is not checked here: what takes a shape refuses a
+// negative one (elements() < 0). A plain value: copying never allocates.
 class SN_API Shape {
  public:
   Shape() noexcept = default;  // rank 0: a scalar, one element
   // Precondition: at most kMaxRank dimensions (more are cut off; check with fits() first).
   Shape(std::initializer_list<std::int64_t> dims) noexcept
       : Shape(std::span<const std::int64_t>(dims.begin(), dims.size())) {}
-  explicit Shape(std::span<const std::int64_t> dims) noexcept;
+  explicit Shape(std::span<const std::int64_t> dims) noexcept;  // the same precondition
 
   static bool fits(std::size_t rank) noexcept { return rank <= kMaxRank; }
 
   int rank() const noexcept { return rank_; }
+  // Precondition: 0 <= axis < rank(). Not checked.
   std::int64_t operator[](int axis) const noexcept { return dims_[static_cast<std::size_t>(axis)]; }
   std::int64_t& operator[](int axis) noexcept { return dims_[static_cast<std::size_t>(axis)]; }
   std::span<const std::int64_t> dims() const noexcept {
@@ -74,6 +76,7 @@ class SN_API DynamicShape {
   // All dimensions known.
   bool is_static() const noexcept;
   int rank() const noexcept { return static_cast<int>(dims_.size()); }
+  // Precondition: 0 <= axis < rank(). Not checked.
   const Dim& operator[](int axis) const noexcept { return dims_[static_cast<std::size_t>(axis)]; }
   Dim& operator[](int axis) noexcept { return dims_[static_cast<std::size_t>(axis)]; }
   const std::vector<Dim>& dims() const noexcept { return dims_; }

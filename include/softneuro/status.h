@@ -1,9 +1,12 @@
 // Status and Result<T>: what every call of SoftNeuro that can fail returns.
 //
-// The library does not print, abort or let an exception escape, but for the case below. A failed
-// call returns a code, for programs, and a human-readable message that says what failed, where, and
-// what to do about it. Reading the value of a failed Result without a check ends the process, with
-// that message (Result::value() throws where exceptions are on).
+// A failed call returns a code, for programs, and a human-readable message that says what failed,
+// where, and what to do about it. The library does not print, abort or throw, but for two cases:
+// - Reading the value of a failed Result without a check ends the process, with that message
+//   (Result::value() throws where exceptions are on).
+// - std::bad_alloc may leave functions that are not noexcept and make strings or lists:
+//   Net::tuned_paths, Net::memory_report, Plan::memory_report, Plan::describe, str() of shapes, and
+//   what makes or copies a Status with a message.
 #pragma once
 
 #include <functional>
@@ -22,8 +25,8 @@ namespace softneuro {
 enum class StatusCode : int {
   ok = 0,
   invalid_argument = 1,  // the caller's input is wrong: name, shape, data type, option
-  invalid_model = 2,     // a model or .dnn file contradicts itself
-  unsupported = 3,       // meaningful, but nothing here can do it
+  invalid_model = 2,     // a model or .dnn file is malformed or inconsistent
+  unsupported = 3,       // valid, but not supported by this build or on this machine
   not_found = 4,         // a file, layer, tensor or routine of that name does not exist
   out_of_memory = 5,     // an allocator refused
   io_error = 6,          // the operating system refused a file operation

@@ -131,8 +131,9 @@ class SN_API Tensor {
   bool writable() const noexcept { return writable_; }
   void* mutable_data() noexcept { return writable_ ? const_cast<void*>(data_) : nullptr; }
 
-  // All elements as a span. invalid_argument, with both types, if T is not this tensor's data type;
-  // also for layouts other than plain, and mutable_view() of read-only memory.
+  // All elements as a span, valid until the last copy of the tensor is gone, or, if it borrows, as
+  // long as the caller's memory. invalid_argument, with both types, if T is not this tensor's data
+  // type; also for layouts other than plain, and mutable_view() of read-only memory.
   template <class T>
   Result<std::span<const T>> view() const noexcept {
     if (Status status = check_view(data_type_of<T>(), false); !status.ok()) return status;
@@ -145,7 +146,7 @@ class SN_API Tensor {
   }
   // The raw storage, in memory order and with the padding of blocked layouts; empty if T is not
   // this tensor's data type (mutable_values: also for read-only memory). In plain layout the same
-  // elements as view().
+  // elements as view(). Valid as long as its span.
   template <class T>
   std::span<const T> values() const noexcept {
     if (data_type_of<T>() != type_) return {};

@@ -40,10 +40,11 @@ inline constexpr int kSpinMicroseconds = 200;
 // one before had ended, they busy-wait for up to 50 µs, or until another pool of this process
 // begins a burst. threads = 0: one per physical core that this process may use now: of its
 // processor affinity, those that share a core counted once, and no more than the quota of its
-// cgroup (v2, rounded up). After fork() in the child there are no workers: run() then works on the
-// calling thread alone. The pool must outlive the nets that use it, and everything that comes from
-// them. Errors: invalid_argument (threads not in [0, 1024], spin_us not in [0, 1000000]),
-// out_of_memory (a thread cannot be started).
+// cgroup (v2, rounded up). Workers help with at most 8 calls of run() at a time; further ones work
+// on the calling thread alone, as do all after fork() in the child, where there are no workers. The
+// pool must outlive the nets that use it, and everything that comes from them. Errors:
+// invalid_argument (threads not in [0, 1024], spin_us not in [0, 1000000]), out_of_memory (a thread
+// cannot be started).
 SN_API Result<std::unique_ptr<ThreadPool>> create_thread_pool(
     int threads, int spin_us = kSpinMicroseconds) noexcept;
 

@@ -71,7 +71,8 @@ struct SampleSource {
 
 struct TuneOptions {
   // Which schemas routines may have: "cpu" (any data type), "cpu:float32" (any layout),
-  // "cpu:qint8:nhwc". A layer that has no routine in them takes a float32 one, and is listed.
+  // "cpu:qint8:nhwc"; invalid_argument for a pattern that no routine here matches. A layer that has
+  // no routine in them takes a float32 one, and is listed.
   // float32 is added if no path within the schemas meets max_error.
   std::vector<std::string> schemas = {"cpu:float32"};
   // true: such a layer is an error (unsupported, naming every one).
@@ -87,11 +88,12 @@ struct TuneOptions {
   // Input shapes to tune for. May be left out: inputs of static shape, those that samples give,
   // those of the first tuned path.
   std::map<std::string, Shape, std::less<>> shapes = {};
-  // Samples: input name → tensor. Needed for qint8, unless the model brings its own ranges, and for
-  // max_error. Without `validation`, every fifth one (at least one, if there are two) is held back
-  // from calibration: the error is measured on these. The ranges that calibration finds
-  // replace those of an earlier one; tuned paths with 8-bit layers that were for others are
-  // dropped, with a warning.
+  // Samples: input name → tensor, with the data types and shapes of the inputs, the same shapes in
+  // all samples. Needed for qint8, unless the model brings its own ranges, and for max_error.
+  // Without `validation`, every fifth one (of two to four, the last) is held back from calibration,
+  // and the error is measured on these; a single one serves for both, but then a finite max_error
+  // is invalid_argument. The ranges that calibration finds replace those of an earlier one; tuned
+  // paths with 8-bit layers that were for others are dropped, with a warning.
   std::vector<std::map<std::string, Tensor, std::less<>>> calibration = {};
   SampleSource calibration_source = {};  // more of them, appended to those
   RangeChoice range = RangeChoice::mse;
@@ -102,7 +104,7 @@ struct TuneOptions {
   // A score of your own instead of `metric`: gets the net's outputs for the validation samples, in
   // their order, and gives a number that grows with their quality (accuracy, mAP). The error is
   // what the tuned net loses of float32's score. Called from the tuning thread, some ten times; an
-  // error ends tuning.
+  // error ends tuning. Must not throw; may call const members of the net, as `progress` may.
   std::function<Result<double>(const std::vector<std::map<std::string, Tensor, std::less<>>>&)>
       score = {};
   // The largest error that the tuned net may have on the validation samples, as measured by
@@ -119,20 +121,22 @@ struct TuneOptions {
   std::size_t max_memory = 0;
   // Time limit for tuning (calibration not included); 0: no limit. Each layer gets its part of it;
   // layers that were not measured take default routines. Reading a net, and one verification of the
-  // result, take the time that they take.
+  // result, are not bounded by this limit.
   std::chrono::milliseconds time_limit{0};
-  // Threads to tune for; 0: as many as the net has. Any other number than the net's has an effect
-  // only after save(): the path is for nets that are loaded with that number of threads.
+  // Threads to tune for, at most 1024; 0: as many as the net has. Any other number than the net's
+  // has an effect only after save(): the path is for nets that are loaded with that number of
+  // threads. Then tuning uses a pool of the library's own, not NetOptions::thread_pool.
   int threads = 0;
   // Folder of the profile cache; empty: $XDG_CACHE_HOME/softneuro, else ~/.cache/softneuro (in C,
   // "" means no cache).
   std::string cache = {};
   bool use_cache = true;  // false: nothing is read or kept, and everything is verified
   // Checked between measurements: true ends tuning with the status `cancelled`; what was measured
-  // is in the cache, and the net is as before.
+  // is in the cache, and the net is as before. Must stay valid until tune() returns.
   const std::atomic<bool>* cancel = nullptr;
+  // Must not throw. May call const members of the net: no lock is held, nothing is being measured.
   std::function<void(const TuneProgress&)> progress = {};
-  // Maximum number of profiling passes over the whole net (not graph passes): for the mixture of
+  // Maximum number of profiling rounds over the whole net (not graph passes): for the mixture of
   // data types and devices, and again for each of these alone. Those of earlier tunings with the
   // same cache count. Ignored with `exhaustive`, which takes 20.
   int passes = 6;
@@ -142,7 +146,8 @@ struct TuneOptions {
   int finalists = 4;
   // Measure every candidate fully: no early stop, no filter. Slow; for judging the default way.
   bool exhaustive = false;
-  // Sensitivity analysis (TuneReport::harm) even where the fastest path meets the limit.
+  // Sensitivity analysis (TuneReport::harm: each layer's quantisation sensitivity) even where the
+  // fastest path meets the limit.
   bool measure_harm = false;
   // Pins each thread of the net, the calling one included, to a processor of its own while tuning
   // lasts: measurements are steadier on a loaded machine, where two of them may share a processor
@@ -150,7 +155,8 @@ struct TuneOptions {
   bool pin_threads = false;
 };
 
-// Why a layer is not computed on a device and in a data type that other layers have candidates of.
+// Why a layer does not use a (device, data type) pair for which some layer of the net has
+// candidates.
 struct NotChosen {
   enum class Reason {
     no_routine,     // none of this kind in the allowed schemas computes the layer
@@ -185,8 +191,8 @@ struct TunedLayer {
   std::vector<NotChosen> not_chosen;  // by kind; empty for adapts, and where there is one kind only
 };
 
-// Sensitivity analysis: the effect of one layer in reduced precision, alone in a float32 net, on
-// the validation samples that reduced precision affects most in the fastest path.
+// A layer's quantisation sensitivity: the effect of this layer in reduced precision, alone in a
+// float32 net, on the validation samples that reduced precision affects most in the fastest path.
 struct LayerHarm {
   std::string layer;     // name
   std::string routine;   // in reduced precision, of the fastest path: "cpu:qint8:nhwc/direct"
@@ -220,9 +226,9 @@ struct TuneReport {
   bool within_limit = true;     // false only where the caller set no limit
   std::vector<LayerHarm> harm;  // the greatest first; empty: not measured
   // RMS(out − ref) / RMS(ref) of the worst output against the model as it was imported, in its own
-  // types and with its own rounding, over `proof_inputs` sets of inputs: samples, or synthetic
-  // ones. The verification at the end of tuning measures it, or did so before for the same net,
-  // path, inputs and code (profile cache).
+  // types and with its own rounding: the result of the verification at the end of tuning, or of an
+  // earlier one of the same net, path, inputs and code (profile cache). It takes `proof_inputs`
+  // sets of inputs: samples (`proved_on_samples`), or synthetic ones.
   double difference = 0;
   std::size_t proof_inputs = 0;
   bool proved_on_samples = false;

@@ -76,11 +76,12 @@ class SN_API DeviceId {
   std::array<char, kMaxNameLength + 1> name_{};  // NUL-padded
 };
 
-// IEEE 754 binary16 as storage. Conversions round to nearest even; NaN stays NaN.
+// IEEE 754 binary16 as storage. Conversions round to nearest even; NaN stays NaN, and what rounds
+// to more than the largest finite number becomes ±infinity.
 struct Half {
   std::uint16_t bits = 0;
 };
-// The upper half of a float32 as storage. Conversions round to nearest even; NaN stays NaN.
+// The upper half of a float32 as storage. Conversions likewise.
 struct BFloat16 {
   std::uint16_t bits = 0;
 };

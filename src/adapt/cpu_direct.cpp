@@ -263,7 +263,8 @@ class DirectAdapt final : public Routine {
     if (cast.per_channel()) {
       if (cast.axis() < 0) return Applicability::no("scales along two different axes");
       const bool is_plain = x.layout == Layout::plain && y.layout == Layout::plain;
-      if (cast.axis() != 1 && !is_plain) return Applicability::no("scales along another axis");
+      if (cast.axis() != 1 && !is_plain)
+        return Applicability::no("needs scales along the channels");
     }
     return Applicability::yes();
   }

@@ -62,7 +62,7 @@ class DeviceCopy final : public Routine {
 
   Applicability applicable(const Problem& problem) const override {
     const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
-    if (x.device == y.device) return Applicability::no("both sides are on the device");
+    if (x.device == y.device) return Applicability::no("needs one side on the host");
     if (is_plain_copy(problem)) return Applicability::yes();
     if (problem.registry == nullptr) return Applicability::no("there is no registry to look in");
     const auto routine = problem.registry->default_choice(on_host(problem));

@@ -1,7 +1,7 @@
 #include "capi/host.h"
 
 #include <algorithm>
-#include <cstring>
+#include <string>
 
 #include "capi/structs.h"
 
@@ -12,11 +12,8 @@ LogCallback log_callback(const sn_net_options& options) {
   if (options.log == nullptr) return {};
   return
       [log = options.log, context = options.log_context](LogLevel level, std::string_view message) {
-        char text[1024];  // with an end, which string views lack
-        const std::size_t length = std::min(message.size(), sizeof(text) - 1);
-        std::memcpy(text, message.data(), length);
-        text[length] = 0;
-        log(context, static_cast<sn_log_level>(level), text);
+        const std::string text(message);  // with an end, which string views lack
+        log(context, static_cast<sn_log_level>(level), text.c_str());
       };
 }
 

@@ -104,6 +104,7 @@ Result<std::shared_ptr<Runtime>> make_runtime(const NetOptions& options,
     parts.pool = parts.own_pool.get();
   }
   SN_RETURN_IF_ERROR(load_plugins(parts, options, loads));
+  SN_RETURN_IF_ERROR(check_schemas(parts.registry, options.schemas));
   return std::make_shared<Runtime>(std::move(parts));
 }
 

@@ -47,7 +47,7 @@ Status check_shape(const TensorInfo& info, const Shape& shape,
   return {};
 }
 
-// The graph with more outputs.
+// The graph with more outputs. What is an output already is none once more.
 Result<std::shared_ptr<const Graph>> with_outputs(const std::shared_ptr<const Graph>& graph,
                                                   std::span<const std::string> extra) {
   if (extra.empty()) return graph;
@@ -59,7 +59,10 @@ Result<std::shared_ptr<const Graph>> with_outputs(const std::shared_ptr<const Gr
                         "no tensor is named '{}': it may have been fused away (inspect lists what "
                         "is left; import with disabled_passes = {{\"all\"}} keeps every one)",
                         name);
-    copy->outputs.push_back(id);
+    if (copy->tensor(id).left_out)
+      return unsupported("the file does not hold the constant '{}' as the model has it", name);
+    if (std::find(copy->outputs.begin(), copy->outputs.end(), id) == copy->outputs.end())
+      copy->outputs.push_back(id);
   }
   return std::shared_ptr<const Graph>(std::move(copy));
 }

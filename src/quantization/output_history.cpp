@@ -40,7 +40,8 @@ std::string OutputHistory::warning() const {
   const double change = std::sqrt(change_ / energy_);
   if (change < kLeastChange)
     return fmt::format(
-        "is the same for all samples but for {:.2g} %: are they of the kind and scale that the net "
+        "varies by only {:.2g} % (RMS) between samples: are they of the kind and scale that the "
+        "net "
         "was made for?",
         100 * change);
   // A softmax of numbers far too large. (Zeros alone are what any ReLU makes.)

@@ -513,6 +513,34 @@ TEST_CASE("c api: inner tensors as outputs of a session") {
   REQUIRE(static_cast<const float*>(outputs[2].data)[2] == -30);
 }
 
+TEST_CASE("c api: a tensor that is named twice is one output") {
+  const Tensor file = small_net();
+  NetPtr net;
+  REQUIRE(sn_net_load_memory(file.data(), file.bytes(), nullptr, &net.net) == SN_OK);
+  sn_tensor_info own = SN_TENSOR_INFO_INIT;
+  REQUIRE(sn_net_output_info(net.net, 0, &own) == SN_OK);
+  const std::string first = own.name;
+  const char* const names[] = {"hidden", first.c_str(), "hidden"};
+  float in[2] = {0, 1};
+  const sn_tensor x = matrix(in, 1, 2, "x");
+  ResultPtr result;
+  REQUIRE(sn_net_run_for(net.net, &x, 1, names, 3, nullptr, &result.result) == SN_OK);
+  REQUIRE(sn_result_count(result.result) == 3);
+  sn_tensor hidden = SN_TENSOR_INIT, again = SN_TENSOR_INIT;
+  REQUIRE(sn_result_get(result.result, 0, &hidden) == SN_OK);
+  REQUIRE(sn_result_get(result.result, 2, &again) == SN_OK);
+  REQUIRE(std::string(again.name) == "hidden");
+  REQUIRE(static_cast<const float*>(hidden.data)[2] == static_cast<const float*>(again.data)[2]);
+
+  sn_session_options options = SN_SESSION_OPTIONS_INIT;
+  options.extra_outputs = names;
+  options.extra_output_count = 3;
+  const sn_shape shape = shape_of_x(1);
+  SessionPtr session;
+  REQUIRE(sn_session_create(net.net, &shape, 1, &options, &session.session) == SN_OK);
+  REQUIRE(sn_session_output_count(session.session) == sn_net_output_count(net.net) + 1);
+}
+
 TEST_CASE("c api: structs of older and newer callers") {
   const Tensor file = small_net();
   NetPtr net;

@@ -8,6 +8,7 @@
 #include "softneuro/c_tune.h"
 #include "softneuro/tune.h"
 #include "support/temporary_folder.h"
+#include "support/tensor_difference.h"
 
 using namespace softneuro;
 using namespace softneuro::test;
@@ -190,7 +191,6 @@ TEST_CASE("tune: a score gets the outputs of each validation sample, and its los
   REQUIRE(seen.size() >= 2);
   CHECK(seen[0].size() == 2);  // every fifth of ten
   CHECK(seen[0][0].size() == 1);
-
   // Whatever is tried is worse than what was scored before it.
   options.score = [score = 0.0](const std::vector<NamedTensors>&) mutable -> Result<double> {
     return score -= 1;
@@ -203,6 +203,33 @@ TEST_CASE("tune: a score gets the outputs of each validation sample, and its los
     return Status(StatusCode::io_error, "the labels are gone");
   };
   CHECK_THAT(failure(options).message(), Contains("the labels are gone"));
+}
+
+TEST_CASE("tune: in a score each sample has outputs of its own, near the references") {
+  const TemporaryFolder folder;
+  TuneOptions options;
+  options.cache = folder.path().string();
+  options.schemas = {"cpu:float32", "cpu:qint8"};
+  for (std::uint32_t s = 0; s < 10; ++s)
+    options.calibration.push_back({{"image", random_image(s)}});
+  std::vector<std::vector<NamedTensors>> seen;
+  options.score = [&](const std::vector<NamedTensors>& answers) -> Result<double> {
+    seen.push_back(answers);
+    return 1.0;
+  };
+  options.max_error = 0.5;
+  NetOptions net_options;
+  net_options.threads = 1;
+  REQUIRE(NetAccess::from_graph(small_graph(), net_options)->tune(options).ok());
+  REQUIRE(seen.size() >= 2);
+  for (const std::vector<NamedTensors>& answers : seen) {
+    REQUIRE(answers.size() == 2);
+    for (const auto& [name, tensor] : answers[0]) {
+      const double between_samples = relative_error(tensor, answers[1].at(name));
+      CHECK(between_samples > 0.05);
+      CHECK(relative_error(seen[0][0].at(name), tensor) < between_samples / 2);
+    }
+  }
 }
 
 TEST_CASE("tune: one sample serves for ranges and for the error, and a warning says so") {

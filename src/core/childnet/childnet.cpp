@@ -41,7 +41,7 @@ Result<const Routine*> default_routine(const Registry& registry, const Problem& 
       best = candidate.routine;
   }
   if (best == nullptr)
-    return unsupported("nothing computes '{}' inside ({})", problem.layer_name, reasons);
+    return unsupported("no routine for the inner layer '{}': {}", problem.layer_name, reasons);
   return best;
 }
 
@@ -62,15 +62,16 @@ Status choose(const Registry& registry, const std::vector<InnerChoice>& choices,
   for (const Registry::RoutineCheck& candidate : registry.explain(layer.problem)) {
     if (candidate.routine->descriptor().str() != named->routine) continue;
     if (!candidate.applicability)
-      return invalid_argument("{} cannot compute '{}' inside: {}", named->routine, named->layer,
-                              candidate.applicability.reason());
+      return invalid_argument("{} cannot compute the inner layer '{}': {}", named->routine,
+                              named->layer, candidate.applicability.reason());
     layer.routine = candidate.routine;
     SN_ASSIGN_OR_RETURN(layer.params, parse_params(*layer.routine, layer.problem, named->params));
     if (const ChildnetRoutine* nested = layer.routine->as_childnet())
       return nested->expand(base_of(layer), layer.params).status();
     return {};
   }
-  return invalid_argument("there is no routine {} for '{}' inside", named->routine, named->layer);
+  return invalid_argument("there is no routine {} for the inner layer '{}'", named->routine,
+                          named->layer);
 }
 
 // The values of folded tensors, by tensor.
@@ -176,7 +177,7 @@ Status ChildnetRoutine::add_layer(ExpandedChildnet& expanded, std::size_t index,
   inner.view = layer.type->is_view && layer.post_ops.empty();
   if (inner.view &&
       !(lies_as_plain(inner.problem.inputs[0]) && lies_as_plain(inner.problem.outputs[0])))
-    return unsupported("'{}' inside would have to move data", layer.name);
+    return unsupported("the inner layer '{}' would have to move data", layer.name);
   expanded.layers.push_back(std::move(inner));
   return {};
 }
@@ -184,7 +185,7 @@ Status ChildnetRoutine::add_layer(ExpandedChildnet& expanded, std::size_t index,
 Result<ExpandedChildnet> ChildnetRoutine::expand(const Problem& problem,
                                                  const RoutineParams& params) const {
   if (problem.registry == nullptr)
-    return unsupported("there is no registry to take the routines inside from");
+    return unsupported("there is no registry to take inner routines from");
   // A childnet asks the registry about the layers inside, which may ask childnets in turn.
   if (problem.childnet_depth >= kMaxChildnetDepth)
     return unsupported("childnets nest at most {} deep", kMaxChildnetDepth);
@@ -238,7 +239,7 @@ Result<ExpandedChildnet> ChildnetRoutine::expand(const Problem& problem,
     if (std::none_of(expanded.layers.begin(), expanded.layers.end(), [&](const ChildnetLayer& l) {
           return !l.view && l.problem.layer_name == choice.layer;
         }))
-      return invalid_argument("{} has no layer '{}' inside", descriptor().str(), choice.layer);
+      return invalid_argument("{} has no inner layer '{}'", descriptor().str(), choice.layer);
   for (ChildnetLayer& layer : expanded.layers)
     if (!layer.view) SN_RETURN_IF_ERROR(choose(*problem.registry, choices, layer));
   return expanded;
@@ -401,7 +402,7 @@ Result<std::unique_ptr<Kernel>> ChildnetRoutine::create(const Problem& problem,
         problem.registry->create_kernel(*layer.routine, layer.problem, layer.params, part);
     if (!kernel.ok())
       return Status(kernel.status())
-          .with_context(fmt::format("'{}' inside {}", of.name, descriptor().str()));
+          .with_context(fmt::format("inner layer '{}' of {}", of.name, descriptor().str()));
     kernels.push_back(std::move(*kernel));
   }
   return make_childnet_kernel(inside, std::move(kernels));

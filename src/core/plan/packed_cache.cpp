@@ -76,8 +76,9 @@ Result<PackedWeights> PackedCache::get(const Layer& layer, const Routine& routin
     packed.bytes = std::move(preloaded);
   } else if (left_out) {
     return unsupported(
-        "the file holds its weights only as other routines, shapes, threads or processors need "
-        "them: save the net with its own weights, too, or tune it for this use before saving");
+        "the file has only weights packed for another routine, shape, number of threads or "
+        "processor: use a file that was saved without packed_only, or tune for this use before "
+        "saving");
   } else {
     SN_ASSIGN_OR_RETURN(packed, pack_weights(routine, base, params, allocator_));
   }

@@ -1,6 +1,7 @@
 #include "core/routine/registry.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "core/base/error.h"
@@ -193,7 +194,7 @@ Applicability Registry::check(const Routine& routine, const Problem& problem) co
   if (!needs_unfused_post_ops(routine, problem)) return routine.applicable(problem);
   const UnfusedPostOps post_ops = unfused_post_ops(routine);
   if (post_ops.supports == nullptr)
-    return Applicability::no("neither the routine nor its device takes post-ops");
+    return Applicability::no("neither the routine nor its device supports the post-ops");
   if (Applicability tail = post_ops.supports(problem); !tail) return tail;
   return routine.applicable(without_post_ops(problem));
 }
@@ -250,6 +251,31 @@ bool matches_any_schema(const RoutineDescriptor& descriptor,
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
     return matches_schema(descriptor, pattern);
   });
+}
+
+Status check_schemas(const Registry& registry, std::span<const std::string> patterns) {
+  const std::vector<const Routine*> routines = registry.all();
+  for (const std::string& pattern : patterns) {
+    if (const auto parsed = RoutineDescriptor::parse(pattern + "/any"); !parsed.ok())
+      return invalid_argument(
+          "'{}' is no schema: it is device[:data_type[:layout]], as cpu:float32 or cpu", pattern);
+    const bool is_matched = std::ranges::any_of(routines, [&](const Routine* routine) {
+      return matches_schema(routine->descriptor(), pattern);
+    });
+    if (is_matched) continue;
+    std::set<std::string> known;
+    for (const Routine* routine : routines) {
+      const RoutineDescriptor& descriptor = routine->descriptor();
+      // As a pattern: "cpu" alone would mean every type.
+      known.insert(std::string(descriptor.device.c_str()) + ':' +
+                   Format{descriptor.type, descriptor.layout}.str());
+    }
+    return invalid_argument(
+        "no routine here has the schema '{}'; there are {} (softneuro doctor tells why a device is "
+        "missing)",
+        pattern, fmt::join(known, ", "));
+  }
+  return {};
 }
 
 Problem without_post_ops(const Problem& problem) {

@@ -82,6 +82,8 @@ class SN_INTREE Registry {
 SN_INTREE bool matches_schema(const RoutineDescriptor& descriptor, std::string_view pattern);
 SN_INTREE bool matches_any_schema(const RoutineDescriptor& descriptor,
                                   std::span<const std::string> patterns);
+// invalid_argument for a pattern that is none, or that no routine matches: it lists what there is.
+SN_INTREE Status check_schemas(const Registry& registry, std::span<const std::string> patterns);
 
 // What `routine` computes of `problem` itself: all of it, or, where it does not take the post-ops,
 // the problem without them. Routine::pack and create get to see this.

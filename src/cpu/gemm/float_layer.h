@@ -76,7 +76,7 @@ class FloatLayerRoutine : public FusesPostOps<PostOpProgram::supports_in_float32
   Applicability applicable(const Problem& problem) const final {
     return is_span_float(problem.inputs[0].type)
                ? Applicability::yes()
-               : Applicability::no("only float32, float16 and bfloat16");
+               : Applicability::no("needs float32, float16 or bfloat16");
   }
 
  protected:

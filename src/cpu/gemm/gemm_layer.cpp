@@ -20,17 +20,18 @@ Applicability takes_gemm_weights(const Problem& problem) {
   const TensorSpec& weights = problem.inputs[kGemmLayerWeights];
   if (!is_constant(weights)) return Applicability::no("the weights are not constant");
   if (!is_span_float(weights.type))
-    return Applicability::no(fmt::format("weights of {}", to_string(weights.type)));
+    return Applicability::no(
+        fmt::format("weights of {} are not supported", to_string(weights.type)));
   if (!problem.has_input(kGemmLayerBias)) return Applicability::yes();
   const TensorSpec& bias = problem.inputs[kGemmLayerBias];
   if (bias.type != DataType::float32 && !(is_span_float(bias.type) && is_constant(bias)))
-    return Applicability::no("a bias that is neither float32 nor constant");
+    return Applicability::no("needs a bias that is float32 or constant");
   return Applicability::yes();
 }
 
 Applicability GemmLayerRoutine::applicable(const Problem& problem) const {
   if (problem.inputs[kGemmLayerX].type != type_)
-    return Applicability::no(fmt::format("only {}", to_string(type_)));
+    return Applicability::no(fmt::format("needs {}", to_string(type_)));
   return takes_gemm_weights(problem);
 }
 

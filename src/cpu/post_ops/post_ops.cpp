@@ -36,7 +36,8 @@ Applicability PostOpProgram::supports(const Problem& problem, bool (*takes)(Data
   if (problem.post_ops.empty()) return Applicability::yes();
   const TensorSpec& output = problem.outputs[0];
   if (!takes(output.type))
-    return Applicability::no(fmt::format("post-ops on {}", to_string(output.type)));
+    return Applicability::no(
+        fmt::format("post-ops on {} are not supported", to_string(output.type)));
   for (const PostOp& op : problem.post_ops) {
     if (op.kind == PostOp::Kind::unary ? !is_span_op(op.unary) : !is_span_op(op.binary))
       return Applicability::no("post-op " + op.str() + " does not work on floating-point tensors");

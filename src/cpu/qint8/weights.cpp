@@ -141,7 +141,7 @@ Applicability takes_quantized_weights(const Problem& problem) {
         "the model's 8-bit weights, less their zero points, do not fit int8 with one scale per "
         "output");
   if (order.depth > (std::int64_t{1} << 31) / (255 * 128) - 1)
-    return Applicability::no("sums of so many products may exceed 32 bits");
+    return Applicability::no("sums of so many products may exceed int32");
   return Applicability::yes();
 }
 

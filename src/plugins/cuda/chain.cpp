@@ -45,7 +45,7 @@ Applicability Chain::supports(const Problem& problem, const std::vector<PostOp>&
   const auto binary = [](const PostOp& op) { return op.kind == PostOp::Kind::binary; };
   // Two of the layer's own, and those of all post-ops.
   if (2 + std::ranges::count_if(problem.post_ops, binary) > kMaxChainOperands)
-    return Applicability::no("it has too many operands");
+    return Applicability::no("so many operands are not supported");
   for (const PostOp& op : ops) {
     if (!is_chain_op(op))
       return Applicability::no("there is no function " + op.str() + " of floating-point tensors");

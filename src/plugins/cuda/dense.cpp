@@ -43,11 +43,12 @@ class DenseRoutine final : public PackingRoutine {
   Applicability applicable(const Problem& problem) const override {
     for (std::size_t i = 0; i < problem.own_inputs; ++i)
       if (problem.has_input(i) && problem.inputs[i].type != DataType::float32)
-        return Applicability::no("it is not float32");
+        return Applicability::no("needs float32");
     if (problem.has_input(2) && !problem.inputs[2].constant)
       return Applicability::no("the bias is not constant");
     const GemmShape shape = gemm_shape(problem);
-    if (shape.m == 0 || shape.k == 0 || shape.n == 0) return Applicability::no("a matrix is empty");
+    if (shape.m == 0 || shape.k == 0 || shape.n == 0)
+      return Applicability::no("empty matrices are not supported");
     const auto library = gpu_.cublaslt();
     return library.ok() ? Applicability::yes() : Applicability::no(library.status().message());
   }

@@ -49,7 +49,7 @@ class ElementwiseRoutine : public PackingRoutine {
     return Chain::supports(problem, problem.post_ops).ok();
   }
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("it is not float32");
+    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
     if (const auto ops = own_ops(problem); !ops.ok())
       return Applicability::no(ops.status().message());
     else if (Applicability chain = Chain::supports(problem, *ops); !chain)

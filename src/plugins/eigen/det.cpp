@@ -55,7 +55,7 @@ class Det final : public Routine {
 
   Applicability applicable(const Problem& problem) const override {
     const Shape& x = problem.inputs[0].shape;
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
+    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
     if (x.elements() == 0) return Applicability::no("there is nothing to compute");
     if (x[x.rank() - 1] > kLargestEigenMatrix)
       return Applicability::no("the library would take memory from the heap while running");

@@ -103,7 +103,8 @@ class Matmul final : public Routine {
 
   Applicability applicable(const Problem& problem) const override {
     for (const Input input : {kA, kB}) {
-      if (problem.inputs[input].type != DataType::float32) return Applicability::no("only float32");
+      if (problem.inputs[input].type != DataType::float32)
+        return Applicability::no("needs float32");
       if (problem.inputs[input].shape.elements() == 0)
         return Applicability::no("there is nothing to compute");
     }

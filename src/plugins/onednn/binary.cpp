@@ -96,8 +96,8 @@ class BinaryLayer final : public PlainLayer {
       return Applicability::no(
           "channels are not a multiple of the block: padding channels would not stay zero");
     const auto operands = operands_of(problem);
-    if (!operands) return Applicability::no("operands that the library cannot broadcast");
-    if (operands->dims.size() > 5) return Applicability::no("too many dimensions");
+    if (!operands) return Applicability::no("this broadcast is not supported by the library");
+    if (operands->dims.size() > 5) return Applicability::no("so many dimensions are not supported");
     return Applicability::yes();
   }
 

@@ -37,7 +37,7 @@ class PlainRoutine final : public Routine {
     if (problem.inputs[0].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
       return Applicability::no("there is nothing to compute");
     if (!has_dimensions_of_layouts(problem))
-      return Applicability::no("too few dimensions for the layout");
+      return Applicability::no("the layout needs more dimensions");
     if (Applicability layer = layer_.applicable(problem); !layer) return layer;
     return choices_of(problem)->empty()
                ? Applicability::no("the library has only reference code for it")
@@ -114,7 +114,7 @@ Applicability takes_float32(const Problem& problem) {
   const auto own_end = problem.inputs.begin() + problem.own_inputs;
   if (std::any_of(problem.inputs.begin(), own_end, is_other) || is_other(problem.outputs[0]) ||
       problem.inputs[0].type != DataType::float32)
-    return Applicability::no("only float32");
+    return Applicability::no("needs float32");
   return Applicability::yes();
 }
 

@@ -215,7 +215,8 @@ class RecurrentRoutine final : public Routine {
         return Applicability::no("weights or bias are not constant");
     if (problem.has_input(kRecurrentLengths))
       return Applicability::no("sequence_lens is not supported");
-    if (problem.has_input(kRecurrentPeepholes)) return Applicability::no("cells with peepholes");
+    if (problem.has_input(kRecurrentPeepholes))
+      return Applicability::no("peepholes are not supported");
     const auto r = Recurrence::of(cell_, problem);
     if (!r.ok()) return Applicability::no(r.status().message());
     if (r->options.clip != 0) return Applicability::no("cell clipping (clip > 0) is not supported");
@@ -223,7 +224,7 @@ class RecurrentRoutine final : public Routine {
       return Applicability::no(
           "coupled input and forget gates (input_forget = 1) are not supported");
     if (!has_usual_activations(r->options))
-      return Applicability::no("other activations than sigmoid and tanh");
+      return Applicability::no("needs the activations sigmoid and tanh");
     return choices_of(problem)->empty() ? Applicability::no("the library has no code for it")
                                         : Applicability::yes();
   }

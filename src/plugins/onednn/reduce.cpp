@@ -21,7 +21,7 @@ class ReduceLayer final : public PlainLayer {
     if (*op == ReduceOp::max || *op == ReduceOp::min)
       return Applicability::no("oneDNN's implementation does not propagate NaN");
     if (*op != ReduceOp::sum && *op != ReduceOp::mean)
-      return Applicability::no("only sum and mean");
+      return Applicability::no("needs the reduction sum or mean");
     const auto columns = columns_of(problem);
     if (!columns.ok()) return Applicability::no(columns.status().message());
     return Applicability::yes();

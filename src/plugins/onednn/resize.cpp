@@ -40,17 +40,19 @@ class ResizeLayer final : public PlainLayer {
   Applicability applicable(const Problem& problem) const override {
     const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
     if (x.type != DataType::float32 || y.type != DataType::float32)
-      return Applicability::no("only float32");
+      return Applicability::no("needs float32");
     const int rank = x.shape.rank();
-    if (rank < 3 || rank > 5) return Applicability::no("not one to three spatial axes");
+    if (rank < 3 || rank > 5) return Applicability::no("needs one to three spatial axes");
     const auto options = resize_options(problem.params);
     const auto axes = resize_axes(problem);
     if (!options.ok() || !axes.ok()) return Applicability::no("the axes are not known");
-    if (options->mode == ResizeMode::cubic) return Applicability::no("no cubic kernels");
+    if (options->mode == ResizeMode::cubic)
+      return Applicability::no("cubic interpolation is not supported");
     for (int d = 0; d < rank; ++d) {
       const ResizeAxis& axis = (*axes)[static_cast<std::size_t>(d)];
       if (d < 2) {
-        if (!axis.is_identity()) return Applicability::no("images or channels are resized");
+        if (!axis.is_identity())
+          return Applicability::no("resizing the batch or the channels is not supported");
         continue;
       }
       const ResizeTaps taps = resize_taps(*options, axis);

@@ -34,8 +34,8 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
           has_types && (!problem.has_input(i) || problem.inputs[i].type == type_of_input(i));
     if (!has_types)
       return Applicability::no(descriptor().type == DataType::float32
-                                   ? "only float32"
-                                   : "only bfloat16, with constants of float32");
+                                   ? "needs float32"
+                                   : "needs bfloat16, with constants of float32");
     if (layer_.packs_weights() && !(is_known(problem, kWeights) && is_known(problem, kBias)))
       return Applicability::no("weights or bias are not constant");
     if (problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)

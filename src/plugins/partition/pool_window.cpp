@@ -18,7 +18,7 @@ Applicability check_pool_window(const Problem& problem) {
   if (!window.ok()) return Applicability::no(window.status().message());
   for (const WindowAxis& axis : {window->axes[1], window->axes[2]})
     if (taken_pad_end(axis) >= axis.extent() || axis.pad_begin >= axis.extent())
-      return Applicability::no("whole windows lie in the padding");
+      return Applicability::no("windows that lie in the padding as a whole are not supported");
   return Applicability::yes();
 }
 

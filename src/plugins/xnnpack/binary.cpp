@@ -95,16 +95,16 @@ class Binary final : public OperatorRoutine {
 
   Applicability applicable(const Problem& problem) const override {
     for (std::size_t i = 0; i < 2; ++i)
-      if (problem.inputs[i].type != DataType::float32) return Applicability::no("only float32");
+      if (problem.inputs[i].type != DataType::float32) return Applicability::no("needs float32");
     if (problem.outputs[0].shape.elements() == 0)
       return Applicability::no("there is nothing to compute");
     if (!has_dimensions_of_layouts(problem))
-      return Applicability::no("too few dimensions for the layout");
+      return Applicability::no("the layout needs more dimensions");
     if (function_of(problem).create == nullptr)
       return Applicability::no(
           "the library has no such function, or it does not propagate NaN or flushes denormals");
     return dims_of(problem) ? Applicability::yes()
-                            : Applicability::no("operands that the library cannot broadcast");
+                            : Applicability::no("this broadcast is not supported by the library");
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

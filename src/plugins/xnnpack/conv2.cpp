@@ -79,7 +79,7 @@ class Conv2 final : public OperatorRoutine {
       return axis.pad_begin >= axis.extent() || axis.pad_end >= axis.extent();
     };
     if (swallows(shape->rows) || swallows(shape->columns))
-      return Applicability::no("whole windows lie in the padding");
+      return Applicability::no("windows that lie in the padding as a whole are not supported");
     return Applicability::yes();
   }
 

@@ -126,14 +126,14 @@ Applicability takes_inputs(const Problem& problem) {
   for (std::size_t i = 0; i < problem.own_inputs; ++i) {
     if (!problem.has_input(i)) continue;
     const TensorSpec& spec = problem.inputs[i];
-    if (spec.type != DataType::float32) return Applicability::no("only float32");
+    if (spec.type != DataType::float32) return Applicability::no("needs float32");
     if (i > 0 && (!spec.constant || spec.value.empty()))
       return Applicability::no("weights or bias are not constant");
   }
   if (problem.inputs[0].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
     return Applicability::no("there is nothing to compute");
   if (!has_dimensions_of_layouts(problem))
-    return Applicability::no("too few dimensions for the layout");
+    return Applicability::no("the layout needs more dimensions");
   return Applicability::yes();
 }
 

@@ -19,12 +19,13 @@ class AvgPool2 final : public OperatorRoutine {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
     if (Applicability window = check_pool_window(problem); !window) return window;
     const auto window = pool_window(problem);
-    if (window->kernel_elements() == 1) return Applicability::no("windows of one element");
+    if (window->kernel_elements() == 1)
+      return Applicability::no("needs a window of more than one element");
     for (const WindowAxis& axis : {window->axes[1], window->axes[2]}) {
-      if (axis.dilation != 1) return Applicability::no("no dilations");
+      if (axis.dilation != 1) return Applicability::no("needs dilation 1");
       const bool counts = problem.params.integer("count_include_pad") != 0;
       if (counts && (axis.pad_begin > 0 || taken_pad_end(axis) > 0))
-        return Applicability::no("padding never counts");
+        return Applicability::no("count_include_pad is not supported");
     }
     return Applicability::yes();
   }

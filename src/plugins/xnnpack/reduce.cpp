@@ -15,19 +15,18 @@ class Reduce final : public OperatorRoutine {
 
   Applicability applicable(const Problem& problem) const override {
     const Shape &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
+    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
     if (x.elements() == 0) return Applicability::no("there is nothing to compute");
     if (!has_dimensions_of_layouts(problem))
-      return Applicability::no("too few dimensions for the layout");
+      return Applicability::no("the layout needs more dimensions");
     const auto op = parse_reduce_op(problem.params);
     if (!op.ok()) return Applicability::no(op.status().message());
-    if (*op != ReduceOp::mean) return Applicability::no("only means");
+    if (*op != ReduceOp::mean) return Applicability::no("needs the reduction mean");
     const auto axes = reduced_axes(problem.params, problem.integers(1), x.rank());
     if (!axes.ok()) return Applicability::no(axes.status().message());
     if (*axes != (((1u << x.rank()) - 1u) & ~3u))
-      return Applicability::no("not all spatial axes, and those alone, are reduced");
-    if (y.rank() != x.rank() && y.rank() > 2)
-      return Applicability::no("without keepdims the output has no such layout");
+      return Applicability::no("needs a reduction over exactly the spatial axes");
+    if (y.rank() != x.rank() && y.rank() > 2) return Applicability::no("the layout needs keepdims");
     return Applicability::yes();
   }
 

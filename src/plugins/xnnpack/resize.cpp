@@ -50,12 +50,12 @@ class Resize final : public OperatorRoutine {
   Applicability applicable(const Problem& problem) const override {
     const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
     if (x.type != DataType::float32 || y.type != DataType::float32)
-      return Applicability::no("only float32");
+      return Applicability::no("needs float32");
     if (x.shape.elements() == 0 || y.shape.elements() == 0)
       return Applicability::no("there is nothing to compute");
     if (!has_dimensions_of_layouts(problem))
-      return Applicability::no("too few dimensions for the layout");
-    if (x.shape.rank() != 4) return Applicability::no("not two spatial axes");
+      return Applicability::no("the layout needs more dimensions");
+    if (x.shape.rank() != 4) return Applicability::no("needs two spatial axes");
     return flags_of(problem) ? Applicability::yes()
                              : Applicability::no("the library's coordinate mapping differs");
   }

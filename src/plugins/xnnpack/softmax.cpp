@@ -14,7 +14,8 @@ class Softmax final : public OperatorRoutine {
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
-    if (problem.params.integer("log") != 0) return Applicability::no("no logarithm");
+    if (problem.params.integer("log") != 0)
+      return Applicability::no("log-softmax is not supported");
     const auto columns = columns_along_axis(problem);
     if (!columns.ok()) return Applicability::no(columns.status().message());
     return Applicability::yes();

@@ -1,7 +1,6 @@
 // Net::tune: what the caller gives → a TuneJob → a tuned path in the net.
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "core/base/error.h"
 #include "core/base/machine.h"
@@ -53,28 +52,6 @@ bool allows_float32(const Registry& registry, const std::vector<std::string>& sc
     const RoutineDescriptor& descriptor = routine->descriptor();
     return !matches_schema(descriptor, "cpu:float32") || matches_any_schema(descriptor, schemas);
   });
-}
-
-// A pattern that no routine matches is an error that lists what there is.
-Status check_schemas(const Registry& registry, const std::vector<std::string>& schemas) {
-  if (schemas.empty()) return invalid_argument("no schema is allowed; \"cpu\" allows every one");
-  for (const std::string& pattern : schemas) {
-    auto parsed = RoutineDescriptor::parse(pattern + "/any");
-    if (!parsed.ok()) return Status(parsed.status()).with_context("schema pattern");
-    std::set<std::string> known;
-    bool is_matched = false;
-    for (const Routine* routine : registry.all()) {
-      const RoutineDescriptor& descriptor = routine->descriptor();
-      // As a pattern: "cpu" alone would mean every type.
-      known.insert(std::string(descriptor.device.c_str()) + ':' +
-                   Format{descriptor.type, descriptor.layout}.str());
-      is_matched = is_matched || matches_schema(routine->descriptor(), pattern);
-    }
-    if (!is_matched)
-      return invalid_argument("no routine here has the schema '{}'; there are {}", pattern,
-                              fmt::join(known, ", "));
-  }
-  return {};
 }
 
 // Whether a pattern lets routines of the type in: "cpu:qint8…", or "cpu", which allows every type.
@@ -262,6 +239,8 @@ Result<TuneResult> tune_within_limit(TuneJob& job, std::vector<std::string>& war
 }  // namespace
 
 Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
+  if (options.schemas.empty())
+    return invalid_argument("no schema is allowed; \"cpu\" allows every one");
   SN_RETURN_IF_ERROR(check_schemas(core->registry(), options.schemas));
   SN_RETURN_IF_ERROR(check_samples(options));
   if (current_graph()->has_left_out())

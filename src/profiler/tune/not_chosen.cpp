@@ -29,7 +29,7 @@ const char* to_string(NotChosen::Reason reason) noexcept {
     case NotChosen::Reason::whole_net:
       break;
   }
-  return "net slower or too large";
+  return "net slower or over the memory limit";
 }
 
 // Not those of fallbacks.

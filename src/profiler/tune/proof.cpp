@@ -102,7 +102,9 @@ class Prover {
       if (alone.bytes() != outputs[o].bytes() ||
           (alone.bytes() > 0 && std::memcmp(alone.data(), outputs[o].data(), alone.bytes()) != 0))
         return internal_error(
-            "output '{}' of the plan is not what its layers give one by one; please report this",
+            "output '{}' of the plan differs from what its layers give one at a time; please "
+            "report "
+            "this",
             plan_.outputs[o].name);
     }
     return {};

@@ -45,7 +45,11 @@ Status Tuner::measure_error(Finalist& finalist) {
     std::vector<Tensor> outputs(plan->outputs().size());
     SN_RETURN_IF_ERROR(session.run(inputs, outputs));
     finalist.errors.add(job_.references[s], outputs);
-    if (options_.score) answers.push_back(named(outputs));
+    if (!options_.score) continue;
+    for (Tensor& output : outputs) {  // views of the session's memory, which the next run reuses
+      SN_ASSIGN_OR_RETURN(output, output.clone(job_.core->allocator()));
+    }
+    answers.push_back(named(outputs));
   }
   finalist.error = finalist.errors.value(options_.metric);
   finalist.interval = finalist.errors.interval(options_.metric);

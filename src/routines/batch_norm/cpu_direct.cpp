@@ -109,7 +109,7 @@ class DirectBatchNorm final : public FusesPostOps<PostOpProgram::supports> {
   Applicability applicable(const Problem& problem) const override {
     const DataType type = problem.inputs[kX].type;
     if (!is_span_float(type) || problem.outputs[0].type != type)
-      return Applicability::no("x and y are not both float32, float16 or bfloat16");
+      return Applicability::no("needs float32, float16 or bfloat16 at x and y");
     for (std::size_t i = kScale; i < problem.own_inputs; ++i)
       if (!is_span_float(problem.inputs[i].type) || problem.inputs[i].value.empty())
         return Applicability::no("the statistics are not constants");

@@ -230,7 +230,8 @@ class TypedBinary final : public Routine {
     const DataType type = problem.inputs[0].type;
     if (problem.inputs[1].type != type) return Applicability::no("the inputs' types differ");
     if (!parse(problem.params.text("op"), op) || row_function(op, type) == nullptr)
-      return Applicability::no(fmt::format("no loop for this function of {}", to_string(type)));
+      return Applicability::no(
+          fmt::format("this function of {} is not supported", to_string(type)));
     return Applicability::yes();
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

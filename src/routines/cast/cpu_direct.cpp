@@ -148,7 +148,7 @@ class DirectCast final : public Routine {
   int default_rank() const override { return 20; }
   Applicability applicable(const Problem& problem) const override {
     if (converter(problem.inputs[0].type, problem.outputs[0].type) == nullptr)
-      return Applicability::no(fmt::format("no loop from {} to {}",
+      return Applicability::no(fmt::format("a cast from {} to {} is not supported",
                                            to_string(problem.inputs[0].type),
                                            to_string(problem.outputs[0].type)));
     return Applicability::yes();

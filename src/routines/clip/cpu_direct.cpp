@@ -74,7 +74,8 @@ class DirectClip final : public Routine {
     const DataType type = problem.inputs[0].type;
     if (type == DataType::qint8) {
       if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
-      if (!problem.post_ops.empty()) return Applicability::no("post-ops on qint8");
+      if (!problem.post_ops.empty())
+        return Applicability::no("post-ops on qint8 are not supported");
     } else if (!is_span_float(type)) {
       return Applicability::no("input 0 is not float32, float16, bfloat16 or qint8");
     }

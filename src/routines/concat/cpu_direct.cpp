@@ -91,7 +91,7 @@ class DirectConcat final : public Routine {
     const auto axis = axis_of(problem);
     if (!axis.ok()) return Applicability::no(axis.status().message());
     if (problem.outputs[0].shape.rank() >= kMaxRank)
-      return Applicability::no("too many dimensions");
+      return Applicability::no("so many dimensions are not supported");
     for (std::size_t i = 0; *axis == 1 && i + 1 < problem.own_inputs; ++i)
       if (problem.inputs[i].shape[1] % block_of(layout) != 0)
         return Applicability::no(fmt::format("the channels of input {} are not whole blocks", i));

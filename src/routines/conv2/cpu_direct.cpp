@@ -76,9 +76,9 @@ class DirectConv final : public FusesPostOps<PostOpProgram::supports> {
   double default_speed(const Problem&) const override { return 0.1; }
 
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
+    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
     if (problem.inputs[1].shape[1] != 1)
-      return Applicability::no("only one input channel per group (depthwise)");
+      return Applicability::no("needs one input channel per group (depthwise)");
     return Applicability::yes();
   }
 

@@ -163,7 +163,7 @@ class QuantizedDepthwise final : public QuantizedRoutine {
   Applicability applicable(const Problem& problem) const override {
     const Shape& w = problem.inputs[1].shape;
     if (w[1] != 1 || w[0] != problem.params.integer("group", 1))
-      return Applicability::no("only one input and one output channel per group (depthwise)");
+      return Applicability::no("needs one input and one output channel per group (depthwise)");
     if (round_up(w.elements(2, w.rank()), kDepthwiseTaps) > kPointers)
       return Applicability::no("the kernel has too many elements");
     return takes_quantized_weights(problem);

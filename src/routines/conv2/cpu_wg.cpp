@@ -156,10 +156,11 @@ class WgConv final : public Routine {
   Applicability applicable(const Problem& problem) const override {
     for (const std::size_t i : {kX, kWeights, kBias})
       if (problem.has_input(i) && !takes(problem.inputs[i]))
-        return Applicability::no(fmt::format(
-            "only {} tensors, and constants of 16 or 32 bit floats", to_string(descriptor().type)));
+        return Applicability::no(
+            fmt::format("needs {} tensors, and constants of 16 or 32 bit floats",
+                        to_string(descriptor().type)));
     if (problem.outputs[0].type != descriptor().type)
-      return Applicability::no(fmt::format("only {} tensors", to_string(descriptor().type)));
+      return Applicability::no(fmt::format("needs {} tensors", to_string(descriptor().type)));
     if (!is_known(problem.inputs[kWeights]) ||
         (problem.has_input(kBias) && !is_known(problem.inputs[kBias])))
       return Applicability::no("weights and bias must be constant: they are transformed once");
@@ -167,10 +168,10 @@ class WgConv final : public Routine {
     if (!g.ok()) return Applicability::no(std::string(g.status().message()));
     const WindowAxis &y = g->window.axes[1], &x = g->window.axes[2];
     if (y.kernel != x.kernel || (x.kernel != 3 && x.kernel != 5))
-      return Applicability::no("only kernels of 3x3 and 5x5");
-    if (y.stride != 1 || x.stride != 1) return Applicability::no("only stride 1");
-    if (y.dilation != 1 || x.dilation != 1) return Applicability::no("only dilation 1");
-    if (g->group != 1) return Applicability::no("only one group");
+      return Applicability::no("needs a kernel of 3x3 or 5x5");
+    if (y.stride != 1 || x.stride != 1) return Applicability::no("needs stride 1");
+    if (y.dilation != 1 || x.dilation != 1) return Applicability::no("needs dilation 1");
+    if (g->group != 1) return Applicability::no("needs one group");
     return Applicability::yes();
   }
 

@@ -23,15 +23,15 @@ class WgNet final : public ChildnetRoutine {
   Applicability fits(const Problem& problem) const override {
     for (const std::size_t i : {kX, kWeights, kBias})
       if (problem.has_input(i) && problem.inputs[i].type != DataType::float32)
-        return Applicability::no("only float32");
+        return Applicability::no("needs float32");
     const Result<ConvGeometry> g = conv_geometry(problem);
     if (!g.ok()) return Applicability::no(std::string(g.status().message()));
     const WindowAxis &y = g->window.axes[1], &x = g->window.axes[2];
     if (y.kernel != x.kernel || !has_winograd(kMaxWinogradTile, x.kernel))
-      return Applicability::no("only square kernels of 2x2 to 7x7");
+      return Applicability::no("needs a square kernel of 2x2 to 7x7");
     if (y.stride != 1 || x.stride != 1 || y.dilation != 1 || x.dilation != 1)
-      return Applicability::no("only stride and dilation 1");
-    if (g->group != 1) return Applicability::no("only one group");
+      return Applicability::no("needs stride and dilation 1");
+    if (g->group != 1) return Applicability::no("needs one group");
     return Applicability::yes();
   }
 

@@ -146,29 +146,31 @@ class NarrowGroupConv final : public Routine {
   Applicability applicable(const Problem& problem) const override {
     const TensorSpec& weights = problem.inputs[kWeights];
     if (problem.inputs[kX].type != type_)
-      return Applicability::no(fmt::format("only {}", to_string(type_)));
+      return Applicability::no(fmt::format("needs {}", to_string(type_)));
     if (!weights.constant || weights.value.empty())
       return Applicability::no("the weights are not constant");
     if (!is_span_float(weights.type))
-      return Applicability::no(fmt::format("weights of {}", to_string(weights.type)));
+      return Applicability::no(
+          fmt::format("weights of {} are not supported", to_string(weights.type)));
     if (problem.has_input(kBias) && problem.inputs[kBias].type != DataType::float32)
-      return Applicability::no("a bias that is not float32");
+      return Applicability::no("needs a bias of float32");
     const std::int64_t group = weights.shape[1];  // channels
     if (weights.shape[0] != problem.params.integer("group", 1) * group)
-      return Applicability::no("groups with more outputs than inputs, or fewer");
+      return Applicability::no("needs as many outputs as inputs per group");
     if (depthwise_ != (group == 1))
-      return Applicability::no(depthwise_ ? "more than one channel per group"
-                                          : "depthwise: one channel per group");
+      return Applicability::no(depthwise_ ? "needs one channel per group (depthwise)"
+                                          : "depthwise convolutions are not supported");
     if (kGroupPanel % group != 0)
-      return Applicability::no(fmt::format("groups of {} channels, not of 2, 4, 8 or 16", group));
+      return Applicability::no(
+          fmt::format("groups of {} channels are not supported, only of 2, 4, 8 or 16", group));
     if (weights.shape[0] < code_.panel)
-      return Applicability::no(fmt::format("fewer than {} channels", code_.panel));
+      return Applicability::no(fmt::format("needs at least {} channels", code_.panel));
     const Result<ConvGeometry> geometry = conv_geometry(problem);
     if (!geometry.ok()) return Applicability::no(geometry.status().message());
     if (!group_tables_fit(geometry->window.axes[1], geometry->window.axes[2]))
       return Applicability::no("the kernel is too large");
     if (code_.takes != nullptr && !code_.takes(geometry->window.axes[1], geometry->window.axes[2]))
-      return Applicability::no("a kernel of another width, stride or dilation");
+      return Applicability::no("the kernel's width, stride or dilation is not supported");
     return Applicability::yes();
   }
 

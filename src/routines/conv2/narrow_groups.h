@@ -58,17 +58,18 @@ constexpr std::int64_t panel_channel(std::int64_t panel, std::int64_t channels,
 
 // An inner loop, and how it wants weights and bias.
 struct GroupConvCode {
-  const char* algorithm;  // the routine's
-  GroupConvOps::Row row;
+  const char* algorithm = nullptr;  // the routine's
+  GroupConvOps::Row row = nullptr;  // null: not in this build
   std::int64_t panel = kGroupPanel;
   CpuFeatures needs = {};
   // Whether it knows such kernels; null: all.
   bool (*takes)(const WindowAxis& y, const WindowAxis& x) noexcept = nullptr;
   // Bytes of a panel's weights, and one panel from [channel][input of its group][row][column].
-  std::int64_t (*panel_bytes)(std::int64_t group, std::int64_t rows, std::int64_t columns) noexcept;
+  std::int64_t (*panel_bytes)(std::int64_t group, std::int64_t rows,
+                              std::int64_t columns) noexcept = nullptr;
   void (*pack)(const float* from, std::int64_t group, std::int64_t rows, std::int64_t columns,
-               void* to) noexcept;
-  void (*pack_bias)(const float* from, float* to) noexcept;
+               void* to) noexcept = nullptr;
+  void (*pack_bias)(const float* from, float* to) noexcept = nullptr;
 };
 // Whether the kernel is small enough for the tables of a row.
 inline bool group_tables_fit(const WindowAxis& y, const WindowAxis& x) noexcept {

@@ -19,7 +19,7 @@ class ConvNet final : public ChildnetRoutine {
 
  protected:
   Applicability fits(const Problem& problem) const override {
-    if (problem.inputs[kX].type != DataType::float32) return Applicability::no("only float32");
+    if (problem.inputs[kX].type != DataType::float32) return Applicability::no("needs float32");
     if (problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
       return Applicability::no("nothing to compute");
     return Applicability::yes();

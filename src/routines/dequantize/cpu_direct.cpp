@@ -32,7 +32,7 @@ class DirectDequantize final : public Routine {
     if (problem.outputs[0].type != DataType::float32)
       return Applicability::no("the scales are not float32");
     if (problem.params.integer("block_size") > 0)
-      return Applicability::no("the scales are blocked");
+      return Applicability::no("block-wise scales are not supported");
     if (problem.inputs[0].type == DataType::int32 && problem.has_input(2))
       return Applicability::no("the difference of 32 bit integers may not fit 32 bits");
     return Applicability::yes();

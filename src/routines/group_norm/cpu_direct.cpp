@@ -62,7 +62,7 @@ class DirectGroupNorm final : public FusesPostOps<PostOpProgram::supports> {
 
   Applicability applicable(const Problem& problem) const override {
     for (std::size_t i = 0; i < problem.own_inputs; ++i)
-      if (problem.inputs[i].type != DataType::float32) return Applicability::no("only float32");
+      if (problem.inputs[i].type != DataType::float32) return Applicability::no("needs float32");
     return Applicability::yes();
   }
 

@@ -93,10 +93,10 @@ class DirectLayerNorm final : public FusesPostOps<PostOpProgram::supports_in_flo
   Applicability applicable(const Problem& problem) const override {
     for (const TensorSpec& output : problem.outputs)
       if (output.present() && output.type != DataType::float32 && &output != &problem.outputs[0])
-        return Applicability::no("mean and factor are given in float32 alone");
+        return Applicability::no("the outputs mean and inverse standard deviation need float32");
     const DataType type = problem.inputs[kX].type;
     if (!is_span_float(type) || problem.outputs[0].type != type)
-      return Applicability::no("x and y are not both float32, float16 or bfloat16");
+      return Applicability::no("needs float32, float16 or bfloat16 at x and y");
     const Shape& x = problem.inputs[kX].shape;
     const Result<int> axis = normalize_axis(problem.params.integer("axis"), x.rank());
     if (!axis.ok()) return Applicability::no(axis.status().message());

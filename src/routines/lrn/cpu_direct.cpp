@@ -66,7 +66,7 @@ class DirectLrn final : public FusesPostOps<PostOpProgram::supports> {
   int default_rank() const override { return 20; }
 
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
+    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
     // The power is taken by way of the logarithm.
     if (!(problem.params.real("bias") > 0) || !(problem.params.real("alpha") >= 0))
       return Applicability::no("needs bias > 0 and alpha >= 0");

@@ -353,7 +353,7 @@ class GemmRecurrent final : public Routine {
 
   Applicability applicable(const Problem& problem) const override {
     if (problem.inputs[kRecurrentX].type != DataType::float32)
-      return Applicability::no("only float32");
+      return Applicability::no("needs float32");
     return Applicability::yes();
   }
 

@@ -127,7 +127,7 @@ class PairMatmul final : public FusesPostOps<PostOpProgram::supports_in_float32>
   Applicability applicable(const Problem& problem) const override {
     for (const std::size_t input : {kA, kB})
       if (problem.inputs[input].type != DataType::bfloat16)
-        return Applicability::no("only bfloat16");
+        return Applicability::no("needs bfloat16");
     return problem.inputs[kA].shape.elements() == 0 ? Applicability::no("nothing to multiply")
                                                     : Applicability::yes();
   }

@@ -12,7 +12,7 @@ class GemmMatmul final : public FusesPostOps<PostOpProgram::supports> {
   int default_rank() const override { return 10; }
 
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
+    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
     return Applicability::yes();
   }
 

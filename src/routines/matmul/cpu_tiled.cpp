@@ -207,7 +207,7 @@ class TiledMatmul final : public FusesPostOps<PostOpProgram::supports_in_float32
   Applicability applicable(const Problem& problem) const override {
     const bool is_mine = problem.inputs[0].type == type_ && problem.inputs[1].type == type_;
     return is_mine ? Applicability::yes()
-                   : Applicability::no(fmt::format("only {}", to_string(type_)));
+                   : Applicability::no(fmt::format("needs {}", to_string(type_)));
   }
 
   RoutineParams default_params(const Problem& problem) const override {

@@ -124,7 +124,7 @@ class DirectPool final : public Routine {
 
   Applicability applicable(const Problem& problem) const override {
     if (problem.outputs.size() > 1 && problem.outputs[1].present())
-      return Applicability::no("gives no indices");
+      return Applicability::no("the indices output is not supported");
     return check_pool(problem, kind_);
   }
 
@@ -148,8 +148,7 @@ class DirectPool final : public Routine {
 
 Applicability check_pool(const Problem& problem, PoolKind kind) {
   const DataType type = problem.inputs[0].type;
-  if (!has_kernels_of(type))
-    return Applicability::no("this build has the kernels of float32 alone");
+  if (!has_kernels_of(type)) return Applicability::no("this build has kernels for float32 only");
   if (type == DataType::qint8) {
     if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
     if (kind == PoolKind::mean)

@@ -109,8 +109,9 @@ class NaiveNms final : public Routine {
  public:
   NaiveNms() : Routine("non_max_suppression", "cpu/naive") {}
   Applicability applicable(const Problem& problem) const override {
-    return problem.inputs[1].shape[2] <= INT32_MAX ? Applicability::yes()
-                                                   : Applicability::no("2³¹ boxes or more");
+    return problem.inputs[1].shape[2] <= INT32_MAX
+               ? Applicability::yes()
+               : Applicability::no("2³¹ boxes or more are not supported");
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {

@@ -32,7 +32,7 @@ class DirectQuantize final : public Routine {
     if (problem.inputs[0].type != DataType::float32 || problem.inputs[1].type != DataType::float32)
       return Applicability::no("x or the scales are not float32");
     if (problem.params.integer("block_size") > 0)
-      return Applicability::no("the scales are blocked");
+      return Applicability::no("block-wise scales are not supported");
     return Applicability::yes();
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

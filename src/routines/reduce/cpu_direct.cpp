@@ -184,16 +184,17 @@ class DirectReduce final : public Routine {
     if (!is_span_float(problem.inputs[0].type))
       return Applicability::no("input 0 is not float32, float16 or bfloat16");
     if (*op == ReduceOp::prod)
-      return Applicability::no("a product in float32 may overflow on the way");
+      return Applicability::no("products are not supported: float32 may overflow on the way");
     if (descriptor().layout == Layout::plain) return Applicability::yes();
     const auto axes = axes_of(problem);
     if (!axes.ok()) return Applicability::no(axes.status().message());
-    if ((*axes & 2u) != 0) return Applicability::no("the channels are reduced");
+    if ((*axes & 2u) != 0) return Applicability::no("reducing the channels is not supported");
     // What is left of N and C alone has them in the same order.
     const bool is_plain = problem.outputs[0].shape.rank() < 3 && block_of(descriptor().layout) == 1;
     if (problem.params.integer("keepdims") == 0 && !is_plain)
-      return Applicability::no("without keepdims the output has no such layout");
-    if (problem.inputs[0].shape.rank() >= kMaxRank) return Applicability::no("too many dimensions");
+      return Applicability::no("the layout needs keepdims");
+    if (problem.inputs[0].shape.rank() >= kMaxRank)
+      return Applicability::no("so many dimensions are not supported");
     const bool is_logarithm = *op == ReduceOp::log_sum || *op == ReduceOp::log_sum_exp;
     if (is_logarithm && problem.inputs[0].shape[1] % block_of(descriptor().layout) != 0)
       return Applicability::no("the logarithm of channels that are padding is not zero");

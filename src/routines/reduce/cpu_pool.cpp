@@ -28,16 +28,17 @@ class PoolReduce final : public Routine {
     const auto op = parse_reduce_op(problem.params);
     if (!op.ok()) return Applicability::no(op.status().message());
     if (*op != ReduceOp::mean && *op != ReduceOp::max)
-      return Applicability::no("neither the mean nor the largest");
+      return Applicability::no("needs the reduction mean or max");
     const Shape& x = problem.inputs[0].shape;
     if (x.rank() < 3 || x.rank() > 2 + kMaxSpatialAxes)
-      return Applicability::no("not one to three spatial axes");
+      return Applicability::no("needs one to three spatial axes");
     if (x.elements() == 0) return Applicability::no("no elements");
     const auto axes = reduced_axes(problem.params, problem.integers(1), x.rank());
     if (!axes.ok()) return Applicability::no(axes.status().message());
-    if (*axes != (1u << x.rank()) - 4) return Applicability::no("not all spatial axes alone");
+    if (*axes != (1u << x.rank()) - 4)
+      return Applicability::no("needs a reduction over exactly the spatial axes");
     if (block_of(descriptor().layout) > 1 && problem.outputs[0].layout != descriptor().layout)
-      return Applicability::no("without keepdims the output has no such layout");
+      return Applicability::no("the layout needs keepdims");
     return check_pool(problem, *op == ReduceOp::mean ? PoolKind::mean : PoolKind::max);
   }
   bool supports_post_ops(const Problem& problem) const override {

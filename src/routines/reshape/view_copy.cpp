@@ -42,13 +42,14 @@ class DirectView final : public Routine {
       if (!x.quantization || !y.quantization || !is_per_tensor(*x.quantization) ||
           !is_same_quantization(*x.quantization, *y.quantization))
         return Applicability::no("input and output differ in what their bytes mean");
-      if (!problem.post_ops.empty()) return Applicability::no("post-ops on qint8");
+      if (!problem.post_ops.empty())
+        return Applicability::no("post-ops on qint8 are not supported");
     }
     if (x.layout == y.layout && x.shape == y.shape) return Applicability::yes();
     for (const TensorSpec* spec : {&x, &y})
       if (!is_noop_adapt(spec->shape, {spec->type, spec->layout}, {spec->type, Layout::plain},
                          true))
-        return Applicability::no("the plain order of the elements is another one");
+        return Applicability::no("needs the same order of elements at input and output");
     return Applicability::yes();
   }
   // So that applicable() sees those of qint8, and refuses them.

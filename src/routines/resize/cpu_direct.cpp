@@ -212,8 +212,7 @@ class DirectResize final : public Routine {
 
   Applicability applicable(const Problem& problem) const override {
     const DataType type = problem.inputs[0].type;
-    if (!has_kernels_of(type))
-      return Applicability::no("this build has the kernels of float32 alone");
+    if (!has_kernels_of(type)) return Applicability::no("this build has kernels for float32 only");
     if (type == DataType::qint8) {
       if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
       if (problem.params.text("mode") != "nearest")
@@ -223,10 +222,10 @@ class DirectResize final : public Routine {
     }
     if (problem.outputs[0].type != type)
       return Applicability::no("input and output differ in type");
-    if (problem.inputs[0].shape.rank() == 0) return Applicability::no("a scalar");
+    if (problem.inputs[0].shape.rank() == 0) return Applicability::no("scalars are not supported");
     if (problem.outputs[0].shape.elements() == 0) return Applicability::no("no elements");
     if (problem.params.text("coordinate_mode") == "tf_crop_and_resize")
-      return Applicability::no("places outside the input are extrapolated");
+      return Applicability::no("extrapolation is not supported");
     if (problem.inputs[0].shape.elements() > std::numeric_limits<std::int32_t>::max())
       return Applicability::no("more elements than an int32 counts");
     const auto axes = stored_axes(problem);

@@ -100,7 +100,7 @@ class GemmWgconv final : public Routine {
   int default_rank() const override { return 10; }
 
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
+    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
     if (!problem.inputs[1].constant || !is_span_float(problem.inputs[1].type))
       return Applicability::no("weights must be constant floats of 16 or 32 bits");
     return Applicability::yes();

@@ -21,11 +21,11 @@ class DirectTransform : public Routine {
   Applicability applicable(const Problem& problem) const override {
     for (std::size_t i = 0; i < problem.own_inputs; ++i)
       if (problem.has_input(i) && problem.inputs[i].type != DataType::float32)
-        return Applicability::no("only float32");
+        return Applicability::no("needs float32");
     if (problem.inputs[0].shape[1] % kWgBlock != 0)
-      return Applicability::no("only multiples of 16 channels");
+      return Applicability::no("needs a multiple of 16 channels");
     if (!has_wg(problem.params.integer("tile_size"), problem.params.integer("taps")))
-      return Applicability::no("only kernels of 3x3 and 5x5");
+      return Applicability::no("needs a kernel of 3x3 or 5x5");
     return Applicability::yes();
   }
 

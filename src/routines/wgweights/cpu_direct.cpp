@@ -64,7 +64,7 @@ class DirectWgweights final : public Routine {
   DirectWgweights() : Routine("wgweights", "cpu/direct") {}
   int default_rank() const override { return 10; }
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("only float32");
+    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
     return Applicability::yes();
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
