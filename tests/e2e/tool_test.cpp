@@ -167,6 +167,17 @@ TEST_CASE(
   CHECK(timed > 0);
 }
 
+TEST_CASE("explain: a layer that is no step is told from a name that there is not") {
+  const TemporaryFolder folder;
+  const auto reason = [&](const std::string& layer) {
+    ToolProcess explain({"explain", shapes_net(), layer}, {}, folder.path().string());
+    CHECK(explain.wait() == 1);
+    return explain.errors();
+  };
+  CHECK_THAT(reason("features"), Contains("'features' has no routine: it is a view"));
+  CHECK_THAT(reason("feature"), Contains("no layer is named 'feature'"));
+}
+
 TEST_CASE("tune: --limit is --max-error in the unit of --metric; both together are wrong usage") {
   const TemporaryFolder folder;
   const auto status = [&](std::vector<std::string> words) {

@@ -192,6 +192,21 @@ TEST_CASE("new shapes are planned once and the plans are bounded", "[net]") {
   CHECK(zero->at("soft:0").elements() == 0);
 }
 
+TEST_CASE("a schema that no routine here has is an error that lists what there is", "[net]") {
+  for (const char* schema : {"cpu:nonsense", "gpu", "cpu:float32:plain:more", ""}) {
+    Builder b;
+    b.graph.outputs = {b.input("x", DynamicShape(Shape{2}))};
+    NetOptions options;
+    options.threads = 1;
+    options.schemas = {"cpu:float32", schema};
+    const Status status = NetAccess::from_graph(std::move(b.graph), options).status();
+    INFO(status.message());
+    CHECK(status.code() == StatusCode::invalid_argument);
+    CHECK(status.message().find(schema) != std::string::npos);
+    CHECK(status.message().find("cpu:float32") != std::string::npos);
+  }
+}
+
 TEST_CASE("weights are packed once for all plans and sessions", "[net]") {
   SmallNet small;
   const auto a = small.net.plan({{"x", Shape{2, 8}}}).value();
