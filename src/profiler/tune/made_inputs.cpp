@@ -19,6 +19,8 @@ namespace {
 enum class Distribution : std::uint8_t { normal, share, image };
 constexpr std::array kDistributions = {Distribution::normal, Distribution::share,
                                        Distribution::image};
+constexpr std::array kWithZeros = {false, true};  // integers are zero
+static_assert(1 << (kDistributions.size() * kWithZeros.size()) == kMadeInputsEnd);
 constexpr double kBrightest = 255;      // of an image in bytes
 constexpr std::int64_t kStride = 7919;  // between positions that are picked: a prime, to mix them
 constexpr double kLoud = 4;             // widens `normal` for inputs that are no images
@@ -138,7 +140,7 @@ Result<MadeInputs> make_inputs(const std::shared_ptr<Runtime>& core,
   };
   MadeInputs made;
   std::uint32_t bit = 1;
-  for (const bool with_zeros : {false, true}) {
+  for (const bool with_zeros : kWithZeros) {
     for (const Distribution distribution : kDistributions) {
       const std::uint32_t own = bit;
       bit <<= 1;

@@ -11,6 +11,8 @@
 
 namespace softneuro {
 
+inline constexpr int kMadeInputsEnd = 1 << 6;  // above every MadeInputs::runnable
+
 struct MadeInputs {
   // Each in the order of the graph's inputs. None: no set was found that the graph runs on.
   std::vector<std::vector<Tensor>> sets;

@@ -149,14 +149,13 @@ Result<std::vector<std::vector<Tensor>>> synthetic_inputs(const TuneJob& job) {
              machine_name(threads), threads, [](const std::string&) {});  // the tuner warns
   std::string key = fmt::format("inputs|{:x}|{:x}", code, content_key(*job.model));
   for (const Shape& shape : job.shapes) key += '|' + shape.str();
-  const Profile* const known = cache.find(key);
-  SN_ASSIGN_OR_RETURN(
-      MadeInputs made,
-      make_inputs(job.core, job.model, job.shapes,
-                  known == nullptr
-                      ? std::nullopt
-                      : std::optional<std::uint32_t>(static_cast<std::uint32_t>(known->time_us))));
-  cache.put(key, {.time_us = static_cast<double>(made.runnable)});
+  std::optional<std::uint32_t> runnable;
+  if (const Profile* const known = cache.find(key);
+      known != nullptr && known->time_us >= 1 && known->time_us < kMadeInputsEnd)
+    runnable = static_cast<std::uint32_t>(known->time_us);
+  SN_ASSIGN_OR_RETURN(MadeInputs made, make_inputs(job.core, job.model, job.shapes, runnable));
+  // Not that there are none: the next tuning may have more luck, as with memory.
+  if (made.runnable != 0) cache.put(key, {.time_us = static_cast<double>(made.runnable)});
   return std::move(made.sets);
 }
 
