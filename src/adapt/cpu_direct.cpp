@@ -152,7 +152,7 @@ class LayoutKernel final : public Kernel {
         context.pool(), batch_ * position_tiles * channel_tiles,
         kGrain / std::max<std::int64_t>(elements, 1), [&](std::int64_t first, std::int64_t last) {
           for (std::int64_t i = first; i < last; ++i) {
-            Tile tile;
+            Tile tile{};
             tile.n = i / channel_tiles / position_tiles;
             tile.c = i % channel_tiles * tile_channels_;
             tile.s = i / channel_tiles % position_tiles * tile_positions_;

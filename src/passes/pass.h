@@ -34,11 +34,11 @@ struct PassContext {
 };
 
 struct Pass {
-  const char* name;
-  int version;      // raised whenever the resulting graph may change
-  const char* doc;  // one line
+  const char* name = nullptr;
+  int version = 0;            // raised whenever the resulting graph may change
+  const char* doc = nullptr;  // one line
   // Takes a sorted graph with inferred shapes that passes verify(), and leaves such a graph.
-  Status (*run)(Graph& graph, PassContext& context);
+  Status (*run)(Graph& graph, PassContext& context) = nullptr;
   // Waits for a round in which no pass before it finds anything.
   bool when_settled = false;
 };

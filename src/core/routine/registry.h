@@ -45,7 +45,7 @@ class SN_INTREE Registry {
   const Routine* find(std::string_view layer_type, std::string_view descriptor) const;
 
   struct RoutineCheck {
-    const Routine* routine;
+    const Routine* routine = nullptr;
     Applicability applicability;
   };
   // Whether `routine` can compute `problem` (format rules included); with post-ops, if need be,

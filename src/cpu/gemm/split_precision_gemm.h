@@ -41,8 +41,8 @@ class SplitPrecisionGemm {
     T* c;
     const GemmOperands<T>& operands;
     const EpiloguePostOps& post_ops;
-    std::byte* a;  // the slot's: split rows
-    float* sums;   // and sums, tile by tile
+    std::byte* a = nullptr;  // the slot's: split rows
+    float* sums = nullptr;   // and sums, tile by tile
     std::int64_t matrix = 0;
     GemmMatrix operand = {};
   };

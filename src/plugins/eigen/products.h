@@ -28,7 +28,7 @@ class Products {
  private:
   // Products [first, last), of each its rows [row, row + rows).
   struct Chunk {
-    std::int64_t first, last, row, rows;
+    std::int64_t first = 0, last = 0, row = 0, rows = 0;
     std::int64_t workspace_at = 0;
   };
 

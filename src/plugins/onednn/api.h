@@ -32,7 +32,7 @@ using VisitImplementation = std::function<bool(const dnnl::primitive_desc_base& 
 
 // A mask of the library, and the features without which it would be too much.
 struct IsaSet {
-  dnnl_cpu_isa_t isa;
+  dnnl_cpu_isa_t isa{};
   CpuFeatures asks;
 };
 

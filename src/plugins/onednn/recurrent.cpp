@@ -57,7 +57,7 @@ memory::desc strided(const memory::dims& dims, const memory::dims& strides) {
 // The tensors of one part, with the element of the model's tensor where each begins.
 struct PartTensors {
   memory::desc x, y, state;  // state: h0, c0, Y_h and Y_c
-  std::int64_t x_at, y_at, state_at;
+  std::int64_t x_at = 0, y_at = 0, state_at = 0;
 };
 
 PartTensors tensors_of(const Recurrence& r, const Part& part) {

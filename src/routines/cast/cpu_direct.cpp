@@ -20,7 +20,8 @@ To convert_one(From value) noexcept {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     constexpr From kLow = static_cast<From>(std::numeric_limits<To>::lowest());
     // The first number beyond, a power of two: exact in From, unlike the largest To.
-    constexpr From kBeyond = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+    constexpr To kHalf = std::numeric_limits<To>::max() / 2 + 1;
+    constexpr From kBeyond = static_cast<From>(kHalf) * 2;
     if (value != value) return 0;
     if (value <= kLow) return std::numeric_limits<To>::lowest();
     return value >= kBeyond ? std::numeric_limits<To>::max() : static_cast<To>(value);

@@ -9,11 +9,11 @@ namespace softneuro {
 // Rows [first, last) of one output plane from one input plane.
 struct DepthwiseRows {
   WindowAxis y, x;
-  const float* input;    // y.input · x.input
-  const float* weights;  // y.kernel · x.kernel
-  float bias;
-  float* output;  // the whole plane
-  std::int64_t first, last;
+  const float* input = nullptr;    // y.input · x.input
+  const float* weights = nullptr;  // y.kernel · x.kernel
+  float bias = 0;
+  float* output = nullptr;  // the whole plane
+  std::int64_t first = 0, last = 0;
 };
 
 struct DepthwiseOps {
