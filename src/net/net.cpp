@@ -47,7 +47,7 @@ Status check_shape(const TensorInfo& info, const Shape& shape,
   return {};
 }
 
-// The graph with more outputs. What is an output already is none once more.
+// The graph with more outputs. A tensor that is an output already is not added again.
 Result<std::shared_ptr<const Graph>> with_outputs(const std::shared_ptr<const Graph>& graph,
                                                   std::span<const std::string> extra) {
   if (extra.empty()) return graph;

@@ -42,7 +42,7 @@ std::string OutputHistory::warning() const {
     return fmt::format(
         "varies by only {:.2g} % (RMS) between samples: are they of the kind and scale that the "
         "net "
-        "was made for?",
+        "expects?",
         100 * change);
   // A softmax of numbers far too large. (Zeros alone are what any ReLU makes.)
   if (shares_ && 2 * exact_ > values_ && 2 * sure_ > samples_)

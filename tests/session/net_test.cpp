@@ -203,7 +203,7 @@ TEST_CASE("a schema that no routine here has is an error that lists what there i
     INFO(status.message());
     CHECK(status.code() == StatusCode::invalid_argument);
     CHECK(status.message().find(schema) != std::string::npos);
-    CHECK(status.message().find("cpu:float32") != std::string::npos);
+    CHECK(status.message().find("cpu:float32:nhwc, ") != std::string::npos);
   }
 }
 

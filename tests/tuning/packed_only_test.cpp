@@ -97,6 +97,23 @@ TEST_CASE("packed only: a layer that would need its weights otherwise is named")
              Contains("layer '") && Contains("has only weights packed for another"));
 }
 
+TEST_CASE("packed only: weights that were left out cannot be outputs") {
+  const TemporaryFolder folder;
+  REQUIRE(tuned_net(folder).save(folder.file("only.dnn"), kPackedOnly).ok());
+  const Net loaded = Net::load(folder.file("only.dnn"), one_thread()).value();
+  const Graph& graph = NetAccess::graph(loaded);
+  int left_out = 0;
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    if (!graph.tensor(id).left_out) continue;
+    ++left_out;
+    const std::string extra[] = {graph.tensor(id).name};
+    const auto plan = loaded.plan({}, extra);
+    CHECK(plan.status().code() == StatusCode::unsupported);
+    CHECK_THAT(plan.status().message(), Contains("'" + extra[0] + "'"));
+  }
+  CHECK(left_out > 0);
+}
+
 TEST_CASE("packed only: what was loaded cannot be tuned, and an untuned net cannot be saved so") {
   const TemporaryFolder folder;
   const Net untuned = NetAccess::from_graph(small_graph(), one_thread()).value();

@@ -256,13 +256,11 @@ bool matches_any_schema(const RoutineDescriptor& descriptor,
 Status check_schemas(const Registry& registry, std::span<const std::string> patterns) {
   const std::vector<const Routine*> routines = registry.all();
   for (const std::string& pattern : patterns) {
-    if (const auto parsed = RoutineDescriptor::parse(pattern + "/any"); !parsed.ok())
-      return invalid_argument(
-          "'{}' is no schema: it is device[:data_type[:layout]], as cpu:float32 or cpu", pattern);
-    const bool is_matched = std::ranges::any_of(routines, [&](const Routine* routine) {
-      return matches_schema(routine->descriptor(), pattern);
-    });
-    if (is_matched) continue;
+    const bool is_schema = RoutineDescriptor::parse(pattern + "/any").ok();
+    if (is_schema && std::ranges::any_of(routines, [&](const Routine* routine) {
+          return matches_schema(routine->descriptor(), pattern);
+        }))
+      continue;
     std::set<std::string> known;
     for (const Routine* routine : routines) {
       const RoutineDescriptor& descriptor = routine->descriptor();
@@ -271,8 +269,9 @@ Status check_schemas(const Registry& registry, std::span<const std::string> patt
                    Format{descriptor.type, descriptor.layout}.str());
     }
     return invalid_argument(
-        "no routine here has the schema '{}'; there are {} (softneuro doctor tells why a device is "
-        "missing)",
+        "no routine here has the schema '{}' (device[:data_type[:layout]]); there are {}; "
+        "softneuro "
+        "doctor tells why a device is missing",
         pattern, fmt::join(known, ", "));
   }
   return {};
