@@ -30,9 +30,7 @@ const char* kind_of(const std::string& key) {
   if (begin == "race") return "end-to-end time";
   if (begin == "harm") return "error power";
   if (begin == "weights") return "weights evicted (2) or not (1)";
-  if (begin == "passes") return "passes done";
-  if (begin == "compared") return "comparison";
-  if (begin == "confirmed") return "confirmation";
+  if (begin == "search") return "rounds done";
   if (begin == "proof") return "verification";
   if (begin == "inputs") return "synthetic inputs";
   return "unit time";

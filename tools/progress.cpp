@@ -20,8 +20,6 @@ const char* name_of(const std::string& stage) {
   if (stage == "calibrate") return "calibrating";
   if (stage == "unit") return "measuring candidates";
   if (stage == "net") return "profiling in the net";
-  if (stage == "compare") return "comparing near-ties";
-  if (stage == "confirm") return "confirming the best path";
   if (stage == "final") return "end-to-end timing";
   if (stage == "harm") return "measuring the effect of reduced precision";
   if (stage == "proof") return "comparing with the model";

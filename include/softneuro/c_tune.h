@@ -55,8 +55,8 @@ typedef struct sn_tune_options {
   sn_tune_callback progress;
   void* progress_context;
   /* Profiling rounds over the whole net, at most, and the solver's best paths that are timed end to
-   * end in the last stage (TuneOptions says more); 0: 6, 4. With `exhaustive` 20 each. */
-  int32_t passes;
+   * end in the last stage (TuneOptions says more); 0: 6, 1. With `exhaustive` 20 each. */
+  int32_t rounds;
   int32_t finalists;
   int32_t exhaustive;          /* 1: measure every candidate fully; slow */
   int32_t range;               /* SN_RANGE_…: how calibration chooses a tensor's range */

@@ -24,9 +24,8 @@ struct TuneProgress {
   // tuning runs again with float32 added, from "unit" on.
   //   "calibrate"  the samples run, for ranges of 8-bit tensors (where 8-bit schemas are allowed)
   //   "unit"       the candidates of each layer are measured in isolation
-  //   "net"        paths run, and their layers are measured inside the net
-  //   "compare"    candidates that are nearly equal run in turns (left out where there are none)
-  //   "confirm"    the best path is measured again, interleaved with the next-fastest ones
+  //   "net"        the best path and paths that might be better run in turns, and their layers are
+  //                measured inside the net
   //   "final"      the best paths are timed end to end
   //   "harm"       sensitivity analysis, where the fastest path exceeds max_error: what reduced
   //                precision of each layer does to the outputs; "final" may follow once more
@@ -136,14 +135,15 @@ struct TuneOptions {
   const std::atomic<bool>* cancel = nullptr;
   // Must not throw. May call const members of the net: no lock is held, nothing is being measured.
   std::function<void(const TuneProgress&)> progress = {};
-  // Maximum number of profiling rounds over the whole net (not graph passes): for the mixture of
-  // data types and devices, and again for each of these alone. Those of earlier tunings with the
-  // same cache count. Ignored with `exhaustive`, which takes 20.
-  int passes = 6;
+  // Maximum number of profiling rounds over the whole net, of up to eight paths each: for the
+  // mixture of data types and devices, and again for each of these alone. They end earlier where no
+  // path is left that might be better. Those of earlier tunings with the same cache count. Ignored
+  // with `exhaustive`, which takes 20.
+  int rounds = 6;
   // Number of the solver's best paths that are timed end to end in the last stage; with
   // `exhaustive` 20. The best path of each data type and device alone, the smallest path (with
   // max_memory) and paths of default routines are timed as well.
-  int finalists = 4;
+  int finalists = 1;
   // Measure every candidate fully: no early stop, no filter. Slow; for judging the default way.
   bool exhaustive = false;
   // Sensitivity analysis (TuneReport::harm: each layer's quantisation sensitivity) even where the

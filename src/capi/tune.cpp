@@ -133,10 +133,10 @@ Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
   options.max_memory = given.max_memory;
   options.threads = given.threads;
   options.strict = given.strict != 0;
-  if (given.passes < 0 || given.finalists < 0)
-    return invalid_argument("passes is {} and finalists {}: neither may be negative", given.passes,
+  if (given.rounds < 0 || given.finalists < 0)
+    return invalid_argument("rounds is {} and finalists {}: neither may be negative", given.rounds,
                             given.finalists);
-  if (given.passes > 0) options.passes = given.passes;
+  if (given.rounds > 0) options.rounds = given.rounds;
   if (given.finalists > 0) options.finalists = given.finalists;
   options.exhaustive = given.exhaustive != 0;
   if (given.cache != nullptr) {

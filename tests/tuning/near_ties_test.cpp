@@ -1,4 +1,4 @@
-// Rivals inside the net: what earlier measurements got wrong by a little is put right for all
+// The search inside the net: what earlier measurements got wrong by a little is put right for all
 // layers at once, not for one per finalist.
 #include <algorithm>
 #include <atomic>
@@ -187,30 +187,46 @@ TEST_CASE("tune: a time measured inside counts for all layers with the same prob
   };
   CHECK(slow_ones() == kLayers);  // alone it looks better
   for (Candidate& candidate : layers[2].candidates)
-    candidate.net_us = is_slow(candidate) ? 120 : 60;
+    candidate.inside = {is_slow(candidate) ? 120.0 : 60.0, 10};
   CHECK(slow_ones() == 0);
 }
 
-TEST_CASE("tune: optimistic selection takes the minimum of a candidate's times alone") {
+TEST_CASE("tune: optimistic selection takes what few samples say less of") {
   const auto graph = chain();
   const std::shared_ptr<Runtime> core = core_with_near_ties();
   std::vector<LayerCandidates> layers = near_tie_candidates(core, graph);
-  for (LayerCandidates& layer : layers)
-    for (Candidate& candidate : layer.candidates) {
-      candidate.unit_us = is_slow(candidate) ? 100 : 150;  // most of its samples were disturbed
-      candidate.least_us = is_slow(candidate) ? 98 : 90;
-      candidate.net_us = is_slow(candidate) ? 100 : 0;
-    }
+  const auto measure = [&](double quick_samples) {
+    for (LayerCandidates& layer : layers)
+      for (Candidate& candidate : layer.candidates) {
+        candidate.unit_us = 100;
+        candidate.inside = is_slow(candidate) ? MeanTime{100, 1000} : MeanTime{104, quick_samples};
+      }
+  };
   AdaptTimes adapts(
       [](TensorId, const Format&, const Format&) -> Result<AdaptChoice> { return AdaptChoice{}; });
-  const auto takes_slow = [&](double slowdown_share) {
+  const auto takes_slow = [&](bool optimistic) {
     SelectionRules rules;
-    rules.slowdown_share = slowdown_share;
+    rules.noise = 0.05;
+    rules.optimistic = [optimistic](const LayerCandidates&, const Candidate& candidate) {
+      return optimistic && !is_slow(candidate);
+    };
     const Selection path = select_paths(*graph, layers, adapts, rules).value().paths[0];
     return is_slow(layers[0].candidates[static_cast<std::size_t>(path.choice[0])]);
   };
-  CHECK_FALSE(takes_slow(0.4));
-  CHECK(takes_slow(1));
+  measure(4);  // a doubt of a tenth
+  CHECK_FALSE(takes_slow(true));
+  CHECK(takes_slow(false));
+  measure(100);  // of a fiftieth
+  CHECK(takes_slow(true));
+}
+
+TEST_CASE("doubt: largest without samples, less with more samples and with less noise") {
+  const MeanTime none, few{50, 4}, many{50, 100};
+  CHECK(doubt(none, 0.01) == 0.2);
+  CHECK(doubt(few, 0.01) == Approx(0.02).epsilon(0.02));
+  CHECK(doubt(many, 0.01) == Approx(0.004).epsilon(0.02));
+  CHECK(doubt(many, 0.1) == Approx(0.04).epsilon(0.02));
+  CHECK(doubt(few, 10) == 0.2);  // not more than without samples
 }
 
 TEST_CASE("tune: near-ties with slightly wrong cached times are ranked right in every layer") {
@@ -241,7 +257,15 @@ TEST_CASE("tune: whole-net rows of the cache serve the same shapes and routines 
   const TemporaryFolder folder;
   TuneOptions options;
   options.cache = folder.path().string();
-  const std::shared_ptr<Runtime> core = core_with_near_ties();
+  // Another routine is as quick, or there is nothing to find out inside the net.
+  const auto core_with_equals = [](int version) {
+    std::shared_ptr<Runtime> core = core_with_near_ties(version);
+    auto& registry = const_cast<Registry&>(core->registry());
+    const Routine& naive = *registry.find("cumsum", "cpu/naive");
+    REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/equal", naive, 50)).ok());
+    return core;
+  };
+  const std::shared_ptr<Runtime> core = core_with_equals(1);
   const auto graph = chain(Dim("rows"));
   const TuneJob first = job_for(core, graph, Shape{1, 64}, options);
   REQUIRE(Tuner(first).run().ok());
@@ -253,7 +277,7 @@ TEST_CASE("tune: whole-net rows of the cache serve the same shapes and routines 
     CHECK(knows_net_times(job));
   }
   SECTION("with a routine in another version it is run again") {
-    const TuneJob job = job_for(core_with_near_ties(2), graph, Shape{1, 64}, options);
+    const TuneJob job = job_for(core_with_equals(2), graph, Shape{1, 64}, options);
     REQUIRE(Tuner(job).run().ok());
     CHECK(knows_net_times(job));
   }
@@ -275,21 +299,21 @@ TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slo
   REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/steady", naive, 101)).ok());
   TuneOptions options;
   options.cache = folder.path().string();
-  bool confirmed = false;
+  bool again = false;
   options.progress = [&](const TuneProgress& progress) {
-    if (confirmed || std::string_view(progress.stage) != "confirm") return;
-    confirmed = true;
+    if (again || std::string_view(progress.stage) != "net" || progress.done != 1) return;
+    again = true;
     luck.take_from_now_on(500);
   };
   const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
   const Result<TuneResult> result = Tuner(job).run();
   REQUIRE(result.ok());
-  REQUIRE(confirmed);
+  REQUIRE(again);
   for (const TunedLayer& layer : result->report.layers) CHECK(layer.routine == "cpu/steady");
   CHECK(Tuner(job).run()->report.measured == 0);
 }
 
-TEST_CASE("tune: a comparison that was cancelled is made the next time") {
+TEST_CASE("tune: a round that was cancelled is run the next time") {
   const SettableClock clock;
   const TemporaryFolder folder;
   const std::shared_ptr<Runtime> core = core_with_near_ties();
@@ -297,10 +321,10 @@ TEST_CASE("tune: a comparison that was cancelled is made the next time") {
   options.cache = folder.path().string();
   std::atomic<bool> cancel = false;
   options.cancel = &cancel;
-  const char* const stage = GENERATE("compare", "confirm");
+  const std::size_t round = GENERATE(0, 1);
   bool seen = false;
   options.progress = [&](const TuneProgress& progress) {
-    if (std::string_view(progress.stage) == stage) cancel = seen = true;
+    if (std::string_view(progress.stage) == "net" && progress.done == round) cancel = seen = true;
   };
   // As in the case above: near-ties, or there is nothing to compare.
   auto& registry = const_cast<Registry&>(core->registry());

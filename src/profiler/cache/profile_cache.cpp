@@ -21,7 +21,7 @@
 namespace softneuro {
 namespace {
 
-constexpr std::string_view kVersion = "3";
+constexpr std::string_view kVersion = "4";
 constexpr std::size_t kRowsPerFlush = 64;
 constexpr off_t kMaxFileBytes = off_t{256} << 20;
 
@@ -214,7 +214,8 @@ void ProfileCache::read(std::string_view text) {
                          parse_number(take_field(row), profile.spread_us) &&
                          parse_number(take_field(row), profile.error) &&
                          parse_number(take_field(row), profile.workspace) &&
-                         parse_number(take_field(row), profile.packed);
+                         parse_number(take_field(row), profile.packed) &&
+                         parse_number(take_field(row), profile.samples);
     const std::string_view flags = take_field(row);
     if (!intact || !numbers || version != kVersion || machine != machine_ || key.empty()) {
       ++skipped_;
@@ -229,10 +230,10 @@ void ProfileCache::read(std::string_view text) {
 
 std::string ProfileCache::row_of(const std::string& key, const Profile& profile) const {
   // Numbers exactly: what is read makes the same choices as what was measured.
-  const std::string rest =
-      fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}{}-", kVersion, machine_, key, profile.time_us,
-                  profile.spread_us, profile.error, profile.workspace, profile.packed,
-                  profile.wrong ? "w" : "", profile.pruned ? "h" : "");
+  const std::string rest = fmt::format(
+      "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}{}-", kVersion, machine_, key, profile.time_us,
+      profile.spread_us, profile.error, profile.workspace, profile.packed, profile.samples,
+      profile.wrong ? "w" : "", profile.pruned ? "h" : "");
   return hex(checksum(rest.data(), rest.size())) + '\t' + rest + '\n';
 }
 

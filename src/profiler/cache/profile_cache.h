@@ -24,6 +24,7 @@ struct Profile {
   double error = 0;      // RMS of the difference from float32, relative
   double workspace = 0;  // bytes that the kernel needs while it runs
   double packed = 0;     // bytes of its packed weights
+  double samples = 0;    // that time_us is the mean of, inside a net
   bool wrong = false;    // the results were: never to be taken
   bool pruned = false;   // stopped early: time_us is only known to be about right
 

@@ -21,9 +21,7 @@ struct Candidate {
 
   // What was measured; microseconds. infinity: not yet.
   double unit_us = std::numeric_limits<double>::infinity();  // alone
-  double least_us = 0;        // the least of what unit_us was made from; 0: not known
-  double net_us = 0;          // inside the net; 0: not yet
-  MeanTime compared;          // from comparisons of near-ties in this tune; net_us is then its mean
+  MeanTime inside;                                           // inside the net
   double error = 0;           // RMS of the difference from float32 over its RMS, on random inputs
   std::size_t workspace = 0;  // bytes while it runs
   std::size_t packed = 0;     // bytes of its packed weights
@@ -32,6 +30,7 @@ struct Candidate {
   // The layer's default choice, taken since the time for measuring was up; unit_us says nothing.
   bool assumed = false;
 
+  double time_us() const;   // inside the net if it was measured there, else alone
   bool is_float32() const;  // rounds nothing that float32 does not; the layer's own default does so
   std::string str() const;  // "cpu:float32:nhwc/wg tile_size=4"
   Choice choice() const;
@@ -48,8 +47,9 @@ struct CandidateRules {
   std::vector<std::string> schemas;  // patterns
   std::size_t max_params = 8;        // combinations of one routine's parameters
   bool childnets = true;             // whether routines that are nets count
-  bool include_pruned = false;       // parameters that ParamSpace::promising leaves out count, too
-  std::vector<std::string> avoid;    // TuneOptions::avoid
+  // Parameters that ParamSpace::promising leaves out, and blocks of 8 channels, count, too.
+  bool include_pruned = false;
+  std::vector<std::string> avoid;                       // TuneOptions::avoid
   std::map<std::string, std::string, std::less<>> pin;  // TuneOptions::pin
 };
 

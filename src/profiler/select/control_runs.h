@@ -24,11 +24,6 @@ class ControlRuns {
   // `control` took `us` at some other time. Without effect if it never was a control.
   void record_again(const Candidate& control, double us);
 
-  bool is_control(const Candidate& candidate) const { return least_us_.contains(&candidate); }
-  bool is_first(const Candidate& candidate) const {
-    return !runs_.empty() && runs_.front().control == &candidate;
-  }
-  double least_us(const Candidate& control) const { return least_us_.at(&control); }
   // The candidates whose control took at least kDisturbed times as long as at its fastest, in the
   // order of measurement.
   std::vector<Disturbed> disturbed() const;

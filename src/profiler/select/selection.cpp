@@ -1,6 +1,7 @@
 #include "profiler/select/selection.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/base/error.h"
@@ -12,22 +13,20 @@ std::string key_of(TensorId tensor, const Format& from, const Format& to) {
   return fmt::format("{}|{}|{}", tensor, from.str(), to.str());
 }
 
-// A candidate's time inside the net: as measured there; else the mean of the layers with the same
-// problem (`alike`) that it was measured in; else its time alone times `ratio`. `optimistic`: its
-// time alone is its minimum.
-double usual_cost(const std::vector<const LayerCandidates*>& alike, const LayerCandidates& layer,
-                  std::size_t c, double ratio, bool optimistic) {
-  const Candidate& candidate = layer.candidates[c];
-  if (candidate.net_us > 0) return candidate.net_us;
-  double sum = 0;
-  int count = 0;
-  for (const LayerCandidates* other : alike)
-    if (other->candidates[c].net_us > 0) {
-      sum += other->candidates[c].net_us;
-      ++count;
-    }
-  const bool least = optimistic && candidate.least_us > 0;
-  return count > 0 ? sum / count : (least ? candidate.least_us : candidate.unit_us) * ratio;
+// Times inside and alone differ by 10 % more or less (standard deviation) among one layer's
+// candidates.
+constexpr double kUnmeasuredDoubt = 0.2;
+// A standard deviation of the low quartile of n samples is 1.36 of theirs over √n, and theirs 1.48
+// of half the distance between their quartiles.
+constexpr double kTwoDeviations = 2 * 1.36 * 1.48;
+
+// Of candidate `c` inside the net: the mean over the layers with the same problem, `alike`.
+MeanTime time_inside(const std::vector<const LayerCandidates*>& alike, std::size_t c) {
+  MeanTime time;
+  for (const LayerCandidates* layer : alike)
+    if (const MeanTime& known = layer->candidates[c].inside; known.samples > 0)
+      time.add(known.us, known.samples);
+  return time;
 }
 
 // How much slower the layer is inside the net than alone, from the candidates measured in both.
@@ -35,8 +34,8 @@ double net_ratio(const LayerCandidates& layer) {
   double sum = 0;
   int count = 0;
   for (const Candidate& c : layer.candidates)
-    if (c.net_us > 0 && c.unit_us > 0 && std::isfinite(c.unit_us)) {
-      sum += c.net_us / c.unit_us;
+    if (c.inside.us > 0 && c.unit_us > 0 && std::isfinite(c.unit_us)) {
+      sum += c.inside.us / c.unit_us;
       ++count;
     }
   return count == 0 ? 1 : std::clamp(sum / count, 0.8, 1.5);
@@ -170,17 +169,18 @@ class Mapper {
     }
     Row ours;
     ours.layer = l;
-    const double measured = net_ratio(entry);
-    const double ratio = measured > 1 ? 1 + rules_.slowdown_share * (measured - 1) : measured;
+    const double ratio = net_ratio(entry);
     for (std::size_t c = 0; c < entry.candidates.size(); ++c) {
       const Candidate& candidate = entry.candidates[c];
       if (candidate.wrong || !std::isfinite(candidate.unit_us)) continue;
       if (rules_.allowed && !rules_.allowed(entry, candidate)) continue;
       dprs::Candidate option;
-      option.time = rules_.cost ? rules_.cost(entry, candidate)
-                                : usual_cost(alike_[entry.same_as], entry, c, ratio,
-                                             rules_.slowdown_share < 1);
-      if (rules_.discount) option.time *= rules_.discount(entry, candidate);
+      const MeanTime inside = time_inside(alike_[entry.same_as], c);
+      option.time = rules_.cost          ? rules_.cost(entry, candidate)
+                    : inside.samples > 0 ? inside.us
+                                         : candidate.unit_us * ratio;
+      if (rules_.optimistic && rules_.optimistic(entry, candidate))
+        option.time *= 1 - doubt(inside, rules_.noise);
       if (rules_.error) option.error = rules_.error(entry, candidate);
       if (rules_.counts_memory) {
         option.workspace = candidate.workspace;
@@ -259,6 +259,11 @@ class Mapper {
 };
 
 }  // namespace
+
+double doubt(const MeanTime& inside, double noise) {
+  if (inside.samples <= 0) return kUnmeasuredDoubt;
+  return std::min(kUnmeasuredDoubt, kTwoDeviations * noise / std::sqrt(inside.samples));
+}
 
 Result<AdaptChoice> AdaptTimes::of(TensorId tensor, const Format& from, const Format& to) {
   const std::string key = key_of(tensor, from, to);

@@ -37,6 +37,13 @@ struct Selection {
   bool operator==(const Selection& other) const { return choice == other.choice; }
 };
 
+// Samples inside the net scatter so much (half the distance between the quartiles, relative) where
+// that is not known: about what a disturbed machine shows.
+inline constexpr double kUsualNoise = 0.05;
+// By what part of it a mean time inside the net may be too long: two standard deviations, at
+// samples that scatter by `noise`.
+double doubt(const MeanTime& inside, double noise);
+
 struct SelectionRules {
   int k = 1;
   bool is_repeatable = false;          // dprs::Limits::is_repeatable
@@ -47,16 +54,13 @@ struct SelectionRules {
   std::optional<Selection> fallback;   // dprs::Limits::fallback
   // Whether a candidate may be taken; null: all that were measured and are right.
   std::function<bool(const LayerCandidates&, const Candidate&)> allowed;
-  // Inside the net a layer may be slower than alone (its weights are not in the cache), and some
-  // candidates are hit harder than others. A candidate not measured inside is charged this share of
-  // the slowdown that the layer's other candidates showed there. A share below 1 is optimistic, so
-  // that the candidate gets measured: its time alone is then the minimum of its samples, since
-  // other processes may have slowed most of them.
-  double slowdown_share = 1;
-  // Cost of a candidate; null: net_us if measured, else unit_us with the slowdown above.
+  // Cost of a candidate; null: its time inside the net, the mean over layers with the same problem.
+  // Not measured there: its time alone and the slowdown that the layer's other candidates showed
+  // inside (there weights are not in the cache, for one thing).
   std::function<double(const LayerCandidates&, const Candidate&)> cost;
-  // What the cost is multiplied with; null: 1.
-  std::function<double(const LayerCandidates&, const Candidate&)> discount;
+  // Whether a candidate costs the least that it may: that time less its doubt(). Null: none does.
+  std::function<bool(const LayerCandidates&, const Candidate&)> optimistic;
+  double noise = kUsualNoise;
   std::function<double(const LayerCandidates&, const Candidate&)> error;
 };
 

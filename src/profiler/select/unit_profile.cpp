@@ -15,13 +15,9 @@
 namespace softneuro {
 namespace {
 
-constexpr double kFloorUs = 40;           // a batch lasts at least this long
-constexpr double kFirstPruneRatio = 2.0;  // of the best time, after two samples of a slow first one
-constexpr double kPruneRatio = 1.4;       // of the best time, after any two samples
-constexpr double kNearTie = 1.12;         // times the best: measured again, interleaved
-constexpr std::size_t kMostAlive = 5;     // kernels kept for that
-constexpr int kTieRounds = 4;
-constexpr int kControlRounds = 3;  // what one run says of a control's undisturbed time is noise
+constexpr double kFloorUs = 40;      // a batch lasts at least this long
+constexpr double kPruneRatio = 1.4;  // of the best time, after two samples
+constexpr int kControlRounds = 3;    // what one run says of a control's undisturbed time is noise
 // A childnet whose layers inside take this many times the best of the other candidates cannot win:
 // what they leave in the caches for each other does not save as much.
 constexpr double kLostInside = 1.25;
@@ -87,11 +83,10 @@ int batch_of(double us) {
 
 }  // namespace
 
-// A candidate whose kernel is kept, to be measured again beside its near-ties.
-struct UnitProfiler::Alive {
+// The fastest candidate so far, which is timed again after each of the others.
+struct UnitProfiler::Control {
   Candidate* candidate;
   KernelBench bench;
-  Samples samples;
   int batch;
 };
 
@@ -243,7 +238,7 @@ Result<double> UnitProfiler::error_of(const Problem& model, const Candidate& can
 }
 
 Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double best_us,
-                             std::vector<Alive>& alive) {
+                             std::optional<Control>& control) {
   SN_RETURN_IF_ERROR(prepare_reference(model));
   const Problem problem = with_formats(model, candidate.formats);
   SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, inputs_as(problem));
@@ -267,12 +262,9 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
   const double first = time_us(bench, 1);
   samples.add(first);
   const int batch = cold_ ? 1 : batch_of(first);
-  const bool slow = !exhaustive_ && first > kFirstPruneRatio * best_us;
   // Inside of childnets times only rank what is measured again as a whole.
   const std::size_t wanted = exhaustive_ ? 15 : 5;
   const double most_us = exhaustive_ ? 2e5 : depth_ > 0 ? 1e4 : 4e4;
-  if (slow) samples.add(time_us(bench, 1));
-  candidate.pruned = slow && samples.minimum() > 0.9 * kFirstPruneRatio * best_us;
   while (!candidate.pruned && samples.count() < wanted &&
          (samples.count() < 3 || samples.total() * batch < most_us)) {
     samples.add(time_us(bench, batch));
@@ -280,85 +272,34 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
         !exhaustive_ && samples.count() == 2 && samples.minimum() > kPruneRatio * best_us;
   }
   candidate.unit_us = samples.centre();
-  candidate.least_us = samples.minimum();
-  if (candidate.pruned || candidate.unit_us > kNearTie * best_us)
-    unkept_[&candidate] = samples.spread();
-  else
-    alive.push_back({&candidate, std::move(bench), samples, batch});
+  unkept_[&candidate] = samples.spread();
+  double control_us = candidate.unit_us;
+  if (control) control_us = time_control(*control);
+  if (!control || candidate.unit_us < control->candidate->unit_us) {
+    control = Control{&candidate, std::move(bench), batch};
+    control_us = candidate.unit_us;
+  }
+  controls_.record(candidate, *control->candidate, control_us);
   return {};
 }
 
-// The control is the fastest candidate so far.
-void UnitProfiler::time_control(Candidate& candidate, std::vector<Alive>& alive) {
-  const auto control = std::min_element(
-      alive.begin(), alive.end(),
-      [](const Alive& a, const Alive& b) { return a.candidate->unit_us < b.candidate->unit_us; });
-  if (control == alive.end()) return;
-  double us = candidate.unit_us;
-  if (control->candidate != &candidate) {
-    us = time_us(control->bench, control->batch);
-    if (controls_.is_control(*control->candidate) &&
-        us > ControlRuns::kDisturbed * controls_.least_us(*control->candidate))
-      us = std::min(us, time_us(control->bench, control->batch));
-    control->samples.add(us);
-  }
-  controls_.record(candidate, *control->candidate, us);
+double UnitProfiler::time_control(Control& control) {
+  const double us = time_us(control.bench, control.batch);
+  controls_.record_again(*control.candidate, us);
+  return us;
 }
 
-// Measures disturbed candidates again, unless they would lose to the best anyway. Where no time is
-// left, their rows are not kept.
-Status UnitProfiler::measure_disturbed_again(const Problem& model, double best_us,
-                                             std::vector<Alive>& alive) {
-  double least_us = best_us;
-  for (Alive& a : alive) {
-    if (!controls_.is_control(*a.candidate)) continue;
-    // It may have been disturbed for as long as it served as the control.
-    for (int round = 0; round < kControlRounds; ++round)
-      controls_.record_again(*a.candidate, time_us(a.bench, a.batch));
-    least_us = std::min(least_us, controls_.least_us(*a.candidate));
-  }
-  bool in_time = true;
-  const std::vector<ControlRuns::Disturbed> all_disturbed = controls_.disturbed();
-  controls_.clear();
-  for (const ControlRuns::Disturbed& disturbed : all_disturbed) {
-    Candidate& candidate = *disturbed.candidate;
-    if (candidate.unit_us > kPruneRatio * disturbed.slowdown * least_us) continue;
-    in_time = in_time && !budget_.cancelled() && !budget_.expired();
-    std::erase_if(alive, [&](const Alive& a) { return a.candidate == &candidate; });
-    unkept_.erase(&candidate);
-    if (!in_time) continue;
-    if (const Status status = measure(model, candidate, best_us, alive); !status.ok())
-      drop(model, candidate, status);
-    drop_slowest(alive);
-  }
-  return budget_.cancelled() ? Status(StatusCode::cancelled, "tuning was cancelled") : Status();
-}
-
-// Interleaves the candidates that are within noise of the best, so that a disturbance hits all
-// alike.
-void UnitProfiler::measure_near_ties(std::vector<Alive>& alive) {
-  double best = INFINITY;
-  for (const Alive& a : alive) best = std::min(best, a.candidate->unit_us);
-  std::sort(alive.begin(), alive.end(), [](const Alive& a, const Alive& b) {
-    return a.candidate->unit_us < b.candidate->unit_us;
-  });
-  std::vector<Alive*> near_ties;
-  for (Alive& a : alive)
-    if (a.candidate->unit_us <= kNearTie * best && near_ties.size() < kMostAlive)
-      near_ties.push_back(&a);
-  const PoolBurst burst(core_.pool());
-  if (near_ties.size() > 1)
-    for (int round = 0; round < (depth_ > 0 ? kTieRounds / 2 : kTieRounds); ++round)
-      for (Alive* a : near_ties) a->samples.add(time_us(a->bench, a->batch));
-  for (Alive& a : alive) {
-    a.candidate->unit_us = a.samples.centre();
-    a.candidate->least_us = a.samples.minimum();
-  }
+// Times that were made while the machine was slow, as its controls tell, are put on the scale of
+// the others.
+void UnitProfiler::correct_disturbed(std::optional<Control>& control) {
+  // It may have been disturbed for as long as it served as the control.
+  for (int round = 0; control && round < kControlRounds; ++round) time_control(*control);
+  for (const ControlRuns::Disturbed& disturbed : controls_.disturbed())
+    disturbed.candidate->unit_us /= disturbed.slowdown;
 }
 
 // Rows are kept when a layer is done: until then a row may turn out to be disturbed.
-void UnitProfiler::keep_all(const std::vector<Alive>& alive) {
-  for (const Alive& a : alive) unkept_[a.candidate] = a.samples.spread();
+void UnitProfiler::keep_all() {
   for (const auto& [candidate, spread_us] : unkept_)
     if (!candidate->wrong && std::isfinite(candidate->unit_us)) keep(*candidate, spread_us);
   unkept_.clear();
@@ -384,19 +325,6 @@ void UnitProfiler::drop(const Problem& model, Candidate& candidate, const Status
                                       candidate.str(), status.message()));
 }
 
-// Packed weights can be large. Never evict the first control.
-void UnitProfiler::drop_slowest(std::vector<Alive>& alive) {
-  if (alive.size() <= kMostAlive) return;
-  const auto need = [&](const Alive& a) {
-    return std::pair(!controls_.is_first(*a.candidate), a.candidate->unit_us);
-  };
-  const auto slowest =
-      std::max_element(alive.begin(), alive.end(),
-                       [&](const Alive& a, const Alive& b) { return need(a) < need(b); });
-  unkept_[slowest->candidate] = slowest->samples.spread();
-  alive.erase(slowest);
-}
-
 void UnitProfiler::forget_problem() {
   controls_.clear();
   unkept_.clear();
@@ -414,12 +342,12 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
     if (candidate.routine != nullptr && !candidate.unresolved && from_cache(candidate) &&
         !candidate.wrong)
       best = std::min(best, candidate.unit_us);
-  std::vector<Alive> alive;
+  std::optional<Control> control;
   for (Candidate& candidate : candidates) {
     if (candidate.routine == nullptr || candidate.wrong || std::isfinite(candidate.unit_us))
       continue;
     if (budget_.cancelled()) {
-      keep_all(alive);
+      keep_all();
       return Status(StatusCode::cancelled, "tuning was cancelled");
     }
     if (budget_.expired()) break;
@@ -428,28 +356,25 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
     if (candidate.unresolved) {
       status = choose_inside(model, candidate, best);
       if (status.code() == StatusCode::cancelled) {
-        keep_all(alive);
+        keep_all();
         return status;
       }
       if (status.ok() && candidate.unresolved) continue;
     }
     if (status.ok() && !from_cache(candidate)) {
-      status = measure(model, candidate, best, alive);
-      if (status.ok() && !candidate.wrong) time_control(candidate, alive);
+      status = measure(model, candidate, best, control);
     }
     if (!status.ok()) {
       drop(model, candidate, status);
       continue;
     }
     if (!candidate.wrong) best = std::min(best, candidate.unit_us);
-    drop_slowest(alive);
   }
-  Status status = measure_disturbed_again(model, best, alive);
-  if (status.ok()) measure_near_ties(alive);
-  keep_all(alive);
+  correct_disturbed(control);
+  keep_all();
   tell_wrong(model);
   forget_problem();
-  return status;
+  return {};
 }
 
 Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const Format& from,

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "profiler/cache/profile_cache.h"
@@ -53,9 +54,9 @@ class UnitProfiler {
   const UnitCounts& counts() const { return counts_; }
 
  private:
-  struct Alive;
+  struct Control;
   Status measure(const Problem& model, Candidate& candidate, double best_us,
-                 std::vector<Alive>& alive);
+                 std::optional<Control>& control);
   double time_us(KernelBench& bench, int batch);
   void fill_constants();
   Status prepare_reference(const Problem& model);
@@ -65,13 +66,11 @@ class UnitProfiler {
   std::string row_key(const Candidate& candidate) const;
   bool from_cache(Candidate& candidate);
   Result<double> error_of(const Problem& model, const Candidate& candidate, KernelBench& bench);
-  void time_control(Candidate& candidate, std::vector<Alive>& alive);
-  Status measure_disturbed_again(const Problem& model, double best_us, std::vector<Alive>& alive);
-  void measure_near_ties(std::vector<Alive>& alive);
+  double time_control(Control& control);
+  void correct_disturbed(std::optional<Control>& control);
   void drop(const Problem& model, Candidate& candidate, const Status& status);
   void tell_wrong(const Problem& model);
-  void drop_slowest(std::vector<Alive>& alive);
-  void keep_all(const std::vector<Alive>& alive);
+  void keep_all();
   void keep(const Candidate& candidate, double spread_us);
 
   Runtime& core_;
@@ -81,7 +80,7 @@ class UnitProfiler {
   ColdCaches& caches_;
   bool exhaustive_;
   ControlRuns controls_;
-  std::map<Candidate*, double> unkept_;   // measured, not in alive, not in the cache yet: spread
+  std::map<Candidate*, double> unkept_;   // measured, not in the cache yet: spread
   bool cold_ = false;                     // how the problem at hand is measured
   int depth_ = 0;                         // of the childnet whose inside is measured
   std::function<void()> fill_constants_;  // there, before anything is measured; once

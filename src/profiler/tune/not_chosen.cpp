@@ -6,14 +6,6 @@
 #include "profiler/tune/tuner.h"
 
 namespace softneuro {
-namespace {
-
-double time_of(const Candidate& candidate) {
-  return candidate.net_us > 0 ? candidate.net_us : candidate.unit_us;
-}
-
-}  // namespace
-
 const char* to_string(NotChosen::Reason reason) noexcept {
   switch (reason) {
     case NotChosen::Reason::no_routine:
@@ -55,18 +47,18 @@ std::vector<NotChosen> Tuner::not_chosen(const std::set<Kind>& kinds, const Sele
     for (const Candidate& candidate : all.candidates) {
       if (candidate.routine == nullptr || kind_of(candidate) != kind) continue;
       const bool better = best == nullptr || (best->wrong && !candidate.wrong) ||
-                          (best->wrong == candidate.wrong && time_of(candidate) < time_of(*best));
+                          (best->wrong == candidate.wrong && candidate.time_us() < best->time_us());
       if (better) best = &candidate;
     }
     if (best != nullptr) {
-      const double us = time_of(*best);
+      const double us = best->time_us();
       const bool is_measured = std::isfinite(us) && !best->assumed && !chosen.assumed;
       row.routine = best->str();
       if (is_measured) row.time_us = us;
       row.reason = best->wrong                            ? NotChosen::Reason::wrong_results
                    : is_put_back(selection, layer, *best) ? NotChosen::Reason::error_limit
                    : !is_measured                         ? NotChosen::Reason::not_measured
-                   : us >= time_of(chosen)                ? NotChosen::Reason::slower
+                   : us >= chosen.time_us()               ? NotChosen::Reason::slower
                                                           : NotChosen::Reason::whole_net;
     }
     rows.push_back(std::move(row));

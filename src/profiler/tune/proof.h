@@ -19,6 +19,8 @@ struct ProofJob {
   bool is_same_graph = false;          // `tuned` is of `model` itself: tensors keep their meaning
   std::vector<Shape> shapes;           // of the graph's inputs
   const std::atomic<bool>* cancel = nullptr;
+  // The model's plan; made where it is null. While it is kept, its packed weights are.
+  std::shared_ptr<const Plan> untuned = nullptr;
 };
 
 // Runs every step of the tuned plan by itself on what the model computes there, and compares its
@@ -27,8 +29,7 @@ struct ProofJob {
 // one after the other. Inputs are sets in the order of the graph's inputs. Gives the relative RMS
 // error of the worst real output of the whole plan over all sets. `internal` where something
 // differs: the message names the first layer that does.
-SN_INTREE Result<double> prove_answer(const ProofJob& job,
-                                      std::span<const std::vector<Tensor>> inputs);
+SN_INTREE Result<double> prove_answer(ProofJob job, std::span<const std::vector<Tensor>> inputs);
 
 // Digest of all bits of an answer: the outputs of one run.
 SN_INTREE std::uint64_t answer_digest(std::span<const Tensor> outputs);

@@ -257,8 +257,7 @@ Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double
 
 // Against the layer's float32 routine, conversions not counted.
 double Tuner::saved_us(std::size_t layer) const {
-  const auto time_of = [](const Candidate& c) { return c.net_us > 0 ? c.net_us : c.unit_us; };
-  return time_of(candidate_of(*harm_base_, layer)) - time_of(candidate_of(harm_rounded_, layer));
+  return candidate_of(*harm_base_, layer).time_us() - candidate_of(harm_rounded_, layer).time_us();
 }
 
 // One row per layer whose harm was measured, the greatest first.

@@ -38,6 +38,11 @@ struct Tuner::Race {
     return !busy && contender.whole.count() >= kQualifyingRounds &&
            contender.whole.minimum() > kBeaten * fastest_us;
   }
+  bool is_decided() const {
+    return std::ranges::count_if(contenders, [this](const Contender& contender) {
+             return !is_beaten(contender);
+           }) < 2;
+  }
   // One run of each that is not beaten.
   double round_us() const {
     double sum = 0;
@@ -86,10 +91,10 @@ Status Tuner::run_turn(Race& race, std::size_t contender, const InterleavedSched
   return {};
 }
 
-// All of them, unless the time is up: then one.
+// All of them, unless the time is up, then one, or one contender is left.
 Status Tuner::run_rounds(Race& race, const InterleavedSchedule& schedule) {
   for (int round = 0; round < schedule.rounds; ++round) {
-    if (round > 0 && budget_.expired()) break;
+    if (round > 0 && (budget_.expired() || race.is_decided())) break;
     for (std::size_t r = 0; r < race.contenders.size(); ++r) {
       if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
       if (!race.is_beaten(race.contenders[r])) SN_RETURN_IF_ERROR(run_turn(race, r, schedule));

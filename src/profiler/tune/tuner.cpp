@@ -19,21 +19,13 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kPassUs = 150'000;  // whole-net runs of one pass last about this long
-constexpr double kAgreement = 1.1;         // of two times of one candidate inside the net
-constexpr double kTie = 1.01;              // within this the solver's order holds
+constexpr double kTie = 1.01;  // within this the solver's order holds
 // Of a time limit, when the stages end: candidates alone, inside the net, whole paths. What is left
 // is for the error limit and the proof.
 constexpr double kAloneShare = 0.5, kInsideShare = 0.7, kRaceShare = 0.8;
 // How the first of these is shared between layers: a candidate takes about a millisecond in itself,
 // and as long again for so many multiply-adds.
 constexpr double kMacsOfMillisecond = 1e7;
-
-// Within 10 %: mean (unbiased). Otherwise: minimum (the other was disturbed).
-double combined(double a, double b) {
-  const double low = std::min(a, b);
-  return std::max(a, b) > kAgreement * low ? low : (a + b) / 2;
-}
 
 std::vector<const TensorSpec*> specs_by_tensor(const Graph& graph,
                                                const std::vector<LayerCandidates>& layers) {
@@ -110,7 +102,7 @@ std::string Tuner::adapt_key(TensorId tensor, const Format& from, const Format& 
   return fmt::format("net|{:x}|adapt {}|{}|{}", whole_key_, tensor, from.str(), to.str());
 }
 
-// What passes, comparisons, races and adapts depend on besides what their own keys say. net_key()
+// What searches, races and adapts depend on besides what their own keys say. net_key()
 // does not take it: a candidate's key names its problem and the routine's version, and what is
 // known of it outlives changes of other routines.
 std::uint64_t Tuner::whole_key() const {
@@ -274,7 +266,6 @@ Status Tuner::profile_units() {
         same.key = first.key;
         same.unresolved = first.unresolved;
         same.unit_us = first.unit_us;
-        same.least_us = first.least_us;
         same.error = first.error;
         same.workspace = first.workspace;
         same.packed = first.packed;
@@ -345,54 +336,15 @@ SelectionRules Tuner::rules() const {
   return rules;
 }
 
-Status Tuner::recall_net_times() {
+void Tuner::recall_net_times() {
   for (LayerCandidates& layer : layers_)
     for (Candidate& candidate : layer.candidates) {
       if (candidate.routine == nullptr) continue;
       if (const Profile* known = cache_.find(net_key(layer, candidate)); known != nullptr) {
-        candidate.net_us = known->time_us;
+        candidate.inside = {known->time_us, known->samples};
         ++net_from_cache_;
       }
     }
-  return {};
-}
-
-// Runs the path that is best by optimistic times of what was not measured inside yet, and learns
-// its layers' times inside the net. False: every one of them was known already.
-Result<bool> Tuner::run_pass(SelectionRules exploring) {
-  exploring.slowdown_share = kOptimisticShare;
-  SN_ASSIGN_OR_RETURN(const Selections best,
-                      select_paths(*job_.graph, layers_, adapts_, exploring));
-  gap_ = best.gap;
-  const Selection& selection = best.paths[0];
-  bool news = false;
-  for (std::size_t l = 0; l < layers_.size(); ++l) {
-    const Candidate& c = layers_[l].candidates[static_cast<std::size_t>(selection.choice[l])];
-    news = news || (c.routine != nullptr && c.net_us <= 0);
-  }
-  if (!news) return false;
-  SN_ASSIGN_OR_RETURN(const RoutinePath path, make_path(*job_.graph, layers_, adapts_, selection));
-  SN_ASSIGN_OR_RETURN(const auto plan,
-                      build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
-  SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
-  SN_ASSIGN_OR_RETURN(const double first, bench.run());
-  StepSamples samples(bench.steps());
-  const int runs = InterleavedSchedule::rounds_in(kPassUs, first, 3, 40);
-  for (int i = 0; i < runs && (i < 2 || !budget_.expired()); ++i)
-    SN_RETURN_IF_ERROR(bench.run_traced(samples, barrier_, budget_));
-  ++net_measured_;
-  for (std::size_t s = 0; s < bench.steps(); ++s) {
-    const StepTime step = bench.step_time(s, samples);
-    const int l = index_of(step);
-    if (step.source != kNoTensor) set_net_time(step);
-    if (l < 0) continue;
-    const auto at = static_cast<std::size_t>(l);
-    Candidate& candidate = layers_[at].candidates[static_cast<std::size_t>(selection.choice[at])];
-    set_net_time(at, candidate,
-                 candidate.net_us > 0 ? combined(candidate.net_us, step.time_us) : step.time_us);
-  }
-  cache_.flush();
-  return true;
 }
 
 // Of a layer that is measured; −1: another one.
@@ -400,16 +352,6 @@ int Tuner::index_of(const StepTime& step) const {
   const auto found = layer_index_.find(step.layer->id);
   return step.source != kNoTensor || found == layer_index_.end() ? -1
                                                                  : static_cast<int>(found->second);
-}
-
-void Tuner::set_net_time(std::size_t layer, Candidate& candidate, double us) {
-  candidate.net_us = us;
-  cache_.put(net_key(layers_[layer], candidate), {.time_us = us});
-}
-
-void Tuner::set_net_time(const StepTime& adapt) {
-  adapts_.set_net_time(adapt.source, adapt.from, adapt.to, adapt.time_us);
-  cache_.put(adapt_key(adapt.source, adapt.from, adapt.to), {.time_us = adapt.time_us});
 }
 
 Tuner::Kind Tuner::kind_of(const Candidate& candidate) {
@@ -438,53 +380,6 @@ SelectionRules Tuner::single_kind_rules(const Kind& kind) const {
     return !has_kind && kind_of(candidate) == Kind(DeviceId(), DataType::float32);
   };
   return single;
-}
-
-// At most so many passes, those of earlier tunes with this cache included. False: the time is up.
-Result<bool> Tuner::run_passes_of(const std::string& what, const SelectionRules& rules,
-                                  int passes) {
-  const std::string key = fmt::format("passes|{:x}|{}", whole_key_, what);
-  const Profile* const before = cache_.find(key);
-  int pass = before == nullptr ? 0 : static_cast<int>(before->time_us);
-  while (pass < passes) {
-    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-    if (budget_.expired()) return false;
-    report_progress("net", static_cast<std::size_t>(pass), static_cast<std::size_t>(passes));
-    const Result<bool> news = run_pass(rules);
-    if (!news.ok() && news.status().code() != StatusCode::cancelled && !what.starts_with("all"))
-      break;  // this kind cannot reach some layer
-    SN_RETURN_IF_ERROR(news.status());
-    pass = *news ? pass + 1 : passes;  // else nothing is left to learn
-    cache_.put(key, {.time_us = static_cast<double>(pass)});
-  }
-  cache_.flush();
-  return true;
-}
-
-// The mixture of all kinds, then each kind alone: what the mixture has to beat must be known as
-// well as the mixture.
-Status Tuner::run_passes() {
-  SN_RETURN_IF_ERROR(recall_net_times());
-  const int passes = std::max(1, options_.exhaustive ? 20 : options_.passes);
-  std::size_t candidates = 0;  // with others there is more to explore
-  for (const LayerCandidates& layer : layers_) candidates += layer.candidates.size();
-  const std::string among = fmt::format("{} of {}", fmt::join(options_.schemas, ","), candidates);
-  std::vector<std::pair<std::string, SelectionRules>> kinds = {{"all|" + among, rules()}};
-  if (const std::set<Kind> all = this->kinds(); all.size() > 1)
-    for (const Kind& kind : all)
-      kinds.emplace_back(
-          fmt::format("{}|{}", Format{kind.second, Layout::plain, kind.first}.str(), among),
-          single_kind_rules(kind));
-  bool in_time = true;
-  for (const auto& [what, kind] : kinds)
-    if (in_time) {
-      SN_ASSIGN_OR_RETURN(in_time, run_passes_of(what, kind, passes));
-    }
-  for (const auto& [what, kind] : kinds)
-    if (in_time && !budget_.expired()) SN_RETURN_IF_ERROR(compare_near_ties(what, kind));
-  if (in_time && !budget_.expired()) SN_RETURN_IF_ERROR(confirm(kinds[0].first, kinds[0].second));
-  complete_ = complete_ && in_time;
-  return {};
 }
 
 // --- finalists ----------------------------------------------------------------------------------
@@ -622,6 +517,9 @@ Status Tuner::prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& 
     report_progress("proof", proved_, proved_);
     return {};
   }
+  if (!job_.proof_inputs.empty()) {
+    SN_ASSIGN_OR_RETURN(proof.untuned, build_plan(job_.core, job_.model, job_.shapes));
+  }
   const auto begin = std::chrono::steady_clock::now();
   for (const std::vector<Tensor>& inputs : job_.proof_inputs) {
     const auto now = std::chrono::steady_clock::now();
@@ -646,7 +544,7 @@ Result<TuneResult> Tuner::run() {
   SN_RETURN_IF_ERROR(profile_units());
   SN_RETURN_IF_ERROR(find_memory_bound());
   end_stage_at(kInsideShare);
-  SN_RETURN_IF_ERROR(run_passes());
+  SN_RETURN_IF_ERROR(search());
   end_stage_at(kRaceShare);
   SN_ASSIGN_OR_RETURN(std::vector<Finalist> finalists, find_finalists());
   SN_RETURN_IF_ERROR(race(finalists));

@@ -1,4 +1,4 @@
-// The stages of tuning in order: candidates, unit profiles, passes through the whole net, finalists
+// The stages of tuning in order: candidates, unit profiles, the search inside the net, finalists
 // (the SoftNeuro paper, sections IV and V; docs/internals/tuner.md).
 #pragma once
 
@@ -55,13 +55,11 @@ class Tuner {
   double effort_of(const LayerCandidates& layer) const;
   Status profile_units();
   Status fall_back_to_float32(std::size_t index);
-  Status recall_net_times();
-  Status run_passes();
+  void recall_net_times();
   using Kind = std::pair<DeviceId, DataType>;  // of candidates
   static Kind kind_of(const Candidate& candidate);
   std::set<Kind> kinds() const;
   SelectionRules single_kind_rules(const Kind& kind) const;
-  Result<bool> run_pass(SelectionRules exploring);
   int index_of(const StepTime& step) const;
   const Candidate& candidate_of(const Selection& selection, std::size_t layer) const {
     return layers_[layer].candidates[static_cast<std::size_t>(selection.choice[layer])];
@@ -70,31 +68,14 @@ class Tuner {
   std::size_t place_of(const LayerCandidates& layer) const {
     return static_cast<std::size_t>(&layer - layers_.data());
   }
-  void set_net_time(std::size_t layer, Candidate& candidate, double us);
-  void set_net_time(const StepTime& adapt);
-  Result<bool> run_passes_of(const std::string& what, const SelectionRules& rules, int passes);
-  // SelectionRules::slowdown_share while exploring.
-  static constexpr double kOptimisticShare = 0.4;
-  // How paths are interleaved, so that near-ties are compared at the same time in the same places.
-  struct Comparison {
-    double margin = 0;          // a near-tie would be on the best path if it took this share less
-    double unknown_margin = 0;  // the same of what was not measured inside yet
-    double slowdown_share = 1;  // of that (SelectionRules)
-    std::size_t most = 0;       // paths
-    std::int64_t run_us = 0;    // whole-net runs last about this long, all together
-    int times = 1;              // or so many times as long
-    const char* stage = "";     // of progress
-  };
   struct Contender;
-  Status compare_near_ties(const std::string& what, const SelectionRules& rules);
-  Status compare(const SelectionRules& rules, const Comparison& how);
-  Result<double> cost_of(const Selection& selection, SelectionRules rules);
-  Status confirm(const std::string& what, const SelectionRules& rules);
-  int repeat_factor(const std::string& what) const;
-  Result<bool> find_first_runs_slower(std::vector<Contender>& contenders, bool quick);
-  bool needs_warmup() const;
-  Result<std::vector<Contender>> find_contenders(SelectionRules rules, const Comparison& how);
+  Result<std::vector<Contender>> find_contenders(SelectionRules rules);
   void learn_from(const std::vector<Contender>& contenders);
+  Result<bool> find_first_runs_slower(std::vector<Contender>& contenders, double round_us);
+  bool needs_warmup() const;
+  Result<bool> search_round(const SelectionRules& rules, std::size_t round, std::size_t rounds);
+  Result<bool> search_among(const std::string& what, const SelectionRules& rules);
+  Status search();
   Result<bool> add_finalist(std::vector<Finalist>& finalists, const Selection& selection);
   Status add_single_kind_finalists(std::vector<Finalist>& finalists);
   Result<Finalist> default_finalist(const RoutinePath& path) const;
@@ -157,8 +138,9 @@ class Tuner {
   ColdCaches caches_;
   UnitProfiler units_;
   AdaptTimes adapts_;
-  std::map<std::string, MeanTime> compared_adapts_;  // as Candidate::compared, by adapt_key()
-  std::optional<bool> first_runs_slower_;            // nothing before the first comparison
+  std::map<std::string, MeanTime> adapts_inside_;  // as Candidate::inside, by adapt_key()
+  std::optional<bool> first_runs_slower_;          // nothing before the first round
+  double noise_ = kUsualNoise;                     // of samples inside the net, as last seen
   NetProblems problems_;
   RoutinePath default_path_;  // what an untuned net runs on
   std::vector<LayerCandidates> layers_;

@@ -55,7 +55,7 @@ CacheContents read_cache(const std::string& folder) {
   return contents;
 }
 
-// Keys of times inside of nets and of whole paths begin with a word and a bar. Later passes and
+// Keys of times inside of nets and of whole paths begin with a word and a bar. Later rounds and
 // races add to these.
 bool is_measured_alone(const std::string& key) {
   return key.find('{') < key.find('|');

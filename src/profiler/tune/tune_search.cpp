@@ -1,0 +1,229 @@
+// The search inside the net. Layers have other times there than alone, and a machine's speed drifts
+// by more than many candidates differ. So the solver picks paths that differ in as many layers as
+// possible, their runs are interleaved, and each step's time counts for its candidate.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/base/error.h"
+#include "profiler/tune/tuner.h"
+
+namespace softneuro {
+namespace {
+
+// Paths of one round. Their packed weights are in memory at once; equal ones are shared.
+constexpr std::size_t kMostPaths = 8;
+constexpr std::size_t kConstantBytes = std::size_t{512} << 20;
+constexpr std::int64_t kMakingNs = 1'600'000'000;  // their plans are made for about this long
+constexpr std::int64_t kRoundUs = 600'000;         // their runs last about this long, all together
+constexpr int kFewestRuns = 4, kMostRuns = 60;     // of each path
+constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for preempted threads
+// The part of the net's time that a path must promise to save, or it is not run.
+constexpr double kWorthRunning = 0.01;
+constexpr double kMostDrift = 1.3;
+constexpr double kSlower =
+    1.03;  // a first run, than the second: of ResNet-50 1.01, of SqueezeNet 1.1
+constexpr double kProbingUs = 100'000;  // first runs are compared with second ones about so long
+
+std::size_t constant_bytes(const Graph& graph) {
+  std::size_t bytes = 1;
+  for (TensorId id = 0; id < graph.tensor_count(); ++id)
+    if (graph.tensor(id).is_constant()) bytes += graph.tensor(id).constant.bytes();
+  return bytes;
+}
+
+}  // namespace
+
+struct Tuner::Contender {
+  Selection selection;
+  NetBench bench;
+  StepSamples samples;
+  double run_us;
+};
+
+// The best path by what is known, then paths that might be better: in these each candidate that no
+// path before has taken costs the least that it may.
+Result<std::vector<Tuner::Contender>> Tuner::find_contenders(SelectionRules rules) {
+  std::vector<std::set<int>> taken(layers_.size());
+  rules.noise = noise_;
+  rules.optimistic = [&](const LayerCandidates& layer, const Candidate& candidate) {
+    const auto& known = taken[place_of(layer)];
+    return !known.empty() &&
+           !known.contains(static_cast<int>(&candidate - layer.candidates.data()));
+  };
+  const std::size_t most =
+      std::clamp<std::size_t>(kConstantBytes / constant_bytes(*job_.graph), 2, kMostPaths);
+  std::vector<Contender> contenders;
+  const std::int64_t begin = clock_ns();
+  while (contenders.size() < most && !budget_.cancelled() && !budget_.expired()) {
+    if (contenders.size() > 1 && clock_ns() - begin > kMakingNs) break;
+    SN_ASSIGN_OR_RETURN(const Selections best, select_paths(*job_.graph, layers_, adapts_, rules));
+    const Selection& selection = best.paths[0];
+    if (contenders.empty())
+      gap_ = best.gap;
+    else if (selection.cost_us > (1 - kWorthRunning) * contenders[0].selection.cost_us)
+      break;
+    for (std::size_t l = 0; l < layers_.size(); ++l) taken[l].insert(selection.choice[l]);
+    SN_ASSIGN_OR_RETURN(const RoutinePath path,
+                        make_path(*job_.graph, layers_, adapts_, selection));
+    SN_ASSIGN_OR_RETURN(const auto plan,
+                        build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
+    SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
+    SN_RETURN_IF_ERROR(bench.run().status());
+    SN_ASSIGN_OR_RETURN(const double us, bench.run());
+    StepSamples samples(bench.steps());
+    contenders.push_back({selection, std::move(bench), std::move(samples), us});
+  }
+  return contenders;
+}
+
+// All samples of a candidate count, whichever path it was measured in. New times are scaled by the
+// drift of the machine's speed since the known ones were measured, because they are compared with
+// those of candidates that were not measured now. A single round favours lucky candidates, so
+// earlier ones count as well.
+void Tuner::learn_from(const std::vector<Contender>& contenders) {
+  std::map<std::pair<std::size_t, int>, Samples> layers;
+  std::map<std::string, std::pair<StepTime, Samples>> adapts;
+  for (const Contender& contender : contenders)
+    for (std::size_t s = 0; s < contender.bench.steps(); ++s) {
+      const StepTime step = contender.bench.step_time(s, contender.samples);
+      const Samples& samples = contender.samples.samples(s);
+      if (step.source != kNoTensor) {
+        auto& [same, all] = adapts[adapt_key(step.source, step.from, step.to)];
+        same = step;
+        all.add(samples);
+      } else if (const int l = index_of(step); l >= 0) {
+        const auto at = static_cast<std::size_t>(l);
+        layers[{at, contender.selection.choice[at]}].add(samples);
+      }
+    }
+  const auto candidate_of = [&](const std::pair<std::size_t, int>& key) -> Candidate& {
+    return layers_[key.first].candidates[static_cast<std::size_t>(key.second)];
+  };
+  double before = 0, now = 0, all = 0, spread = 0;
+  for (const auto& [key, samples] : layers) {
+    all += samples.centre();
+    spread += samples.spread();
+    if (const Candidate& candidate = candidate_of(key); candidate.inside.us > 0) {
+      before += candidate.inside.us;
+      now += samples.centre();
+    }
+  }
+  if (all > 0) noise_ = spread / all;
+  const double drift =
+      before > 0 && now > 0 ? std::clamp(before / now, 1 / kMostDrift, kMostDrift) : 1;
+  const auto add = [&](MeanTime& mean, const Samples& samples) {
+    mean.add(samples.centre() * drift, static_cast<double>(samples.count()));
+  };
+  for (const auto& [key, samples] : layers) {
+    Candidate& candidate = candidate_of(key);
+    add(candidate.inside, samples);
+    cache_.put(net_key(layers_[key.first], candidate),
+               {.time_us = candidate.inside.us, .samples = candidate.inside.samples});
+  }
+  for (const auto& [key, adapt] : adapts) {
+    const StepTime& step = adapt.first;
+    MeanTime& mean = adapts_inside_[key];
+    add(mean, adapt.second);
+    adapts_.set_net_time(step.source, step.from, step.to, mean.us);
+    cache_.put(key, {.time_us = mean.us});
+  }
+  cache_.flush();
+}
+
+// One round. False: no path might be better than the best one by more than is worth a run.
+Result<bool> Tuner::search_round(const SelectionRules& rules, std::size_t round,
+                                 std::size_t rounds) {
+  SN_ASSIGN_OR_RETURN(std::vector<Contender> contenders, find_contenders(rules));
+  if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+  if (contenders.size() < 2) return false;
+  double round_us = 0;
+  for (const Contender& contender : contenders) round_us += contender.run_us;
+  if (!first_runs_slower_) {
+    SN_ASSIGN_OR_RETURN(first_runs_slower_, find_first_runs_slower(contenders, round_us));
+  }
+  // Small differences need more samples on a disturbed machine.
+  const int times = options_.exhaustive ? 4 : barrier_.disturbed() ? 3 : 1;
+  const std::int64_t us = kRoundUs * times;
+  const InterleavedSchedule schedule = InterleavedSchedule::in(
+      static_cast<double>(us), round_us, kFewestRuns, kMostRuns * times, needs_warmup());
+  const std::int64_t end = clock_ns() + kMostWaiting * 1000 * us;
+  for (int turn = 0; turn < schedule.rounds && (turn < 2 || !budget_.expired()); ++turn) {
+    if (turn >= kFewestRuns && clock_ns() > end) break;
+    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    report_progress("net", round, rounds);
+    for (Contender& contender : contenders) {
+      SN_RETURN_IF_ERROR(contender.bench.warm_up(barrier_, schedule.warmup));
+      for (int i = 0; i < schedule.measured; ++i)
+        SN_RETURN_IF_ERROR(contender.bench.run_traced(contender.samples, barrier_, budget_));
+    }
+  }
+  net_measured_ += contenders.size();
+  learn_from(contenders);
+  return true;
+}
+
+// Whether plans run slower right after another one, which has evicted what they keep in the caches
+// from run to run. The cache residency of weights says the same, except for nets that just do not
+// fit.
+Result<bool> Tuner::find_first_runs_slower(std::vector<Contender>& contenders, double round_us) {
+  Samples ratios;
+  for (int probe = InterleavedSchedule::rounds_in(kProbingUs, 2 * round_us, 2, 5); probe > 0;
+       --probe)
+    for (Contender& contender : contenders) {
+      SN_ASSIGN_OR_RETURN(const double first, contender.bench.run());
+      SN_ASSIGN_OR_RETURN(const double second, contender.bench.run());
+      ratios.add(first / second);
+    }
+  return ratios.median() > kSlower;
+}
+
+// Whether measured runs need warm-up. On a disturbed machine they do even if first runs are no
+// slower: other processes evict the weights in some runs only.
+bool Tuner::needs_warmup() const {
+  return barrier_.disturbed() ||
+         first_runs_slower_.value_or(caches_.residency() != CacheResidency::memory);
+}
+
+// At most so many rounds, those of earlier tunings with this cache included. False: the time is up.
+Result<bool> Tuner::search_among(const std::string& what, const SelectionRules& rules) {
+  const std::string key = fmt::format("search|{:x}|{}", whole_key_, what);
+  const Profile* const before = cache_.find(key);
+  const auto rounds =
+      static_cast<std::size_t>(std::max(1, options_.exhaustive ? 20 : options_.rounds));
+  std::size_t round = before == nullptr ? 0 : static_cast<std::size_t>(before->time_us);
+  while (round < rounds) {
+    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    if (budget_.expired()) return false;
+    report_progress("net", round, rounds);
+    const Result<bool> news = search_round(rules, round, rounds);
+    if (!news.ok() && news.status().code() != StatusCode::cancelled && !what.starts_with("all"))
+      break;  // this kind cannot reach some layer
+    SN_RETURN_IF_ERROR(news.status());
+    round = *news ? round + 1 : rounds;
+    if (budget_.expired()) return false;
+    cache_.put(key, {.time_us = static_cast<double>(round)});
+  }
+  cache_.flush();
+  return true;
+}
+
+// The mixture of all kinds, then each kind alone: what the mixture has to beat must be known as
+// well as the mixture.
+Status Tuner::search() {
+  recall_net_times();
+  std::size_t candidates = 0;  // with others there is more to explore
+  for (const LayerCandidates& layer : layers_) candidates += layer.candidates.size();
+  const std::string among = fmt::format("{} of {}", fmt::join(options_.schemas, ","), candidates);
+  SN_ASSIGN_OR_RETURN(bool in_time, search_among("all|" + among, rules()));
+  if (const std::set<Kind> all = kinds(); all.size() > 1)
+    for (const Kind& kind : all)
+      if (in_time) {
+        const std::string name = Format{kind.second, Layout::plain, kind.first}.str();
+        SN_ASSIGN_OR_RETURN(in_time, search_among(name + '|' + among, single_kind_rules(kind)));
+      }
+  complete_ = complete_ && in_time;
+  return {};
+}
+
+}  // namespace softneuro
