@@ -29,7 +29,6 @@ const char* kind_of(const std::string& key) {
   if (begin == "net") return "inside a net";
   if (begin == "race") return "end-to-end time";
   if (begin == "harm") return "error power";
-  if (begin == "weights") return "weights evicted (2) or not (1)";
   if (begin == "search") return "rounds done";
   if (begin == "proof") return "verification";
   if (begin == "inputs") return "synthetic inputs";

@@ -296,12 +296,17 @@ TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slo
   TimedCumsum& luck = *lucky;
   luck.take_from_now_on(100);
   REQUIRE(registry.add(std::move(lucky)).ok());
-  REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/steady", naive, 101)).ok());
+  auto steady = std::make_unique<TimedCumsum>("cpu/steady", naive, 101);
+  TimedCumsum& usual = *steady;
+  REQUIRE(registry.add(std::move(steady)).ok());
   TuneOptions options;
   options.cache = folder.path().string();
   bool again = false;
+  int turn = 0;
   options.progress = [&](const TuneProgress& progress) {
-    if (again || std::string_view(progress.stage) != "net" || progress.done != 1) return;
+    // Samples scatter, so that one round does not suffice.
+    usual.take_from_now_on(++turn % 2 == 0 ? 101 : 201);
+    if (std::string_view(progress.stage) != "net" || progress.done != 1) return;
     again = true;
     luck.take_from_now_on(500);
   };

@@ -80,6 +80,7 @@ TEST_CASE("unit profile: a disturbed candidate's time is put on the scale of the
   // The machine is five times as slow while `when` is measured.
   const std::string when = GENERATE("cpu/fast", "cpu/best");
   constexpr std::int64_t kTrueUs[] = {250, 300, 200, 600};
+  const std::int64_t kBestOfOthersUs = when == "cpu/best" ? 250 : 200;
   profiler.on_candidate = [&](const Candidate& candidate, double) {
     for (std::size_t i = 0; i < routines.size(); ++i)
       routines[i]->take_from_now_on(candidate.str() == when ? 5 * kTrueUs[i] : kTrueUs[i]);
@@ -88,7 +89,9 @@ TEST_CASE("unit profile: a disturbed candidate's time is put on the scale of the
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
     INFO(candidate.str());
-    CHECK(candidate.unit_us == Approx(static_cast<double>(kTrueUs[i])).epsilon(0.01));
+    // What was disturbed is not taken for faster than all that was not.
+    const auto us = std::max(kTrueUs[i], candidate.str() == when ? kBestOfOthersUs : 0);
+    CHECK(candidate.unit_us == Approx(static_cast<double>(us)).epsilon(0.01));
     const Profile* row = cache.find(candidate.key);
     REQUIRE(row != nullptr);
     CHECK(row->time_us == candidate.unit_us);
@@ -174,34 +177,25 @@ TEST_CASE("cold caches: no byte changes, for any number of threads") {
   CHECK(input == input_before);
 }
 
-TEST_CASE("cold caches: evicts_weights ignores runs without eviction and passes errors on") {
+TEST_CASE("cold caches: weights of any size are where they fit, small ones nearest") {
   const std::shared_ptr<Runtime> core = one_thread();
   ColdCaches caches(core->pool());
-  const std::vector<std::byte> probe(std::size_t{2} << 20, std::byte{1});
-  CHECK_FALSE(evicts_weights(caches, probe, [] { return Status(); }).value());
-  const auto failing = [] { return Status(StatusCode::internal, "no"); };
-  const Result<bool> failed = evicts_weights(caches, probe, failing);
-  if (!can_flush()) {
-    CHECK_FALSE(*failed);
-    return;
+  const auto place_of = [&](std::size_t bytes) {
+    caches.set_residency_of(bytes);
+    return caches.residency();
+  };
+  CHECK(place_of(0) == CacheResidency::own_cache);
+  CHECK(place_of(std::size_t{1} << 40) ==
+        (can_flush() ? CacheResidency::memory : CacheResidency::shared_cache));
+  auto last = CacheResidency::own_cache;
+  for (int bits = 10; bits < 40; ++bits) {
+    const CacheResidency place = place_of(std::size_t{1} << bits);
+    CHECK(place >= last);
+    last = place;
   }
-  CHECK(failed.status().code() == StatusCode::internal);
-  int runs = 0;
-  const auto mostly = [&] {  // as another process does between most runs
-    if (++runs % 5 != 0) flush(probe);
-    return Status();
-  };
-  CHECK_FALSE(evicts_weights(caches, probe, mostly).value());
-  const auto always = [&] {
-    flush(probe);
-    return Status();
-  };
-  bool far = false;
-  for (int i = 0; i < 20 && !far; ++i) far = evicts_weights(caches, probe, always).value();
-  if (!far) WARN("memory is hardly slower here than a shared cache, or there is none");
 }
 
-TEST_CASE("tune: the cache residency of a net's weights is measured once") {
+TEST_CASE("tune: unit times of a net with many weights are of weights that are not in the caches") {
   const TemporaryFolder folder;
   const std::shared_ptr<Runtime> core = one_thread();
   SmallNetBuilder b;
@@ -223,14 +217,11 @@ TEST_CASE("tune: the cache residency of a net's weights is measured once") {
   const Result<TuneResult> first = Tuner(job).run();
   INFO(first.status().message());
   REQUIRE(first.ok());
-  std::size_t places = 0, units = 0;
+  std::size_t units = 0;
   ProfileCache cache;
   cache.open(options.cache, machine_name(), 1, nullptr);
-  for (const auto& [key, row] : cache.rows()) {
-    places += key.starts_with("weights|");
+  for (const auto& [key, row] : cache.rows())
     units += key.find("|weights in ") != std::string::npos;
-  }
-  CHECK(places == (can_flush() ? 1 : 0));
   CHECK(units > 1);
   CHECK(Tuner(job).run()->report.measured == 0);
 }

@@ -8,11 +8,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstdint>
 
 #include "core/base/clock.h"
-#include "core/base/error.h"
 #include "core/base/parallel.h"
 
 namespace softneuro {
@@ -22,12 +20,6 @@ constexpr std::size_t kLine = 64;
 constexpr std::size_t kUnknownCache = std::size_t{1} << 20;  // where the system does not say
 constexpr std::size_t kMostCache = std::size_t{4} << 20;
 constexpr std::int64_t kTimeoutNs = 1'000'000;  // for threads that do not arrive
-// evicts_weights():
-constexpr int kProbes = 3;
-constexpr std::int64_t kProbingNs = 100'000'000;  // or as many as fit into this
-constexpr double kFewestTimes = 1.2;              // that memory is slower than a shared cache
-constexpr double kFarShare = 0.5;  // of the way from the shared cache's time to that of memory
-
 // Of a processor's own second-level cache.
 std::size_t cache_bytes() {
 #ifdef _SC_LEVEL2_CACHE_SIZE
@@ -35,6 +27,15 @@ std::size_t cache_bytes() {
   if (known > 0) return std::min(static_cast<std::size_t>(known), kMostCache);
 #endif
   return kUnknownCache;
+}
+
+// Of the cache that processors share; 0 if there is none, or the system does not say.
+std::size_t shared_cache_bytes() {
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  return static_cast<std::size_t>(std::max(::sysconf(_SC_LEVEL3_CACHE_SIZE), 0L));
+#else
+  return 0;
+#endif
 }
 
 // One number per line, so that the compiler cannot leave the reading out.
@@ -122,6 +123,12 @@ std::size_t ColdCaches::own_bytes() const noexcept {
   return cache_bytes() * static_cast<std::size_t>(pool_.concurrency());
 }
 
+void ColdCaches::set_residency_of(std::size_t weights) noexcept {
+  set_residency(2 * weights <= own_bytes()            ? CacheResidency::own_cache
+                : 2 * weights <= shared_cache_bytes() ? CacheResidency::shared_cache
+                                                      : CacheResidency::memory);
+}
+
 void ColdCaches::sweep(std::span<const std::span<const std::byte>> recent) {
   const PoolBurst burst(pool_);
   const auto threads = static_cast<std::size_t>(pool_.concurrency());
@@ -130,57 +137,12 @@ void ColdCaches::sweep(std::span<const std::span<const std::byte>> recent) {
   pool_.run(threads, sweep_share, &sweep);
 }
 
-void ColdCaches::read(std::span<const std::span<const std::byte>> bytes) {
-  const PoolBurst burst(pool_);
-  const auto threads = static_cast<std::size_t>(pool_.concurrency());
-  Sweep reading{{}, bytes, threads, clock_ns() + kTimeoutNs};
-  pool_.run(threads, sweep_share, &reading);
-}
-
 void ColdCaches::prepare(std::span<const std::span<const std::byte>> weights,
                          std::span<const std::span<const std::byte>> recent) {
   if (residency_ == CacheResidency::memory)
     for (const auto bytes : weights) flush(bytes);
   else if (residency_ == CacheResidency::shared_cache)
     sweep(recent);
-}
-
-Result<bool> evicts_weights(ColdCaches& caches, std::span<const std::byte> probe,
-                            const std::function<Status()>& run) {
-  if (!can_flush()) return false;
-  std::atomic<std::size_t> sum{0};
-  const auto read = [&] {
-    const std::int64_t begin = clock_ns();
-    sum.fetch_add(read_lines(probe), std::memory_order_relaxed);
-    return static_cast<double>(clock_ns() - begin);
-  };
-  double shared = INFINITY, memory = INFINITY;
-  const std::int64_t enough = clock_ns() + kProbingNs;
-  for (int i = 0; i < kProbes; ++i) {
-    // Some shared caches keep only what was read again.
-    read();
-    read();
-    caches.sweep({});
-    shared = std::min(shared, read());
-    // After a run, which makes processors forget pages' addresses as well.
-    if (i > 1 && clock_ns() > enough) continue;
-    SN_RETURN_IF_ERROR(run());
-    flush(probe);
-    memory = std::min(memory, read());
-  }
-  // Where a sweep evicts everything to memory there is no shared cache worth the name.
-  if (memory < kFewestTimes * shared) return false;
-  // The probe is read once per run, as weights are. Some caches take up to a dozen runs until they
-  // keep it; meanwhile its time falls, and probing goes on.
-  double after = INFINITY;
-  const double far = shared + kFarShare * (memory - shared);
-  const std::int64_t begin = clock_ns();
-  for (int i = 0; i < 2 || clock_ns() < begin + (after > memory ? 1 : 3) * kProbingNs; ++i) {
-    SN_RETURN_IF_ERROR(run());
-    after = std::min(after, read());
-    if (after < far) return false;
-  }
-  return true;
 }
 
 }  // namespace softneuro

@@ -3,11 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <vector>
 
-#include "softneuro/status.h"
 #include "softneuro/tensor.h"
 #include "softneuro/thread_pool.h"
 
@@ -34,8 +32,9 @@ class ColdCaches {
                                                                      : residency;
   }
   CacheResidency residency() const noexcept { return residency_; }
-  // Of the caches that belong to the processors of the pool's threads, together.
-  std::size_t own_bytes() const noexcept;
+  // Sets where a net's weights of so many bytes are when its run comes back to them: in the
+  // smallest cache that they fit into twice, with room for what is computed.
+  void set_residency_of(std::size_t weights) noexcept;
 
   // Puts `weights` there, if it is not own_cache. `recent`, what the layers before have just made
   // and the memory they have just used, is in the caches that belong to one processor afterwards, a
@@ -45,18 +44,12 @@ class ColdCaches {
                std::span<const std::span<const std::byte>> recent);
   // Replaces what is in the caches that belong to one processor by `recent`.
   void sweep(std::span<const std::span<const std::byte>> recent);
-  // Reads `bytes`, a share of each span in each thread.
-  void read(std::span<const std::span<const std::byte>> bytes);
 
  private:
+  std::size_t own_bytes() const noexcept;  // of the processors of the pool's threads, together
   ThreadPool& pool_;
   CacheResidency residency_ = CacheResidency::own_cache;
   std::vector<std::byte> memory_;
 };
-
-// Whether `run`, a run of a whole net, evicts what was read before it from all caches. `probe`, 2
-// MiB that are read before and afterwards, shows it. False where can_flush() says no.
-Result<bool> evicts_weights(ColdCaches& caches, std::span<const std::byte> probe,
-                            const std::function<Status()>& run);
 
 }  // namespace softneuro

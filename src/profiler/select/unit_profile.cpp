@@ -290,12 +290,20 @@ double UnitProfiler::time_control(Control& control) {
 }
 
 // Times that were made while the machine was slow, as its controls tell, are put on the scale of
+// the others. A control may have been unlucky by itself: at best they are as fast as the fastest of
 // the others.
 void UnitProfiler::correct_disturbed(std::optional<Control>& control) {
   // It may have been disturbed for as long as it served as the control.
   for (int round = 0; control && round < kControlRounds; ++round) time_control(*control);
+  std::map<Candidate*, double> slowdowns;
   for (const ControlRuns::Disturbed& disturbed : controls_.disturbed())
-    disturbed.candidate->unit_us /= disturbed.slowdown;
+    slowdowns[disturbed.candidate] = disturbed.slowdown;
+  double best_us = INFINITY;
+  for (const auto& [candidate, spread_us] : unkept_)
+    if (!slowdowns.contains(candidate)) best_us = std::min(best_us, candidate->unit_us);
+  for (const auto& [candidate, slowdown] : slowdowns)
+    candidate->unit_us =
+        std::min(candidate->unit_us, std::max(candidate->unit_us / slowdown, best_us));
 }
 
 // Rows are kept when a layer is done: until then a row may turn out to be disturbed.

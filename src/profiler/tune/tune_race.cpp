@@ -131,13 +131,12 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
   SN_RETURN_IF_ERROR(run_rounds(
       race, InterleavedSchedule::in(left_us, race.round_us(), kFewestRuns - kQualifyingRounds, 101,
                                     needs_warmup())));
-  for (std::size_t f = 0; f < finalists.size(); ++f) {
-    const Race::Contender& contender = race.contenders[f];
-    finalists[f].time_us = race.time_us(contender);
-    cache_.put(key(finalists[f]),
-               {.time_us = finalists[f].time_us, .spread_us = contender.samples.spread()});
-    ++net_measured_;
-  }
+  for (std::size_t f = 0; f < finalists.size(); ++f)
+    cache_.put(key(finalists[f]), {.time_us = race.time_us(race.contenders[f]),
+                                   .spread_us = race.contenders[f].samples.spread()});
+  // As the cache has it: finalists may be the same path.
+  for (Finalist& finalist : finalists) finalist.time_us = cache_.find(key(finalist))->time_us;
+  net_measured_ += finalists.size();
   cache_.flush();
   return {};
 }

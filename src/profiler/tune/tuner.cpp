@@ -164,6 +164,13 @@ Status Tuner::find_candidates() {
   return {};
 }
 
+std::size_t Tuner::constant_bytes() const {
+  std::size_t bytes = 0;
+  for (TensorId id = 0; id < job_.graph->tensor_count(); ++id)
+    bytes += job_.graph->tensor(id).constant.bytes();
+  return bytes;
+}
+
 Status Tuner::drop_what_half_cannot_hold() {
   const std::set<Kind> all = kinds();
   const auto has = [&](DataType type) {
@@ -540,7 +547,7 @@ Result<TuneResult> Tuner::run() {
   SN_RETURN_IF_ERROR(find_candidates());
   if (options_.pin_threads) barrier_.pin_threads();
   end_stage_at(kAloneShare);
-  SN_RETURN_IF_ERROR(find_cache_residency());
+  caches_.set_residency_of(constant_bytes());
   SN_RETURN_IF_ERROR(profile_units());
   SN_RETURN_IF_ERROR(find_memory_bound());
   end_stage_at(kInsideShare);

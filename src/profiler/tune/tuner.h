@@ -46,8 +46,7 @@ class Tuner {
 
   Status find_candidates();
   Status drop_what_half_cannot_hold();
-  Status find_cache_residency();
-  Result<bool> net_evicts_weights();
+  std::size_t constant_bytes() const;
   bool is_time_limited() const { return options_.time_limit.count() > 0; }
   void end_stage_at(double share);
   void put_promising_first();
