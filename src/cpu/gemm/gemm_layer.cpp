@@ -67,8 +67,9 @@ ParamSpace gemm_param_space(std::int64_t reused_bytes, std::int64_t operations) 
   space.axes = {std::move(cache), std::move(task)};
   // Of ten nets' convolutions the others were the fastest by no more than the noise of measuring.
   space.promising = [](const Params& params) {
-    return params.integer("task_ops", 0) == kDefaultTaskOps &&
-           params.integer("cache", 0) != 2 * kSmallestCache;
+    const std::int64_t kib = params.integer("cache", 0);
+    return kib == kDefaultCache ||
+           (kib == 2 * kSmallestCache && params.integer("task_ops", 0) == kDefaultTaskOps);
   };
   return space;
 }

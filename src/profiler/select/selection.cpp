@@ -156,6 +156,17 @@ class Mapper {
     wanted_[id].insert(format);
   }
 
+  // Whether any candidate that may be taken was measured inside the net.
+  bool has_inside_times(const LayerCandidates& entry) const {
+    for (std::size_t c = 0; c < entry.candidates.size(); ++c) {
+      const Candidate& candidate = entry.candidates[c];
+      if (!candidate.wrong && (!rules_.allowed || rules_.allowed(entry, candidate)) &&
+          time_inside(alike_[entry.same_as], c).samples > 0)
+        return true;
+    }
+    return false;
+  }
+
   Status add_layer(const Layer& layer, int l) {
     const LayerCandidates& entry = layers_[static_cast<std::size_t>(l)];
     dprs::Layer row;
@@ -170,17 +181,20 @@ class Mapper {
     Row ours;
     ours.layer = l;
     const double ratio = net_ratio(entry);
+    const bool may_guess = rules_.cost || rules_.counts_memory || !has_inside_times(entry);
     for (std::size_t c = 0; c < entry.candidates.size(); ++c) {
       const Candidate& candidate = entry.candidates[c];
       if (candidate.wrong || !std::isfinite(candidate.unit_us)) continue;
       if (rules_.allowed && !rules_.allowed(entry, candidate)) continue;
-      dprs::Candidate option;
       const MeanTime inside = time_inside(alike_[entry.same_as], c);
+      const bool optimistic = rules_.optimistic && rules_.optimistic(entry, candidate);
+      if (candidate.routine != nullptr && inside.samples == 0 && !optimistic && !may_guess)
+        continue;
+      dprs::Candidate option;
       option.time = rules_.cost          ? rules_.cost(entry, candidate)
                     : inside.samples > 0 ? inside.us
                                          : candidate.unit_us * ratio;
-      if (rules_.optimistic && rules_.optimistic(entry, candidate))
-        option.time *= 1 - doubt(inside, rules_.noise);
+      if (optimistic) option.time *= 1 - doubt(inside, rules_.noise);
       if (rules_.error) option.error = rules_.error(entry, candidate);
       if (rules_.counts_memory) {
         option.workspace = candidate.workspace;

@@ -55,8 +55,9 @@ struct SelectionRules {
   // Whether a candidate may be taken; null: all that were measured and are right.
   std::function<bool(const LayerCandidates&, const Candidate&)> allowed;
   // Cost of a candidate; null: its time inside the net, the mean over layers with the same problem.
-  // Not measured there: its time alone and the slowdown that the layer's other candidates showed
-  // inside (there weights are not in the cache, for one thing).
+  // One that was not measured there is not taken where another one of the layer was, unless it is
+  // optimistic or memory is counted. It costs its time alone and the slowdown that the layer's
+  // other candidates showed inside (there weights are not in the cache, for one thing).
   std::function<double(const LayerCandidates&, const Candidate&)> cost;
   // Whether a candidate costs the least that it may: that time less its doubt(). Null: none does.
   std::function<bool(const LayerCandidates&, const Candidate&)> optimistic;

@@ -265,6 +265,7 @@ Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double 
   // Inside of childnets times only rank what is measured again as a whole.
   const std::size_t wanted = exhaustive_ ? 15 : 5;
   const double most_us = exhaustive_ ? 2e5 : depth_ > 0 ? 1e4 : 4e4;
+  candidate.pruned = false;
   while (!candidate.pruned && samples.count() < wanted &&
          (samples.count() < 3 || samples.total() * batch < most_us)) {
     samples.add(time_us(bench, batch));
@@ -369,9 +370,7 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
       }
       if (status.ok() && candidate.unresolved) continue;
     }
-    if (status.ok() && !from_cache(candidate)) {
-      status = measure(model, candidate, best, control);
-    }
+    if (status.ok() && !from_cache(candidate)) status = measure(model, candidate, best, control);
     if (!status.ok()) {
       drop(model, candidate, status);
       continue;

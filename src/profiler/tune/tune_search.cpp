@@ -11,9 +11,10 @@
 namespace softneuro {
 namespace {
 
-// Paths of one round. Their packed weights are in memory at once; equal ones are shared.
+// Paths of one round. Their packed weights are in memory at once, so that there are fewer where all
+// of them would take more than so many bytes; at least two.
 constexpr std::size_t kMostPaths = 8;
-constexpr std::size_t kConstantBytes = std::size_t{512} << 20;
+constexpr std::size_t kPackedBytes = std::size_t{512} << 20;
 constexpr std::int64_t kMakingNs = 1'600'000'000;  // their plans are made for about this long
 constexpr std::int64_t kRoundUs = 600'000;         // their runs last about this long, all together
 constexpr int kFewestRuns = 4, kMostRuns = 60;     // of each path
@@ -22,8 +23,8 @@ constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for preem
 // the doubts of many layers; what comes of them is a fraction.
 constexpr double kWorthRunning = 0.02;
 constexpr double kMostDrift = 1.3;
-constexpr double kSlower =
-    1.03;  // a first run, than the second: of ResNet-50 1.01, of SqueezeNet 1.1
+// A first run, times the second one: of ResNet-50 1.01, of SqueezeNet 1.1.
+constexpr double kSlower = 1.03;
 constexpr double kProbingUs = 100'000;  // first runs are compared with second ones about so long
 
 }  // namespace
@@ -46,7 +47,7 @@ Result<std::vector<Tuner::Contender>> Tuner::find_contenders(SelectionRules rule
            !known.contains(static_cast<int>(&candidate - layer.candidates.data()));
   };
   const std::size_t most =
-      std::clamp<std::size_t>(kConstantBytes / (constant_bytes() + 1), 2, kMostPaths);
+      std::clamp<std::size_t>(kPackedBytes / (constant_bytes() + 1), 2, kMostPaths);
   std::vector<Contender> contenders;
   const std::int64_t begin = clock_ns();
   while (contenders.size() < most && !budget_.cancelled() && !budget_.expired()) {
