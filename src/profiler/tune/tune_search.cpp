@@ -21,7 +21,7 @@ constexpr int kFewestRuns = 4, kMostRuns = 60;     // of each path
 constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for preempted threads
 // The part of the net's time that a path must promise to save, or it is not run. Promises add up
 // the doubts of many layers; what comes of them is a fraction.
-constexpr double kWorthRunning = 0.02;
+constexpr double kWorthRunning = 0.01;
 constexpr double kMostDrift = 1.3;
 // A first run, times the second one: of ResNet-50 1.01, of SqueezeNet 1.1.
 constexpr double kSlower = 1.03;
