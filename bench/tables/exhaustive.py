@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the tuner's short cuts cost: tunes networks as usual, and again with every candidate profiled
-to the end, more passes and more finalists (`tune --exhaustive`), each with an empty profile cache;
+to the end, more rounds and more finalists (`tune --exhaustive`), each with an empty profile cache;
 then runs both plans side by side, in turns, in several processes.
 
     python exhaustive.py --build ../../build/release --work /tmp/exhaustive --threads 2 \

@@ -223,8 +223,9 @@ Status Tuner::search() {
   if (const std::set<Kind> all = kinds(); all.size() > 1)
     for (const Kind& kind : all)
       if (in_time) {
-        const std::string name = Format{kind.second, Layout::plain, kind.first}.str();
-        SN_ASSIGN_OR_RETURN(in_time, search_among(name + '|' + among, single_kind_rules(kind)));
+        const std::string what =
+            fmt::format("{}|{}", Format{kind.second, Layout::plain, kind.first}.str(), among);
+        SN_ASSIGN_OR_RETURN(in_time, search_among(what, single_kind_rules(kind)));
       }
   complete_ = complete_ && in_time;
   return {};
