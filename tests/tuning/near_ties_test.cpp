@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "core/base/machine.h"
 #include "core/graph/graph_key.h"
@@ -218,6 +219,26 @@ TEST_CASE("tune: optimistic selection takes what few samples say less of") {
   CHECK(takes_slow(false));
   measure(100);  // of a fiftieth
   CHECK(takes_slow(true));
+}
+
+TEST_CASE("tune: candidates that were not measured inside are taken where no other can be") {
+  const auto graph = chain();
+  const std::shared_ptr<Runtime> core = core_with_near_ties();
+  std::vector<LayerCandidates> layers = near_tie_candidates(core, graph);
+  AdaptTimes adapts(
+      [](TensorId, const Format&, const Format&) -> Result<AdaptChoice> { return AdaptChoice{}; });
+  const auto takes_slow = [&](double quick_alone_us) {
+    for (LayerCandidates& layer : layers)
+      for (Candidate& candidate : layer.candidates) {
+        candidate.unit_us = is_slow(candidate) ? 20 : quick_alone_us;
+        candidate.inside = is_slow(candidate) ? MeanTime() : MeanTime{50, 10};
+      }
+    const Selection path = select_paths(*graph, layers, adapts, {}).value().paths[0];
+    return is_slow(layers[0].candidates[static_cast<std::size_t>(path.choice[0])]);
+  };
+  CHECK_FALSE(takes_slow(40));
+  // A cache knows the quick one inside, and the time was up before it was measured alone.
+  CHECK(takes_slow(std::numeric_limits<double>::infinity()));
 }
 
 TEST_CASE("doubt: largest without samples, less with more samples and with less noise") {

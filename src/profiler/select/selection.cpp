@@ -156,14 +156,16 @@ class Mapper {
     wanted_[id].insert(format);
   }
 
+  bool may_take(const LayerCandidates& entry, const Candidate& candidate) const {
+    return !candidate.wrong && std::isfinite(candidate.unit_us) &&
+           (!rules_.allowed || rules_.allowed(entry, candidate));
+  }
+
   // Whether any candidate that may be taken was measured inside the net.
   bool has_inside_times(const LayerCandidates& entry) const {
-    for (std::size_t c = 0; c < entry.candidates.size(); ++c) {
-      const Candidate& candidate = entry.candidates[c];
-      if (!candidate.wrong && (!rules_.allowed || rules_.allowed(entry, candidate)) &&
-          time_inside(alike_[entry.same_as], c).samples > 0)
+    for (std::size_t c = 0; c < entry.candidates.size(); ++c)
+      if (may_take(entry, entry.candidates[c]) && time_inside(alike_[entry.same_as], c).samples > 0)
         return true;
-    }
     return false;
   }
 
@@ -184,8 +186,7 @@ class Mapper {
     const bool may_guess = rules_.cost || rules_.counts_memory || !has_inside_times(entry);
     for (std::size_t c = 0; c < entry.candidates.size(); ++c) {
       const Candidate& candidate = entry.candidates[c];
-      if (candidate.wrong || !std::isfinite(candidate.unit_us)) continue;
-      if (rules_.allowed && !rules_.allowed(entry, candidate)) continue;
+      if (!may_take(entry, candidate)) continue;
       const MeanTime inside = time_inside(alike_[entry.same_as], c);
       const bool optimistic = rules_.optimistic && rules_.optimistic(entry, candidate);
       if (candidate.routine != nullptr && inside.samples == 0 && !optimistic && !may_guess)
