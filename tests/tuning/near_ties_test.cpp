@@ -214,7 +214,7 @@ TEST_CASE("tune: optimistic selection takes what few samples say less of") {
     const Selection path = select_paths(*graph, layers, adapts, rules).value().paths[0];
     return is_slow(layers[0].candidates[static_cast<std::size_t>(path.choice[0])]);
   };
-  measure(4);  // a doubt of a tenth
+  measure(4);  // an uncertainty of a tenth
   CHECK_FALSE(takes_slow(true));
   CHECK(takes_slow(false));
   measure(100);  // of a fiftieth
@@ -241,13 +241,13 @@ TEST_CASE("tune: candidates that were not measured inside are taken where no oth
   CHECK(takes_slow(std::numeric_limits<double>::infinity()));
 }
 
-TEST_CASE("doubt: largest without samples, less with more samples and with less noise") {
+TEST_CASE("uncertainty: largest without samples, less with more samples and with less noise") {
   const MeanTime none, few{50, 4}, many{50, 100};
-  CHECK(doubt(none, 0.01) == 0.2);
-  CHECK(doubt(few, 0.01) == Approx(0.02).epsilon(0.02));
-  CHECK(doubt(many, 0.01) == Approx(0.004).epsilon(0.02));
-  CHECK(doubt(many, 0.1) == Approx(0.04).epsilon(0.02));
-  CHECK(doubt(few, 10) == 0.2);  // not more than without samples
+  CHECK(uncertainty(none, 0.01) == 0.2);
+  CHECK(uncertainty(few, 0.01) == Approx(0.02).epsilon(0.02));
+  CHECK(uncertainty(many, 0.01) == Approx(0.004).epsilon(0.02));
+  CHECK(uncertainty(many, 0.1) == Approx(0.04).epsilon(0.02));
+  CHECK(uncertainty(few, 10) == 0.2);  // not more than without samples
 }
 
 TEST_CASE("tune: near-ties with slightly wrong cached times are ranked right in every layer") {

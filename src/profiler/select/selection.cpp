@@ -15,7 +15,7 @@ std::string key_of(TensorId tensor, const Format& from, const Format& to) {
 
 // Times inside and alone differ by 10 % more or less (standard deviation) among one layer's
 // candidates.
-constexpr double kUnmeasuredDoubt = 0.2;
+constexpr double kUnmeasuredUncertainty = 0.2;
 // A standard deviation of the low quartile of n samples is 1.36 of theirs over √n, and theirs 1.48
 // of half the distance between their quartiles.
 constexpr double kTwoDeviations = 2 * 1.36 * 1.48;
@@ -195,7 +195,7 @@ class Mapper {
       option.time = rules_.cost          ? rules_.cost(entry, candidate)
                     : inside.samples > 0 ? inside.us
                                          : candidate.unit_us * ratio;
-      if (optimistic) option.time *= 1 - doubt(inside, rules_.noise);
+      if (optimistic) option.time *= 1 - uncertainty(inside, rules_.noise);
       if (rules_.error) option.error = rules_.error(entry, candidate);
       if (rules_.counts_memory) {
         option.workspace = candidate.workspace;
@@ -275,9 +275,9 @@ class Mapper {
 
 }  // namespace
 
-double doubt(const MeanTime& inside, double noise) {
-  if (inside.samples <= 0) return kUnmeasuredDoubt;
-  return std::min(kUnmeasuredDoubt, kTwoDeviations * noise / std::sqrt(inside.samples));
+double uncertainty(const MeanTime& inside, double noise) {
+  if (inside.samples <= 0) return kUnmeasuredUncertainty;
+  return std::min(kUnmeasuredUncertainty, kTwoDeviations * noise / std::sqrt(inside.samples));
 }
 
 Result<AdaptChoice> AdaptTimes::of(TensorId tensor, const Format& from, const Format& to) {

@@ -42,7 +42,7 @@ struct Selection {
 inline constexpr double kUsualNoise = 0.05;
 // By what part of it a mean time inside the net may be too long: two standard deviations, at
 // samples that scatter by `noise`.
-double doubt(const MeanTime& inside, double noise);
+double uncertainty(const MeanTime& inside, double noise);
 
 struct SelectionRules {
   int k = 1;
@@ -59,7 +59,8 @@ struct SelectionRules {
   // optimistic or memory is counted. It costs its time alone and the slowdown that the layer's
   // other candidates showed inside (there weights are not in the cache, for one thing).
   std::function<double(const LayerCandidates&, const Candidate&)> cost;
-  // Whether a candidate costs the least that it may: that time less its doubt(). Null: none does.
+  // Whether a candidate costs the least that it may: that time less its uncertainty(). Null: none
+  // does.
   std::function<bool(const LayerCandidates&, const Candidate&)> optimistic;
   double noise = kUsualNoise;
   std::function<double(const LayerCandidates&, const Candidate&)> error;

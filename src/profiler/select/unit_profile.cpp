@@ -291,8 +291,8 @@ double UnitProfiler::time_control(Control& control) {
 }
 
 // Times that were made while the machine was slow, as its controls tell, are put on the scale of
-// the others. A control may have been unlucky by itself: at best they are as fast as the fastest of
-// the others.
+// the others. A control may have been disturbed where the candidate was not: at best they are as
+// fast as the fastest of the others.
 void UnitProfiler::correct_disturbed(std::optional<Control>& control) {
   // It may have been disturbed for as long as it served as the control.
   for (int round = 0; control && round < kControlRounds; ++round) time_control(*control);

@@ -19,9 +19,9 @@ constexpr std::int64_t kMakingNs = 1'600'000'000;  // their plans are made for a
 constexpr std::int64_t kRoundUs = 600'000;         // their runs last about this long, all together
 constexpr int kFewestRuns = 4, kMostRuns = 60;     // of each path
 constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for preempted threads
-// The part of the net's time that a path must promise to save, or it is not run. Promises add up
-// the doubts of many layers; what comes of them is a fraction.
-constexpr double kWorthRunning = 0.01;
+// A path is run if its lower bound is below the best path's time by this part. The bound adds up
+// the uncertainties of many layers; the real gain is a fraction of that.
+constexpr double kLeastGain = 0.01;
 constexpr double kMostDrift = 1.3;
 // A first run, times the second one: of ResNet-50 1.01, of SqueezeNet 1.1.
 constexpr double kSlower = 1.03;
@@ -56,7 +56,7 @@ Result<std::vector<Tuner::Contender>> Tuner::find_contenders(SelectionRules rule
     const Selection& selection = best.paths[0];
     if (contenders.empty())
       gap_ = best.gap;
-    else if (selection.cost_us > (1 - kWorthRunning) * contenders[0].selection.cost_us)
+    else if (selection.cost_us > (1 - kLeastGain) * contenders[0].selection.cost_us)
       break;
     for (std::size_t l = 0; l < layers_.size(); ++l) taken[l].insert(selection.choice[l]);
     SN_ASSIGN_OR_RETURN(const RoutinePath path,
@@ -126,21 +126,21 @@ void Tuner::learn_from(const std::vector<Contender>& contenders) {
   cache_.flush();
 }
 
-// One round. False: the best path was measured, and none might be better by more than is worth a
-// run.
+bool Tuner::is_measured_inside(const Selection& selection) const {
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const Candidate& candidate = candidate_of(selection, l);
+    if (candidate.routine != nullptr && candidate.inside.samples == 0) return false;
+  }
+  return true;
+}
+
+// One round. False: the best path was measured, and no other may gain kLeastGain.
 Result<bool> Tuner::search_round(const SelectionRules& rules, std::size_t round,
                                  std::size_t rounds) {
   SN_ASSIGN_OR_RETURN(std::vector<Contender> contenders, find_contenders(rules));
   if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
   if (contenders.empty()) return true;  // the time is up
-  const auto is_known = [this](const Selection& selection) {
-    for (std::size_t l = 0; l < layers_.size(); ++l) {
-      const Candidate& candidate = candidate_of(selection, l);
-      if (candidate.routine != nullptr && candidate.inside.samples == 0) return false;
-    }
-    return true;
-  };
-  if (contenders.size() < 2 && is_known(contenders[0].selection)) return false;
+  if (contenders.size() < 2 && is_measured_inside(contenders[0].selection)) return false;
   double round_us = 0;
   for (const Contender& contender : contenders) round_us += contender.run_us;
   if (!first_runs_slower_) {

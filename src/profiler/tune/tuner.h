@@ -72,6 +72,7 @@ class Tuner {
   void learn_from(const std::vector<Contender>& contenders);
   Result<bool> find_first_runs_slower(std::vector<Contender>& contenders, double round_us);
   bool needs_warmup() const;
+  bool is_measured_inside(const Selection& selection) const;
   Result<bool> search_round(const SelectionRules& rules, std::size_t round, std::size_t rounds);
   Result<bool> search_among(const std::string& what, const SelectionRules& rules);
   Status search();
