@@ -50,8 +50,13 @@ Result<std::vector<Tuner::Contender>> Tuner::find_contenders(SelectionRules rule
       std::clamp<std::size_t>(kPackedBytes / (constant_bytes() + 1), 2, kMostPaths);
   std::vector<Contender> contenders;
   const std::int64_t begin = clock_ns();
+  // At most half of a time limit: what is made has to be run.
+  const auto now = std::chrono::steady_clock::now();
+  const auto made_by = now + (budget_.end - now) / 2;
   while (contenders.size() < most && !budget_.cancelled() && !budget_.expired()) {
-    if (contenders.size() > 1 && clock_ns() - begin > kMakingNs) break;
+    if (contenders.size() > 1 &&
+        (clock_ns() - begin > kMakingNs || std::chrono::steady_clock::now() > made_by))
+      break;
     SN_ASSIGN_OR_RETURN(const Selections best, select_paths(*job_.graph, layers_, adapts_, rules));
     const Selection& selection = best.paths[0];
     if (contenders.empty())
@@ -143,7 +148,7 @@ Result<bool> Tuner::search_round(const SelectionRules& rules, std::size_t round,
   if (contenders.size() < 2 && is_measured_inside(contenders[0].selection)) return false;
   double round_us = 0;
   for (const Contender& contender : contenders) round_us += contender.run_us;
-  if (!first_runs_slower_) {
+  if (!first_runs_slower_ && !is_time_limited()) {
     SN_ASSIGN_OR_RETURN(first_runs_slower_, find_first_runs_slower(contenders, round_us));
   }
   // Small differences need more samples on a disturbed machine.
@@ -152,7 +157,7 @@ Result<bool> Tuner::search_round(const SelectionRules& rules, std::size_t round,
   const InterleavedSchedule schedule = InterleavedSchedule::in(
       static_cast<double>(us), round_us, kFewestRuns, kMostRuns * times, needs_warmup());
   const std::int64_t end = clock_ns() + kMostWaiting * 1000 * us;
-  for (int turn = 0; turn < schedule.rounds && (turn < 2 || !budget_.expired()); ++turn) {
+  for (int turn = 0; turn < schedule.rounds && (turn < 1 || !budget_.expired()); ++turn) {
     if (turn >= kFewestRuns && clock_ns() > end) break;
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     report_progress("net", round, rounds);
