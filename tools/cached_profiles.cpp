@@ -28,9 +28,9 @@ const char* kind_of(const std::string& key) {
   const std::string_view begin = std::string_view(key).substr(0, key.find('|'));
   if (begin == "net") return "inside a net";
   if (begin == "race") return "end-to-end time";
-  if (begin == "harm") return "error power";
+  if (begin == "sensitivity") return "error power";
   if (begin == "search") return "rounds done";
-  if (begin == "proof") return "verification";
+  if (begin == "verification") return "verification";
   if (begin == "inputs") return "synthetic inputs";
   return "unit time";
 }

@@ -7,7 +7,7 @@
 #include "net/net_access.h"
 #include "output.h"
 #include "profiler/tune/made_inputs.h"
-#include "profiler/tune/proof.h"
+#include "profiler/tune/verification.h"
 
 namespace softneuro::tool {
 namespace {
@@ -31,7 +31,7 @@ Result<NamedShapes> shapes_for(const NetArguments& arguments, const Net& net) {
 
 // The sets of inputs to compare on, in the order of the net's inputs.
 Result<std::vector<std::vector<Tensor>>> input_sets(const NetArguments& arguments,
-                                                    const ProofJob& job, const Net& net,
+                                                    const VerificationJob& job, const Net& net,
                                                     bool& made) {
   made = arguments.inputs.empty();
   if (made) {
@@ -60,7 +60,7 @@ Result<Answer> answer_of(const NetArguments& arguments, const Net& net, const Ne
   if (!shapes.ok()) return shapes.status();
   auto plan = net.plan(*shapes);
   if (!plan.ok()) return plan.status();
-  ProofJob job;
+  VerificationJob job;
   job.tuned = *plan;
   job.core = impl_of(**plan).core;
   auto graph = std::make_shared<Graph>(NetAccess::graph(model));
@@ -73,7 +73,7 @@ Result<Answer> answer_of(const NetArguments& arguments, const Net& net, const Ne
   auto sets = input_sets(arguments, job, net, answer.made);
   if (!sets.ok()) return sets.status();
   answer.inputs = sets->size();
-  auto difference = prove_answer(job, *sets);
+  auto difference = verify_answer(job, *sets);
   if (!difference.ok()) return difference.status();
   answer.difference = *difference;
   return answer;

@@ -21,8 +21,8 @@ const char* name_of(const std::string& stage) {
   if (stage == "unit") return "measuring candidates";
   if (stage == "net") return "profiling in the net";
   if (stage == "final") return "end-to-end timing";
-  if (stage == "harm") return "measuring the effect of reduced precision";
-  if (stage == "proof") return "comparing with the model";
+  if (stage == "sensitivity") return "measuring the effect of reduced precision";
+  if (stage == "verify") return "comparing with the model";
   return stage.c_str();
 }
 

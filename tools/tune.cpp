@@ -33,7 +33,7 @@ struct TuneArguments : NetArguments {
   std::optional<std::string> max_error;  // a number, or "none"
   std::string metric = "rms";
   std::optional<double> limit;
-  bool harm = false;
+  bool sensitivity = false;
   std::uint64_t max_memory = 0;
   PictureOptions pictures;
   std::string cache;
@@ -129,7 +129,7 @@ std::string set_options(const TuneArguments& arguments, TuneOptions& options) {
   if (!schemas.empty()) options.schemas = std::move(schemas);
   options.strict = arguments.strict;
   if (std::string wrong = set_limit(arguments, options); !wrong.empty()) return wrong;
-  options.measure_harm = arguments.harm;
+  options.measure_sensitivity = arguments.sensitivity;
   options.max_memory = static_cast<std::size_t>(arguments.max_memory);
   options.pin_threads = true;  // this process is there for nothing else
   options.time_limit =
@@ -297,7 +297,7 @@ Command add_tune(CLI::App& app) {
                    "score: it may lose --limit")
       ->needs(limit);
   command->add_flag(
-      "--harm", arguments->harm,
+      "--sensitivity", arguments->sensitivity,
       "quantisation sensitivity: also measure what the rounding error of each layer does "
       "to the outputs");
   command

@@ -13,26 +13,27 @@
 namespace softneuro::tool {
 namespace {
 
-constexpr std::size_t kHarmRows = 12;  // that are shown
+constexpr std::size_t kSensitivityRows = 12;  // that are shown
 
 std::string decibels(double error) {
   return error > 0 ? fmt::format("{:.1f}", -20 * std::log10(error)) : "–";
 }
 
 // Which layers lose the most in 8 and 16 bits.
-void print_harm(const TuneReport& report) {
-  if (report.harm.empty()) return;
+void print_sensitivity(const TuneReport& report) {
+  if (report.sensitivity.empty()) return;
   say("what reduced precision does, layer by layer (signal-to-noise ratio at the layer's and the "
       "net's output):\n");
   Table table({"layer", "routine", ">dB, own", ">dB, net", ">µs saved", "still reduced"});
-  for (std::size_t i = 0; i < report.harm.size() && i < kHarmRows; ++i) {
-    const LayerHarm& row = report.harm[i];
+  for (std::size_t i = 0; i < report.sensitivity.size() && i < kSensitivityRows; ++i) {
+    const LayerSensitivity& row = report.sensitivity[i];
     table.add({row.layer, row.routine, decibels(row.own_error), decibels(row.net_error),
                fmt::format("{:.1f}", row.saved_us), row.is_kept ? "yes" : "no"});
   }
   say_lines(table.str() + '\n');
-  if (report.harm.size() > kHarmRows)
-    say("{} more layers, each with less effect (--json has all)\n", report.harm.size() - kHarmRows);
+  if (report.sensitivity.size() > kSensitivityRows)
+    say("{} more layers, each with less effect (--json has all)\n",
+        report.sensitivity.size() - kSensitivityRows);
 }
 
 // How many layers are not computed in which other data type, or on which device, and why.
@@ -48,7 +49,7 @@ void print_not_chosen(const TuneReport& report) {
 }
 
 void print_error(const TuneReport& report, const std::string& metric) {
-  print_harm(report);
+  print_sensitivity(report);
   if (report.validation_samples == 0) return;
   say("error {:.4g} ({}", report.error, metric);
   if (report.error_high > report.error_low)
@@ -87,11 +88,11 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
     say("the solver's best path is within {:.2f} % of the optimum, by the sum of measured times\n",
         100 * report.gap);
   print_error(report, metric);
-  if (report.proof_inputs > 0)
+  if (report.verification_inputs > 0)
     say("matches the model on {} {}: largest difference {:.3g} (relative RMS)\n",
-        report.proof_inputs,
-        std::string(report.proved_on_samples ? "sample" : "synthetic input") +
-            (report.proof_inputs == 1 ? "" : "s"),
+        report.verification_inputs,
+        std::string(report.verified_on_samples ? "sample" : "synthetic input") +
+            (report.verification_inputs == 1 ? "" : "s"),
         report.difference);
   say("{:.1f} MiB of memory: arena of one session, and packed weights\n",
       static_cast<double>(report.memory) / (1 << 20));
@@ -100,14 +101,14 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
 }
 
 nlohmann::json tune_report_json(const TuneReport& report, const std::string& output) {
-  nlohmann::json harm = nlohmann::json::array();
-  for (const LayerHarm& row : report.harm)
-    harm.push_back({{"layer", row.layer},
-                    {"routine", row.routine},
-                    {"own_error", row.own_error},
-                    {"net_error", row.net_error},
-                    {"saved_us", row.saved_us},
-                    {"is_kept", row.is_kept}});
+  nlohmann::json sensitivity = nlohmann::json::array();
+  for (const LayerSensitivity& row : report.sensitivity)
+    sensitivity.push_back({{"layer", row.layer},
+                           {"routine", row.routine},
+                           {"own_error", row.own_error},
+                           {"net_error", row.net_error},
+                           {"saved_us", row.saved_us},
+                           {"is_kept", row.is_kept}});
   const auto not_chosen = [](const TunedLayer& layer) {
     nlohmann::json rows = nlohmann::json::array();
     for (const NotChosen& row : layer.not_chosen)
@@ -145,11 +146,11 @@ nlohmann::json tune_report_json(const TuneReport& report, const std::string& out
           {"validation_samples", report.validation_samples},
           {"within_limit", report.within_limit},
           {"memory_bytes", report.memory},
-          {"harm", std::move(harm)},
+          {"sensitivity", std::move(sensitivity)},
           {"agreement", report.agreement},
           {"difference", report.difference},
-          {"proof_inputs", report.proof_inputs},
-          {"proved_on_samples", report.proved_on_samples},
+          {"verification_inputs", report.verification_inputs},
+          {"verified_on_samples", report.verified_on_samples},
           {"qint8_share", report.qint8_share},
           {"complete", report.complete},
           {"machine", report.machine},

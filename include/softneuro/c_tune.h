@@ -65,12 +65,12 @@ typedef struct sn_tune_options {
   size_t validation_count;
   const char* const* avoid; /* patterns of routines that no layer may have (TuneOptions::avoid) */
   size_t avoid_count;
-  const char* const* pin;  /* layer, routine, layer, routine, ... (TuneOptions::pin) */
-  size_t pin_count;        /* of layers: `pin` has twice as many strings */
-  int32_t metric;          /* SN_METRIC_... */
-  int32_t measure_harm;    /* 1: sensitivity analysis (sn_tuning_harm) even where the fastest path
-                              meets the limit */
-  sn_score_callback score; /* instead of `metric`; may be null */
+  const char* const* pin;      /* layer, routine, layer, routine, ... (TuneOptions::pin) */
+  size_t pin_count;            /* of layers: `pin` has twice as many strings */
+  int32_t metric;              /* SN_METRIC_... */
+  int32_t measure_sensitivity; /* 1: sensitivity analysis (sn_tuning_sensitivity) even where the
+                           fastest path meets the limit */
+  sn_score_callback score;     /* instead of `metric`; may be null */
   void* score_context;
   int32_t pin_threads;              /* 1: each to a processor of its own while tuning lasts */
   size_t max_memory;                /* bytes of arena and packed weights at most; 0: no limit */
@@ -98,18 +98,18 @@ typedef struct sn_tune_report {
   double qint8_share; /* of the multiply-accumulates */
   size_t measured;
   size_t from_cache;
-  double difference;   /* RMS(out - ref) / RMS(ref) of the worst output against the model */
-  size_t proof_inputs; /* sets of inputs of the verification; 0: nothing was tuned */
-  size_t rejected;     /* candidates dropped for wrong results */
-  double gap;          /* of the solver's best path, by the sum of measured times (TuneReport):
-                          (cost - lower bound) / cost; 0: proven optimal by that sum; 1: not
-                          everything was measured, no bound is known */
-  double agreement;    /* top-1 agreement: share of the validation samples whose argmax of the first
-                          output is float32's; 1 without validation samples */
-  int32_t threads;     /* that the path is for */
-  int32_t complete;    /* 0: stopped at the time limit, not everything was measured */
-  int32_t proved_on_samples; /* 1: they were samples; 0: synthetic inputs */
-  int32_t within_limit;      /* 0: no path meets the default limit */
+  double difference;          /* RMS(out - ref) / RMS(ref) of the worst output against the model */
+  size_t verification_inputs; /* sets of inputs of the verification; 0: nothing was tuned */
+  size_t rejected;            /* candidates dropped for wrong results */
+  double gap;       /* of the solver's best path, by the sum of measured times (TuneReport):
+                       (cost - lower bound) / cost; 0: proven optimal by that sum; 1: not
+                       everything was measured, no bound is known */
+  double agreement; /* top-1 agreement: share of the validation samples whose argmax of the first
+                       output is float32's; 1 without validation samples */
+  int32_t threads;  /* that the path is for */
+  int32_t complete; /* 0: stopped at the time limit, not everything was measured */
+  int32_t verified_on_samples; /* 1: they were samples; 0: synthetic inputs */
+  int32_t within_limit;        /* 0: no path meets the default limit */
   size_t validation_samples;
   double
       error_low; /* 95 % confidence interval of `error`; both are `error` where it is not known */
@@ -179,8 +179,8 @@ SN_API sn_status sn_tuning_not_chosen(const sn_tuning* tuning, size_t layer, siz
                                       sn_not_chosen* not_chosen);
 
 /* A layer's quantisation sensitivity: the effect of this layer in reduced precision, alone in a
- * float32 net (LayerHarm). Pointers are valid until the tuning is freed. */
-typedef struct sn_layer_harm {
+ * float32 net (LayerSensitivity). Pointers are valid until the tuning is freed. */
+typedef struct sn_layer_sensitivity {
   size_t struct_size;
   const char* layer;
   const char* routine; /* in reduced precision */
@@ -188,12 +188,13 @@ typedef struct sn_layer_harm {
   double net_error;    /* the same at the net's worst output, on the samples */
   double saved_us;     /* against the layer's float32 routine */
   int32_t is_kept;     /* 1: still in reduced precision in the tuned net */
-} sn_layer_harm;
-#define SN_LAYER_HARM_INIT \
-  { sizeof(sn_layer_harm), 0, 0, 0, 0, 0, 0 }
-/* 0 for null, and where harm was not measured. The greatest comes first. */
-SN_API size_t sn_tuning_harm_count(const sn_tuning* tuning);
-SN_API sn_status sn_tuning_harm(const sn_tuning* tuning, size_t index, sn_layer_harm* harm);
+} sn_layer_sensitivity;
+#define SN_LAYER_SENSITIVITY_INIT \
+  { sizeof(sn_layer_sensitivity), 0, 0, 0, 0, 0, 0 }
+/* 0 for null, and where sensitivity was not measured. The greatest comes first. */
+SN_API size_t sn_tuning_sensitivity_count(const sn_tuning* tuning);
+SN_API sn_status sn_tuning_sensitivity(const sn_tuning* tuning, size_t index,
+                                       sn_layer_sensitivity* sensitivity);
 /* Human-readable lines, which the net's log had, too; null beyond the last one. */
 SN_API const char* sn_tuning_warning(const sn_tuning* tuning, size_t index);
 SN_API void sn_tuning_free(sn_tuning* tuning);

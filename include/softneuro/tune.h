@@ -27,10 +27,9 @@ struct TuneProgress {
   //   "net"        the best path and paths that might be better run in turns, and their layers are
   //                measured inside the net
   //   "final"      the best paths are timed end to end
-  //   "harm"       sensitivity analysis, where the fastest path exceeds max_error: what reduced
+  //   "sensitivity"  sensitivity analysis, where the fastest path exceeds max_error: what reduced
   //                precision of each layer does to the outputs; "final" may follow once more
-  //   "proof"      numerical verification: the tuned net is compared with the imported model,
-  //                within tolerances (this is no formal proof)
+  //   "verify"     the tuned net is compared with the imported model, within tolerances
   // What the cache has is not measured again: its stages are short or left out.
   const char* stage = "";
   std::size_t done = 0;  // of this stage
@@ -146,9 +145,9 @@ struct TuneOptions {
   int finalists = 1;
   // Measure every candidate fully: no early stop, no filter. Slow; for judging the default way.
   bool exhaustive = false;
-  // Sensitivity analysis (TuneReport::harm: each layer's quantisation sensitivity) even where the
-  // fastest path meets the limit.
-  bool measure_harm = false;
+  // Sensitivity analysis (TuneReport::sensitivity: each layer's quantisation sensitivity) even
+  // where the fastest path meets the limit.
+  bool measure_sensitivity = false;
   // Pins each thread of the net, the calling one included, to a processor of its own while tuning
   // lasts: measurements are steadier on a loaded machine, where two of them may share a processor
   // otherwise. Without effect where there are fewer processors than threads.
@@ -193,7 +192,7 @@ struct TunedLayer {
 
 // A layer's quantisation sensitivity: the effect of this layer in reduced precision, alone in a
 // float32 net, on the validation samples that reduced precision affects most in the fastest path.
-struct LayerHarm {
+struct LayerSensitivity {
   std::string layer;     // name
   std::string routine;   // in reduced precision, of the fastest path: "cpu:qint8:nhwc/direct"
   double own_error = 0;  // RMS of the layer's error over its output's, on random inputs
@@ -223,15 +222,15 @@ struct TuneReport {
   // Bytes of the tuned plan's arenas (of one session, on all devices: MemoryReport::arena) and of
   // its packed weights.
   std::size_t memory = 0;
-  bool within_limit = true;     // false only where the caller set no limit
-  std::vector<LayerHarm> harm;  // the greatest first; empty: not measured
+  bool within_limit = true;                   // false only where the caller set no limit
+  std::vector<LayerSensitivity> sensitivity;  // the greatest first; empty: not measured
   // RMS(out − ref) / RMS(ref) of the worst output against the model as it was imported, in its own
   // types and with its own rounding: the result of the verification at the end of tuning, or of an
-  // earlier one of the same net, path, inputs and code (profile cache). It takes `proof_inputs`
-  // sets of inputs: samples (`proved_on_samples`), or synthetic ones.
+  // earlier one of the same net, path, inputs and code (profile cache). It takes
+  // `verification_inputs` sets of inputs: samples (`verified_on_samples`), or synthetic ones.
   double difference = 0;
-  std::size_t proof_inputs = 0;
-  bool proved_on_samples = false;
+  std::size_t verification_inputs = 0;
+  bool verified_on_samples = false;
   // Top-1 agreement: share of the validation samples whose argmax of the first output is
   // float32's; 1 without validation samples.
   double agreement = 1;

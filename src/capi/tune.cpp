@@ -125,7 +125,7 @@ Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
   if (given.max_error != 0) options.max_error = given.max_error;
   SN_ASSIGN_OR_RETURN(options.metric, metric_from(given.metric));
   options.pin_threads = given.pin_threads != 0;
-  options.measure_harm = given.measure_harm != 0;
+  options.measure_sensitivity = given.measure_sensitivity != 0;
   if (given.score != nullptr)
     options.score = [given, outputs = net.outputs()](const std::vector<NamedTensors>& answers) {
       return score_of(given, outputs, answers);
@@ -156,13 +156,13 @@ sn_tune_report report_of(const TuneReport& report) {
   row.measured = report.measured;
   row.from_cache = report.from_cache;
   row.difference = report.difference;
-  row.proof_inputs = report.proof_inputs;
+  row.verification_inputs = report.verification_inputs;
   row.rejected = report.rejected;
   row.gap = report.gap;
   row.agreement = report.agreement;
   row.threads = report.threads;
   row.complete = report.complete;
-  row.proved_on_samples = report.proved_on_samples;
+  row.verified_on_samples = report.verified_on_samples;
   row.within_limit = report.within_limit;
   row.validation_samples = report.validation_samples;
   row.error_low = report.error_low;
@@ -280,27 +280,28 @@ sn_status sn_tuning_not_chosen(const sn_tuning* tuning, size_t layer, size_t ind
   });
 }
 
-size_t sn_tuning_harm_count(const sn_tuning* tuning) {
-  return tuning == nullptr ? 0 : tuning->report.harm.size();
+size_t sn_tuning_sensitivity_count(const sn_tuning* tuning) {
+  return tuning == nullptr ? 0 : tuning->report.sensitivity.size();
 }
 
-sn_status sn_tuning_harm(const sn_tuning* tuning, size_t index, sn_layer_harm* harm) {
+sn_status sn_tuning_sensitivity(const sn_tuning* tuning, size_t index,
+                                sn_layer_sensitivity* sensitivity) {
   return call([&]() -> Status {
     if (tuning == nullptr) return invalid_argument("the tuning is null");
-    const std::vector<LayerHarm>& harms = tuning->report.harm;
-    if (index >= harms.size())
+    const std::vector<LayerSensitivity>& sensitivities = tuning->report.sensitivity;
+    if (index >= sensitivities.size())
       return invalid_argument(
           "there is no entry {}; the effect of reduced precision was measured for {} layers", index,
-          harms.size());
-    const LayerHarm& cpp = harms[index];
-    sn_layer_harm row = SN_LAYER_HARM_INIT;
+          sensitivities.size());
+    const LayerSensitivity& cpp = sensitivities[index];
+    sn_layer_sensitivity row = SN_LAYER_SENSITIVITY_INIT;
     row.layer = cpp.layer.c_str();
     row.routine = cpp.routine.c_str();
     row.own_error = cpp.own_error;
     row.net_error = cpp.net_error;
     row.saved_us = cpp.saved_us;
     row.is_kept = cpp.is_kept;
-    return write(row, harm, "sn_layer_harm");
+    return write(row, sensitivity, "sn_layer_sensitivity");
   });
 }
 

@@ -134,7 +134,7 @@ TuneResult tune(const std::shared_ptr<Runtime>& runtime, const std::shared_ptr<c
   job.is_model = true;
   job.shapes = {Shape{1, 8}};
   job.inputs = {random_image(3, {1, 8})};
-  job.proof_inputs = {job.inputs};
+  job.verification_inputs = {job.inputs};
   job.options = &options;
   Result<TuneResult> result = Tuner(job).run();
   INFO(result.status().message());

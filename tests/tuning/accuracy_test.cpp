@@ -94,7 +94,7 @@ TEST_CASE("tune: without a limit of the caller's, what 8 bits ruin is in float32
   CHECK(is_8_bit(all, "narrow"));
   CHECK(all.error > 2 * kDefaultMaxError);
   CHECK(all.within_limit);
-  CHECK(all.harm.empty());
+  CHECK(all.sensitivity.empty());
 
   options.max_error.reset();
   const TuneReport kept = tuned(options);
@@ -242,7 +242,7 @@ TEST_CASE("tune: one sample serves for ranges and for the error, and a warning s
   CHECK(warns(report, "a single sample"));
 }
 
-TEST_CASE("C API: metric, score, interval and harm are those of C++") {
+TEST_CASE("C API: metric, score, interval and sensitivity are those of C++") {
   const TemporaryFolder folder;
   const std::string file = folder.file("wide.dnn");
   REQUIRE(wide_net().save(file).ok());
@@ -267,7 +267,7 @@ TEST_CASE("C API: metric, score, interval and harm are those of C++") {
   options.samples = samples.data();
   options.sample_count = samples.size();
   options.cache = "";
-  options.measure_harm = 1;
+  options.measure_sensitivity = 1;
   sn_tuning* tuning = nullptr;
   REQUIRE(sn_net_tune_in_detail(net, &options, &tuning) == SN_OK);
   sn_tune_report report = SN_TUNE_REPORT_INIT;
@@ -276,14 +276,15 @@ TEST_CASE("C API: metric, score, interval and harm are those of C++") {
   CHECK(report.error_high >= report.error);
   CHECK(report.validation_samples == 2);
   CHECK(report.within_limit == 1);
-  sn_layer_harm harm = SN_LAYER_HARM_INIT;
-  for (std::size_t i = 0; i < sn_tuning_harm_count(tuning); ++i) {
-    REQUIRE(sn_tuning_harm(tuning, i, &harm) == SN_OK);
-    CHECK(std::string(harm.routine).find("qint8") != std::string::npos);
-    CHECK(harm.net_error >= 0);
+  sn_layer_sensitivity sensitivity = SN_LAYER_SENSITIVITY_INIT;
+  for (std::size_t i = 0; i < sn_tuning_sensitivity_count(tuning); ++i) {
+    REQUIRE(sn_tuning_sensitivity(tuning, i, &sensitivity) == SN_OK);
+    CHECK(std::string(sensitivity.routine).find("qint8") != std::string::npos);
+    CHECK(sensitivity.net_error >= 0);
   }
-  CHECK(sn_tuning_harm(tuning, sn_tuning_harm_count(tuning), &harm) == SN_INVALID_ARGUMENT);
-  CHECK(sn_tuning_harm_count(nullptr) == 0);
+  CHECK(sn_tuning_sensitivity(tuning, sn_tuning_sensitivity_count(tuning), &sensitivity) ==
+        SN_INVALID_ARGUMENT);
+  CHECK(sn_tuning_sensitivity_count(nullptr) == 0);
   std::size_t rows = 0;
   for (std::size_t layer = 0; layer < sn_tuning_layer_count(tuning); ++layer) {
     const std::size_t count = sn_tuning_not_chosen_count(tuning, layer);

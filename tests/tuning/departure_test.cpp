@@ -43,7 +43,8 @@ Explained explained_by(DataType type, double step) {
 
 }  // namespace
 
-TEST_CASE("departure: rounding to 8 bits is explained, one per cent too much is not", "[proof]") {
+TEST_CASE("departure: rounding to 8 bits is explained, one per cent too much is not",
+          "[verification]") {
   const std::vector<float> values = normal_values();
   const Explained explained = explained_by(DataType::qint8, 6.0 / 255);
   for (const float factor : {1.0f, 1.01f, 0.99f}) {
@@ -54,7 +55,8 @@ TEST_CASE("departure: rounding to 8 bits is explained, one per cent too much is 
   }
 }
 
-TEST_CASE("departure: rounding to 11 bits is explained, one per cent too much is not", "[proof]") {
+TEST_CASE("departure: rounding to 11 bits is explained, one per cent too much is not",
+          "[verification]") {
   const std::vector<float> values = normal_values();
   const Explained explained = explained_by(DataType::float16, 0);
   CHECK(departure(filled(values), rounded(values, 1, 0x1p-10f), explained).empty());
@@ -62,7 +64,7 @@ TEST_CASE("departure: rounding to 11 bits is explained, one per cent too much is
             .find("scaled by 1.01") != std::string::npos);
 }
 
-TEST_CASE("departure: copies of few numbers may all be rounded one way", "[proof]") {
+TEST_CASE("departure: copies of few numbers may all be rounded one way", "[verification]") {
   const std::vector<float> all = normal_values();
   const Explained explained = explained_by(DataType::qint8, 0.1);
   for (std::size_t first = 0; first + 12 <= all.size(); first += 12) {
@@ -78,12 +80,12 @@ TEST_CASE("departure: copies of few numbers may all be rounded one way", "[proof
   CHECK_FALSE(departure(filled(twice), rounded(twice, 1.01f, 0.1f), explained).empty());
 }
 
-TEST_CASE("departure: values within a few levels may shrink by rounding alone", "[proof]") {
+TEST_CASE("departure: values within a few levels may shrink by rounding alone", "[verification]") {
   const std::vector<float> values = normal_values(0.3f);  // of a level
   CHECK(departure(filled(values), rounded(values, 1, 1), explained_by(DataType::qint8, 1)).empty());
 }
 
-TEST_CASE("departure: in float32 few values on levels may move, by one level", "[proof]") {
+TEST_CASE("departure: in float32 few values on levels may move, by one level", "[verification]") {
   Explained explained = explained_by(DataType::float32, 1);
   explained.on_levels = true;
   const Tensor expected = rounded(normal_values(20), 1, 1);
@@ -97,7 +99,7 @@ TEST_CASE("departure: in float32 few values on levels may move, by one level", "
   CHECK_FALSE(departure(expected, moved(10, 2), explained).empty());
 }
 
-TEST_CASE("departure: NaN and infinities have to be where they are expected", "[proof]") {
+TEST_CASE("departure: NaN and infinities have to be where they are expected", "[verification]") {
   std::vector<float> values = normal_values();
   values[3] = std::numeric_limits<float>::quiet_NaN();
   values[4] = std::numeric_limits<float>::infinity();

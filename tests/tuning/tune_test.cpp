@@ -301,7 +301,7 @@ TEST_CASE("tune: all schemas without samples give a warning that 8-bit routines 
   CHECK_FALSE(warns());
 }
 
-TEST_CASE("tune: no time at all gives default choices, and claims neither times nor a proof") {
+TEST_CASE("tune: no time at all gives default choices, and claims neither times nor optimality") {
   const TemporaryFolder folder;
   Net net = small_net();
   TuneOptions options = quick(folder);
@@ -315,7 +315,7 @@ TEST_CASE("tune: no time at all gives default choices, and claims neither times 
   REQUIRE(report.ok());
   CHECK_FALSE(report->complete);
   CHECK(report->gap == 1);
-  CHECK(report->proof_inputs == 1);
+  CHECK(report->verification_inputs == 1);
   CHECK(std::any_of(report->layers.begin(), report->layers.end(),
                     [](const TunedLayer& layer) { return !layer.is_measured; }));
   for (const TunedLayer& layer : report->layers) {
@@ -446,27 +446,29 @@ TEST_CASE("tune: the error limit is bound by what arrives at the outputs, layer 
   CHECK(tight.error <= 1e-3);
   CHECK(routine_of(tight, "loud").find("qint8") == std::string::npos);
   CHECK(routine_of(tight, "drowned").find("qint8") != std::string::npos);
-  const auto harm_of = [&](const std::string& layer) {
-    const auto row = std::find_if(tight.harm.begin(), tight.harm.end(),
-                                  [&](const LayerHarm& harm) { return harm.layer == layer; });
-    REQUIRE(row != tight.harm.end());
+  const auto sensitivity_of = [&](const std::string& layer) {
+    const auto row = std::find_if(
+        tight.sensitivity.begin(), tight.sensitivity.end(),
+        [&](const LayerSensitivity& sensitivity) { return sensitivity.layer == layer; });
+    REQUIRE(row != tight.sensitivity.end());
     return *row;
   };
-  CHECK(loose.harm.empty());
-  CHECK(harm_of("loud").net_error > 100 * harm_of("drowned").net_error);
-  CHECK(harm_of("loud").own_error < 10 * harm_of("drowned").own_error);
+  CHECK(loose.sensitivity.empty());
+  CHECK(sensitivity_of("loud").net_error > 100 * sensitivity_of("drowned").net_error);
+  CHECK(sensitivity_of("loud").own_error < 10 * sensitivity_of("drowned").own_error);
   for (const TunedLayer& row : tight.layers)
     if (row.layer == "loud") {
       REQUIRE(row.not_chosen.size() == 1);
       CHECK(row.not_chosen[0].kind == "cpu:qint8");
       CHECK(row.not_chosen[0].reason == NotChosen::Reason::error_limit);
     }
-  CHECK_FALSE(harm_of("loud").is_kept);
-  CHECK(harm_of("drowned").is_kept);
-  CHECK(std::is_sorted(
-      tight.harm.begin(), tight.harm.end(),
-      [](const LayerHarm& a, const LayerHarm& b) { return a.net_error > b.net_error; }));
-  // Harm is in the cache: a second time nothing is measured, and the plan stays.
+  CHECK_FALSE(sensitivity_of("loud").is_kept);
+  CHECK(sensitivity_of("drowned").is_kept);
+  CHECK(std::is_sorted(tight.sensitivity.begin(), tight.sensitivity.end(),
+                       [](const LayerSensitivity& a, const LayerSensitivity& b) {
+                         return a.net_error > b.net_error;
+                       }));
+  // Sensitivity is in the cache: a second time nothing is measured, and the plan stays.
   const TuneReport again = net.tune(options).value();
   CHECK(again.measured == 0);
   CHECK(routine_of(again, "drowned") == routine_of(tight, "drowned"));

@@ -18,7 +18,7 @@ namespace softneuro {
 namespace {
 
 // Samples that the outputs are verified on and ranges are seen on.
-constexpr std::size_t kProofSamples = 4;
+constexpr std::size_t kVerificationSamples = 4;
 
 Status check_cancel(const TuneOptions& options) {
   if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))
@@ -281,12 +281,12 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   job.is_model = own == before;
   job.has_samples = !samples.empty();
   if (job.has_samples) {
-    SN_ASSIGN_OR_RETURN(job.proof_inputs, spread_over(samples, kProofSamples));
+    SN_ASSIGN_OR_RETURN(job.verification_inputs, spread_over(samples, kVerificationSamples));
   } else {
-    SN_ASSIGN_OR_RETURN(job.proof_inputs, synthetic_inputs(job));
-    if (job.proof_inputs.empty()) return left_alone(job);
+    SN_ASSIGN_OR_RETURN(job.verification_inputs, synthetic_inputs(job));
+    if (job.verification_inputs.empty()) return left_alone(job);
   }
-  job.inputs = job.proof_inputs[0];
+  job.inputs = job.verification_inputs[0];
 
   std::vector<std::string> warnings;
   const bool qint8 = allows_type(core->registry(), options.schemas, DataType::qint8);

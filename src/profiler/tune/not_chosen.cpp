@@ -70,8 +70,8 @@ std::vector<NotChosen> Tuner::not_chosen(const std::set<Kind>& kinds, const Sele
 // one.
 bool Tuner::is_put_back(const Selection& selection, std::size_t layer,
                         const Candidate& candidate) const {
-  if (!harm_base_) return false;
-  const Candidate& rounded = candidate_of(harm_rounded_, layer);
+  if (!sensitivity_base_) return false;
+  const Candidate& rounded = candidate_of(sensitivity_rounded_, layer);
   return kind_of(rounded) == kind_of(candidate) &&
          kind_of(rounded) != kind_of(candidate_of(selection, layer));
 }

@@ -1,6 +1,6 @@
 // The error limit: the fastest path that meets it on the validation samples, as measured. Where the
 // fastest path of all does not, layers are taken out of 8 and 16 bits: the solver is bound by their
-// harm, the measurement decides (docs/internals/accuracy.md).
+// sensitivity, the measurement decides (docs/internals/accuracy.md).
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,17 +12,17 @@
 namespace softneuro {
 namespace {
 
-// Of the harm's samples: those that the fastest path's rounding affects most. Others would show
-// next to nothing of a layer's harm.
-constexpr std::size_t kHarmSamples = 8;
-// Measuring harm, and putting layers back, takes at most this long each, or this share of what is
-// left of a time limit.
-constexpr std::chrono::seconds kHarmTime{3};
-constexpr int kHarmShare = 4;
+// Of the sensitivity's samples: those that the fastest path's rounding affects most. Others would
+// show next to nothing of a layer's sensitivity.
+constexpr std::size_t kSensitivitySamples = 8;
+// Measuring sensitivity, and putting layers back, takes at most this long each, or this share of
+// what is left of a time limit.
+constexpr std::chrono::seconds kSensitivityTime{3};
+constexpr int kSensitivityShare = 4;
 
-constexpr int kSolves = 8;         // under a bound on the harm
-constexpr double kAim = 0.9;       // of the harm that would just meet the limit
-constexpr double kNear = 0.85;     // of the least harm that fails: near enough to stop
+constexpr int kSolves = 8;         // under a bound on the sensitivity
+constexpr double kAim = 0.9;       // of the sensitivity that would just meet the limit
+constexpr double kNear = 0.85;     // of the least sensitivity that fails: near enough to stop
 constexpr double kFirstCut = 0.1;  // of the bound, while nothing is known that holds
 
 }  // namespace
@@ -98,35 +98,35 @@ SelectionRules Tuner::float32_rules() const {
 
 std::chrono::steady_clock::time_point Tuner::end_of_search() const {
   const auto now = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::duration allowed = kHarmTime;
+  std::chrono::steady_clock::duration allowed = kSensitivityTime;
   if (options_.time_limit.count() > 0)
-    allowed = std::min(allowed, (budget_.end - now) / kHarmShare);
+    allowed = std::min(allowed, (budget_.end - now) / kSensitivityShare);
   return now + allowed;
 }
 
-Status Tuner::measure_harm(const Finalist& rounded) {
+Status Tuner::measure_sensitivity(const Finalist& rounded) {
   const std::vector<double> squares = rounded.errors.squares_by_sample();
   if (squares.empty() || rounded.selection.choice.empty()) return {};
   std::vector<std::size_t> samples(squares.size());
   std::iota(samples.begin(), samples.end(), std::size_t{0});
   std::stable_sort(samples.begin(), samples.end(),
                    [&](std::size_t a, std::size_t b) { return squares[a] > squares[b]; });
-  samples.resize(std::min(samples.size(), kHarmSamples));
+  samples.resize(std::min(samples.size(), kSensitivitySamples));
   const Result<Selections> base = select_paths(*job_.graph, layers_, adapts_, float32_rules());
   if (!base.ok()) return {};  // the layers' own errors have to do
-  harm_base_ = base->paths[0];
-  harm_rounded_ = rounded.selection;
-  return harm_.measure(rounded.selection, *harm_base_, samples, end_of_search(),
-                       [&](std::size_t done, std::size_t total, std::size_t layer) -> Status {
-                         if (budget_.cancelled())
-                           return Status(StatusCode::cancelled, "tuning was cancelled");
-                         report_progress("harm", done, total, layers_[layer].layer.layer->name);
-                         return {};
-                       });
+  sensitivity_base_ = base->paths[0];
+  sensitivity_rounded_ = rounded.selection;
+  return sensitivity_.measure(
+      rounded.selection, *sensitivity_base_, samples, end_of_search(),
+      [&](std::size_t done, std::size_t total, std::size_t layer) -> Status {
+        if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+        report_progress("sensitivity", done, total, layers_[layer].layer.layer->name);
+        return {};
+      });
 }
 
-// The next bound on the harm: harm is a power, so that the error is taken to grow with its root.
-// Where that leads out of what is open, the open range is cut.
+// The next bound on the sensitivity: sensitivity is a power, so that the error is taken to grow
+// with its root. Where that leads out of what is open, the open range is cut.
 double Tuner::next_bound(double holds, double fails, double error) const {
   const double known = std::isfinite(error) ? error : std::sqrt(fails);
   const double ratio = error_limit() / std::max(known, 1e-30);
@@ -135,11 +135,11 @@ double Tuner::next_bound(double holds, double fails, double error) const {
   return holds > 0 ? std::sqrt(holds * fails) : kFirstCut * fails;
 }
 
-// Solves under bounds on the harm between none and that of `fastest`. All paths that meet the
-// limit.
-Result<std::vector<Tuner::Finalist>> Tuner::find_less_harmful(const Finalist& fastest) {
+// Solves under bounds on the sensitivity between none and that of `fastest`. All paths that meet
+// the limit.
+Result<std::vector<Tuner::Finalist>> Tuner::find_under_bounds(const Finalist& fastest) {
   // Bounds; what is between them is open.
-  double holds = 0, fails = harm_.of(fastest.selection), error = fastest.error;
+  double holds = 0, fails = sensitivity_.of(fastest.selection), error = fastest.error;
   std::vector<Finalist> holding, tried;
   for (int solve = 0; solve < kSolves && holds < kNear * fails; ++solve) {
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
@@ -148,12 +148,12 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_less_harmful(const Finalist& fa
     SelectionRules limited = is_last_chance ? float32_rules() : rules();
     if (!is_last_chance) limited.max_error = next_bound(holds, fails, error);
     const Result<Selections> paths = select_paths(*job_.graph, layers_, adapts_, limited);
-    if (!paths.ok()) {  // nothing has so little harm
+    if (!paths.ok()) {  // nothing has so little sensitivity
       fails = limited.max_error;
       continue;
     }
     SN_ASSIGN_OR_RETURN(const bool is_new, add_finalist(tried, paths->paths[0]));
-    if (!is_new) {  // one that holds: bounds below the harm of what failed do not reach that
+    if (!is_new) {  // one that holds: bounds below the sensitivity of what failed do not reach that
       holds = limited.max_error;
       continue;
     }
@@ -162,18 +162,19 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_less_harmful(const Finalist& fa
       holds = limited.max_error;
       holding.push_back(tried.back());
     } else {
-      fails = std::min(fails, std::min(limited.max_error, harm_.of(tried.back().selection)));
+      fails = std::min(fails, std::min(limited.max_error, sensitivity_.of(tried.back().selection)));
       error = tried.back().error;
     }
   }
   return holding;
 }
 
-// Errors do not quite add up, so that bounds on the harm leave room. From `best` (float32 alone if
-// it has no path yet), rounds one more of the layers that `fastest` rounds, those first that save
-// most time for their harm, and keeps what meets the limit, until the time for it is up.
+// Errors do not quite add up, so that bounds on the sensitivity leave room. From `best` (float32
+// alone if it has no path yet), rounds one more of the layers that `fastest` rounds, those first
+// that save most time for their sensitivity, and keeps what meets the limit, until the time for it
+// is up.
 Status Tuner::put_layers_back(Finalist& best, const Finalist& fastest) {
-  if (!harm_base_) return {};
+  if (!sensitivity_base_) return {};
   const auto end = end_of_search();
   std::set<std::size_t> rounded, others;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
@@ -184,7 +185,7 @@ Status Tuner::put_layers_back(Finalist& best, const Finalist& fastest) {
   }
   const auto worth = [&](std::size_t l) {
     const Candidate& candidate = candidate_of(fastest.selection, l);
-    return saved_us(l) / std::max(harm_.of(l, candidate), 1e-30);
+    return saved_us(l) / std::max(sensitivity_.of(l, candidate), 1e-30);
   };
   std::vector<std::size_t> order(others.begin(), others.end());
   std::stable_sort(order.begin(), order.end(),
@@ -218,14 +219,15 @@ Status Tuner::put_layers_back(Finalist& best, const Finalist& fastest) {
 
 // The fastest path that meets the limit on the validation samples; where none does, the fastest
 // (is_limit_kept_ says so). What was found under the bound is raced with the fastest finalist that
-// meets it: the bound knows of harm, not of time. That race has its own time of default choices.
+// meets it: the bound knows of sensitivity, not of time. That race has its own time of default
+// choices.
 Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double& untuned_us) {
   SN_RETURN_IF_ERROR(measure_error(ranked[0]));
   is_limit_kept_ = keeps_limit(ranked[0]);
-  if (!job_.validation.empty() && (options_.measure_harm || !is_limit_kept_))
-    SN_RETURN_IF_ERROR(measure_harm(ranked[0]));
+  if (!job_.validation.empty() && (options_.measure_sensitivity || !is_limit_kept_))
+    SN_RETURN_IF_ERROR(measure_sensitivity(ranked[0]));
   if (is_limit_kept_) return std::move(ranked[0]);
-  SN_ASSIGN_OR_RETURN(std::vector<Finalist> keeping, find_less_harmful(ranked[0]));
+  SN_ASSIGN_OR_RETURN(std::vector<Finalist> keeping, find_under_bounds(ranked[0]));
   Finalist best;
   for (const Finalist& finalist : keeping)
     if (best.selection.choice.empty() || finalist.selection.cost_us < best.selection.cost_us)
@@ -257,17 +259,18 @@ Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double
 
 // Against the layer's float32 routine, conversions not counted.
 double Tuner::saved_us(std::size_t layer) const {
-  return candidate_of(*harm_base_, layer).time_us() - candidate_of(harm_rounded_, layer).time_us();
+  return candidate_of(*sensitivity_base_, layer).time_us() -
+         candidate_of(sensitivity_rounded_, layer).time_us();
 }
 
-// One row per layer whose harm was measured, the greatest first.
-std::vector<LayerHarm> Tuner::harm_rows(const Finalist& chosen) const {
-  std::vector<LayerHarm> rows;
-  const std::vector<double>& power = harm_.measured();
+// One row per layer whose sensitivity was measured, the greatest first.
+std::vector<LayerSensitivity> Tuner::sensitivity_rows(const Finalist& chosen) const {
+  std::vector<LayerSensitivity> rows;
+  const std::vector<double>& power = sensitivity_.measured();
   for (std::size_t l = 0; l < power.size(); ++l) {
     if (power[l] < 0) continue;
-    const Candidate& rounded = candidate_of(harm_rounded_, l);
-    LayerHarm row;
+    const Candidate& rounded = candidate_of(sensitivity_rounded_, l);
+    LayerSensitivity row;
     row.layer = layers_[l].layer.layer->name;
     row.routine = rounded.str();
     row.own_error = rounded.error;
@@ -277,9 +280,10 @@ std::vector<LayerHarm> Tuner::harm_rows(const Finalist& chosen) const {
         !chosen.selection.choice.empty() && !candidate_of(chosen.selection, l).is_float32();
     rows.push_back(std::move(row));
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const LayerHarm& a, const LayerHarm& b) {
-    return a.net_error > b.net_error;
-  });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const LayerSensitivity& a, const LayerSensitivity& b) {
+                     return a.net_error > b.net_error;
+                   });
   return rows;
 }
 

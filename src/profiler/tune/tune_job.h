@@ -25,8 +25,8 @@ struct TuneJob {
   std::vector<Tensor> inputs;          // a run's inputs: a sample, or made ones
   std::shared_ptr<const Graph> model;  // what the tuned net has to answer as
   bool is_model = false;               // `graph` is `model`, but for quantisation
-  // What ranges and the answer are proved on: samples, or made inputs.
-  std::vector<std::vector<Tensor>> proof_inputs;
+  // What ranges and the answer are verified on: samples, or synthetic inputs.
+  std::vector<std::vector<Tensor>> verification_inputs;
   bool has_samples = false;
   // What the error is measured on, in the order of the graph's inputs, and what float32 gives for
   // it. Empty: there are no samples.

@@ -89,20 +89,20 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, const std::shared_ptr<c
   report.tuned_us = chosen.time_us;
   report.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - job_.begin).count();
-  report.measured = units_.counts().measured + net_measured_ + harm_.runs();
-  report.from_cache = units_.counts().from_cache + net_from_cache_ + harm_.from_cache();
+  report.measured = units_.counts().measured + net_measured_ + sensitivity_.runs();
+  report.from_cache = units_.counts().from_cache + net_from_cache_ + sensitivity_.from_cache();
   report.rejected = units_.counts().rejected;
   report.gap = complete_ ? gap_ : 1;  // nothing is proven of what was not measured
   report.difference = difference_;
-  report.proof_inputs = proved_;
-  report.proved_on_samples = job_.has_samples;
+  report.verification_inputs = verified_;
+  report.verified_on_samples = job_.has_samples;
   report.error = chosen.error;
   report.error_low = chosen.interval.low;
   report.error_high = chosen.interval.high;
   report.validation_samples = chosen.errors.samples();
   report.within_limit = is_limit_kept_;
   report.agreement = 1 - chosen.errors.value(ErrorMetric::top1);
-  report.harm = harm_rows(chosen);
+  report.sensitivity = sensitivity_rows(chosen);
   report.memory = plan_memory(*plan);
   report.complete = complete_;
   report.machine = result.path.machine;

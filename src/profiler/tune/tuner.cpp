@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kTie = 1.01;  // within this the solver's order holds
 // Of a time limit, when the stages end: candidates alone, inside the net, whole paths. What is left
-// is for the error limit and the proof.
+// is for the error limit and the verification.
 constexpr double kAloneShare = 0.5, kInsideShare = 0.7, kRaceShare = 0.8;
 // How the first of these is shared between layers: a candidate takes about a millisecond in itself,
 // and as long again for so many multiply-adds.
@@ -51,7 +51,7 @@ Tuner::Tuner(const TuneJob& job)
       adapts_([this](TensorId tensor, const Format& from, const Format& to) {
         return measure_adapt(tensor, from, to);
       }),
-      harm_(job, layers_, adapts_, cache_) {
+      sensitivity_(job, layers_, adapts_, cache_) {
   budget_.cancel = options_.cancel;
   begin_ = std::chrono::steady_clock::now();
   units_.warn = [this](LogLevel level, std::string message) { warn(std::move(message), level); };
@@ -179,8 +179,8 @@ Status Tuner::drop_what_half_cannot_hold() {
   };
   const bool float16 = has(DataType::float16);
   if (!float16 && !has(DataType::bfloat16)) return {};
-  SN_ASSIGN_OR_RETURN(const HalfRange range,
-                      HalfRange::measure(job_.core, job_.graph, job_.shapes, job_.proof_inputs));
+  SN_ASSIGN_OR_RETURN(const HalfRange range, HalfRange::measure(job_.core, job_.graph, job_.shapes,
+                                                                job_.verification_inputs));
   SN_ASSIGN_OR_RETURN(
       const std::size_t layers,
       range.drop_candidates(job_.core->registry(), problems_, units_.inside_rules, layers_));
@@ -338,7 +338,7 @@ SelectionRules Tuner::rules() const {
   rules.max_memory = memory_bound_;
   rules.fallback = smallest_;
   rules.error = [this](const LayerCandidates& layer, const Candidate& candidate) {
-    return harm_.of(place_of(layer), candidate);
+    return sensitivity_.of(place_of(layer), candidate);
   };
   return rules;
 }
@@ -486,11 +486,12 @@ void Tuner::put_in_order(std::vector<Finalist>& finalists) const {
 
 // What the answers of `path`, and those that they are compared with, depend on, and the bits of one
 // of its answers; empty if that is not known or nothing is compared.
-std::string Tuner::proof_key(const RoutinePath& path, std::span<const Tensor> answer) const {
+std::string Tuner::verification_key(const RoutinePath& path, std::span<const Tensor> answer) const {
   const std::uint64_t code = loaded_code();
-  if (!options_.use_cache || is_time_limited() || code == 0 || job_.proof_inputs.empty()) return {};
+  if (!options_.use_cache || is_time_limited() || code == 0 || job_.verification_inputs.empty())
+    return {};
   std::string text;
-  for (const std::vector<Tensor>& set : job_.proof_inputs)
+  for (const std::vector<Tensor>& set : job_.verification_inputs)
     for (const Tensor& tensor : set)
       text += fmt::format("{:x} ", checksum(tensor.data(), tensor.bytes()));
   for (const AdaptChoice& adapt : path.adapts)
@@ -499,44 +500,45 @@ std::string Tuner::proof_key(const RoutinePath& path, std::span<const Tensor> an
   text += fmt::format("{}", fmt::join(job_.core->schemas(), ","));
   const std::uint64_t graph = content_key(*job_.graph);
   const std::uint64_t model = job_.graph == job_.model ? graph : content_key(*job_.model);
-  return fmt::format("proof|{:x}|{:x}|{:x}|{:x}|{:x}|{}", code, model, graph,
+  return fmt::format("verification|{:x}|{:x}|{:x}|{:x}|{:x}|{}", code, model, graph,
                      checksum(text.data(), text.size()), answer_digest(answer), path_key(path));
 }
 
-// A net that answers otherwise than the model is no result. Where all of this was proved before, by
-// the same code, the same bits of one answer tell that it still holds. `answer`: what the plan
+// A net that answers otherwise than the model is no result. Where all of this was verified before,
+// by the same code, the same bits of one answer tell that it still holds. `answer`: what the plan
 // gives for the first set of inputs.
-Status Tuner::prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& path,
-                    std::span<const Tensor> answer) {
-  report_progress("proof", 0, job_.proof_inputs.size());
-  ProofJob proof;
-  proof.core = job_.core;
-  proof.model = job_.model;
-  proof.is_same_graph = job_.is_model;
-  proof.shapes = job_.shapes;
-  proof.cancel = options_.cancel;
-  proof.tuned = plan;
+Status Tuner::verify(const std::shared_ptr<const Plan>& plan, const RoutinePath& path,
+                     std::span<const Tensor> answer) {
+  report_progress("verify", 0, job_.verification_inputs.size());
+  VerificationJob verification;
+  verification.core = job_.core;
+  verification.model = job_.model;
+  verification.is_same_graph = job_.is_model;
+  verification.shapes = job_.shapes;
+  verification.cancel = options_.cancel;
+  verification.tuned = plan;
   if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-  const std::string key = proof_key(path, answer);
+  const std::string key = verification_key(path, answer);
   if (const Profile* const known = key.empty() ? nullptr : cache_.find(key); known != nullptr) {
     difference_ = known->error;
-    proved_ = job_.proof_inputs.size();
-    report_progress("proof", proved_, proved_);
+    verified_ = job_.verification_inputs.size();
+    report_progress("verify", verified_, verified_);
     return {};
   }
-  if (!job_.proof_inputs.empty()) {
-    SN_ASSIGN_OR_RETURN(proof.untuned, build_plan(job_.core, job_.model, job_.shapes));
+  if (!job_.verification_inputs.empty()) {
+    SN_ASSIGN_OR_RETURN(verification.untuned, build_plan(job_.core, job_.model, job_.shapes));
   }
   const auto begin = std::chrono::steady_clock::now();
-  for (const std::vector<Tensor>& inputs : job_.proof_inputs) {
+  for (const std::vector<Tensor>& inputs : job_.verification_inputs) {
     const auto now = std::chrono::steady_clock::now();
-    const auto each = (now - begin) / std::max<std::int64_t>(1, static_cast<std::int64_t>(proved_));
-    if (proved_ > 0 && is_time_limited() && now + each > job_.end) return {};
-    const Result<double> difference = prove_answer(proof, {&inputs, 1});
+    const auto each =
+        (now - begin) / std::max<std::int64_t>(1, static_cast<std::int64_t>(verified_));
+    if (verified_ > 0 && is_time_limited() && now + each > job_.end) return {};
+    const Result<double> difference = verify_answer(verification, {&inputs, 1});
     if (!difference.ok())
       return Status(difference.status()).with_context("not tuned, the net stays as it was");
     difference_ = std::max(difference_, *difference);
-    report_progress("proof", ++proved_, job_.proof_inputs.size());
+    report_progress("verify", ++verified_, job_.verification_inputs.size());
   }
   if (!key.empty() && std::isfinite(difference_)) cache_.put(key, {.error = difference_});
   return {};
@@ -563,7 +565,7 @@ Result<TuneResult> Tuner::run() {
                       build_plan(job_.core, job_.graph, job_.shapes, chosen.path, nullptr));
   SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
   const std::vector<double> times = step_times(bench);
-  SN_RETURN_IF_ERROR(prove(plan, chosen.path, bench.outputs()));
+  SN_RETURN_IF_ERROR(verify(plan, chosen.path, bench.outputs()));
   return report(chosen, plan, times, untuned_us);
 }
 

@@ -18,9 +18,9 @@
 #include "profiler/select/selection.h"
 #include "profiler/select/unit_profile.h"
 #include "profiler/tune/answer_error.h"
-#include "profiler/tune/harm.h"
-#include "profiler/tune/proof.h"
+#include "profiler/tune/sensitivity.h"
 #include "profiler/tune/tune_job.h"
+#include "profiler/tune/verification.h"
 
 namespace softneuro {
 
@@ -94,13 +94,13 @@ class Tuner {
   void put_in_order(std::vector<Finalist>& finalists) const;
   SelectionRules float32_rules() const;
   std::chrono::steady_clock::time_point end_of_search() const;
-  Status measure_harm(const Finalist& rounded);
+  Status measure_sensitivity(const Finalist& rounded);
   double next_bound(double holds, double fails, double error) const;
-  Result<std::vector<Finalist>> find_less_harmful(const Finalist& fastest);
+  Result<std::vector<Finalist>> find_under_bounds(const Finalist& fastest);
   Status put_layers_back(Finalist& best, const Finalist& fastest);
   double saved_us(std::size_t layer) const;
   Result<Finalist> within_limit(std::vector<Finalist> ranked, double& untuned_us);
-  std::vector<LayerHarm> harm_rows(const Finalist& chosen) const;
+  std::vector<LayerSensitivity> sensitivity_rows(const Finalist& chosen) const;
   Result<std::size_t> memory_of(const RoutinePath& path) const;
   struct Sized {
     Selection selection;
@@ -109,8 +109,8 @@ class Tuner {
   Result<Sized> select_within(const SelectionRules& rules);
   Status find_memory_bound();
   std::vector<double> step_times(NetBench& bench);
-  Status prove(const std::shared_ptr<const Plan>& plan, const RoutinePath& path,
-               std::span<const Tensor> answer);
+  Status verify(const std::shared_ptr<const Plan>& plan, const RoutinePath& path,
+                std::span<const Tensor> answer);
   std::set<Kind> allowed_kinds() const;
   std::vector<NotChosen> not_chosen(const std::set<Kind>& kinds, const Selection& selection,
                                     std::size_t layer) const;
@@ -124,7 +124,7 @@ class Tuner {
   std::uint64_t whole_key() const;
   std::string adapt_key(TensorId tensor, const Format& from, const Format& to) const;
   std::string path_key(const RoutinePath& path) const;
-  std::string proof_key(const RoutinePath& path, std::span<const Tensor> answer) const;
+  std::string verification_key(const RoutinePath& path, std::span<const Tensor> answer) const;
   void report_progress(const char* stage, std::size_t done, std::size_t total,
                        const std::string& layer = {}, const std::string& candidate = {},
                        double best_us = 0) const;
@@ -149,8 +149,8 @@ class Tuner {
   std::uint64_t graph_key_ = 0;
   std::uint64_t whole_key_ = 0;  // of the graph, its inputs' shapes and all routines there are
   double gap_ = 0;
-  double difference_ = 0;   // TuneReport::difference
-  std::size_t proved_ = 0;  // sets of inputs
+  double difference_ = 0;     // TuneReport::difference
+  std::size_t verified_ = 0;  // sets of inputs
   std::chrono::steady_clock::time_point begin_;
   std::size_t net_measured_ = 0, net_from_cache_ = 0;
   bool complete_ = true;
@@ -158,10 +158,10 @@ class Tuner {
   std::optional<Selection> smallest_;  // where the fastest path takes more than max_memory
   std::vector<std::string> warnings_;
 
-  Harm harm_;
-  // What harm was measured between.
-  std::optional<Selection> harm_base_;
-  Selection harm_rounded_;
+  Sensitivity sensitivity_;
+  // What sensitivity was measured between.
+  std::optional<Selection> sensitivity_base_;
+  Selection sensitivity_rounded_;
   std::optional<double> reference_score_;
   bool is_limit_kept_ = true;
 };

@@ -1,4 +1,4 @@
-#include "profiler/tune/proof.h"
+#include "profiler/tune/verification.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,9 +29,9 @@ constexpr double kFloatNoise = 8;
 constexpr double kRoundings = 2;
 constexpr double kSmallestHalf = 0x1p-24;  // the least number above zero that float16 has
 
-class Prover {
+class Verifier {
  public:
-  explicit Prover(const ProofJob& job)
+  explicit Verifier(const VerificationJob& job)
       : job_(job), plan_(impl_of(*job.tuned)), graph_(*plan_.graph), alias_(graph_.tensor_count()) {
     for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
       alias_[id] = id;
@@ -375,7 +375,7 @@ class Prover {
         step.layer->name, step.routine_name, graph_.tensor(id).name, why);
   }
 
-  const ProofJob& job_;
+  const VerificationJob& job_;
   const PlanImpl& plan_;
   const Graph& graph_;           // of the tuned plan, adapts included
   std::vector<TensorId> alias_;  // the tensor that holds the same numbers; itself
@@ -387,7 +387,7 @@ class Prover {
 };
 
 // Of the worst real output.
-Result<double> error_of(const ProofJob& job, std::span<const Tensor> inputs) {
+Result<double> error_of(const VerificationJob& job, std::span<const Tensor> inputs) {
   const std::shared_ptr<const Plan>& model = job.untuned;
   SN_ASSIGN_OR_RETURN(Session meant, Session::create(model));
   SN_ASSIGN_OR_RETURN(Session tuned, Session::create(job.tuned));
@@ -418,15 +418,15 @@ std::uint64_t answer_digest(std::span<const Tensor> outputs) {
   return checksum(text.data(), text.size());
 }
 
-Result<double> prove_answer(ProofJob job, std::span<const std::vector<Tensor>> inputs) {
+Result<double> verify_answer(VerificationJob job, std::span<const std::vector<Tensor>> inputs) {
   if (job.untuned == nullptr) {
     SN_ASSIGN_OR_RETURN(job.untuned, build_plan(job.core, job.model, job.shapes));
   }
-  Prover prover(job);
+  Verifier verifier(job);
   double worst = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    SN_RETURN_IF_ERROR(prover.check_steps(inputs[i]));
-    if (i == 0) SN_RETURN_IF_ERROR(prover.check_whole(inputs[i]));
+    SN_RETURN_IF_ERROR(verifier.check_steps(inputs[i]));
+    if (i == 0) SN_RETURN_IF_ERROR(verifier.check_whole(inputs[i]));
     SN_ASSIGN_OR_RETURN(const double error, error_of(job, inputs[i]));
     worst = std::max(worst, error);
   }

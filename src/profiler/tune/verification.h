@@ -1,4 +1,4 @@
-// Proof that a tuned net answers as the model does: a numerical verification, within tolerances
+// Verifies that a tuned net answers as the model does, numerically, within tolerances
 // (docs/internals/accuracy.md).
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace softneuro {
 
-struct ProofJob {
+struct VerificationJob {
   std::shared_ptr<Runtime> core;
   std::shared_ptr<const Graph> model;  // what is meant: run with default choices
   std::shared_ptr<const Plan> tuned;   // of `model`, or of a graph that passes made of it
@@ -29,7 +29,8 @@ struct ProofJob {
 // one after the other. Inputs are sets in the order of the graph's inputs. Gives the relative RMS
 // error of the worst real output of the whole plan over all sets. `internal` where something
 // differs: the message names the first layer that does.
-SN_INTREE Result<double> prove_answer(ProofJob job, std::span<const std::vector<Tensor>> inputs);
+SN_INTREE Result<double> verify_answer(VerificationJob job,
+                                       std::span<const std::vector<Tensor>> inputs);
 
 // Digest of all bits of an answer: the outputs of one run.
 SN_INTREE std::uint64_t answer_digest(std::span<const Tensor> outputs);

@@ -13,11 +13,11 @@
 
 namespace softneuro {
 
-class Harm {
+class Sensitivity {
  public:
   // What it is given stays the caller's and outlives it.
-  Harm(const TuneJob& job, const std::vector<LayerCandidates>& layers, AdaptTimes& adapts,
-       ProfileCache& cache)
+  Sensitivity(const TuneJob& job, const std::vector<LayerCandidates>& layers, AdaptTimes& adapts,
+              ProfileCache& cache)
       : job_(job), layers_(layers), adapts_(adapts), cache_(cache) {}
 
   // Rounds the layers that `rounded` rounds one at a time in the path `base`, and measures the

@@ -1,4 +1,4 @@
-#include "profiler/tune/harm.h"
+#include "profiler/tune/sensitivity.h"
 
 #include <fmt/format.h>
 
@@ -19,13 +19,13 @@ namespace {
 constexpr double kNotMeasured = -1;
 // Of an overflow, or of a plan that cannot run: like infinity, but can be added up and kept.
 constexpr double kWorstPower = 1e18;
-// A candidate's harm is scaled by its own error no further than this from the measured one's: how
-// far one error alone says what arrives is not known.
+// A candidate's sensitivity is scaled by its own error no further than this from the measured
+// one's: how far one error alone says what arrives is not known.
 constexpr double kLeastScale = 0.25, kMostScale = 4;
 
 }  // namespace
 
-double Harm::of(std::size_t layer, const Candidate& candidate) const {
+double Sensitivity::of(std::size_t layer, const Candidate& candidate) const {
   if (candidate.is_float32()) return 0;
   const double own = candidate.error * candidate.error;
   if (power_.empty() || power_[layer] < 0) return own * usual_;
@@ -33,13 +33,14 @@ double Harm::of(std::size_t layer, const Candidate& candidate) const {
   return power_[layer] * std::clamp(scale, kLeastScale, kMostScale);
 }
 
-double Harm::of(const Selection& selection) const {
+double Sensitivity::of(const Selection& selection) const {
   double power = 0;
   for (std::size_t l = 0; l < selection.choice.size(); ++l) power += of(l, chosen(selection, l));
   return power;
 }
 
-Result<std::vector<std::vector<Tensor>>> Harm::outputs_for(const Selection& selection) const {
+Result<std::vector<std::vector<Tensor>>> Sensitivity::outputs_for(
+    const Selection& selection) const {
   SN_ASSIGN_OR_RETURN(const RoutinePath path, make_path(*job_.graph, layers_, adapts_, selection));
   SN_ASSIGN_OR_RETURN(const auto plan,
                       build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
@@ -47,9 +48,9 @@ Result<std::vector<std::vector<Tensor>>> Harm::outputs_for(const Selection& sele
   return outputs_of(plan, samples_.size(), inputs_of, job_.core->allocator());
 }
 
-double Harm::power_of(std::size_t layer, const Selection& rounded, const Selection& base) {
-  const std::string key = fmt::format("harm|{}|{}|{}", digest_, layers_[layer].layer.layer->id,
-                                      chosen(rounded, layer).key);
+double Sensitivity::power_of(std::size_t layer, const Selection& rounded, const Selection& base) {
+  const std::string key = fmt::format("sensitivity|{}|{}|{}", digest_,
+                                      layers_[layer].layer.layer->id, chosen(rounded, layer).key);
   if (const Profile* const row = cache_.find(key); row != nullptr) {
     ++from_cache_;
     return row->error;
@@ -68,10 +69,10 @@ double Harm::power_of(std::size_t layer, const Selection& rounded, const Selecti
   return power;
 }
 
-Status Harm::measure(const Selection& rounded, const Selection& base,
-                     const std::vector<std::size_t>& samples,
-                     std::chrono::steady_clock::time_point end,
-                     const std::function<Status(std::size_t, std::size_t, std::size_t)>& on_layer) {
+Status Sensitivity::measure(
+    const Selection& rounded, const Selection& base, const std::vector<std::size_t>& samples,
+    std::chrono::steady_clock::time_point end,
+    const std::function<Status(std::size_t, std::size_t, std::size_t)>& on_layer) {
   samples_.clear();
   std::uint64_t digest = graph_key(*job_.graph);
   for (const std::size_t s : samples) {

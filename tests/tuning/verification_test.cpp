@@ -1,5 +1,5 @@
-// The tuned net answers as the model does: what tuning proves at its end, and what keeps it true.
-#include "profiler/tune/proof.h"
+// The tuned net answers as the model does: what tuning verifies at its end, and what keeps it true.
+#include "profiler/tune/verification.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -126,10 +126,11 @@ std::shared_ptr<const Graph> clipped_conv(bool clipped) {
   return finished(std::move(b.graph));
 }
 
-ProofJob proof_of(const std::shared_ptr<Runtime>& core, std::shared_ptr<const Graph> model,
-                  const std::shared_ptr<const Graph>& tuned, const RoutinePath& path,
-                  const Shape& shape) {
-  ProofJob job;
+VerificationJob verification_of(const std::shared_ptr<Runtime>& core,
+                                std::shared_ptr<const Graph> model,
+                                const std::shared_ptr<const Graph>& tuned, const RoutinePath& path,
+                                const Shape& shape) {
+  VerificationJob job;
   job.core = core;
   job.is_same_graph = model == tuned;
   job.model = std::move(model);
@@ -145,7 +146,7 @@ TuneOptions quick(const TemporaryFolder& folder, std::vector<std::string> schema
   return options;
 }
 
-// To tune running_sums(), proved on ones.
+// To tune running_sums(), verified on ones.
 TuneJob sums_job(const std::shared_ptr<Runtime>& core, const TuneOptions& options) {
   TuneJob job;
   job.core = core;
@@ -153,7 +154,7 @@ TuneJob sums_job(const std::shared_ptr<Runtime>& core, const TuneOptions& option
   job.is_model = true;
   job.shapes = {Shape{1, 64}};
   job.inputs = {filled({1, 64}, 1)};
-  job.proof_inputs = {job.inputs};
+  job.verification_inputs = {job.inputs};
   job.options = &options;
   return job;
 }
@@ -166,7 +167,8 @@ bool mentions(const std::vector<std::string>& warnings, const char* text) {
 
 }  // namespace
 
-TEST_CASE("proof: numbers too small for float16 are rounded away, which is explained", "[proof]") {
+TEST_CASE("verification: numbers too small for float16 are rounded away, which is explained",
+          "[verification]") {
   const auto core = one_thread();
   SmallNetBuilder b;
   const TensorId x = b.input("x", DynamicShape(Shape{1, 64}));
@@ -175,15 +177,16 @@ TEST_CASE("proof: numbers too small for float16 are rounded away, which is expla
   RoutinePath path;
   path.layers[graph->layers()[1].id] = {
       "cpu:float16/direct", {}, FormatTuple::parse("float16 -> float16").value(), 0};
-  const ProofJob job = proof_of(core, graph, graph, path, Shape{1, 64});
+  const VerificationJob job = verification_of(core, graph, graph, path, Shape{1, 64});
   REQUIRE(job.tuned->describe().find("cpu:float16") != std::string::npos);
   const std::vector<std::vector<Tensor>> ones = {{filled({1, 64}, 1)}};
-  const Result<double> answer = prove_answer(job, ones);
+  const Result<double> answer = verify_answer(job, ones);
   INFO(answer.status().message());
   CHECK(answer.ok());
 }
 
-TEST_CASE("proof: a routine that is one per cent off is named with its layer", "[proof]") {
+TEST_CASE("verification: a routine that is one per cent off is named with its layer",
+          "[verification]") {
   const auto core = one_thread();
   auto& registry = const_cast<Registry&>(core->registry());
   REQUIRE(registry.add(std::make_unique<SloppyCumsum>(*registry.find("cumsum", "cpu/naive"))).ok());
@@ -191,19 +194,21 @@ TEST_CASE("proof: a routine that is one per cent off is named with its layer", "
   RoutinePath path;
   const FormatTuple formats = FormatTuple::parse("float32,int64 -> float32").value();
   for (const Layer& layer : graph->layers()) path.layers[layer.id] = {"cpu/sloppy", {}, formats, 0};
-  const ProofJob job = proof_of(core, graph, graph, path, Shape{1, 64});
+  const VerificationJob job = verification_of(core, graph, graph, path, Shape{1, 64});
   // Ones add up to more than what the routine was tried on, but in the second layer only.
   const std::vector<std::vector<Tensor>> ones = {{filled({1, 64}, 1)}};
-  const Result<double> answer = prove_answer(job, ones);
+  const Result<double> answer = verify_answer(job, ones);
   REQUIRE_FALSE(answer.ok());
   CHECK(answer.status().code() == StatusCode::internal);
   CHECK(answer.status().message().find("layer 'second' (cpu/sloppy)") != std::string::npos);
   const std::vector<std::vector<Tensor>> zeros = {{filled({1, 64}, 0)}};
-  CHECK(prove_answer(job, zeros).ok());
+  CHECK(verify_answer(job, zeros).ok());
 }
 
-TEST_CASE("proof: a net whose fastest routine is one per cent off is not tuned and stays as it was",
-          "[proof]") {
+TEST_CASE(
+    "verification: a net whose fastest routine is one per cent off is not tuned and stays as it "
+    "was",
+    "[verification]") {
   const SettableClock clock;
   const TemporaryFolder folder;
   const auto core = one_thread();
@@ -220,8 +225,9 @@ TEST_CASE("proof: a net whose fastest routine is one per cent off is not tuned a
   CHECK(result.status().message().find("layer 'second' (cpu/sloppy)") != std::string::npos);
 }
 
-TEST_CASE("proof: what was proved before is tried again, and proved again if it does not hold",
-          "[proof]") {
+TEST_CASE(
+    "verification: what was verified before is tried again, and verified again if it does not hold",
+    "[verification]") {
   const SettableClock clock;
   const TemporaryFolder folder;
   const auto core = one_thread();
@@ -232,28 +238,28 @@ TEST_CASE("proof: what was proved before is tried again, and proved again if it 
   REQUIRE(registry.add(std::make_unique<ChangingCumsum>(naive, routine)).ok());
   const TuneOptions options = quick(folder, {"cpu:float32"});
   TuneJob job = sums_job(core, options);
-  job.proof_inputs.push_back({filled({1, 64}, 2)});
-  // What was proved on the inputs that begin with a two.
-  const auto is_proved_on_twos = [&] {
+  job.verification_inputs.push_back({filled({1, 64}, 2)});
+  // What was verified on the inputs that begin with a two.
+  const auto is_verified_on_twos = [&] {
     const Result<TuneResult> result = Tuner(job).run();
     INFO(result.status().message());
     REQUIRE(result.ok());
-    CHECK(result->report.proof_inputs == 2);
+    CHECK(result->report.verification_inputs == 2);
     for (const auto& [id, choice] : result->path.layers) CHECK(choice.routine == "cpu/changing");
     return routine.twos.exchange(0) > 0;
   };
-  CHECK(is_proved_on_twos());
-  CHECK_FALSE(is_proved_on_twos());
+  CHECK(is_verified_on_twos());
+  CHECK_FALSE(is_verified_on_twos());
 
   SECTION("with other inputs beside") {
-    job.proof_inputs[0] = {filled({1, 64}, 3)};
-    CHECK(is_proved_on_twos());
+    job.verification_inputs[0] = {filled({1, 64}, 3)};
+    CHECK(is_verified_on_twos());
   }
   SECTION("without the cache") {
     TuneOptions without = options;
     without.use_cache = false;
     job.options = &without;
-    CHECK(is_proved_on_twos());
+    CHECK(is_verified_on_twos());
   }
   SECTION("when the routine answers otherwise than it did") {
     routine.factor = 1.01f;
@@ -263,21 +269,23 @@ TEST_CASE("proof: what was proved before is tried again, and proved again if it 
   }
 }
 
-TEST_CASE("proof: a pass that drops a clamp is named with the layer that lost it", "[proof]") {
+TEST_CASE("verification: a pass that drops a clamp is named with the layer that lost it",
+          "[verification]") {
   const auto core = one_thread();
   const auto model = clipped_conv(true), tuned = clipped_conv(false);
   const std::vector<std::vector<Tensor>> inputs = {{random_image(3, {1, 3, 8, 8})}};
   const Result<double> wrong =
-      prove_answer(proof_of(core, model, tuned, {}, Shape{1, 3, 8, 8}), inputs);
+      verify_answer(verification_of(core, model, tuned, {}, Shape{1, 3, 8, 8}), inputs);
   REQUIRE_FALSE(wrong.ok());
   CHECK(wrong.status().message().find("layer 'clipped'") != std::string::npos);
   const Result<double> right =
-      prove_answer(proof_of(core, model, model, {}, Shape{1, 3, 8, 8}), inputs);
+      verify_answer(verification_of(core, model, model, {}, Shape{1, 3, 8, 8}), inputs);
   REQUIRE(right.ok());
   CHECK(*right == 0);
 }
 
-TEST_CASE("proof: a tensor that the model has not is judged on each inputs by itself", "[proof]") {
+TEST_CASE("verification: a tensor that the model has not is judged on each inputs by itself",
+          "[verification]") {
   // The tuned graph transposes last: the model has no values between its layers.
   SmallNetBuilder b, moved;
   Params perm;
@@ -286,14 +294,15 @@ TEST_CASE("proof: a tensor that the model has not is judged on each inputs by it
   b.graph.outputs = {b.unary("square", "y", b.layer("transpose", "t", {x}, perm))};
   const TensorId z = moved.input("x", DynamicShape(Shape{4, 6}));
   moved.graph.outputs = {moved.layer("transpose", "y", {moved.unary("square", "z", z)}, perm)};
-  const ProofJob job = proof_of(one_thread(), finished(std::move(b.graph)),
-                                finished(std::move(moved.graph)), {}, Shape{4, 6});
+  const VerificationJob job = verification_of(one_thread(), finished(std::move(b.graph)),
+                                              finished(std::move(moved.graph)), {}, Shape{4, 6});
   const std::vector<std::vector<Tensor>> inputs = {{filled({4, 6}, 2)}, {filled({4, 6}, 3)}};
-  const Result<double> proved = prove_answer(job, inputs);
-  CHECK(proved.status().message() == "");
+  const Result<double> verified = verify_answer(job, inputs);
+  CHECK(verified.status().message() == "");
 }
 
-TEST_CASE("proof: a routine that is off on what the model has not is named", "[proof]") {
+TEST_CASE("verification: a routine that is off on what the model has not is named",
+          "[verification]") {
   // As above, where the layer that the model has not takes a routine that is one per cent off.
   const auto core = one_thread();
   SmallNetBuilder b, moved;
@@ -314,23 +323,26 @@ TEST_CASE("proof: a routine that is off on what the model has not is named", "[p
   RoutinePath path;
   const FormatTuple formats = FormatTuple::parse("float32,int64 -> float32").value();
   path.layers[tuned->layers()[0].id] = {"cpu/sloppy", {}, formats, 0};
-  const ProofJob job = proof_of(core, finished(std::move(b.graph)), tuned, path, Shape{4, 6});
+  const VerificationJob job =
+      verification_of(core, finished(std::move(b.graph)), tuned, path, Shape{4, 6});
   const std::vector<std::vector<Tensor>> inputs = {{filled({4, 6}, 4)}};
-  CHECK_THAT(prove_answer(job, inputs).status().message(), Catch::Contains("'z'"));
+  CHECK_THAT(verify_answer(job, inputs).status().message(), Catch::Contains("'z'"));
 }
 
-TEST_CASE("proof: the report of a float32 tuning states the difference from the model", "[proof]") {
+TEST_CASE("verification: the report of a float32 tuning states the difference from the model",
+          "[verification]") {
   const TemporaryFolder folder;
   NetOptions net_options;
   net_options.threads = 1;
   Net net = NetAccess::from_graph(small_graph(), net_options).value();
   const TuneReport report = net.tune(quick(folder, {"cpu:float32"})).value();
-  CHECK(report.proof_inputs == 3);
-  CHECK_FALSE(report.proved_on_samples);
+  CHECK(report.verification_inputs == 3);
+  CHECK_FALSE(report.verified_on_samples);
   CHECK(report.difference < 1e-4);
 }
 
-TEST_CASE("proof: layers whose values float16 cannot hold stay in other types", "[proof]") {
+TEST_CASE("verification: layers whose values float16 cannot hold stay in other types",
+          "[verification]") {
   const TemporaryFolder folder;
   SmallNetBuilder b;
   const TensorId image = b.input("image", DynamicShape(Shape{1, 3, 12, 12}));
@@ -356,7 +368,8 @@ TEST_CASE("proof: layers whose values float16 cannot hold stay in other types", 
     CHECK(actual.values<float>()[i] == Approx(expected.values<float>()[i]).margin(0.05));
 }
 
-TEST_CASE("proof: layers whose values bfloat16 cannot hold stay in other types", "[proof]") {
+TEST_CASE("verification: layers whose values bfloat16 cannot hold stay in other types",
+          "[verification]") {
   const TemporaryFolder folder;
   SmallNetBuilder b;
   const TensorId image = b.input("image", DynamicShape(Shape{1, 3, 12, 12}));
@@ -378,8 +391,8 @@ TEST_CASE("proof: layers whose values bfloat16 cannot hold stay in other types",
     CHECK(actual.values<float>()[i] == Approx(expected.values<float>()[i]).margin(0.5));
 }
 
-TEST_CASE("proof: a layer that 16 bits get wrong on random inputs is computed in float32",
-          "[proof]") {
+TEST_CASE("verification: a layer that 16 bits get wrong on random inputs is computed in float32",
+          "[verification]") {
   const TemporaryFolder folder;
   SmallNetBuilder b;
   const TensorId x = b.input("x", DynamicShape(Shape{2, 64}));
@@ -397,8 +410,8 @@ TEST_CASE("proof: a layer that 16 bits get wrong on random inputs is computed in
       CHECK_THAT(row.routine, !Catch::Contains("float16"));
 }
 
-TEST_CASE("proof: a cast to 16 bits and back rounds and overflows in float32 and float16",
-          "[proof]") {
+TEST_CASE("verification: a cast to 16 bits and back rounds and overflows in float32 and float16",
+          "[verification]") {
   const TemporaryFolder folder;
   for (const char* type : {"float16", "bfloat16"}) {
     SmallNetBuilder b;
@@ -428,7 +441,8 @@ TEST_CASE("proof: a cast to 16 bits and back rounds and overflows in float32 and
   }
 }
 
-TEST_CASE("proof: inputs that decide about shapes get values that the net runs on", "[proof]") {
+TEST_CASE("verification: inputs that decide about shapes get values that the net runs on",
+          "[verification]") {
   const TemporaryFolder folder;
   SmallNetBuilder b;
   const auto counts = [&](const char* name, std::int64_t size) {
@@ -454,10 +468,11 @@ TEST_CASE("proof: inputs that decide about shapes get values that the net runs o
   Net net = NetAccess::from_graph(b.graph, {}).value();
   const Result<TuneReport> report = net.tune(quick(folder, {"cpu:float32"}));
   REQUIRE(report.ok());
-  CHECK(report->proof_inputs == 3);
+  CHECK(report->verification_inputs == 3);
 }
 
-TEST_CASE("proof: sets of inputs that are known to run are made again without a run", "[proof]") {
+TEST_CASE("verification: sets of inputs that are known to run are made again without a run",
+          "[verification]") {
   SmallNetBuilder b;
   const TensorId x = b.input("x", DynamicShape(Shape{1, 3, 4, 4}));
   b.graph.outputs = {b.unary("relu", "y", x)};
@@ -488,8 +503,8 @@ TEST_CASE("proof: sets of inputs that are known to run are made again without a 
   CHECK(make_inputs(one_thread(), never, pairs, 0b010u)->sets.size() == 1);
 }
 
-TEST_CASE("proof: a net that runs on no synthetic inputs keeps default choices and says so",
-          "[proof]") {
+TEST_CASE("verification: a net that runs on no synthetic inputs keeps default choices and says so",
+          "[verification]") {
   const TemporaryFolder folder;
   SmallNetBuilder b;
   const TensorId x = b.input("x", DynamicShape(Shape{2}));
