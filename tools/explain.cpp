@@ -99,14 +99,10 @@ nlohmann::json explain_step(const Net& net, const ExplainArguments& arguments,
     // A layer of the model may change its formats; an adapt is what it is.
     const std::vector<FormatTuple> tuples =
         model == nullptr ? std::vector<FormatTuple>{formats_of(chosen)} : routine->formats(problem);
-    if (tuples.empty()) {
-      const bool is_qint8 = routine->descriptor().type == DataType::qint8;
-      row["routines"].push_back(
-          {{"routine", name},
-           {"applicable", false},
-           {"reason", is_qint8 ? "8 bits need the ranges of the layer's tensors: calibrate"
-                               : "it has no format for tensors of these types"}});
-    }
+    if (tuples.empty())
+      row["routines"].push_back({{"routine", name},
+                                 {"applicable", false},
+                                 {"reason", no_format_reason(routine->descriptor())}});
     for (const FormatTuple& formats : tuples) {
       nlohmann::json entry = {{"routine", name}, {"formats", formats.str()}};
       const std::string reason =

@@ -8,7 +8,9 @@
 For each split the samples (default: 100 pictures of models/shapes) are shuffled; four of five are
 for calibration, the others for validation. "cost" is the error of the net all in qint8 there. It is
 tuned with limits around that; the error on the validation samples is measured again from outside.
-The tuned files of one limit are then timed in turns. Prints Markdown.
+The tuned files of one limit are then timed in turns. With --brute-force, the plan found is compared
+with the fastest that meets the limit among all that take layers out of 8 bits in the order of their
+sensitivity, and in the order of time saved per sensitivity. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -42,6 +44,16 @@ class Tuning:
     qint8_share: float
     seconds: float
     file: str
+    brute_force: str = ""  # file of the fastest plan that brute force finds
+
+
+@dataclasses.dataclass
+class Prefix:
+    """A plan with the first layers of an order in 8 bits."""
+
+    error: float
+    ms: float
+    file: str
 
 
 class Experiment:
@@ -65,13 +77,14 @@ class Experiment:
             for place, index in enumerate(part):
                 (folder / f"{place:04}").symlink_to(self.samples[index].resolve())
 
-    def tune(self, file: pathlib.Path, schemas: str, limit: str) -> dict:
+    def tune(self, file: pathlib.Path, schemas: str, limit: str, *more: str) -> dict:
         return nets.run_tool(
             self.folders,
             *["tune", str(self.model), "-o", str(file), "--schemas", schemas],
             *["--threads", str(self.threads), "--cache", str(self.work / "cache")],
             *["--calibration", str(self.drawn / "calibration")],
             *["--validation", str(self.drawn / "validation"), "--max-error", limit],
+            *more,
         )
 
     def inputs(self, sample: pathlib.Path) -> dict[str, np.ndarray]:
@@ -98,7 +111,23 @@ class Experiment:
         ]
         return rounds.difference(*joined)["rms"]
 
-    def measure_split(self, split: int) -> list[Tuning]:
+    def prefixes(self, split: int) -> list[Prefix]:
+        """Every number of layers in 8 bits, in both orders."""
+        rows = self.tune(self.work / "rows.dnn", SCHEMAS, "none", "--sensitivity")["sensitivity"]
+        orders = (
+            sorted(rows, key=lambda row: row["net_error"]),
+            sorted(rows, key=lambda row: -row["saved_us"] / max(row["net_error"], 1e-30) ** 2),
+        )
+        found = []
+        for which, order in enumerate(orders):
+            for count in range(len(order) + 1):
+                file = self.work / f"{split}-order{which}-{count}.dnn"
+                pins = [f"--pin={row['layer']}=cpu:qint8*" for row in order[:count]]
+                told = self.tune(file, "cpu:float32", "none", *pins)
+                found.append(Prefix(told["error"], told["tuned_ms"], str(file)))
+        return found
+
+    def measure_split(self, split: int, brute_force: bool) -> list[Tuning]:
         self.draw(split)
         reference = self.outputs(self.model)
         cost = self.tune(self.work / "qint8.dnn", "cpu:qint8", "none")["error"]
@@ -118,20 +147,25 @@ class Experiment:
                     file=str(file),
                 )
             )
+        if brute_force:
+            found = sorted(self.prefixes(split), key=lambda prefix: prefix.ms)
+            for t in tunings:
+                t.brute_force = next(p.file for p in found if p.error <= t.limit * ROUNDED_UP)
         return tunings
 
-    def times(self, tunings: list[Tuning], count: int) -> list[float]:
+    def times(self, files: list[str], count: int) -> list[float]:
         """Median ms of each file, in turns."""
         buffers = self.inputs(self.samples[0])
         sessions = {
-            t.file: softneuro_c.Session(self.library, pathlib.Path(t.file), self.threads, buffers)
-            for t in tunings
+            file: softneuro_c.Session(self.library, pathlib.Path(file), self.threads, buffers)
+            for file in files
         }
         bursts = rounds.take_turns({name: s.run for name, s in sessions.items()}, count)
-        return [float(np.median(bursts[t.file])) for t in tunings]
+        return [float(np.median(bursts[file])) for file in files]
 
 
-def row(share: float, tunings: list[Tuning], times: list[float]) -> list[str]:
+def row(share: float, tunings: list[Tuning], times: list[float], brute: list[float]) -> list[str]:
+    compared = [a / b for a, b in zip(times, brute)] if brute else []
     return [
         f"{share} × cost",
         f"{sum(t.error > t.limit * SLACK for t in tunings)} of {len(tunings)}",
@@ -141,6 +175,7 @@ def row(share: float, tunings: list[Tuning], times: list[float]) -> list[str]:
         f"{np.median(times):.4g}",
         f"{100 * (max(times) / min(times) - 1):.1f} %",
         f"{np.median([t.seconds for t in tunings]):.1f}",
+        f"{np.median(compared):.3f}, {max(compared):.3f}" if compared else "",
     ]
 
 
@@ -151,6 +186,7 @@ def main() -> int:
     parser.add_argument("--samples", type=pathlib.Path, help="a folder for each, of NAME.npy")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=rounds.FEWEST_ROUNDS)
+    parser.add_argument("--brute-force", action="store_true", help="see above; minutes a split")
     parser.add_argument("--json", type=pathlib.Path, help="every tuning")
     arguments = parser.parse_args()
     if arguments.samples is None:
@@ -158,16 +194,18 @@ def main() -> int:
     experiment = Experiment(arguments)
     tunings: list[Tuning] = []
     for split in range(arguments.splits):
-        tunings += experiment.measure_split(split)
+        tunings += experiment.measure_split(split, arguments.brute_force)
         print(f"split {split}: {len(tunings)} tunings", file=sys.stderr)
         if arguments.json:
             arguments.json.write_text(json.dumps([dataclasses.asdict(t) for t in tunings]))
     titles = ["limit", "broken", "error / limit", "with 8 bits", "MACs in qint8", "ms"]
-    titles += ["slowest / fastest", "s to tune"]
+    titles += ["slowest / fastest", "s to tune", "found / brute force: median, most"]
     rows = []
     for share in LIMITS:
         some = [t for t in tunings if t.share == share]
-        rows.append(row(share, some, experiment.times(some, arguments.rounds)))
+        files = [t.file for t in some] + [t.brute_force for t in some if t.brute_force]
+        times = experiment.times(files, arguments.rounds)
+        rows.append(row(share, some, times[: len(some)], times[len(some) :]))
     print(report.table(titles, rows))
     return 0
 

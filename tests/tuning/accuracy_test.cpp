@@ -161,6 +161,16 @@ TEST_CASE("tune: a limit that a pinned layer breaks is an error; the default one
   CHECK_THAT(status.message(), Contains("no path keeps the error below 0.1"));
 }
 
+TEST_CASE("tune: a layer pinned to 8 bits gets its ranges from the samples in float32 schemas, too") {
+  const TemporaryFolder folder;
+  TuneOptions options = eight_bits(folder);
+  options.schemas = {"cpu:float32"};
+  options.pin["narrow"] = "cpu:qint8*";
+  const TuneReport report = tuned(options);
+  for (const TunedLayer& row : report.layers)
+    if (row.type != "adapt") CHECK(is_8_bit(report, row.layer) == (row.layer == "narrow"));
+}
+
 TEST_CASE("tune: a metric without a limit is an error; top1 and cosine limit their own errors") {
   const TemporaryFolder folder;
   TuneOptions options = eight_bits(folder);

@@ -32,6 +32,14 @@ std::string RoutineDescriptor::str() const {
   return schema() + '/' + algorithm;
 }
 
+std::string no_format_reason(const RoutineDescriptor& descriptor) {
+  if (descriptor.type == DataType::qint8)
+    return "8 bits need the ranges of the layer's tensors: calibrate";
+  return fmt::format("the layer's tensors cannot be in {}{}{}", to_string(descriptor.type),
+                     descriptor.layout == Layout::plain ? "" : ":",
+                     descriptor.layout == Layout::plain ? "" : to_string(descriptor.layout));
+}
+
 Result<RoutineDescriptor> RoutineDescriptor::parse(std::string_view text) {
   RoutineDescriptor descriptor;
   const std::size_t slash = text.find('/');

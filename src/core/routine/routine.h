@@ -32,6 +32,8 @@ struct RoutineDescriptor {
   SN_INTREE static Result<RoutineDescriptor> parse(std::string_view text);
   bool operator==(const RoutineDescriptor&) const = default;
 };
+// Why a routine has no formats (Routine::formats) for the tensors of a layer.
+SN_INTREE std::string no_format_reason(const RoutineDescriptor& descriptor);
 
 // Whether a routine can compute a problem *correctly*; if not, why (one short sentence).
 // Speed does not count: the profiler measures it.

@@ -86,10 +86,6 @@ void add_routine(const Registry& registry, const Routine& routine, const Problem
     add_fixed(registry, routine, with_formats(model, formats), rules, candidates);
 }
 
-bool matches_name(const RoutineDescriptor& descriptor, const std::string& pattern) {
-  return fnmatch(pattern.c_str(), descriptor.str().c_str(), 0) == 0;
-}
-
 bool is_avoided(const CandidateRules& rules, const RoutineDescriptor& descriptor) {
   return std::any_of(rules.avoid.begin(), rules.avoid.end(),
                      [&](const std::string& pattern) { return matches_name(descriptor, pattern); });
@@ -107,7 +103,7 @@ Status pin_fails(const Registry& registry, const Problem& problem, const std::st
     names.insert(routine->descriptor().str());
     if (!matches_name(routine->descriptor(), pattern)) continue;
     const std::vector<FormatTuple> tuples = routine->formats(problem);
-    if (tuples.empty()) add(*routine, "it has no format for these tensors");
+    if (tuples.empty()) add(*routine, no_format_reason(routine->descriptor()));
     for (const FormatTuple& formats : tuples)
       add(*routine, registry.check(*routine, with_formats(problem, formats)).reason());
   }
@@ -173,6 +169,10 @@ void order_by_rank(std::vector<Candidate>& candidates) {
 }
 
 }  // namespace
+
+bool matches_name(const RoutineDescriptor& descriptor, const std::string& pattern) {
+  return fnmatch(pattern.c_str(), descriptor.str().c_str(), 0) == 0;
+}
 
 bool is_allowed(const CandidateRules& rules, const std::string& layer,
                 const RoutineDescriptor& descriptor) {

@@ -53,6 +53,8 @@ struct CandidateRules {
   std::map<std::string, std::string, std::less<>> pin;  // TuneOptions::pin
 };
 
+// Whether a routine's whole name matches a pattern, in which * stands for anything.
+bool matches_name(const RoutineDescriptor& descriptor, const std::string& pattern);
 // Whether the rules let a layer have a routine.
 bool is_allowed(const CandidateRules& rules, const std::string& layer,
                 const RoutineDescriptor& descriptor);

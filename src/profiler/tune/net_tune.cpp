@@ -9,6 +9,7 @@
 #include "passes/adopt_quantization.h"
 #include "profiler/cache/loaded_code.h"
 #include "profiler/cache/profile_cache.h"
+#include "profiler/select/candidates.h"
 #include "profiler/tune/made_inputs.h"
 #include "profiler/tune/tuner.h"
 #include "quantization/calibration.h"
@@ -54,11 +55,16 @@ bool allows_float32(const Registry& registry, const std::vector<std::string>& sc
   });
 }
 
-// Whether a pattern lets routines of the type in: "cpu:qint8…", or "cpu", which allows every type.
-bool allows_type(const Registry& registry, const std::vector<std::string>& schemas, DataType type) {
+// Whether a pattern lets routines of the type in: "cpu:qint8…", or "cpu", which allows every type;
+// or a layer is pinned to one.
+bool allows_type(const Registry& registry, const TuneOptions& options, DataType type) {
   const std::vector<const Routine*> routines = registry.all();
   return std::any_of(routines.begin(), routines.end(), [&](const Routine* routine) {
-    return routine->descriptor().type == type && matches_any_schema(routine->descriptor(), schemas);
+    const RoutineDescriptor& descriptor = routine->descriptor();
+    if (descriptor.type != type) return false;
+    return matches_any_schema(descriptor, options.schemas) ||
+           std::ranges::any_of(options.pin,
+                               [&](const auto& pin) { return matches_name(descriptor, pin.second); });
   });
 }
 
@@ -289,7 +295,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   job.inputs = job.verification_inputs[0];
 
   std::vector<std::string> warnings;
-  const bool qint8 = allows_type(core->registry(), options.schemas, DataType::qint8);
+  const bool qint8 = allows_type(core->registry(), options, DataType::qint8);
   if (qint8 && samples.empty() && !has_quantisation(*own)) {
     warnings.emplace_back(
         "the ranges of the tensors are not known without calibration samples: 8-bit routines are "
@@ -299,7 +305,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   // Nothing says what eight significant bits do to the outputs: they are not taken unasked.
   TuneOptions careful;
   if (job.validation.empty() && !names_type(options.schemas, DataType::bfloat16) &&
-      allows_type(core->registry(), options.schemas, DataType::bfloat16) &&
+      allows_type(core->registry(), options, DataType::bfloat16) &&
       !has_type(*own, DataType::bfloat16)) {
     careful = options;
     careful.avoid.emplace_back("*:bfloat16*");
