@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whether tuning finds the same thing each time: tunes one network again and again, each time with
-an empty profile cache, first alone and then beside a process that keeps a processor and the memory
-busy; afterwards runs all the plans that were chosen side by side, in turns, on a machine that is
-quiet again, in several processes.
+"""Whether tuning finds the same thing each time: tunes networks again and again, each time with an
+empty profile cache, first alone and then beside a process that keeps a processor and the memory
+busy; afterwards runs the plans that were chosen in turns, each time in a process of its own, on a
+machine that is quiet again. (Plans that take turns in one process find the caches full of each
+other's weights: that favours those with small ones.)
 
-    python stability.py --build ../../build/release --work /tmp/stability --net resnet50 --threads 2
+    python stability.py --build ../../build/release --work /tmp/stability --net resnet50 shapes \
+        --threads 2
 
 Prints Markdown: how often the plan changed, and the true time of the chosen plans over the best
 one. `--net shapes` is the shipped model, all others are the generator's.
@@ -20,6 +22,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import random
 import shutil
 import statistics
 import sys
@@ -30,10 +33,9 @@ import numpy as np
 import report
 import rounds
 import shapes_net
-import softneuro_c
 
 LOADS = ("quiet", "busy neighbour")
-MOST_LOSS = 1.05  # of a plan's time over the best one's
+SECONDS = "0.5"  # that a plan runs in a round
 
 
 @dataclasses.dataclass
@@ -76,16 +78,15 @@ def neighbour(load: str) -> Iterator[None]:
 
 
 class Stability:
-    def __init__(self, arguments: argparse.Namespace) -> None:
-        self.arguments = arguments
-        work = arguments.work
-        self.folders = nets.Folders(arguments.build, work / "models", work)
-        self.is_shapes = arguments.net == "shapes"
-        self.model = shapes_net.MODEL if self.is_shapes else self.folders.model(arguments.net)
+    def __init__(self, net: str, arguments: argparse.Namespace) -> None:
+        self.net, self.arguments = net, arguments
+        self.folders = nets.folders_of(arguments)
+        self.is_shapes = net == "shapes"
+        self.model = shapes_net.MODEL if self.is_shapes else self.folders.model(net)
         self.input = (
             {shapes_net.INPUT: shapes_net.pictures()[:1]}
             if self.is_shapes
-            else nets.inputs_for(arguments.net, 11)[0]
+            else nets.inputs_for(net, 11)[0]
         )
         self.plans: dict[str, str] = {}  # what a plan chooses → its number
         self.tunings: list[Tuning] = []
@@ -95,7 +96,7 @@ class Stability:
             with neighbour(load):
                 for index in range(self.arguments.tunings):
                     self.tunings.append(self.tune(load))
-                    say(f"{load} {index + 1}: plan {self.tunings[-1].plan}")
+                    say(f"{self.net}, {load} {index + 1}: plan {self.tunings[-1].plan}")
 
     def tune(self, load: str) -> Tuning:
         arguments = self.arguments
@@ -109,7 +110,7 @@ class Stability:
             samples = (
                 shapes_net.calibration(arguments.work)
                 if self.is_shapes
-                else self.folders.calibration(arguments.net)
+                else self.folders.calibration(self.net)
             )
             command += ["--calibration", str(samples)]
         answer = nets.run_tool(self.folders, *command)
@@ -123,7 +124,7 @@ class Stability:
         return Tuning(load, number, answer["seconds"], answer["measured"], answer["layers"])
 
     def plan_file(self, number: str) -> pathlib.Path:
-        return self.arguments.work / f"plan-{number}.dnn"
+        return self.arguments.work / f"{self.net}-{number}.dnn"
 
     def changed_layers(self) -> list[list[str]]:
         """Layers for which not always the same was chosen, with the number of different choices."""
@@ -144,72 +145,56 @@ class Stability:
         return sorted(rows, key=lambda row: -int(row[1]))[: self.arguments.most_layers]
 
 
-def measure(
-    order: list[str],
-    library: pathlib.Path,
-    files: dict[str, str],
-    inputs: dict[str, np.ndarray],
-    threads: int,
-    count: int,
-) -> dict[str, list[float]]:
-    """Bursts of each plan, in turns, loaded in this order. In a process of its own."""
-    rounds.use_processors(threads)
-    loaded = softneuro_c.Library(library)
-    sessions = {
-        name: softneuro_c.Session(loaded, pathlib.Path(files[name]), threads, inputs)
-        for name in order
-    }
-    return rounds.take_turns({name: session.run for name, session in sessions.items()}, count)
+    def times(self) -> dict[str, list[float]]:
+        """Median ms of each plan, in each round."""
+        plans = list(self.plans.values())
+        times: dict[str, list[float]] = {plan: [] for plan in plans}
+        for index in range(self.arguments.rounds):
+            random.Random(index).shuffle(plans)
+            for plan in plans:
+                file, threads = str(self.plan_file(plan)), str(self.arguments.threads)
+                command = ["bench", file, "--threads", threads, "--seconds", SECONDS]
+                times[plan].append(nets.run_tool(self.folders, *command)["median_ms"])
+        return times
 
 
-def median_ms(bursts: list[list[float]]) -> float:
-    return statistics.median(statistics.median(of_one) for of_one in bursts)
+def fastest(times: dict[str, list[float]]) -> str:
+    """By its times in relation to all plans' in the same rounds: the machine's speed changes."""
+    all_plans = np.asarray(list(times.values()))  # plan, round
+    return list(times)[int(np.argmin(np.median(all_plans / np.median(all_plans, axis=0), axis=1)))]
 
 
-def fastest(bursts: dict[str, list[list[float]]]) -> str:
-    """By its bursts in relation to all plans' in the same rounds: processes differ in speed."""
-    all_plans = np.asarray(list(bursts.values()))  # plan, process, round
-    shares = np.median(all_plans / np.median(all_plans, axis=0), axis=2)
-    return list(bursts)[int(np.argmin(np.median(shares, axis=1)))]
-
-
-def table(stability: Stability, bursts: dict[str, list[list[float]]]) -> str:
-    best = fastest(bursts)
-    loss = {name: rounds.ratio_over_processes(bursts[name], bursts[best]) for name in bursts}
+def rows_of(stability: Stability, times: dict[str, list[float]]) -> list[list[str]]:
+    best = fastest(times)
+    loss = {plan: rounds.ratio_with_interval(times[plan], times[best]) for plan in times}
     rows = []
     for load in LOADS:
         tunings = [tuning for tuning in stability.tunings if tuning.load == load]
         plans = [tuning.plan for tuning in tunings]
-        changes = sum(a != b for a, b in zip(plans, plans[1:], strict=False))
         losses = [loss[plan][0] for plan in plans]
         worst = max(plans, key=lambda plan: loss[plan][0])
         rows.append(
             [
-                load,
-                str(len(plans)),
-                str(len(set(plans))),
-                str(changes),
+                f"{stability.net}, {load}",
+                f"{statistics.median(times[best]):.3f}",
+                f"{len(set(plans))} of {len(plans)}",
+                f"{sum(loss[plan][1] <= 1 for plan in plans)}",
                 f"{statistics.median(losses):.3f}",
+                f"{np.percentile(losses, 95):.3f}",
                 report.interval(list(loss[worst])),
-                f"{sum(loss[plan][2] <= MOST_LOSS for plan in plans)}",
                 f"{statistics.median(tuning.seconds for tuning in tunings):.2f}",
             ]
         )
-    titles = ["machine", "tunings", "plans", "changes", "median", "worst", "within 5 %", "s each"]
-    arguments = stability.arguments
-    text = (
-        f"{arguments.net}, `--schemas {arguments.schemas}`, {arguments.threads} thread"
-        f"{'s' if arguments.threads > 1 else ''}: {len(bursts)} plans, run side by side in "
-        f"{arguments.processes} processes of {arguments.rounds} rounds; the best takes "
-        f"{median_ms(bursts[best]):.3f} ms. "
-        "*Changes*: how often a tuning chose another plan than the one before. *Median*, *worst*: "
-        "true time of the chosen plans over the best one's, the worst with its 95 % interval. "
-        "*Within 5 %*: tunings whose plan is, by the upper bound.\n\n" + report.table(titles, rows)
-    )
-    changed = stability.changed_layers()
-    if changed:
-        text += "\n" + report.table(["layer", "choices", "most often"], changed)
-    return text
+    return rows
+
+
+TITLES = ["net, machine", "best, ms", "plans", "like the best"]
+TITLES += ["median", "95 %", "worst", "s each"]
+EXPLANATION = (
+    "*Like the best*: tunings whose plan the noise cannot tell from the best one (95 % interval). "
+    "*Median*, *95 %*, *worst*: of the time of the chosen plans over the best one's, over tunings, "
+    "the worst with its 95 % interval.\n"
+)
 
 
 def say(text: str) -> None:
@@ -218,41 +203,41 @@ def say(text: str) -> None:
 
 def parsed_arguments() -> argparse.Namespace:
     parser = nets.parser_for(__doc__)
-    parser.add_argument("--net", default="shapes", help="default: shapes")
+    nets.add_models(parser)
+    parser.add_argument("--net", nargs="+", default=["shapes"], help="default: shapes")
     parser.add_argument("--tunings", type=int, default=20, help="per load; default: 20")
     parser.add_argument("--threads", type=int, default=1, help="default: 1")
     parser.add_argument("--schemas", default="cpu:float32", help="default: cpu:float32")
-    parser.add_argument("--processes", type=int, default=12, help="that run them; default: 12")
-    parser.add_argument("--rounds", type=int, default=12, help="in each process; default: 12")
+    parser.add_argument("--rounds", type=int, default=12, help="default: 12")
     parser.add_argument("--most-layers", type=int, default=12, help="that changed; default: 12")
-    parser.add_argument("--json", type=pathlib.Path, help="every tuning and burst")
+    parser.add_argument("--json", type=pathlib.Path, help="every tuning and time")
     arguments = parser.parse_args()
-    arguments.build, arguments.work = arguments.build.resolve(), arguments.work.resolve()
-    arguments.work.mkdir(parents=True, exist_ok=True)
+    arguments.work = arguments.work.resolve()
     return arguments
 
 
 def main() -> int:
     arguments = parsed_arguments()
-    stability = Stability(arguments)
-    stability.tune_all()
-    files = {number: str(stability.plan_file(number)) for number in stability.plans.values()}
-    bursts = rounds.in_processes(
-        arguments.processes,
-        measure,
-        list(files),
-        stability.folders.library,
-        files,
-        stability.input,
-        arguments.threads,
-        arguments.rounds,
-    )
-    print(table(stability, bursts))
-    if arguments.json:
-        record = {
+    rows: list[list[str]] = []
+    changed: list[list[str]] = []
+    record = {}
+    for net in arguments.net:
+        stability = Stability(net, arguments)
+        stability.tune_all()
+        times = stability.times()
+        rows += rows_of(stability, times)
+        say(report.table(TITLES, rows))
+        changed += stability.changed_layers()
+        record[net] = {
             "tunings": [dataclasses.asdict(tuning) for tuning in stability.tunings],
-            "bursts_ms": bursts,
+            "ms": times,
         }
+        for plan in times:
+            stability.plan_file(plan).unlink()
+    print(f"{EXPLANATION}\n{report.table(TITLES, rows)}")
+    if changed and arguments.most_layers > 0:
+        print(report.table(["layer", "choices", "most often"], changed))
+    if arguments.json:
         arguments.json.write_text(json.dumps(record, indent=1) + "\n")
     return 0
 

@@ -3,6 +3,8 @@
 // sensitivity, the measurement decides (docs/internals/accuracy.md).
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -19,11 +21,6 @@ constexpr std::size_t kSensitivitySamples = 8;
 // what is left of a time limit.
 constexpr std::chrono::seconds kSensitivityTime{3};
 constexpr int kSensitivityShare = 4;
-
-constexpr int kSolves = 8;         // under a bound on the sensitivity
-constexpr double kAim = 0.9;       // of the sensitivity that would just meet the limit
-constexpr double kNear = 0.85;     // of the least sensitivity that fails: near enough to stop
-constexpr double kFirstCut = 0.1;  // of the bound, while nothing is known that holds
 
 }  // namespace
 
@@ -125,92 +122,81 @@ Status Tuner::measure_sensitivity(const Finalist& rounded) {
       });
 }
 
-// The next bound on the sensitivity: sensitivity is a power, so that the error is taken to grow
-// with its root. Where that leads out of what is open, the open range is cut.
-double Tuner::next_bound(double holds, double fails, double error) const {
-  const double known = std::isfinite(error) ? error : std::sqrt(fails);
-  const double ratio = error_limit() / std::max(known, 1e-30);
-  const double aimed = kAim * ratio * ratio * fails;
-  if (aimed > holds && aimed < fails) return aimed;
-  return holds > 0 ? std::sqrt(holds * fails) : kFirstCut * fails;
-}
-
-// Solves under bounds on the sensitivity between none and that of `fastest`. All paths that meet
-// the limit.
-Result<std::vector<Tuner::Finalist>> Tuner::find_under_bounds(const Finalist& fastest) {
-  // Bounds; what is between them is open.
-  double holds = 0, fails = sensitivity_.of(fastest.selection), error = fastest.error;
-  std::vector<Finalist> holding, tried;
-  for (int solve = 0; solve < kSolves && holds < kNear * fails; ++solve) {
-    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
-    if (budget_.expired() && !holding.empty()) break;
-    const bool is_last_chance = holding.empty() && solve + 1 == kSolves;
-    SelectionRules limited = is_last_chance ? float32_rules() : rules();
-    if (!is_last_chance) limited.max_error = next_bound(holds, fails, error);
-    const Result<Selections> paths = select_paths(*job_.graph, layers_, adapts_, limited);
-    if (!paths.ok()) {  // nothing has so little sensitivity
-      fails = limited.max_error;
-      continue;
-    }
-    SN_ASSIGN_OR_RETURN(const bool is_new, add_finalist(tried, paths->paths[0]));
-    if (!is_new) {  // one that holds: bounds below the sensitivity of what failed do not reach that
-      holds = limited.max_error;
-      continue;
-    }
-    SN_RETURN_IF_ERROR(measure_error(tried.back()));
-    if (keeps_limit(tried.back())) {
-      holds = limited.max_error;
-      holding.push_back(tried.back());
-    } else {
-      fails = std::min(fails, std::min(limited.max_error, sensitivity_.of(tried.back().selection)));
-      error = tried.back().error;
-    }
-  }
-  return holding;
-}
-
-// Errors do not quite add up, so that bounds on the sensitivity leave room. From `best` (float32
-// alone if it has no path yet), rounds one more of the layers that `fastest` rounds, those first
-// that save most time for their sensitivity, and keeps what meets the limit, until the time for it
-// is up.
-Status Tuner::put_layers_back(Finalist& best, const Finalist& fastest) {
-  if (!sensitivity_base_) return {};
-  const auto end = end_of_search();
-  std::set<std::size_t> rounded, others;
-  for (std::size_t l = 0; l < layers_.size(); ++l) {
-    if (candidate_of(fastest.selection, l).is_float32()) continue;
-    const bool is_in =
-        !best.selection.choice.empty() && !candidate_of(best.selection, l).is_float32();
-    (is_in ? rounded : others).insert(l);
-  }
+// The layers that `fastest` rounds, those first that do least to the outputs, or that save most
+// time for what they do.
+std::vector<std::size_t> Tuner::rounded_layers(const Finalist& fastest, bool by_time) const {
+  std::vector<std::size_t> layers;
+  for (std::size_t l = 0; l < fastest.selection.choice.size(); ++l)
+    if (!candidate_of(fastest.selection, l).is_float32()) layers.push_back(l);
   const auto worth = [&](std::size_t l) {
-    const Candidate& candidate = candidate_of(fastest.selection, l);
-    return saved_us(l) / std::max(sensitivity_.of(l, candidate), 1e-30);
+    const double saved = by_time && sensitivity_base_ ? saved_us(l) : 1;
+    return saved / std::max(sensitivity_.of(l, candidate_of(fastest.selection, l)), 1e-30);
   };
-  std::vector<std::size_t> order(others.begin(), others.end());
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return worth(a) > worth(b); });
+  std::ranges::stable_sort(layers, std::greater<>(), worth);
+  return layers;
+}
+
+// The fastest path that rounds none but these layers, measured; nothing if it does not meet the
+// limit, or is no faster than `than`.
+Result<std::optional<Tuner::Finalist>> Tuner::try_rounding(const std::set<std::size_t>& layers,
+                                                           const Finalist& than) {
+  if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+  SelectionRules rules = float32_rules();
+  rules.allowed = [&, float32 = rules.allowed](const LayerCandidates& layer,
+                                               const Candidate& candidate) {
+    return layers.contains(place_of(layer)) || float32(layer, candidate);
+  };
+  const Result<Selections> paths = select_paths(*job_.graph, layers_, adapts_, rules);
+  if (!paths.ok()) return std::optional<Finalist>();  // as where all this needs too much memory
+  std::vector<Finalist> found;
+  SN_RETURN_IF_ERROR(add_finalist(found, paths->paths[0]).status());
+  const bool is_faster =
+      than.selection.choice.empty() || paths->paths[0].cost_us < than.selection.cost_us;
+  if (found.empty() || !is_faster) return std::optional<Finalist>();
+  SN_RETURN_IF_ERROR(measure_error(found[0]));
+  if (!keeps_limit(found[0])) return std::optional<Finalist>();
+  return std::optional<Finalist>(std::move(found[0]));
+}
+
+// Takes layers out of reduced precision, the last of `order` first, until the limit is met: one at
+// a time, or several where the net takes too long to run for that.
+Result<Tuner::Finalist> Tuner::take_layers_out(std::span<const std::size_t> order) {
+  using Seconds = std::chrono::duration<double>;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto end = end_of_search();
+  std::size_t rounded = order.size();
+  for (std::size_t tried = 0; rounded > 0; ++tried) {
+    const auto now = std::chrono::steady_clock::now();
+    const double share_left =
+        tried == 0 ? 1 : std::max(0.0, Seconds(end - now) / Seconds(now - begin));
+    const double tries_left = tried == 0 ? std::numeric_limits<double>::infinity()
+                                         : share_left * static_cast<double>(tried);
+    const double step =
+        std::clamp(static_cast<double>(rounded) / tries_left, 1.0, static_cast<double>(rounded));
+    rounded -= static_cast<std::size_t>(std::ceil(step));
+    SN_ASSIGN_OR_RETURN(
+        std::optional<Finalist> found,
+        try_rounding({order.begin(), order.begin() + static_cast<std::ptrdiff_t>(rounded)}, {}));
+    if (found) return std::move(*found);
+  }
+  return Finalist();
+}
+
+// Errors do not quite add up. To `best` (float32 alone if it has no path yet), adds one more of the
+// layers at a time, and keeps what meets the limit, until the time for it is up.
+Status Tuner::put_layers_back(Finalist& best, std::span<const std::size_t> order) {
+  const auto end = end_of_search();
+  std::set<std::size_t> rounded;
+  for (const std::size_t l : order)
+    if (!best.selection.choice.empty() && !candidate_of(best.selection, l).is_float32())
+      rounded.insert(l);
   for (const std::size_t l : order) {
-    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    if (rounded.contains(l)) continue;
     if (std::chrono::steady_clock::now() > end) break;
     rounded.insert(l);
-    SelectionRules rules = float32_rules();
-    rules.allowed = [&, float32 = rules.allowed](const LayerCandidates& layer,
-                                                 const Candidate& candidate) {
-      return rounded.contains(place_of(layer)) || float32(layer, candidate);
-    };
-    SN_ASSIGN_OR_RETURN(const Selections paths, select_paths(*job_.graph, layers_, adapts_, rules));
-    std::vector<Finalist> more;
-    SN_ASSIGN_OR_RETURN(const bool fits, add_finalist(more, paths.paths[0]));
-    if (!fits) {
-      rounded.erase(l);
-      continue;
-    }
-    const bool is_faster =
-        best.selection.choice.empty() || more[0].selection.cost_us < best.selection.cost_us;
-    if (is_faster) SN_RETURN_IF_ERROR(measure_error(more[0]));
-    if (is_faster && keeps_limit(more[0]))
-      best = std::move(more[0]);
+    SN_ASSIGN_OR_RETURN(std::optional<Finalist> more, try_rounding(rounded, best));
+    if (more)
+      best = std::move(*more);
     else
       rounded.erase(l);
   }
@@ -227,16 +213,16 @@ Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double
   if (!job_.validation.empty() && (options_.measure_sensitivity || !is_limit_kept_))
     SN_RETURN_IF_ERROR(measure_sensitivity(ranked[0]));
   if (is_limit_kept_) return std::move(ranked[0]);
-  SN_ASSIGN_OR_RETURN(std::vector<Finalist> keeping, find_under_bounds(ranked[0]));
   Finalist best;
-  for (const Finalist& finalist : keeping)
-    if (best.selection.choice.empty() || finalist.selection.cost_us < best.selection.cost_us)
-      best = finalist;
-  SN_RETURN_IF_ERROR(put_layers_back(best, ranked[0]));
-  if (!best.selection.choice.empty() &&
-      std::none_of(keeping.begin(), keeping.end(),
-                   [&](const Finalist& known) { return known.selection == best.selection; }))
-    keeping.push_back(best);
+  for (const bool by_time : {false, true}) {
+    SN_ASSIGN_OR_RETURN(Finalist found, take_layers_out(rounded_layers(ranked[0], by_time)));
+    if (!found.selection.choice.empty() &&
+        (best.selection.choice.empty() || found.selection.cost_us < best.selection.cost_us))
+      best = std::move(found);
+  }
+  SN_RETURN_IF_ERROR(put_layers_back(best, rounded_layers(ranked[0], true)));
+  std::vector<Finalist> keeping;
+  if (!best.selection.choice.empty()) keeping.push_back(std::move(best));
   for (std::size_t f = 1; f < ranked.size(); ++f) {
     if (!is_allowed(ranked[f])) continue;
     SN_RETURN_IF_ERROR(measure_error(ranked[f]));

@@ -95,9 +95,11 @@ class Tuner {
   SelectionRules float32_rules() const;
   std::chrono::steady_clock::time_point end_of_search() const;
   Status measure_sensitivity(const Finalist& rounded);
-  double next_bound(double holds, double fails, double error) const;
-  Result<std::vector<Finalist>> find_under_bounds(const Finalist& fastest);
-  Status put_layers_back(Finalist& best, const Finalist& fastest);
+  std::vector<std::size_t> rounded_layers(const Finalist& fastest, bool by_time) const;
+  Result<std::optional<Finalist>> try_rounding(const std::set<std::size_t>& layers,
+                                               const Finalist& than);
+  Result<Finalist> take_layers_out(std::span<const std::size_t> order);
+  Status put_layers_back(Finalist& best, std::span<const std::size_t> order);
   double saved_us(std::size_t layer) const;
   Result<Finalist> within_limit(std::vector<Finalist> ranked, double& untuned_us);
   std::vector<LayerSensitivity> sensitivity_rows(const Finalist& chosen) const;
