@@ -87,7 +87,7 @@ Result<std::vector<ChildnetRow>> solve_childnet(const Childnet& childnet,
     }
     if (!solution.ok()) return Status(solution.status()).with_context("childnet");
     for (Path& path : solution->paths) {
-      Candidate candidate{inputs, outputs, path.cost, path.error, path.memory};
+      Candidate candidate{inputs, outputs, path.cost, path.memory};
       rows.push_back({std::move(candidate), std::move(path)});
     }
   }

@@ -31,7 +31,6 @@ struct Candidate {
   // The format that each output port makes; -1 only where the port is left out.
   std::vector<int> outputs;
   Cost time = 0;
-  double error = 0;           // >= 0, added up over the path; 0 if unknown
   std::size_t workspace = 0;  // bytes while it runs
   std::size_t resident = 0;   // bytes as long as the net is there: packed weights
 };
@@ -61,8 +60,7 @@ struct Problem {
 };
 
 struct Limits {
-  double max_error = kInfinity;  // of a path, Candidate::error added up
-  std::size_t max_memory = 0;    // peak_memory() of a path; 0: no limit
+  std::size_t max_memory = 0;  // peak_memory() of a path; 0: no limit
   // The path with the smallest peak that is found, whatever its time, instead of the fastest.
   bool least_memory = false;
   // A choice that is taken where the time does not suffice to find one within the limits, if it is
@@ -88,8 +86,7 @@ struct Path {
   std::vector<int> choice;    // candidate per layer
   std::vector<Adapt> adapts;  // each once, however many consumers share it; ordered by tensor, to
   Cost cost = 0;              // candidates and adapts
-  double error = 0;
-  std::size_t memory = 0;  // peak_memory()
+  std::size_t memory = 0;     // peak_memory()
 };
 
 struct Solution {
@@ -114,7 +111,7 @@ Status validate(const Problem& problem);
 //   out_of_memory
 Result<Solution> solve(const Problem& problem, const Limits& limits = {});
 
-// The path that the choice makes: which adapts, their cost, error and memory.
+// The path that the choice makes: which adapts, their cost and memory.
 // Errors: invalid_argument if a choice is out of range; cost is infinite if an adapt is impossible.
 Result<Path> make_path(const Problem& problem, const std::vector<int>& choice);
 
@@ -131,7 +128,7 @@ struct Childnet {
 };
 
 // One way to run a childnet: for the formats on its border, the best path inside. `candidate` goes
-// into the outer layer as it is: inputs, outputs, time, error, and the path's memory as workspace.
+// into the outer layer as it is: inputs, outputs, time, and the path's memory as workspace.
 struct ChildnetRow {
   Candidate candidate;
   Path path;

@@ -1,8 +1,6 @@
-// A limit on the error is moved into the cost with a multiplier (Lagrange): the minimum of
-// time + lambda * error bounds every path within the limit from below, and its ranking from the
-// best on meets the true optimum once the bound has risen to the best path found (Handler and
-// Zang). Peak memory is no sum, so it is checked; where no path of the ranking respects it, the
-// bytes alive at the steps that exceed it are given a price that rises until one does.
+// Peak memory is no sum, so paths are ranked by their cost, and it is checked: the ranking from the
+// best on meets the true optimum. Where no path of it respects the limit, the bytes alive at the
+// steps that exceed it are given a price that rises until one does.
 #include "dprs/limits.h"
 
 #include <algorithm>
@@ -16,21 +14,11 @@ std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
 
-constexpr int kBisections = 25;
 constexpr int kMemoryRounds = 40;
-// Paths of a ranking that are looked at before the search turns to multipliers, and after.
+// Paths of a ranking that are looked at before the search turns to prices, and after.
 constexpr int kFirstRanking = 64;
 constexpr int kLastRanking = 4096;
 constexpr double kRounding = 1e-9;
-
-std::string number(double value) {
-  std::string text = std::to_string(value);
-  if (text.find('.') != std::string::npos) {
-    text.erase(text.find_last_not_of('0') + 1);
-    if (text.back() == '.') text.pop_back();
-  }
-  return text;
-}
 
 class LimitedSolver {
  public:
@@ -39,18 +27,13 @@ class LimitedSolver {
 
   Result<Solution> run() {
     if (limits_.least_memory) return smallest();
-    const Outcome first = rank(plain_, 0, kFirstRanking);
+    const Outcome first = rank(kFirstRanking);
     if (first.best.empty()) return no_path(first);
     describe(first, solution_);
-    lambda_ = 0;
-    if ((found_.empty() || !proven()) && limits_.max_error < kInfinity) {
-      if (Status status = find_multiplier(first); !status.ok()) return status;
-      if (!proven()) rank(weighted(lambda_), lambda_, kLastRanking);
-    }
     if (found_.empty() && limits_.max_memory != 0) {
-      price_memory(weighted(lambda_), [this] { return limits_.max_memory; });
+      price_memory(plain_, [this] { return limits_.max_memory; });
       if (found_.empty()) find_smallest();
-      if (found_.empty() && !exhausted_) rank(weighted(lambda_), lambda_, kLastRanking);
+      if (found_.empty() && !exhausted_) rank(kLastRanking);
     }
     if (found_.empty() && !limits_.fallback.empty()) consider(limits_.fallback);
     if (found_.empty()) return nothing_within();
@@ -59,26 +42,14 @@ class LimitedSolver {
   }
 
  private:
-  Weights weighted(double lambda) const {
-    Weights weights = plain_;
-    for (std::size_t l = 0; l < weights.time.size(); ++l)
-      for (std::size_t c = 0; c < weights.time[l].size(); ++c)
-        weights.time[l][c] += lambda * net_.problem.layers[l].candidates[c].error;
-    return weights;
-  }
-
-  bool error_fits(const Path& path) const {
-    return path.error <= limits_.max_error * (1 + kRounding);
-  }
   bool fits(const Path& path) const {
-    return error_fits(path) && (limits_.max_memory == 0 || path.memory <= limits_.max_memory) &&
-           path.cost < kInfinity;
+    return (limits_.max_memory == 0 || path.memory <= limits_.max_memory) && path.cost < kInfinity;
   }
 
   // Keeps the k cheapest paths within the limits.
   Path consider(const std::vector<int>& choice) {
     Path path = price(net_.problem, net_.uses, choice);
-    if (error_fits(path) && path.cost < kInfinity && path.memory < least_memory_) {
+    if (path.cost < kInfinity && path.memory < least_memory_) {
       least_memory_ = path.memory;
       smallest_ = choice;
     }
@@ -102,73 +73,30 @@ class LimitedSolver {
                           found_.back().cost <= bound_ + kRounding * std::max(1.0, bound_));
   }
 
-  // Looks at paths in the order of their weight until the best are proven.
-  Outcome rank(const Weights& weights, double lambda, int most) {
+  // Looks at paths in the order of their cost until the best are proven.
+  Outcome rank(int most) {
     int seen = 0;
     bool stopped = false;
-    const double discount = lambda > 0 ? lambda * limits_.max_error : 0;
     // Time is left for the prices where the ranking shows no path that fits.
     const auto now = std::chrono::steady_clock::now();
     const Deadline ranking_deadline = now + (engine_.deadline() - now) / 3;
     Outcome outcome = engine_.run(
-        weights, std::numeric_limits<int>::max(), [&](Cost cost, const std::vector<int>& choice) {
-          last_ranked_ = cost - discount;
-          // Far from the limit on the error there is nothing to be found without a multiplier.
-          const bool pruned = !error_fits(consider(choice)) && most == kFirstRanking;
-          stopped = ++seen >= most || (pruned && seen == 1) ||
-                    (found_.empty() && passed(ranking_deadline)) ||
-                    (found_.size() == at(limits_.k) && found_.back().cost <= cost - discount);
+        plain_, std::numeric_limits<int>::max(), [&](Cost cost, const std::vector<int>& choice) {
+          last_ranked_ = cost;
+          consider(choice);
+          stopped = ++seen >= most || (found_.empty() && passed(ranking_deadline)) ||
+                    (found_.size() == at(limits_.k) && found_.back().cost <= cost);
           return !stopped;
         });
-    raise_bound(outcome.lower_bound - discount);
+    raise_bound(outcome.lower_bound);
     if (!outcome.optimal) return outcome;
     raise_bound(last_ranked_);
     exhausted_ = !stopped && !passed(engine_.deadline());
     return outcome;
   }
 
-  // The multiplier whose bound is the highest: secants between a path that is too inaccurate and
-  // one that is within the limit.
-  Status find_multiplier(const Outcome& first) {
-    Path over = price(net_.problem, net_.uses, first.best);
-    if (error_fits(over)) return {};
-    Path within;
-    if (Status status = least_error(within); !status.ok()) return status;
-    for (int i = 0; i < kBisections && !passed(engine_.deadline()); ++i) {
-      if (!(over.error > within.error) || !(within.cost > over.cost)) break;
-      lambda_ = (within.cost - over.cost) / (over.error - within.error);
-      const Outcome outcome =
-          engine_.run(weighted(lambda_), 1, [](Cost, const auto&) { return false; });
-      if (outcome.best.empty()) break;
-      raise_bound(outcome.lower_bound - lambda_ * limits_.max_error);
-      Path path = consider(outcome.best);
-      const Cost line = over.cost + lambda_ * over.error;
-      if (outcome.cost >= line - kRounding * std::max(1.0, line)) break;
-      (error_fits(path) ? within : over) = std::move(path);
-    }
-    return {};
-  }
-
-  // The path with the smallest error there is, or the message that it is too large.
-  Status least_error(Path& path) {
-    Weights weights = plain_;
-    for (std::size_t l = 0; l < weights.time.size(); ++l)
-      for (std::size_t c = 0; c < weights.time[l].size(); ++c)
-        if (weights.time[l][c] < kInfinity)
-          weights.time[l][c] = net_.problem.layers[l].candidates[c].error;
-    for (std::vector<Cost>& times : weights.adapt) make_free(times);
-    const Outcome outcome = engine_.run(weights, 1, [](Cost, const auto&) { return false; });
-    if (outcome.best.empty()) return no_path(outcome);
-    path = consider(outcome.best);
-    if (error_fits(path)) return {};
-    return Status(StatusCode::unsupported,
-                  "dprs: no path has an error of at most " + number(limits_.max_error) +
-                      "; the smallest " + (outcome.optimal ? "reachable" : "found") + " is " +
-                      number(path.error) + ": allow that much, or more accurate candidates");
-  }
-
-  // The path with the smallest peak that can be found. It depends neither on times nor on the limit
-  // on memory, so a limit of its peak can be kept, whatever is measured in between.
+  // The path with the smallest peak that can be found. It depends neither on times nor on the
+  // limit, so a limit of its peak can be kept, whatever is measured in between.
   void find_smallest() {
     least_memory_ = std::numeric_limits<std::size_t>::max();
     smallest_.clear();
@@ -176,10 +104,6 @@ class LimitedSolver {
     for (std::vector<Cost>& times : weights.time) make_free(times);
     for (std::vector<Cost>& times : weights.adapt) make_free(times);
     price_memory(weights, [this] { return least_memory_ - 1; });
-    if (smallest_.empty() && limits_.max_error < kInfinity) {
-      Path path;
-      if (!least_error(path).ok()) return;
-    }
     shrink();
   }
 
@@ -290,8 +214,7 @@ class LimitedSolver {
 
   Status nothing_within() const {
     if (least_memory_ == std::numeric_limits<std::size_t>::max())
-      return Status(StatusCode::unsupported,
-                    "dprs: no path within the error limit was found in the time given");
+      return Status(StatusCode::unsupported, "dprs: no path was found in the time given");
     return Status(StatusCode::unsupported,
                   "dprs: no path within " + std::to_string(limits_.max_memory) +
                       " bytes of memory was found; the smallest peak seen is " +
@@ -302,10 +225,6 @@ class LimitedSolver {
     solution_.optimal = proven();
     solution_.lower_bound = bound_;
     solution_.paths = std::move(found_);
-    if (lambda_ > 0) {
-      if (!solution_.note.empty()) solution_.note += "; ";
-      solution_.note += "error limit by a multiplier of " + number(lambda_);
-    }
     return std::move(solution_);
   }
 
@@ -316,9 +235,8 @@ class LimitedSolver {
   std::vector<Path> found_;  // within the limits, the best first
   Cost bound_ = 0;           // on every path within the limits that is not in found_
   bool exhausted_ = false;   // all paths were looked at
-  double lambda_ = 0;
   std::size_t least_memory_ = std::numeric_limits<std::size_t>::max();
-  std::vector<int> smallest_;  // the choice with that peak, within the error limit
+  std::vector<int> smallest_;  // the choice with that peak
   Solution solution_;
   Cost last_ranked_ = 0;  // the ranking's bound when it last stopped
 };

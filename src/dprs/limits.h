@@ -1,4 +1,4 @@
-// Limits on error and memory: paths that the plain minimum does not respect.
+// Limits on memory: paths that the plain minimum does not respect.
 #pragma once
 
 #include "dprs/dprs.h"
@@ -6,7 +6,7 @@
 
 namespace softneuro::dprs {
 
-// limits.max_error, max_memory or least_memory is set. Errors: unsupported, with the nearest found.
+// limits.max_memory or least_memory is set. Errors: unsupported, with the nearest found.
 Result<Solution> solve_limited(const Net& net, Engine& engine, const Limits& limits);
 
 // Shared with solve(): the error where nothing was found, and the outcome as part of a solution.

@@ -73,10 +73,7 @@ Path price(const Problem& problem, const std::vector<TensorUse>& uses,
            const std::vector<int>& choice) {
   Path path;
   path.choice = choice;
-  for (int l = 0; at(l) < problem.layers.size(); ++l) {
-    path.cost += chosen(problem, choice, l).time;
-    path.error += chosen(problem, choice, l).error;
-  }
+  for (int l = 0; at(l) < problem.layers.size(); ++l) path.cost += chosen(problem, choice, l).time;
   for (int t = 0; at(t) < problem.tensors.size(); ++t) {
     const int made = made_format(problem, uses[at(t)], t, choice);
     if (made == -1) continue;

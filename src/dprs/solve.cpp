@@ -17,7 +17,6 @@ Status check(const Limits& limits) {
     return Status(StatusCode::invalid_argument, std::string("dprs: ") + what);
   };
   if (limits.k < 1) return invalid("k must be at least 1");
-  if (!(limits.max_error >= 0)) return invalid("max_error is negative or not a number");
   if (limits.time <= std::chrono::nanoseconds::zero())
     return invalid("the time limit is not positive");
   return {};
@@ -54,8 +53,7 @@ Result<Solution> solve_checked(const Problem& problem, const Limits& limits) {
   const Net net(problem);
   if (problem.layers.empty()) return without_layers(net);
   Engine engine(net, limits, start + limits.time - limits.time / kReserve);
-  const bool limited =
-      limits.max_error < kInfinity || limits.max_memory != 0 || limits.least_memory;
+  const bool limited = limits.max_memory != 0 || limits.least_memory;
   Result<Solution> solution =
       limited ? solve_limited(net, engine, limits) : solve_unlimited(net, engine, limits);
   if (!solution.ok()) return solution;

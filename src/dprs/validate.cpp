@@ -118,8 +118,6 @@ class Validation {
         return invalid(place + "output format " + std::to_string(candidate.outputs[o]) +
                        " does not exist");
     if (!(candidate.time >= 0)) return invalid(place + "its time is negative or not a number");
-    if (!(candidate.error >= 0) || std::isinf(candidate.error))
-      return invalid(place + "its error is negative or not a finite number");
     return {};
   }
 

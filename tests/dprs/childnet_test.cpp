@@ -17,7 +17,6 @@ Layer random_layer(Random& random, std::vector<int> inputs, int output) {
     layer.candidates.push_back({std::vector<int>(layer.inputs.size(), f),
                                 {random.below(kFormats)},
                                 random.unit() * 10,
-                                random.unit(),
                                 static_cast<std::size_t>(random.below(50))});
   return layer;
 }
@@ -63,7 +62,6 @@ TEST_CASE("dprs: a childnet's rows are the best paths of each border", "[dprs]")
       inner.tensors[3].wanted = {row.candidate.outputs[0]};
       REQUIRE(row.candidate.time == Approx(ranking(inner, 1)[0]));
       REQUIRE(row.candidate.time == Approx(cost_by_hand(inner, row.path.choice)));
-      REQUIRE(row.candidate.error == Approx(error_by_hand(inner, row.path.choice)));
       REQUIRE(row.candidate.workspace == memory_by_hand(inner, row.path.choice));
     }
   }

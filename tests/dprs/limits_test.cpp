@@ -1,4 +1,4 @@
-// Limits on error and memory: the path returned respects them, is the best that does where the
+// Limits on memory: the path returned respects them, is the best that does where the
 // solver says so, and a limit that nothing respects is an error that names the nearest.
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -11,15 +11,13 @@ namespace {
 
 struct Priced {
   double cost = 0;
-  double error = 0;
   std::size_t memory = 0;
 };
 
 std::vector<Priced> price_all(const Problem& problem) {
   std::vector<Priced> all;
   for_all_choices(problem, true, [&](const std::vector<int>& choice, double cost) {
-    if (cost < kInfinity)
-      all.push_back({cost, error_by_hand(problem, choice), memory_by_hand(problem, choice)});
+    if (cost < kInfinity) all.push_back({cost, memory_by_hand(problem, choice)});
   });
   std::sort(all.begin(), all.end(),
             [](const Priced& a, const Priced& b) { return a.cost < b.cost; });
@@ -40,17 +38,11 @@ bool near(double a, double b) {
 void compare(const Problem& problem, const std::vector<Priced>& all, const Limits& limits,
              Tally& tally) {
   std::vector<Priced> within;
-  double least_error = kInfinity;
-  for (const Priced& priced : all) {
-    least_error = std::min(least_error, priced.error);
-    if (priced.error <= limits.max_error * (1 + 1e-9) &&
-        (limits.max_memory == 0 || priced.memory <= limits.max_memory))
-      within.push_back(priced);
-  }
+  for (const Priced& priced : all)
+    if (priced.memory <= limits.max_memory) within.push_back(priced);
   const Result<Solution> solution = solve(problem, limits);
-  INFO("max_error " << limits.max_error << ", max_memory " << limits.max_memory << ": "
-                    << solution.status().message() << "\n"
-                    << describe(problem));
+  INFO("max_memory " << limits.max_memory << ": " << solution.status().message() << "\n"
+                     << describe(problem));
   if (within.empty()) {
     ++tally.unreachable;
     REQUIRE(solution.status().code() == StatusCode::unsupported);
@@ -58,16 +50,13 @@ void compare(const Problem& problem, const std::vector<Priced>& all, const Limit
   }
   if (all[0].cost < within[0].cost) ++tally.binding;
   // Finding any path within a memory limit is hard in general; where it is not found, say so.
-  if (limits.max_memory != 0 && !solution.ok()) {
+  if (!solution.ok()) {
     REQUIRE(solution.status().message().find("memory was found") != std::string::npos);
     return;
   }
   REQUIRE(solution.ok());
   for (const Path& path : solution->paths) {
-    REQUIRE(path.error <= limits.max_error * (1 + 1e-9));
-    REQUIRE(near(path.error, error_by_hand(problem, path.choice)));
     REQUIRE(near(path.cost, cost_by_hand(problem, path.choice)));
-    if (limits.max_memory == 0) continue;
     REQUIRE(memory_by_hand(problem, path.choice) <= limits.max_memory);
   }
   REQUIRE(solution->lower_bound <= within[0].cost * (1 + 1e-9) + 1e-9);
@@ -87,51 +76,6 @@ Problem limited_problem(int i) {
 }
 
 }  // namespace
-
-TEST_CASE("dprs: a limit on the error", "[dprs]") {
-  Tally tally;
-  int compared = 0;
-  for (int i = 0; i < 240; ++i) {
-    const Problem problem = limited_problem(i);
-    const std::vector<Priced> all = price_all(problem);
-    if (all.empty()) continue;
-    double least = kInfinity;
-    for (const Priced& priced : all) least = std::min(least, priced.error);
-    for (const double share : {-0.2, 0.0, 0.1, 0.4, 0.8}) {
-      Limits limits;
-      limits.max_error = std::max(0.0, least + share * (all[0].error - least));
-      limits.k = 1 + i % 3;
-      compare(problem, all, limits, tally);
-      ++compared;
-    }
-  }
-  // The limits are tight enough to matter, and the solver nearly always proves its answer.
-  CHECK(tally.binding * 4 > compared);
-  CHECK(tally.unreachable * 12 > compared);
-  CHECK(tally.optimal * 100 >= (compared - tally.unreachable) * 99);
-}
-
-TEST_CASE("dprs: a limit on the error that nothing respects names the smallest", "[dprs]") {
-  Problem problem;
-  problem.formats = 1;
-  problem.tensors.resize(2);
-  problem.tensors[0].fixed_format = 0;
-  Layer layer;
-  layer.inputs = {0};
-  layer.outputs = {1};
-  layer.candidates = {{{0}, {0}, 1, 0.5}, {{0}, {0}, 2, 0.25}};
-  problem.layers = {layer};
-  Limits limits;
-  limits.max_error = 0.125;
-  const Status status = solve(problem, limits).status();
-  CHECK(status.code() == StatusCode::unsupported);
-  CHECK(status.message().find("0.25") != std::string::npos);
-  limits.max_error = 0.25;
-  const Result<Solution> solution = solve(problem, limits);
-  REQUIRE(solution.ok());
-  CHECK(solution->paths[0].choice == std::vector<int>{1});
-  CHECK(solution->optimal);
-}
 
 TEST_CASE("dprs: a limit on memory", "[dprs]") {
   Tally tally;
@@ -192,23 +136,6 @@ TEST_CASE("dprs: the smallest peak that is found can be kept as a limit", "[dprs
   CHECK(least_found * 100 >= compared * 95);
 }
 
-TEST_CASE("dprs: limits on error and memory at once", "[dprs]") {
-  Tally tally;
-  for (int i = 0; i < 60; ++i) {
-    const Problem problem = limited_problem(i);
-    const std::vector<Priced> all = price_all(problem);
-    if (all.empty()) continue;
-    // A path somewhere in the ranking shows that the pair of limits can be respected.
-    const Priced& witness = all[all.size() / 3];
-    Limits limits;
-    limits.max_error = witness.error;
-    limits.max_memory = witness.memory;
-    compare(problem, all, limits, tally);
-  }
-  CHECK(tally.unreachable == 0);
-  CHECK(tally.optimal > 30);
-}
-
 TEST_CASE("dprs: a limit on memory below every path names the smallest peak", "[dprs]") {
   Problem problem;
   problem.formats = 1;
@@ -218,7 +145,7 @@ TEST_CASE("dprs: a limit on memory below every path names the smallest peak", "[
   Layer layer;
   layer.inputs = {0};
   layer.outputs = {1};
-  layer.candidates = {{{0}, {0}, 1, 0, 50}, {{0}, {0}, 2, 0, 10}};
+  layer.candidates = {{{0}, {0}, 1, 50}, {{0}, {0}, 2, 10}};
   problem.layers = {layer};
   Limits limits;
   limits.max_memory = 110;

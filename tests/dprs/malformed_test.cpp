@@ -38,7 +38,7 @@ TEST_CASE("dprs: a problem without layers and formats has the empty path", "[dpr
   problem.tensors.resize(1);
   for (const bool limited : {false, true}) {
     Limits limits;
-    if (limited) limits.max_error = 1;
+    if (limited) limits.max_memory = 1;
     const Result<Solution> solution = solve(problem, limits);
     REQUIRE(solution.ok());
     REQUIRE(solution->paths.size() == 1);
@@ -84,7 +84,6 @@ TEST_CASE("dprs: malformed problems give errors that name the place", "[dprs]") 
        [](Problem& p) { p.layers[0].candidates[0].outputs = {-1}; }},
       {"candidate 0: its time", [](Problem& p) { p.layers[0].candidates[0].time = -1; }},
       {"candidate 0: its time", [&](Problem& p) { p.layers[0].candidates[0].time = nan; }},
-      {"candidate 0: its error", [&](Problem& p) { p.layers[0].candidates[0].error = kInfinity; }},
   };
   for (const Damage& damage : damages) {
     Problem problem = sound();
@@ -101,9 +100,6 @@ TEST_CASE("dprs: malformed problems give errors that name the place", "[dprs]") 
 TEST_CASE("dprs: malformed limits and choices give errors", "[dprs]") {
   Limits limits;
   limits.k = 0;
-  CHECK(solve(sound(), limits).status().code() == StatusCode::invalid_argument);
-  limits = {};
-  limits.max_error = -1;
   CHECK(solve(sound(), limits).status().code() == StatusCode::invalid_argument);
   limits = {};
   limits.time = std::chrono::nanoseconds(0);
@@ -132,7 +128,7 @@ TEST_CASE("dprs: no path at all is an error, not an infinite cost", "[dprs]") {
   problem.layers[1].candidates = {{{0}, {0}, kInfinity}};
   CHECK(solve(problem).status().code() == StatusCode::unsupported);
   Limits limits;
-  limits.max_error = 1;
+  limits.max_memory = 1;
   CHECK(solve(problem, limits).status().code() == StatusCode::unsupported);
 }
 

@@ -107,13 +107,6 @@ double cost_by_hand(const Problem& problem, const std::vector<int>& choice) {
   return result;
 }
 
-double error_by_hand(const Problem& problem, const std::vector<int>& choice) {
-  double sum = 0;
-  for (std::size_t l = 0; l < choice.size(); ++l)
-    sum += problem.layers[l].candidates[choice[l]].error;
-  return sum;
-}
-
 // The first and the last step at which each existing (tensor, format) is touched, then step by step
 // what is alive.
 std::size_t memory_by_hand(const Problem& problem, const std::vector<int>& choice) {

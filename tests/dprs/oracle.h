@@ -14,7 +14,6 @@ namespace softneuro::dprs::oracle {
 // format; whatever is missing is adapted from the format that the producer made. Infinite:
 // impossible.
 double cost_by_hand(const Problem& problem, const std::vector<int>& choice);
-double error_by_hand(const Problem& problem, const std::vector<int>& choice);
 std::size_t memory_by_hand(const Problem& problem, const std::vector<int>& choice);
 
 // Every choice with its cost (infinite ones too), in no useful order. `shared`: adapts are kept for

@@ -88,7 +88,6 @@ class Generator {
     for (std::size_t o = 0; o < layer.outputs.size(); ++o)
       result.outputs.push_back(uniform || o == 0 ? made : pick());
     result.time = time(10);
-    result.error = kind_.whole_times ? random_.between(0, 5) : random_.unit();
     result.workspace = static_cast<std::size_t>(random_.between(0, 10));
     result.resident = static_cast<std::size_t>(random_.between(0, 5));
     return result;
@@ -279,7 +278,7 @@ std::string describe(const Problem& problem) {
     print(out, " out", problem.layers[l].outputs);
     out << '\n';
     for (const Candidate& candidate : problem.layers[l].candidates) {
-      out << "  time " << candidate.time << " error " << candidate.error;
+      out << "  time " << candidate.time;
       print(out, " in", candidate.inputs);
       print(out, " out", candidate.outputs);
       out << '\n';

@@ -57,7 +57,6 @@ class Mapper {
     dprs::Limits limits;
     limits.k = rules_.k;
     limits.is_repeatable = rules_.is_repeatable;
-    limits.max_error = rules_.max_error;
     limits.max_memory = rules_.counts_memory ? rules_.max_memory : 0;
     limits.least_memory = rules_.least_memory;
     if (rules_.fallback) limits.fallback = rows_of(*rules_.fallback);
@@ -69,7 +68,6 @@ class Mapper {
     for (const dprs::Path& path : solution.paths) {
       Selection selection;
       selection.cost_us = path.cost;
-      selection.error = path.error;
       selection.memory = path.memory;
       selection.choice.assign(layers_.size(), -1);
       for (std::size_t l = 0; l < rows_.size(); ++l)
@@ -196,7 +194,6 @@ class Mapper {
                     : inside.samples > 0 ? inside.us
                                          : candidate.unit_us * ratio;
       if (optimistic) option.time *= 1 - uncertainty(inside, rules_.noise);
-      if (rules_.error) option.error = rules_.error(entry, candidate);
       if (rules_.counts_memory) {
         option.workspace = candidate.workspace;
         option.resident = candidate.packed;

@@ -32,7 +32,6 @@ class AdaptTimes {
 struct Selection {
   std::vector<int> choice;
   double cost_us = 0;
-  double error = 0;
   std::size_t memory = 0;  // as the solver counts it; 0 unless SelectionRules::counts_memory
   bool operator==(const Selection& other) const { return choice == other.choice; }
 };
@@ -47,7 +46,6 @@ double uncertainty(const MeanTime& inside, double noise);
 struct SelectionRules {
   int k = 1;
   bool is_repeatable = false;          // dprs::Limits::is_repeatable
-  double max_error = dprs::kInfinity;  // sum of `error_of`
   bool counts_memory = false;          // tensors, workspace and packed weights (dprs::peak_memory)
   std::size_t max_memory = 0;          // of that; 0: no limit
   bool least_memory = false;           // dprs::Limits::least_memory, with counts_memory
@@ -63,7 +61,6 @@ struct SelectionRules {
   // does.
   std::function<bool(const LayerCandidates&, const Candidate&)> optimistic;
   double noise = kUsualNoise;
-  std::function<double(const LayerCandidates&, const Candidate&)> error;
 };
 
 struct Selections {

@@ -17,26 +17,14 @@ namespace softneuro {
 namespace {
 
 constexpr double kNotMeasured = -1;
-// Of an overflow, or of a plan that cannot run: like infinity, but can be added up and kept.
+// Of an overflow, or of a plan that cannot run: like infinity, but the cache keeps it.
 constexpr double kWorstPower = 1e18;
-// A candidate's sensitivity is scaled by its own error no further than this from the measured
-// one's: how far one error alone says what arrives is not known.
-constexpr double kLeastScale = 0.25, kMostScale = 4;
 
 }  // namespace
 
 double Sensitivity::of(std::size_t layer, const Candidate& candidate) const {
-  if (candidate.is_float32()) return 0;
-  const double own = candidate.error * candidate.error;
-  if (power_.empty() || power_[layer] < 0) return own * usual_;
-  const double scale = own_[layer] > 0 ? own / (own_[layer] * own_[layer]) : 1;
-  return power_[layer] * std::clamp(scale, kLeastScale, kMostScale);
-}
-
-double Sensitivity::of(const Selection& selection) const {
-  double power = 0;
-  for (std::size_t l = 0; l < selection.choice.size(); ++l) power += of(l, chosen(selection, l));
-  return power;
+  if (!power_.empty() && power_[layer] >= 0) return power_[layer];
+  return candidate.error * candidate.error * usual_;
 }
 
 Result<std::vector<std::vector<Tensor>>> Sensitivity::outputs_for(
@@ -92,15 +80,14 @@ Status Sensitivity::measure(
   });
   SN_ASSIGN_OR_RETURN(references_, outputs_for(base));
   power_.assign(layers_.size(), kNotMeasured);
-  own_.assign(layers_.size(), 0.0);
   std::vector<double> ratios;
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (i > 0 && std::chrono::steady_clock::now() > end) break;
     const std::size_t l = order[i];
     SN_RETURN_IF_ERROR(on_layer(i, order.size(), l));
     power_[l] = power_of(l, rounded, base);
-    own_[l] = chosen(rounded, l).error;
-    if (own_[l] > 0) ratios.push_back(power_[l] / (own_[l] * own_[l]));
+    const double own = chosen(rounded, l).error;
+    if (own > 0) ratios.push_back(power_[l] / (own * own));
   }
   if (!ratios.empty()) {
     const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);

@@ -1,6 +1,6 @@
-// What rounding a layer does to the net's outputs: the guide by which the solver takes layers out
-// of 8 and 16 bits where the error limit is broken (docs/internals/accuracy.md; the sensitivity
-// analysis of post-training quantisation tools).
+// What rounding a layer does to the net's outputs: in its order layers are taken out of 8 and 16
+// bits where the error limit is broken (docs/internals/accuracy.md; the sensitivity analysis of
+// post-training quantisation tools).
 #pragma once
 
 #include <functional>
@@ -28,11 +28,9 @@ class Sensitivity {
                  const std::function<Status(std::size_t done, std::size_t total,
                                             std::size_t layer)>& on_layer);
 
-  // Expected power of the error at the outputs in relation to the outputs' own; 0 in float32.
-  // Powers of several layers add up. Another candidate than the measured one is scaled by how
-  // their own errors differ; a layer that was not measured is taken to be like the others.
+  // Power of the error that the layer's rounded candidate adds at the outputs, in relation to the
+  // outputs' own. Where it was not measured, from the candidate's own error, by what the others do.
   double of(std::size_t layer, const Candidate& candidate) const;
-  double of(const Selection& selection) const;
 
   // By layer; negative: not measured. Empty: nothing was.
   const std::vector<double>& measured() const { return power_; }
@@ -53,7 +51,6 @@ class Sensitivity {
   std::vector<std::vector<Tensor>> samples_, references_;
   std::string digest_;         // of net and samples, in keys of the cache
   std::vector<double> power_;  // by layer
-  std::vector<double> own_;    // by layer: Candidate::error of what was measured
   double usual_ = 1;  // power at the outputs per squared error of a layer's own: the median
   std::size_t runs_ = 0, from_cache_ = 0;
 };

@@ -1,6 +1,6 @@
 // The error limit: the fastest path that meets it on the validation samples, as measured. Where the
-// fastest path of all does not, layers are taken out of 8 and 16 bits: the solver is bound by their
-// sensitivity, the measurement decides (docs/internals/accuracy.md).
+// fastest path of all does not, layers are taken out of 8 and 16 bits in the order of their
+// sensitivity; the measurement decides (docs/internals/accuracy.md).
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -17,8 +17,8 @@ namespace {
 // Of the sensitivity's samples: those that the fastest path's rounding affects most. Others would
 // show next to nothing of a layer's sensitivity.
 constexpr std::size_t kSensitivitySamples = 8;
-// Measuring sensitivity, and putting layers back, takes at most this long each, or this share of
-// what is left of a time limit.
+// Measuring sensitivity, taking layers out in each order, and putting them back take at most this
+// long each, or this share of what is left of a time limit.
 constexpr std::chrono::seconds kSensitivityTime{3};
 constexpr int kSensitivityShare = 4;
 
@@ -204,9 +204,8 @@ Status Tuner::put_layers_back(Finalist& best, std::span<const std::size_t> order
 }
 
 // The fastest path that meets the limit on the validation samples; where none does, the fastest
-// (is_limit_kept_ says so). What was found under the bound is raced with the fastest finalist that
-// meets it: the bound knows of sensitivity, not of time. That race has its own time of default
-// choices.
+// (is_limit_kept_ says so). What was found by the sum of its times is raced with the fastest
+// finalist that meets the limit. That race has its own time of default choices.
 Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double& untuned_us) {
   SN_RETURN_IF_ERROR(measure_error(ranked[0]));
   is_limit_kept_ = keeps_limit(ranked[0]);

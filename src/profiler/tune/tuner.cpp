@@ -337,9 +337,6 @@ SelectionRules Tuner::rules() const {
   rules.counts_memory = options_.max_memory > 0;
   rules.max_memory = memory_bound_;
   rules.fallback = smallest_;
-  rules.error = [this](const LayerCandidates& layer, const Candidate& candidate) {
-    return sensitivity_.of(place_of(layer), candidate);
-  };
   return rules;
 }
 
