@@ -27,9 +27,9 @@ const char* remark_of(const Profile& row) {
 const char* kind_of(const std::string& key) {
   const std::string_view begin = std::string_view(key).substr(0, key.find('|'));
   if (begin == "net") return "inside a net";
-  if (begin == "race") return "end-to-end time";
+  if (begin == "end_to_end") return "end-to-end time";
   if (begin == "sensitivity") return "error power";
-  if (begin == "search") return "rounds done";
+  if (begin == "rounds") return "rounds done";
   if (begin == "verification") return "verification";
   if (begin == "inputs") return "synthetic inputs";
   return "unit time";

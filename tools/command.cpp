@@ -38,7 +38,11 @@ void add_shape_option(CLI::App& command, NetArguments& arguments) {
 }
 
 void add_input_option(CLI::App& command, NetArguments& arguments) {
-  command.add_option("--input", arguments.inputs, "NAME=FILE.npy: an input tensor (repeatable)");
+  command.add_option("--input", arguments.inputs, "NAME=FILE.npy: an input tensor (repeatable)")
+      ->check([](const std::string& text) {
+        return split_assignment(text).ok() ? std::string()
+                                           : fmt::format("'{}' is not NAME=FILE.npy", text);
+      });
 }
 
 void add_routine_options(CLI::App& command, NetArguments& arguments) {

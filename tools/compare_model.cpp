@@ -95,7 +95,7 @@ int compare_with_model(const NetArguments& arguments, const std::string& model) 
     if (answer.ok()) {
       report["difference"] = answer->difference;
       report["inputs"] = answer->inputs;
-      report["made_inputs"] = answer->made;
+      report["synthetic_inputs"] = answer->made;
     } else {
       report["reason"] = answer.status().message();
     }

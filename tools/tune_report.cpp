@@ -62,7 +62,9 @@ void print_error(const TuneReport& report, const std::string& metric) {
 
 void print_tune_report(const TuneReport& report, const std::string& metric) {
   if (report.layers.empty()) {
-    say("The net has no layers: nothing to tune.\n");
+    say("{}\n", report.complete ? "The net has no layers: nothing to tune."
+                                : "Not tuned: the net failed on all synthetic inputs; give samples "
+                                  "(--calibration).");
     return;
   }
   Table table({"layer", "type", "routine", "parameters", "formats", ">µs"});

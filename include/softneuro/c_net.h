@@ -17,7 +17,11 @@ typedef struct sn_net sn_net;
  * that was given it has returned. */
 typedef struct sn_cancel sn_cancel;
 SN_API sn_status sn_cancel_create(sn_cancel** cancel);
+/* Calls that were given it end with SN_CANCELLED, where RunOptions::cancel (session.h) says. Null
+ * is ignored, here and below. */
 SN_API void sn_cancel_request(sn_cancel* cancel);
+/* Withdraws the request, so that the object can be used again; not while a call that was given it
+ * runs. */
 SN_API void sn_cancel_reset(sn_cancel* cancel);
 SN_API void sn_cancel_free(sn_cancel* cancel);
 
@@ -77,8 +81,8 @@ typedef struct sn_save_options {
   /* 1: also the weights, pre-packed in the memory layout of each kernel of this machine's tuned
    * paths. Loading then packs nothing; the file grows by about the size of the weights. */
   int32_t packed_weights;
-  /* 1: these, and of the model's own weights only those that such a kernel reads. The file serves
-   * the machine, shapes and numbers of threads that the net was tuned for, and nothing else. */
+  /* 1: these, and of the model's own weights only those that such a kernel reads. The file runs
+   * where each kernel finds its packed weights (SaveOptions::packed_only), and cannot be tuned. */
   int32_t packed_only;
 } sn_save_options;
 #define SN_SAVE_OPTIONS_INIT \
@@ -92,6 +96,7 @@ SN_API void sn_net_free(sn_net* net);
 /* 0 for null. */
 SN_API size_t sn_net_input_count(const sn_net* net);
 SN_API size_t sn_net_output_count(const sn_net* net);
+/* Fill in *info. SN_INVALID_ARGUMENT if `index` is not below the count. */
 SN_API sn_status sn_net_input_info(const sn_net* net, size_t index, sn_tensor_info* info);
 SN_API sn_status sn_net_output_info(const sn_net* net, size_t index, sn_tensor_info* info);
 
@@ -144,6 +149,7 @@ typedef struct sn_tuned_paths sn_tuned_paths;
 SN_API sn_status sn_net_tuned_paths(const sn_net* net, sn_tuned_paths** paths);
 /* 0 for null. */
 SN_API size_t sn_tuned_paths_count(const sn_tuned_paths* paths);
+/* Fills in *path. SN_INVALID_ARGUMENT if `index` is not below the count. */
 SN_API sn_status sn_tuned_paths_get(const sn_tuned_paths* paths, size_t index, sn_tuned_path* path);
 SN_API void sn_tuned_paths_free(sn_tuned_paths* paths);
 
@@ -168,7 +174,8 @@ SN_API sn_status sn_net_run_for(const sn_net* net, const sn_tensor* inputs, size
                                 const struct sn_run_options* options, sn_result** result);
 /* Outputs in the net's order, or that of sn_net_run_for. 0 for null. */
 SN_API size_t sn_result_count(const sn_result* result);
-/* A view, valid until the result is freed. */
+/* A view, valid until the result is freed. SN_INVALID_ARGUMENT if `index` is not below the count.
+ */
 SN_API sn_status sn_result_get(const sn_result* result, size_t index, sn_tensor* tensor);
 /* The same by name; SN_NOT_FOUND if the result has none of it. */
 SN_API sn_status sn_result_find(const sn_result* result, const char* name, sn_tensor* tensor);

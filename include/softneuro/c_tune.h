@@ -42,11 +42,13 @@ typedef struct sn_tune_options {
   size_t shape_count;
   const sn_tensor* samples; /* for calibration, one tensor per input of the net, sample by sample:
                                input j of sample i stands at [i * inputs + j], its name is not read;
-                               data types as the inputs', shapes the same in all samples */
+                               data types as the inputs', shapes the same in all samples; bytes are
+                               read in place until the call returns */
   size_t sample_count;
   /* By `metric` or `score`; a finite one needs validation samples, or two samples for calibration.
    * 0: 0.1 where a path meets it (SN_METRIC_RELATIVE_RMS without `score`, else
-   * SN_INVALID_ARGUMENT); INFINITY: no limit. */
+   * SN_INVALID_ARGUMENT; for a limit of 0 give a tiny number); INFINITY: no limit; negative:
+   * SN_INVALID_ARGUMENT. */
   double max_error;
   double time_limit; /* in seconds, calibration not included; 0: no limit */
   int32_t threads;   /* to tune for, at most 1024; 0: as many as the net has (TuneOptions) */
@@ -91,23 +93,24 @@ enum { SN_RANGE_MSE = 0, SN_RANGE_PERCENTILE = 1, SN_RANGE_MIN_MAX = 2 };
 
 typedef struct sn_tune_report {
   size_t struct_size;
-  double untuned_us;  /* one run with default routines */
-  double tuned_us;    /* one run on the path found */
-  double seconds;     /* of tuning, calibration included */
-  double error;       /* on the validation samples; 0: not measured */
-  double qint8_share; /* of the multiply-accumulates */
-  size_t measured;
-  size_t from_cache;
+  double untuned_us;          /* one run with default routines */
+  double tuned_us;            /* one run on the path found */
+  double seconds;             /* of tuning, calibration included */
+  double error;               /* on the validation samples; 0: not measured */
+  double qint8_share;         /* of the multiply-accumulates */
+  size_t measured;            /* measurements made */
+  size_t from_cache;          /* measurements taken from the cache instead */
   double difference;          /* RMS(out - ref) / RMS(ref) of the worst output against the model */
   size_t verification_inputs; /* sets of inputs of the verification; 0: nothing was tuned */
-  size_t rejected;            /* candidates dropped for wrong results */
+  size_t rejected;            /* candidates dropped: wrong results, or an error of the kernel */
   double gap;       /* of the solver's best path, by the sum of measured times (TuneReport):
                        (cost - lower bound) / cost; 0: proven optimal by that sum; 1: not
                        everything was measured, no bound is known */
   double agreement; /* top-1 agreement: share of the validation samples whose argmax of the first
                        output is float32's; 1 without validation samples */
   int32_t threads;  /* that the path is for */
-  int32_t complete; /* 0: stopped at the time limit, not everything was measured */
+  int32_t complete; /* 0: the time limit was reached before everything was measured, or nothing
+                       was tuned */
   int32_t verified_on_samples; /* 1: they were samples; 0: synthetic inputs */
   int32_t within_limit;        /* 0: no path meets the default limit */
   size_t validation_samples;
@@ -160,6 +163,7 @@ SN_API sn_status sn_tuning_report(const sn_tuning* tuning, sn_tune_report* repor
 SN_API const char* sn_tuning_machine(const sn_tuning* tuning);
 /* 0 for null. */
 SN_API size_t sn_tuning_layer_count(const sn_tuning* tuning);
+/* Fills in *layer. SN_INVALID_ARGUMENT if `index` is not below the count; so for the next ones. */
 SN_API sn_status sn_tuning_layer(const sn_tuning* tuning, size_t index, sn_tuned_layer* layer);
 
 /* Why a layer does not use a (device, data type) pair for which some layer of the net has
@@ -167,7 +171,8 @@ SN_API sn_status sn_tuning_layer(const sn_tuning* tuning, size_t index, sn_tuned
 typedef struct sn_not_chosen {
   size_t struct_size;
   const char* kind;    /* device and data type: "cpu:qint8" */
-  const char* reason;  /* in words */
+  const char* reason;  /* static: "no routine", "wrong results", "not measured", "error limit",
+                          "slower" or "net slower or over the memory limit" */
   const char* routine; /* the fastest of this kind, with its parameters; "": none */
   double time_us;      /* its time; 0: not known */
 } sn_not_chosen;

@@ -24,7 +24,7 @@ enum {
   SN_INVALID_MODEL = 2,    /* a model or .dnn file is malformed or inconsistent */
   SN_UNSUPPORTED = 3,      /* valid, but not supported by this build or on this machine */
   SN_NOT_FOUND = 4,        /* a file, layer, tensor or routine of that name does not exist */
-  SN_OUT_OF_MEMORY = 5,    /* an allocator refused */
+  SN_OUT_OF_MEMORY = 5,    /* no memory is left, or no thread can be started */
   SN_IO_ERROR = 6,         /* the operating system refused a file operation */
   SN_CORRUPT_FILE = 7,     /* a file is truncated or its checksum does not match */
   SN_CANCELLED = 8,        /* the caller asked to stop */
@@ -133,7 +133,7 @@ typedef struct sn_thread_pool {
   size_t struct_size;
   void* context;
   /* Maximum number of threads that work for one caller, the calling thread included; less than 1
-   * counts as 1. */
+   * counts as 1. The same for the life of the pool: plans are made for it. */
   int32_t (*concurrency)(void* context);
   /* Calls task(task_context, i) exactly once for each i in [0, count), in any order and on any
    * thread, and returns when all are done. May be called by several threads at once, and from

@@ -90,9 +90,10 @@ struct SaveOptions {
   // paths: loading then packs and copies nothing. The file grows by about the size of the weights.
   bool packed_weights = false;
   // A deployment file: packed weights, and of the model's own only those that a kernel of
-  // these paths reads. It serves the machine, shapes and numbers of threads that the net was tuned
-  // for; elsewhere plan() and run() are unsupported, and so is tuning what is loaded from it. Paths
-  // of other machines are left out. The net itself stays as it is.
+  // these paths reads. It runs where each kernel finds its packed weights: on processors with the
+  // same best instruction set, with other shapes or numbers of threads only if the routines pack
+  // the same. Elsewhere plan() and run() are unsupported and name the layer, and so is tuning what
+  // is loaded from it. Paths of other machines are left out. The net itself stays as it is.
   bool packed_only = false;
 };
 
@@ -126,10 +127,12 @@ class SN_API Net {
   // copied once. Errors: as for load().
   static Result<Net> load_memory(const void* data, std::size_t bytes,
                                  const NetOptions& options = {}) noexcept;
-  // Writes a .dnn file: to a temporary file beside it, synced, then renamed. All or nothing.
-  // Errors: io_error, unsupported (the graph takes more than the format can hold), out_of_memory;
-  // invalid_argument (packed_only without a tuned path for this machine; a net that was loaded from
-  // such a file, saved otherwise); with packed weights also those of plan().
+  // Writes a .dnn file: to a temporary file beside it, synced, then renamed, so that the file is
+  // replaced as a whole or not at all. After an io_error whose message begins with "written, but"
+  // it was replaced, and may not survive a power failure. Errors: io_error, unsupported (the graph
+  // takes more than the format can hold), out_of_memory; invalid_argument (packed_only without a
+  // tuned path for this machine; a net that was loaded from such a file, saved otherwise); with
+  // packed weights also those of plan().
   Status save(const std::string& path, const SaveOptions& options = {}) const noexcept;
 
   // --- tuning ---------------------------------------------------------------------------------
@@ -141,7 +144,9 @@ class SN_API Net {
   // Errors: invalid_argument (options, samples; qint8 without ranges), unsupported (strict, or an
   // error or memory limit that nothing meets), not_found (a shape for a name that is not an input),
   // cancelled, internal (the tuned net differs from the model: please report it), out_of_memory,
-  // device_failed, what a callback returned. The net is then as before.
+  // device_failed, what a callback returned. The net is then as before. A net that fails on all
+  // synthetic inputs is not tuned without samples, which is no error: the report has no layers, and
+  // a warning.
   Result<TuneReport> tune(const TuneOptions& options = {}) noexcept;
 
   // The tuned paths that the net carries, one per machine, thread count and set of shapes. Where

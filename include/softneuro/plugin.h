@@ -136,7 +136,9 @@ typedef struct sn_plugin_tensor {
   int32_t layout;
   int32_t rank;
   int64_t dims[SN_PLUGIN_MAX_RANK];
-  void* data;  // of an input: read only. May be NULL where there is no element.
+  // Aligned to the element only, not to SN_PLUGIN_ALIGNMENT. Of an input: read only. May be NULL
+  // where there is no element.
+  void* data;
 } sn_plugin_tensor;
 
 // What a running kernel may touch. Owned by the runtime; valid during the call.
@@ -228,7 +230,7 @@ struct sn_plugin_routine {
   // after the kernel, and the routine sees problems without post-ops only.
   int32_t (*supports_post_ops)(const sn_plugin_routine* self, const sn_plugin_problem* problem);
   // Optional: sets the routine's own parameters for a problem (a tile size), in constant time.
-  // pack and create get them, or others that a tuner tries.
+  // pack and create get exactly these: this ABI gives the tuner no other values to try.
   void (*default_params)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
                          sn_plugin_params* params);
   // Optional, both or none: constants pre-packed in the kernel's memory layout, made once and

@@ -37,7 +37,7 @@ class SN_API Shape {
   void push_back(std::int64_t dim) noexcept;
   // Product of all dimensions; −1 if it overflows int64 or a dimension is negative.
   std::int64_t elements() const noexcept;
-  // Product of dimensions [first, last); −1 as above.
+  // Product of dimensions [first, last); −1 as above. Precondition: 0 <= first <= last <= rank().
   std::int64_t elements(int first, int last) const noexcept;
   bool operator==(const Shape& other) const noexcept;
   // "1x3x224x224"; "scalar" for rank 0.
@@ -81,7 +81,7 @@ class SN_API DynamicShape {
   Dim& operator[](int axis) noexcept { return dims_[static_cast<std::size_t>(axis)]; }
   const std::vector<Dim>& dims() const noexcept { return dims_; }
   std::vector<Dim>& dims() noexcept { return dims_; }
-  // Precondition: is_static().
+  // Precondition: is_static() and rank() <= kMaxRank (further dimensions are left out).
   Shape to_shape() const noexcept;
   // "batchx3x224x224", "?" for an unknown dimension, "unknown" for an unknown rank.
   std::string str() const;

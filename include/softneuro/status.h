@@ -1,12 +1,14 @@
 // Status and Result<T>: what every call of SoftNeuro that can fail returns.
 //
 // A failed call returns a code, for programs, and a human-readable message that says what failed,
-// where, and what to do about it. The library does not print, abort or throw, but for two cases:
+// where, and what to do about it. The library does not print, abort or throw, but for three cases:
 // - Reading the value of a failed Result without a check ends the process, with that message
 //   (Result::value() throws where exceptions are on).
 // - std::bad_alloc may leave functions that are not noexcept and make strings or lists:
 //   Net::tuned_paths, Net::memory_report, Plan::memory_report, Plan::describe, str() of shapes, and
 //   what makes or copies a Status with a message.
+// - Edge builds have no exceptions: where the heap (not the Allocator) is exhausted, the process
+// ends.
 #pragma once
 
 #include <functional>
@@ -28,7 +30,7 @@ enum class StatusCode : int {
   invalid_model = 2,     // a model or .dnn file is malformed or inconsistent
   unsupported = 3,       // valid, but not supported by this build or on this machine
   not_found = 4,         // a file, layer, tensor or routine of that name does not exist
-  out_of_memory = 5,     // an allocator refused
+  out_of_memory = 5,     // no memory is left, or no thread can be started
   io_error = 6,          // the operating system refused a file operation
   corrupt_file = 7,      // a file is truncated or its checksum does not match
   cancelled = 8,         // the caller asked to stop
@@ -37,7 +39,7 @@ enum class StatusCode : int {
   device_failed = 11,    // a device (a GPU, say) reports an error, or is lost
 };
 
-// "invalid_argument", …
+// "invalid_argument", …; "unknown" for other values. Static.
 SN_API const char* to_string(StatusCode code);
 
 // Cheap while ok (no allocation). Thread compatible, like std::string.

@@ -72,8 +72,9 @@ class SN_API Tensor {
  public:
   Tensor() noexcept = default;  // empty: undefined data type, no bytes
 
-  // The functions that make tensors return invalid_argument for DataType::undefined and for shapes
-  // that overflow, and those that allocate (create, from, clone) out_of_memory. Memory that is
+  // The functions that make tensors return invalid_argument for DataType::undefined, for shapes
+  // with a negative dimension or more bytes than int64 counts, and for ranks that the layout does
+  // not have, and those that allocate (create, from, clone) out_of_memory. Memory that is
   // borrowed or shared has to be aligned to the element size, and `bytes` must be
   // storage_bytes(type, shape, layout) exactly; else invalid_argument.
 

@@ -14,7 +14,8 @@ class SN_API ThreadPool {
  public:
   using Task = void (*)(void* context, std::size_t index);
   virtual ~ThreadPool();
-  // Maximum number of threads that work for one caller, the calling thread included (>= 1).
+  // Maximum number of threads that work for one caller, the calling thread included (>= 1). The
+  // same for the life of the pool: plans are made for it.
   virtual int concurrency() const noexcept = 0;
   // Calls task(context, i) exactly once for each i in [0, count), from any of its threads, in any
   // order, and returns when all are done. The calling thread takes part. Must be callable from

@@ -40,11 +40,11 @@ struct TuneProgress {
   double seconds_left = 0;     // of the time limit; 0: there is none
 };
 
-// How calibration chooses a tensor's range from what it saw.
+// How calibration chooses a tensor's range from its values in the samples.
 enum class RangeChoice {
   mse,         // least mean squared error of the 256 levels, saturation included
   percentile,  // without the most extreme 0.01 % of the values on each side
-  min_max,     // all that was seen
+  min_max,     // from the least to the largest value
 };
 
 // Error of the tuned net's outputs on the validation samples against float32's; 0: equal.
@@ -76,8 +76,9 @@ struct TuneOptions {
   // true: such a layer is an error (unsupported, naming every one).
   bool strict = false;
   // Routines that no layer may have, as patterns of whole names in which * stands for anything:
-  // "cpu:float32/wg", "*/onednn". A layer whose routines are all excluded is an error
-  // (unsupported).
+  // "cpu:float32:nhwc/wg", "*/onednn". Names leave out float32 and the plain layout: "cpu/direct".
+  // A pattern that no routine matches has no effect. A layer whose routines are all excluded is an
+  // error (unsupported).
   std::vector<std::string> avoid = {};
   // Layer → the routine that it must have, by name or pattern, whatever the schemas and `avoid`
   // say. Errors: invalid_argument (no such layer, or it is a view), unsupported (no such routine
@@ -143,7 +144,9 @@ struct TuneOptions {
   // `exhaustive` 20. The best path of each data type and device alone, the smallest path (with
   // max_memory) and paths of default routines are timed as well.
   int finalists = 1;
-  // Measure every candidate fully: no early stop, no filter. Slow; for judging the default way.
+  // Measure candidates fully: none is stopped early, and up to 64 combinations of a routine's
+  // parameters are tried instead of 8. Naive routines are left out where there is any other. Slow;
+  // to evaluate the default method.
   bool exhaustive = false;
   // Sensitivity analysis (TuneReport::sensitivity: each layer's quantisation sensitivity) even
   // where the fastest path meets the limit.
@@ -159,7 +162,7 @@ struct TuneOptions {
 struct NotChosen {
   enum class Reason {
     no_routine,     // none of this kind in the allowed schemas computes the layer
-    wrong_results,  // all of them are beyond the tolerance of the data type
+    wrong_results,  // all of them are beyond the tolerance of the data type, or failed
     not_measured,   // the time limit was reached
     error_limit,    // reduced precision of this layer was given up to meet max_error
     slower,         // than the layer's routine
@@ -207,8 +210,8 @@ struct TuneReport {
   double tuned_us = 0;         // median of a run on the chosen path
   double seconds = 0;          // of tuning, calibration included
   std::size_t measured = 0;    // measurements made
-  std::size_t from_cache = 0;  // measurements that the cache spared
-  std::size_t rejected = 0;    // candidates dropped for wrong results
+  std::size_t from_cache = 0;  // measurements taken from the cache instead
+  std::size_t rejected = 0;    // candidates dropped: wrong results, or an error of the kernel
   // Relative optimality gap of the solver's best path: (cost − lower bound) / cost, where a cost is
   // the sum of the measured times of layers and adapts. 0: proven optimal by that sum; 1: not
   // everything was measured, and no bound is known. The chosen path may be another one, which was
@@ -235,7 +238,8 @@ struct TuneReport {
   // float32's; 1 without validation samples.
   double agreement = 1;
   double qint8_share = 0;  // share of multiply-accumulates done in qint8
-  bool complete = true;    // false: stopped at the time limit, not everything was measured
+  // false: the time limit was reached before everything was measured, or nothing was tuned.
+  bool complete = true;
   std::string machine;
   int threads = 1;
   std::map<std::string, double> time_by_schema_us;  // inside the tuned net; "adapt": adapts

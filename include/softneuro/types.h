@@ -35,7 +35,7 @@ inline constexpr int kDataTypeCount = 15;
 
 // Bytes of one element; 0 for undefined.
 SN_API std::size_t size_of(DataType type) noexcept;
-// "float32", …; "undefined".
+// "float32", …; "undefined", for other values, too. Static.
 SN_API const char* to_string(DataType type) noexcept;
 // The inverse; undefined if the name is unknown.
 SN_API DataType parse_data_type(std::string_view name) noexcept;

@@ -18,10 +18,12 @@ Result<std::vector<NamedTensors>> samples_from(const Net& net, const sn_tensor* 
   for (std::size_t i = 0; i < count; ++i) {
     NamedTensors sample;
     for (std::size_t j = 0; j < infos.size(); ++j) {
-      SN_ASSIGN_OR_RETURN(const sn_tensor view,
+      SN_ASSIGN_OR_RETURN(sn_tensor view,
                           read(element(tensors, i * infos.size() + j), "sn_tensor"));
-      SN_ASSIGN_OR_RETURN(Tensor tensor, tensor_from(view, false));
-      sample.emplace(infos[j].name, std::move(tensor));
+      view.name = infos[j].name.c_str();
+      Result<Tensor> tensor = tensor_from(view, false);
+      if (!tensor.ok()) return Status(tensor.status()).with_context(fmt::format("{}[{}]", what, i));
+      sample.emplace(infos[j].name, std::move(*tensor));
     }
     samples.push_back(std::move(sample));
   }
@@ -38,7 +40,9 @@ SampleSource source_from(const Net& net, sn_sample_callback make, void* context,
     std::vector<sn_tensor> views(infos.size(), sn_tensor SN_TENSOR_INIT);
     const sn_status status = make(context, index, views.data(), views.size());
     if (status != SN_OK)
-      return Status(static_cast<StatusCode>(status), "the caller's callback ended tuning");
+      return Status(static_cast<StatusCode>(status),
+                    fmt::format("the sample callback returned {} for sample {}",
+                                to_string(static_cast<StatusCode>(status)), index));
     NamedTensors sample;
     for (std::size_t j = 0; j < infos.size(); ++j) {
       views[j].name = infos[j].name.c_str();
@@ -93,7 +97,9 @@ Result<double> score_of(const sn_tune_options& given, std::span<const TensorInfo
   const sn_status status =
       given.score(given.score_context, tensors.data(), outputs.size(), answers.size(), &score);
   if (status == SN_OK) return score;
-  return Status(static_cast<StatusCode>(status), "the caller's score ended tuning");
+  return Status(
+      static_cast<StatusCode>(status),
+      fmt::format("the score callback returned {}", to_string(static_cast<StatusCode>(status))));
 }
 
 Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
@@ -200,6 +206,10 @@ using namespace softneuro::capi;
 
 sn_status sn_net_tune(sn_net* net, const sn_tune_options* options, sn_tune_report* report) {
   return call([&]() -> Status {
+    // A report that cannot be written is an error before anything is measured.
+    if (report != nullptr)
+      if (Status status = write(report_of({}), report, "sn_tune_report"); !status.ok())
+        return status;
     SN_ASSIGN_OR_RETURN(const TuneReport cpp, tune(net, options));
     return report == nullptr ? Status() : write(report_of(cpp), report, "sn_tune_report");
   });

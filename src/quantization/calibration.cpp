@@ -83,9 +83,14 @@ class Calibrator {
     Status status = check_inputs(sample);
     if (status.ok()) status = run(sample);
     if (!status.ok())
-      return std::move(status).with_context(fmt::format("calibration sample {}", index));
+      return std::move(status).with_context(
+          fmt::format("calibration sample {}", number_of(index)));
     ++samples_;
     return {};
+  }
+
+  std::size_t number_of(std::size_t index) const {
+    return index < options_.numbers.size() ? options_.numbers[index] : index;
   }
 
   CalibrationResult finish() {
@@ -241,7 +246,7 @@ class Calibrator {
   }
 
   // Largest magnitudes that lie far apart: as of samples that were scaled in different ways.
-  static std::string uneven(const std::vector<double>& magnitudes) {
+  std::string uneven(const std::vector<double>& magnitudes) const {
     constexpr double kMost = 16;
     if (magnitudes.size() < 2) return {};
     std::vector<double> sorted = magnitudes;
@@ -253,7 +258,7 @@ class Calibrator {
     return fmt::format(
         "the ranges of the samples differ wildly, from {:.3g} to {:.3g} (sample {}): were all "
         "scaled alike?",
-        least, sorted.back(), sample);
+        least, sorted.back(), number_of(static_cast<std::size_t>(sample)));
   }
 
   void warn_of_tensors(std::vector<std::string>& warnings) const {

@@ -22,6 +22,8 @@ struct CalibrationOptions {
   // Inner tensors that one run keeps, in bytes; where the net has more, each sample runs several
   // times, for some of its tensors at a time.
   std::size_t max_bytes = std::size_t{512} << 20;
+  // Numbers that messages call the samples by; empty: 0, 1, …
+  std::vector<std::size_t> numbers = {};
 };
 
 // Sample i of 0, 1, …: one tensor per input of the net, by name. Nothing: there are no more. An

@@ -116,7 +116,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   AtomicFile file;
   file.path_ = path;
   if (path.empty() || path.find('\0') != std::string::npos)
-    return invalid_argument("cannot write a file without a valid name");
+    return invalid_argument("cannot write a file: its path is empty or holds a zero byte");
   file.target_ = resolve(path);
 
   struct stat existing {};

@@ -49,7 +49,7 @@ Result<FileBytes> read_file(const std::string& path, int descriptor, std::size_t
 
 Result<FileBytes> map_file(const std::string& path, Allocator& allocator) {
   if (path.empty() || path.find('\0') != std::string::npos)
-    return invalid_argument("cannot read a file without a valid name");
+    return invalid_argument("cannot read a file: its path is empty or holds a zero byte");
   // O_NONBLOCK: a pipe without a writer must not hang us; it has no effect on regular files.
   const int descriptor = open_descriptor(path.c_str(), O_RDONLY | O_NONBLOCK, 0);
   if (descriptor < 0) return cannot_read(path, errno);

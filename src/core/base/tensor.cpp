@@ -26,7 +26,9 @@ Result<std::size_t> checked_bytes(DataType type, const Shape& shape, Layout layo
   if (size_of(type) == 0) return invalid_argument("a tensor needs a data type");
   const std::int64_t bytes = storage_bytes(type, shape, layout);
   if (bytes < 0)
-    return invalid_argument("shape {} of {} does not fit in memory", shape.str(), to_string(type));
+    return invalid_argument(
+        "shape {} of {} has a negative dimension, or takes more bytes than can be counted",
+        shape.str(), to_string(type));
   return static_cast<std::size_t>(bytes);
 }
 

@@ -330,7 +330,7 @@ Result<std::unique_ptr<ThreadPool>> create_thread_pool(int threads, int spin_us)
       return invalid_argument("threads = {}: expected 0 (one per physical core) to {}", threads,
                               kMaxThreads);
     if (spin_us < 0 || spin_us > kMostSpinMicroseconds)
-      return invalid_argument("spin_us = {}: expected 0 (park at once) to {}", spin_us,
+      return invalid_argument("spin_us = {}: expected 0 (no busy-waiting) to {}", spin_us,
                               kMostSpinMicroseconds);
     if (threads == 0) threads = std::min(physical_cores(), kMaxThreads);
     auto pool = std::make_unique<ParkingThreadPool>(threads, spin_us);

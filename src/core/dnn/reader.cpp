@@ -166,7 +166,7 @@ Result<DnnContents> load_dnn_contents_memory(const void* data, std::size_t bytes
                                              const LayerTypes& types, Verify verify,
                                              Allocator& allocator) {
   return guarded([&]() -> Result<DnnContents> {
-    if (data == nullptr && bytes > 0) return invalid_argument("no memory to load a net from");
+    if (data == nullptr && bytes > 0) return invalid_argument("load_memory: the bytes are null");
     std::span<const std::byte> file(static_cast<const std::byte*>(data), bytes);
     const bool aligned = reinterpret_cast<std::uintptr_t>(data) % kTensorAlignment == 0;
     if (!aligned && looks_like_dnn(data, bytes)) {

@@ -239,7 +239,7 @@ Status register_layer_resize(LayerTypes& types) {
       {"antialias", ParamKind::integer, std::int64_t{0},
        "1: where an axis shrinks, linear and cubic stretch their kernel"},
       {"axes", ParamKind::integers, std::vector<std::int64_t>{},
-       "axes that roi, scales and sizes speak of; empty: all"},
+       "axes that roi, scales and sizes refer to; empty: all"},
       {"keep_aspect_ratio_policy", ParamKind::text, std::string("stretch"),
        "with sizes: stretch (as given), not_larger or not_smaller (one scale for all axes)"}};
   type.max_inputs = 4;

@@ -123,7 +123,8 @@ Status infer_wgdec(InferContext& context) {
   const std::int64_t height = context.params().integer("height");
   const std::int64_t width = context.params().integer("width");
   if (height < 1 || width < 1 || height > INT32_MAX || width > INT32_MAX)
-    return invalid_model("an output of {} x {} elements", height, width);
+    return invalid_model("height and width are {} and {}, expected 1 to {}", height, width,
+                         INT32_MAX);
   DynamicShape y(std::vector<Dim>(4));
   if (const DynamicShape& m = context.shape(0); m.ranked()) {
     const std::int64_t tiles = tiles_of(height, tile, taps) * tiles_of(width, tile, taps);
@@ -185,7 +186,7 @@ Status register_layer_winograd(LayerTypes& types) {
   dec.name = "wgdec";
   dec.doc =
       "Back from Winograd's domain: Aᵀ m A + bias of each tile m, of which tile_size + 1 − taps "
-      "rows and columns are outputs; what sticks out of the image is dropped. Inputs: m[N,M,P,T], "
+      "rows and columns are outputs; outputs outside of the image are dropped. Inputs: m[N,M,P,T], "
       "bias[M] (optional). Output: y[N,M,height,width].";
   dec.min_inputs = 1;
   dec.max_inputs = 2;

@@ -161,8 +161,11 @@ class PlanBuilder {
       if (id == kNoTensor) {
         inputs.emplace_back();
       } else if (graph_.tensor(id).left_out) {
-        return unsupported("layer '{}': the file does not hold its weights as the model has them",
-                           layer.name);
+        return unsupported(
+            "layer '{}': the file was saved with packed_only and has no weights for this routine: "
+            "load "
+            "a file that was saved without it",
+            layer.name);
       } else if (known_[id]) {
         inputs.push_back(plan_->tensors[id].constant);
       } else {  // a layer that reads the shape only: the bytes do not exist yet

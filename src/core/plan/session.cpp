@@ -141,7 +141,9 @@ class DynamicContext final : public Context {
       if (i >= outputs_.size()) return internal_error("there is no output {}", i);
       if (!outputs_[i].present()) return {};
       const std::int64_t bytes = storage_bytes(outputs_[i].type, shape, Layout::plain);
-      if (bytes < 0) return invalid_argument("output {} would have the shape {}", i, shape.str());
+      if (bytes < 0)
+        return invalid_argument("output {} would have the shape {}, which is too large", i,
+                                shape.str());
       GrowingBuffer& buffer = buffers_[step_.outputs[i]];
       SN_RETURN_IF_ERROR(buffer.reserve(static_cast<std::size_t>(bytes), allocator_));
       outputs_[i].shape = shape;

@@ -21,8 +21,8 @@ class RunContext final : public Context {
       if (i >= outputs_.size()) return internal_error("there is no output {}", i);
       if (const auto bytes = storage_bytes(outputs_[i].type, shape, Layout::plain);
           bytes < 0 || bytes > max_bytes_)
-        return make_error(StatusCode::out_of_memory, "output {} would be {} {}", i,
-                          to_string(outputs_[i].type), shape.str());
+        return make_error(StatusCode::out_of_memory, "output {} would be {} {}, more than {} bytes",
+                          i, to_string(outputs_[i].type), shape.str(), max_bytes_);
       SN_ASSIGN_OR_RETURN(tensors_[i], Tensor::create(outputs_[i].type, shape, allocator_));
       outputs_[i] = view_of(tensors_[i]);
       return {};
@@ -67,8 +67,9 @@ Status KernelRun::add_output(std::size_t i, const Problem& problem) {
   if (!spec.present() || problem.type->data_dependent_output) return {};
   if (const auto bytes = storage_bytes(spec.type, spec.shape, spec.layout);
       bytes < 0 || bytes > max_bytes_)
-    return make_error(StatusCode::out_of_memory, "output {} of layer '{}' would be {} {}", i,
-                      problem.layer_name, to_string(spec.type), spec.shape.str());
+    return make_error(StatusCode::out_of_memory,
+                      "output {} of layer '{}' would be {} {}, more than {} bytes", i,
+                      problem.layer_name, to_string(spec.type), spec.shape.str(), max_bytes_);
   SN_ASSIGN_OR_RETURN(outputs_[i], Tensor::create(spec.type, spec.shape, *allocator_, spec.layout));
   output_views_[i] = view_of(outputs_[i]);
   return {};

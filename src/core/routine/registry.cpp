@@ -271,7 +271,7 @@ Status check_schemas(const Registry& registry, std::span<const std::string> patt
     return invalid_argument(
         "no routine here has the schema '{}' (device[:data_type[:layout]]); there are {}; "
         "softneuro "
-        "doctor tells why a device is missing",
+        "doctor shows why a device is missing",
         pattern, fmt::join(known, ", "));
   }
   return {};

@@ -214,8 +214,11 @@ class Mapper {
       ours.candidates.push_back(static_cast<int>(c));
     }
     if (row.candidates.empty())
-      return unsupported("layer '{}': no candidate is left (all wrong, excluded or not measured)",
-                         layer.name);
+      return unsupported(
+          "layer '{}': no candidate is left (all wrong, excluded or not measured): allow more "
+          "schemas, or "
+          "more time",
+          layer.name);
     problem_.layers.push_back(std::move(row));
     rows_.push_back(std::move(ours));
     return {};

@@ -90,11 +90,11 @@ bool HalfRange::fits(const LayerCandidates& entry, const Candidate& candidate) c
   return true;
 }
 
-Result<std::size_t> HalfRange::drop_candidates(const Registry& registry,
-                                               const NetProblems& problems,
-                                               const CandidateRules& rules,
-                                               std::vector<LayerCandidates>& layers) const {
+Result<std::map<DataType, std::size_t>> HalfRange::drop_candidates(
+    const Registry& registry, const NetProblems& problems, const CandidateRules& rules,
+    std::vector<LayerCandidates>& layers) const {
   std::set<std::ptrdiff_t> touched;
+  std::map<DataType, std::size_t> dropped;
   for (LayerCandidates& entry : layers) {
     const TensorId x = entry.layer.layer->inputs.empty() ? kNoTensor : entry.layer.layer->inputs[0];
     const double largest_x = x == kNoTensor ? 0 : largest_[x];
@@ -107,7 +107,14 @@ Result<std::size_t> HalfRange::drop_candidates(const Registry& registry,
       if (sum < 0) sum = largest_sum(entry.layer.problem, largest_x);
       return sum > kLargestHalf;
     };
-    if (std::erase_if(entry.candidates, is_unfit) > 0) touched.insert(&entry - layers.data());
+    std::set<DataType> types;
+    std::erase_if(entry.candidates, [&](const Candidate& candidate) {
+      const bool unfit = is_unfit(candidate);
+      if (unfit && candidate.routine != nullptr) types.insert(candidate.routine->descriptor().type);
+      return unfit;
+    });
+    if (!types.empty()) touched.insert(&entry - layers.data());
+    for (const DataType type : types) ++dropped[type];
   }
   const auto is_empty = [](const LayerCandidates& entry) { return entry.candidates.empty(); };
   if (std::any_of(layers.begin(), layers.end(), is_empty)) {
@@ -126,7 +133,7 @@ Result<std::size_t> HalfRange::drop_candidates(const Registry& registry,
     if (touched.contains(static_cast<std::ptrdiff_t>(l)) ||
         touched.contains(static_cast<std::ptrdiff_t>(layers[l].same_as)))
       layers[l].same_as = l;
-  return touched.size();
+  return dropped;
 }
 
 }  // namespace softneuro

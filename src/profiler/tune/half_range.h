@@ -24,10 +24,10 @@ class HalfRange {
 
   // Takes out candidates that store a tensor in 16 bits whose values come near to the largest
   // number, and those that sum in float16 what may pass it on the way. Layers that then have none
-  // get those of float32. Gives the number of layers that lost some.
-  Result<std::size_t> drop_candidates(const Registry& registry, const NetProblems& problems,
-                                      const CandidateRules& rules,
-                                      std::vector<LayerCandidates>& layers) const;
+  // get those of float32. Gives the number of layers that lost some, by data type.
+  Result<std::map<DataType, std::size_t>> drop_candidates(
+      const Registry& registry, const NetProblems& problems, const CandidateRules& rules,
+      std::vector<LayerCandidates>& layers) const;
 
  private:
   bool fits(const LayerCandidates& layer, const Candidate& candidate) const;

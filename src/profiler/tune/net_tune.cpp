@@ -63,8 +63,8 @@ bool allows_type(const Registry& registry, const TuneOptions& options, DataType 
     const RoutineDescriptor& descriptor = routine->descriptor();
     if (descriptor.type != type) return false;
     return matches_any_schema(descriptor, options.schemas) ||
-           std::ranges::any_of(options.pin,
-                               [&](const auto& pin) { return matches_name(descriptor, pin.second); });
+           std::ranges::any_of(
+               options.pin, [&](const auto& pin) { return matches_name(descriptor, pin.second); });
   });
 }
 
@@ -109,7 +109,8 @@ Result<std::shared_ptr<const Graph>> calibrated(const std::shared_ptr<const Grap
     SN_ASSIGN_OR_RETURN(NamedTensors sample, samples.named(i));
     return std::optional<NamedTensors>(std::move(sample));
   };
-  SN_ASSIGN_OR_RETURN(const CalibrationResult result, calibrate(net, one, {.range = tuning.range}));
+  SN_ASSIGN_OR_RETURN(const CalibrationResult result,
+                      calibrate(net, one, {.range = tuning.range, .numbers = samples.numbers()}));
   SN_RETURN_IF_ERROR(annotate(*annotated, result));
   warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
   if (same_quantisation(*graph, *annotated)) return graph;
@@ -234,7 +235,7 @@ Result<TuneResult> tune_within_limit(TuneJob& job, std::vector<std::string>& war
     if (result.report.within_limit) return result;
   }
   if (options.max_error)
-    return unsupported("no path keeps the error below {}, float32 included: it is {:.3g}",
+    return unsupported("no path keeps the error below {}: float32 has {:.3g}; raise max_error",
                        *options.max_error, result.report.error);
   warn(fmt::format("the error is {:.3g}: no path keeps it below {}", result.report.error,
                    kDefaultMaxError));

@@ -24,6 +24,8 @@ class SampleSet {
 
   std::size_t size() const { return numbers_.size(); }
   bool empty() const { return numbers_.empty(); }
+  // Of its samples, among all that the caller gave.
+  const std::vector<std::size_t>& numbers() const { return numbers_; }
 
   // Sample i of this set, in the order of the graph's inputs. invalid_argument if an input is
   // missing or has another type or shape; what the source gives where it fails.

@@ -110,7 +110,7 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
   for (const Finalist& finalist : finalists) paths += path_key(finalist.path) + '\n';
   const std::uint64_t digest = checksum(paths.data(), paths.size());
   const auto key = [&](const Finalist& finalist) {
-    return fmt::format("race|{:x}|{}", digest, path_key(finalist.path));
+    return fmt::format("end_to_end|{:x}|{}", digest, path_key(finalist.path));
   };
   bool known = true;
   for (Finalist& finalist : finalists) {

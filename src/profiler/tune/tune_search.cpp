@@ -196,7 +196,7 @@ bool Tuner::needs_warmup() const {
 
 // At most so many rounds, those of earlier tunings with this cache included. False: the time is up.
 Result<bool> Tuner::search_among(const std::string& what, const SelectionRules& rules) {
-  const std::string key = fmt::format("search|{:x}|{}", whole_key_, what);
+  const std::string key = fmt::format("rounds|{:x}|{}", whole_key_, what);
   const Profile* const before = cache_.find(key);
   const auto rounds =
       static_cast<std::size_t>(std::max(1, options_.exhaustive ? 20 : options_.rounds));

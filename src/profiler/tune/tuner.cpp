@@ -160,7 +160,9 @@ Status Tuner::find_candidates() {
       unsupported_layers +=
           (unsupported_layers.empty() ? "'" : ", '") + layer.layer.layer->name + "'";
   if (options_.strict && !unsupported_layers.empty())
-    return unsupported("no routine of the allowed schemas for the layers {}", unsupported_layers);
+    return unsupported(
+        "layers {} have no routine in the allowed schemas: allow more, or do not be strict",
+        unsupported_layers);
   return {};
 }
 
@@ -181,14 +183,12 @@ Status Tuner::drop_what_half_cannot_hold() {
   if (!float16 && !has(DataType::bfloat16)) return {};
   SN_ASSIGN_OR_RETURN(const HalfRange range, HalfRange::measure(job_.core, job_.graph, job_.shapes,
                                                                 job_.verification_inputs));
-  SN_ASSIGN_OR_RETURN(
-      const std::size_t layers,
-      range.drop_candidates(job_.core->registry(), problems_, units_.inside_rules, layers_));
-  if (layers > 0)
-    warn(
-        fmt::format("{} layers have values that {} cannot hold, or nearly so: they stay in "
-                    "other types",
-                    layers, to_string(float16 ? DataType::float16 : DataType::bfloat16)));
+  SN_ASSIGN_OR_RETURN(const auto dropped, range.drop_candidates(job_.core->registry(), problems_,
+                                                                units_.inside_rules, layers_));
+  for (const auto& [type, layers] : dropped)
+    warn(fmt::format(
+        "{} values near or beyond the largest number of {}: its routines are left out there",
+        layers == 1 ? "one layer has" : fmt::format("{} layers have", layers), to_string(type)));
   if (float16 && !job_.has_samples)
     warn(
         "the ranges of float16 layers come from synthetic inputs only: give calibration samples, "

@@ -66,7 +66,8 @@ class NaiveRoiAlignKernel final : public Kernel {
     const TensorView& rois = context.input(1);
     for (std::int64_t i = 0; i < rois.elements(); ++i)
       if (!(std::fabs(load(rois, i) * scale_) < 1e12))
-        return invalid_argument("rois[{}, {}] is {}", i / 4, i % 4, load(rois, i));
+        return invalid_argument("rois[{}, {}] is {}: times spatial_scale, it must be below 1e12",
+                                i / 4, i % 4, load(rois, i));
     return check_indices(context.input(2), context.input(0).shape[0]);
   }
 

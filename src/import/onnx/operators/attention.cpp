@@ -182,7 +182,7 @@ void import_attention(Node& node) {
   if (!node.has("scale")) scale = 1 / std::sqrt(static_cast<double>(node.need_dim(queries, 3)));
   if (node.failed()) return;
   if (groups < 1 || heads % groups != 0)
-    return node.reject("{} heads of queries for {} heads of keys", heads, groups);
+    return node.reject("{} query heads are no multiple of {} key heads", heads, groups);
   keys = repeat_heads(node, keys, groups, heads / groups);
   values = repeat_heads(node, values, groups, heads / groups);
 
@@ -221,7 +221,8 @@ void import_rotary_embedding(Node& node) {
   if (turned == 0) turned = size;
   if (node.failed()) return;
   if (turned < 2 || turned > size || turned % 2 != 0)
-    return node.reject("rotary_embedding_dim {} of a head of {}", turned, size);
+    return node.reject("rotary_embedding_dim is {}, expected an even number from 2 to {}", turned,
+                       size);
   const auto part = [&](std::int64_t begin, std::int64_t end, std::int64_t step) {
     return node.emit("slice", {x, node.integers_constant({begin}), node.integers_constant({end}),
                                node.integers_constant({3}), node.integers_constant({step})});
@@ -280,7 +281,8 @@ void import_tensor_scatter(Node& node) {
   if (axis < 0) axis += rank;
   if (node.failed()) return;
   if (axis < 1 || axis >= rank)
-    return node.reject("axis {} of a cache of rank {}", node.integer("axis", -2), rank);
+    return node.reject("axis is {}, expected one of the cache's {} dimensions, but the first",
+                       node.integer("axis", -2), rank);
   const bool circular = node.choice("mode", "linear", {"linear", "circular"}) == "circular";
   TensorId places = indices_below(node, dim_scalar(node, update, axis));
   std::vector<std::int64_t> behind;

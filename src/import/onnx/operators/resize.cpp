@@ -110,7 +110,8 @@ void import_affine_grid(Node& node) {
   const DataType type = node.type(theta);
   const std::int64_t dims = node.need_dim(size, 0) - 2;
   if (node.failed()) return;
-  if (dims != 2 && dims != 3) return node.reject("the size has {} values", dims + 2);
+  if (dims != 2 && dims != 3)
+    return node.reject("the size has {} values, expected 4 or 5", dims + 2);
 
   const TensorId spatial =
       node.emit("slice", {size, node.integers_constant({2}), node.integers_constant({dims + 2})});
