@@ -29,7 +29,7 @@ Result<DnnHeader> read_header(std::span<const std::byte> file) {
       return corrupt("truncated: {} bytes are too few for a .dnn file", file.size());
     return corrupt("not a .dnn file: it does not begin with the signature of one");
   }
-  DnnHeader header;
+  DnnHeader header{};
   if (file.size() < sizeof(header))
     return corrupt("truncated: the header is {} bytes long, but there are {}", sizeof(header),
                    file.size());

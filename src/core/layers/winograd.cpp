@@ -53,7 +53,7 @@ Status infer_wgenc(InferContext& context) {
       if (pads[i] < 0 || pads[i + 2] < 0 || pads[i] > INT32_MAX || pads[i + 2] > INT32_MAX)
         return invalid_model("pads of axis {} are {} and {}, must be at least 0", axis, pads[i],
                              pads[i + 2]);
-      const Dim size = x[axis + 2];
+      const Dim& size = x[axis + 2];
       if (!size.known()) {
         tiles.emplace_back();
         continue;

@@ -224,9 +224,10 @@ Result<TuneResult> tune_within_limit(TuneJob& job, std::vector<std::string>& war
   if (result.report.within_limit) return result;
   if (!allows_float32(job.core->registry(), options.schemas)) {
     warn(
-        fmt::format("no path in {} meets the error limit ({:.3g}): layers may be in cpu:float32 "
-                    "as well",
-                    fmt::join(options.schemas, ","), result.report.error));
+        fmt::format("no path in {} keeps the error below {}, the least is {:.3g}: layers may be in "
+                    "cpu:float32 as well",
+                    fmt::join(options.schemas, ","), options.max_error.value_or(kDefaultMaxError),
+                    result.least_error));
     TuneOptions wider = options;
     wider.schemas.emplace_back("cpu:float32");
     TuneJob again = job;
@@ -235,8 +236,10 @@ Result<TuneResult> tune_within_limit(TuneJob& job, std::vector<std::string>& war
     if (result.report.within_limit) return result;
   }
   if (options.max_error)
-    return unsupported("no path keeps the error below {}: float32 has {:.3g}; raise max_error",
-                       *options.max_error, result.report.error);
+    return unsupported(
+        "no path{} was found that keeps the error below {}: the least is {:.3g}{}; raise max_error",
+        options.max_memory > 0 ? " within max_memory" : "", *options.max_error, result.least_error,
+        options.pin.empty() ? "" : ", with pinned layers as they are");
   warn(fmt::format("the error is {:.3g}: no path keeps it below {}", result.report.error,
                    kDefaultMaxError));
   return result;

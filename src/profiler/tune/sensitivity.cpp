@@ -18,13 +18,14 @@ namespace {
 
 constexpr double kNotMeasured = -1;
 // Of an overflow, or of a plan that cannot run: like infinity, but the cache keeps it.
-constexpr double kWorstPower = 1e18;
+constexpr double kWorstPower = 1e12;
 
 }  // namespace
 
 double Sensitivity::of(std::size_t layer, const Candidate& candidate) const {
-  if (!power_.empty() && power_[layer] >= 0) return power_[layer];
-  return candidate.error * candidate.error * usual_;
+  const double own = candidate.error * candidate.error;
+  if (power_.empty() || power_[layer] < 0) return own * usual_;
+  return own_[layer] > 0 ? power_[layer] * own / (own_[layer] * own_[layer]) : power_[layer];
 }
 
 Result<std::vector<std::vector<Tensor>>> Sensitivity::outputs_for(
@@ -80,14 +81,15 @@ Status Sensitivity::measure(
   });
   SN_ASSIGN_OR_RETURN(references_, outputs_for(base));
   power_.assign(layers_.size(), kNotMeasured);
+  own_.assign(layers_.size(), 0.0);
   std::vector<double> ratios;
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (i > 0 && std::chrono::steady_clock::now() > end) break;
     const std::size_t l = order[i];
     SN_RETURN_IF_ERROR(on_layer(i, order.size(), l));
     power_[l] = power_of(l, rounded, base);
-    const double own = chosen(rounded, l).error;
-    if (own > 0) ratios.push_back(power_[l] / (own * own));
+    own_[l] = chosen(rounded, l).error;
+    if (own_[l] > 0) ratios.push_back(power_[l] / (own_[l] * own_[l]));
   }
   if (!ratios.empty()) {
     const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);

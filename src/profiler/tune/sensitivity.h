@@ -28,8 +28,9 @@ class Sensitivity {
                  const std::function<Status(std::size_t done, std::size_t total,
                                             std::size_t layer)>& on_layer);
 
-  // Power of the error that the layer's rounded candidate adds at the outputs, in relation to the
-  // outputs' own. Where it was not measured, from the candidate's own error, by what the others do.
+  // Power of the error that the candidate adds at the outputs, in relation to the outputs' own. The
+  // measured one's is scaled by the square of their own errors; a layer that was not measured is
+  // taken to be like the others.
   double of(std::size_t layer, const Candidate& candidate) const;
 
   // By layer; negative: not measured. Empty: nothing was.
@@ -51,6 +52,7 @@ class Sensitivity {
   std::vector<std::vector<Tensor>> samples_, references_;
   std::string digest_;         // of net and samples, in keys of the cache
   std::vector<double> power_;  // by layer
+  std::vector<double> own_;    // by layer: Candidate::error of what was measured
   double usual_ = 1;  // power at the outputs per squared error of a layer's own: the median
   std::size_t runs_ = 0, from_cache_ = 0;
 };

@@ -50,7 +50,10 @@ Status Tuner::measure_error(Finalist& finalist) {
   }
   finalist.error = finalist.errors.value(options_.metric);
   finalist.interval = finalist.errors.interval(options_.metric);
-  if (!options_.score) return {};
+  if (!options_.score) {
+    least_error_ = std::min(least_error_, finalist.error);
+    return {};
+  }
   if (!reference_score_) {
     std::vector<NamedTensors> references;
     for (const std::vector<Tensor>& outputs : job_.references) references.push_back(named(outputs));
@@ -59,6 +62,7 @@ Status Tuner::measure_error(Finalist& finalist) {
   SN_ASSIGN_OR_RETURN(const double score, score_of(answers));
   finalist.error = std::max(0.0, *reference_score_ - score);
   finalist.interval = {finalist.error, finalist.error};
+  least_error_ = std::min(least_error_, finalist.error);
   return {};
 }
 
@@ -122,83 +126,111 @@ Status Tuner::measure_sensitivity(const Finalist& rounded) {
       });
 }
 
-// The layers that `fastest` rounds, those first that do least to the outputs, or that save most
-// time for what they do.
-std::vector<std::size_t> Tuner::rounded_layers(const Finalist& fastest, bool by_time) const {
-  std::vector<std::size_t> layers;
-  for (std::size_t l = 0; l < fastest.selection.choice.size(); ++l)
-    if (!candidate_of(fastest.selection, l).is_float32()) layers.push_back(l);
-  const auto worth = [&](std::size_t l) {
-    const double saved = by_time && sensitivity_base_ ? saved_us(l) : 1;
-    return saved / std::max(sensitivity_.of(l, candidate_of(fastest.selection, l)), 1e-30);
-  };
-  std::ranges::stable_sort(layers, std::greater<>(), worth);
-  return layers;
+// The reduced types that each layer can have, those first that do least to the outputs, or that
+// save most time for what they do.
+std::vector<Tuner::Rounding> Tuner::roundings(bool by_time) const {
+  std::vector<Rounding> all;
+  std::vector<double> worth;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    std::map<DataType, const Candidate*> fastest;
+    for (const Candidate& candidate : layers_[l].candidates) {
+      if (candidate.is_float32() || candidate.wrong || !std::isfinite(candidate.unit_us)) continue;
+      const Candidate*& known = fastest[candidate.routine->descriptor().type];
+      if (known == nullptr || candidate.time_us() < known->time_us()) known = &candidate;
+    }
+    for (const auto& [type, candidate] : fastest) {
+      const double saved =
+          by_time && sensitivity_base_
+              ? candidate_of(*sensitivity_base_, l).time_us() - candidate->time_us()
+              : 1;
+      all.push_back(
+          {l, type, std::max(saved, 0.0) / std::max(sensitivity_.of(l, *candidate), 1e-30)});
+    }
+  }
+  std::ranges::stable_sort(all, std::greater<>(), &Rounding::worth);
+  return all;
 }
 
-// The fastest path that rounds none but these layers, measured; nothing if it does not meet the
-// limit, or is no faster than `than`.
-Result<std::optional<Tuner::Finalist>> Tuner::try_rounding(const std::set<std::size_t>& layers,
+bool Tuner::has_rounding(const Selection& selection, const Rounding& rounding) const {
+  const Candidate& candidate = candidate_of(selection, rounding.layer);
+  return !candidate.is_float32() && candidate.routine->descriptor().type == rounding.type;
+}
+
+// The fastest path with no other reduced types than these; nothing if it is no faster than `than`.
+Result<std::optional<Tuner::Finalist>> Tuner::find_rounded(std::span<const Rounding> roundings,
                                                            const Finalist& than) {
   if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+  std::set<std::pair<std::size_t, DataType>> allowed;
+  for (const Rounding& rounding : roundings) allowed.emplace(rounding.layer, rounding.type);
   SelectionRules rules = float32_rules();
   rules.allowed = [&, float32 = rules.allowed](const LayerCandidates& layer,
                                                const Candidate& candidate) {
-    return layers.contains(place_of(layer)) || float32(layer, candidate);
+    return float32(layer, candidate) ||
+           allowed.contains({place_of(layer), candidate.routine->descriptor().type});
   };
-  const Result<Selections> paths = select_paths(*job_.graph, layers_, adapts_, rules);
-  if (!paths.ok()) return std::optional<Finalist>();  // as where all this needs too much memory
+  const Result<Fitting> best = fit_memory(rules);
+  if (!best.ok()) return std::optional<Finalist>();  // as where all this needs too much memory
   std::vector<Finalist> found;
-  SN_RETURN_IF_ERROR(add_finalist(found, paths->paths[0]).status());
+  SN_RETURN_IF_ERROR(add_finalist(found, best->selection).status());
   const bool is_faster =
-      than.selection.choice.empty() || paths->paths[0].cost_us < than.selection.cost_us;
+      than.selection.choice.empty() || best->selection.cost_us < than.selection.cost_us;
   if (found.empty() || !is_faster) return std::optional<Finalist>();
-  SN_RETURN_IF_ERROR(measure_error(found[0]));
-  if (!keeps_limit(found[0])) return std::optional<Finalist>();
   return std::optional<Finalist>(std::move(found[0]));
 }
 
-// Takes layers out of reduced precision, the last of `order` first, until the limit is met: one at
-// a time, or several where the net takes too long to run for that.
-Result<Tuner::Finalist> Tuner::take_layers_out(std::span<const std::size_t> order) {
+// Leaves out reduced types, the last of `order` first, until the limit is met: one layer's at a
+// time, or several where the net takes too long to run for that.
+Result<Tuner::Finalist> Tuner::take_layers_out(const Finalist& fastest,
+                                               std::span<const Rounding> order) {
   using Seconds = std::chrono::duration<double>;
   const auto begin = std::chrono::steady_clock::now();
   const auto end = end_of_search();
-  std::size_t rounded = order.size();
-  for (std::size_t tried = 0; rounded > 0; ++tried) {
+  std::optional<Finalist> last = fastest;
+  double step = 1;
+  std::size_t tried = 0;
+  for (std::size_t left = order.size(); left > 0;) {
+    // What the path does not have changes nothing when it is left out.
+    std::size_t changed = 0;
+    while (left > 0 && static_cast<double>(changed) < step) {
+      --left;
+      changed += !last || has_rounding(last->selection, order[left]);
+    }
+    if (changed == 0) break;
+    SN_ASSIGN_OR_RETURN(std::optional<Finalist> found, find_rounded(order.first(left), {}));
+    last = found;
+    if (!last) continue;
+    SN_RETURN_IF_ERROR(measure_error(*last));
+    if (keeps_limit(*last)) return std::move(*last);
+    ++tried;
     const auto now = std::chrono::steady_clock::now();
-    const double share_left =
-        tried == 0 ? 1 : std::max(0.0, Seconds(end - now) / Seconds(now - begin));
-    const double tries_left = tried == 0 ? std::numeric_limits<double>::infinity()
-                                         : share_left * static_cast<double>(tried);
-    const double step =
-        std::clamp(static_cast<double>(rounded) / tries_left, 1.0, static_cast<double>(rounded));
-    rounded -= static_cast<std::size_t>(std::ceil(step));
-    SN_ASSIGN_OR_RETURN(
-        std::optional<Finalist> found,
-        try_rounding({order.begin(), order.begin() + static_cast<std::ptrdiff_t>(rounded)}, {}));
-    if (found) return std::move(*found);
+    const double tries_left =
+        std::max(0.0, Seconds(end - now) / Seconds(now - begin)) * static_cast<double>(tried);
+    const auto rounded = std::ranges::count_if(order.first(left), [&](const Rounding& rounding) {
+      return has_rounding(last->selection, rounding);
+    });
+    step = std::max(1.0, static_cast<double>(rounded) / std::max(tries_left, 1e-3));
   }
   return Finalist();
 }
 
-// Errors do not quite add up. To `best` (float32 alone if it has no path yet), adds one more of the
-// layers at a time, and keeps what meets the limit, until the time for it is up.
-Status Tuner::put_layers_back(Finalist& best, std::span<const std::size_t> order) {
+// Errors do not quite add up. To the reduced types of `best` (none if it has no path yet), adds one
+// more at a time, and keeps what meets the limit, until the time for it is up.
+Status Tuner::put_layers_back(Finalist& best, std::span<const Rounding> order) {
   const auto end = end_of_search();
-  std::set<std::size_t> rounded;
-  for (const std::size_t l : order)
-    if (!best.selection.choice.empty() && !candidate_of(best.selection, l).is_float32())
-      rounded.insert(l);
-  for (const std::size_t l : order) {
-    if (rounded.contains(l)) continue;
+  std::vector<Rounding> kept;
+  for (const Rounding& rounding : order)
+    if (!best.selection.choice.empty() && has_rounding(best.selection, rounding))
+      kept.push_back(rounding);
+  for (const Rounding& rounding : order) {
+    if (!best.selection.choice.empty() && has_rounding(best.selection, rounding)) continue;
     if (std::chrono::steady_clock::now() > end) break;
-    rounded.insert(l);
-    SN_ASSIGN_OR_RETURN(std::optional<Finalist> more, try_rounding(rounded, best));
-    if (more)
+    kept.push_back(rounding);
+    SN_ASSIGN_OR_RETURN(std::optional<Finalist> more, find_rounded(kept, best));
+    if (more) SN_RETURN_IF_ERROR(measure_error(*more));
+    if (more && keeps_limit(*more))
       best = std::move(*more);
     else
-      rounded.erase(l);
+      kept.pop_back();
   }
   return {};
 }
@@ -214,12 +246,12 @@ Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double
   if (is_limit_kept_) return std::move(ranked[0]);
   Finalist best;
   for (const bool by_time : {false, true}) {
-    SN_ASSIGN_OR_RETURN(Finalist found, take_layers_out(rounded_layers(ranked[0], by_time)));
+    SN_ASSIGN_OR_RETURN(Finalist found, take_layers_out(ranked[0], roundings(by_time)));
     if (!found.selection.choice.empty() &&
         (best.selection.choice.empty() || found.selection.cost_us < best.selection.cost_us))
       best = std::move(found);
   }
-  SN_RETURN_IF_ERROR(put_layers_back(best, rounded_layers(ranked[0], true)));
+  SN_RETURN_IF_ERROR(put_layers_back(best, roundings(true)));
   std::vector<Finalist> keeping;
   if (!best.selection.choice.empty()) keeping.push_back(std::move(best));
   for (std::size_t f = 1; f < ranked.size(); ++f) {
@@ -239,6 +271,10 @@ Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double
   untuned_us = keeping.back().time_us;
   keeping.pop_back();
   put_in_order(keeping);
+  if (keeping[0].selection.choice.empty())
+    warn(
+        "only default routines were found to meet the error limit: the net is not faster than "
+        "untuned");
   return std::move(keeping[0]);
 }
 

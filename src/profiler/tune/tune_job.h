@@ -15,6 +15,7 @@ namespace softneuro {
 struct TuneResult {
   RoutinePath path;
   TuneReport report;
+  double least_error = 0;  // of the paths that were tried, by the metric
 };
 
 // What the tuner is given: a net's parts, with shapes resolved.

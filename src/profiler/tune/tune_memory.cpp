@@ -40,20 +40,21 @@ Result<Tuner::Sized> Tuner::select_within(const SelectionRules& rules) {
   Sized sized{best.paths[0], 0};
   SN_ASSIGN_OR_RETURN(const RoutinePath path,
                       make_path(*job_.graph, layers_, adapts_, sized.selection));
-  SN_ASSIGN_OR_RETURN(sized.memory, memory_of(path));
+  if (options_.max_memory > 0) {
+    SN_ASSIGN_OR_RETURN(sized.memory, memory_of(path));
+  }
   return sized;
 }
 
-// Between the fastest path, which may need too much, and the smallest that is found, the highest
-// bound whose path meets the limit. The smallest does not depend on times: a limit that was named
-// as possible is.
-Status Tuner::find_memory_bound() {
-  if (options_.max_memory == 0) return {};
-  smallest_.reset();
-  memory_bound_ = 0;
-  SelectionRules rules = this->rules();
+// The fastest selection under `rules` that keeps max_memory: between the fastest path, which may
+// need too much, and the smallest that is found, the highest bound whose path meets the limit. The
+// smallest does not depend on times: a limit that was named as possible is.
+Result<Tuner::Fitting> Tuner::fit_memory(SelectionRules rules) {
+  rules.max_memory = 0;
+  rules.fallback.reset();
   SN_ASSIGN_OR_RETURN(const Sized fastest, select_within(rules));
-  if (fastest.memory <= options_.max_memory) return {};
+  if (options_.max_memory == 0 || fastest.memory <= options_.max_memory)
+    return Fitting{fastest.selection, 0, std::nullopt};
   rules.least_memory = true;
   SN_ASSIGN_OR_RETURN(const Sized smallest, select_within(rules));
   if (smallest.memory > options_.max_memory)
@@ -61,26 +62,33 @@ Status Tuner::find_memory_bound() {
         "no plan takes at most {} bytes (arena and packed weights): the smallest found takes {}. "
         "Allow more, or more schemas",
         options_.max_memory, smallest.memory);
-  smallest_ = smallest.selection;
   rules.least_memory = false;
-  rules.fallback = smallest_;
+  rules.fallback = smallest.selection;
   Sized over = fastest;
-  std::size_t keeps = smallest.selection.memory;
+  Fitting fit{smallest.selection, smallest.selection.memory, smallest.selection};
   for (int round = 0; round < kMemoryRounds; ++round) {
     const std::size_t fails = over.selection.memory;
-    if (fails <= keeps + keeps / kMemorySteps) break;
+    if (fails <= fit.bound + fit.bound / kMemorySteps) break;
     if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
     const std::size_t excess = over.memory - options_.max_memory;
-    const bool is_first_guess = round == 0 && keeps + excess < fails;
-    rules.max_memory = is_first_guess ? fails - excess : keeps + (fails - keeps) / 2;
-    const Result<Sized> next = select_within(rules);
-    if (!next.ok()) return next.status();
-    if (next->memory <= options_.max_memory)
-      keeps = rules.max_memory;
-    else
-      over = *next;
+    const bool is_first_guess = round == 0 && fit.bound + excess < fails;
+    rules.max_memory = is_first_guess ? fails - excess : fit.bound + (fails - fit.bound) / 2;
+    SN_ASSIGN_OR_RETURN(const Sized next, select_within(rules));
+    if (next.memory > options_.max_memory) {
+      over = next;
+      continue;
+    }
+    fit.bound = rules.max_memory;
+    fit.selection = next.selection;
   }
-  memory_bound_ = keeps;
+  return fit;
+}
+
+Status Tuner::find_memory_bound() {
+  if (options_.max_memory == 0) return {};
+  SN_ASSIGN_OR_RETURN(Fitting fit, fit_memory(rules()));
+  memory_bound_ = fit.bound;
+  smallest_ = std::move(fit.smallest);
   return {};
 }
 

@@ -17,6 +17,8 @@ constexpr int kFewestRuns = 5;  // of each finalist
 constexpr int kQualifyingRounds =
     3;                           // show which finalists are beaten, and whether the machine is busy
 constexpr double kBeaten = 1.5;  // times the fastest: not run any further
+// Two standard errors of a median, from half the distance between the quartiles (normal errors).
+constexpr double kTwoErrors = 2 * 1.253 / 0.6745;
 
 }  // namespace
 
@@ -112,13 +114,14 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
   const auto key = [&](const Finalist& finalist) {
     return fmt::format("end_to_end|{:x}|{}", digest, path_key(finalist.path));
   };
-  bool known = true;
-  for (Finalist& finalist : finalists) {
-    const Profile* row = cache_.find(key(finalist));
-    known = known && row != nullptr;
-    if (row != nullptr) finalist.time_us = row->time_us;
-  }
-  if (known) {
+  const auto recall = [&](Finalist& finalist) {
+    const Profile* const row = cache_.find(key(finalist));
+    if (row == nullptr) return false;
+    finalist.time_us = row->time_us;
+    finalist.uncertainty_us = kTwoErrors * row->spread_us / std::sqrt(std::max(row->samples, 1.0));
+    return true;
+  };
+  if (std::ranges::all_of(finalists, recall)) {
     net_from_cache_ += finalists.size();
     return {};
   }
@@ -132,10 +135,12 @@ Status Tuner::race(std::vector<Finalist>& finalists) {
       race, InterleavedSchedule::in(left_us, race.round_us(), kFewestRuns - kQualifyingRounds, 101,
                                     needs_warmup())));
   for (std::size_t f = 0; f < finalists.size(); ++f)
-    cache_.put(key(finalists[f]), {.time_us = race.time_us(race.contenders[f]),
-                                   .spread_us = race.contenders[f].samples.spread()});
+    cache_.put(key(finalists[f]),
+               {.time_us = race.time_us(race.contenders[f]),
+                .spread_us = race.contenders[f].samples.spread(),
+                .samples = static_cast<double>(race.contenders[f].samples.count())});
   // As the cache has it: finalists may be the same path.
-  for (Finalist& finalist : finalists) finalist.time_us = cache_.find(key(finalist))->time_us;
+  std::ranges::for_each(finalists, recall);
   net_measured_ += finalists.size();
   cache_.flush();
   return {};

@@ -30,6 +30,7 @@ std::vector<double> Tuner::step_times(NetBench& bench) {
 Result<TuneResult> Tuner::report(const Finalist& chosen, const std::shared_ptr<const Plan>& plan,
                                  std::span<const double> times, double untuned_us) {
   TuneResult result;
+  result.least_error = std::isfinite(least_error_) ? least_error_ : chosen.error;
   result.path = chosen.path;
   result.path.threads = job_.core->pool().concurrency();
   result.path.machine = machine_of(chosen.path, job_.core->registry(), result.path.threads);

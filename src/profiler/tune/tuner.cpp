@@ -407,10 +407,9 @@ Status Tuner::add_single_kind_finalists(std::vector<Finalist>& finalists) {
   const std::set<Kind> all = kinds();
   if (all.size() < 2) return {};
   for (const Kind& kind : all) {
-    const Result<Selections> best =
-        select_paths(*job_.graph, layers_, adapts_, single_kind_rules(kind));
-    if (!best.ok()) continue;  // this kind cannot reach some layer
-    SN_RETURN_IF_ERROR(add_finalist(finalists, best->paths[0]).status());
+    const Result<Fitting> best = fit_memory(single_kind_rules(kind));
+    if (!best.ok()) continue;  // this kind cannot reach some layer, or takes too much
+    SN_RETURN_IF_ERROR(add_finalist(finalists, best->selection).status());
   }
   return {};
 }
@@ -470,12 +469,14 @@ bool Tuner::is_allowed(const Finalist& finalist) const {
 }
 
 // The fastest first. Stable: what the noise cannot tell apart stays in the solver's order, so that
-// plans do not flap. Default choices that the caller did not allow come last.
+// plans do not flap, and a race on a busy machine does not outvote it. Default choices that the
+// caller did not allow come last.
 void Tuner::put_in_order(std::vector<Finalist>& finalists) const {
   double best = INFINITY;
   for (const Finalist& finalist : finalists) best = std::min(best, finalist.time_us);
   const auto rank = [&](const Finalist& finalist) {
-    return is_allowed(finalist) ? std::max(finalist.time_us, kTie * best) : INFINITY;
+    return is_allowed(finalist) ? std::max(finalist.time_us - finalist.uncertainty_us, kTie * best)
+                                : INFINITY;
   };
   std::stable_sort(finalists.begin(), finalists.end(),
                    [&](const Finalist& a, const Finalist& b) { return rank(a) < rank(b); });

@@ -38,8 +38,9 @@ class Tuner {
     Selection selection;  // empty: a path of default choices
     RoutinePath path;
     double time_us = 0;
-    std::size_t memory = 0;  // memory_of(path), under TuneOptions::max_memory
-    double error = 0;        // by TuneOptions::metric, or what its score loses
+    double uncertainty_us = 0;  // two standard errors of it
+    std::size_t memory = 0;     // memory_of(path), under TuneOptions::max_memory
+    double error = 0;           // by TuneOptions::metric, or what its score loses
     ErrorInterval interval;
     AnswerError errors;
   };
@@ -95,11 +96,18 @@ class Tuner {
   SelectionRules float32_rules() const;
   std::chrono::steady_clock::time_point end_of_search() const;
   Status measure_sensitivity(const Finalist& rounded);
-  std::vector<std::size_t> rounded_layers(const Finalist& fastest, bool by_time) const;
-  Result<std::optional<Finalist>> try_rounding(const std::set<std::size_t>& layers,
+  // A reduced type of a layer.
+  struct Rounding {
+    std::size_t layer;
+    DataType type;
+    double worth;
+  };
+  std::vector<Rounding> roundings(bool by_time) const;
+  bool has_rounding(const Selection& selection, const Rounding& rounding) const;
+  Result<std::optional<Finalist>> find_rounded(std::span<const Rounding> roundings,
                                                const Finalist& than);
-  Result<Finalist> take_layers_out(std::span<const std::size_t> order);
-  Status put_layers_back(Finalist& best, std::span<const std::size_t> order);
+  Result<Finalist> take_layers_out(const Finalist& fastest, std::span<const Rounding> order);
+  Status put_layers_back(Finalist& best, std::span<const Rounding> order);
   double saved_us(std::size_t layer) const;
   Result<Finalist> within_limit(std::vector<Finalist> ranked, double& untuned_us);
   std::vector<LayerSensitivity> sensitivity_rows(const Finalist& chosen) const;
@@ -109,6 +117,12 @@ class Tuner {
     std::size_t memory = 0;  // memory_of its path
   };
   Result<Sized> select_within(const SelectionRules& rules);
+  struct Fitting {
+    Selection selection;
+    std::size_t bound;                  // of what the solver counts; 0: none is needed
+    std::optional<Selection> smallest;  // where one is
+  };
+  Result<Fitting> fit_memory(SelectionRules rules);
   Status find_memory_bound();
   std::vector<double> step_times(NetBench& bench);
   Status verify(const std::shared_ptr<const Plan>& plan, const RoutinePath& path,
@@ -166,6 +180,7 @@ class Tuner {
   Selection sensitivity_rounded_;
   std::optional<double> reference_score_;
   bool is_limit_kept_ = true;
+  double least_error_ = INFINITY;  // of what was measured
 };
 
 }  // namespace softneuro
