@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -13,6 +14,8 @@ namespace softneuro::tool {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kNoCommand = 127;  // exit status of a shell that does not find it
 
 // Removed with all that is in it.
 class ScratchFolder {
@@ -66,9 +69,16 @@ Result<double> score_by_command(const std::string& command,
   char buffer[4096];
   while (const std::size_t count = std::fread(buffer, 1, sizeof(buffer), pipe))
     printed.append(buffer, count);
-  if (const int status = pclose(pipe); status != 0)
-    return Status(StatusCode::invalid_argument,
-                  fmt::format("the metric '{}' failed (status {})", command, status));
+  if (const int status = pclose(pipe); status != 0) {
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return Status(
+        StatusCode::invalid_argument,
+        code == kNoCommand
+            ? fmt::format("the metric '{}' is neither rms, snr, cosine, top1 nor a command",
+                          command)
+            : fmt::format("the metric '{}' failed ({})", command,
+                          code < 0 ? "it was killed" : fmt::format("exit status {}", code)));
+  }
   const std::string text = last_line(printed);
   char* end = nullptr;
   const double score = std::strtod(text.c_str(), &end);

@@ -91,7 +91,8 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
         100 * report.gap);
   print_error(report, metric);
   if (report.verification_inputs > 0)
-    say("matches the model on {} {}: largest difference {:.3g} (relative RMS)\n",
+    say("verified against the model on {} {}: outputs differ by {:.3g} (relative RMS), as rounding "
+        "explains\n",
         report.verification_inputs,
         std::string(report.verified_on_samples ? "sample" : "synthetic input") +
             (report.verification_inputs == 1 ? "" : "s"),

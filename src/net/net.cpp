@@ -57,7 +57,8 @@ Result<std::shared_ptr<const Graph>> with_outputs(const std::shared_ptr<const Gr
     if (id == kNoTensor)
       return make_error(StatusCode::not_found,
                         "no tensor is named '{}': it may have been fused away (inspect lists what "
-                        "is left; import with disabled_passes = {{\"all\"}} keeps every one)",
+                        "is left; import without passes keeps every one: disabled_passes = "
+                        "{{\"all\"}}, --disable-pass all)",
                         name);
     if (copy->tensor(id).left_out)
       return unsupported("the file does not hold the constant '{}' as the model has it", name);

@@ -83,8 +83,7 @@ class Calibrator {
     Status status = check_inputs(sample);
     if (status.ok()) status = run(sample);
     if (!status.ok())
-      return std::move(status).with_context(
-          fmt::format("calibration sample {}", number_of(index)));
+      return std::move(status).with_context(fmt::format("calibration sample {}", number_of(index)));
     ++samples_;
     return {};
   }
@@ -218,7 +217,8 @@ class Calibrator {
 
   void warn_of_samples(std::vector<std::string>& warnings) const {
     if (samples_ == 1)
-      warnings.push_back("only one sample was given: the ranges it shows may not hold for others");
+      warnings.push_back(
+          "a single sample serves for calibration: the ranges it shows may not hold for others");
     if (samples_ > 1 && distinct_.size() == 1)
       warnings.push_back(fmt::format("all {} samples are the same", samples_));
     else if (distinct_.size() * 2 <= samples_)

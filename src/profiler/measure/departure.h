@@ -4,12 +4,13 @@
 #include <cmath>
 #include <string>
 
+#include "softneuro/export.h"
 #include "softneuro/tensor.h"
 
 namespace softneuro {
 
 // Largest relative RMS of a difference from float32 that arithmetic of this type explains.
-double tolerance_of(DataType type);
+SN_INTREE double tolerance_of(DataType type);
 
 struct RealRange {
   double low = -INFINITY, high = INFINITY;
@@ -56,6 +57,7 @@ Comparison compare_tensors(const Tensor& expected, const Tensor& actual, double 
 
 // Why the difference is not explained, in one phrase; empty if it is. Tensors of integers and
 // booleans must be equal. Precondition: both plain and of one data type and shape.
-std::string departure(const Tensor& expected, const Tensor& actual, const Explained& explained);
+SN_INTREE std::string departure(const Tensor& expected, const Tensor& actual,
+                                const Explained& explained);
 
 }  // namespace softneuro

@@ -203,7 +203,8 @@ Status check_samples(const TuneOptions& options) {
       return invalid_argument("max_error is needed with a metric or a score of your own");
     return {};
   }
-  if (!(*options.max_error >= 0)) return invalid_argument("max_error must not be negative");
+  if (!(*options.max_error >= 0))
+    return invalid_argument("the error limit (max_error) must be a number that is not negative");
   if (std::isfinite(*options.max_error) &&
       options.calibration.size() + options.calibration_source.count < 2 &&
       options.validation.size() + options.validation_source.count == 0)

@@ -11,6 +11,8 @@ namespace {
 
 constexpr int kMostRuns = 9, kFewestRuns = 3;
 constexpr std::int64_t kEnoughNs = 100'000'000;  // for the runs between the two
+// Share of the tuning time that other processes took: less is not worth a warning.
+constexpr double kLeastTold = 0.01;
 
 }  // namespace
 
@@ -108,7 +110,7 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, const std::shared_ptr<c
   report.complete = complete_;
   report.machine = result.path.machine;
   report.threads = result.path.threads;
-  if (barrier_.disturbed())
+  if (barrier_.disturbed() && barrier_.waited() >= kLeastTold)
     warn(fmt::format(
         "other processes used the CPUs for {:.0f} % of the tuning time; affected measurements were "
         "repeated or discarded: tune on an idle machine for better results",
