@@ -161,7 +161,8 @@ TEST_CASE("tune: a limit that a pinned layer breaks is an error; the default one
   CHECK_THAT(status.message(), Contains("that keeps the error below 0.1"));
 }
 
-TEST_CASE("tune: a layer pinned to 8 bits gets its ranges from the samples in float32 schemas, too") {
+TEST_CASE(
+    "tune: a layer pinned to 8 bits gets its ranges from the samples in float32 schemas, too") {
   const TemporaryFolder folder;
   TuneOptions options = eight_bits(folder);
   options.schemas = {"cpu:float32"};
