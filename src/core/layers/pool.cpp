@@ -123,8 +123,9 @@ std::vector<ParamSpec> pool_params() {
   params.push_back(
       {"auto_pad", ParamKind::text, std::string("explicit"),
        "explicit (pads count), same_upper, same_lower (output = ceil(input / stride)), valid (0)"});
-  params.push_back({"ceil_mode", ParamKind::integer, std::int64_t{0},
-                    "1: round the output's size up; the last window may extend beyond the padding"});
+  params.push_back(
+      {"ceil_mode", ParamKind::integer, std::int64_t{0},
+       "1: round the output's size up; the last window may extend beyond the padding"});
   return params;
 }
 
