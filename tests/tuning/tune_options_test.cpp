@@ -325,6 +325,16 @@ TEST_CASE("tune: without samples bfloat16 is taken only where it is named") {
     CHECK(after.values<float>()[i] == Approx(before.values<float>()[i]).margin(0.2));
 }
 
+TEST_CASE("tune: a pattern to avoid that no routine matches is a warning") {
+  const TemporaryFolder folder;
+  TuneOptions options = quick(folder, {"cpu:float32:nhwc"});
+  options.avoid = {"onednn", "*/naive"};
+  Net net = small_net();
+  const TuneReport report = tuned(net, options);
+  REQUIRE(report.warnings.size() == 1);
+  CHECK_THAT(report.warnings[0], Contains("'onednn'"));
+}
+
 TEST_CASE("tune: a pinned layer has the routine that was asked for, whatever the schemas say") {
   const TemporaryFolder folder;
   TuneOptions options = quick(folder, {"cpu:float32:nhwc"});

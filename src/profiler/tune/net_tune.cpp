@@ -68,6 +68,21 @@ bool allows_type(const Registry& registry, const TuneOptions& options, DataType 
   });
 }
 
+// A warning for each pattern of TuneOptions::avoid that leaves out nothing.
+std::vector<std::string> unused_patterns(const Registry& registry, const TuneOptions& options) {
+  std::vector<std::string> warnings;
+  const std::vector<const Routine*> routines = registry.all();
+  for (const std::string& pattern : options.avoid)
+    if (std::ranges::none_of(routines, [&](const Routine* routine) {
+          return matches_name(routine->descriptor(), pattern);
+        }))
+      warnings.push_back(fmt::format(
+          "no routine here has a name like '{}', which is to be avoided: 'softneuro explain' lists "
+          "the names",
+          pattern));
+  return warnings;
+}
+
 // The graph with the quantisation that an 8-bit model brings along on its tensors instead of in
 // layers; the graph itself if there is none.
 Result<std::shared_ptr<const Graph>> adopted(std::shared_ptr<const Graph> graph,
@@ -299,7 +314,8 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   }
   job.inputs = job.verification_inputs[0];
 
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = unused_patterns(core->registry(), options);
+  for (const std::string& warning : warnings) core->log(LogLevel::warning, warning);
   const bool qint8 = allows_type(core->registry(), options, DataType::qint8);
   if (qint8 && samples.empty() && !has_quantisation(*own)) {
     warnings.emplace_back(
@@ -322,8 +338,9 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   }
   if (qint8 && !samples.empty()) {
     if (options.progress) options.progress({.stage = "calibrate", .total = samples.size()});
+    const std::size_t known = warnings.size();
     SN_ASSIGN_OR_RETURN(job.graph, calibrated(own, net_options, options, samples, warnings));
-    for (const std::string& warning : warnings) core->log(LogLevel::warning, warning);
+    for (std::size_t w = known; w < warnings.size(); ++w) core->log(LogLevel::warning, warnings[w]);
   }
 
   if (qint8 && !is_validated && !samples.empty()) {

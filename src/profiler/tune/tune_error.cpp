@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -130,7 +130,6 @@ Status Tuner::measure_sensitivity(const Finalist& rounded) {
 // save most time for what they do.
 std::vector<Tuner::Rounding> Tuner::roundings(bool by_time) const {
   std::vector<Rounding> all;
-  std::vector<double> worth;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     std::map<DataType, const Candidate*> fastest;
     for (const Candidate& candidate : layers_[l].candidates) {
@@ -185,30 +184,26 @@ Result<Tuner::Finalist> Tuner::take_layers_out(const Finalist& fastest,
   using Seconds = std::chrono::duration<double>;
   const auto begin = std::chrono::steady_clock::now();
   const auto end = end_of_search();
-  std::optional<Finalist> last = fastest;
+  std::optional<Finalist> last;  // the path that was tried last; none: its types are not known
+  if (!fastest.selection.choice.empty()) last = fastest;
+  const auto matters = [&](const Rounding& rounding) {
+    return !last || has_rounding(last->selection, rounding);
+  };
   double step = 1;
-  std::size_t tried = 0;
-  for (std::size_t left = order.size(); left > 0;) {
+  std::size_t left = order.size();
+  for (int tried = 1; left > 0; ++tried) {
+    report_progress("sensitivity", order.size() - left, order.size());
     // What the path does not have changes nothing when it is left out.
-    std::size_t changed = 0;
-    while (left > 0 && static_cast<double>(changed) < step) {
-      --left;
-      changed += !last || has_rounding(last->selection, order[left]);
+    for (double changed = 0; left > 0 && changed < step;) changed += matters(order[--left]) ? 1 : 0;
+    SN_ASSIGN_OR_RETURN(last, find_rounded(order.first(left), {}));
+    if (last) {
+      SN_RETURN_IF_ERROR(measure_error(*last));
+      if (keeps_limit(*last)) return std::move(*last);
     }
-    if (changed == 0) break;
-    SN_ASSIGN_OR_RETURN(std::optional<Finalist> found, find_rounded(order.first(left), {}));
-    last = found;
-    if (!last) continue;
-    SN_RETURN_IF_ERROR(measure_error(*last));
-    if (keeps_limit(*last)) return std::move(*last);
-    ++tried;
     const auto now = std::chrono::steady_clock::now();
-    const double tries_left =
-        std::max(0.0, Seconds(end - now) / Seconds(now - begin)) * static_cast<double>(tried);
-    const auto rounded = std::ranges::count_if(order.first(left), [&](const Rounding& rounding) {
-      return has_rounding(last->selection, rounding);
-    });
-    step = std::max(1.0, static_cast<double>(rounded) / std::max(tries_left, 1e-3));
+    const double tries_left = std::max(0.0, Seconds(end - now) / Seconds(now - begin)) * tried;
+    const auto matter = std::ranges::count_if(order.first(left), matters);
+    step = std::max(1.0, static_cast<double>(matter) / std::max(tries_left, 1e-3));
   }
   return Finalist();
 }
