@@ -29,6 +29,7 @@ const char* kind_of(const std::string& key) {
   if (begin == "net") return "inside a net";
   if (begin == "end_to_end") return "end-to-end time";
   if (begin == "sensitivity") return "error power";
+  if (begin == "error") return "error of a path";
   if (begin == "rounds") return "rounds done";
   if (begin == "verification") return "verification";
   if (begin == "inputs") return "synthetic inputs";

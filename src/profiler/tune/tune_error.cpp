@@ -21,6 +21,8 @@ constexpr std::size_t kSensitivitySamples = 8;
 // long each, or this share of what is left of a time limit.
 constexpr std::chrono::seconds kSensitivityTime{3};
 constexpr int kSensitivityShare = 4;
+constexpr double kWorstError = 1e12;                         // in the cache, for infinity
+constexpr std::uint64_t kDigestFactor = 0x9E3779B97F4A7C15;  // odd, bits all over (golden ratio)
 
 }  // namespace
 
@@ -81,7 +83,23 @@ Result<double> Tuner::score_of(const std::vector<NamedTensors>& answers) const {
       score);
 }
 
-bool Tuner::keeps_limit(const Finalist& finalist) const {
+// Measures the error, but of a path that is known to break the limit: the cache has errors by path
+// and validation samples (in the shape of what float32 gives for them).
+Result<bool> Tuner::keeps_limit(Finalist& finalist) {
+  std::string key;
+  if (!options_.score && !job_.references.empty()) {
+    std::uint64_t digest = static_cast<std::uint64_t>(options_.metric);
+    for (const std::vector<Tensor>& outputs : job_.references)
+      digest = digest * kDigestFactor + answer_digest(outputs);
+    key = fmt::format("error|{:x}|{}", digest, path_key(finalist.path));
+    const Profile* const known = cache_.find(key);
+    if (known != nullptr && known->error > error_limit()) {
+      least_error_ = std::min(least_error_, known->error);
+      return false;
+    }
+  }
+  SN_RETURN_IF_ERROR(measure_error(finalist));
+  if (!key.empty()) cache_.put(key, {.error = std::min(finalist.error, kWorstError)});
   return finalist.error <= error_limit();
 }
 
@@ -197,8 +215,8 @@ Result<Tuner::Finalist> Tuner::take_layers_out(const Finalist& fastest,
     for (double changed = 0; left > 0 && changed < step;) changed += matters(order[--left]) ? 1 : 0;
     SN_ASSIGN_OR_RETURN(last, find_rounded(order.first(left), {}));
     if (last) {
-      SN_RETURN_IF_ERROR(measure_error(*last));
-      if (keeps_limit(*last)) return std::move(*last);
+      SN_ASSIGN_OR_RETURN(const bool keeps, keeps_limit(*last));
+      if (keeps) return std::move(*last);
     }
     const auto now = std::chrono::steady_clock::now();
     const double tries_left = std::max(0.0, Seconds(end - now) / Seconds(now - begin)) * tried;
@@ -221,8 +239,11 @@ Status Tuner::put_layers_back(Finalist& best, std::span<const Rounding> order) {
     if (std::chrono::steady_clock::now() > end) break;
     kept.push_back(rounding);
     SN_ASSIGN_OR_RETURN(std::optional<Finalist> more, find_rounded(kept, best));
-    if (more) SN_RETURN_IF_ERROR(measure_error(*more));
-    if (more && keeps_limit(*more))
+    bool keeps = false;
+    if (more) {
+      SN_ASSIGN_OR_RETURN(keeps, keeps_limit(*more));
+    }
+    if (keeps)
       best = std::move(*more);
     else
       kept.pop_back();
@@ -235,7 +256,7 @@ Status Tuner::put_layers_back(Finalist& best, std::span<const Rounding> order) {
 // finalist that meets the limit. That race has its own time of default choices.
 Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double& untuned_us) {
   SN_RETURN_IF_ERROR(measure_error(ranked[0]));
-  is_limit_kept_ = keeps_limit(ranked[0]);
+  is_limit_kept_ = ranked[0].error <= error_limit();
   if (!job_.validation.empty() && (options_.measure_sensitivity || !is_limit_kept_))
     SN_RETURN_IF_ERROR(measure_sensitivity(ranked[0]));
   if (is_limit_kept_) return std::move(ranked[0]);
@@ -251,8 +272,8 @@ Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double
   if (!best.selection.choice.empty()) keeping.push_back(std::move(best));
   for (std::size_t f = 1; f < ranked.size(); ++f) {
     if (!is_allowed(ranked[f])) continue;
-    SN_RETURN_IF_ERROR(measure_error(ranked[f]));
-    if (!keeps_limit(ranked[f])) continue;
+    SN_ASSIGN_OR_RETURN(const bool keeps, keeps_limit(ranked[f]));
+    if (!keeps) continue;
     if (std::none_of(keeping.begin(), keeping.end(),
                      [&](const Finalist& known) { return known.selection == ranked[f].selection; }))
       keeping.push_back(ranked[f]);

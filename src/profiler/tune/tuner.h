@@ -90,7 +90,7 @@ class Tuner {
   NamedTensors named(const std::vector<Tensor>& outputs) const;
   Result<double> score_of(const std::vector<NamedTensors>& answers) const;
   Status measure_error(Finalist& finalist);
-  bool keeps_limit(const Finalist& finalist) const;
+  Result<bool> keeps_limit(Finalist& finalist);
   bool is_allowed(const Finalist& finalist) const;
   void put_in_order(std::vector<Finalist>& finalists) const;
   SelectionRules float32_rules() const;
