@@ -1,6 +1,7 @@
 // TuneOptions::max_memory: arena and packed weights of the tuned plan.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "net/net_access.h"
 #include "small_net.h"
@@ -98,4 +99,29 @@ TEST_CASE("memory: the smallest plan that the message names can be had, and all 
     REQUIRE(report.ok());
     CHECK(report->memory <= options.max_memory);
   }
+}
+
+TEST_CASE("memory: with an error limit, 16 bits are found where 8 are too coarse and 32 too large") {
+  const TemporaryFolder folder;
+  TuneOptions options = options_in(folder);
+  for (std::uint32_t s = 0; s < 10; ++s)
+    options.calibration.push_back({{"image", random_image(s + 1, {1, 32, 28, 28})}});
+  options.max_error = INFINITY;
+  const auto tuned_in = [&](std::vector<std::string> schemas) {
+    options.schemas = std::move(schemas);
+    Net net = net_of_convolutions();
+    Result<TuneReport> report = net.tune(options);
+    INFO(report.status().message());
+    REQUIRE(report.ok());
+    return *std::move(report);
+  };
+  const TuneReport half = tuned_in({"cpu:float16"});
+  const TuneReport eight = tuned_in({"cpu:qint8"});
+  REQUIRE(half.error < eight.error / 4);
+  REQUIRE(half.memory > eight.memory);
+  options.max_error = 2 * half.error;
+  options.max_memory = half.memory;
+  const TuneReport both = tuned_in({"cpu:float32", "cpu:float16", "cpu:qint8"});
+  CHECK(both.error <= 2 * half.error);
+  CHECK(both.memory <= half.memory);
 }
