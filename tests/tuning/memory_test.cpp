@@ -101,7 +101,8 @@ TEST_CASE("memory: the smallest plan that the message names can be had, and all 
   }
 }
 
-TEST_CASE("memory: with an error limit, 16 bits are found where 8 are too coarse and 32 too large") {
+TEST_CASE(
+    "memory: with an error limit, 16 bits are found where 8 are too coarse and 32 too large") {
   const TemporaryFolder folder;
   TuneOptions options = options_in(folder);
   for (std::uint32_t s = 0; s < 10; ++s)

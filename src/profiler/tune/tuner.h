@@ -98,9 +98,9 @@ class Tuner {
   Status measure_sensitivity(const Finalist& rounded);
   // A reduced type of a layer.
   struct Rounding {
-    std::size_t layer;
-    DataType type;
-    double worth;
+    std::size_t layer = 0;
+    DataType type = DataType::undefined;
+    double worth = 0;
   };
   std::vector<Rounding> roundings(bool by_time) const;
   bool has_rounding(const Selection& selection, const Rounding& rounding) const;
@@ -119,7 +119,7 @@ class Tuner {
   Result<Sized> select_within(const SelectionRules& rules);
   struct Fitting {
     Selection selection;
-    std::size_t bound;                  // of what the solver counts; 0: none is needed
+    std::size_t bound = 0;              // of what the solver counts; 0: none is needed
     std::optional<Selection> smallest;  // where one is
   };
   Result<Fitting> fit_memory(SelectionRules rules);
