@@ -163,8 +163,7 @@ class PlanBuilder {
       } else if (graph_.tensor(id).left_out) {
         return unsupported(
             "layer '{}': the file was saved with packed_only and has no weights for this routine: "
-            "load "
-            "a file that was saved without it",
+            "load a file that was saved without it",
             layer.name);
       } else if (known_[id]) {
         inputs.push_back(plan_->tensors[id].constant);

@@ -216,8 +216,7 @@ class Mapper {
     if (row.candidates.empty())
       return unsupported(
           "layer '{}': no candidate is left (all wrong, excluded or not measured): allow more "
-          "schemas, or "
-          "more time",
+          "schemas, or more time",
           layer.name);
     problem_.layers.push_back(std::move(row));
     rows_.push_back(std::move(ours));

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/base/checksum.h"
 #include "core/base/error.h"
 #include "profiler/tune/tuner.h"
 
@@ -21,8 +22,7 @@ constexpr std::size_t kSensitivitySamples = 8;
 // long each, or this share of what is left of a time limit.
 constexpr std::chrono::seconds kSensitivityTime{3};
 constexpr int kSensitivityShare = 4;
-constexpr double kWorstError = 1e12;                         // in the cache, for infinity
-constexpr std::uint64_t kDigestFactor = 0x9E3779B97F4A7C15;  // odd, bits all over (golden ratio)
+constexpr double kWorstError = 1e12;  // in the cache, for infinity
 
 }  // namespace
 
@@ -52,10 +52,7 @@ Status Tuner::measure_error(Finalist& finalist) {
   }
   finalist.error = finalist.errors.value(options_.metric);
   finalist.interval = finalist.errors.interval(options_.metric);
-  if (!options_.score) {
-    least_error_ = std::min(least_error_, finalist.error);
-    return {};
-  }
+  if (!options_.score) return {};
   if (!reference_score_) {
     std::vector<NamedTensors> references;
     for (const std::vector<Tensor>& outputs : job_.references) references.push_back(named(outputs));
@@ -64,7 +61,6 @@ Status Tuner::measure_error(Finalist& finalist) {
   SN_ASSIGN_OR_RETURN(const double score, score_of(answers));
   finalist.error = std::max(0.0, *reference_score_ - score);
   finalist.interval = {finalist.error, finalist.error};
-  least_error_ = std::min(least_error_, finalist.error);
   return {};
 }
 
@@ -83,23 +79,32 @@ Result<double> Tuner::score_of(const std::vector<NamedTensors>& answers) const {
       score);
 }
 
-// Measures the error, but of a path that is known to break the limit: the cache has errors by path
-// and validation samples (in the shape of what float32 gives for them).
-Result<bool> Tuner::keeps_limit(Finalist& finalist) {
-  std::string key;
-  if (!options_.score && !job_.references.empty()) {
-    std::uint64_t digest = static_cast<std::uint64_t>(options_.metric);
+// Of the validation samples, by what float32 gives for them; made once.
+const std::string& Tuner::validation_digest() {
+  if (validation_digest_.empty()) {
+    std::string text;
     for (const std::vector<Tensor>& outputs : job_.references)
-      digest = digest * kDigestFactor + answer_digest(outputs);
-    key = fmt::format("error|{:x}|{}", digest, path_key(finalist.path));
-    const Profile* const known = cache_.find(key);
-    if (known != nullptr && known->error > error_limit()) {
-      least_error_ = std::min(least_error_, known->error);
-      return false;
-    }
+      text += fmt::format("{:x} ", answer_digest(outputs));
+    validation_digest_ = fmt::format("{:x}", checksum(text.data(), text.size()));
   }
-  SN_RETURN_IF_ERROR(measure_error(finalist));
-  if (!key.empty()) cache_.put(key, {.error = std::min(finalist.error, kWorstError)});
+  return validation_digest_;
+}
+
+// Measures the error, unless the cache knows that the path breaks the limit.
+Result<bool> Tuner::keeps_limit(Finalist& finalist) {
+  const std::string key = fmt::format("error|{}|{}|{}", static_cast<int>(options_.metric),
+                                      validation_digest(), path_key(finalist.path));
+  // What a score of the caller's depends on is not known.
+  const Profile* const known = options_.score ? nullptr : cache_.find(key);
+  const bool is_broken = known != nullptr && known->error > error_limit();
+  if (is_broken) {
+    finalist.error = known->error;
+  } else {
+    SN_RETURN_IF_ERROR(measure_error(finalist));
+    if (!options_.score && !std::isnan(finalist.error))
+      cache_.put(key, {.error = std::min(finalist.error, kWorstError)});
+  }
+  least_error_ = std::min(least_error_, finalist.error);
   return finalist.error <= error_limit();
 }
 
@@ -256,6 +261,7 @@ Status Tuner::put_layers_back(Finalist& best, std::span<const Rounding> order) {
 // finalist that meets the limit. That race has its own time of default choices.
 Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double& untuned_us) {
   SN_RETURN_IF_ERROR(measure_error(ranked[0]));
+  least_error_ = ranked[0].error;
   is_limit_kept_ = ranked[0].error <= error_limit();
   if (!job_.validation.empty() && (options_.measure_sensitivity || !is_limit_kept_))
     SN_RETURN_IF_ERROR(measure_sensitivity(ranked[0]));

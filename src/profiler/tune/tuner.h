@@ -90,6 +90,7 @@ class Tuner {
   NamedTensors named(const std::vector<Tensor>& outputs) const;
   Result<double> score_of(const std::vector<NamedTensors>& answers) const;
   Status measure_error(Finalist& finalist);
+  const std::string& validation_digest();
   Result<bool> keeps_limit(Finalist& finalist);
   bool is_allowed(const Finalist& finalist) const;
   void put_in_order(std::vector<Finalist>& finalists) const;
@@ -181,6 +182,7 @@ class Tuner {
   std::optional<double> reference_score_;
   bool is_limit_kept_ = true;
   double least_error_ = INFINITY;  // of what was measured
+  std::string validation_digest_;
 };
 
 }  // namespace softneuro
