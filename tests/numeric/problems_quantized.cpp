@@ -48,6 +48,31 @@ void add_problems_quantized(ProblemSet& set) {
   residual(16, 32).post_op(BinaryOp::add, {1, 32, 7, 5}).post_op(UnaryOp::clip, 0, 1);
   residual(7, 130).post_op(UnaryOp::relu).post_op(BinaryOp::add, {1, 130, 7, 5});
   residual(8, 16).post_op(UnaryOp::clip, 0, 6).post_op(UnaryOp::clip, 1, 2);
+  // Rounding to a model's own levels in front of what follows; it makes a whole level of a
+  // difference in the last place of a 16-bit sum.
+  constexpr float kLevel = 0.02f;
+  constexpr double kOneLevel = 0.03, kRelative = 0.02;
+  const auto rounded = [&](std::int64_t in, std::int64_t out) -> Case& {
+    return residual(in, out)
+        .post_op(UnaryOp::fake_quantize, kLevel, -120)
+        .tolerance(kOneLevel, kRelative);
+  };
+  rounded(20, 67).post_op(BinaryOp::add, {1, 67, 7, 5}).post_op(UnaryOp::relu);
+  rounded(16, 32).post_op(BinaryOp::add, {1, 32, 7, 5});
+  rounded(7, 130).post_op(UnaryOp::clip, 0, 1);
+  rounded(20, 40).post_op(UnaryOp::sigmoid).post_op(BinaryOp::add, {1, 40, 7, 5});
+  residual(20, 40)
+      .post_op(UnaryOp::relu)
+      .post_op(UnaryOp::fake_quantize, kLevel, 0)
+      .tolerance(kOneLevel, kRelative);
+  set.add("dense")
+      .input({9, 52})
+      .constant({52, 70}, normal(0.1))
+      .constant({70})
+      .post_op(UnaryOp::fake_quantize, kLevel, -128)
+      .post_op(BinaryOp::add, {9, 70})
+      .post_op(UnaryOp::clip, -1, 1)
+      .tolerance(kOneLevel, kRelative);
   // Activations between the sums and the rounding, and what takes several steps of one kind.
   residual(20, 40).post_op(UnaryOp::hard_sigmoid, 1.0f / 6, 0.5f);
   residual(20, 40).post_op(UnaryOp::hard_swish, 1.0f / 6, 0.5f);

@@ -26,9 +26,16 @@ struct Int8Addend {
   std::uint8_t flip = 0;        // 0x80 if they are signed
 };
 
-// y[r, c] = fma(start[c] + Σ x[r, k] · w[c, k], scale[c], bias[c]) + addend[r, c], then either
-// stored as float32, or as saturate(round(y · inverse) + zero_point) (half to even), with the
-// rounded number held within [low, high].
+// Levels to which numbers are rounded before anything is added to them (a model's own 8 bits in
+// front of an addition): y = scale · clamp(round(y · inverse), low, low + 255), half to even.
+struct Int8Levels {
+  float scale = 0;  // 0: nothing is rounded
+  float inverse = 0, low = 0;
+};
+
+// y[r, c] = levels(fma(start[c] + Σ x[r, k] · w[c, k], scale[c], bias[c])) + addend[r, c], then
+// either stored as float32, or as saturate(round(y · inverse) + zero_point) (half to even), with
+// the rounded number held within [low, high].
 struct Int8Tile {
   // Activations: bytes of `taps` pieces of each row, 4 · quads each: rows[tap · row_count + r].
   const std::uint8_t* const* rows = nullptr;
@@ -41,6 +48,7 @@ struct Int8Tile {
   const std::int32_t* start = nullptr;
   const float* scale = nullptr;
   const float* bias = nullptr;
+  Int8Levels levels;
   Int8Addend addend;
 
   float* floats = nullptr;  // given: float32 is stored there, else bytes

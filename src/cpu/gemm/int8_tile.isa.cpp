@@ -118,12 +118,21 @@ inline __m256 addend_of(const Int8Addend& a, std::int64_t row, std::int64_t colu
   return _mm256_mul_ps(_mm256_cvtepi32_ps(q), _mm256_set1_ps(a.scale));
 }
 
+inline __m256 to_levels(const Int8Levels& levels, __m256 y) noexcept {
+  constexpr int kToNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  __m256 level = _mm256_round_ps(_mm256_mul_ps(y, _mm256_set1_ps(levels.inverse)), kToNearest);
+  level = _mm256_max_ps(level, _mm256_set1_ps(levels.low));
+  level = _mm256_min_ps(level, _mm256_set1_ps(levels.low + 255.0f));
+  return _mm256_mul_ps(level, _mm256_set1_ps(levels.scale));
+}
+
 // As finish(), of eight outputs.
 inline void finish_eight(const Int8Tile& t, std::int64_t row, std::int64_t column,
                          const std::int32_t* sums) noexcept {
   const __m256i sum = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums));
   __m256 y = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), _mm256_loadu_ps(t.scale + column),
                              _mm256_loadu_ps(t.bias + column));
+  if (t.levels.scale != 0) y = to_levels(t.levels, y);
   if (t.addend.data != nullptr) y = _mm256_add_ps(y, addend_of(t.addend, row, column));
   const std::int64_t at = row * t.row_stride + column;
   if (t.floats != nullptr) return _mm256_storeu_ps(t.floats + at, y);
@@ -160,12 +169,22 @@ void sum_rows(const Int8Tile& t, std::int64_t row, std::int64_t rows, std::int32
 
 #endif
 
+// y held within [low, high]; NaN becomes low.
+float held(float y, float low, float high) noexcept {
+  y = y > low ? y : low;
+  return y < high ? y : high;
+}
+
 // Of `count` outputs, at most kInt8Lanes, from `column` on.
 void finish(const Int8Tile& t, std::int64_t row, std::int64_t column, std::int64_t count,
             const std::int32_t* sums) noexcept {
   float y[kInt8Lanes];
   for (std::int64_t i = 0; i < count; ++i)
     y[i] = static_cast<float>(sums[i]) * t.scale[column + i] + t.bias[column + i];
+  if (const Int8Levels& levels = t.levels; levels.scale != 0)
+    for (std::int64_t i = 0; i < count; ++i)
+      y[i] = levels.scale *
+             held(std::nearbyint(y[i] * levels.inverse), levels.low, levels.low + 255.0f);
   if (const Int8Addend& a = t.addend; a.data != nullptr) {
     const std::uint8_t* x = a.data + row * a.row_stride + column;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -179,11 +198,8 @@ void finish(const Int8Tile& t, std::int64_t row, std::int64_t column, std::int64
     return;
   }
   for (std::int64_t i = 0; i < count; ++i) {
-    float limited = y[i] * t.inverse;
-    limited = limited > t.low ? limited : t.low;  // NaN becomes low
-    limited = limited < t.high ? limited : t.high;
-    t.bytes[at + i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(std::nearbyint(limited)) +
-                                                t.zero_point);
+    const float level = std::nearbyint(held(y[i] * t.inverse, t.low, t.high));
+    t.bytes[at + i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(level) + t.zero_point);
   }
 }
 

@@ -66,6 +66,15 @@ SN_INLINE __m512 addend_of(const Int8Addend& a, std::int64_t row, std::int64_t c
   return _mm512_mul_ps(_mm512_cvtepi32_ps(q), _mm512_set1_ps(a.scale));
 }
 
+SN_INLINE __m512 to_levels(const Int8Levels& levels, __m512 y) {
+  const __m512 low = _mm512_set1_ps(levels.low), high = _mm512_set1_ps(levels.low + 255.0f);
+  constexpr int kToNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  const __m512 level =
+      _mm512_roundscale_ps(_mm512_mul_ps(y, _mm512_set1_ps(levels.inverse)), kToNearest);
+  return _mm512_mul_ps(_mm512_min_ps(_mm512_max_ps(level, low), high),
+                       _mm512_set1_ps(levels.scale));
+}
+
 template <int Rows, int Vectors>
 SN_INLINE void finish(const Int8Tile& t, std::int64_t row, const Sums<Rows, Vectors>& sums) {
   const __m512 inverse = _mm512_set1_ps(t.inverse);
@@ -81,6 +90,7 @@ SN_INLINE void finish(const Int8Tile& t, std::int64_t row, const Sums<Rows, Vect
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
       __m512 y = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums.lane[r][v]), scale, bias);
+      if (t.levels.scale != 0) y = to_levels(t.levels, y);
       if (t.addend.data != nullptr)
         y = _mm512_add_ps(y, addend_of(t.addend, row + r, column, mask));
       const std::int64_t at = (row + r) * t.row_stride + column;

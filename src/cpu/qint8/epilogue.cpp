@@ -18,6 +18,7 @@ Result<QuantizedEpilogue> QuantizedEpilogue::create(const Problem& problem, bool
   epilogue.folded = epilogue.fold(problem, with_addend);
   if (epilogue.folded) return epilogue;
   epilogue.addend_input = -1;
+  epilogue.levels = {};
   SN_ASSIGN_OR_RETURN(epilogue.post_ops, PostOpProgram::create(problem));
   return epilogue;
 }
@@ -34,16 +35,11 @@ bool QuantizedEpilogue::fold(const Problem& problem, bool with_addend) {
   };
   for (std::size_t i = 0; i < problem.post_ops.size(); ++i) {
     const PostOp& op = problem.post_ops[i];
+    const std::size_t first = levels.scale != 0 ? 1 : 0;  // that may be an addition
     if (op.kind == PostOp::Kind::binary) {
-      const TensorSpec& operand = problem.inputs[op.input];
-      if (!with_addend || i > 0 || op.binary != BinaryOp::add || operand.type != DataType::qint8 ||
-          !(operand.shape == problem.outputs[0].shape))
-        return false;
-      const TensorScale added = tensor_scale(operand);
-      addend_input = static_cast<int>(op.input);
-      addend.scale = added.scale;
-      addend.zero_point = added.zero_point + (added.is_signed ? 128 : 0);
-      addend.flip = added.is_signed ? 0x80 : 0;
+      if (!with_addend || i > first || !fold_addend(problem, op)) return false;
+    } else if (op.unary == UnaryOp::fake_quantize && with_addend && i == 0) {
+      levels = {op.alpha, 1.0f / op.alpha, op.beta};
     } else if (op.unary == UnaryOp::relu) {
       cut(0, kInfinity);
     } else if (op.unary == UnaryOp::clip && op.alpha <= op.beta) {
@@ -56,6 +52,19 @@ bool QuantizedEpilogue::fold(const Problem& problem, bool with_addend) {
   const auto highest = static_cast<float>(scale.high() - scale.zero_point);
   low = std::clamp(least, lowest, highest);
   high = std::clamp(most, lowest, highest);
+  return true;
+}
+
+bool QuantizedEpilogue::fold_addend(const Problem& problem, const PostOp& op) {
+  const TensorSpec& operand = problem.inputs[op.input];
+  if (op.binary != BinaryOp::add || operand.type != DataType::qint8 ||
+      !(operand.shape == problem.outputs[0].shape))
+    return false;
+  const TensorScale added = tensor_scale(operand);
+  addend_input = static_cast<int>(op.input);
+  addend.scale = added.scale;
+  addend.zero_point = added.zero_point + (added.is_signed ? 128 : 0);
+  addend.flip = added.is_signed ? 0x80 : 0;
   return true;
 }
 

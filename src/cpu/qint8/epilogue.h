@@ -7,9 +7,9 @@
 
 namespace softneuro {
 
-// Post-ops are folded into the rounding where that gives the same: an addition of a qint8 tensor of
-// the output's shape, then functions that only clamp. Otherwise kernels store float32
-// tiles, which apply() works on.
+// Post-ops are folded into the rounding where that gives the same: a fake_quantize, an addition of
+// a qint8 tensor of the output's shape, then functions that only clamp. Otherwise kernels store
+// float32 tiles, which apply() works on.
 struct QuantizedEpilogue {
   bool to_bytes = false;  // the output is qint8, else float32
   bool folded = true;     // nothing is left for apply(); float32 outputs: there are no post-ops
@@ -17,6 +17,7 @@ struct QuantizedEpilogue {
   // high].
   float inverse = 1, low = 0, high = 255;
   TensorScale scale;
+  Int8Levels levels;
   Int8Addend addend;       // without data
   int addend_input = -1;   // index of the input that is to be added; −1: none
   PostOpProgram post_ops;  // if not folded
@@ -24,7 +25,7 @@ struct QuantizedEpilogue {
   // Whether kernels have to make tiles for apply(); float32 outputs are changed in place.
   bool needs_tiles() const noexcept { return to_bytes && !folded; }
 
-  // with_addend: the kernel knows how to add.
+  // with_addend: the kernel knows how to round to levels and to add.
   static Result<QuantizedEpilogue> create(const Problem& problem, bool with_addend);
   // The elements [offset, offset + count) of output 0, which are in `tile`, or in the output itself
   // (null). Precondition: not folded.
@@ -33,6 +34,7 @@ struct QuantizedEpilogue {
 
  private:
   bool fold(const Problem& problem, bool with_addend);
+  bool fold_addend(const Problem& problem, const PostOp& op);
 };
 
 // A routine of a layer with 8-bit weights.

@@ -136,6 +136,7 @@ void QuantizedProduct::run_panels(const Context& context, const ProductBlock& bl
   t.high = epilogue_.high;
   t.zero_point = epilogue_.scale.zero_point;
   t.row_stride = tile != nullptr ? width : all;
+  t.levels = epilogue_.levels;
   t.addend = epilogue_.addend;
   t.addend.row_stride = all;
   for (std::int64_t p = block.first_panel; p < block.first_panel + block.panels; ++p) {

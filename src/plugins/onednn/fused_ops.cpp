@@ -96,7 +96,7 @@ class QuantizedChain {
   float first_unit() const {
     for (const PostOp& op : problem_.post_ops) {
       if (is_homogeneous(op)) continue;
-      if (op.kind == PostOp::Kind::unary) return 1;
+      if (op.kind == PostOp::Kind::unary) return op.unary == UnaryOp::fake_quantize ? op.alpha : 1;
       const TensorSpec& operand = problem_.inputs[op.input];
       return operand.type == DataType::qint8 ? operand.quantization->scales[0] : 1;
     }
@@ -134,7 +134,19 @@ class QuantizedChain {
     push(step);
   }
 
+  void add_fake_quantize(float scale, float lowest) {
+    become(scale, 0);
+    FusedStep round;
+    round.algorithm = algorithm::eltwise_round;
+    push(round);
+    add_clip(scale * lowest, scale * (lowest + 255));
+  }
+
   bool add_unary(const PostOp& op) {
+    if (op.unary == UnaryOp::fake_quantize) {
+      add_fake_quantize(op.alpha, op.beta);
+      return true;
+    }
     // Accepted in descriptors, but some primitives then fail to be made (2.6.3, grouped ones).
     if (workarounds::kNoSiluOfBytes && op.unary == UnaryOp::silu) return false;
     const auto steps = activation_steps(op);
