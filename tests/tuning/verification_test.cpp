@@ -126,6 +126,27 @@ std::shared_ptr<const Graph> clipped_conv(bool clipped) {
   return finished(std::move(b.graph));
 }
 
+// x → avg_pool2 of 2 x 2, rounded to levels of kLevel; the means are moved by `shift` before that.
+constexpr float kLevel = 0.0183f;
+std::shared_ptr<const Graph> rounded_means(float shift) {
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{1, 16, 32, 32}));
+  Params pool;
+  pool.set("kernel", std::vector<std::int64_t>{2, 2});
+  pool.set("strides", std::vector<std::int64_t>{2, 2});
+  b.graph.outputs = {b.layer("avg_pool2", "means", {x}, pool)};
+  const auto add = [&](UnaryOp kind, float alpha, float beta) {
+    PostOp op;
+    op.unary = kind;
+    op.alpha = alpha;
+    op.beta = beta;
+    b.graph.layers()[0].post_ops.push_back(op);
+  };
+  if (shift != 0) add(UnaryOp::linear, 1, shift);
+  add(UnaryOp::fake_quantize, kLevel, -128);
+  return finished(std::move(b.graph));
+}
+
 VerificationJob verification_of(const std::shared_ptr<Runtime>& core,
                                 std::shared_ptr<const Graph> model,
                                 const std::shared_ptr<const Graph>& tuned, const RoutinePath& path,
@@ -520,4 +541,26 @@ TEST_CASE("verification: a net that runs on no synthetic inputs keeps default ch
   REQUIRE(report.ok());
   CHECK(mentions(report->warnings, "the net failed on all synthetic inputs"));
   CHECK(net.tuned_paths().empty());
+}
+
+TEST_CASE("verification: means of levels halfway between two may be rounded to either",
+          "[verification]") {
+  const auto core = one_thread();
+  const Shape shape = {1, 16, 32, 32};
+  Tensor x = random_image(5, shape);
+  for (float& value : x.mutable_values<float>())
+    value = kLevel * static_cast<float>(std::nearbyint(100 * value));
+  const std::vector<std::vector<Tensor>> inputs = {{x}};
+  const auto model = rounded_means(0);
+  RoutinePath path;
+  path.layers[model->layers()[0].id] = {
+      "cpu:float32:nhwc/direct", {}, FormatTuple::parse("float32:nhwc -> float32:nhwc").value(), 0};
+  CHECK(
+      verify_answer(verification_of(core, model, model, path, shape), inputs).status().message() ==
+      "");
+  // Three quarters of a level more: a quarter of the means are rounded to another level, rightly.
+  const Result<double> moved = verify_answer(
+      verification_of(core, model, rounded_means(0.75f * kLevel), path, shape), inputs);
+  REQUIRE_FALSE(moved.ok());
+  CHECK_THAT(moved.status().message(), Catch::Contains("layer 'means'"));
 }

@@ -5,6 +5,7 @@
 
 #include "core/layers/builtin_layers.h"
 #include "core/routine/evaluate.h"
+#include "support/graph_evaluator.h"
 #include "support/one_layer.h"
 
 using namespace softneuro;
@@ -89,4 +90,23 @@ TEST_CASE("layer cost: other layers move bytes only") {
       cost_of("unary", params({{"op", std::string("relu")}}), {{DataType::float16, {3, 5}}});
   CHECK(cost.macs == 0);
   CHECK(cost.bytes == 2.0 * 15 * 2);
+}
+
+TEST_CASE(
+    "layer cost: layers that touch each element once take no steps, and are folded however "
+    "large they are") {
+  CHECK(cost_of("dequantize", {}, {{DataType::int8, {4096, 25088}}, {kFloat, {}}}).steps == 0);
+  CHECK(cost_of("transpose", {}, {{kFloat, {4096, 25088}}}).steps == 0);
+  CHECK(cost_of("matmul", {}, {{kFloat, {2, 3}}, {kFloat, {3, 5}}}).steps == 2 * 3 * 5);
+
+  Graph graph;
+  const TensorId q = graph.add_constant("q", Tensor::create(DataType::int8, Shape{64, 64}).value());
+  const TensorId scale = graph.add_constant("scale", Tensor::create(kFloat, Shape{}).value());
+  const TensorId y = graph.add_tensor({"y", {}, {}, {}, {}});
+  const Layer& layer =
+      graph.add_layer(*builtin_layer_types().find("dequantize"), "layer", {q, scale}, {y}, {});
+  const std::vector<Tensor> inputs = {graph.tensor(q).constant, graph.tensor(scale).constant};
+  EvaluateLimits limits;
+  limits.steps = 1;
+  CHECK(evaluate(test::builtin_registry(), layer, inputs, default_allocator(), limits).ok());
 }

@@ -123,7 +123,7 @@ Result<std::vector<Tensor>> evaluate(const Registry& registry, const Layer& laye
                                      const EvaluateLimits& limits) {
   return guarded([&]() -> Result<std::vector<Tensor>> {
     SN_ASSIGN_OR_RETURN(const Problem problem, problem_for(registry, layer, inputs));
-    if (const double steps = layer_steps(problem); steps > limits.steps)
+    if (const double steps = layer_cost(problem).steps; steps > limits.steps)
       return make_error(StatusCode::out_of_memory, "layer '{}' would take {:.2g} operations",
                         layer.name, steps);
     SN_ASSIGN_OR_RETURN(const Routine* routine, registry.default_choice(problem));

@@ -20,7 +20,7 @@ SN_INTREE Result<Problem> make_problem(const Registry& registry, const Layer& la
 // them it is a layer like any other, which runs with all threads and can be cancelled.
 struct EvaluateLimits {
   std::int64_t bytes = INT64_MAX;  // of one output
-  double steps = INFINITY;         // by layer_steps()
+  double steps = INFINITY;         // LayerCost::steps; elements moved are bounded by bytes
 };
 // The most that is computed ahead, by a pass or a plan: a fraction of a second, on one thread and
 // by plain routines.

@@ -18,8 +18,9 @@ LayerSizes sizes_of(const Problem& problem) {
   return sizes;
 }
 
-double macs_of(const LayerType& type, const LayerSizes& sizes) {
-  return type.macs == nullptr ? 0 : type.macs(sizes);
+double steps_of(const LayerType& type, const LayerSizes& sizes) {
+  const double macs = type.macs == nullptr ? 0 : type.macs(sizes);
+  return type.steps == nullptr ? macs : std::max(macs, type.steps(sizes));
 }
 
 double bytes_of(const TensorSpec& spec) {
@@ -31,8 +32,11 @@ double bytes_of(const TensorSpec& spec) {
 }  // namespace
 
 LayerCost layer_cost(const Problem& problem) {
+  const LayerType& type = *problem.type;
+  const LayerSizes sizes = sizes_of(problem);
   LayerCost cost;
-  cost.macs = macs_of(*problem.type, sizes_of(problem));
+  cost.macs = type.macs == nullptr ? 0 : type.macs(sizes);
+  cost.steps = steps_of(type, sizes);
   for (const TensorSpec& spec : problem.inputs) cost.bytes += bytes_of(spec);
   if (!problem.type->data_dependent_output)
     for (const TensorSpec& spec : problem.outputs) cost.bytes += bytes_of(spec);
@@ -44,8 +48,7 @@ double layer_steps(const Problem& problem) {
   const LayerSizes sizes = sizes_of(problem);
   const double moved =
       (type.reads_shape_only ? 0 : sizes.input_elements()) + sizes.output_elements();
-  const double steps = type.steps == nullptr ? 0 : type.steps(sizes);
-  return std::max({macs_of(type, sizes), moved, steps});
+  return std::max(moved, steps_of(type, sizes));
 }
 
 }  // namespace softneuro

@@ -10,14 +10,15 @@ struct LayerCost {
   // Multiply-accumulates of the definition: places in padding count, algorithms that save
   // multiplications (Winograd) do not. 0 for layer types that are not sums of products.
   double macs = 0;
+  // Steps by the definition, roughly: multiply-accumulates, places under the windows of a pool,
+  // pairs of boxes. 0 for layer types that touch each element once.
+  double steps = 0;
   // Bytes of all inputs and outputs, each touched once, in the formats of the problem; constants
   // as the model has them.
   double bytes = 0;
 };
 
-// Steps that the layer takes by its definition, roughly: multiply-accumulates, places under the
-// windows of a pool, pairs of boxes, or at least elements read and written. What decides whether a
-// layer of constants is computed beforehand.
+// LayerCost::steps, or at least elements read and written.
 SN_INTREE double layer_steps(const Problem& problem);
 
 // Doubles: exact up to 2^53, and no size overflows them. Data-dependent outputs count nothing.
