@@ -77,7 +77,7 @@ int merge_cache(const CacheArguments& arguments) {
   std::error_code error;
   if (!std::filesystem::is_directory(arguments.other, error))
     return fail(Status(StatusCode::not_found,
-                       fmt::format("'{}' is no folder of measurements", arguments.other)));
+                       fmt::format("'{}' is not a profile cache folder", arguments.other)));
   nlohmann::json rows = nlohmann::json::array();
   for (const ProfileCache::File& file : ProfileCache::files(arguments.other)) {
     if (file.machine.empty()) continue;

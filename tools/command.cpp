@@ -60,7 +60,7 @@ void add_routine_options(CLI::App& command, NetArguments& arguments) {
 void add_plugin_option(CLI::App& command, NetArguments& arguments) {
   command.add_option(
       "--plugin", arguments.plugins,
-      "a shared library with routines (repeatable); none: not the ones beside the library");
+      "a shared library with routines (repeatable); none: do not load the library plugins");
 }
 
 Result<Net> open_net(const NetArguments& arguments) {
@@ -97,7 +97,7 @@ Result<Shape> parse_shape(const std::string& text) {
     if (error != std::errc() || dim < 0 || shape.rank() == kMaxRank ||
         (next != end && *next != 'x'))
       return Status(StatusCode::invalid_argument,
-                    fmt::format("'{}' is no shape: expected sizes like 1x3x224x224", text));
+                    fmt::format("'{}' is not a shape: expected sizes like 1x3x224x224", text));
     shape.push_back(dim);
     if (next == end) return shape;
     place = next + 1;
@@ -143,7 +143,10 @@ Result<NamedTensors> read_inputs(const NetArguments& arguments) {
 }
 
 std::string settle_shapes(const Net& net, const NetArguments& arguments, NamedShapes& shapes) {
-  if (!net.tuned_paths().empty()) return "";  // a tuned net remembers its sizes
+  if (const std::vector<TunedPathInfo> paths = net.tuned_paths(); !paths.empty()) {
+    complete_shapes_from(paths.front().shapes, net.inputs(), shapes);
+    return "";
+  }
   const OpenSizes open = complete_shapes(net.inputs(), shapes);
   if (!open.batch.empty() && !arguments.quiet) complain("softneuro: {}\n", open.batch);
   return open.missing;

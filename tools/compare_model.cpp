@@ -108,8 +108,8 @@ int compare_with_model(const NetArguments& arguments, const std::string& model) 
   }
   if (!answer.ok()) return fail(answer.status());
   if (!arguments.json)
-    say("verified against the model on {} {}: outputs differ by {:.3g} (relative RMS), as rounding "
-        "explains\n",
+    say("verified against the model on {} {}: outputs differ by {:.3g} (relative RMS), within "
+        "rounding tolerance\n",
         answer->inputs, answer->made ? "synthetic inputs" : "given inputs", answer->difference);
   return kDone;
 }

@@ -174,7 +174,8 @@ void print(const DoctorReport& report) {
                {{"folder", report.cache.folder}, {"state", text_of(report.cache)}});
   print_fields("Environment (SOFTNEURO_*)", {report.environment.begin(), report.environment.end()});
   say("{}{}\n",
-      report.net_error.empty() ? "Nets can be made." : "No net can be made: ", report.net_error);
+      report.net_error.empty() ? "Ready: nets can be created." : "Nets cannot be created: ",
+      report.net_error);
 }
 
 int doctor(const NetArguments& arguments) {

@@ -212,7 +212,7 @@ Result<Tensor> parse_npy(std::span<const std::byte> bytes, const std::string& na
   const std::int64_t expected = storage_bytes(header.type, header.shape, Layout::plain);
   const std::span<const std::byte> data = bytes.subspan(header.data);
   if (expected < 0 || static_cast<std::uint64_t>(expected) != data.size())
-    return invalid_argument("'{}': a {} tensor of shape {} needs {} bytes, but {} are there", name,
+    return invalid_argument("'{}': a {} tensor of shape {} needs {} bytes, but has {}", name,
                             to_string(header.type), header.shape.str(), expected, data.size());
   SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(header.type, header.shape));
   if (data.empty()) return tensor;

@@ -34,15 +34,38 @@ std::string unbound(const DynamicShape& open, const Sizes& sizes) {
   return symbols;
 }
 
-}  // namespace
-
-OpenSizes complete_shapes(std::span<const TensorInfo> inputs, NamedShapes& shapes) {
-  constexpr std::int64_t kBatch = 1;
-  OpenSizes result;
+// What the given shapes bind.
+Sizes given_sizes(std::span<const TensorInfo> inputs, const NamedShapes& shapes) {
   Sizes sizes;
   for (const TensorInfo& input : inputs)
     if (const auto given = shapes.find(input.name); given != shapes.end())
       bind_symbols(input.shape, given->second, sizes);
+  return sizes;
+}
+
+}  // namespace
+
+void complete_shapes_from(const NamedShapes& tuned, std::span<const TensorInfo> inputs,
+                          NamedShapes& shapes) {
+  const Sizes sizes = given_sizes(inputs, shapes);
+  for (const TensorInfo& input : inputs) {
+    const auto known = tuned.find(input.name);
+    if (shapes.count(input.name) > 0 || known == tuned.end() || input.shape.is_static() ||
+        !input.shape.ranked() ||
+        input.shape.dims().size() != static_cast<std::size_t>(known->second.rank()))
+      continue;
+    Shape shape;
+    for (std::size_t axis = 0; axis < input.shape.dims().size(); ++axis)
+      shape.push_back(
+          size_of(input.shape.dims()[axis], sizes).value_or(known->second[static_cast<int>(axis)]));
+    shapes[input.name] = shape;
+  }
+}
+
+OpenSizes complete_shapes(std::span<const TensorInfo> inputs, NamedShapes& shapes) {
+  constexpr std::int64_t kBatch = 1;
+  OpenSizes result;
+  Sizes sizes = given_sizes(inputs, shapes);
 
   std::string batches;
   for (const TensorInfo& input : inputs) {

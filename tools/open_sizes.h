@@ -17,4 +17,9 @@ struct OpenSizes {
 // an open first dimension, the batch.
 OpenSizes complete_shapes(std::span<const TensorInfo> inputs, NamedShapes& shapes);
 
+// Adds to `shapes` the inputs that it lacks, as the net was tuned for, but with the sizes whose
+// symbols the given shapes bind.
+void complete_shapes_from(const NamedShapes& tuned, std::span<const TensorInfo> inputs,
+                          NamedShapes& shapes);
+
 }  // namespace softneuro::tool

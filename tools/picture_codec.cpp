@@ -46,9 +46,8 @@ Result<Picture> decode_picture(const std::string& path, int channels) {
                                                static_cast<int>(coded.size()), &picture.width,
                                                &picture.height, &own_channels, channels);
   if (bytes == nullptr)
-    return Status(
-        StatusCode::invalid_argument,
-        fmt::format("'{}' is no picture that can be read: {}", path, stbi_failure_reason()));
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("'{}' cannot be read as an image: {}", path, stbi_failure_reason()));
   picture.bytes.assign(bytes, bytes + std::size_t(picture.width) * std::size_t(picture.height) *
                                           std::size_t(channels));
   stbi_image_free(bytes);

@@ -263,7 +263,7 @@ Command add_tune(CLI::App& app) {
       ->check(CLI::Range(0, 1024));
   command->add_option(
       "--plugin", arguments->plugins,
-      "a shared library with routines (repeatable); none: not the ones beside the library");
+      "a shared library with routines (repeatable); none: do not load the library plugins");
   command
       ->add_option("--time-limit", arguments->time_limit,
                    "seconds of measuring, after calibration; 0: no limit")
@@ -294,7 +294,7 @@ Command add_tune(CLI::App& app) {
       ->add_option("--metric", arguments->metric,
                    "rms (default); snr (decibels), cosine, top1 (top-1 agreement): at least "
                    "--limit; or a command that gets a folder of outputs, K/NAME.npy, and prints a "
-                   "score: it may lose --limit")
+                   "score, of which at most --limit may be lost")
       ->needs(limit);
   command->add_flag(
       "--sensitivity", arguments->sensitivity,
@@ -320,8 +320,7 @@ Command add_tune(CLI::App& app) {
       ->default_str("also")
       ->check(CLI::IsMember({"also", "only"}));
   command->add_flag_callback(
-      "--keep-rounding", [] {},
-      "8-bit models: every routine keeps the model's rounding (always so)");
+      "--keep-rounding", [] {}, "no effect: quantised models always keep the model's rounding");
   return {command, [arguments] { return tune_net(*arguments); }};
 }
 

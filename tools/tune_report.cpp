@@ -78,7 +78,7 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
   say("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {} threads, {}\n", report.untuned_us * 1e-3,
       report.tuned_us * 1e-3, report.tuned_us > 0 ? report.untuned_us / report.tuned_us : 0,
       report.threads, report.machine);
-  say("tuned in {:.2f} s: {} measured, {} from the cache, {} dropped for wrong results{}\n",
+  say("tuned in {:.2f} s: {} measured, {} from the cache, {} dropped (wrong results or errors){}\n",
       report.seconds, report.measured, report.from_cache, report.rejected,
       report.complete ? "" : "; stopped at the time limit, not everything was measured");
   if (!report.complete)
@@ -91,8 +91,8 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
         100 * report.gap);
   print_error(report, metric);
   if (report.verification_inputs > 0)
-    say("verified against the model on {} {}: outputs differ by {:.3g} (relative RMS), as rounding "
-        "explains\n",
+    say("verified against the model on {} {}: outputs differ by {:.3g} (relative RMS), within "
+        "rounding tolerance\n",
         report.verification_inputs,
         std::string(report.verified_on_samples ? "sample" : "synthetic input") +
             (report.verification_inputs == 1 ? "" : "s"),

@@ -100,10 +100,9 @@ bool measure(const std::string& name, const Options& options) {
   std::printf("%-14s %6zu %10zu %5d %10zu %9.2f %9.2f  ", name.c_str(), problem.layers.size(),
               candidates, solution.width, solution.table_cells, times[0], median);
   if (solution.optimal)
-    std::printf("optimal");
+    std::printf("optimal\n");
   else
-    std::printf("gap %.3f %%", 100 * solution.gap);
-  std::printf("%s%s\n", solution.note.empty() ? "" : "; ", solution.note.c_str());
+    std::printf("gap %.3f %%\n", 100 * solution.gap);
   return true;
 }
 

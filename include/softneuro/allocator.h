@@ -17,11 +17,12 @@ class SN_API Allocator {
   virtual ~Allocator();
   // At least `bytes` (> 0) bytes aligned to `alignment` (a power of two), or nullptr.
   virtual void* allocate(std::size_t bytes, std::size_t alignment) noexcept = 0;
-  // `pointer` came from allocate() of this object with the same `bytes`.
+  // `pointer` came from allocate() of this object with the same `bytes`; never null.
   virtual void deallocate(void* pointer, std::size_t bytes) noexcept = 0;
 };
 
-// The operating system's aligned allocation. Lives as long as the process.
+// The C library's aligned allocation; blocks from 4 MiB on are aligned to 2 MiB and may take huge
+// pages. Lives as long as the process.
 SN_API Allocator& default_allocator() noexcept;
 
 // Allocates from one block of the caller's memory, front to back, and refuses when it is full.

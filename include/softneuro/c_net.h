@@ -111,7 +111,8 @@ SN_API sn_status sn_net_prepare(const sn_net* net, const sn_shape* shapes, size_
  */
 typedef struct sn_memory_report {
   size_t struct_size;
-  size_t weights;        /* constants of the graph; mapped files count here */
+  size_t weights;        /* constants of the graph, mapped or not; not those that a packed_only
+                            file lacks */
   size_t packed_weights; /* in the kernels' memory layouts; always of the whole net */
   size_t arena;          /* of one session on the host, output buffers included (session.h); arenas
                             on other devices are not reported in C */

@@ -123,8 +123,9 @@ SN_API sn_status sn_session_wait(sn_session* session);
  */
 
 /* Goes on with other shapes, which the net plans, or has planned before (max_plans). Inputs whose
- * shape the model or the first tuned path fixes may be left out. The arena stays if it is large
- * enough. What was bound has to be bound anew, and what sn_session_input_info and
+ * shape the model or the first tuned path fixes may be left out. The host's arena stays if it is
+ * large enough; otherwise, and on other devices, the new one is allocated before the old one is
+ * freed. What was bound has to be bound anew, and what sn_session_input_info and
  * sn_session_output_info gave is no longer valid. Cancel may be null. Errors: those of
  * sn_session_create; SN_INVALID_ARGUMENT also while a run is in flight. After an error the session
  * is as before. */

@@ -57,7 +57,8 @@ typedef struct sn_tune_options {
   sn_tune_callback progress;
   void* progress_context;
   /* Profiling rounds over the whole net, at most, and the solver's best paths that are timed end to
-   * end in the last stage (TuneOptions says more); 0: 6, 1. With `exhaustive` 20 each. */
+   * end in the last stage (TuneOptions says more); 0: the defaults, 6 rounds and 1 path. With
+   * `exhaustive` both are 20. */
   int32_t rounds;
   int32_t finalists;
   int32_t exhaustive;          /* 1: measure every candidate fully; slow */

@@ -26,11 +26,11 @@ enum {
   SN_NOT_FOUND = 4,        /* a file, layer, tensor or routine of that name does not exist */
   SN_OUT_OF_MEMORY = 5,    /* no memory is left, or no thread can be started */
   SN_IO_ERROR = 6,         /* the operating system refused a file operation */
-  SN_CORRUPT_FILE = 7,     /* a file is truncated or its checksum does not match */
-  SN_CANCELLED = 8,        /* the caller asked to stop */
-  SN_INCOMPATIBLE = 9,     /* a file or plugin of another version */
-  SN_INTERNAL = 10,        /* a defect of SoftNeuro: please report it with the message */
-  SN_DEVICE_FAILED = 11    /* a device (a GPU, say) reports an error, or is lost */
+  SN_CORRUPT_FILE = 7,  /* a file is truncated, of another kind, or its checksum does not match */
+  SN_CANCELLED = 8,     /* the caller asked to stop */
+  SN_INCOMPATIBLE = 9,  /* a file or plugin of another version */
+  SN_INTERNAL = 10,     /* a bug in SoftNeuro: please report it with the message */
+  SN_DEVICE_FAILED = 11 /* a device (a GPU, say) reports an error, or is lost */
 };
 
 /* One human-readable line: what failed, where, what to do. Empty if no call of this thread has

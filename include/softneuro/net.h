@@ -117,10 +117,11 @@ class SN_API Net {
                                    const NetOptions& options = {},
                                    const ImportOptions& import_options = {}) noexcept;
   // From a .dnn file, mapped into memory: weights are not copied.
-  // Errors: not_found and io_error (the file), corrupt_file (bytes are missing, or do not match
-  // their checksum), incompatible (a newer SoftNeuro wrote it), unsupported (a layer type or
-  // post-op that this library lacks), invalid_model (the contents are malformed or inconsistent),
-  // invalid_argument (options, unknown schemas), out_of_memory; for plugins as import().
+  // Errors: not_found and io_error (the file), corrupt_file (it is no .dnn file, bytes are
+  // missing, or do not match their checksum), incompatible (a newer SoftNeuro wrote it),
+  // unsupported (a layer type or post-op that this library lacks), invalid_model (the contents are
+  // malformed or inconsistent), invalid_argument (options, unknown schemas), out_of_memory; for
+  // plugins as import().
   static Result<Net> load(const std::string& path, const NetOptions& options = {}) noexcept;
   // From the bytes of a .dnn file. The bytes must stay alive and unchanged until the net and
   // everything that comes from it is gone. They are used in place if aligned to 64 bytes, else

@@ -46,7 +46,7 @@ enum {
   SN_PLUGIN_NOT_FOUND = 4,         // something that the routine needs is not there
   SN_PLUGIN_OUT_OF_MEMORY = 5,
   SN_PLUGIN_IO_ERROR = 6,
-  SN_PLUGIN_INTERNAL = 10  // a defect of the plugin
+  SN_PLUGIN_INTERNAL = 10  // a bug in the plugin
 };
 
 enum {
@@ -155,8 +155,9 @@ typedef struct sn_plugin_context {
 // A routine prepared for one problem, filled in by `create`. It must not change afterwards: any
 // number of threads run it at once.
 typedef struct sn_plugin_kernel {
-  uint32_t struct_size;    // of the runtime's struct: write no field beyond
-  int32_t in_place_input;  // an input whose memory output 0 may be; initialised to -1: none
+  uint32_t struct_size;  // of the runtime's struct: write no field beyond
+  int32_t
+      in_place_input;  // index of an input whose memory output 0 may share; initialised to -1: none
   size_t workspace_bytes;  // initialised to 0
   void* state;             // the plugin's own; initialised to NULL
 } sn_plugin_kernel;
@@ -202,7 +203,7 @@ struct sn_plugin_host {
                                       int32_t rank, const int64_t* dims);
 };
 
-// --- what the plugin brings ----------------------------------------------------------------------
+// --- what the plugin provides --------------------------------------------------------------------
 
 typedef struct sn_plugin_routine sn_plugin_routine;
 // `self` is the plugin's own table entry. Functions marked optional may be NULL.
@@ -215,11 +216,13 @@ struct sn_plugin_routine {
   // negative: where nothing is measured only if no other applies.
   int32_t default_rank;
   const char* layer_type;  // "dense": `softneuro inspect` and the documentation list them
-  // "cpu[:data_type[:layout]]/algorithm", the algorithm in a-z, 0-9 and _, unique within this
-  // layer type. Constants come plain, in the model's type; integers, booleans and float64 keep
-  // theirs. Other tensors come in this layout (plain if their rank is below 3) and, on tuned paths,
-  // in this type (left out: float32); in plans that are not tuned, in the model's types. Quantised
-  // tensors come only if the type is qint8. `applicable` must check type and layout of each tensor.
+  // "cpu[:data_type[:layout]]/algorithm". data_type: float32, float16, bfloat16, qint8 …; layout:
+  // plain, nhwc (channels last, of any rank), nchw8c, nchw16c; the algorithm in a-z, 0-9 and _,
+  // unique within this layer type. Constants come plain, in the model's type; integers, booleans
+  // and float64 keep theirs. Other tensors come in this layout (plain if their rank is below 3)
+  // and, on tuned paths, in this type (left out: float32); in plans that are not tuned, in the
+  // model's types. Quantised tensors come only if the type is qint8. `applicable` must check type
+  // and layout of each tensor.
   const char* descriptor;
 
   // 1 if the routine computes the problem correctly, whatever the speed; else 0 and the reason,

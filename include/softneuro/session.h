@@ -24,7 +24,8 @@ struct TensorInfo {
 // Where the bytes are. All figures in bytes, but for `sessions` and `plans`. Net::memory_report()
 // is about the net and the plans that it keeps, Plan::memory_report() about one plan.
 struct MemoryReport {
-  std::size_t weights = 0;         // constants of the graph, mapped or not, but those left out
+  std::size_t weights = 0;         // constants of the graph, mapped or not; not those
+                                   // that a packed_only file lacks
   std::size_t packed_weights = 0;  // in the kernels' memory layouts; always of the whole net
   // Of one session on the host: activations, workspace, and a buffer for each output of known
   // shape, also where the caller binds its own. Net: of the plan with the largest arena.
@@ -172,9 +173,10 @@ class SN_API Session {
   // Goes on with another plan, for other shapes as a rule (with the one it has, nothing changes):
   //   session.set_plan(net.plan({{"x", {8, 64}}}).value());
   // The net keeps its plans (NetOptions::max_plans), so going back to shapes that were planned
-  // before is quick. The arena stays if it is large enough. What was bound by name has to be bound
-  // anew; views of the session's memory end. Errors: invalid_argument (null), out_of_memory; the
-  // session is then as before, on its old plan.
+  // before is quick. The host's arena stays if it is large enough; otherwise, and on other
+  // devices, the new one is allocated before the old one is freed. What was bound by name has to be
+  // bound anew; views of the session's memory end. Errors: invalid_argument (null), out_of_memory;
+  // the session is then as before, on its old plan.
   Status set_plan(std::shared_ptr<const Plan> plan) noexcept;
 
   const Plan& plan() const noexcept;  // valid until set_plan() or the session's end

@@ -75,6 +75,7 @@ class SN_API DynamicShape {
   bool ranked() const noexcept { return ranked_; }
   // All dimensions known.
   bool is_static() const noexcept;
+  // 0 also where the rank is unknown: see ranked().
   int rank() const noexcept { return static_cast<int>(dims_.size()); }
   // Precondition: 0 <= axis < rank(). Not checked.
   const Dim& operator[](int axis) const noexcept { return dims_[static_cast<std::size_t>(axis)]; }

@@ -32,10 +32,10 @@ enum class StatusCode : int {
   not_found = 4,         // a file, layer, tensor or routine of that name does not exist
   out_of_memory = 5,     // no memory is left, or no thread can be started
   io_error = 6,          // the operating system refused a file operation
-  corrupt_file = 7,      // a file is truncated or its checksum does not match
+  corrupt_file = 7,      // a file is truncated, of another kind, or its checksum does not match
   cancelled = 8,         // the caller asked to stop
   incompatible = 9,      // a file or plugin of another version
-  internal = 10,         // a defect of SoftNeuro: please report it with the message
+  internal = 10,         // a bug in SoftNeuro: please report it with the message
   device_failed = 11,    // a device (a GPU, say) reports an error, or is lost
 };
 
@@ -73,8 +73,9 @@ class StatusError : public std::runtime_error {
   Status status_;
 };
 
-// Writes the code and the message of `status` to standard error and aborts. The library ends the
-// process only here, when the caller reads the value of a failed Result.
+// Writes the code and the message of `status` to standard error and aborts. Apart from
+// an exhausted heap in edge builds, the library ends the process only here, when the caller reads
+// the value of a failed Result.
 [[noreturn]] SN_API void abort_with(const Status& status) noexcept;
 
 // A value, or the Status that says why there is none. Thread compatible, like T.

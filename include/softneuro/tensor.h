@@ -15,8 +15,9 @@
 
 namespace softneuro {
 
-// What a quantised tensor's integers mean: real = scale · (q − zero_point).
-// One pair for the tensor, or one per index of `axis`.
+// What a quantised tensor's integers mean: real = scale · (q − zero_point). Describes tensors
+// inside of a net; no function of the API takes or gives it. One pair for the tensor, or one per
+// index of `axis`.
 struct Quantization {
   bool is_signed = true;
   int axis = -1;                          // −1: per tensor, else per index of this axis
@@ -25,7 +26,7 @@ struct Quantization {
   // What calibration found: the mean of the real numbers per channel (axis 1; the last axis where
   // a dense layer reads the tensor), for the bias correction of layers with weights. May be empty.
   std::vector<float> channel_means;
-  // Found by calibration, which replaces it the next time; else the model brought it along.
+  // Found by calibration, which replaces it the next time; else it comes from the model.
   bool calibrated = false;
 
   bool operator==(const Quantization&) const = default;
@@ -73,9 +74,9 @@ class SN_API Tensor {
   Tensor() noexcept = default;  // empty: undefined data type, no bytes
 
   // The functions that make tensors return invalid_argument for DataType::undefined, for shapes
-  // with a negative dimension or more bytes than int64 counts, and for ranks that the layout does
-  // not have, and those that allocate (create, from, clone) out_of_memory. Memory that is
-  // borrowed or shared has to be aligned to the element size, and `bytes` must be
+  // with a negative dimension or more bytes than int64 counts, and for blocked
+  // layouts of a rank below 2, and those that allocate (create, from, clone) out_of_memory. Memory
+  // that is borrowed or shared has to be aligned to the element size, and `bytes` must be
   // storage_bytes(type, shape, layout) exactly; else invalid_argument.
 
   // Uninitialised memory from `allocator`, aligned to kTensorAlignment.
@@ -182,7 +183,8 @@ class SN_API Tensor {
   std::shared_ptr<const void> owner_;
 };
 
-// Bytes that a tensor takes, with the padding of its layout; −1 if that overflows.
+// Bytes that a tensor takes, with the padding of its layout; −1 for a negative dimension, where
+// that overflows, and for a blocked layout of a rank below 2.
 SN_API std::int64_t storage_bytes(DataType type, const Shape& shape, Layout layout) noexcept;
 
 }  // namespace softneuro

@@ -20,7 +20,7 @@ class SN_API ThreadPool {
   // Calls task(context, i) exactly once for each i in [0, count), from any of its threads, in any
   // order, and returns when all are done. The calling thread takes part. Must be callable from
   // several threads at once, and from within a task (then it may run the tasks in place).
-  // Allocates nothing.
+  // Must not allocate or throw, so that Session::run does neither.
   virtual void run(std::size_t count, Task task, void* context) noexcept = 0;
   // A burst is a sequence of run() calls that follow each other closely, such as all layers of one
   // Session::run. During a burst workers may spin (busy-wait) for the next call, since waking a

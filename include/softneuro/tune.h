@@ -22,7 +22,8 @@ namespace softneuro {
 struct TuneProgress {
   // In this order; later versions may add stages. Where no path within the schemas meets max_error,
   // tuning runs again with float32 added, from "unit" on.
-  //   "calibrate"  the samples run, for ranges of 8-bit tensors (where 8-bit schemas are allowed)
+  //   "calibrate"  the samples run, for ranges of 8-bit tensors (where 8-bit schemas are allowed);
+  //                reported once, at its start
   //   "unit"       the candidates of each layer are measured in isolation
   //   "net"        the best path and paths that might be better run in turns, and their layers are
   //                measured inside the net
@@ -77,8 +78,8 @@ struct TuneOptions {
   bool strict = false;
   // Routines that no layer may have, as patterns of whole names in which * stands for anything:
   // "cpu:float32:nhwc/wg", "*/onednn". Names leave out float32 and the plain layout: "cpu/direct".
-  // A pattern that no routine matches has no effect. A layer whose routines are all excluded is an
-  // error (unsupported).
+  // A pattern that no routine matches gives a warning. A layer whose routines are all excluded is
+  // an error (unsupported).
   std::vector<std::string> avoid = {};
   // Layer → the routine that it must have, by name or pattern, whatever the schemas and `avoid`
   // say. Errors: invalid_argument (no such layer, or it is a view), unsupported (no such routine
@@ -88,7 +89,7 @@ struct TuneOptions {
   // those of the first tuned path.
   std::map<std::string, Shape, std::less<>> shapes = {};
   // Samples: input name → tensor, with the data types and shapes of the inputs, the same shapes in
-  // all samples. Needed for qint8, unless the model brings its own ranges, and for max_error.
+  // all samples. Needed for qint8, unless the model is already quantised, and for max_error.
   // Without `validation`, every fifth one (of two to four, the last) is held back from calibration,
   // and the error is measured on these; a single one serves for both, but then a finite max_error
   // is invalid_argument. The ranges that calibration finds replace those of an earlier one; tuned
@@ -190,7 +191,8 @@ struct TunedLayer {
   bool is_measured = true;           // false: the default routine, since the time limit was reached
   std::size_t candidates = 0;        // that were considered
   bool fallback = false;             // no routine in the allowed schemas
-  std::vector<NotChosen> not_chosen;  // by kind; empty for adapts, and where there is one kind only
+  std::vector<NotChosen> not_chosen;  // by kind; empty for adapts, where there is one kind
+                                      // only, and where default routines were the fastest
 };
 
 // A layer's quantisation sensitivity: the effect of this layer in reduced precision, alone in a

@@ -46,7 +46,7 @@ SN_API bool is_integer(DataType type) noexcept;  // signed or not; neither boole
 enum class Layout : std::uint8_t {
   // Row-major in the order of the dimensions (NCHW). oneDNN calls nhwc plain, too; here it is not.
   plain = 0,
-  channels_last = 1,  // N, spatial…, C
+  channels_last = 1,  // N, spatial…, C; "nhwc" at every rank, taken by routines from rank 3 on
   nchw8c = 2,         // N, ⌈C/8⌉, spatial…, 8; lanes beyond C are zero bytes, in qint8, too
   nchw16c = 3,        // N, ⌈C/16⌉, spatial…, 16; likewise
 };

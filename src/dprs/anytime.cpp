@@ -15,10 +15,6 @@
 namespace softneuro::dprs {
 namespace {
 
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
 constexpr double kWindowWork = 3e5;  // per window of the local search
 constexpr double kWideWork = 3e7;    // per window once small ones find nothing
 constexpr double kLeafWork = 2e7;    // per elimination of what a node has left
@@ -54,9 +50,7 @@ class Anytime {
     for (const std::vector<Cost>& times : weights_.time)
       bound_ += *std::min_element(times.begin(), times.end());
     start();
-    Outcome outcome = finish();
-    outcome.note = "past the table limit: the best of a few simple paths";
-    return outcome;
+    return finish();
   }
 
   Outcome run() {
@@ -315,7 +309,6 @@ class Anytime {
   void sweep(Node& node, int times) {
     for (int i = 0; i < times; ++i) {
       node.dual.iterate();
-      ++sweeps_;
       if (passed(deadline_) || closes(node.bound)) break;
     }
     node.bound = std::max(node.bound, node.dual.bound());
@@ -449,9 +442,6 @@ class Anytime {
     } else if (bound_ >= big_) {
       outcome.lower_bound = kInfinity;
     }
-    outcome.note = "past the table limit: bounded with " + std::to_string(sweeps_) +
-                   " sweeps of the dual, " + std::to_string(steps_) + " of a decomposition, " +
-                   std::to_string(nodes_) + " nodes";
     return outcome;
   }
 
@@ -469,7 +459,6 @@ class Anytime {
   std::vector<std::unique_ptr<Node>> open_;
   std::size_t most_nodes_ = 0;
   std::size_t nodes_ = 0;
-  std::size_t sweeps_ = 0;
   std::size_t steps_ = 0;
   std::vector<std::size_t> changed_;  // per layer, when its candidate last changed
   std::size_t clock_ = 0;

@@ -97,8 +97,6 @@ struct Solution {
   std::size_t table_cells = 0;  // cells of the tables that were filled; 0: they
                                 // would exceed the limits, run_anytime() was used
   int width = 0;                // variables in the largest table
-  double seconds = 0;
-  std::string note;  // how it was solved, and what was given up, for people
 };
 
 // Every index in range, layers in topological order, one producer per tensor, costs not negative.
@@ -114,36 +112,5 @@ Result<Solution> solve(const Problem& problem, const Limits& limits = {});
 // The path that the choice makes: which adapts, their cost and memory.
 // Errors: invalid_argument if a choice is out of range; cost is infinite if an adapt is impossible.
 Result<Path> make_path(const Problem& problem, const std::vector<int>& choice);
-
-// --- childnets --------------------------------------------------------------------------------
-
-// A childnet computes a layer by a net of its own. Its border is the layer's: problem.tensors that
-// are the layer's inputs are given by their index in `inputs`, its outputs in `outputs`, in the
-// order of the outer layer's ports, -1 where a port is left out. fixed_format of the inputs and
-// wanted of the outputs are ignored: they run through all combinations below.
-struct Childnet {
-  Problem problem;
-  std::vector<int> inputs;
-  std::vector<int> outputs;
-};
-
-// One way to run a childnet: for the formats on its border, the best path inside. `candidate` goes
-// into the outer layer as it is: inputs, outputs, time, and the path's memory as workspace.
-struct ChildnetRow {
-  Candidate candidate;
-  Path path;
-};
-
-// Solves the inner problem once for each combination of formats on the border that `input_formats`
-// and `output_formats` (per port, the formats worth trying; not read where the port is -1) allow;
-// combinations that have no path are left out. With limits.k > 1 a combination has up to k rows.
-// limits.time holds for each combination. Innermost first: a childnet within a childnet is solved
-// before, and its rows are candidates in `childnet.problem`.
-// Errors: as solve (unsupported only if no combination has a path); invalid_argument also if there
-// are more than 4096 combinations.
-Result<std::vector<ChildnetRow>> solve_childnet(const Childnet& childnet,
-                                                const std::vector<std::vector<int>>& input_formats,
-                                                const std::vector<std::vector<int>>& output_formats,
-                                                const Limits& limits = {});
 
 }  // namespace softneuro::dprs

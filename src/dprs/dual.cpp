@@ -5,10 +5,6 @@
 namespace softneuro::dprs {
 namespace {
 
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
 // The least of a row; in lanes, which the compiler may not make of a single minimum by itself.
 Cost least_of(const Cost* row, std::size_t count) {
   constexpr std::size_t kLanes = 8;

@@ -5,10 +5,6 @@
 namespace softneuro::dprs {
 namespace {
 
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
 // Cells of a message that are computed together: enough to amortise the walk over the others.
 constexpr std::size_t kBlockCells = 256;
 // Blocks between two looks at the clock.

@@ -5,10 +5,6 @@
 namespace softneuro::dprs {
 namespace {
 
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
 // Cells that elimination minimises over per second, to be on the safe side of (three functions per
 // cell and cache misses included).
 constexpr double kWorkPerSecond = 1.5e8;

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "dprs/elimination.h"
@@ -18,7 +17,6 @@ struct Outcome {
   bool optimal = false;
   double cells = 0;
   int width = 0;
-  std::string note;
 };
 
 // What an order is allowed to cost.

@@ -8,10 +8,6 @@
 namespace softneuro::dprs {
 namespace {
 
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
 // An exact factor, or a hub over sets, that would be larger than this is written as bits.
 constexpr std::size_t kExactCells = 1 << 16;
 constexpr std::size_t kHubSets = 512;
@@ -63,7 +59,6 @@ class TensorBuilder {
   int view_number(const PortView& view);
   int new_variable(std::size_t size) {
     model_.variables.push_back({static_cast<int>(size), false});
-    model_.has_hubs = true;
     return static_cast<int>(model_.variables.size()) - 1;
   }
   FormatSet wants(const PortView& view) const {

@@ -12,10 +12,6 @@
 namespace softneuro::dprs {
 namespace {
 
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
 // A table seen from a grid of hubs: cell of the table = offset + sum of strides * coordinates.
 struct Term {
   const Cost* table = nullptr;

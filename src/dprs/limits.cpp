@@ -10,10 +10,6 @@
 namespace softneuro::dprs {
 namespace {
 
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
 constexpr int kMemoryRounds = 40;
 // Paths of a ranking that are looked at before the search turns to prices, and after.
 constexpr int kFirstRanking = 64;

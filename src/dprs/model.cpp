@@ -8,10 +8,6 @@
 namespace softneuro::dprs {
 namespace {
 
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
 // Tables of separate variables beyond this many cells become one variable over signatures.
 constexpr std::size_t kLayerCells = 4096;
 

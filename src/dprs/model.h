@@ -79,7 +79,6 @@ struct Model {
   std::vector<Factor> factors;
   Cost constant = 0;  // infinite: no path exists
   std::vector<LayerTable> layers;
-  bool has_hubs = false;
   int most_consumers = 0;  // of the tensors that need a hub or an exact factor
 
   // The candidate per layer that the variables' values mean.

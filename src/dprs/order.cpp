@@ -7,10 +7,6 @@
 namespace softneuro::dprs {
 namespace {
 
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
 // Fill is counted exactly up to this many neighbours; beyond, a variable is never first anyway.
 constexpr std::size_t kCountFill = 40;
 

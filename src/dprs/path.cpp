@@ -5,10 +5,6 @@
 namespace softneuro::dprs {
 namespace {
 
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
 const Candidate& chosen(const Problem& problem, const std::vector<int>& choice, int layer) {
   return problem.layers[at(layer)].candidates[at(choice[at(layer)])];
 }

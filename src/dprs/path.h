@@ -9,6 +9,11 @@
 
 namespace softneuro::dprs {
 
+// A number of the problem as an index.
+inline std::size_t at(int index) {
+  return static_cast<std::size_t>(index);
+}
+
 using FormatSet = std::uint64_t;
 inline FormatSet format_bit(int format) {
   return FormatSet{1} << format;
@@ -33,8 +38,7 @@ int made_format(const Problem& problem, const TensorUse& use, int tensor,
 inline Cost adapt_cost(const Tensor& tensor, int formats, int from, int to) {
   if (from == to) return 0;
   if (tensor.adapt.empty()) return kInfinity;
-  return tensor.adapt[static_cast<std::size_t>(from) * static_cast<std::size_t>(formats) +
-                      static_cast<std::size_t>(to)];
+  return tensor.adapt[at(from) * at(formats) + at(to)];
 }
 
 // The path without checks; `uses` are find_uses(problem).

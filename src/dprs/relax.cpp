@@ -6,10 +6,6 @@
 namespace softneuro::dprs {
 namespace {
 
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
 // A factor or a message of the elimination to come: its scope, and the factors it is made of.
 struct Function {
   std::vector<int> scope;  // ascending

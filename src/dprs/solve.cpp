@@ -63,8 +63,6 @@ Result<Solution> solve_checked(const Problem& problem, const Limits& limits) {
   solution->lower_bound = std::min(solution->lower_bound, best);
   if (solution->optimal) solution->lower_bound = best;
   solution->gap = best > 0 ? (best - solution->lower_bound) / best : 0;
-  solution->seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return solution;
 }
 
@@ -84,7 +82,6 @@ void describe(const Outcome& outcome, Solution& solution) {
   solution.optimal = outcome.optimal;
   solution.table_cells = static_cast<std::size_t>(outcome.cells);
   solution.width = outcome.width;
-  solution.note = outcome.note;
 }
 
 Result<Solution> solve(const Problem& problem, const Limits& limits) {

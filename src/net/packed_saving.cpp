@@ -9,16 +9,12 @@
 namespace softneuro {
 namespace {
 
-bool is_given(const Graph& graph, TensorId id) {
-  return id != kNoTensor && graph.tensor(id).is_constant();
-}
-
 // Adds what the kernels of `plan` have packed of the graph's constants.
 Status add_packed(const PlanImpl& plan, PackedByKey& packed) {
   for (const Step& step : plan.steps) {
     if (step.routine == nullptr) continue;
     if (std::none_of(step.inputs.begin(), step.inputs.end(),
-                     [&](TensorId id) { return is_given(*plan.graph, id); }))
+                     [&](TensorId id) { return plan.graph->is_constant(id); }))
       continue;
     SN_ASSIGN_OR_RETURN(const Problem problem, problem_of(plan, *step.layer));
     SN_ASSIGN_OR_RETURN(
@@ -37,7 +33,7 @@ bool packs(const PlanImpl& plan, const Layer& layer, const Tensor& weights) {
   return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
     if (step.layer->id != layer.id || step.packed.empty()) return false;
     const TensorId id = step.inputs[layer.type->weights->input];
-    return is_given(*plan.graph, id) && plan.graph->tensor(id).constant.data() == weights.data();
+    return plan.graph->is_constant(id) && plan.graph->tensor(id).constant.data() == weights.data();
   });
 }
 
@@ -49,7 +45,7 @@ std::vector<bool> unread_weights(const Graph& graph,
   for (const Layer& layer : graph.layers())
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
       const TensorId id = layer.inputs[i];
-      if (!is_given(graph, id)) continue;
+      if (!graph.is_constant(id)) continue;
       const bool is_weights = layer.type->weights && layer.type->weights->input == i &&
                               i < layer.own_inputs && layer.subgraphs.empty();
       const bool is_packed =

@@ -14,10 +14,6 @@
 namespace softneuro {
 namespace {
 
-bool is_known(const Graph& graph, TensorId id) {
-  return id != kNoTensor && graph.tensor(id).is_constant();
-}
-
 // int8 or uint8: signed or not; nothing for other types.
 std::optional<bool> signedness(const Graph& graph, const Layer& layer) {
   DataType type = DataType::undefined;
@@ -32,11 +28,6 @@ std::optional<bool> signedness(const Graph& graph, const Layer& layer) {
   return std::nullopt;
 }
 
-bool is_same(const Quantization& a, const Quantization& b) {
-  return a.is_signed == b.is_signed && a.axis == b.axis && a.scales == b.scales &&
-         a.zero_points == b.zero_points;
-}
-
 // The quantize layer in front of a dequantize layer that undoes it; −1 if there is none.
 int partner(const Rewriter& rewriter, int dequantize) {
   const Layer& layer = rewriter.layer(dequantize);
@@ -48,7 +39,7 @@ int partner(const Rewriter& rewriter, int dequantize) {
   const auto from = quantization_of(rewriter.graph(), layer);
   const bool same_type = front.inputs[0] != kNoTensor && rewriter.tensor(front.inputs[0]).type ==
                                                              rewriter.tensor(layer.outputs[0]).type;
-  return to && from && is_same(*to, *from) && same_type ? maker : -1;
+  return to && from && same_levels(*to, *from) && same_type ? maker : -1;
 }
 
 }  // namespace
@@ -63,13 +54,13 @@ bool is_dequantize(const Layer& layer) {
 
 std::optional<Quantization> quantization_of(const Graph& graph, const Layer& layer) {
   if ((!is_quantize(layer) && !is_dequantize(layer)) || layer.inputs.size() < 2 ||
-      !is_known(graph, layer.inputs[1]) || layer.params.integer("block_size", 0) != 0)
+      !graph.is_constant(layer.inputs[1]) || layer.params.integer("block_size", 0) != 0)
     return std::nullopt;
   const std::optional<bool> is_signed = signedness(graph, layer);
   if (!is_signed) return std::nullopt;
   const TensorView scales = view_of(graph.tensor(layer.inputs[1]).constant);
   const bool shifted = layer.inputs.size() > 2 && layer.inputs[2] != kNoTensor;
-  if (shifted && (!is_known(graph, layer.inputs[2]) ||
+  if (shifted && (!graph.is_constant(layer.inputs[2]) ||
                   graph.tensor(layer.inputs[2]).constant.elements() != scales.elements()))
     return std::nullopt;
   Quantization q;
@@ -143,7 +134,7 @@ class Adoption {
   TensorId replace(int dequantize, int front, const Quantization& q) {
     const TensorId x = rewriter_.layer(front).inputs[0];
     const TensorId y = rewriter_.layer(dequantize).outputs[0];
-    if (levels_[x] != nullptr && is_same(*levels_[x], q) && rewriter_.bypass(dequantize, x))
+    if (levels_[x] != nullptr && same_levels(*levels_[x], q) && rewriter_.bypass(dequantize, x))
       return rewriter_.producer(y) >= 0 ? y : x;
     const PostOp round = fake_quantize_to(q);
     const int matched[] = {dequantize};
@@ -166,7 +157,7 @@ class Adoption {
   const Quantization* levels_in_common(const Layer& concat) const {
     const Quantization* common = levels_[concat.inputs[0]];
     for (const TensorId id : concat.inputs)
-      if (common == nullptr || levels_[id] == nullptr || !is_same(*common, *levels_[id]))
+      if (common == nullptr || levels_[id] == nullptr || !same_levels(*common, *levels_[id]))
         return nullptr;
     return common;
   }

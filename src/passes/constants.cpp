@@ -6,7 +6,7 @@
 namespace softneuro {
 
 std::optional<double> scalar_of(const Graph& graph, TensorId id) {
-  if (id == kNoTensor || !graph.tensor(id).is_constant()) return std::nullopt;
+  if (!graph.is_constant(id)) return std::nullopt;
   const Tensor& value = graph.tensor(id).constant;
   if (value.elements() != 1 || value.data_type() == DataType::qint8) return std::nullopt;
   return load(view_of(value), 0);
@@ -39,7 +39,7 @@ std::optional<std::vector<double>> values_along(const Tensor& tensor, int rank, 
 }
 
 std::optional<std::vector<double>> vector_of(const Graph& graph, TensorId id, std::int64_t count) {
-  if (id == kNoTensor || !graph.tensor(id).is_constant()) return std::nullopt;
+  if (!graph.is_constant(id)) return std::nullopt;
   return values_along(graph.tensor(id).constant, 1, 0, count);
 }
 

@@ -11,11 +11,6 @@
 namespace softneuro {
 namespace {
 
-struct PerChannel {
-  std::vector<double> scale;
-  std::vector<double> shift;
-};
-
 // What the layer `i` does to channel c of its input `y`: scale[c]·y + shift[c].
 std::optional<PerChannel> affine_of(const Rewriter& rewriter, int i, TensorId y,
                                     std::int64_t channels, int axis) {
@@ -73,8 +68,7 @@ Result<bool> fold_next(Rewriter& rewriter, const WeightedLayer& weighted) {
   const auto affine =
       affine_of(rewriter, next, y, weighted.outputs, weighted.type->channel_axis_of(shape.rank()));
   if (!affine) return false;
-  SN_ASSIGN_OR_RETURN(const bool folded,
-                      fold_after(rewriter, weighted, affine->scale, affine->shift));
+  SN_ASSIGN_OR_RETURN(const bool folded, fold_after(rewriter, weighted, *affine));
   if (folded) rewriter.absorb(weighted.layer, next);
   return folded;
 }
@@ -94,8 +88,7 @@ Result<bool> fold_previous(Rewriter& rewriter, const WeightedLayer& weighted) {
     const auto affine = affine_of(rewriter, before, source, weighted.inputs,
                                   weighted.type->channel_axis_of(shape.rank()));
     if (!affine || (!is_all(affine->shift, 0) && !weighted.sums_all)) continue;
-    SN_ASSIGN_OR_RETURN(const bool folded,
-                        fold_before(rewriter, weighted, affine->scale, affine->shift));
+    SN_ASSIGN_OR_RETURN(const bool folded, fold_before(rewriter, weighted, *affine));
     if (!folded) return false;
     rewriter.add_sources(weighted.layer, before);
     rewriter.remove(before);

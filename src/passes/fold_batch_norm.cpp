@@ -13,11 +13,6 @@
 namespace softneuro {
 namespace {
 
-struct PerChannel {
-  std::vector<double> scale;
-  std::vector<double> shift;
-};
-
 // What a batch norm does to each of `channels` channels; nothing if it is not constant.
 std::optional<PerChannel> channels_of(const Rewriter& rewriter, int norm, std::int64_t channels) {
   const Layer& layer = rewriter.layer(norm);
@@ -48,8 +43,7 @@ Result<bool> fold_into_producer(Rewriter& rewriter, int norm) {
     return false;
   const auto channels = channels_of(rewriter, norm, weighted->outputs);
   if (!channels) return false;
-  SN_ASSIGN_OR_RETURN(const bool folded,
-                      fold_after(rewriter, *weighted, channels->scale, channels->shift));
+  SN_ASSIGN_OR_RETURN(const bool folded, fold_after(rewriter, *weighted, *channels));
   if (folded) rewriter.absorb(weighted->layer, norm);
   return folded;
 }
@@ -65,8 +59,7 @@ Result<bool> fold_into_consumer(Rewriter& rewriter, int norm) {
   if (!weighted->sums_all || weighted->type->channel_axis_of(shape.rank()) != 1) return false;
   const auto channels = channels_of(rewriter, norm, weighted->inputs);
   if (!channels) return false;
-  SN_ASSIGN_OR_RETURN(const bool folded,
-                      fold_before(rewriter, *weighted, channels->scale, channels->shift));
+  SN_ASSIGN_OR_RETURN(const bool folded, fold_before(rewriter, *weighted, *channels));
   if (!folded) return false;
   const TensorId x = rewriter.layer(norm).inputs[0];
   rewriter.add_sources(weighted->layer, norm);

@@ -84,8 +84,7 @@ bool match_cubic(const Rewriter& rewriter, TensorId id, TensorId x, double& a, d
   return false;
 }
 
-// Which GELU factor · x · gate is, if any. The gate's layers are appended to the product's.
-std::optional<UnaryOp> match_gelu(const Rewriter& rewriter, GatedProduct& product, DataType type) {
+std::optional<Params> match_gelu(const Rewriter& rewriter, GatedProduct& product, DataType type) {
   const Linear gate = strip_linear(rewriter, product.gate);  // ½ + ½·erf(…), or 1 + erf(…)
   if (gate.layer < 0 || !is_close(product.factor * gate.alpha, 0.5, type) ||
       !is_close(product.factor * gate.beta, 0.5, type))
@@ -97,7 +96,7 @@ std::optional<UnaryOp> match_gelu(const Rewriter& rewriter, GatedProduct& produc
         !is_close(inner->alpha, kInverseSqrt2, type))
       return std::nullopt;
     product.layers.insert(product.layers.end(), {erf, inner->layer});
-    return UnaryOp::gelu;
+    return unary_params(UnaryOp::gelu);
   }
   if (const int tanh = find_unary(rewriter, gate.x, UnaryOp::tanh); tanh >= 0) {
     double a = 0, b = 0;
@@ -105,7 +104,7 @@ std::optional<UnaryOp> match_gelu(const Rewriter& rewriter, GatedProduct& produc
     if (!match_cubic(rewriter, rewriter.layer(tanh).inputs[0], product.x, a, b, product.layers) ||
         !is_close(a, kSqrt2OverPi, type) || !is_close(b, kSqrt2OverPi * kCubic, type))
       return std::nullopt;
-    return UnaryOp::gelu_tanh;
+    return unary_params(UnaryOp::gelu_tanh);
   }
   return std::nullopt;
 }
@@ -113,19 +112,7 @@ std::optional<UnaryOp> match_gelu(const Rewriter& rewriter, GatedProduct& produc
 }  // namespace
 
 Status fuse_gelu(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  const LayerType* unary = context.type("unary");
-  for (int i = 0; unary != nullptr && i < rewriter.count(); ++i) {
-    if (!rewriter.alive(i)) continue;
-    const TensorId y = rewriter.layer(i).outputs[0];
-    for (GatedProduct& product : gated_products(rewriter, i)) {
-      const std::optional<UnaryOp> op = match_gelu(rewriter, product, rewriter.tensor(y).type);
-      if (!op || !rewriter.is_closed(product.layers, y)) continue;
-      rewriter.replace(product.layers, i, *unary, {product.x}, unary_params(*op));
-      break;
-    }
-  }
-  return rewriter.finish();
+  return fuse_gated_products(graph, context, match_gelu);
 }
 
 }  // namespace softneuro

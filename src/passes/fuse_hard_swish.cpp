@@ -8,21 +8,16 @@
 namespace softneuro {
 namespace {
 
-struct Gate {
-  double alpha;
-  double beta;
-  std::vector<int> layers;
-};
-
-// The gate as clamp(alpha·x + beta, 0, 1), the factor of the product included.
-std::optional<Gate> match_gate(const Rewriter& rewriter, const GatedProduct& product,
-                               DataType type) {
+// The gate is clamp(alpha·x + beta, 0, 1), the factor of the product included.
+std::optional<Params> match_hard_swish(const Rewriter& rewriter, GatedProduct& product,
+                                       DataType type) {
   const int clip = rewriter.producer(product.gate);
   if (clip < 0) return std::nullopt;
   const Layer& layer = rewriter.layer(clip);
+  product.layers.push_back(clip);
   if (unary_of(layer) == UnaryOp::hard_sigmoid) {
     if (product.factor != 1 || layer.inputs[0] != product.x) return std::nullopt;
-    return Gate{layer.params.real("alpha"), layer.params.real("beta"), {clip}};
+    return unary_params(UnaryOp::hard_swish, layer.params.real("alpha"), layer.params.real("beta"));
   }
   const std::optional<Limits> limits = limits_of(layer);
   if (!limits || limits->low != 0 || !(product.factor > 0) ||
@@ -30,28 +25,15 @@ std::optional<Gate> match_gate(const Rewriter& rewriter, const GatedProduct& pro
     return std::nullopt;
   const auto inner = linear_in(rewriter, layer.inputs[0], product.x);
   if (!inner || inner->layer < 0) return std::nullopt;
-  return Gate{product.factor * inner->alpha, product.factor * inner->beta, {clip, inner->layer}};
+  product.layers.push_back(inner->layer);
+  return unary_params(UnaryOp::hard_swish, product.factor * inner->alpha,
+                      product.factor * inner->beta);
 }
 
 }  // namespace
 
 Status fuse_hard_swish(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  const LayerType* unary = context.type("unary");
-  for (int i = 0; unary != nullptr && i < rewriter.count(); ++i) {
-    if (!rewriter.alive(i)) continue;
-    const TensorId y = rewriter.layer(i).outputs[0];
-    for (GatedProduct& product : gated_products(rewriter, i)) {
-      const std::optional<Gate> gate = match_gate(rewriter, product, rewriter.tensor(y).type);
-      if (!gate) continue;
-      product.layers.insert(product.layers.end(), gate->layers.begin(), gate->layers.end());
-      if (!rewriter.is_closed(product.layers, y)) continue;
-      rewriter.replace(product.layers, i, *unary, {product.x},
-                       unary_params(UnaryOp::hard_swish, gate->alpha, gate->beta));
-      break;
-    }
-  }
-  return rewriter.finish();
+  return fuse_gated_products(graph, context, match_hard_swish);
 }
 
 }  // namespace softneuro

@@ -4,7 +4,6 @@
 // cost nothing while running, but they hide patterns: matmul → reshape → reshape → add.
 #include <algorithm>
 
-#include "passes/constants.h"
 #include "passes/pattern.h"
 
 namespace softneuro {
@@ -17,13 +16,7 @@ bool is_reshape(const Layer& layer) {
 // A target shape that means the same for any input with as many elements: at most one dimension
 // left open, and no zero, which would stand for "as the input".
 std::optional<std::vector<std::int64_t>> target_of(const Rewriter& rewriter, const Layer& layer) {
-  const DynamicShape& shape = rewriter.tensor(layer.outputs[0]).shape;
-  if (shape.ranked()) {
-    std::vector<std::int64_t> target;
-    for (const Dim& dim : shape.dims()) target.push_back(dim.known() ? dim.value : -1);
-    const bool has_zero = std::count(target.begin(), target.end(), 0) > 0;
-    if (std::count(target.begin(), target.end(), -1) <= (has_zero ? 0 : 1)) return target;
-  }
+  if (auto target = reshape_target(rewriter.tensor(layer.outputs[0]).shape)) return target;
   for (const ValueInput& value : layer.type->value_inputs) {
     if (value.kind != ValueKind::shape) continue;
     const auto target = constant_integers(rewriter.graph(), layer, value.input);
@@ -36,8 +29,8 @@ std::optional<std::vector<std::int64_t>> target_of(const Rewriter& rewriter, con
 
 Status merge_reshapes(Graph& graph, PassContext& context) {
   Rewriter rewriter(graph, context);
-  const LayerType* reshape = context.type("reshape");
-  for (int i = 0; reshape != nullptr && i < rewriter.count(); ++i) {
+  const bool possible = context.type("reshape") != nullptr;
+  for (int i = 0; possible && i < rewriter.count(); ++i) {
     if (!rewriter.alive(i) || !is_reshape(rewriter.layer(i))) continue;
     const int before = rewriter.producer(rewriter.layer(i).inputs[0]);
     if (before < 0 || !is_reshape(rewriter.layer(before))) continue;
@@ -45,14 +38,9 @@ Status merge_reshapes(Graph& graph, PassContext& context) {
     if (!target) continue;
 
     const TensorId x = rewriter.layer(before).inputs[0];
-    SN_ASSIGN_OR_RETURN(Tensor shape, make_integers(*target, context.allocator()));
-    const TensorId shape_id =
-        rewriter.add_constant(rewriter.layer(i).name + "_shape", std::move(shape));
-    Params params;
-    params.set("allow_zero", std::int64_t{1});
     std::vector<int> matched = {i};
     if (rewriter.has_single_use(rewriter.layer(i).inputs[0])) matched.push_back(before);
-    rewriter.replace(matched, i, *reshape, {x, shape_id}, std::move(params));
+    SN_RETURN_IF_ERROR(replace_by_reshape(rewriter, matched, i, x, *target));
   }
   return rewriter.finish();
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/layers/transpose.h"
 #include "passes/constants.h"
 
 namespace softneuro {
@@ -150,6 +151,51 @@ std::vector<GatedProduct> gated_products(const Rewriter& rewriter, int root) {
     found.push_back(std::move(seen));
   }
   return found;
+}
+
+Status fuse_gated_products(Graph& graph, PassContext& context, GateMatcher match) {
+  Rewriter rewriter(graph, context);
+  const LayerType* unary = context.type("unary");
+  for (int i = 0; unary != nullptr && i < rewriter.count(); ++i) {
+    if (!rewriter.alive(i)) continue;
+    const TensorId y = rewriter.layer(i).outputs[0];
+    for (GatedProduct& product : gated_products(rewriter, i)) {
+      std::optional<Params> params = match(rewriter, product, rewriter.tensor(y).type);
+      if (!params || !rewriter.is_closed(product.layers, y)) continue;
+      rewriter.replace(product.layers, i, *unary, {product.x}, *std::move(params));
+      break;
+    }
+  }
+  return rewriter.finish();
+}
+
+std::optional<std::vector<int>> permutation_of(const Rewriter& rewriter, const Layer& layer) {
+  if (layer.type->name != "transpose" || !layer.post_ops.empty()) return std::nullopt;
+  const DynamicShape& y = rewriter.tensor(layer.outputs[0]).shape;
+  if (!y.ranked()) return std::nullopt;
+  Result<std::vector<int>> order = transpose_order(layer.params, y.rank());
+  return order.ok() ? std::optional(*std::move(order)) : std::nullopt;
+}
+
+std::optional<std::vector<std::int64_t>> reshape_target(const DynamicShape& shape) {
+  if (!shape.ranked()) return std::nullopt;
+  std::vector<std::int64_t> target;
+  for (const Dim& dim : shape.dims()) target.push_back(dim.known() ? dim.value : -1);
+  const bool has_zero = std::count(target.begin(), target.end(), 0) > 0;
+  if (std::count(target.begin(), target.end(), -1) > (has_zero ? 0 : 1)) return std::nullopt;
+  return target;
+}
+
+Status replace_by_reshape(Rewriter& rewriter, std::span<const int> matched, int root, TensorId x,
+                          const std::vector<std::int64_t>& target) {
+  SN_ASSIGN_OR_RETURN(Tensor shape, make_integers(target, rewriter.context().allocator()));
+  const TensorId shape_id =
+      rewriter.add_constant(rewriter.layer(root).name + "_shape", std::move(shape));
+  Params params;
+  params.set("allow_zero", std::int64_t{1});
+  rewriter.replace(matched, root, *rewriter.context().type("reshape"), {x, shape_id},
+                   std::move(params));
+  return {};
 }
 
 std::optional<std::vector<std::int64_t>> constant_integers(const Graph& graph, const Layer& layer,

@@ -65,6 +65,22 @@ struct GatedProduct {
 };
 // All ways of seeing `root` so; both orders, scales looked through or not.
 std::vector<GatedProduct> gated_products(const Rewriter& rewriter, int root);
+// Which function of x a gated product of this type is, as parameters of unary; the gate's layers
+// are appended to the product's. Nothing if it is another.
+using GateMatcher = std::optional<Params> (*)(const Rewriter& rewriter, GatedProduct& product,
+                                              DataType type);
+// The whole of a pass: each gated product that `match` knows becomes one layer.
+Status fuse_gated_products(Graph& graph, PassContext& context, GateMatcher match);
+
+// The permutation of a transpose without post-ops, written out; nothing for other layers, or if
+// even the rank is unknown.
+std::optional<std::vector<int>> permutation_of(const Rewriter& rewriter, const Layer& layer);
+// The shape as a reshape's target that means the same for any input with as many elements: at most
+// one dimension left open. A zero is a dimension of no elements, and leaves none open.
+std::optional<std::vector<std::int64_t>> reshape_target(const DynamicShape& shape);
+// Rewriter::replace by a reshape of `x`. Precondition: the layer type exists.
+Status replace_by_reshape(Rewriter& rewriter, std::span<const int> matched, int root, TensorId x,
+                          const std::vector<std::int64_t>& target);
 
 // The integers of a constant input of a layer; nothing if left out or not constant.
 std::optional<std::vector<std::int64_t>> constant_integers(const Graph& graph, const Layer& layer,

@@ -6,6 +6,11 @@
 
 namespace softneuro {
 
+bool same_levels(const Quantization& a, const Quantization& b) {
+  return a.is_signed == b.is_signed && a.axis == b.axis && a.scales == b.scales &&
+         a.zero_points == b.zero_points;
+}
+
 Rewriter::Rewriter(Graph& graph, PassContext& context)
     : graph_(graph),
       context_(context),
@@ -224,11 +229,8 @@ bool Rewriter::bypass(int i, TensorId source) {
   const TensorId result = layer(i).outputs[0];
   TensorDef& kept = graph_.tensor(source);
   TensorDef& gone = graph_.tensor(result);
-  const auto differ = [](const Quantization& a, const Quantization& b) {
-    return a.is_signed != b.is_signed || a.axis != b.axis || a.scales != b.scales ||
-           a.zero_points != b.zero_points;
-  };
-  if (kept.quantization && gone.quantization && differ(*kept.quantization, *gone.quantization))
+  if (kept.quantization && gone.quantization &&
+      !same_levels(*kept.quantization, *gone.quantization))
     return false;
   const int maker = producer(source);
   if (is_output_[result]) {

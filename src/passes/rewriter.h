@@ -12,6 +12,9 @@
 
 namespace softneuro {
 
+// The same real number for each integer.
+bool same_levels(const Quantization& a, const Quantization& b);
+
 // Works on indices into graph.layers(), which stay valid until finish(); references to layers do
 // not survive add(). Keeps producers and consumers up to date. Layers that are removed stay in
 // place, not alive, until finish().

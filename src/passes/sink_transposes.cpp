@@ -32,17 +32,6 @@ struct Plan {
   int axes_input = -1;             // −1: there is none
 };
 
-std::optional<Permutation> permutation_of(const Rewriter& rewriter, int i) {
-  const Layer& layer = rewriter.layer(i);
-  const DynamicShape& shape = rewriter.tensor(layer.inputs[0]).shape;
-  if (!shape.ranked()) return std::nullopt;
-  const auto given = layer.params.integers("perm");
-  Permutation perm(given.begin(), given.end());
-  for (int a = shape.rank() - 1; given.empty() && a >= 0; --a) perm.push_back(a);
-  if (static_cast<int>(perm.size()) != shape.rank()) return std::nullopt;
-  return perm;
-}
-
 // Inputs behind these are values (axes, sizes, limits), not tensors that are transposed.
 std::size_t moving_inputs(const Layer& layer) {
   return layer.type->inputs_share_axes ? layer.own_inputs : 1;
@@ -92,10 +81,13 @@ bool plan_inputs(const Rewriter& rewriter, const Layer& layer, Plan& plan) {
     // Read by this layer only, be it several times.
     for (const int reader : rewriter.consumers(id))
       if (&rewriter.layer(reader) != &layer) return false;
-    const auto perm = permutation_of(rewriter, transpose);
-    if (!perm || (!plan.transposes.empty() && *perm != plan.perm)) return false;
+    const TensorId x = rewriter.layer(transpose).inputs[0];
+    const auto perm = permutation_of(rewriter, rewriter.layer(transpose));
+    if (!perm || !rewriter.tensor(x).shape.ranked() ||
+        (!plan.transposes.empty() && *perm != plan.perm))
+      return false;
     plan.perm = *perm;
-    plan.inputs[k] = rewriter.layer(transpose).inputs[0];
+    plan.inputs[k] = x;
     if (std::find(plan.transposes.begin(), plan.transposes.end(), transpose) ==
         plan.transposes.end())
       plan.transposes.push_back(transpose);

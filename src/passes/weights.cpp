@@ -120,21 +120,22 @@ std::optional<WeightedLayer> weighted_layer(const Rewriter& rewriter, int i) {
 }
 
 Result<bool> fold_after(Rewriter& rewriter, const WeightedLayer& weighted,
-                        const std::vector<double>& scale, const std::vector<double>& shift) {
+                        const PerChannel& affine) {
   const TensorDef& w = rewriter.tensor(weights_of(rewriter, weighted));
   std::vector<double> bias = bias_of(rewriter, weighted);
-  for (std::size_t c = 0; c < bias.size(); ++c) bias[c] = scale[c] * bias[c] + shift[c];
+  for (std::size_t c = 0; c < bias.size(); ++c)
+    bias[c] = affine.scale[c] * bias[c] + affine.shift[c];
   Allocator& allocator = rewriter.context().allocator();
   SN_ASSIGN_OR_RETURN(Tensor new_bias, make_vector(w.type, bias, allocator));
   if (!all_finite(new_bias)) return false;
-  if (std::any_of(scale.begin(), scale.end(), [](double s) { return s != 1; })) {
-    SN_ASSIGN_OR_RETURN(Tensor new_weights,
-                        map_elements(w.constant, allocator, [&](std::int64_t i, double value) {
-                          return value * scale[static_cast<std::size_t>(weighted.output_of(i))];
-                        }));
+  if (std::any_of(affine.scale.begin(), affine.scale.end(), [](double s) { return s != 1; })) {
+    SN_ASSIGN_OR_RETURN(
+        Tensor new_weights, map_elements(w.constant, allocator, [&](std::int64_t i, double value) {
+          return value * affine.scale[static_cast<std::size_t>(weighted.output_of(i))];
+        }));
     if (!all_finite(new_weights)) return false;
     set_weights(rewriter, weighted, std::move(new_weights),
-                scaled_quantization(w, weighted, scale));
+                scaled_quantization(w, weighted, affine.scale));
   }
   if (has_bias(rewriter, weighted) || !all_zero(bias))
     set_bias(rewriter, weighted, std::move(new_bias));
@@ -142,16 +143,16 @@ Result<bool> fold_after(Rewriter& rewriter, const WeightedLayer& weighted,
 }
 
 Result<bool> fold_before(Rewriter& rewriter, const WeightedLayer& weighted,
-                         const std::vector<double>& scale, const std::vector<double>& shift) {
+                         const PerChannel& affine) {
   const TensorDef& w = rewriter.tensor(weights_of(rewriter, weighted));
   std::vector<double> bias = bias_of(rewriter, weighted);
   Allocator& allocator = rewriter.context().allocator();
-  SN_ASSIGN_OR_RETURN(Tensor new_weights,
-                      map_elements(w.constant, allocator, [&](std::int64_t i, double value) {
-                        const auto c = static_cast<std::size_t>(weighted.input_of(i));
-                        bias[static_cast<std::size_t>(weighted.output_of(i))] += value * shift[c];
-                        return value * scale[c];
-                      }));
+  SN_ASSIGN_OR_RETURN(
+      Tensor new_weights, map_elements(w.constant, allocator, [&](std::int64_t i, double value) {
+        const auto c = static_cast<std::size_t>(weighted.input_of(i));
+        bias[static_cast<std::size_t>(weighted.output_of(i))] += value * affine.shift[c];
+        return value * affine.scale[c];
+      }));
   SN_ASSIGN_OR_RETURN(Tensor new_bias, make_vector(w.type, bias, allocator));
   if (!all_finite(new_weights) || !all_finite(new_bias)) return false;
   set_weights(rewriter, weighted, std::move(new_weights), std::nullopt);

@@ -30,13 +30,19 @@ struct WeightedLayer {
 };
 std::optional<WeightedLayer> weighted_layer(const Rewriter& rewriter, int layer);
 
+// scale[c]·x + shift[c] for each channel c.
+struct PerChannel {
+  std::vector<double> scale;
+  std::vector<double> shift;
+};
+
 // scale[c]·y + shift[c] per output channel c, as new weights and bias. False, and nothing is
 // changed, if a result is not finite in the weights' data type.
 Result<bool> fold_after(Rewriter& rewriter, const WeightedLayer& weighted,
-                        const std::vector<double>& scale, const std::vector<double>& shift);
+                        const PerChannel& affine);
 // The same for an input x that was scale[c]·x + shift[c]. Precondition: shift is all 0, or
 // weighted.sums_all.
 Result<bool> fold_before(Rewriter& rewriter, const WeightedLayer& weighted,
-                         const std::vector<double>& scale, const std::vector<double>& shift);
+                         const PerChannel& affine);
 
 }  // namespace softneuro

@@ -10,7 +10,7 @@ namespace {
 
 class DataMovementRoutine final : public Routine {
  public:
-  DataMovementRoutine(const char* layer_type, const std::string& descriptor, MakeMove make,
+  DataMovementRoutine(const char* layer_type, const std::string& descriptor, MakeKernel make,
                       bool mixed)
       : Routine(layer_type, descriptor), make_(make), mixed_(mixed) {}
   int default_rank() const override { return 10; }
@@ -49,13 +49,13 @@ class DataMovementRoutine final : public Routine {
   }
 
  private:
-  MakeMove make_;
+  MakeKernel make_;
   bool mixed_;
 };
 
 }  // namespace
 
-Status register_moves(Registry& registry, const char* layer_type, MakeMove make,
+Status register_moves(Registry& registry, const char* layer_type, MakeKernel make,
                       const MoveSchemas& schemas) {
   const auto add = [&](const char* schema) {
     return registry.add(std::make_unique<DataMovementRoutine>(

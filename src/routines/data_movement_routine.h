@@ -2,13 +2,9 @@
 // and every layout that it knows of.
 #pragma once
 
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
-
-// Makes the kernel that moves the elements of input 0 to the outputs, in the types and layouts of
-// the problem; `unsupported` where it cannot handle those layouts.
-using MakeMove = Result<std::unique_ptr<Kernel>> (*)(const Problem& problem);
 
 struct MoveSchemas {
   bool nhwc = false;           // besides the plain layout
@@ -18,8 +14,9 @@ struct MoveSchemas {
 
 // Registers `layer_type` cpu/direct in float16, bfloat16 and qint8, and where else `schemas` says.
 // qint8 outputs whose quantisation differs from the input's are requantised, and take post-ops of
-// one number. The rank is 10.
-Status register_moves(Registry& registry, const char* layer_type, MakeMove make,
+// one number. The rank is 10. `make`: the kernel that moves the elements of input 0 to the outputs,
+// in the types and layouts of the problem; `unsupported` where it cannot handle those layouts.
+Status register_moves(Registry& registry, const char* layer_type, MakeKernel make,
                       const MoveSchemas& schemas);
 
 }  // namespace softneuro

@@ -63,8 +63,8 @@ std::string value_inputs_of(const LayerType& type) {
 
 void write_properties(std::ostream& out, const LayerType& type) {
   if (const std::string inputs = value_inputs_of(type); !inputs.empty())
-    out << "- Inputs whose values the shapes or the kernel depend on: " << inputs
-        << ". Where such a value is computed while running, the kernel is made then.\n";
+    out << "- Inputs whose *values* determine shapes or the computation: " << inputs
+        << ". Where such a value is known only at run time, the layer is prepared then.\n";
   if (type.is_view) out << "- A view: the output is the input's memory under another shape.\n";
   if (type.reads_shape_only) out << "- Reads shapes only, and is computed when a plan is made.\n";
   if (type.data_dependent_output) out << "- Output shapes depend on data.\n";

@@ -13,7 +13,7 @@ namespace {
 
 Problem problem_of(int i) {
   Kind kind;
-  kind.shape = static_cast<Shape>(i % 6);
+  kind.shape = static_cast<Shape>(i % 5);
   kind.whole_times = i % 4 == 0;
   return random_problem(static_cast<std::uint64_t>(i) + 9000, kind);
 }
@@ -46,7 +46,8 @@ TEST_CASE("dprs: with tables of no size, bound <= optimum <= path", "[dprs]") {
             Approx(cost_by_hand(problem, solution->paths[0].choice)).margin(1e-9));
     if (solution->optimal) REQUIRE(solution->paths[0].cost == Approx(best[0]).margin(1e-6));
     proven += solution->optimal ? 1 : 0;
-    past_the_gate += solution->note.empty() ? 0 : 1;
+    const Plan plan = make_plan(Net(problem), weights_of(problem), 1, {0, 1e9});
+    past_the_gate += plan.order.complete ? 0 : 1;
   }
   CHECK(past_the_gate > 150);
   CHECK(proven > 120);
@@ -152,7 +153,7 @@ TEST_CASE("dprs: a value's excess bounds what the value costs", "[dprs]") {
 
 TEST_CASE("dprs: all encodings and orders have the same minimum", "[dprs]") {
   using Hub = Encoding::Hub;
-  int with_hubs = 0;
+  int hubs = 0;
   for (int i = 0; i < 120; ++i) {
     const Problem problem = problem_of(i);
     const std::vector<double> best = ranking(problem, 1);
@@ -161,7 +162,7 @@ TEST_CASE("dprs: all encodings and orders have the same minimum", "[dprs]") {
                                     Encoding{1, Hub::sets, true}, Encoding{1, Hub::sets, false},
                                     Encoding{2, Hub::bits, true}, Encoding{9, Hub::bits, true}}) {
       const Model model = build_model(net, weights_of(problem), encoding);
-      with_hubs += model.has_hubs ? 1 : 0;
+      for (const Variable& variable : model.variables) hubs += variable.is_choice ? 0 : 1;
       if (!(model.constant < kInfinity)) {
         REQUIRE(best.empty());
         continue;
@@ -180,7 +181,7 @@ TEST_CASE("dprs: all encodings and orders have the same minimum", "[dprs]") {
       }
     }
   }
-  CHECK(with_hubs > 200);
+  CHECK(hubs > 200);
 }
 
 TEST_CASE("dprs: mini-buckets bound the optimum, and prices on disagreement raise it", "[dprs]") {

@@ -20,7 +20,6 @@ class Generator {
     const int layers = random_.between(2, kind_.most_layers);
     switch (kind_.shape) {
       case Shape::any:
-      case Shape::childnets:
         grow_any(layers);
         break;
       case Shape::branches:
@@ -68,7 +67,6 @@ class Generator {
     const bool uniform = inputs.size() > 3 || random_.chance(0.6);
     const int count = random_.between(2, problem_.formats + 1);
     for (int c = 0; c < count; ++c) layer.candidates.push_back(candidate(layer, uniform));
-    if (kind_.shape == Shape::childnets && random_.chance(0.5)) replace_by_childnet(layer);
     const int first = layer.outputs[0];
     problem_.layers.push_back(std::move(layer));
     return first;
@@ -91,30 +89,6 @@ class Generator {
     result.workspace = static_cast<std::size_t>(random_.between(0, 10));
     result.resident = static_cast<std::size_t>(random_.between(0, 5));
     return result;
-  }
-
-  // The layer as a chain or a fork of two or three inner layers, solved on each border.
-  void replace_by_childnet(Layer& layer) {
-    if (layer.inputs.size() > 2 || layer.outputs.size() != 1) return;
-    if (std::count(layer.inputs.begin(), layer.inputs.end(), -1) != 0) return;
-    Generator inner(random_.bits(), {Shape::branches, 3, problem_.formats, 200, kind_.whole_times});
-    Childnet childnet;
-    inner.problem_.formats = problem_.formats;
-    for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
-      childnet.inputs.push_back(inner.add_tensor());
-      inner.live_.push_back(childnet.inputs.back());
-    }
-    inner.grow_branches(3);
-    childnet.outputs = {inner.problem_.layers.back().outputs[0]};
-    childnet.problem = std::move(inner.problem_);
-    std::vector<int> all;
-    for (int f = 0; f < problem_.formats; ++f) all.push_back(f);
-    const auto rows = solve_childnet(
-        childnet, std::vector<std::vector<int>>(layer.inputs.size(), {0, problem_.formats - 1}),
-        {all}, {});
-    if (!rows.ok()) return;  // no path inside: the layer keeps its own candidates
-    layer.candidates.clear();
-    for (const ChildnetRow& row : *rows) layer.candidates.push_back(row.candidate);
   }
 
   // --- shapes ---------------------------------------------------------------------------------
@@ -252,8 +226,6 @@ const char* name_of(Shape shape) {
       return "dense";
     case Shape::shared:
       return "shared";
-    case Shape::childnets:
-      return "childnets";
   }
   return "?";
 }

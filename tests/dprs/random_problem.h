@@ -29,12 +29,11 @@ class Random {
 };
 
 enum class Shape {
-  any,        // each layer reads one to three earlier tensors, several outputs possible
-  branches,   // nested fork and join
-  skips,      // a chain with skip connections
-  dense,      // each layer reads all that came before it in its block
-  shared,     // few tensors with many consumers
-  childnets,  // `any`, some layers' candidates solved from inner nets
+  any,       // each layer reads one to three earlier tensors, several outputs possible
+  branches,  // nested fork and join
+  skips,     // a chain with skip connections
+  dense,     // each layer reads all that came before it in its block
+  shared,    // few tensors with many consumers
 };
 const char* name_of(Shape shape);
 

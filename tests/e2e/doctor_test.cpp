@@ -180,7 +180,7 @@ TEST_CASE("doctor: the text for people is printable, whatever a plugin is called
   CHECK(std::none_of(text.begin(), text.end(),
                      [](char c) { return c < ' ' && c >= 0 && c != '\n'; }));
   for (const char* title : {"SoftNeuro ", "Machine", "Plugins", "Libraries", "Devices",
-                            "Profile cache", "Environment", "No net can be made"}) {
+                            "Profile cache", "Environment", "Nets cannot be created"}) {
     INFO(title);
     CHECK(text.find(title) != std::string::npos);
   }

@@ -1,5 +1,5 @@
-// Models may mix real types: a float32 tensor and constants of 16 bits. A routine that takes such a
-// problem reads each operand in the type that it has.
+// Models may mix real types, and tuning takes the tensors of a 16-bit model to other types, but not
+// its constants. A routine that takes such a problem reads each operand in the type that it has.
 #include <catch2/catch.hpp>
 
 #include "numeric/check_routine.h"
@@ -47,7 +47,78 @@ void check_mixture(const Registry& registry, const Case& description, Tried& tri
   }
 }
 
+// The case with input `index` as a constant of 16 bits, the others in float32.
+void check_half_constant(const Registry& registry, const PreparedCase& prepared, std::size_t index,
+                         DataType half, Tried& tried) {
+  const auto constant = convert_format(prepared.inputs[index], half, Layout::plain);
+  if (!constant.ok()) return;
+  PreparedCase mixed = prepared, plain = prepared;
+  TensorSpec& spec = mixed.problem.inputs[index];
+  spec.type = half;
+  spec.constant = true;
+  spec.value = mixed.inputs[index] = *constant;
+  plain.inputs[index] = convert_format(*constant, DataType::float32, Layout::plain).value();
+  if (plain.problem.inputs[index].constant) plain.problem.inputs[index].value = plain.inputs[index];
+  const std::string& type = prepared.problem.type->name;
+  const RunResult reference =
+      run_routine(*registry.find(type, "cpu/naive"), plain, test_pool(1), {});
+  if (!reference.status.ok()) return;
+  ++tried.mixtures;
+  bool is_taken = false;
+  for (const Routine* routine : registry.routines(type)) {
+    if (!routine->descriptor().device.is_host() ||
+        routine->descriptor().type != DataType::float32 ||
+        routine->descriptor().layout != Layout::plain ||
+        !registry.check(*routine, mixed.problem).ok())
+      continue;
+    is_taken = true;
+    INFO(routine->descriptor().str() << " of " << type << ": " << mixed.problem.str());
+    const RunResult result =
+        run_routine(*routine, mixed, test_pool(1), routine->default_params(mixed.problem));
+    CHECK(result.status.message() == "");
+    CHECK(result.defect == "");
+    ++tried.computed;
+    for (std::size_t o = 0; o < result.outputs.size(); ++o)
+      CHECK(difference(reference.outputs[o], result.outputs[o], kRightlyRead,
+                       &reference.outputs[o]) == "");
+  }
+  INFO("no routine takes a constant of " << to_string(half) << ": " << mixed.problem.str());
+  CHECK(is_taken);
+}
+
+// Whether the input is a float32 tensor beside others that are: a layer of constants alone is
+// computed beforehand, as the model has it.
+bool is_operand(const PreparedCase& prepared, std::size_t index) {
+  const std::vector<TensorSpec>& inputs = prepared.problem.inputs;
+  const auto is_float32 = [&](std::size_t i) {
+    return inputs[i].present() && inputs[i].type == DataType::float32;
+  };
+  bool has_others = false;
+  for (std::size_t i = 0; i < prepared.problem.own_inputs; ++i)
+    has_others = has_others || (i != index && is_float32(i));
+  return index < prepared.problem.own_inputs && is_float32(index) && has_others;
+}
+
 }  // namespace
+
+TEST_CASE("numeric: constants of 16 bits beside float32 tensors are read as what they are",
+          "[numeric]") {
+  Tried tried;
+  for (std::size_t i = 0; i < problem_file_count; ++i) {
+    ProblemSet set;
+    problem_files[i].add(set);
+    for (const Case& description : set.cases()) {
+      const Result<PreparedCase> prepared = prepare(all_routines(), description, test_seed());
+      if (!prepared.ok() || description.failure) continue;
+      for (std::size_t index = 0; index < prepared->inputs.size(); ++index)
+        for (const DataType half : {DataType::float16, DataType::bfloat16})
+          if (is_operand(*prepared, index))
+            check_half_constant(all_routines(), *prepared, index, half, tried);
+    }
+  }
+  CHECK(tried.mixtures > 1000);
+  CHECK(tried.computed > tried.mixtures);
+}
 
 TEST_CASE("numeric: where a model mixes real types, routines read each operand in its own",
           "[numeric]") {

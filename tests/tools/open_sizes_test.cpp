@@ -55,3 +55,17 @@ TEST_CASE("open sizes: nothing is open in a model of static shapes") {
   CHECK((open.missing + open.batch).empty());
   CHECK(shapes.empty());
 }
+
+TEST_CASE(
+    "open sizes: a tuned net's inputs are as tuned, but for the symbols that a given shape "
+    "binds") {
+  const NamedShapes tuned{
+      {"ids", Shape{1, 16}}, {"mask", Shape{1, 16}}, {"state", Shape{1, 8}}, {"fixed", Shape{2}}};
+  const TensorInfo inputs[] = {input("ids", {Dim("N"), Dim("S")}),
+                               input("mask", {Dim("N"), Dim("S")}), input("state", {Dim(), 8}),
+                               input("fixed", {2})};
+  NamedShapes shapes{{"ids", Shape{4, 32}}};
+  complete_shapes_from(tuned, inputs, shapes);
+  CHECK(shapes ==
+        NamedShapes{{"ids", Shape{4, 32}}, {"mask", Shape{4, 32}}, {"state", Shape{1, 8}}});
+}

@@ -564,3 +564,25 @@ TEST_CASE("verification: means of levels halfway between two may be rounded to e
   REQUIRE_FALSE(moved.ok());
   CHECK_THAT(moved.status().message(), Catch::Contains("layer 'means'"));
 }
+
+TEST_CASE("verification: a sum that cancels may be as far off as rounding its terms makes it",
+          "[verification]") {
+  const auto core = one_thread();
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{1, 1000}));
+  Params mean;
+  mean.set("op", std::string("mean"));
+  Params difference;
+  difference.set("op", std::string("sub"));
+  const TensorId centred =
+      b.layer("binary", "centred", {x, b.layer("reduce", "mean", {x}, mean)}, difference);
+  b.graph.outputs = {b.layer("reduce", "zero", {centred}, mean)};
+  const auto graph = finished(std::move(b.graph));
+  RoutinePath path;
+  path.layers[graph->layers()[2].id] = {
+      "cpu/direct", {}, FormatTuple::parse("float32 -> float32").value(), 0};
+  const std::vector<std::vector<Tensor>> inputs = {{random_image(3, {1, 1000})}};
+  CHECK(verify_answer(verification_of(core, graph, graph, path, Shape{1, 1000}), inputs)
+            .status()
+            .message() == "");
+}

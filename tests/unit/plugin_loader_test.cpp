@@ -439,7 +439,7 @@ TEST_CASE("plugin_routine: what a plugin gets wrong becomes an error") {
       kernel->in_place_input = 1;
       return sn_plugin_status{SN_PLUGIN_OK};
     };
-    part = "in place on input 1 of 1";
+    part = "in_place_input is 1, but the layer has 1 inputs";
   }
   SECTION("absurd workspace") {
     table.second.create = [](const sn_plugin_routine*, const sn_plugin_problem*,

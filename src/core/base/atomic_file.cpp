@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <string_view>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/file_descriptor.h"
@@ -49,13 +50,12 @@ bool lock_own(int descriptor) {
 
 // Removes a temporary file of this user if the process that wrote it is gone.
 void remove_if_abandoned(const std::string& path) {
-  const int descriptor = open_descriptor(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-  if (descriptor < 0) return;
+  const FileDescriptor file(open_descriptor(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0));
+  if (!file.ok()) return;
   struct stat info {};
-  if (fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
-      flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+  if (fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+      flock(file.get(), LOCK_EX | LOCK_NB) == 0)
     unlink(path.c_str());
-  close(descriptor);
 }
 
 // What killed processes have left in a folder; they may be as large as models are.
@@ -90,11 +90,9 @@ int sync(int descriptor) {
 }
 
 int sync_folder(const std::string& folder) {
-  const int descriptor = open_descriptor(folder.c_str(), O_RDONLY | O_DIRECTORY, 0);
-  if (descriptor < 0) return errno == EACCES || errno == EPERM ? 0 : errno;  // may write, not read
-  const int result = sync(descriptor);
-  close(descriptor);
-  return result;
+  const FileDescriptor file(open_descriptor(folder.c_str(), O_RDONLY | O_DIRECTORY, 0));
+  if (!file.ok()) return errno == EACCES || errno == EPERM ? 0 : errno;  // may write, not read
+  return sync(file.get());
 }
 
 }  // namespace
@@ -102,11 +100,8 @@ int sync_folder(const std::string& folder) {
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
       target_(std::move(other.target_)),
-      temporary_(std::move(other.temporary_)),
-      descriptor_(other.descriptor_) {
-  other.temporary_.clear();
-  other.descriptor_ = -1;
-}
+      temporary_(std::exchange(other.temporary_, {})),
+      descriptor_(std::move(other.descriptor_)) {}
 
 AtomicFile::~AtomicFile() {
   discard();
@@ -129,17 +124,17 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
 
   const std::string folder = folder_of(file.target_);
   remove_abandoned(folder);
-  for (int attempt = 0; attempt < 100 && file.descriptor_ < 0; ++attempt) {
+  for (int attempt = 0; attempt < 100 && !file.descriptor_.ok(); ++attempt) {
     const std::string name = folder + temporary_name();
-    file.descriptor_ =
-        open_descriptor(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
-    if (file.descriptor_ >= 0) file.temporary_ = name;
-    if (file.descriptor_ < 0 && errno != EEXIST) break;
-    if (file.descriptor_ >= 0 && !lock_own(file.descriptor_)) file.discard();
+    file.descriptor_ = FileDescriptor(
+        open_descriptor(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666));
+    if (file.descriptor_.ok()) file.temporary_ = name;
+    if (!file.descriptor_.ok() && errno != EEXIST) break;
+    if (file.descriptor_.ok() && !lock_own(file.descriptor_.get())) file.discard();
   }
-  if (file.descriptor_ < 0) return file.error("cannot write", errno);
+  if (!file.descriptor_.ok()) return file.error("cannot write", errno);
   // Best effort: another owner's file may be writable for us, and its mode not ours to copy.
-  if (exists && fchmod(file.descriptor_, existing.st_mode & 0777) != 0 && errno != EPERM)
+  if (exists && fchmod(file.descriptor_.get(), existing.st_mode & 0777) != 0 && errno != EPERM)
     return file.error("cannot write", errno);
   return file;
 }
@@ -147,7 +142,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
 Status AtomicFile::write(const void* data, std::size_t bytes) {
   const char* next = static_cast<const char*>(data);
   while (bytes > 0) {
-    const ssize_t written = ::write(descriptor_, next, std::min(bytes, kMaxWrite));
+    const ssize_t written = ::write(descriptor_.get(), next, std::min(bytes, kMaxWrite));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return error("cannot write", written < 0 ? errno : ENOSPC);
     next += written;
@@ -157,13 +152,12 @@ Status AtomicFile::write(const void* data, std::size_t bytes) {
 }
 
 Status AtomicFile::commit() {
-  if (const int failed = sync(descriptor_)) return error("cannot write", failed);
+  if (const int failed = sync(descriptor_.get())) return error("cannot write", failed);
   // Closed afterwards: the lock keeps the file until it has its name.
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0)
     return error("cannot put in place", errno);
   temporary_.clear();
-  close(descriptor_);  // what was synced cannot fail any more
-  descriptor_ = -1;
+  descriptor_ = FileDescriptor();  // what was synced cannot fail any more
   if (const int failed = sync_folder(folder_of(target_)))
     return error("written, but not certain to survive a power failure:", failed);
   return {};
@@ -174,9 +168,8 @@ Status AtomicFile::error(const char* what, int error_number) const {
 }
 
 void AtomicFile::discard() noexcept {
-  if (descriptor_ >= 0) close(descriptor_);
+  descriptor_ = FileDescriptor();
   if (!temporary_.empty()) unlink(temporary_.c_str());
-  descriptor_ = -1;
   temporary_.clear();
 }
 

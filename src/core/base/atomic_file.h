@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "core/base/file_descriptor.h"
 #include "softneuro/export.h"
 #include "softneuro/status.h"
 
@@ -36,7 +37,7 @@ class SN_INTREE AtomicFile {
   std::string path_;       // as given, for messages
   std::string target_;     // with links resolved
   std::string temporary_;  // empty: nothing to remove
-  int descriptor_ = -1;
+  FileDescriptor descriptor_;
 };
 
 }  // namespace softneuro

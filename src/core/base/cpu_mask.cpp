@@ -105,7 +105,7 @@ std::string mask_problem(std::string_view mask) {
   read_mask(mask, unknown);
   if (!unknown) return {};
   return "SOFTNEURO_MAX_ISA: '" + std::string(*unknown) +
-         "' is no processor, level or -feature: all features of this processor are hidden";
+         "' is not a processor, level or -feature: all features of this processor are hidden";
 }
 
 std::string to_string(CpuFeatures features) {

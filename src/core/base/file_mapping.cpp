@@ -15,11 +15,6 @@
 namespace softneuro {
 namespace {
 
-struct Closer {
-  int descriptor;
-  ~Closer() { close(descriptor); }
-};
-
 Status cannot_read(const std::string& path, int error_number) {
   const StatusCode code = error_number == ENOENT || error_number == ENOTDIR ? StatusCode::not_found
                                                                             : StatusCode::io_error;
@@ -51,10 +46,9 @@ Result<FileBytes> map_file(const std::string& path, Allocator& allocator) {
   if (path.empty() || path.find('\0') != std::string::npos)
     return invalid_argument("cannot read a file: its path is empty or holds a zero byte");
   // O_NONBLOCK: a pipe without a writer must not hang us; it has no effect on regular files.
-  const int descriptor = open_descriptor(path.c_str(), O_RDONLY | O_NONBLOCK, 0);
-  if (descriptor < 0) return cannot_read(path, errno);
-  const Closer closer{descriptor};
-  return map_descriptor(descriptor, path, allocator);
+  const FileDescriptor file(open_descriptor(path.c_str(), O_RDONLY | O_NONBLOCK, 0));
+  if (!file.ok()) return cannot_read(path, errno);
+  return map_descriptor(file.get(), path, allocator);
 }
 
 Result<FileBytes> map_descriptor(int descriptor, const std::string& path, Allocator& allocator) {

@@ -47,4 +47,13 @@ void parallel_ranges(const Workers& workers, std::int64_t count, std::int64_t gr
                [&](std::int64_t p) { f(count * p / pieces, count * (p + 1) / pieces); });
 }
 
+// Calls f(begin, count) on consecutive pieces of [0, elements), each of `piece` > 0 (but the
+// last).
+template <class F>
+void parallel_pieces(const Workers& workers, std::int64_t elements, std::int64_t piece,
+                     F&& f) noexcept {
+  parallel_for(workers, (elements + piece - 1) / piece,
+               [&](std::int64_t p) { f(p * piece, std::min(piece, elements - p * piece)); });
+}
+
 }  // namespace softneuro

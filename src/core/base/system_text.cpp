@@ -10,15 +10,14 @@ namespace softneuro {
 std::string read_system_text(const char* path) {
   constexpr std::size_t kLongest = 64 << 10;
   std::string text;
-  const int file = open_descriptor(path, O_RDONLY, 0);
-  if (file < 0) return text;
+  const FileDescriptor file(open_descriptor(path, O_RDONLY, 0));
+  if (!file.ok()) return text;
   // The kernel gives such files a page at a time.
   char part[4096];
   for (ssize_t bytes = 1; bytes > 0 && text.size() < kLongest;) {
-    bytes = read(file, part, sizeof part);
+    bytes = read(file.get(), part, sizeof part);
     if (bytes > 0) text.append(part, static_cast<std::size_t>(bytes));
   }
-  close(file);
   return text;
 }
 

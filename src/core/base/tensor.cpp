@@ -27,8 +27,10 @@ Result<std::size_t> checked_bytes(DataType type, const Shape& shape, Layout layo
   const std::int64_t bytes = storage_bytes(type, shape, layout);
   if (bytes < 0)
     return invalid_argument(
-        "shape {} of {} has a negative dimension, or takes more bytes than can be counted",
-        shape.str(), to_string(type));
+        "shape {} of {} in layout {} has a negative dimension, a rank below that of the layout, or "
+        "takes "
+        "more bytes than can be counted",
+        shape.str(), to_string(type), to_string(layout));
   return static_cast<std::size_t>(bytes);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/alignment.h"
 #include "core/base/error.h"
 #include "core/childnet/childnet_kernel.h"
 #include "core/childnet/childnet_text.h"
@@ -102,10 +103,6 @@ bool is_read(const ExpandedChildnet& expanded, TensorId id) {
     if (layer.view || layer.routine->reads_constants(base_of(layer))) return true;
   }
   return false;
-}
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
 }
 
 // What pack() makes: the folded tensors that are read, then each layer's packed weights, each
@@ -366,7 +363,7 @@ Result<std::unique_ptr<Kernel>> ChildnetRoutine::create(const Problem& problem,
   SN_ASSIGN_OR_RETURN(ExpandedChildnet inside, expand(problem, params));
   SN_ASSIGN_OR_RETURN(const PackedParts parts, packed_parts(inside));
   if (packed.bytes.bytes() != parts.bytes)
-    return internal_error("packed weights of {} bytes, {} are wanted", packed.bytes.bytes(),
+    return internal_error("packed weights of {} bytes, expected {}", packed.bytes.bytes(),
                           parts.bytes);
   const auto owner = std::make_shared<const Tensor>(packed.bytes);
   const auto* from = static_cast<const std::byte*>(packed.bytes.data());

@@ -94,7 +94,8 @@ Result<RoutineParams> parse_params(const Routine& routine, const Problem& proble
         found = true;
       }
     if (!found)
-      return invalid_argument("'{}' is no parameter of {} here", item, routine.descriptor().str());
+      return invalid_argument("'{}' is not a parameter of {} here", item,
+                              routine.descriptor().str());
   }
   return params;
 }

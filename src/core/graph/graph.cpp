@@ -178,11 +178,6 @@ bool Graph::is_input(TensorId id) const {
   return std::find(inputs.begin(), inputs.end(), id) != inputs.end();
 }
 
-void Graph::replace_uses(TensorId from, TensorId to) {
-  for (Layer& layer : layers_) std::replace(layer.inputs.begin(), layer.inputs.end(), from, to);
-  std::replace(outputs.begin(), outputs.end(), from, to);
-}
-
 Result<std::vector<std::int32_t>> Graph::topological_order() const {
   const std::vector<std::int32_t> producer = producers();
   const std::size_t count = layers_.size();

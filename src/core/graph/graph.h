@@ -85,6 +85,8 @@ class SN_INTREE Graph {
   std::size_t tensor_count() const { return tensors_.size(); }
   TensorDef& tensor(TensorId id) { return tensors_[id]; }
   const TensorDef& tensor(TensorId id) const { return tensors_[id]; }
+  // False for kNoTensor.
+  bool is_constant(TensorId id) const { return id != kNoTensor && tensor(id).is_constant(); }
   // kNoTensor if there is none of that name.
   TensorId find_tensor(std::string_view name) const;
   bool has_left_out() const;  // TensorDef::left_out
@@ -115,8 +117,6 @@ class SN_INTREE Graph {
   std::vector<std::vector<std::int32_t>> consumers() const;
   bool is_output(TensorId id) const;
   bool is_input(TensorId id) const;
-  // Every use of `from`, graph outputs included, becomes a use of `to`.
-  void replace_uses(TensorId from, TensorId to);
   // Indices into layers() in a topological, stable order: of all layers that may come next, the
   // one that stands first. invalid_model if there is a cycle (names a layer on it).
   Result<std::vector<std::int32_t>> topological_order() const;

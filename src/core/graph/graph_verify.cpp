@@ -101,8 +101,8 @@ Status Verifier::check_constant(const TensorDef& def) const {
                          value.shape().str());
   const std::int64_t bytes = storage_bytes(def.type, value.shape(), Layout::plain);
   if (bytes < 0 || static_cast<std::uint64_t>(bytes) != value.bytes())
-    return invalid_model("a constant of shape {} needs {} bytes, but {} are there",
-                         value.shape().str(), bytes, value.bytes());
+    return invalid_model("a constant of shape {} needs {} bytes, but has {}", value.shape().str(),
+                         bytes, value.bytes());
   if (bytes > 0 && value.data() == nullptr) return invalid_model("its constant has no bytes");
   return {};
 }
@@ -154,7 +154,8 @@ Status Verifier::check_outputs() const {
     const TensorId id = graph_.outputs[i];
     if (!in_range(id)) return invalid_model("graph output {}: there is no tensor {}", i, id);
     const TensorDef& def = graph_.tensor(id);
-    if (!defined_[id]) return invalid_model("graph output '{}' is made by no layer", def.name);
+    if (!defined_[id])
+      return invalid_model("graph output '{}' is not produced by any layer", def.name);
     if (def.left_out) return invalid_model("graph output '{}' was left out of the file", def.name);
     // Outputs of a net are known by name; those of a sub-graph by position.
     if (seen[id] && depth_ == 0)
@@ -301,8 +302,8 @@ Status Verifier::check_uses() const {
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
       const TensorId id = layer.inputs[i];
       if (id != kNoTensor && !defined_[id])
-        return invalid_model("layer '{}': input {}: tensor '{}' is made by no layer", layer.name, i,
-                             graph_.tensor(id).name);
+        return invalid_model("layer '{}': input {}: tensor '{}' is not produced by any layer",
+                             layer.name, i, graph_.tensor(id).name);
     }
   return {};
 }

@@ -41,10 +41,11 @@ Status check_declaration(const LayerType& type) {
   };
   for (const ValueInput& value : type.value_inputs)
     if (!may_have(value.input) || type.value_input(value.input) != &value)
-      return invalid_argument("layer type '{}': value input {} is declared twice or is no input",
-                              type.name, value.input);
+      return invalid_argument(
+          "layer type '{}': value input {} is declared twice or is not an input", type.name,
+          value.input);
   if (type.weights && (type.weights->output_axis == nullptr || !may_have(type.weights->input)))
-    return invalid_argument("layer type '{}': its weights are no input or have no output_axis",
+    return invalid_argument("layer type '{}': its weights are not an input or have no output_axis",
                             type.name);
   for (const ParamSpec& spec : type.params) {
     if (spec.name.empty() || find_spec(type.params, spec.name) != &spec)
@@ -81,6 +82,26 @@ Result<int> normalize_axis(std::int64_t axis, int rank) {
     return invalid_argument("axis {} lies outside [{}, {}) of a tensor of rank {}", axis, -rank,
                             rank, rank);
   return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+Result<std::vector<int>> distinct_axes(std::span<const std::int64_t> axes, int rank, int if_none,
+                                       const char* names) {
+  std::vector<int> distinct;
+  std::vector<bool> used(static_cast<std::size_t>(rank), false);
+  for (const std::int64_t given : axes) {
+    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, rank));
+    if (used[static_cast<std::size_t>(axis)])
+      return invalid_model("{} axis {} more than once", names, axis);
+    used[static_cast<std::size_t>(axis)] = true;
+    distinct.push_back(axis);
+  }
+  for (int i = 0; axes.empty() && i < if_none; ++i) distinct.push_back(i);
+  return distinct;
+}
+
+Status infer_like_input(InferContext& context) {
+  context.set_output(0, context.type(0), context.shape(0));
+  return {};
 }
 
 Result<DynamicShape> broadcast(const DynamicShape& a, const DynamicShape& b) {

@@ -95,6 +95,10 @@ class SN_INTREE InferContext {
 
 // Axis in [−rank, rank) → [0, rank); an error otherwise.
 SN_INTREE Result<int> normalize_axis(std::int64_t axis, int rank);
+// The same for each of a list, or the first `if_none` axes where it is empty. invalid_model if an
+// axis is named twice; `names` is for the message.
+Result<std::vector<int>> distinct_axes(std::span<const std::int64_t> axes, int rank, int if_none,
+                                       const char* names = "axes name");
 // Numpy broadcasting of two shapes, unknown dimensions included.
 SN_INTREE Result<DynamicShape> broadcast(const DynamicShape& a, const DynamicShape& b);
 SN_INTREE Result<Shape> broadcast(const Shape& a, const Shape& b);
@@ -259,6 +263,9 @@ struct LayerType {
   // Fills in the default values and checks names and kinds; infer checks limits of values.
   SN_INTREE Status check_params(Params& params) const;
 };
+
+// LayerType::infer where output 0 is like input 0; the last step of others.
+Status infer_like_input(InferContext& context);
 
 // The known layer types. A value; built once by builtin_layer_types().
 class SN_INTREE LayerTypes {

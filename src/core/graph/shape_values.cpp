@@ -110,6 +110,11 @@ const ShapeValue* KnownInputs::value(std::size_t i) const {
   return has(i) ? values_.find(layer_.inputs[i]) : nullptr;
 }
 
+std::optional<ShapeValue> same_values(const KnownInputs& inputs) {
+  const ShapeValue* x = inputs.value(0);
+  return x == nullptr ? std::nullopt : std::optional(*x);
+}
+
 std::optional<std::vector<std::int64_t>> KnownInputs::integers(std::size_t i) const {
   const ShapeValue* known = value(i);
   if (known == nullptr || !known->complete()) return std::nullopt;

@@ -46,6 +46,10 @@ class SN_INTREE KnownInputs {
   const Layer& layer_;
 };
 
+// LayerType::known_values where output 0 has input 0's elements. Those that its data type cannot
+// hold are found by who asks: ShapeValues.
+std::optional<ShapeValue> same_values(const KnownInputs& inputs);
+
 // Follows what models do to shapes: shape, gather, slice, concat, squeeze, unsqueeze, reshape,
 // cast, binary arithmetic… Feed it the layers in topological order, after their shapes are known.
 class SN_INTREE ShapeValues {

@@ -10,6 +10,9 @@ inline constexpr DataType kFloatTypes[] = {DataType::float32, DataType::float16,
 inline constexpr DataType kIntegerTypes[] = {DataType::int8,   DataType::uint8, DataType::int16,
                                              DataType::uint16, DataType::int32, DataType::uint32,
                                              DataType::int64,  DataType::uint64};
+inline constexpr DataType kBoolean[] = {DataType::boolean};
+// Of indices, axes, counts and shapes.
+inline constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 // Floats and integers.
 inline constexpr DataType kNumericTypes[] = {
     DataType::float32, DataType::float16, DataType::bfloat16, DataType::float64,

@@ -36,7 +36,7 @@ Status register_layer_arg_reduce(LayerTypes& types) {
   type.name = "arg_reduce";
   type.doc =
       "The index of the largest or smallest element along one axis; the first of equals, or the "
-      "last. NaN counts as the largest and as the smallest. Input 0: x. Output 0: int64; the axis "
+      "last. NaN wins for the largest and for the smallest. Input 0: x. Output 0: int64; the axis "
       "has one element, or is gone without keepdims.";
   type.params = {
       {"op", ParamKind::text, std::string(), "max or min", true},

@@ -9,18 +9,12 @@ Status infer(InferContext& context) {
   const std::string_view name = context.params().text("to");
   const DataType to = parse_data_type(name);
   if (to == DataType::undefined || to == DataType::qint8)
-    return invalid_model("cast: '{}' is no data type that a tensor can be cast to", name);
+    return invalid_model("cast: '{}' is not a data type that a tensor can be cast to", name);
   if (!context.has_input(0)) return invalid_argument("input 0 is missing");
   if (context.type(0) == DataType::qint8)
     return invalid_argument("input 0 is qint8; dequantise it instead");
   context.set_output(0, to, context.shape(0));
   return {};
-}
-
-// Elements that the new type cannot hold are found by who asks: ShapeValues.
-std::optional<ShapeValue> known_values(const KnownInputs& inputs) {
-  const ShapeValue* x = inputs.value(0);
-  return x == nullptr ? std::nullopt : std::optional(*x);
 }
 
 int equal_input(const InferContext& context) {
@@ -40,7 +34,7 @@ Status register_layer_cast(LayerTypes& types) {
   type.elementwise = true;
   type.rounds_to_type = true;
   type.infer = infer;
-  type.known_values = known_values;
+  type.known_values = same_values;
   type.equal_input = equal_input;
   type.permute_axes = permute_no_axes;
   return types.add(std::move(type));

@@ -3,11 +3,10 @@
 #include "core/graph/axis_permutation.h"
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
-
-constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 
 Status infer(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
@@ -62,19 +61,9 @@ Result<std::vector<int>> center_crop_pad_axes(const Params& params, int rank,
   const std::size_t count = given.empty() ? static_cast<std::size_t>(rank) : given.size();
   if (sizes.size() != count)
     return invalid_model("there are {} sizes for {} axes", sizes.size(), count);
-  std::vector<int> axes;
-  std::vector<bool> used(static_cast<std::size_t>(rank), false);
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < count; ++i)
     if (sizes[i] < 0) return invalid_model("size {} is {}, must be at least 0", i, sizes[i]);
-    SN_ASSIGN_OR_RETURN(
-        const int axis,
-        normalize_axis(given.empty() ? static_cast<std::int64_t>(i) : given[i], rank));
-    if (used[static_cast<std::size_t>(axis)])
-      return invalid_model("axes name axis {} more than once", axis);
-    used[static_cast<std::size_t>(axis)] = true;
-    axes.push_back(axis);
-  }
-  return axes;
+  return distinct_axes(given, rank, rank);
 }
 
 PadAmount center_crop_pad_amount(std::int64_t size, std::int64_t target) noexcept {

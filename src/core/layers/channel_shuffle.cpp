@@ -15,8 +15,7 @@ Status infer(InferContext& context) {
       return invalid_model("input 0 has {} channels, not a multiple of {} groups", x[1].value,
                            groups);
   }
-  context.set_output(0, context.type(0), x);
-  return {};
+  return infer_like_input(context);
 }
 
 }  // namespace

@@ -15,8 +15,7 @@ Status infer(InferContext& context) {
       return invalid_argument("input {} (a limit) must have one element, but its shape is {}", i,
                               limit.str());
   }
-  context.set_output(0, context.type(0), context.shape(0));
-  return {};
+  return infer_like_input(context);
 }
 
 int equal_input(const InferContext& context) {

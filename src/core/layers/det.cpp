@@ -1,14 +1,12 @@
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
 
-constexpr DataType kFloats[] = {DataType::float32, DataType::float16, DataType::bfloat16,
-                                DataType::float64};
-
 Status infer(InferContext& context) {
-  SN_RETURN_IF_ERROR(context.expect_type(0, kFloats));
+  SN_RETURN_IF_ERROR(context.expect_type(0, kFloatTypes));
   SN_RETURN_IF_ERROR(context.expect_min_rank(0, 2));
   DynamicShape y = context.shape(0);
   if (y.ranked()) {

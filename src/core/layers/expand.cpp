@@ -1,11 +1,11 @@
-// The layers that repeat their input: expand and tile.
+// The layers that repeat their input: expand, tile and fill.
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/shape_values.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
-
-constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 
 // Length of the 1-D value input `i`, if known.
 std::optional<std::int64_t> length_of(const InferContext& context, std::size_t i) {
@@ -14,10 +14,9 @@ std::optional<std::int64_t> length_of(const InferContext& context, std::size_t i
   return shape[0].value;
 }
 
-Status infer_expand(InferContext& context) {
-  SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
-  DynamicShape target;
-  if (const auto shape = context.known_integers(1)) {
+// The shape that value input `i` holds, as far as it is known.
+Result<DynamicShape> target_of(const InferContext& context, std::size_t i) {
+  if (const auto shape = context.known_integers(i)) {
     SN_RETURN_IF_ERROR(check_rank(static_cast<std::int64_t>(shape->size())));
     std::vector<Dim> dims;
     for (const KnownInteger& dim : *shape) {
@@ -25,10 +24,15 @@ Status infer_expand(InferContext& context) {
         return invalid_model("shape holds {}, must not be negative", *dim.value);
       dims.push_back(dim.dim());
     }
-    target = DynamicShape(std::move(dims));
-  } else if (const auto rank = length_of(context, 1)) {
-    SN_ASSIGN_OR_RETURN(target, unknown_dims(*rank));
+    return DynamicShape(std::move(dims));
   }
+  const auto rank = length_of(context, i);
+  return rank ? unknown_dims(*rank) : DynamicShape();
+}
+
+Status infer_expand(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
+  SN_ASSIGN_OR_RETURN(const DynamicShape target, target_of(context, 1));
   DynamicShape y;
   if (target.ranked() && context.shape(0).ranked()) {
     SN_ASSIGN_OR_RETURN(y, broadcast(context.shape(0), target));
@@ -58,6 +62,28 @@ Status infer_tile(InferContext& context) {
   }
   context.set_output(0, context.type(0), std::move(y));
   return {};
+}
+
+Status infer_fill(InferContext& context) {
+  SN_RETURN_IF_ERROR(context.expect_type(0, kIndexTypes));
+  if (!context.has_input(1)) return invalid_model("input 1, the value, is missing");
+  const DynamicShape& value = context.shape(1);
+  if (value.is_static() && value.to_shape().elements() != 1)
+    return invalid_model("input 1 ({}) must hold one element", value.str());
+  SN_ASSIGN_OR_RETURN(DynamicShape y, target_of(context, 0));
+  context.set_output(0, context.type(1), std::move(y));
+  return {};
+}
+
+std::optional<ShapeValue> known_fill(const KnownInputs& inputs) {
+  const auto shape = inputs.integers(0);
+  const ShapeValue* one = inputs.value(1);
+  if (!shape || shape->size() > 1 || one == nullptr || one->elements.size() != 1)
+    return std::nullopt;
+  const std::int64_t count = shape->empty() ? 1 : (*shape)[0];
+  if (count < 0 || count > ShapeValue::kMaxElements) return std::nullopt;
+  return ShapeValue{static_cast<int>(shape->size()),
+                    std::vector<KnownInteger>(static_cast<std::size_t>(count), one->elements[0])};
 }
 
 // Plain tensors in row-major order: the same shape means the same tensor.
@@ -90,7 +116,18 @@ Status register_layer_expand(LayerTypes& types) {
   tile.elements = ElementSource::input_0;
   tile.infer = infer_tile;
   tile.equal_input = equal_input;
-  return types.add(std::move(tile));
+  SN_RETURN_IF_ERROR(types.add(std::move(tile)));
+
+  LayerType fill;
+  fill.name = "fill";
+  fill.doc =
+      "One value everywhere. Input 0: shape, int64, 1-D. Input 1: value, one element of any type. "
+      "Output 0: value's type.";
+  fill.min_inputs = fill.max_inputs = 2;
+  fill.value_inputs = {{0, ValueKind::size}};
+  fill.infer = infer_fill;
+  fill.known_values = known_fill;
+  return types.add(std::move(fill));
 }
 
 }  // namespace softneuro

@@ -2,11 +2,11 @@
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
 #include "core/graph/shape_values.h"
+#include "core/graph/type_sets.h"
+#include "core/layers/scatter.h"
 
 namespace softneuro {
 namespace {
-
-constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 
 Status infer_gather(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
@@ -31,15 +31,7 @@ Status infer_gather_elements(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
   const DynamicShape& x = context.shape(0);
   const DynamicShape& indices = context.shape(1);
-  if (x.ranked() && indices.ranked()) {
-    if (x.rank() != indices.rank())
-      return invalid_model("input 0 ({}) and indices ({}) differ in rank", x.str(), indices.str());
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(context.params().integer("axis"), x.rank()));
-    for (int i = 0; i < x.rank(); ++i)
-      if (i != axis && x[i].known() && indices[i].known() && indices[i].value > x[i].value)
-        return invalid_model("indices ({}) are larger than input 0 ({}) on axis {}", indices.str(),
-                             x.str(), i);
-  }
+  SN_RETURN_IF_ERROR(check_element_indices(context));
   DynamicShape y = indices;
   if (!y.ranked() && x.ranked()) {
     SN_ASSIGN_OR_RETURN(y, unknown_dims(x.rank()));
@@ -117,6 +109,20 @@ LayerType gather_type(std::string name, std::string doc, Status (*infer)(InferCo
 }
 
 }  // namespace
+
+Status check_element_indices(const InferContext& context) {
+  const DynamicShape& x = context.shape(0);
+  const DynamicShape& indices = context.shape(1);
+  if (!x.ranked() || !indices.ranked()) return {};
+  if (x.rank() != indices.rank())
+    return invalid_model("input 0 ({}) and indices ({}) differ in rank", x.str(), indices.str());
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(context.params().integer("axis"), x.rank()));
+  for (int i = 0; i < x.rank(); ++i)
+    if (i != axis && x[i].known() && indices[i].known() && indices[i].value > x[i].value)
+      return invalid_model("indices ({}) are larger than input 0 ({}) on axis {}", indices.str(),
+                           x.str(), i);
+  return {};
+}
 
 Status register_layer_gather(LayerTypes& types) {
   const ParamSpec axis = {"axis", ParamKind::integer, std::int64_t{0},

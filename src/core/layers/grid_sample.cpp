@@ -3,12 +3,10 @@
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/enum_param.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
-
-constexpr DataType kFloats[] = {DataType::float32, DataType::float16, DataType::bfloat16,
-                                DataType::float64};
 
 // x [N, C, spatial…] and grid [N, output spatial…, number of spatial axes].
 Status check_shapes(const DynamicShape& x, const DynamicShape& grid) {
@@ -26,7 +24,7 @@ Status check_shapes(const DynamicShape& x, const DynamicShape& grid) {
 }
 
 Status infer(InferContext& context) {
-  SN_RETURN_IF_ERROR(context.expect_type(1, kFloats));
+  SN_RETURN_IF_ERROR(context.expect_type(1, kFloatTypes));
   SN_ASSIGN_OR_RETURN(const int mode, choice_of(context.params(), "mode", kGridModes));
   SN_RETURN_IF_ERROR(choice_of(context.params(), "padding", kGridPaddings).status());
   const DataType type = context.type(0);

@@ -1,12 +1,9 @@
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
-
-constexpr DataType kFloats[] = {DataType::float32, DataType::float16, DataType::bfloat16,
-                                DataType::float64};
-constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 
 Status expect_one_element(const InferContext& context, std::size_t i, const char* what) {
   const DynamicShape& shape = context.shape(i);
@@ -28,7 +25,7 @@ Status check_boxes(const DynamicShape& boxes, const DynamicShape& scores) {
 
 Status infer(InferContext& context) {
   for (const std::size_t i : {0, 1}) {
-    SN_RETURN_IF_ERROR(context.expect_type(i, kFloats));
+    SN_RETURN_IF_ERROR(context.expect_type(i, kFloatTypes));
     SN_RETURN_IF_ERROR(context.expect_rank(i, 3));
   }
   SN_RETURN_IF_ERROR(check_boxes(context.shape(0), context.shape(1)));
@@ -38,7 +35,7 @@ Status infer(InferContext& context) {
   }
   for (const std::size_t i : {3, 4}) {
     if (!context.has_input(i)) continue;
-    SN_RETURN_IF_ERROR(context.expect_type(i, kFloats));
+    SN_RETURN_IF_ERROR(context.expect_type(i, kFloatTypes));
     SN_RETURN_IF_ERROR(
         expect_one_element(context, i, i == 3 ? "iou_threshold" : "score_threshold"));
   }
@@ -62,7 +59,7 @@ Status register_layer_non_max_suppression(LayerTypes& types) {
   LayerType type;
   type.name = "non_max_suppression";
   type.doc =
-      "Per batch and class, boxes in order of falling score, without those that overlap a box "
+      "Per batch and class, boxes in order of descending score, without those that overlap a box "
       "taken before by more than iou_threshold. Input 0: boxes [B, N, 4]. Input 1: scores [B, C, "
       "N]. Input 2 (optional): max_output_boxes_per_class, int64 scalar; left out: 0. Input 3 "
       "(optional): iou_threshold in [0, 1]; left out: 0. Input 4 (optional): score_threshold, "

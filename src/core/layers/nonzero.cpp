@@ -3,11 +3,10 @@
 
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
-
-constexpr DataType kBoolean[] = {DataType::boolean};
 
 Status infer_nonzero(InferContext& context) {
   const DynamicShape& x = context.shape(0);

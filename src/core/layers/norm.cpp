@@ -38,8 +38,7 @@ Status infer_per_channel(InferContext& context, int min_rank) {
       return invalid_model("input {} has {} elements, input 0 {} channels", i, size.value,
                            channels.value);
   }
-  context.set_output(0, context.type(0), context.shape(0));
-  return {};
+  return infer_like_input(context);
 }
 
 Status infer_batch(InferContext& context) {
@@ -97,8 +96,7 @@ Status infer_lrn(InferContext& context) {
   const std::int64_t size = context.params().integer("size");
   if (size < 1 || size > INT32_MAX)
     return invalid_model("parameter size is {}, expected 1 to {}", size, INT32_MAX);
-  context.set_output(0, context.type(0), context.shape(0));
-  return {};
+  return infer_like_input(context);
 }
 
 Status infer_lp(InferContext& context) {
@@ -109,13 +107,13 @@ Status infer_lp(InferContext& context) {
   if (context.shape(0).ranked())
     SN_RETURN_IF_ERROR(
         normalize_axis(context.params().integer("axis"), context.shape(0).rank()).status());
-  context.set_output(0, context.type(0), context.shape(0));
-  return {};
+  return infer_like_input(context);
 }
 
 ParamSpec epsilon_param() {
-  return {"epsilon", ParamKind::real, 1e-5,
-          "added to the variance, so that nothing is divided by zero"};
+  return {
+      "epsilon", ParamKind::real, 1e-5,
+      "added to the variance (rms_norm: to the mean square), so that nothing is divided by zero"};
 }
 
 Status add_channel_norms(LayerTypes& types) {

@@ -6,11 +6,11 @@
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/enum_param.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
 
-constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 // Keeps sums of amounts and dimensions far from overflow.
 constexpr std::int64_t kMaxAmount = std::int64_t{1} << 60;
 
@@ -76,13 +76,11 @@ Result<std::vector<PadAmount>> pad_amounts(int rank, std::span<const std::int64_
     return invalid_model("pads has {} entries, must have two for each of {} axes", pads.size(),
                          count);
   std::vector<PadAmount> amounts(static_cast<std::size_t>(rank));
-  std::vector<bool> used(amounts.size(), false);
+  SN_ASSIGN_OR_RETURN(
+      const std::vector<int> places,
+      distinct_axes(axes.value_or(std::vector<std::int64_t>{}), rank, static_cast<int>(count)));
   for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t given = axes ? (*axes)[i] : static_cast<std::int64_t>(i);
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, rank));
-    const auto a = static_cast<std::size_t>(axis);
-    if (used[a]) return invalid_model("axes name axis {} more than once", axis);
-    used[a] = true;
+    const auto a = static_cast<std::size_t>(places[i]);
     amounts[a] = {pads[i], pads[i + count]};
     for (const std::int64_t amount : {amounts[a].before, amounts[a].after})
       if (amount < -kMaxAmount || amount > kMaxAmount)

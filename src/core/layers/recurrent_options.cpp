@@ -51,7 +51,7 @@ Status read_activations(const Params& params, RecurrentOptions& options) {
         std::find_if(std::begin(kActivations), std::end(kActivations),
                      [&](const NamedActivation& entry) { return name == entry.name; });
     if (found == std::end(kActivations))
-      return invalid_model("parameter activations[{}] is '{}', which is no known function", i,
+      return invalid_model("parameter activations[{}] is '{}', which is not a known function", i,
                            name);
     RecurrentActivation activation = found->activation;
     if (found->arguments >= 1 && next_alpha < alphas.size())

@@ -19,8 +19,7 @@ Status infer(InferContext& context) {
   const bool has_axes = context.has_input(1);
   const auto values = context.integers(1);
   if (has_axes) {
-    static constexpr DataType kAxes[] = {DataType::int64, DataType::int32};
-    SN_RETURN_IF_ERROR(context.expect_type(1, kAxes));
+    SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
   }
   if (!x.ranked()) {
     context.set_output(0, context.type(0), DynamicShape());

@@ -3,11 +3,10 @@
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
 #include "core/graph/shape_values.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
-
-constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 
 // --- reshape -------------------------------------------------------------------------------------
 
@@ -170,12 +169,8 @@ Status infer_flatten(InferContext& context) {
 // Which of `rank` axes are named; an axis named twice is an error.
 Result<std::vector<bool>> marked_axes(std::span<const std::int64_t> axes, int rank) {
   std::vector<bool> marked(static_cast<std::size_t>(rank), false);
-  for (const std::int64_t given : axes) {
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, rank));
-    if (marked[static_cast<std::size_t>(axis)])
-      return invalid_model("axes name axis {} more than once", axis);
-    marked[static_cast<std::size_t>(axis)] = true;
-  }
+  SN_ASSIGN_OR_RETURN(const std::vector<int> distinct, distinct_axes(axes, rank, 0));
+  for (const int axis : distinct) marked[static_cast<std::size_t>(axis)] = true;
   return marked;
 }
 
@@ -248,11 +243,6 @@ Status infer_unsqueeze(InferContext& context) {
   return {};
 }
 
-Status infer_identity(InferContext& context) {
-  context.set_output(0, context.type(0), context.shape(0));
-  return {};
-}
-
 // --- what is known without a kernel --------------------------------------------------------------
 
 // Any change of shape between ranks 0 and 1 keeps the elements.
@@ -263,11 +253,6 @@ std::optional<ShapeValue> reshaped_values(const KnownInputs& inputs) {
       shape.to_shape().elements() != static_cast<std::int64_t>(x->elements.size()))
     return std::nullopt;
   return ShapeValue{shape.rank(), x->elements};
-}
-
-std::optional<ShapeValue> same_values(const KnownInputs& inputs) {
-  const ShapeValue* x = inputs.value(0);
-  return x == nullptr ? std::nullopt : std::optional(*x);
 }
 
 // Plain tensors in row-major order: the same shape means the same tensor.
@@ -334,8 +319,9 @@ Status register_layer_reshape(LayerTypes& types) {
   unsqueeze.value_inputs = {{1, ValueKind::axes}};
   SN_RETURN_IF_ERROR(types.add(std::move(unsqueeze)));
 
-  LayerType identity = view_type(
-      "identity", "x itself. Input 0: x, any type and shape. Output 0: the same.", infer_identity);
+  LayerType identity =
+      view_type("identity", "x itself. Input 0: x, any type and shape. Output 0: the same.",
+                infer_like_input);
   identity.known_values = same_values;
   identity.equal_input = always_input_0;
   return types.add(std::move(identity));

@@ -7,13 +7,10 @@
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/enum_param.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
-
-constexpr DataType kFloats[] = {DataType::float32, DataType::float64, DataType::float16,
-                                DataType::bfloat16};
-constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 
 constexpr std::string_view kModes[] = {"nearest", "linear", "cubic"};
 constexpr std::string_view kCoordinates[] = {
@@ -25,16 +22,9 @@ constexpr std::string_view kPolicies[] = {"stretch", "not_larger", "not_smaller"
 
 // The axes that are resized, in the order of scales and sizes.
 Result<std::vector<std::size_t>> resized_axes(const Params& params, int rank) {
-  std::vector<std::size_t> axes;
-  for (const std::int64_t given : params.integers("axes")) {
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, rank));
-    if (std::find(axes.begin(), axes.end(), static_cast<std::size_t>(axis)) != axes.end())
-      return invalid_model("axes name axis {} more than once", axis);
-    axes.push_back(static_cast<std::size_t>(axis));
-  }
-  if (axes.empty())
-    for (int i = 0; i < rank; ++i) axes.push_back(static_cast<std::size_t>(i));
-  return axes;
+  SN_ASSIGN_OR_RETURN(const std::vector<int> axes,
+                      distinct_axes(params.integers("axes"), rank, rank));
+  return std::vector<std::size_t>(axes.begin(), axes.end());
 }
 
 Status check_count(const char* name, std::size_t count, std::size_t expected) {
@@ -117,7 +107,7 @@ bool is_given(const InferContext& context, std::size_t i) {
 
 Status check_inputs(const InferContext& context, const ResizeOptions& options) {
   for (const std::size_t i : {1, 2})
-    if (is_given(context, i)) SN_RETURN_IF_ERROR(context.expect_type(i, kFloats));
+    if (is_given(context, i)) SN_RETURN_IF_ERROR(context.expect_type(i, kFloatTypes));
   if (is_given(context, 3)) SN_RETURN_IF_ERROR(context.expect_type(3, kIndexTypes));
   if (is_given(context, 2) == is_given(context, 3))
     return invalid_model("either scales or sizes must be given, and not both");

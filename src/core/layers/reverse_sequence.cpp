@@ -1,10 +1,9 @@
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
-
-constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 
 Status infer(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_min_rank(0, 2));
@@ -20,8 +19,7 @@ Status infer(InferContext& context) {
   if (x.ranked() && lens.ranked() && !merge_dims(x[static_cast<int>(batch)], lens[0]))
     return invalid_model("sequence_lens ({}) must have one entry per index of axis {} of input {}",
                          lens.str(), batch, x.str());
-  context.set_output(0, context.type(0), x);
-  return {};
+  return infer_like_input(context);
 }
 
 }  // namespace

@@ -3,13 +3,11 @@
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/enum_param.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
 
-constexpr DataType kFloats[] = {DataType::float32, DataType::float16, DataType::bfloat16,
-                                DataType::float64};
-constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 constexpr std::string_view kModes[] = {"avg", "max"};
 constexpr std::string_view kCoordinates[] = {"half_pixel", "output_half_pixel"};
 // Samples per bin and direction; more than the pixels of any image would not tell more.
@@ -32,8 +30,8 @@ Status check_params(const Params& params) {
 
 Status infer(InferContext& context) {
   SN_RETURN_IF_ERROR(check_params(context.params()));
-  SN_RETURN_IF_ERROR(context.expect_type(0, kFloats));
-  SN_RETURN_IF_ERROR(context.expect_type(1, kFloats));
+  SN_RETURN_IF_ERROR(context.expect_type(0, kFloatTypes));
+  SN_RETURN_IF_ERROR(context.expect_type(1, kFloatTypes));
   SN_RETURN_IF_ERROR(context.expect_type(2, kIndexTypes));
   SN_RETURN_IF_ERROR(context.expect_rank(0, 4));
   SN_RETURN_IF_ERROR(context.expect_rank(1, 2));

@@ -4,11 +4,10 @@
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/enum_param.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
-
-constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 
 Status check_inputs(const InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
@@ -18,7 +17,6 @@ Status check_inputs(const InferContext& context) {
 
 Status infer_scatter_elements(InferContext& context) {
   SN_RETURN_IF_ERROR(check_inputs(context));
-  const DynamicShape& x = context.shape(0);
   const DynamicShape& indices = context.shape(1);
   const DynamicShape& updates = context.shape(2);
   if (indices.ranked() && updates.ranked()) {
@@ -30,17 +28,8 @@ Status infer_scatter_elements(InferContext& context) {
         return invalid_model("indices ({}) and updates ({}) differ in shape", indices.str(),
                              updates.str());
   }
-  if (x.ranked() && indices.ranked()) {
-    if (x.rank() != indices.rank())
-      return invalid_model("input 0 ({}) and indices ({}) differ in rank", x.str(), indices.str());
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(context.params().integer("axis"), x.rank()));
-    for (int i = 0; i < x.rank(); ++i)
-      if (i != axis && x[i].known() && indices[i].known() && indices[i].value > x[i].value)
-        return invalid_model("indices ({}) are larger than input 0 ({}) on axis {}", indices.str(),
-                             x.str(), i);
-  }
-  context.set_output(0, context.type(0), x);
-  return {};
+  SN_RETURN_IF_ERROR(check_element_indices(context));
+  return infer_like_input(context);
 }
 
 // updates must be of shape indices.shape[:-1] + x.shape[tuple length:].
@@ -67,8 +56,7 @@ Status infer_scatter_nd(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_min_rank(1, 1));
   if (context.shape(0).ranked() && context.shape(1).ranked())
     SN_RETURN_IF_ERROR(check_updates_nd(context.shape(0), context.shape(1), context.shape(2)));
-  context.set_output(0, context.type(0), context.shape(0));
-  return {};
+  return infer_like_input(context);
 }
 
 LayerType scatter_type(std::string name, std::string doc, Status (*infer)(InferContext&)) {

@@ -6,11 +6,11 @@
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
 #include "core/graph/shape_values.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
 
-constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 // Exporters write "to the end" as the largest number of 32 or 64 bits.
 constexpr std::int64_t kToTheEnd = std::numeric_limits<std::int32_t>::max();
 
@@ -132,16 +132,13 @@ Result<std::vector<SliceSpan>> slice_spans(int rank, std::span<const std::int64_
   if (!axes && count > static_cast<std::size_t>(rank))
     return invalid_model("{} starts for an input of {} dimensions", count, rank);
   std::vector<SliceSpan> spans(static_cast<std::size_t>(rank));
-  std::vector<bool> used(spans.size(), false);
+  SN_ASSIGN_OR_RETURN(
+      const std::vector<int> places,
+      distinct_axes(axes.value_or(std::vector<std::int64_t>{}), rank, static_cast<int>(count)));
   for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t given = axes ? (*axes)[i] : static_cast<std::int64_t>(i);
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, rank));
-    const auto a = static_cast<std::size_t>(axis);
-    if (used[a]) return invalid_model("axes name axis {} more than once", axis);
-    used[a] = true;
     const std::int64_t step = steps ? (*steps)[i] : 1;
     if (step == 0) return invalid_model("steps[{}] is 0", i);
-    spans[a] = {starts[i], ends[i], step};
+    spans[static_cast<std::size_t>(places[i])] = {starts[i], ends[i], step};
   }
   return spans;
 }

@@ -2,11 +2,11 @@
 
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
 
-constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 constexpr std::int64_t kMaxParts = 1 << 20;  // a model that says more is broken
 
 Status check_sizes(std::span<const std::int64_t> sizes, std::int64_t parts, const Dim& dim) {

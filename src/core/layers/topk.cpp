@@ -5,9 +5,8 @@ namespace softneuro {
 namespace {
 
 Status infer(InferContext& context) {
-  static constexpr DataType kCount[] = {DataType::int64, DataType::int32};
   SN_RETURN_IF_ERROR(context.expect_type(0, kNumericTypes));
-  SN_RETURN_IF_ERROR(context.expect_type(1, kCount));
+  SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
   DynamicShape shape = context.shape(0);
   const auto k = context.integers(1);
   if (k && (k->size() != 1 || (*k)[0] < 0))
@@ -37,8 +36,7 @@ Status register_layer_topk(LayerTypes& types) {
   type.params = {
       {"axis", ParamKind::integer, std::int64_t{-1}, "axis, in [−rank, rank)"},
       {"largest", ParamKind::integer, std::int64_t{1}, "0: the smallest"},
-      {"sorted", ParamKind::integer, std::int64_t{1},
-       "0: any order will do (the order is the same anyhow)"},
+      {"sorted", ParamKind::integer, std::int64_t{1}, "ignored: results are always sorted"},
   };
   type.min_inputs = 2;
   type.max_inputs = 2;

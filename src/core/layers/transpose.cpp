@@ -24,22 +24,14 @@ Status infer(InferContext& context) {
 
 Result<std::vector<int>> transpose_order(const Params& params, int rank) {
   const auto perm = params.integers("perm");
-  std::vector<int> order;
   if (perm.empty()) {
+    std::vector<int> order;
     for (int i = rank - 1; i >= 0; --i) order.push_back(i);
     return order;
   }
   if (static_cast<int>(perm.size()) != rank)
     return invalid_model("perm has {} entries, but input 0 has {} dimensions", perm.size(), rank);
-  std::vector<bool> used(perm.size(), false);
-  for (const std::int64_t given : perm) {
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, rank));
-    if (used[static_cast<std::size_t>(axis)])
-      return invalid_model("perm names axis {} more than once", axis);
-    used[static_cast<std::size_t>(axis)] = true;
-    order.push_back(axis);
-  }
-  return order;
+  return distinct_axes(perm, rank, 0, "perm names");
 }
 
 namespace {

@@ -1,9 +1,8 @@
 #include "core/graph/layer_type.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
-
-constexpr DataType kIndexTypes[] = {DataType::int64, DataType::int32};
 
 Status infer(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_min_rank(0, 2));
@@ -13,8 +12,7 @@ Status infer(InferContext& context) {
     if (k.is_static() && k.to_shape().elements() != 1)
       return invalid_model("input 1 ({}), the diagonal, must hold one element", k.str());
   }
-  context.set_output(0, context.type(0), context.shape(0));
-  return {};
+  return infer_like_input(context);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@ namespace {
 
 // Data types that make sense for `op`.
 std::span<const DataType> allowed_types(UnaryOp op) {
-  static constexpr DataType kBoolean[] = {DataType::boolean};
   switch (op) {
     case UnaryOp::logical_not:
       return kBoolean;

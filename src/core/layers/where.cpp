@@ -3,12 +3,12 @@
 #include "core/graph/axis_permutation.h"
 #include "core/graph/layer_type.h"
 #include "core/graph/shape_values.h"
+#include "core/graph/type_sets.h"
 
 namespace softneuro {
 namespace {
 
 Status infer(InferContext& context) {
-  static constexpr DataType kBoolean[] = {DataType::boolean};
   SN_RETURN_IF_ERROR(context.expect_type(0, kBoolean));
   SN_RETURN_IF_ERROR(context.expect_same_type(1, 2));
   SN_ASSIGN_OR_RETURN(const DynamicShape shape, broadcast(context.shape(1), context.shape(2)));

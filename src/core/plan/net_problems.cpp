@@ -16,10 +16,6 @@ Result<NetProblems> problems_of(std::shared_ptr<Runtime> core, std::shared_ptr<c
     LayerProblem layer;
     layer.layer = step.layer;
     SN_ASSIGN_OR_RETURN(layer.problem, problem_of(*outline, *step.layer));
-    for (const TensorId id : step.inputs)
-      if (id != kNoTensor && outline->tensors[id].storage == Storage::constant &&
-          !graph->tensor(id).is_constant())
-        layer.shareable = false;
     problems.layers.push_back(std::move(layer));
   }
   problems.graph = std::move(graph);

@@ -14,7 +14,6 @@ namespace softneuro {
 struct LayerProblem {
   const Layer* layer = nullptr;  // of NetProblems::graph
   Problem problem;               // in the model's own formats
-  bool shareable = true;         // its constants are the graph's own
 };
 struct NetProblems {
   std::shared_ptr<const Graph> graph;

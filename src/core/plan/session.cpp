@@ -256,14 +256,24 @@ Status Session::Impl::init_devices() {
 
 // --- running -----------------------------------------------------------------------------------
 
+namespace {
+
+std::string described(const Tensor& tensor) {
+  std::string text = fmt::format("{} {}", to_string(tensor.data_type()), tensor.shape().str());
+  if (tensor.layout() != Layout::plain)
+    text += fmt::format(" in layout {} (bound tensors are plain)", to_string(tensor.layout()));
+  return text;
+}
+
+}  // namespace
+
 Status Session::Impl::check_input(std::size_t i, const Tensor& tensor) const {
   const PlannedTensor& planned = impl.tensors[impl.graph->inputs[i]];
   if (tensor.data_type() == planned.type && tensor.shape() == planned.shape &&
       tensor.layout() == Layout::plain)
     return {};
-  return invalid_argument("input '{}' is {} {}, the plan takes {} {}", impl.inputs[i].name,
-                          to_string(tensor.data_type()), tensor.shape().str(),
-                          to_string(planned.type), planned.shape.str());
+  return invalid_argument("input '{}' is {}, the plan takes {} {}", impl.inputs[i].name,
+                          described(tensor), to_string(planned.type), planned.shape.str());
 }
 
 Status Session::Impl::check_inputs(std::span<const Tensor> inputs) const {
@@ -280,9 +290,8 @@ Status Session::Impl::check_output(std::size_t o, const Tensor& tensor) const {
   const bool fixed = planned.storage != Storage::dynamic;
   if (tensor.data_type() != planned.type || (fixed && !(tensor.shape() == planned.shape)) ||
       tensor.layout() != Layout::plain)
-    return invalid_argument("output '{}' is bound to {} {}, the plan gives {} {}",
-                            impl.outputs[o].name, to_string(tensor.data_type()),
-                            tensor.shape().str(), to_string(planned.type),
+    return invalid_argument("output '{}' is bound to {}, the plan gives {} {}",
+                            impl.outputs[o].name, described(tensor), to_string(planned.type),
                             fixed ? planned.shape.str() : impl.outputs[o].shape.str());
   if (!tensor.writable() && tensor.bytes() > 0)
     return invalid_argument("output '{}' is bound to read-only memory", impl.outputs[o].name);
@@ -641,8 +650,8 @@ Result<Tensor> Session::output(std::string_view name) const noexcept {
     SN_ASSIGN_OR_RETURN(const std::size_t o, index_of(impl_->impl.outputs, name, "output"));
     SN_RETURN_IF_ERROR(impl_->check_idle());
     if (!impl_->has_results)
-      return invalid_argument("output '{}' is asked for before a run on what is bound has given it",
-                              name);
+      return invalid_argument(
+          "output '{}' is not available yet: run the session on bound tensors first", name);
     return impl_->results[o];
   });
 }

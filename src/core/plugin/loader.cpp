@@ -97,7 +97,8 @@ Status check_table(const sn_plugin* table, const std::string& path, const Plugin
   if (table->name == nullptr || *table->name == '\0' || table->version == nullptr)
     return invalid_argument("plugin '{}': its name or version is missing", path);
   if (table->routine_count == 0)
-    return invalid_argument("plugin '{}': it brings no routines that this library knows of", path);
+    return invalid_argument("plugin '{}': it contains no routines that this library knows of",
+                            path);
   if (table->routine_count > kMostRoutines || table->routines == nullptr)
     return invalid_argument("plugin '{}': its table of {} routines {}", path, table->routine_count,
                             table->routines == nullptr ? "is null" : "is too long");

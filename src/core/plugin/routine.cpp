@@ -53,8 +53,9 @@ class PluginKernel final : public Kernel {
       return plugin_status(code, message).with_context(entry_->plugin_context());
     created_ = true;
     if (kernel_.in_place_input < -1 || kernel_.in_place_input >= static_cast<int>(inputs_))
-      return internal_error("plugin '{}': its kernel would work in place on input {} of {}",
-                            entry_->plugin->name, kernel_.in_place_input, inputs_);
+      return internal_error(
+          "plugin '{}': its kernel's in_place_input is {}, but the layer has {} inputs",
+          entry_->plugin->name, kernel_.in_place_input, inputs_);
     if (kernel_.workspace_bytes > kMostBytes)
       return internal_error("plugin '{}': its kernel asks for a workspace of {} bytes",
                             entry_->plugin->name, kernel_.workspace_bytes);

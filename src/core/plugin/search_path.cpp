@@ -61,7 +61,9 @@ FoundPlugin open_plugin(const std::string& path) {
   }
   const auto* plugin = static_cast<const IntreePlugin*>(dlsym(library, kIntreePluginSymbol));
   if (plugin == nullptr) {
-    found.reason = "it is no plugin of this source tree: name it in SOFTNEURO_PLUGINS";
+    found.reason =
+        "it is not a library plugin of this build: to load it, name it in NetOptions::plugins or "
+        "SOFTNEURO_PLUGINS";
     return found;
   }
   found.reason = intree_tag_mismatch(*plugin);

@@ -80,7 +80,8 @@ Result<Format> Format::parse(std::string_view text) {
       }
   if (!format.present() || !found)
     return invalid_argument(
-        "'{}' is no format (a data type, perhaps with a device before it and a layout behind it: "
+        "'{}' is not a format (a data type, perhaps with a device before it and a layout behind "
+        "it: "
         "float32, float32:nhwc, cuda:float32:nhwc)",
         whole);
   return format;

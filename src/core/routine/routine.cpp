@@ -45,7 +45,7 @@ Result<RoutineDescriptor> RoutineDescriptor::parse(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos || !is_algorithm_name(text.substr(slash + 1)))
     return invalid_argument(
-        "'{}' is no routine descriptor: expected device[:data_type[:layout]]/algorithm", text);
+        "'{}' is not a routine descriptor: expected device[:data_type[:layout]]/algorithm", text);
   descriptor.algorithm = text.substr(slash + 1);
 
   std::vector<std::string_view> parts;
@@ -59,7 +59,7 @@ Result<RoutineDescriptor> RoutineDescriptor::parse(std::string_view text) {
   if (parts.size() > 3) return invalid_argument("too many parts in '{}'", text);
 
   const auto device = DeviceId::parse(parts[0]);
-  if (!device) return invalid_argument("'{}' in '{}' is no device", parts[0], text);
+  if (!device) return invalid_argument("'{}' in '{}' is not a device", parts[0], text);
   descriptor.device = *device;
   if (parts.size() > 1) {
     descriptor.type = parse_data_type(parts[1]);

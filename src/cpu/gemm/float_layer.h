@@ -20,12 +20,13 @@ class FloatLayerKernel : public Kernel {
   FloatLayerKernel(DataType type, PostOpProgram post_ops)
       : type_(type), post_ops_(std::move(post_ops)) {}
 
-  DataType type() const noexcept { return type_; }  // of x and y
+  DataType type() const noexcept { return type_; }  // of y
   // For constructors: where so many floats of the workspace begin.
   std::int64_t reserve(std::int64_t floats) noexcept { return regions_.add(floats); }
-  // For constructors: that run() asks for this input, of so many elements, or for the output.
-  void reserve_input(Input input, std::int64_t elements) noexcept {
-    if (type_ != DataType::float32) at_[input] = reserve(elements);
+  // For constructors: that run() asks for this input, or for the output of so many elements.
+  void reserve_input(Input input, const Problem& problem) noexcept {
+    const TensorSpec& spec = problem.inputs[input];
+    if (spec.type != DataType::float32) at_[input] = reserve(spec.shape.elements());
   }
   void reserve_output(std::int64_t elements) noexcept {
     if (type_ != DataType::float32) output_at_ = reserve(elements);
@@ -37,9 +38,9 @@ class FloatLayerKernel : public Kernel {
   // In float32; converted now if it is of another type.
   const float* input(const Context& context, Input input) const noexcept {
     const TensorView& view = context.input(input);
-    if (type_ == DataType::float32) return view.as<float>();
+    if (view.type == DataType::float32) return view.as<float>();
     float* const floats = workspace_of(context) + at_[input];
-    load_floats(context.pool(), type_, view.data, floats, view.elements());
+    load_floats(context.pool(), view.type, view.data, floats, view.elements());
     return floats;
   }
   float* output(const Context& context) const noexcept {
@@ -74,9 +75,10 @@ class FloatLayerRoutine : public FusesPostOps<PostOpProgram::supports_in_float32
  public:
   int default_rank() const final { return 10; }
   Applicability applicable(const Problem& problem) const final {
-    return is_span_float(problem.inputs[0].type)
-               ? Applicability::yes()
-               : Applicability::no("needs float32, float16 or bfloat16");
+    bool all = is_span_float(problem.outputs[0].type);
+    for (std::size_t i = 0; i < problem.own_inputs; ++i)
+      all = all && (!problem.has_input(i) || is_span_float(problem.inputs[i].type));
+    return all ? Applicability::yes() : Applicability::no("needs float32, float16 or bfloat16");
   }
 
  protected:

@@ -50,15 +50,12 @@ class UnfusedKernel final : public Kernel {
     OwnInputsContext own(context, own_inputs_);
     SN_RETURN_IF_ERROR(base_->run(own));
     const TensorView& output = context.output(0);
-    const std::int64_t pieces = (elements_ + kPiece - 1) / kPiece;
-    parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
-      const std::int64_t offset = piece * kPiece;
-      const std::int64_t count = std::min(kPiece, elements_ - offset);
-      if (!fast_) return program_.apply_any(context.inputs(), output, offset, count);
+    parallel_pieces(context.pool(), elements_, kPiece, [&](std::int64_t begin, std::int64_t count) {
+      if (!fast_) return program_.apply_any(context.inputs(), output, begin, count);
       alignas(64) float buffer[kPiece];
-      const float* results = read_floats(output.data, output.type, offset, count, buffer);
-      program_.apply(context.inputs(), const_cast<float*>(results), offset, count);
-      write_floats(output.data, output.type, offset, count, results);
+      const float* results = read_floats(output.data, output.type, begin, count, buffer);
+      program_.apply(context.inputs(), const_cast<float*>(results), begin, count);
+      write_floats(output.data, output.type, begin, count, results);
     });
     return {};
   }

@@ -125,8 +125,8 @@ Applicability takes_quantized_weights(const Problem& problem) {
     if (!problem.has_input(i)) continue;
     const TensorSpec& spec = problem.inputs[i];
     if (!spec.constant || spec.value.empty())
-      return Applicability::no(i == kWeights ? "the weights are no constant"
-                                             : "the bias is no constant");
+      return Applicability::no(i == kWeights ? "the weights are not constant"
+                                             : "the bias is not constant");
     if (!is_float(spec.type)) return Applicability::no("the weights are not floating-point");
   }
   const TensorSpec& y = problem.outputs[0];

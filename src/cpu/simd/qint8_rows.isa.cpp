@@ -5,12 +5,6 @@
 namespace softneuro::SN_ISA_NAMESPACE {
 namespace {
 
-SN_INLINE IntV load_int(const std::int32_t* p) {
-  IntV v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-
 template <class T, bool per_element>
 void dequantize_loop(const T* x, float* y, std::int64_t count, const Qint8Scale& s) noexcept {
   FloatV scale = splat(s.scales[0]);

@@ -1,6 +1,6 @@
 #include "cpu/simd/quantize_rows.h"
 
-#include "cpu/simd/vector.h"
+#include "cpu/simd/vector_element.h"
 
 namespace softneuro::SN_ISA_NAMESPACE {
 namespace {
@@ -25,21 +25,12 @@ struct Limits<std::uint16_t> {
 };
 
 template <class T>
-using Narrow __attribute__((vector_size(sizeof(T) * kLanes))) = T;
-
-SN_INLINE IntV load_int(const std::int32_t* p) {
-  IntV v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-
-template <class T>
-SN_INLINE Narrow<T> quantize_vector(FloatV x, FloatV scale, FloatV zero_point) {
+SN_INLINE NarrowV<T> quantize_vector(FloatV x, FloatV scale, FloatV zero_point) {
   // The sum is exact wherever it is within the limits.
   const FloatV v = round(x / scale) + zero_point;
   const FloatV limited = clamp(v, Limits<T>::low, Limits<T>::high);
   const FloatV number = select(is_nan(v), FloatV{}, limited);
-  return __builtin_convertvector(__builtin_convertvector(number, IntV), Narrow<T>);
+  return __builtin_convertvector(__builtin_convertvector(number, IntV), NarrowV<T>);
 }
 
 template <class T, bool per_element>
@@ -52,7 +43,7 @@ void quantize_loop(const float* x, T* y, const ScaledRow& row) noexcept {
       scale = load(row.scales + i);
       zero_point = __builtin_convertvector(load_int(row.zero_points + i), FloatV);
     }
-    const Narrow<T> q = quantize_vector<T>(load(x + i), scale, zero_point);
+    const NarrowV<T> q = quantize_vector<T>(load(x + i), scale, zero_point);
     __builtin_memcpy(y + i, &q, sizeof q);
   }
   for (; i < row.count; ++i) {  // the same vector code for each of the rest
@@ -81,7 +72,7 @@ void dequantize(const void* source, float* y, const ScaledRow& row) noexcept {
       scale = load(row.scales + i);
       zero_point = load_int(row.zero_points + i);
     }
-    Narrow<T> q;
+    NarrowV<T> q;
     __builtin_memcpy(&q, x + i, sizeof q);
     const IntV number = __builtin_convertvector(q, IntV) - zero_point;
     store(y + i, __builtin_convertvector(number, FloatV) * scale);

@@ -39,6 +39,11 @@ SN_INLINE FloatV load(const float* p) {
   __builtin_memcpy(&v, p, sizeof v);
   return v;
 }
+SN_INLINE IntV load_int(const std::int32_t* p) {
+  IntV v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
 SN_INLINE void store(float* p, FloatV v) {
   __builtin_memcpy(p, &v, sizeof v);
 }

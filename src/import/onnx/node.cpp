@@ -17,6 +17,19 @@ const char* kind_name(std::int32_t kind) {
                                                                          : "something unknown";
 }
 
+// A constant of the node whose elements `fill` writes.
+template <class Fill>
+TensorId make_constant(Node& node, DataType type, const Shape& shape, Fill&& fill) {
+  if (node.failed()) return kNoTensor;
+  Result<Tensor> made = Tensor::create(type, shape);
+  if (!made.ok()) {
+    node.fail(made.status());
+    return kNoTensor;
+  }
+  fill(*made);
+  return node.constant(*std::move(made));
+}
+
 }  // namespace
 
 Node::Node(GraphImporter& importer, Scope& scope, const NodeProto& proto, std::string name,
@@ -206,42 +219,27 @@ TensorId Node::constant(Tensor constant_value, std::string_view suffix) {
 }
 
 TensorId Node::integers_constant(std::span<const std::int64_t> values) {
-  if (failed()) return kNoTensor;
-  Result<Tensor> made =
-      Tensor::create(DataType::int64, Shape{static_cast<std::int64_t>(values.size())});
-  if (!made.ok()) {
-    fail(made.status());
-    return kNoTensor;
-  }
-  std::copy(values.begin(), values.end(), made->mutable_values<std::int64_t>().begin());
-  return constant(*std::move(made));
+  const Shape list{static_cast<std::int64_t>(values.size())};
+  return make_constant(*this, DataType::int64, list, [&](Tensor& made) {
+    std::copy(values.begin(), values.end(), made.mutable_values<std::int64_t>().begin());
+  });
 }
 
 TensorId Node::integer_constant(std::int64_t number_value) {
-  if (failed()) return kNoTensor;
-  Result<Tensor> made = Tensor::create(DataType::int64, Shape{});
-  if (!made.ok()) {
-    fail(made.status());
-    return kNoTensor;
-  }
-  made->mutable_values<std::int64_t>()[0] = number_value;
-  return constant(*std::move(made));
+  return make_constant(*this, DataType::int64, Shape{}, [&](Tensor& made) {
+    made.mutable_values<std::int64_t>()[0] = number_value;
+  });
 }
 
 TensorId Node::number_constant(double number_value, DataType constant_type) {
-  if (failed()) return kNoTensor;
   // Behind a node that was given up, the type is not known and does not matter.
   if (constant_type == DataType::undefined) constant_type = DataType::float32;
-  Result<Tensor> made = Tensor::create(constant_type, Shape{});
-  if (!made.ok()) {
-    fail(made.status());
-    return kNoTensor;
-  }
-  TensorView view;
-  view.type = constant_type;
-  view.data = made->mutable_data();
-  store(view, 0, number_value);
-  return constant(*std::move(made));
+  return make_constant(*this, constant_type, Shape{}, [&](Tensor& made) {
+    TensorView view;
+    view.type = constant_type;
+    view.data = made.mutable_data();
+    store(view, 0, number_value);
+  });
 }
 
 std::vector<TensorId> Node::add_layer(std::string_view layer_type,

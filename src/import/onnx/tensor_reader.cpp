@@ -195,8 +195,8 @@ Result<Tensor> TensorReader::from_bytes(std::span<const std::byte> bytes, DataTy
                                         const Shape& shape) {
   const std::int64_t expected = packed_bytes(shape.elements(), bits);
   if (expected < 0 || static_cast<std::uint64_t>(expected) != bytes.size())
-    return invalid_model("a tensor of shape {} needs {} bytes, but {} are there", shape.str(),
-                         expected, bytes.size());
+    return invalid_model("a tensor of shape {} needs {} bytes, but has {}", shape.str(), expected,
+                         bytes.size());
   SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(type, shape, allocator()));
   if (bytes.empty()) return tensor;
   auto* out = static_cast<std::uint8_t*>(tensor.mutable_data());
@@ -290,7 +290,8 @@ Result<Tensor> TensorReader::read(const SparseTensorProto& proto) {
   SN_ASSIGN_OR_RETURN(const Tensor values, read(proto.values()));
   SN_ASSIGN_OR_RETURN(const Tensor indices, read(proto.indices()));
   const std::int64_t count = values.elements();
-  if (values.shape().rank() != 1) return invalid_model("the values of a sparse tensor are no list");
+  if (values.shape().rank() != 1)
+    return invalid_model("the values of a sparse tensor must be one-dimensional");
   const bool linear = indices.shape() == Shape{count};
   if (indices.data_type() != DataType::int64 ||
       (!linear && indices.shape() != Shape{count, shape.rank()}))

@@ -44,8 +44,8 @@ void* open_first(std::span<const char* const> names) {
 Result<SharedLibrary> SharedLibrary::open(std::span<const char* const> names) {
   if (void* const handle = open_first(names)) return SharedLibrary(handle);
   return unsupported(
-      "{} is not there (the loader, SOFTNEURO_CUDA_LIBRARIES, CUDA_HOME and "
-      "/usr/local/cuda were searched)",
+      "{} was not found (searched: the dynamic loader's paths, SOFTNEURO_CUDA_LIBRARIES, "
+      "CUDA_HOME, CUDA_PATH, /usr/local/cuda)",
       fmt::join(names.begin(), names.end(), " or "));
 }
 

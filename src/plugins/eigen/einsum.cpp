@@ -13,12 +13,6 @@
 namespace softneuro::eigen {
 namespace {
 
-constexpr std::int64_t kAligned = 16;  // floats
-
-std::int64_t aligned(std::int64_t elements) {
-  return (elements + kAligned - 1) / kAligned * kAligned;
-}
-
 // A label of more than one element, with the distance of its neighbours in each operand (0: not
 // there) and in the output.
 struct Label {
@@ -132,7 +126,7 @@ class EinsumKernel final : public Kernel {
       for (StridedCopy::Axis& axis : axes) std::swap(axis.source_stride, axis.target_stride);
       result_ = copy_of(axes);
       result_at_ = workspace_;
-      workspace_ += aligned(batch * rows * columns);
+      workspace_ += aligned_floats(batch * rows * columns);
     }
     std::vector<Products::Places> places;
     for (std::int64_t i = 0; i < batch; ++i)
@@ -171,7 +165,7 @@ class EinsumKernel final : public Kernel {
     if (is_identity(axes_to({&c.batch, &inner, &outer}, step))) return true;
     copies_[i] = copy_of(axes);
     copy_at_[i] = workspace_;
-    workspace_ += aligned(elements_of(c.batch) * elements_of(outer) * elements_of(inner));
+    workspace_ += aligned_floats(elements_of(c.batch) * elements_of(outer) * elements_of(inner));
     return false;
   }
 

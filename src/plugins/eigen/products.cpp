@@ -2,9 +2,15 @@
 
 #include <algorithm>
 
+#include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
 
-namespace softneuro::eigen {
+namespace softneuro {
+
+SN_CHOOSE_VARIANT(EigenOps, kEigenOps, eigen_ops)
+
+namespace eigen {
+
 Products::Products(const EigenProduct& product, std::vector<Places> places, int threads)
     : product_(product), places_(std::move(places)) {
   constexpr std::int64_t kWork = 1 << 16;  // multiplications that are worth a thread's while
@@ -25,10 +31,9 @@ Products::Products(const EigenProduct& product, std::vector<Places> places, int 
 }
 
 void Products::add_chunk(Chunk chunk) {
-  constexpr std::int64_t kAligned = 16;  // floats
   const std::int64_t own = eigen_ops().workspace(chunk.rows, product_.depth, product_.columns);
   chunk.workspace_at = workspace_;
-  workspace_ += (own + kAligned - 1) / kAligned * kAligned;
+  workspace_ += aligned_floats(own);
   chunks_.push_back(chunk);
 }
 
@@ -48,4 +53,5 @@ void Products::run(const Workers& workers, const float* a, const float* b, float
   });
 }
 
-}  // namespace softneuro::eigen
+}  // namespace eigen
+}  // namespace softneuro

@@ -8,6 +8,11 @@
 
 namespace softneuro::eigen {
 
+// Rounded up to 64 bytes.
+constexpr std::int64_t aligned_floats(std::int64_t count) noexcept {
+  return (count + 15) / 16 * 16;
+}
+
 class Products {
  public:
   // Where the matrices of one product begin, in elements.

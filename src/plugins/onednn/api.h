@@ -2,7 +2,9 @@
 // plugin is written once. Both files declare:
 //
 //   Operation             what a primitive is to do, whatever implementation does it
-//   batch_norm_operation() eltwise_operation() pooling_operation() softmax_operation()
+//   batch_norm_operation() eltwise_operation()
+//   PoolingForward        the primitive with dilation
+//   SoftmaxForward        the primitive with an algorithm
 //   append_eltwise()      to post-ops
 //   dims_of() type_of() with_type() format_key()   of a memory::desc
 //   set_numbers()         factors of sums, zero points: what attributes take of them
@@ -35,6 +37,8 @@ struct IsaSet {
   dnnl_cpu_isa_t isa{};
   CpuFeatures asks;
 };
+constexpr CpuFeatures kVnniFeatures = {CpuFeature::avx2, CpuFeature::avx512,
+                                       CpuFeature::avx512_vnni};
 
 }  // namespace softneuro::onednn
 
@@ -43,3 +47,23 @@ struct IsaSet {
 #else
 #include "plugins/onednn/api_v2.h"
 #endif
+
+namespace softneuro::onednn {
+
+inline Operation pooling_operation(dnnl::algorithm algorithm, const dnnl::memory::desc& x,
+                                   const dnnl::memory::desc& y, const dnnl::memory::dims& strides,
+                                   const dnnl::memory::dims& kernel,
+                                   const dnnl::memory::dims& dilation,
+                                   const dnnl::memory::dims& pad_begin,
+                                   const dnnl::memory::dims& pad_end) {
+  return Operation::of<PoolingForward>(dnnl::prop_kind::forward_inference, algorithm, x, y, strides,
+                                       kernel, dilation, pad_begin, pad_end);
+}
+
+inline Operation softmax_operation(dnnl::algorithm algorithm, const dnnl::memory::desc& desc,
+                                   int axis) {
+  return Operation::of<SoftmaxForward>(dnnl::prop_kind::forward_inference, algorithm, desc, desc,
+                                       axis);
+}
+
+}  // namespace softneuro::onednn

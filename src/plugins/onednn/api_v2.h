@@ -23,8 +23,6 @@ constexpr bool kNoGeluOfInfinity = false;
 }  // namespace workarounds
 
 // No set of AVX-512 with AVX-VNNI but "all": AVX-VNNI is hidden with anything beyond it.
-constexpr CpuFeatures kVnniFeatures = {CpuFeature::avx2, CpuFeature::avx512,
-                                       CpuFeature::avx512_vnni};
 constexpr CpuFeatures kAmxFeatures =
     kVnniFeatures |
     CpuFeatures{CpuFeature::avx512_bf16, CpuFeature::amx_int8, CpuFeature::amx_bf16};
@@ -92,21 +90,8 @@ inline Operation eltwise_operation(dnnl::algorithm algorithm, const dnnl::memory
                                               alpha, beta);
 }
 
-inline Operation pooling_operation(dnnl::algorithm algorithm, const dnnl::memory::desc& x,
-                                   const dnnl::memory::desc& y, const dnnl::memory::dims& strides,
-                                   const dnnl::memory::dims& kernel,
-                                   const dnnl::memory::dims& dilation,
-                                   const dnnl::memory::dims& pad_begin,
-                                   const dnnl::memory::dims& pad_end) {
-  return Operation::of<dnnl::pooling_v2_forward>(dnnl::prop_kind::forward_inference, algorithm, x,
-                                                 y, strides, kernel, dilation, pad_begin, pad_end);
-}
-
-inline Operation softmax_operation(dnnl::algorithm algorithm, const dnnl::memory::desc& desc,
-                                   int axis) {
-  return Operation::of<dnnl::softmax_v2_forward>(dnnl::prop_kind::forward_inference, algorithm,
-                                                 desc, desc, axis);
-}
+using PoolingForward = dnnl::pooling_v2_forward;
+using SoftmaxForward = dnnl::softmax_v2_forward;
 
 inline void append_eltwise(dnnl::post_ops& chain, dnnl::algorithm algorithm, float alpha,
                            float beta) {

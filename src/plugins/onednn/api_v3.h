@@ -18,8 +18,6 @@ constexpr bool kNoGeluOfInfinity = true;
 }  // namespace workarounds
 
 // From fp16 on the library's sets hold AVX-VNNI, too.
-constexpr CpuFeatures kVnniFeatures = {CpuFeature::avx2, CpuFeature::avx512,
-                                       CpuFeature::avx512_vnni};
 constexpr CpuFeatures kBf16Features = kVnniFeatures | CpuFeatures{CpuFeature::avx512_bf16};
 constexpr CpuFeatures kFp16Features =
     kBf16Features | CpuFeatures{CpuFeature::avx512_fp16, CpuFeature::avx_vnni};
@@ -76,21 +74,8 @@ inline Operation eltwise_operation(dnnl::algorithm algorithm, const dnnl::memory
                                               desc, alpha, beta);
 }
 
-inline Operation pooling_operation(dnnl::algorithm algorithm, const dnnl::memory::desc& x,
-                                   const dnnl::memory::desc& y, const dnnl::memory::dims& strides,
-                                   const dnnl::memory::dims& kernel,
-                                   const dnnl::memory::dims& dilation,
-                                   const dnnl::memory::dims& pad_begin,
-                                   const dnnl::memory::dims& pad_end) {
-  return Operation::of<dnnl::pooling_forward>(dnnl::prop_kind::forward_inference, algorithm, x, y,
-                                              strides, kernel, dilation, pad_begin, pad_end);
-}
-
-inline Operation softmax_operation(dnnl::algorithm algorithm, const dnnl::memory::desc& desc,
-                                   int axis) {
-  return Operation::of<dnnl::softmax_forward>(dnnl::prop_kind::forward_inference, algorithm, desc,
-                                              desc, axis);
-}
+using PoolingForward = dnnl::pooling_forward;
+using SoftmaxForward = dnnl::softmax_forward;
 
 inline void append_eltwise(dnnl::post_ops& chain, dnnl::algorithm algorithm, float alpha,
                            float beta) {

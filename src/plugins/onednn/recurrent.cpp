@@ -281,7 +281,7 @@ class RecurrentRoutine final : public Routine {
     const std::size_t bytes =
         division.direction_bytes(r) * static_cast<std::size_t>(r.options.directions);
     if (packed.bytes.bytes() != bytes)
-      return invalid_argument("packed weights have {} bytes, {} are wanted", packed.bytes.bytes(),
+      return invalid_argument("packed weights have {} bytes, expected {}", packed.bytes.bytes(),
                               bytes);
     PartitionedWork work;
     work.constants.resize(2);

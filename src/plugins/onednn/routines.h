@@ -5,9 +5,7 @@
 
 namespace softneuro::onednn {
 
-Status register_conv2(Registry& registry);
-Status register_dense(Registry& registry);
-Status register_matmul(Registry& registry);
+Status register_float(Registry& registry);
 Status register_qint8(Registry& registry);
 Status register_batch_norm(Registry& registry);
 Status register_binary(Registry& registry);

@@ -1,7 +1,9 @@
-#include "plugins/onednn/weighted_float.h"
+// Layers with weights in float32 and bfloat16: conv2, dense and matmul.
+#include <utility>
 
 #include "core/base/error.h"
 #include "plugins/onednn/choice_cache.h"
+#include "plugins/onednn/routines.h"
 #include "plugins/onednn/weighted_work.h"
 
 namespace softneuro::onednn {
@@ -15,6 +17,12 @@ using Choices = std::vector<WeightedChoice>;
 // one layer each.
 constexpr std::size_t kWorksKept = 16;
 
+// The routine of `layer` (which lives as long as the process) in the descriptor's layout. `impl`
+// names the implementation, among them Winograd's, which the library would not choose by itself;
+// `split` says whether the work is partitioned for the threads. Post-ops that an implementation
+// does not know are applied to each part when it is done; in bfloat16 the result is rounded before
+// them, too. bfloat16 needs a processor that multiplies it: elsewhere the library computes in
+// float32, and more slowly than it does on float32 tensors.
 class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float32> {
  public:
   FloatRoutine(const WeightedLayer& layer, const char* descriptor)
@@ -79,7 +87,7 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
     SN_ASSIGN_OR_RETURN(const WeightedChoice choice, choice_of(problem, params));
     SN_ASSIGN_OR_RETURN(const auto work, work_of(problem, params));
     if (packed.bytes.bytes() != work->packed_bytes())
-      return invalid_argument("packed weights have {} bytes, {} are wanted", packed.bytes.bytes(),
+      return invalid_argument("packed weights have {} bytes, expected {}", packed.bytes.bytes(),
                               work->packed_bytes());
     WeightedWork::Constants constants;
     constants.packed = packed.bytes;
@@ -188,8 +196,15 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
 
 }  // namespace
 
-std::unique_ptr<Routine> make_float_routine(const WeightedLayer& layer, const char* descriptor) {
-  return std::make_unique<FloatRoutine>(layer, descriptor);
+Status register_float(Registry& registry) {
+  const std::pair<const WeightedLayer&, const char*> routines[] = {
+      {conv2_layer(), "cpu:float32:nhwc/onednn"},  {conv2_layer(), "cpu:float32:nchw16c/onednn"},
+      {conv2_layer(), "cpu:bfloat16:nhwc/onednn"}, {dense_layer(), "cpu/onednn"},
+      {dense_layer(), "cpu:bfloat16/onednn"},      {matmul_layer(), "cpu/onednn"},
+      {matmul_layer(), "cpu:bfloat16/onednn"}};
+  for (const auto& [layer, descriptor] : routines)
+    SN_RETURN_IF_ERROR(registry.add(std::make_unique<FloatRoutine>(layer, descriptor)));
+  return {};
 }
 
 }  // namespace softneuro::onednn

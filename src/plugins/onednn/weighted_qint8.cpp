@@ -1,8 +1,10 @@
-#include "plugins/onednn/weighted_qint8.h"
+// Layers with weights in 8 bits: conv2 and dense.
+#include <utility>
 
 #include "core/base/error.h"
 #include "cpu/qint8/weights.h"
 #include "plugins/onednn/choice_cache.h"
+#include "plugins/onednn/routines.h"
 #include "plugins/onednn/weighted_work.h"
 
 namespace softneuro::onednn {
@@ -37,6 +39,10 @@ void fill_numbers(const Problem& problem, const QuantizedWeights& weights, bool 
   }
 }
 
+// The routine of `layer` (which lives as long as the process) in the descriptor's layout. What is
+// computed is said in cpu/qint8/weights.h; here the order of roundings in float32 is the
+// library's: (acc + bias / scale) · scale, or acc · scale + bias over oneDNN 3, then post-ops, then
+// the output's own scale.
 class QuantizedRoutine final : public Routine {
  public:
   QuantizedRoutine(const WeightedLayer& layer, const char* descriptor)
@@ -112,7 +118,7 @@ class QuantizedRoutine final : public Routine {
                         work_of(problem, params, {scales, scales + channels}));
     const PackedPlace place = place_of(work, channels);
     if (packed.bytes.bytes() != place.bytes)
-      return invalid_argument("packed weights have {} bytes, {} are wanted", packed.bytes.bytes(),
+      return invalid_argument("packed weights have {} bytes, expected {}", packed.bytes.bytes(),
                               place.bytes);
     WeightedWork::Constants constants;
     constants.packed = packed.bytes;
@@ -207,8 +213,12 @@ class QuantizedRoutine final : public Routine {
 
 }  // namespace
 
-std::unique_ptr<Routine> make_qint8_routine(const WeightedLayer& layer, const char* descriptor) {
-  return std::make_unique<QuantizedRoutine>(layer, descriptor);
+Status register_qint8(Registry& registry) {
+  const std::pair<const WeightedLayer&, const char*> routines[] = {
+      {conv2_layer(), "cpu:qint8:nhwc/onednn"}, {dense_layer(), "cpu:qint8/onednn"}};
+  for (const auto& [layer, descriptor] : routines)
+    SN_RETURN_IF_ERROR(registry.add(std::make_unique<QuantizedRoutine>(layer, descriptor)));
+  return {};
 }
 
 }  // namespace softneuro::onednn

@@ -107,7 +107,7 @@ class Conv2 final : public OperatorRoutine {
                                          const PackedWeights& packed) const override {
     const Shape& w = problem.inputs[kWeights].shape;
     if (packed.bytes.bytes() != size(w.elements()) * sizeof(float))
-      return invalid_argument("packed weights have {} bytes, {} are wanted", packed.bytes.bytes(),
+      return invalid_argument("packed weights have {} bytes, expected {}", packed.bytes.bytes(),
                               size(w.elements()) * sizeof(float));
     SN_ASSIGN_OR_RETURN(const ConvShape shape, conv_shape(problem));
     OperatorWork work;

@@ -18,13 +18,6 @@ struct RealRange {
 // What 8 bits can say. Precondition: per tensor.
 RealRange range_of(const Quantization& quantization);
 
-// Of plain tensors of one shape: sums of squares, of the reference held within a range, and of the
-// difference from it. Where both are NaN, or equal, there is none.
-struct SquareSums {
-  double reference = 0, difference = 0;
-};
-SquareSums square_sums(const Tensor& reference, const Tensor& actual, const RealRange& range = {});
-
 // What explains a difference.
 struct Explained {
   double relative = 0;  // RMS of the difference over that of the expected values
@@ -52,8 +45,9 @@ struct Comparison {
   double relative() const;  // RMS of the difference over that of the expected values
 };
 
-// Of plain tensors of one shape.
-Comparison compare_tensors(const Tensor& expected, const Tensor& actual, double step);
+// Of plain tensors of one shape; expected values count as held within `range`.
+Comparison compare_tensors(const Tensor& expected, const Tensor& actual, double step,
+                           const RealRange& range = {});
 
 // Why the difference is not explained, in one phrase; empty if it is. Tensors of integers and
 // booleans must be equal. Precondition: both plain and of one data type and shape.

@@ -171,22 +171,30 @@ bool KernelBench::time_once(int runs, PoolBarrier& barrier, double& best) noexce
   return barrier.synchronize() || *us * 1e3 > static_cast<double>(kSliceNs);
 }
 
-Result<Tensor> in_format(Runtime& core, const Tensor& tensor, const Format& to,
-                         const std::optional<Quantization>& quantization) {
-  if (tensor.data_type() == to.type && tensor.layout() == to.layout) return tensor;
+Problem adapt_problem(Runtime& core, TensorSpec tensor, const Format& from, const Format& to) {
   Problem problem;
   problem.type = core.registry().layer_types().find("adapt");
   problem.layer_name = "adapt";
   problem.own_inputs = 1;
+  problem.threads = core.pool().concurrency();
+  problem.registry = &core.registry();
+  tensor.constant = false;
+  tensor.value = Tensor();
+  set_format(tensor, from);
+  problem.inputs = {tensor};
+  set_format(tensor, to);
+  problem.outputs = {std::move(tensor)};
+  return problem;
+}
+
+Result<Tensor> in_format(Runtime& core, const Tensor& tensor, const Format& to,
+                         const std::optional<Quantization>& quantization) {
+  if (tensor.data_type() == to.type && tensor.layout() == to.layout) return tensor;
   TensorSpec spec;
   spec.shape = tensor.shape();
   spec.quantization = quantization;
-  spec.type = tensor.data_type();
-  spec.layout = tensor.layout();
-  problem.inputs = {spec};
-  spec.type = to.type;
-  spec.layout = to.layout;
-  problem.outputs = {spec};
+  const Problem problem = adapt_problem(core, spec, {tensor.data_type(), tensor.layout()},
+                                        {to.type, to.layout});  // both on the host
   SN_ASSIGN_OR_RETURN(const Routine* routine, core.registry().default_choice(problem));
   SN_ASSIGN_OR_RETURN(
       KernelBench bench,

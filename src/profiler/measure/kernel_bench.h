@@ -59,6 +59,9 @@ class KernelBench {
   std::vector<std::span<const std::byte>> recent_;   // the other inputs, outputs, workspace
 };
 
+// The layer that takes `tensor` from one format to another.
+Problem adapt_problem(Runtime& core, TensorSpec tensor, const Format& from, const Format& to);
+
 // `tensor` in another type and layout, by the default adapt routine of the host. `quantization`
 // says what 8-bit numbers mean on either side; null where there are none.
 Result<Tensor> in_format(Runtime& core, const Tensor& tensor, const Format& to,

@@ -57,20 +57,6 @@ Status NetBench::run_traced(StepSamples& samples, PoolBarrier& barrier, const Tu
   return session_.run(inputs_, outputs_, options);
 }
 
-StepTime NetBench::step_time(std::size_t step, const StepSamples& samples) const {
-  const PlanImpl& impl = impl_of(*plan_);
-  const Step& taken = impl.steps[step];
-  StepTime time;
-  time.layer = taken.layer;
-  time.time_us = samples.time_us(step);
-  if (taken.layer->type->is_adapt()) {
-    time.source = taken.inputs[0];
-    time.from = impl.tensors[taken.inputs[0]].format;
-    time.to = impl.tensors[taken.outputs[0]].format;
-  }
-  return time;
-}
-
 Result<std::vector<std::vector<Tensor>>> outputs_of(std::shared_ptr<const Plan> plan,
                                                     std::size_t samples, const InputsOf& inputs_of,
                                                     Allocator& allocator) {

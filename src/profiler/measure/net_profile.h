@@ -12,13 +12,6 @@
 
 namespace softneuro {
 
-struct StepTime {
-  const Layer* layer = nullptr;  // of the plan's graph
-  TensorId source = kNoTensor;   // adapts: the tensor of the original graph
-  Format from, to;               // adapts: formats
-  double time_us = 0;
-};
-
 // Samples of runs with a clock at every step, by step. A barrier between steps makes each step
 // begin with all threads running; samples at whose end a thread was preempted are kept apart.
 class StepSamples {
@@ -47,8 +40,6 @@ class NetBench {
   Status warm_up(PoolBarrier& barrier, int runs);
   // One run with a clock at every step.
   Status run_traced(StepSamples& samples, PoolBarrier& barrier, const TuneBudget& budget);
-  // What step `step` of the plan is, with the time that the samples give it.
-  StepTime step_time(std::size_t step, const StepSamples& samples) const;
   std::size_t steps() const { return impl_of(*plan_).steps.size(); }
   const std::vector<Tensor>& outputs() const { return outputs_; }
   const std::shared_ptr<const Plan>& plan() const { return plan_; }

@@ -1,6 +1,6 @@
 // Childnets are tuned innermost first (the SoftNeuro paper, section III-D): the layers
-// inside are problems of their own, with candidates that are measured like all others, and the
-// solver's best path inside is what the childnet is measured with.
+// inside are problems of their own, with candidates that are measured like all others, and the best
+// path inside is what the childnet is measured with.
 #pragma once
 
 #include <functional>

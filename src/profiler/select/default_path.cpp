@@ -110,20 +110,6 @@ std::vector<LayerCandidates> list_all(const Registry& registry, const NetProblem
   return layers;
 }
 
-// Per tensor of the graph; null where no layer of `problems` has it.
-std::vector<const Shape*> shapes_of(const NetProblems& problems) {
-  std::vector<const Shape*> shapes(problems.graph->tensor_count());
-  for (const LayerProblem& layer : problems.layers) {
-    for (std::size_t i = 0; i < layer.layer->inputs.size(); ++i)
-      if (const TensorId id = layer.layer->inputs[i]; id != kNoTensor)
-        shapes[id] = &layer.problem.inputs[i].shape;
-    for (std::size_t o = 0; o < layer.layer->outputs.size(); ++o)
-      if (const TensorId id = layer.layer->outputs[o]; id != kNoTensor)
-        shapes[id] = &layer.problem.outputs[o].shape;
-  }
-  return shapes;
-}
-
 }  // namespace
 
 double estimated_cost(const Routine& routine, const Problem& problem) {
@@ -145,7 +131,9 @@ Result<RoutinePath> default_path(const Registry& registry, const NetProblems& pr
   if (std::all_of(layers.begin(), layers.end(),
                   [](const LayerCandidates& layer) { return layer.candidates.size() == 1; }))
     return RoutinePath();
-  const std::vector<const Shape*> shapes = shapes_of(problems);
+  std::vector<const Shape*> shapes(problems.graph->tensor_count());  // null: of no layer
+  for (const LayerProblem& layer : problems.layers)
+    for_each_tensor(layer, [&](TensorId id, const TensorSpec& spec) { shapes[id] = &spec.shape; });
   AdaptTimes adapts([&](TensorId id, const Format& from, const Format& to) -> Result<AdaptChoice> {
     AdaptChoice choice;
     if (shapes[id] != nullptr) choice.time_us = estimated_adapt_cost(*shapes[id], from, to);

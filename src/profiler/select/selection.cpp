@@ -64,7 +64,6 @@ class Mapper {
     SN_ASSIGN_OR_RETURN(const dprs::Solution solution, dprs::solve(problem_, limits));
     Selections selections;
     selections.gap = solution.gap;
-    selections.note = solution.note;
     for (const dprs::Path& path : solution.paths) {
       Selection selection;
       selection.cost_us = path.cost;
@@ -225,19 +224,13 @@ class Mapper {
 
   // What each tensor takes in each format; layouts that its rank does not have take nothing.
   void add_sizes() {
-    const auto add = [&](const TensorSpec& spec, TensorId id) {
+    const auto add = [&](TensorId id, const TensorSpec& spec) {
       if (!is_variable(id) || !problem_.tensors[id].bytes.empty()) return;
       for (const Format& format : formats_)
         problem_.tensors[id].bytes.push_back(
             static_cast<std::size_t>(storage_bytes(format.type, spec.shape, format.layout)));
     };
-    for (const LayerCandidates& entry : layers_) {
-      const Layer& layer = *entry.layer.layer;
-      for (std::size_t i = 0; i < layer.inputs.size(); ++i)
-        add(entry.layer.problem.inputs[i], layer.inputs[i]);
-      for (std::size_t o = 0; o < layer.outputs.size(); ++o)
-        add(entry.layer.problem.outputs[o], layer.outputs[o]);
-    }
+    for (const LayerCandidates& entry : layers_) for_each_tensor(entry.layer, add);
   }
 
   // Only adapts that some pair of candidates asks for are measured.

@@ -66,7 +66,6 @@ struct SelectionRules {
 struct Selections {
   std::vector<Selection> paths;  // best first
   double gap = 0;
-  std::string note;
 };
 
 // The best paths of the net under `rules`. Layers of the graph that are not in `layers` (dynamic

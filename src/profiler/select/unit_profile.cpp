@@ -54,7 +54,7 @@ double relative_rms_of_floats(const float* expected, const float* actual, std::i
   return std::sqrt(differences / squares);
 }
 
-// RMS(actual − expected) / RMS(expected); 0 if both are zero. NaN where only one of them is NaN.
+// RMS(actual − expected) / RMS(expected); 0 if both are zero. Infinite where only one is NaN.
 double relative_rms(const Tensor& expected, const Tensor& actual, const RealRange& bounds) {
   if (expected.data_type() == DataType::float32 && actual.data_type() == DataType::float32 &&
       std::isinf(bounds.low) && std::isinf(bounds.high)) {
@@ -63,9 +63,7 @@ double relative_rms(const Tensor& expected, const Tensor& actual, const RealRang
                                static_cast<const float*>(actual.data()), expected.elements());
     if (std::isfinite(quick)) return quick;
   }
-  const SquareSums sums = square_sums(expected, actual, bounds);
-  if (sums.difference == 0) return 0;
-  return sums.reference > 0 ? std::sqrt(sums.difference / sums.reference) : INFINITY;
+  return compare_tensors(expected, actual, 0, bounds).relative();
 }
 
 std::size_t constant_bytes(const Problem& problem) {
@@ -317,11 +315,10 @@ void UnitProfiler::keep_all() {
 // One warning for the layer: where 8 bits cannot hold a tensor, every 8-bit candidate is wrong.
 void UnitProfiler::tell_wrong(const Problem& model) {
   if (warn && !wrong_.empty())
-    warn(
-        LogLevel::warning,
-        fmt::format("layer '{}': dropped, since results differ from the reference (RMS, relative): "
-                    "{}",
-                    model.layer_name, fmt::join(wrong_, ", ")));
+    warn(LogLevel::warning, fmt::format("layer '{}': candidates dropped, whose results differ from "
+                                        "the reference (relative RMS): "
+                                        "{}",
+                                        model.layer_name, fmt::join(wrong_, ", ")));
   wrong_.clear();
 }
 
@@ -355,9 +352,9 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
   for (Candidate& candidate : candidates) {
     if (candidate.routine == nullptr || candidate.wrong || std::isfinite(candidate.unit_us))
       continue;
-    if (budget_.cancelled()) {
+    if (Status cancelled = check_cancel(budget_.cancel); !cancelled.ok()) {
       keep_all();
-      return Status(StatusCode::cancelled, "tuning was cancelled");
+      return cancelled;
     }
     if (budget_.expired()) break;
     if (on_candidate) on_candidate(candidate, std::isfinite(best) ? best : 0);
@@ -387,20 +384,7 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
 Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const Format& from,
                                                 const Format& to) {
   cold_ = false;
-  Problem problem;
-  problem.type = core_.registry().layer_types().find("adapt");
-  problem.layer_name = "adapt";
-  problem.own_inputs = 1;
-  problem.threads = core_.pool().concurrency();
-  TensorSpec spec = tensor;
-  spec.constant = false;
-  spec.value = Tensor();
-  set_format(spec, from);
-  problem.inputs = {spec};
-  set_format(spec, to);
-  problem.outputs = {spec};
-  problem.registry = &core_.registry();
-
+  const Problem problem = adapt_problem(core_, tensor, from, to);
   AdaptChoice best;
   best.from = from;
   best.to = to;
@@ -419,15 +403,11 @@ Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const 
       if (const auto known = adapts_.find(key); known != adapts_.end()) return known->second;
     }
     if (!from_cache(candidate)) {
-      if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+      SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
       if (input.empty()) {
-        TensorSpec plain = tensor;
-        plain.constant = false;
-        plain.value = Tensor();
-        Problem source = problem;
-        source.inputs = {plain};
-        SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, random_inputs(source, core_.allocator()));
-        SN_ASSIGN_OR_RETURN(input, in_format(core_, inputs[0], from, tensor.quantization));
+        SN_ASSIGN_OR_RETURN(input, Tensor::create(tensor.type, tensor.shape, core_.allocator()));
+        fill_random(tensor, input);
+        SN_ASSIGN_OR_RETURN(input, in_format(core_, input, from, tensor.quantization));
       }
       SN_ASSIGN_OR_RETURN(KernelBench bench,
                           KernelBench::create(core_, *routine, problem, candidate.params, {input}));

@@ -108,12 +108,12 @@ Result<std::map<DataType, std::size_t>> HalfRange::drop_candidates(
       return sum > kLargestHalf;
     };
     std::set<DataType> types;
-    std::erase_if(entry.candidates, [&](const Candidate& candidate) {
+    const auto lost = std::erase_if(entry.candidates, [&](const Candidate& candidate) {
       const bool unfit = is_unfit(candidate);
       if (unfit && candidate.routine != nullptr) types.insert(candidate.routine->descriptor().type);
       return unfit;
     });
-    if (!types.empty()) touched.insert(&entry - layers.data());
+    if (lost > 0) touched.insert(&entry - layers.data());  // views, too, which have no routine
     for (const DataType type : types) ++dropped[type];
   }
   const auto is_empty = [](const LayerCandidates& entry) { return entry.candidates.empty(); };

@@ -1,6 +1,7 @@
 // Net::tune: what the caller gives → a TuneJob → a tuned path in the net.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "core/base/error.h"
 #include "core/base/machine.h"
@@ -9,6 +10,7 @@
 #include "passes/adopt_quantization.h"
 #include "profiler/cache/loaded_code.h"
 #include "profiler/cache/profile_cache.h"
+#include "profiler/measure/budget.h"
 #include "profiler/select/candidates.h"
 #include "profiler/tune/made_inputs.h"
 #include "profiler/tune/tuner.h"
@@ -21,11 +23,7 @@ namespace {
 // Samples that the outputs are verified on and ranges are seen on.
 constexpr std::size_t kVerificationSamples = 4;
 
-Status check_cancel(const TuneOptions& options) {
-  if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))
-    return Status(StatusCode::cancelled, "tuning was cancelled");
-  return {};
-}
+using Warn = std::function<void(std::string)>;
 
 // Whether a pattern asks for the type by its name.
 bool names_type(const std::vector<std::string>& schemas, DataType type) {
@@ -69,18 +67,16 @@ bool allows_type(const Registry& registry, const TuneOptions& options, DataType 
 }
 
 // A warning for each pattern of TuneOptions::avoid that leaves out nothing.
-std::vector<std::string> unused_patterns(const Registry& registry, const TuneOptions& options) {
-  std::vector<std::string> warnings;
+void warn_of_unused_patterns(const Registry& registry, const TuneOptions& options,
+                             const Warn& warn) {
   const std::vector<const Routine*> routines = registry.all();
   for (const std::string& pattern : options.avoid)
     if (std::ranges::none_of(routines, [&](const Routine* routine) {
           return matches_name(routine->descriptor(), pattern);
         }))
-      warnings.push_back(fmt::format(
-          "no routine here has a name like '{}', which is to be avoided: 'softneuro explain' lists "
-          "the names",
+      warn(fmt::format(
+          "the pattern '{}' in avoid matches no routine: 'softneuro explain' lists the names",
           pattern));
-  return warnings;
 }
 
 // The graph with the quantisation that an 8-bit model brings along on its tensors instead of in
@@ -112,7 +108,7 @@ bool same_quantisation(const Graph& a, const Graph& b) {
 Result<std::shared_ptr<const Graph>> calibrated(const std::shared_ptr<const Graph>& graph,
                                                 const NetOptions& net_options,
                                                 const TuneOptions& tuning, const SampleSet& samples,
-                                                std::vector<std::string>& warnings) {
+                                                const Warn& warn) {
   NetOptions options = net_options;
   options.schemas = {"cpu:float32:plain"};
   auto annotated = std::make_shared<Graph>(*graph);
@@ -120,14 +116,14 @@ Result<std::shared_ptr<const Graph>> calibrated(const std::shared_ptr<const Grap
   SN_ASSIGN_OR_RETURN(const Net net, NetAccess::from_graph(*annotated, options));
   const auto one = [&](std::size_t i) -> Result<std::optional<NamedTensors>> {
     if (i >= samples.size()) return std::optional<NamedTensors>();
-    SN_RETURN_IF_ERROR(check_cancel(tuning));
+    SN_RETURN_IF_ERROR(check_cancel(tuning.cancel));
     SN_ASSIGN_OR_RETURN(NamedTensors sample, samples.named(i));
     return std::optional<NamedTensors>(std::move(sample));
   };
   SN_ASSIGN_OR_RETURN(const CalibrationResult result,
                       calibrate(net, one, {.range = tuning.range, .numbers = samples.numbers()}));
   SN_RETURN_IF_ERROR(annotate(*annotated, result));
-  warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
+  std::ranges::for_each(result.warnings, warn);
   if (same_quantisation(*graph, *annotated)) return graph;
   return std::shared_ptr<const Graph>(std::move(annotated));
 }
@@ -139,7 +135,7 @@ Result<std::vector<std::vector<Tensor>>> references_for(const TuneJob& job,
   if (samples.empty()) return std::vector<std::vector<Tensor>>();
   SN_ASSIGN_OR_RETURN(const auto plan, build_plan(job.core, job.graph, job.shapes));
   const auto inputs_of = [&](std::size_t i) -> Result<std::vector<Tensor>> {
-    SN_RETURN_IF_ERROR(check_cancel(*job.options));
+    SN_RETURN_IF_ERROR(check_cancel(job.options->cancel));
     return samples.at(i);
   };
   return outputs_of(plan, samples.size(), inputs_of, job.core->allocator());
@@ -230,12 +226,8 @@ Status check_samples(const TuneOptions& options) {
 }
 
 // Tunes; where no path in the schemas meets the limit, float32 may be taken as well.
-Result<TuneResult> tune_within_limit(TuneJob& job, std::vector<std::string>& warnings) {
+Result<TuneResult> tune_within_limit(TuneJob& job, const Warn& warn) {
   const TuneOptions& options = *job.options;
-  const auto warn = [&](std::string message) {
-    job.core->log(LogLevel::warning, message);
-    warnings.push_back(std::move(message));
-  };
   SN_ASSIGN_OR_RETURN(TuneResult result, Tuner(job).run());
   if (result.report.within_limit) return result;
   if (!allows_float32(job.core->registry(), options.schemas)) {
@@ -314,15 +306,17 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   }
   job.inputs = job.verification_inputs[0];
 
-  std::vector<std::string> warnings = unused_patterns(core->registry(), options);
-  for (const std::string& warning : warnings) core->log(LogLevel::warning, warning);
+  std::vector<std::string> warnings;
+  const Warn warn = [&](std::string message) {
+    core->log(LogLevel::warning, message);
+    warnings.push_back(std::move(message));
+  };
+  warn_of_unused_patterns(core->registry(), options, warn);
   const bool qint8 = allows_type(core->registry(), options, DataType::qint8);
-  if (qint8 && samples.empty() && !has_quantisation(*own)) {
-    warnings.emplace_back(
+  if (qint8 && samples.empty() && !has_quantisation(*own))
+    warn(
         "the ranges of the tensors are not known without calibration samples: 8-bit routines are "
         "left out");
-    core->log(LogLevel::warning, warnings.back());
-  }
   // Nothing says what eight significant bits do to the outputs: they are not taken unasked.
   TuneOptions careful;
   if (job.validation.empty() && !names_type(options.schemas, DataType::bfloat16) &&
@@ -331,36 +325,29 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     careful = options;
     careful.avoid.emplace_back("*:bfloat16*");
     job.options = &careful;
-    warnings.emplace_back(
+    warn(
         "without samples the error of bfloat16 cannot be measured: its routines are left out; give "
         "samples, or name cpu:bfloat16");
-    core->log(LogLevel::warning, warnings.back());
   }
   if (qint8 && !samples.empty()) {
     if (options.progress) options.progress({.stage = "calibrate", .total = samples.size()});
-    const std::size_t known = warnings.size();
-    SN_ASSIGN_OR_RETURN(job.graph, calibrated(own, net_options, options, samples, warnings));
-    for (std::size_t w = known; w < warnings.size(); ++w) core->log(LogLevel::warning, warnings[w]);
+    SN_ASSIGN_OR_RETURN(job.graph, calibrated(own, net_options, options, samples, warn));
   }
 
-  if (qint8 && !is_validated && !samples.empty()) {
-    warnings.emplace_back(
+  if (qint8 && !is_validated && !samples.empty())
+    warn(
         "a single sample: the error is measured on what calibration saw; give more, or validation "
         "samples");
-    core->log(LogLevel::warning, warnings.back());
-  }
   if (options.time_limit.count() > 0)
     job.end = std::chrono::steady_clock::now() + options.time_limit;
-  SN_ASSIGN_OR_RETURN(TuneResult result, tune_within_limit(job, warnings));
+  SN_ASSIGN_OR_RETURN(TuneResult result, tune_within_limit(job, warn));
   const std::size_t dropped = keep_path(std::move(result.path), job.graph, own == before);
-  if (dropped > 0) {
-    warnings.push_back(fmt::format(
-        "{} that the net had {} dropped, made for other ranges than these samples give: tune again "
-        "for the machines, threads and shapes that are missing",
-        dropped == 1 ? "one tuned path" : fmt::format("{} tuned paths", dropped),
-        dropped == 1 ? "is" : "are"));
-    core->log(LogLevel::warning, warnings.back());
-  }
+  if (dropped > 0)
+    warn(fmt::format(
+        "{} dropped: 8-bit layers use ranges of an earlier calibration; tune again for the "
+        "machines, "
+        "thread counts and shapes that are missing",
+        dropped == 1 ? "one tuned path is" : fmt::format("{} tuned paths are", dropped)));
   result.report.warnings.insert(result.report.warnings.begin(), warnings.begin(), warnings.end());
   return std::move(result.report);
 }

@@ -24,15 +24,6 @@ const char* to_string(NotChosen::Reason reason) noexcept {
   return "net slower or over the memory limit";
 }
 
-// Not those of fallbacks.
-std::set<Tuner::Kind> Tuner::allowed_kinds() const {
-  std::set<Kind> kinds;
-  for (const LayerCandidates& layer : layers_)
-    for (const Candidate& c : layer.candidates)
-      if (c.routine != nullptr && !layer.fallback) kinds.insert(kind_of(c));
-  return kinds;
-}
-
 std::vector<NotChosen> Tuner::not_chosen(const std::set<Kind>& kinds, const Selection& selection,
                                          std::size_t layer) const {
   std::vector<NotChosen> rows;

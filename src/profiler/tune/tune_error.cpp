@@ -39,7 +39,7 @@ Status Tuner::measure_error(Finalist& finalist) {
   SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
   std::vector<NamedTensors> answers;
   for (std::size_t s = 0; s < job_.validation.size(); ++s) {
-    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
     SN_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, job_.validation.at(s));
     std::vector<Tensor> outputs(plan->outputs().size());
     SN_RETURN_IF_ERROR(session.run(inputs, outputs));
@@ -143,7 +143,7 @@ Status Tuner::measure_sensitivity(const Finalist& rounded) {
   return sensitivity_.measure(
       rounded.selection, *sensitivity_base_, samples, end_of_search(),
       [&](std::size_t done, std::size_t total, std::size_t layer) -> Status {
-        if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+        SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
         report_progress("sensitivity", done, total, layers_[layer].layer.layer->name);
         return {};
       });
@@ -181,7 +181,7 @@ bool Tuner::has_rounding(const Selection& selection, const Rounding& rounding) c
 // The fastest path with no other reduced types than these; nothing if it is no faster than `than`.
 Result<std::optional<Tuner::Finalist>> Tuner::find_rounded(std::span<const Rounding> roundings,
                                                            const Finalist& than) {
-  if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+  SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
   std::set<std::pair<std::size_t, DataType>> allowed;
   for (const Rounding& rounding : roundings) allowed.emplace(rounding.layer, rounding.type);
   SelectionRules rules = float32_rules();
@@ -300,12 +300,6 @@ Result<Tuner::Finalist> Tuner::within_limit(std::vector<Finalist> ranked, double
   return std::move(keeping[0]);
 }
 
-// Against the layer's float32 routine, conversions not counted.
-double Tuner::saved_us(std::size_t layer) const {
-  return candidate_of(*sensitivity_base_, layer).time_us() -
-         candidate_of(sensitivity_rounded_, layer).time_us();
-}
-
 // One row per layer whose sensitivity was measured, the greatest first.
 std::vector<LayerSensitivity> Tuner::sensitivity_rows(const Finalist& chosen) const {
   std::vector<LayerSensitivity> rows;
@@ -318,7 +312,7 @@ std::vector<LayerSensitivity> Tuner::sensitivity_rows(const Finalist& chosen) co
     row.routine = rounded.str();
     row.own_error = rounded.error;
     row.net_error = std::sqrt(power[l]);
-    row.saved_us = saved_us(l);
+    row.saved_us = candidate_of(*sensitivity_base_, l).time_us() - rounded.time_us();
     row.is_kept =
         !chosen.selection.choice.empty() && !candidate_of(chosen.selection, l).is_float32();
     rows.push_back(std::move(row));

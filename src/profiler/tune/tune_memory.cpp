@@ -28,7 +28,9 @@ std::size_t plan_memory(const Plan& plan) {
   return bytes;
 }
 
+// What its plan takes; 0 where nothing limits it.
 Result<std::size_t> Tuner::memory_of(const RoutinePath& path) const {
+  if (options_.max_memory == 0) return std::size_t{0};
   SN_ASSIGN_OR_RETURN(const auto plan,
                       build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
   return plan_memory(*plan);
@@ -40,9 +42,7 @@ Result<Tuner::Sized> Tuner::select_within(const SelectionRules& rules) {
   Sized sized{best.paths[0], 0};
   SN_ASSIGN_OR_RETURN(const RoutinePath path,
                       make_path(*job_.graph, layers_, adapts_, sized.selection));
-  if (options_.max_memory > 0) {
-    SN_ASSIGN_OR_RETURN(sized.memory, memory_of(path));
-  }
+  SN_ASSIGN_OR_RETURN(sized.memory, memory_of(path));
   return sized;
 }
 
@@ -53,8 +53,7 @@ Result<Tuner::Fitting> Tuner::fit_memory(SelectionRules rules) {
   rules.max_memory = 0;
   rules.fallback.reset();
   SN_ASSIGN_OR_RETURN(const Sized fastest, select_within(rules));
-  if (options_.max_memory == 0 || fastest.memory <= options_.max_memory)
-    return Fitting{fastest.selection, 0, std::nullopt};
+  if (fastest.memory <= options_.max_memory) return Fitting{fastest.selection, 0, std::nullopt};
   rules.least_memory = true;
   SN_ASSIGN_OR_RETURN(const Sized smallest, select_within(rules));
   if (smallest.memory > options_.max_memory)
@@ -69,7 +68,7 @@ Result<Tuner::Fitting> Tuner::fit_memory(SelectionRules rules) {
   for (int round = 0; round < kMemoryRounds; ++round) {
     const std::size_t fails = over.selection.memory;
     if (fails <= fit.bound + fit.bound / kMemorySteps) break;
-    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
     const std::size_t excess = over.memory - options_.max_memory;
     const bool is_first_guess = round == 0 && fit.bound + excess < fails;
     rules.max_memory = is_first_guess ? fails - excess : fit.bound + (fails - fit.bound) / 2;

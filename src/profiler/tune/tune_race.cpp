@@ -98,7 +98,7 @@ Status Tuner::run_rounds(Race& race, const InterleavedSchedule& schedule) {
   for (int round = 0; round < schedule.rounds; ++round) {
     if (round > 0 && (budget_.expired() || race.is_decided())) break;
     for (std::size_t r = 0; r < race.contenders.size(); ++r) {
-      if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+      SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
       if (!race.is_beaten(race.contenders[r])) SN_RETURN_IF_ERROR(run_turn(race, r, schedule));
     }
   }

@@ -43,11 +43,8 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, const std::shared_ptr<c
   for (std::size_t i = 0; i < job_.shapes.size(); ++i)
     result.path.shapes.emplace(job_.graph->tensor(job_.graph->inputs[i]).name, job_.shapes[i]);
 
-  std::unordered_map<LayerId, std::size_t> index;
-  for (std::size_t l = 0; l < layers_.size(); ++l) index[layers_[l].layer.layer->id] = l;
-
   TuneReport& report = result.report;
-  const std::set<Kind> kinds = allowed_kinds();
+  const std::set<Kind> allowed = kinds(false);
   double macs = 0, qint8_macs = 0;
   const PlanImpl& impl = impl_of(*plan);
   for (std::size_t s = 0; s < impl.steps.size(); ++s) {
@@ -64,7 +61,7 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, const std::shared_ptr<c
       row.formats = choice->second.formats.str();
       row.unit_us = choice->second.time_us;
     }
-    if (const auto found = index.find(step.layer->id); found != index.end()) {
+    if (const auto found = layer_index_.find(step.layer->id); found != layer_index_.end()) {
       const LayerCandidates& layer = layers_[found->second];
       row.candidates = layer.candidates.size();
       const double layer_macs = layer_cost(layer.layer.problem).macs;
@@ -78,7 +75,7 @@ Result<TuneResult> Tuner::report(const Finalist& chosen, const std::shared_ptr<c
       row.unit_us = row.is_measured && is_selected
                         ? candidate_of(chosen.selection, found->second).unit_us
                         : 0;
-      if (is_selected) row.not_chosen = not_chosen(kinds, chosen.selection, found->second);
+      if (is_selected) row.not_chosen = not_chosen(allowed, chosen.selection, found->second);
     }
     if (step.routine != nullptr)
       report

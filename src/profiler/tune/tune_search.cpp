@@ -53,7 +53,7 @@ Result<std::vector<Tuner::Contender>> Tuner::find_contenders(SelectionRules rule
   // At most half of a time limit: what is made has to be run.
   const auto now = std::chrono::steady_clock::now();
   const auto made_by = now + (budget_.end - now) / 2;
-  while (contenders.size() < most && !budget_.cancelled() && !budget_.expired()) {
+  while (contenders.size() < most && check_cancel(budget_.cancel).ok() && !budget_.expired()) {
     if (contenders.size() > 1 &&
         (clock_ns() - begin > kMakingNs || std::chrono::steady_clock::now() > made_by))
       break;
@@ -83,20 +83,29 @@ Result<std::vector<Tuner::Contender>> Tuner::find_contenders(SelectionRules rule
 // earlier ones count as well.
 void Tuner::learn_from(const std::vector<Contender>& contenders) {
   std::map<std::pair<std::size_t, int>, Samples> layers;
-  std::map<std::string, std::pair<StepTime, Samples>> adapts;
-  for (const Contender& contender : contenders)
-    for (std::size_t s = 0; s < contender.bench.steps(); ++s) {
-      const StepTime step = contender.bench.step_time(s, contender.samples);
+  struct Adapt {
+    TensorId tensor;
+    Format from, to;
+    Samples samples;
+  };
+  std::map<std::string, Adapt> adapts;
+  for (const Contender& contender : contenders) {
+    const PlanImpl& plan = impl_of(*contender.bench.plan());
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+      const Step& step = plan.steps[s];
       const Samples& samples = contender.samples.samples(s);
-      if (step.source != kNoTensor) {
-        auto& [same, all] = adapts[adapt_key(step.source, step.from, step.to)];
-        same = step;
-        all.add(samples);
-      } else if (const int l = index_of(step); l >= 0) {
-        const auto at = static_cast<std::size_t>(l);
-        layers[{at, contender.selection.choice[at]}].add(samples);
+      if (step.layer->type->is_adapt()) {
+        const TensorId tensor = step.inputs[0];  // of the original graph
+        const Format &from = plan.tensors[tensor].format,
+                     &to = plan.tensors[step.outputs[0]].format;
+        adapts.try_emplace(adapt_key(tensor, from, to), Adapt{tensor, from, to, {}})
+            .first->second.samples.add(samples);
+      } else if (const auto found = layer_index_.find(step.layer->id);
+                 found != layer_index_.end()) {
+        layers[{found->second, contender.selection.choice[found->second]}].add(samples);
       }
     }
+  }
   const auto candidate_of = [&](const std::pair<std::size_t, int>& key) -> Candidate& {
     return layers_[key.first].candidates[static_cast<std::size_t>(key.second)];
   };
@@ -122,10 +131,9 @@ void Tuner::learn_from(const std::vector<Contender>& contenders) {
                {.time_us = candidate.inside.us, .samples = candidate.inside.samples});
   }
   for (const auto& [key, adapt] : adapts) {
-    const StepTime& step = adapt.first;
     MeanTime& mean = adapts_inside_[key];
-    add(mean, adapt.second);
-    adapts_.set_net_time(step.source, step.from, step.to, mean.us);
+    add(mean, adapt.samples);
+    adapts_.set_net_time(adapt.tensor, adapt.from, adapt.to, mean.us);
     cache_.put(key, {.time_us = mean.us});
   }
   cache_.flush();
@@ -143,7 +151,7 @@ bool Tuner::is_measured_inside(const Selection& selection) const {
 Result<bool> Tuner::search_round(const SelectionRules& rules, std::size_t round,
                                  std::size_t rounds) {
   SN_ASSIGN_OR_RETURN(std::vector<Contender> contenders, find_contenders(rules));
-  if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+  SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
   if (contenders.empty()) return true;  // the time is up
   if (contenders.size() < 2 && is_measured_inside(contenders[0].selection)) return false;
   double round_us = 0;
@@ -159,7 +167,7 @@ Result<bool> Tuner::search_round(const SelectionRules& rules, std::size_t round,
   const std::int64_t end = clock_ns() + kMostWaiting * 1000 * us;
   for (int turn = 0; turn < schedule.rounds && (turn < 1 || !budget_.expired()); ++turn) {
     if (turn >= kFewestRuns && clock_ns() > end) break;
-    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
     report_progress("net", round, rounds);
     for (Contender& contender : contenders) {
       SN_RETURN_IF_ERROR(contender.bench.warm_up(barrier_, schedule.warmup));
@@ -202,7 +210,7 @@ Result<bool> Tuner::search_among(const std::string& what, const SelectionRules& 
       static_cast<std::size_t>(std::max(1, options_.exhaustive ? 20 : options_.rounds));
   std::size_t round = before == nullptr ? 0 : static_cast<std::size_t>(before->time_us);
   while (round < rounds) {
-    if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+    SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
     if (budget_.expired()) return false;
     report_progress("net", round, rounds);
     const Result<bool> news = search_round(rules, round, rounds);

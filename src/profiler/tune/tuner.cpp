@@ -27,19 +27,6 @@ constexpr double kAloneShare = 0.5, kInsideShare = 0.7, kRaceShare = 0.8;
 // and as long again for so many multiply-adds.
 constexpr double kMacsOfMillisecond = 1e7;
 
-std::vector<const TensorSpec*> specs_by_tensor(const Graph& graph,
-                                               const std::vector<LayerCandidates>& layers) {
-  std::vector<const TensorSpec*> specs(graph.tensor_count(), nullptr);
-  for (const LayerCandidates& entry : layers) {
-    const Layer& layer = *entry.layer.layer;
-    for (std::size_t i = 0; i < layer.inputs.size(); ++i)
-      if (layer.inputs[i] != kNoTensor) specs[layer.inputs[i]] = &entry.layer.problem.inputs[i];
-    for (std::size_t o = 0; o < layer.outputs.size(); ++o)
-      if (layer.outputs[o] != kNoTensor) specs[layer.outputs[o]] = &entry.layer.problem.outputs[o];
-  }
-  return specs;
-}
-
 }  // namespace
 
 Tuner::Tuner(const TuneJob& job)
@@ -153,7 +140,9 @@ Status Tuner::find_candidates() {
   SN_ASSIGN_OR_RETURN(layers_, list_candidates(job_.core->registry(), problems_, rules));
   SN_RETURN_IF_ERROR(drop_what_half_cannot_hold());
   for (std::size_t l = 0; l < layers_.size(); ++l) layer_index_[layers_[l].layer.layer->id] = l;
-  specs_ = specs_by_tensor(*job_.graph, layers_);
+  specs_.assign(job_.graph->tensor_count(), nullptr);
+  for (const LayerCandidates& layer : layers_)
+    for_each_tensor(layer.layer, [&](TensorId id, const TensorSpec& spec) { specs_[id] = &spec; });
   std::string unsupported_layers;
   for (const LayerCandidates& layer : layers_)
     if (layer.fallback)
@@ -161,7 +150,8 @@ Status Tuner::find_candidates() {
           (unsupported_layers.empty() ? "'" : ", '") + layer.layer.layer->name + "'";
   if (options_.strict && !unsupported_layers.empty())
     return unsupported(
-        "layers {} have no routine in the allowed schemas: allow more, or do not be strict",
+        "layers {} have no routine in the allowed schemas: allow more schemas, or tune without "
+        "strict",
         unsupported_layers);
   return {};
 }
@@ -262,24 +252,8 @@ Status Tuner::profile_units() {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     LayerCandidates& layer = layers_[l];
     if (layer.same_as != l) {
-      if (layers_[layer.same_as].fallback && !layer.fallback) {
-        layer.candidates = layers_[layer.same_as].candidates;
-        layer.fallback = true;
-      }
-      for (std::size_t c = 0; c < layer.candidates.size(); ++c) {
-        const Candidate& first = layers_[layer.same_as].candidates[c];
-        Candidate& same = layer.candidates[c];
-        same.params = first.params;  // of a childnet: what was chosen inside
-        same.key = first.key;
-        same.unresolved = first.unresolved;
-        same.unit_us = first.unit_us;
-        same.error = first.error;
-        same.workspace = first.workspace;
-        same.packed = first.packed;
-        same.wrong = first.wrong;
-        same.pruned = first.pruned;
-        same.assumed = first.assumed;
-      }
+      layer.candidates = layers_[layer.same_as].candidates;
+      layer.fallback = layers_[layer.same_as].fallback;
       continue;
     }
     units_.on_candidate = [&](const Candidate& candidate, double best_us) {
@@ -351,24 +325,17 @@ void Tuner::recall_net_times() {
     }
 }
 
-// Of a layer that is measured; −1: another one.
-int Tuner::index_of(const StepTime& step) const {
-  const auto found = layer_index_.find(step.layer->id);
-  return step.source != kNoTensor || found == layer_index_.end() ? -1
-                                                                 : static_cast<int>(found->second);
-}
-
 Tuner::Kind Tuner::kind_of(const Candidate& candidate) {
   const RoutineDescriptor& descriptor = candidate.routine->descriptor();
   return {descriptor.device, descriptor.type};
 }
 
-// Devices and data types that candidates have.
-std::set<Tuner::Kind> Tuner::kinds() const {
+// Devices and data types that candidates have, those of fallbacks included or not.
+std::set<Tuner::Kind> Tuner::kinds(bool fallbacks) const {
   std::set<Kind> kinds;
   for (const LayerCandidates& layer : layers_)
     for (const Candidate& c : layer.candidates)
-      if (c.routine != nullptr) kinds.insert(kind_of(c));
+      if (c.routine != nullptr && (fallbacks || !layer.fallback)) kinds.insert(kind_of(c));
   return kinds;
 }
 
@@ -394,10 +361,8 @@ Result<bool> Tuner::add_finalist(std::vector<Finalist>& finalists, const Selecti
   Finalist finalist;
   finalist.selection = selection;
   SN_ASSIGN_OR_RETURN(finalist.path, make_path(*job_.graph, layers_, adapts_, selection));
-  if (options_.max_memory > 0) {
-    SN_ASSIGN_OR_RETURN(finalist.memory, memory_of(finalist.path));
-    if (finalist.memory > options_.max_memory) return false;
-  }
+  SN_ASSIGN_OR_RETURN(finalist.memory, memory_of(finalist.path));
+  if (finalist.memory > options_.max_memory) return false;
   finalists.push_back(std::move(finalist));
   return true;
 }
@@ -418,9 +383,7 @@ Status Tuner::add_single_kind_finalists(std::vector<Finalist>& finalists) {
 Result<Tuner::Finalist> Tuner::default_finalist(const RoutinePath& path) const {
   Finalist finalist;
   finalist.path = path;
-  if (options_.max_memory > 0) {
-    SN_ASSIGN_OR_RETURN(finalist.memory, memory_of(path));
-  }
+  SN_ASSIGN_OR_RETURN(finalist.memory, memory_of(path));
   return finalist;
 }
 
@@ -451,7 +414,7 @@ Result<std::vector<Tuner::Finalist>> Tuner::find_finalists() {
 // schemas computes take it anyway.
 bool Tuner::is_allowed(const Finalist& finalist) const {
   if (!finalist.selection.choice.empty()) return true;
-  if (options_.max_memory > 0 && finalist.memory > options_.max_memory) return false;
+  if (finalist.memory > options_.max_memory) return false;
   const RoutinePath& path = finalist.path;
   const Registry& registry = job_.core->registry();
   return std::all_of(layers_.begin(), layers_.end(), [&](const LayerCandidates& layer) {
@@ -515,7 +478,7 @@ Status Tuner::verify(const std::shared_ptr<const Plan>& plan, const RoutinePath&
   verification.shapes = job_.shapes;
   verification.cancel = options_.cancel;
   verification.tuned = plan;
-  if (budget_.cancelled()) return Status(StatusCode::cancelled, "tuning was cancelled");
+  SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
   const std::string key = verification_key(path, answer);
   if (const Profile* const known = key.empty() ? nullptr : cache_.find(key); known != nullptr) {
     difference_ = known->error;

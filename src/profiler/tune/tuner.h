@@ -39,7 +39,7 @@ class Tuner {
     RoutinePath path;
     double time_us = 0;
     double uncertainty_us = 0;  // two standard errors of it
-    std::size_t memory = 0;     // memory_of(path), under TuneOptions::max_memory
+    std::size_t memory = 0;     // memory_of(path)
     double error = 0;           // by TuneOptions::metric, or what its score loses
     ErrorInterval interval;
     AnswerError errors;
@@ -58,9 +58,8 @@ class Tuner {
   void recall_net_times();
   using Kind = std::pair<DeviceId, DataType>;  // of candidates
   static Kind kind_of(const Candidate& candidate);
-  std::set<Kind> kinds() const;
+  std::set<Kind> kinds(bool fallbacks = true) const;
   SelectionRules single_kind_rules(const Kind& kind) const;
-  int index_of(const StepTime& step) const;
   const Candidate& candidate_of(const Selection& selection, std::size_t layer) const {
     return layers_[layer].candidates[static_cast<std::size_t>(selection.choice[layer])];
   }
@@ -109,7 +108,6 @@ class Tuner {
                                                const Finalist& than);
   Result<Finalist> take_layers_out(const Finalist& fastest, std::span<const Rounding> order);
   Status put_layers_back(Finalist& best, std::span<const Rounding> order);
-  double saved_us(std::size_t layer) const;
   Result<Finalist> within_limit(std::vector<Finalist> ranked, double& untuned_us);
   std::vector<LayerSensitivity> sensitivity_rows(const Finalist& chosen) const;
   Result<std::size_t> memory_of(const RoutinePath& path) const;
@@ -128,7 +126,6 @@ class Tuner {
   std::vector<double> step_times(NetBench& bench);
   Status verify(const std::shared_ptr<const Plan>& plan, const RoutinePath& path,
                 std::span<const Tensor> answer);
-  std::set<Kind> allowed_kinds() const;
   std::vector<NotChosen> not_chosen(const std::set<Kind>& kinds, const Selection& selection,
                                     std::size_t layer) const;
   bool is_put_back(const Selection& selection, std::size_t layer, const Candidate& candidate) const;

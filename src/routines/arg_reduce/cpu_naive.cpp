@@ -1,6 +1,6 @@
 // arg_reduce cpu/naive: the specification. NaN beats every number, as in numpy.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -47,23 +47,18 @@ class NaiveArgReduceKernel final : public Kernel {
   bool largest_, last_;
 };
 
-class NaiveArgReduce final : public Routine {
- public:
-  NaiveArgReduce() : Routine("arg_reduce", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    const Params& params = problem.params;
-    SN_ASSIGN_OR_RETURN(const int axis,
-                        normalize_axis(params.integer("axis"), problem.inputs[0].shape.rank()));
-    return make_kernel<NaiveArgReduceKernel>(axis, params.text("op") == "max",
-                                             params.integer("select_last_index") != 0);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_arg_reduce(const Problem& problem) {
+  const Params& params = problem.params;
+  SN_ASSIGN_OR_RETURN(const int axis,
+                      normalize_axis(params.integer("axis"), problem.inputs[0].shape.rank()));
+  return make_kernel<NaiveArgReduceKernel>(axis, params.text("op") == "max",
+                                           params.integer("select_last_index") != 0);
+}
 
 }  // namespace
 
 Status register_routine_arg_reduce_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveArgReduce>());
+  return add_naive(registry, {"arg_reduce"}, make_naive_arg_reduce);
 }
 
 }  // namespace softneuro

@@ -1,7 +1,7 @@
 // avg_pool1, avg_pool2, avg_pool3 cpu/naive: the specification. Means in double.
 #include "core/base/element.h"
 #include "core/layers/window.h"
-#include "routines/add_each.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -56,23 +56,18 @@ class NaiveAvgPoolKernel final : public Kernel {
   bool count_padding_;
 };
 
-class NaiveAvgPool final : public Routine {
- public:
-  explicit NaiveAvgPool(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    const Shape& x = problem.inputs[0].shape;
-    SN_ASSIGN_OR_RETURN(const Window window,
-                        make_window(problem.params, x, problem.params.integers("kernel")));
-    return make_kernel<NaiveAvgPoolKernel>(window, x.elements(0, 2),
-                                           problem.params.integer("count_include_pad") != 0);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_avg_pool(const Problem& problem) {
+  const Shape& x = problem.inputs[0].shape;
+  SN_ASSIGN_OR_RETURN(const Window window,
+                      make_window(problem.params, x, problem.params.integers("kernel")));
+  return make_kernel<NaiveAvgPoolKernel>(window, x.elements(0, 2),
+                                         problem.params.integer("count_include_pad") != 0);
+}
 
 }  // namespace
 
 Status register_routine_avg_pool2_cpu_naive(Registry& registry) {
-  return add_each<NaiveAvgPool>(registry, {"avg_pool1", "avg_pool2", "avg_pool3"});
+  return add_naive(registry, {"avg_pool1", "avg_pool2", "avg_pool3"}, make_naive_avg_pool);
 }
 
 }  // namespace softneuro

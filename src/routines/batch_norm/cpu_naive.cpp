@@ -1,6 +1,6 @@
 // batch_norm cpu/naive: the specification. (x − mean) / sqrt(var + epsilon) · scale + bias.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -29,19 +29,14 @@ class NaiveBatchNormKernel final : public Kernel {
   double epsilon_;
 };
 
-class NaiveBatchNorm final : public Routine {
- public:
-  NaiveBatchNorm() : Routine("batch_norm", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveBatchNormKernel>(problem.params.real("epsilon"));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_batch_norm(const Problem& problem) {
+  return make_kernel<NaiveBatchNormKernel>(problem.params.real("epsilon"));
+}
 
 }  // namespace
 
 Status register_routine_batch_norm_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveBatchNorm>());
+  return add_naive(registry, {"batch_norm"}, make_naive_batch_norm);
 }
 
 }  // namespace softneuro

@@ -1,6 +1,5 @@
 // binary cpu/direct: vector functions over rows and constants (cpu/tensor/broadcast_walk.h),
 // post-ops included, in any layout. float16, bfloat16 and qint8 are computed in float32.
-#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -88,16 +87,13 @@ class DirectBinaryKernel final : public Kernel {
   int in_place_input() const noexcept override { return in_place_; }
 
   Status run(Context& context) const noexcept override {
-    const std::int64_t pieces = (elements_ + kPiece - 1) / kPiece;
-    parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
-      const std::int64_t offset = piece * kPiece;
-      const std::int64_t count = std::min(kPiece, elements_ - offset);
+    parallel_pieces(context.pool(), elements_, kPiece, [&](std::int64_t begin, std::int64_t count) {
       const TensorView& y = context.output(0);
       if (y.type == DataType::float32)
-        return run_piece(context, offset, count, y.as_mutable<float>() + offset);
+        return run_piece(context, begin, count, y.as_mutable<float>() + begin);
       alignas(64) float results[kPiece];
-      run_piece(context, offset, count, results);
-      output_.write(y.data, offset, count, results);
+      run_piece(context, begin, count, results);
+      output_.write(y.data, begin, count, results);
     });
     return {};
   }
@@ -178,10 +174,8 @@ class Qint8BinaryKernel final : public Kernel {
 
   Status run(Context& context) const noexcept override {
     constexpr std::int64_t kBytes = 4 * kPiece;
-    const std::int64_t pieces = (elements_ + kBytes - 1) / kBytes;
-    parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
-      const std::int64_t offset = piece * kBytes;
-      run_piece(context, offset, std::min(kBytes, elements_ - offset));
+    parallel_pieces(context.pool(), elements_, kBytes, [&](std::int64_t begin, std::int64_t count) {
+      run_piece(context, begin, count);
     });
     return {};
   }

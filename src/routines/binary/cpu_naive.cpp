@@ -1,6 +1,6 @@
 // binary cpu/naive: the specification, as in core/graph/elementwise.h.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -43,30 +43,25 @@ class NaiveBinaryKernel final : public Kernel {
   int in_place_;
 };
 
-class NaiveBinary final : public Routine {
- public:
-  NaiveBinary() : Routine("binary", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    BinaryOp op;
-    if (!parse(problem.params.text("op"), op))
-      return invalid_model("there is no binary op '{}'", problem.params.text("op"));
-    // An operand that is read exactly where the result is written.
-    int in_place = -1;
-    for (int i = 1; i >= 0; --i) {
-      const TensorSpec& operand = problem.inputs[static_cast<std::size_t>(i)];
-      if (operand.shape == problem.outputs[0].shape &&
-          size_of(operand.type) == size_of(problem.outputs[0].type))
-        in_place = i;
-    }
-    return make_kernel<NaiveBinaryKernel>(op, in_place);
+Result<std::unique_ptr<Kernel>> make_naive_binary(const Problem& problem) {
+  BinaryOp op;
+  if (!parse(problem.params.text("op"), op))
+    return invalid_model("there is no binary op '{}'", problem.params.text("op"));
+  // An operand that is read exactly where the result is written.
+  int in_place = -1;
+  for (int i = 1; i >= 0; --i) {
+    const TensorSpec& operand = problem.inputs[static_cast<std::size_t>(i)];
+    if (operand.shape == problem.outputs[0].shape &&
+        size_of(operand.type) == size_of(problem.outputs[0].type))
+      in_place = i;
   }
-};
+  return make_kernel<NaiveBinaryKernel>(op, in_place);
+}
 
 }  // namespace
 
 Status register_routine_binary_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveBinary>());
+  return add_naive(registry, {"binary"}, make_naive_binary);
 }
 
 }  // namespace softneuro

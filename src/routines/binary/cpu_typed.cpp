@@ -176,11 +176,8 @@ class TypedBinaryKernel final : public Kernel {
   int in_place_input() const noexcept override { return in_place_; }
 
   Status run(Context& context) const noexcept override {
-    const std::int64_t pieces = (elements_ + kPiece - 1) / kPiece;
-    parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
-      const std::int64_t offset = piece * kPiece;
-      const std::int64_t count = std::min(kPiece, elements_ - offset);
-      walk_.for_blocks(offset, count,
+    parallel_pieces(context.pool(), elements_, kPiece, [&](std::int64_t begin, std::int64_t count) {
+      walk_.for_blocks(begin, count,
                        [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
                          for (std::int64_t r = 0; r < rows; ++r)
                            run_row(context, first + r * columns, columns);

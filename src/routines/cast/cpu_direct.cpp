@@ -1,5 +1,4 @@
 // cast cpu/direct: one loop per pair of the common data types; 16-bit floats by vectors.
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -129,12 +128,9 @@ class DirectCastKernel final : public Kernel {
   Status run(Context& context) const noexcept override {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
-    const std::int64_t count = x.elements();
-    const std::int64_t pieces = (count + kPiece - 1) / kPiece;
-    parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
-      const std::int64_t offset = piece * kPiece;
-      convert_(x.data, y.data, offset, std::min(kPiece, count - offset));
-    });
+    parallel_pieces(
+        context.pool(), x.elements(), kPiece,
+        [&](std::int64_t begin, std::int64_t count) { convert_(x.data, y.data, begin, count); });
     return {};
   }
 

@@ -1,7 +1,7 @@
 // cast cpu/naive: the specification. Real → integer truncates and saturates, integer → integer
 // wraps, everything → real rounds to nearest even, everything → boolean is x ≠ 0.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -39,20 +39,15 @@ class NaiveCastKernel final : public Kernel {
   bool in_place_;
 };
 
-class NaiveCast final : public Routine {
- public:
-  NaiveCast() : Routine("cast", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveCastKernel>(size_of(problem.inputs[0].type) ==
-                                        size_of(problem.outputs[0].type));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_cast(const Problem& problem) {
+  return make_kernel<NaiveCastKernel>(size_of(problem.inputs[0].type) ==
+                                      size_of(problem.outputs[0].type));
+}
 
 }  // namespace
 
 Status register_routine_cast_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveCast>());
+  return add_naive(registry, {"cast"}, make_naive_cast);
 }
 
 }  // namespace softneuro

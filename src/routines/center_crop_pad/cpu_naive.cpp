@@ -3,7 +3,7 @@
 
 #include "core/base/element.h"
 #include "core/layers/center_crop_pad.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -48,23 +48,18 @@ class NaiveCenterCropPadKernel final : public Kernel {
   Shape before_;
 };
 
-class NaiveCenterCropPad final : public Routine {
- public:
-  NaiveCenterCropPad() : Routine("center_crop_pad", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    const Shape& x = problem.inputs[0].shape;
-    const Shape& y = problem.outputs[0].shape;
-    Shape before = x;
-    for (int a = 0; a < x.rank(); ++a) before[a] = center_crop_pad_amount(x[a], y[a]).before;
-    return make_kernel<NaiveCenterCropPadKernel>(before);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_center_crop_pad(const Problem& problem) {
+  const Shape& x = problem.inputs[0].shape;
+  const Shape& y = problem.outputs[0].shape;
+  Shape before = x;
+  for (int a = 0; a < x.rank(); ++a) before[a] = center_crop_pad_amount(x[a], y[a]).before;
+  return make_kernel<NaiveCenterCropPadKernel>(before);
+}
 
 }  // namespace
 
 Status register_routine_center_crop_pad_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveCenterCropPad>());
+  return add_naive(registry, {"center_crop_pad"}, make_naive_center_crop_pad);
 }
 
 }  // namespace softneuro

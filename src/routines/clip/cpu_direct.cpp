@@ -33,16 +33,13 @@ class DirectClipKernel final : public Kernel {
       run_table(context, low, high);
       return {};
     }
-    const std::int64_t pieces = (elements_ + kPiece - 1) / kPiece;
-    parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
-      const std::int64_t offset = piece * kPiece;
-      const std::int64_t count = std::min(kPiece, elements_ - offset);
+    parallel_pieces(context.pool(), elements_, kPiece, [&](std::int64_t begin, std::int64_t count) {
       alignas(64) float buffer[kPiece];
-      const float* source = read_floats(x.data, x.type, offset, count, buffer);
-      float* target = target_floats(y.data, y.type, offset, buffer);
+      const float* source = read_floats(x.data, x.type, begin, count, buffer);
+      float* target = target_floats(y.data, y.type, begin, buffer);
       span_ops().unary(UnaryOp::clip, source, target, count, low, high);
-      padding_.clear(target, offset, count);
-      write_floats(y.data, y.type, offset, count, target);
+      padding_.clear(target, begin, count);
+      write_floats(y.data, y.type, begin, count, target);
     });
     return {};
   }

@@ -1,6 +1,7 @@
 // clip cpu/naive: the specification. y = min(max(x, low), high); an absent limit does nothing.
 #include "core/base/element.h"
 #include "core/routine/registry.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
@@ -20,21 +21,25 @@ T clip(T x, const T* low, const T* high) {
 
 class NaiveClipKernel final : public Kernel {
  public:
+  explicit NaiveClipKernel(TypedConstants constants) : constants_(std::move(constants)) {}
   int in_place_input() const noexcept override { return 0; }
 
   Status run(Context& context) const noexcept override {
-    const TensorView& x = context.input(0);
+    const TensorView x = constants_.input(context, 0);
     const TensorView& y = context.output(0);
     const std::int64_t count = x.elements();
     dispatch(x.type, 0, [&](auto tag) {
       using T = decltype(tag);
-      const T* low = context.has_input(1) ? context.input(1).as<T>() : nullptr;
-      const T* high = context.has_input(2) ? context.input(2).as<T>() : nullptr;
+      const T* low = context.has_input(1) ? constants_.input(context, 1).as<T>() : nullptr;
+      const T* high = context.has_input(2) ? constants_.input(context, 2).as<T>() : nullptr;
       for (std::int64_t i = 0; i < count; ++i) y.as_mutable<T>()[i] = clip(x.as<T>()[i], low, high);
       return 0;
     });
     return {};
   }
+
+ private:
+  TypedConstants constants_;
 };
 
 class NaiveClip final : public Routine {
@@ -46,9 +51,11 @@ class NaiveClip final : public Routine {
         return Applicability::no("a limit must have one element");
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return make_kernel<NaiveClipKernel>();
+    SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                        TypedConstants::create(problem, problem.outputs[0].type));
+    return make_kernel<NaiveClipKernel>(std::move(constants));
   }
 };
 

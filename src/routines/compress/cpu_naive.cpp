@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -45,24 +45,19 @@ class NaiveCompressKernel final : public Kernel {
   int axis_;
 };
 
-class NaiveCompress final : public Routine {
- public:
-  NaiveCompress() : Routine("compress", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    int axis = -1;
-    const std::int64_t given = problem.params.integer("axis");
-    if (given != std::numeric_limits<std::int64_t>::min()) {
-      SN_ASSIGN_OR_RETURN(axis, normalize_axis(given, problem.inputs[0].shape.rank()));
-    }
-    return make_kernel<NaiveCompressKernel>(axis);
+Result<std::unique_ptr<Kernel>> make_naive_compress(const Problem& problem) {
+  int axis = -1;
+  const std::int64_t given = problem.params.integer("axis");
+  if (given != std::numeric_limits<std::int64_t>::min()) {
+    SN_ASSIGN_OR_RETURN(axis, normalize_axis(given, problem.inputs[0].shape.rank()));
   }
-};
+  return make_kernel<NaiveCompressKernel>(axis);
+}
 
 }  // namespace
 
 Status register_routine_compress_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveCompress>());
+  return add_naive(registry, {"compress"}, make_naive_compress);
 }
 
 }  // namespace softneuro

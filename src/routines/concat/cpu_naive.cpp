@@ -1,14 +1,16 @@
 // concat cpu/naive: each input is a block of columns of the output, seen as a matrix whose rows are
 // the dimensions before the axis.
-#include "core/routine/registry.h"
 #include "cpu/tensor/strided_copy.h"
+#include "routines/naive_routine.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
 
 class NaiveConcatKernel final : public Kernel {
  public:
-  explicit NaiveConcatKernel(int axis) : axis_(axis) {}
+  NaiveConcatKernel(int axis, TypedConstants constants)
+      : axis_(axis), constants_(std::move(constants)) {}
 
   Status run(Context& context) const noexcept override {
     const TensorView& y = context.output(0);
@@ -16,7 +18,7 @@ class NaiveConcatKernel final : public Kernel {
     const std::int64_t y_columns = y.shape.elements(axis_, y.shape.rank());
     std::int64_t column = 0;
     for (std::size_t i = 0; i < context.input_count(); ++i) {
-      const TensorView& x = context.input(i);
+      const TensorView x = constants_.input(context, i);
       const std::int64_t columns = x.shape.elements(axis_, x.shape.rank());
       StridedCopy copy;
       copy.add_axis(rows, columns, y_columns);
@@ -30,23 +32,21 @@ class NaiveConcatKernel final : public Kernel {
 
  private:
   int axis_;
+  TypedConstants constants_;
 };
 
-class NaiveConcat final : public Routine {
- public:
-  NaiveConcat() : Routine("concat", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                       problem.inputs[0].shape.rank()));
-    return make_kernel<NaiveConcatKernel>(axis);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_concat(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.inputs[0].shape.rank()));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                      TypedConstants::create(problem, problem.outputs[0].type));
+  return make_kernel<NaiveConcatKernel>(axis, std::move(constants));
+}
 
 }  // namespace
 
 Status register_routine_concat_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveConcat>());
+  return add_naive(registry, {"concat"}, make_naive_concat);
 }
 
 }  // namespace softneuro

@@ -7,6 +7,7 @@
 #include "routines/add_each.h"
 #include "routines/conv2/depthwise.h"
 #include "routines/conv2/geometry.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
@@ -15,8 +16,8 @@ constexpr std::int64_t kTaskOutputs = 4096;  // a task's rows make about that ma
 
 class DirectConvKernel final : public Kernel {
  public:
-  DirectConvKernel(const ConvGeometry& geometry, PostOpProgram post_ops)
-      : g_(geometry), post_ops_(std::move(post_ops)) {}
+  DirectConvKernel(const ConvGeometry& geometry, TypedConstants constants, PostOpProgram post_ops)
+      : g_(geometry), constants_(std::move(constants)), post_ops_(std::move(post_ops)) {}
 
   Status run(Context& context) const noexcept override {
     const WindowAxis& y = g_.window.axes[1];
@@ -50,10 +51,10 @@ class DirectConvKernel final : public Kernel {
     DepthwiseRows task;
     task.y = g_.window.axes[1];
     task.x = g_.window.axes[2];
-    task.input = context.input(0).as<float>() +
+    task.input = constants_.input(context, 0).as<float>() +
                  (n * g_.channels_in() + m / g_.out) * g_.window.input_elements();
-    task.weights = context.input(1).as<float>() + m * g_.window.kernel_elements();
-    task.bias = g_.bias ? context.input(2).as<float>()[m] : 0.0f;
+    task.weights = constants_.input(context, 1).as<float>() + m * g_.window.kernel_elements();
+    task.bias = g_.bias ? constants_.input(context, 2).as<float>()[m] : 0.0f;
     task.output = context.output(0).as_mutable<float>() + plane * outputs;
     task.first = first;
     task.last = last;
@@ -64,6 +65,7 @@ class DirectConvKernel final : public Kernel {
   }
 
   ConvGeometry g_;
+  TypedConstants constants_;
   PostOpProgram post_ops_;
   const DepthwiseOps& ops_ = depthwise_ops();
 };
@@ -76,7 +78,7 @@ class DirectConv final : public FusesPostOps<PostOpProgram::supports> {
   double default_speed(const Problem&) const override { return 0.1; }
 
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
+    if (Applicability types = takes_float32(problem); !types) return types;
     if (problem.inputs[1].shape[1] != 1)
       return Applicability::no("needs one input channel per group (depthwise)");
     return Applicability::yes();
@@ -85,8 +87,10 @@ class DirectConv final : public FusesPostOps<PostOpProgram::supports> {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+    SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                        TypedConstants::create(problem, DataType::float32));
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return make_kernel<DirectConvKernel>(geometry, std::move(post_ops));
+    return make_kernel<DirectConvKernel>(geometry, std::move(constants), std::move(post_ops));
   }
 };
 

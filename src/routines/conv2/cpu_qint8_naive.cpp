@@ -28,19 +28,16 @@ class NaiveQuantizedConvKernel final : public Kernel {
 
   Status run(Context& context) const noexcept override {
     const TensorView& out = context.output(0);
-    const auto& [az, ay, ax] = g_.window.axes;
     auto* results = reinterpret_cast<float*>(context.workspace());
     std::int64_t index = 0;
     for (std::int64_t n = 0; n < g_.batch; ++n)
       for (std::int64_t m = 0; m < g_.channels_out(); ++m)
-        for (std::int64_t z = 0; z < az.output; ++z)
-          for (std::int64_t y = 0; y < ay.output; ++y)
-            for (std::int64_t x = 0; x < ax.output; ++x) {
-              const auto i = static_cast<std::size_t>(m);
-              const auto sum = static_cast<float>(window_sum(context.input(0), n, m, z, y, x));
-              results[element_place(index++, out.shape, out.layout)] =
-                  std::fma(sum, x_.scale * weights_.scales[i], weights_.bias[i]);
-            }
+        for (std::int64_t position = 0; position < g_.window.output_elements(); ++position) {
+          const auto i = static_cast<std::size_t>(m);
+          const auto sum = static_cast<float>(window_sum(context.input(0), n, m, position));
+          results[element_place(index++, out.shape, out.layout)] =
+              std::fma(sum, x_.scale * weights_.scales[i], weights_.bias[i]);
+        }
     post_ops_.apply(context.inputs(), results, 0, index);
     for (std::int64_t i = 0; i < index; ++i) {
       if (out.type == DataType::qint8)
@@ -54,27 +51,21 @@ class NaiveQuantizedConvKernel final : public Kernel {
  private:
   // Σ (x − zero point) · w over the group's channels and the kernel; outside of x is the zero
   // point, which adds nothing.
-  std::int32_t window_sum(const TensorView& in, std::int64_t n, std::int64_t m, std::int64_t z,
-                          std::int64_t y, std::int64_t x) const noexcept {
-    const auto& [az, ay, ax] = g_.window.axes;
+  std::int32_t window_sum(const TensorView& in, std::int64_t n, std::int64_t m,
+                          std::int64_t position) const noexcept {
     std::int32_t sum = 0;
-    std::int64_t weight = m * g_.depth();
-    for (std::int64_t c = 0; c < g_.in; ++c)
-      for (std::int64_t kz = 0; kz < az.kernel; ++kz)
-        for (std::int64_t ky = 0; ky < ay.kernel; ++ky)
-          for (std::int64_t kx = 0; kx < ax.kernel; ++kx, ++weight) {
-            const std::int64_t iz = z * az.stride + kz * az.dilation - az.pad_begin;
-            const std::int64_t iy = y * ay.stride + ky * ay.dilation - ay.pad_begin;
-            const std::int64_t ix = x * ax.stride + kx * ax.dilation - ax.pad_begin;
-            if (iz < 0 || iz >= az.input || iy < 0 || iy >= ay.input || ix < 0 || ix >= ax.input)
-              continue;
-            const std::int64_t channel = n * g_.channels_in() + m / g_.out * g_.in + c;
-            const std::int64_t at = element_place(
-                ((channel * az.input + iz) * ay.input + iy) * ax.input + ix, in.shape, in.layout);
-            const std::int32_t q =
-                x_.is_signed ? in.as<std::int8_t>()[at] : in.as<std::uint8_t>()[at];
-            sum += (q - x_.zero_point) * weights_.values[static_cast<std::size_t>(weight)];
-          }
+    for (std::int64_t c = 0; c < g_.in; ++c) {
+      const std::int64_t channel = n * g_.channels_in() + m / g_.out * g_.in + c;
+      const std::int64_t x = channel * g_.window.input_elements();
+      const std::int64_t w = (m * g_.in + c) * g_.window.kernel_elements();
+      for_taps(g_.window, position, [&](std::int64_t tap, std::int64_t at) {
+        if (at < 0) return;
+        const std::int64_t place = element_place(x + at, in.shape, in.layout);
+        const std::int32_t q =
+            x_.is_signed ? in.as<std::int8_t>()[place] : in.as<std::uint8_t>()[place];
+        sum += (q - x_.zero_point) * weights_.values[static_cast<std::size_t>(w + tap)];
+      });
+    }
     return sum;
   }
 

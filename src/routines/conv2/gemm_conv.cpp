@@ -22,17 +22,17 @@ void GroupMatrices::pack_group(const float* weights, std::int64_t group,
 GemmConvKernel::GemmConvKernel(const Problem& problem, const ConvGeometry& geometry,
                                bool is_transposed, const PackedWeights& packed,
                                PostOpProgram post_ops)
-    : FloatLayerKernel(problem.inputs[kX].type, std::move(post_ops)),
+    : FloatLayerKernel(problem.outputs[0].type, std::move(post_ops)),
       g_(geometry),
       matrices_(problem, is_transposed),
       packed_(packed.bytes) {
   if (packed_.empty()) {
     packed_at_ = reserve(matrices_.floats());
-    reserve_input(kWeights, matrices_.groups * matrices_.rows * matrices_.depth);
+    reserve_input(kWeights, problem);
   }
-  reserve_input(kX, problem.inputs[kX].shape.elements());
+  reserve_input(kX, problem);
   reserve_output(problem.outputs[0].shape.elements());
-  reserve_input(kBias, g_.channels_out());
+  if (g_.bias) reserve_input(kBias, problem);
 }
 
 const float* GemmConvKernel::weights(const Context& context) const noexcept {

@@ -136,7 +136,7 @@ class PackedConv final : public PackedLayerRoutine<Gemm> {
     const std::int64_t in = weights[1], out = weights[0] / groups;
     if (groups > 1 && (in % block != 0 || out % block != 0))
       return Applicability::no(
-          fmt::format("groups of {} and {} channels are no whole blocks of {}", in, out, block));
+          fmt::format("groups of {} and {} channels are not multiples of {}", in, out, block));
     return Applicability::yes();
   }
 

@@ -1,6 +1,6 @@
 // dense cpu/naive: the specification. y = x · w + bias, summed in double, integers in int64.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -41,19 +41,14 @@ class NaiveDenseKernel final : public Kernel {
   bool transposed_;
 };
 
-class NaiveDense final : public Routine {
- public:
-  NaiveDense() : Routine("dense", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveDenseKernel>(problem.params.integer("transpose_weights") != 0);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_dense(const Problem& problem) {
+  return make_kernel<NaiveDenseKernel>(problem.params.integer("transpose_weights") != 0);
+}
 
 }  // namespace
 
 Status register_routine_dense_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveDense>());
+  return add_naive(registry, {"dense"}, make_naive_dense);
 }
 
 }  // namespace softneuro

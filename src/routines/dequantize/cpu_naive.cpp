@@ -1,6 +1,6 @@
 // dequantize cpu/naive: the specification. y = (x − zero_point) · scale.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 #include "routines/quantize/scale_index.h"
 
 namespace softneuro {
@@ -26,20 +26,15 @@ class NaiveDequantizeKernel final : public Kernel {
   ScaleIndex index_;
 };
 
-class NaiveDequantize final : public Routine {
- public:
-  NaiveDequantize() : Routine("dequantize", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
-    return make_kernel<NaiveDequantizeKernel>(index);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_dequantize(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
+  return make_kernel<NaiveDequantizeKernel>(index);
+}
 
 }  // namespace
 
 Status register_routine_dequantize_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveDequantize>());
+  return add_naive(registry, {"dequantize"}, make_naive_dequantize);
 }
 
 }  // namespace softneuro

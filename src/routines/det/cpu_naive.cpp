@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -52,23 +52,18 @@ class NaiveDetKernel final : public Kernel {
   std::int64_t n_;
 };
 
-class NaiveDet final : public Routine {
- public:
-  NaiveDet() : Routine("det", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    const Shape& x = problem.inputs[0].shape;
-    const std::int64_t n = x[x.rank() - 1];
-    // Where there are no matrices, their size is not bounded by any tensor.
-    const bool any = problem.outputs[0].shape.elements() > 0;
-    return make_kernel<NaiveDetKernel>(any ? n : 0);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_det(const Problem& problem) {
+  const Shape& x = problem.inputs[0].shape;
+  const std::int64_t n = x[x.rank() - 1];
+  // Where there are no matrices, their size is not bounded by any tensor.
+  const bool any = problem.outputs[0].shape.elements() > 0;
+  return make_kernel<NaiveDetKernel>(any ? n : 0);
+}
 
 }  // namespace
 
 Status register_routine_det_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveDet>());
+  return add_naive(registry, {"det"}, make_naive_det);
 }
 
 }  // namespace softneuro

@@ -1,7 +1,7 @@
 // dynamic_quantize cpu/naive: the specification. All in float32, in the order of the ONNX
 // operator: the bits of scale and zero point decide ties.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -30,19 +30,14 @@ class NaiveDynamicQuantizeKernel final : public Kernel {
   }
 };
 
-class NaiveDynamicQuantize final : public Routine {
- public:
-  NaiveDynamicQuantize() : Routine("dynamic_quantize", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveDynamicQuantizeKernel>();
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_dynamic_quantize(const Problem&) {
+  return make_kernel<NaiveDynamicQuantizeKernel>();
+}
 
 }  // namespace
 
 Status register_routine_dynamic_quantize_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveDynamicQuantize>());
+  return add_naive(registry, {"dynamic_quantize"}, make_naive_dynamic_quantize);
 }
 
 }  // namespace softneuro

@@ -2,7 +2,7 @@
 // the product of the inputs' elements; in double, integers in int64.
 #include "core/base/element.h"
 #include "core/layers/einsum_equation.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -81,24 +81,18 @@ class NaiveEinsumKernel final : public Kernel {
   std::vector<Index> strides_;  // per input, per label
 };
 
-class NaiveEinsum final : public Routine {
- public:
-  NaiveEinsum() : Routine("einsum", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    std::vector<int> ranks;
-    for (std::size_t i = 0; i < problem.own_inputs; ++i)
-      ranks.push_back(problem.inputs[i].shape.rank());
-    SN_ASSIGN_OR_RETURN(const EinsumPlan plan,
-                        parse_einsum(problem.params.text("equation"), ranks));
-    return make_kernel<NaiveEinsumKernel>(problem, plan);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_einsum(const Problem& problem) {
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < problem.own_inputs; ++i)
+    ranks.push_back(problem.inputs[i].shape.rank());
+  SN_ASSIGN_OR_RETURN(const EinsumPlan plan, parse_einsum(problem.params.text("equation"), ranks));
+  return make_kernel<NaiveEinsumKernel>(problem, plan);
+}
 
 }  // namespace
 
 Status register_routine_einsum_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveEinsum>());
+  return add_naive(registry, {"einsum"}, make_naive_einsum);
 }
 
 }  // namespace softneuro

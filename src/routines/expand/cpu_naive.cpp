@@ -1,23 +1,11 @@
 // expand cpu/naive: walks the output; broadcast axes stand still in the input.
-#include "core/routine/registry.h"
 #include "routines/expand/move.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
-namespace {
-
-class NaiveExpand final : public Routine {
- public:
-  NaiveExpand() : Routine("expand", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_expand_move(problem);
-  }
-};
-
-}  // namespace
 
 Status register_routine_expand_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveExpand>());
+  return add_naive(registry, {"expand"}, make_expand_move);
 }
 
 }  // namespace softneuro

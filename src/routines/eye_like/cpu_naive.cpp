@@ -1,6 +1,6 @@
 // eye_like cpu/naive: y[i, j] = 1 where j − i = k, else 0.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -20,19 +20,14 @@ class NaiveEyeLikeKernel final : public Kernel {
   std::int64_t k_;
 };
 
-class NaiveEyeLike final : public Routine {
- public:
-  NaiveEyeLike() : Routine("eye_like", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveEyeLikeKernel>(problem.params.integer("k"));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_eye_like(const Problem& problem) {
+  return make_kernel<NaiveEyeLikeKernel>(problem.params.integer("k"));
+}
 
 }  // namespace
 
 Status register_routine_eye_like_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveEyeLike>());
+  return add_naive(registry, {"eye_like"}, make_naive_eye_like);
 }
 
 }  // namespace softneuro

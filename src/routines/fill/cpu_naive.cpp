@@ -1,6 +1,6 @@
 // fill cpu/naive: every element is the value.
-#include "core/routine/registry.h"
 #include "cpu/tensor/strided_copy.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -14,19 +14,14 @@ class NaiveFillKernel final : public Kernel {
   }
 };
 
-class NaiveFill final : public Routine {
- public:
-  NaiveFill() : Routine("fill", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveFillKernel>();
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_fill(const Problem&) {
+  return make_kernel<NaiveFillKernel>();
+}
 
 }  // namespace
 
 Status register_routine_fill_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveFill>());
+  return add_naive(registry, {"fill"}, make_naive_fill);
 }
 
 }  // namespace softneuro

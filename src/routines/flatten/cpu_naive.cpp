@@ -4,7 +4,7 @@
 namespace softneuro {
 
 Status register_routine_flatten_cpu_naive(Registry& registry) {
-  return register_naive_view(registry, "flatten");
+  return add_naive(registry, {"flatten"}, make_view_copy);
 }
 
 }  // namespace softneuro

@@ -2,8 +2,9 @@
 #include <cstring>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/tensor/indexing.h"
+#include "routines/naive_routine.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
@@ -12,10 +13,11 @@ constexpr std::int64_t kGrainBytes = 32 * 1024;
 
 class NaiveGatherKernel final : public Kernel {
  public:
-  explicit NaiveGatherKernel(int axis) : axis_(axis) {}
+  NaiveGatherKernel(int axis, TypedConstants constants)
+      : axis_(axis), constants_(std::move(constants)) {}
 
   Status run(Context& context) const noexcept override {
-    const TensorView& x = context.input(0);
+    const TensorView x = constants_.input(context, 0);
     const TensorView& y = context.output(0);
     if (y.elements() == 0) return {};
     const std::int64_t dim = x.shape[axis_];
@@ -39,23 +41,21 @@ class NaiveGatherKernel final : public Kernel {
 
  private:
   int axis_;
+  TypedConstants constants_;
 };
 
-class NaiveGather final : public Routine {
- public:
-  NaiveGather() : Routine("gather", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                       problem.inputs[0].shape.rank()));
-    return make_kernel<NaiveGatherKernel>(axis);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_gather(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.inputs[0].shape.rank()));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                      TypedConstants::create(problem, problem.outputs[0].type));
+  return make_kernel<NaiveGatherKernel>(axis, std::move(constants));
+}
 
 }  // namespace
 
 Status register_routine_gather_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveGather>());
+  return add_naive(registry, {"gather"}, make_naive_gather);
 }
 
 }  // namespace softneuro

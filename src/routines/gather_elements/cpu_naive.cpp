@@ -3,8 +3,9 @@
 
 #include "core/base/element.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/tensor/indexing.h"
+#include "routines/naive_routine.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
@@ -13,10 +14,11 @@ constexpr std::int64_t kGrain = 4096;  // elements
 
 class NaiveGatherElementsKernel final : public Kernel {
  public:
-  explicit NaiveGatherElementsKernel(int axis) : axis_(axis) {}
+  NaiveGatherElementsKernel(int axis, TypedConstants constants)
+      : axis_(axis), constants_(std::move(constants)) {}
 
   Status run(Context& context) const noexcept override {
-    const TensorView& x = context.input(0);
+    const TensorView x = constants_.input(context, 0);
     const TensorView& y = context.output(0);
     const std::int64_t dim = x.shape[axis_];
     SN_RETURN_IF_ERROR(check_indices(context.input(1), dim));
@@ -39,23 +41,21 @@ class NaiveGatherElementsKernel final : public Kernel {
 
  private:
   int axis_;
+  TypedConstants constants_;
 };
 
-class NaiveGatherElements final : public Routine {
- public:
-  NaiveGatherElements() : Routine("gather_elements", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                       problem.inputs[0].shape.rank()));
-    return make_kernel<NaiveGatherElementsKernel>(axis);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_gather_elements(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.inputs[0].shape.rank()));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                      TypedConstants::create(problem, problem.outputs[0].type));
+  return make_kernel<NaiveGatherElementsKernel>(axis, std::move(constants));
+}
 
 }  // namespace
 
 Status register_routine_gather_elements_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveGatherElements>());
+  return add_naive(registry, {"gather_elements"}, make_naive_gather_elements);
 }
 
 }  // namespace softneuro

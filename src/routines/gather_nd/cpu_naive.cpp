@@ -2,18 +2,20 @@
 #include <cstring>
 
 #include "core/base/element.h"
-#include "core/routine/registry.h"
 #include "cpu/tensor/indexing.h"
+#include "routines/naive_routine.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
 
 class NaiveGatherNdKernel final : public Kernel {
  public:
-  explicit NaiveGatherNdKernel(int batch) : batch_(batch) {}
+  NaiveGatherNdKernel(int batch, TypedConstants constants)
+      : batch_(batch), constants_(std::move(constants)) {}
 
   Status run(Context& context) const noexcept override {
-    const TensorView& x = context.input(0);
+    const TensorView x = constants_.input(context, 0);
     const TensorView& y = context.output(0);
     if (y.elements() == 0) return {};
     const TensorView& indices = context.input(1);
@@ -42,21 +44,20 @@ class NaiveGatherNdKernel final : public Kernel {
 
  private:
   int batch_;
+  TypedConstants constants_;
 };
 
-class NaiveGatherNd final : public Routine {
- public:
-  NaiveGatherNd() : Routine("gather_nd", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveGatherNdKernel>(static_cast<int>(problem.params.integer("batch_dims")));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_gather_nd(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                      TypedConstants::create(problem, problem.outputs[0].type));
+  return make_kernel<NaiveGatherNdKernel>(static_cast<int>(problem.params.integer("batch_dims")),
+                                          std::move(constants));
+}
 
 }  // namespace
 
 Status register_routine_gather_nd_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveGatherNd>());
+  return add_naive(registry, {"gather_nd"}, make_naive_gather_nd);
 }
 
 }  // namespace softneuro

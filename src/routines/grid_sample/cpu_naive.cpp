@@ -6,7 +6,7 @@
 #include "core/base/parallel.h"
 #include "core/graph/enum_param.h"
 #include "core/layers/grid_sample.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -148,23 +148,18 @@ class NaiveGridSampleKernel final : public Kernel {
   bool align_corners_;
 };
 
-class NaiveGridSample final : public Routine {
- public:
-  NaiveGridSample() : Routine("grid_sample", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const int mode, choice_of(problem.params, "mode", kGridModes));
-    SN_ASSIGN_OR_RETURN(const int padding, choice_of(problem.params, "padding", kGridPaddings));
-    return make_kernel<NaiveGridSampleKernel>(static_cast<GridMode>(mode),
-                                              static_cast<GridPadding>(padding),
-                                              problem.params.integer("align_corners") != 0);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_grid_sample(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int mode, choice_of(problem.params, "mode", kGridModes));
+  SN_ASSIGN_OR_RETURN(const int padding, choice_of(problem.params, "padding", kGridPaddings));
+  return make_kernel<NaiveGridSampleKernel>(static_cast<GridMode>(mode),
+                                            static_cast<GridPadding>(padding),
+                                            problem.params.integer("align_corners") != 0);
+}
 
 }  // namespace
 
 Status register_routine_grid_sample_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveGridSample>());
+  return add_naive(registry, {"grid_sample"}, make_naive_grid_sample);
 }
 
 }  // namespace softneuro

@@ -1,7 +1,7 @@
 // group_norm and instance_norm cpu/naive: the specification. Groups of consecutive channels of one
 // image are brought to mean 0 and variance 1; instance_norm has one channel per group.
 #include "core/base/element.h"
-#include "routines/add_each.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -40,20 +40,15 @@ class NaiveGroupNormKernel final : public Kernel {
   std::int64_t groups_;
 };
 
-class NaiveGroupNorm final : public Routine {
- public:
-  explicit NaiveGroupNorm(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveGroupNormKernel>(problem.params.real("epsilon"),
-                                             problem.params.integer("groups"));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_group_norm(const Problem& problem) {
+  return make_kernel<NaiveGroupNormKernel>(problem.params.real("epsilon"),
+                                           problem.params.integer("groups"));
+}
 
 }  // namespace
 
 Status register_routine_group_norm_cpu_naive(Registry& registry) {
-  return add_each<NaiveGroupNorm>(registry, {"group_norm", "instance_norm"});
+  return add_naive(registry, {"group_norm", "instance_norm"}, make_naive_group_norm);
 }
 
 }  // namespace softneuro

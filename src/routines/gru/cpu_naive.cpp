@@ -1,7 +1,7 @@
 // gru cpu/naive: the specification, in double. Gates z r h:
 //   z = f(x·wzᵀ + h₋₁·rzᵀ + biases), r likewise, n = g(x·whᵀ + (r ⊙ h₋₁)·rhᵀ + biases)
 //   (linear_before_reset: n = g(x·whᵀ + wbh + r ⊙ (h₋₁·rhᵀ + rbh))), h = (1 − z) ⊙ n + z ⊙ h₋₁
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 #include "routines/rnn/naive_recurrent.h"
 
 namespace softneuro {
@@ -40,23 +40,10 @@ class NaiveGruKernel final : public NaiveRecurrentKernel {
   }
 };
 
-class NaiveGru final : public Routine {
- public:
-  NaiveGru() : Routine("gru", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const RecurrentOptions options,
-                        recurrent_options(RecurrentCell::gru, problem.params));
-    return make_kernel<NaiveGruKernel>(options,
-                                       recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
-                                                       problem.inputs[kRecurrentR].shape));
-  }
-};
-
 }  // namespace
 
 Status register_routine_gru_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveGru>());
+  return add_naive(registry, {"gru"}, make_naive_recurrent<NaiveGruKernel, RecurrentCell::gru>);
 }
 
 }  // namespace softneuro

@@ -1,6 +1,6 @@
 // hardmax cpu/naive: the specification. 1 at the first largest element, 0 elsewhere.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -30,21 +30,16 @@ class NaiveHardmaxKernel final : public Kernel {
   int axis_;
 };
 
-class NaiveHardmax final : public Routine {
- public:
-  NaiveHardmax() : Routine("hardmax", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                       problem.inputs[0].shape.rank()));
-    return make_kernel<NaiveHardmaxKernel>(axis);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_hardmax(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.inputs[0].shape.rank()));
+  return make_kernel<NaiveHardmaxKernel>(axis);
+}
 
 }  // namespace
 
 Status register_routine_hardmax_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveHardmax>());
+  return add_naive(registry, {"hardmax"}, make_naive_hardmax);
 }
 
 }  // namespace softneuro

@@ -4,7 +4,7 @@
 namespace softneuro {
 
 Status register_routine_identity_cpu_naive(Registry& registry) {
-  return register_naive_view(registry, "identity");
+  return add_naive(registry, {"identity"}, make_view_copy);
 }
 
 }  // namespace softneuro

@@ -1,7 +1,7 @@
 // layer_norm and rms_norm cpu/naive: the specification. Statistics over the trailing axes in
 // double; rms_norm neither subtracts the mean nor has a bias.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -53,26 +53,18 @@ class NaiveLayerNormKernel final : public Kernel {
   bool centred_;
 };
 
-class NaiveLayerNorm final : public Routine {
- public:
-  NaiveLayerNorm(const char* layer_type, bool centred)
-      : Routine(layer_type, "cpu/naive"), centred_(centred) {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                       problem.inputs[0].shape.rank()));
-    return make_kernel<NaiveLayerNormKernel>(axis, problem.params.real("epsilon"), centred_);
-  }
-
- private:
-  bool centred_;
-};
+template <bool centred>
+Result<std::unique_ptr<Kernel>> make_naive_layer_norm(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.inputs[0].shape.rank()));
+  return make_kernel<NaiveLayerNormKernel>(axis, problem.params.real("epsilon"), centred);
+}
 
 }  // namespace
 
 Status register_routine_layer_norm_cpu_naive(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<NaiveLayerNorm>("layer_norm", true)));
-  return registry.add(std::make_unique<NaiveLayerNorm>("rms_norm", false));
+  SN_RETURN_IF_ERROR(add_naive(registry, {"layer_norm"}, make_naive_layer_norm<true>));
+  return add_naive(registry, {"rms_norm"}, make_naive_layer_norm<false>);
 }
 
 }  // namespace softneuro

@@ -1,6 +1,6 @@
 // lp_norm cpu/naive: the specification. x / ‖x‖p along one axis; 0 where the norm is 0.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -36,21 +36,16 @@ class NaiveLpNormKernel final : public Kernel {
   bool euclidean_;
 };
 
-class NaiveLpNorm final : public Routine {
- public:
-  NaiveLpNorm() : Routine("lp_norm", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                       problem.inputs[0].shape.rank()));
-    return make_kernel<NaiveLpNormKernel>(axis, problem.params.integer("p") == 2);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_lp_norm(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.inputs[0].shape.rank()));
+  return make_kernel<NaiveLpNormKernel>(axis, problem.params.integer("p") == 2);
+}
 
 }  // namespace
 
 Status register_routine_lp_norm_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveLpNorm>());
+  return add_naive(registry, {"lp_norm"}, make_naive_lp_norm);
 }
 
 }  // namespace softneuro

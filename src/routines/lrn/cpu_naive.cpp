@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -37,21 +37,16 @@ class NaiveLrnKernel final : public Kernel {
   double alpha_, beta_, bias_;
 };
 
-class NaiveLrn final : public Routine {
- public:
-  NaiveLrn() : Routine("lrn", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    const Params& p = problem.params;
-    return make_kernel<NaiveLrnKernel>(p.integer("size"), p.real("alpha"), p.real("beta"),
-                                       p.real("bias"));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_lrn(const Problem& problem) {
+  const Params& p = problem.params;
+  return make_kernel<NaiveLrnKernel>(p.integer("size"), p.real("alpha"), p.real("beta"),
+                                     p.real("bias"));
+}
 
 }  // namespace
 
 Status register_routine_lrn_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveLrn>());
+  return add_naive(registry, {"lrn"}, make_naive_lrn);
 }
 
 }  // namespace softneuro

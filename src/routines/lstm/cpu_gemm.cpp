@@ -8,6 +8,7 @@
 #include "cpu/simd/float_span.h"
 #include "cpu/simd/span_ops.h"
 #include "routines/rnn/naive_recurrent.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
@@ -40,11 +41,13 @@ void pack_weights(const PackedLayout& layout, const RecurrentSizes& sizes, int d
 
 class GemmRecurrentKernel final : public Kernel {
  public:
-  GemmRecurrentKernel(const RecurrentOptions& options, const RecurrentSizes& sizes, Tensor packed)
+  GemmRecurrentKernel(const RecurrentOptions& options, const RecurrentSizes& sizes, Tensor packed,
+                      TypedConstants constants)
       : o_(options),
         s_(sizes),
         layout_(options.cell, sizes.input, sizes.hidden),
-        packed_(std::move(packed)) {
+        packed_(std::move(packed)),
+        constants_(std::move(constants)) {
     const std::int64_t rows = s_.steps * s_.batch;
     if (packed_.empty()) packed_at_ = regions_.add(o_.directions * layout_.direction());
     x_at_ = regions_.add(packed_a_floats(rows, s_.input));
@@ -65,11 +68,11 @@ class GemmRecurrentKernel final : public Kernel {
     float* const workspace = reinterpret_cast<float*>(context.workspace());
     const float* weights = static_cast<const float*>(packed_.data());
     if (packed_.empty()) {
-      pack_weights(layout_, s_, o_.directions, context.input(kRecurrentW).as<float>(),
-                   context.input(kRecurrentR).as<float>(), workspace + packed_at_);
+      pack_weights(layout_, s_, o_.directions, floats(context, kRecurrentW),
+                   floats(context, kRecurrentR), workspace + packed_at_);
       weights = workspace + packed_at_;
     }
-    pack_a({context.input(kRecurrentX).as<float>(), s_.input, 1}, s_.steps * s_.batch, s_.input,
+    pack_a({floats(context, kRecurrentX), s_.input, 1}, s_.steps * s_.batch, s_.input,
            workspace + x_at_);
     for (int d = 0; d < o_.directions; ++d)
       run_direction(context, {d, weights + d * layout_.direction(), workspace});
@@ -122,7 +125,7 @@ class GemmRecurrentKernel final : public Kernel {
     float* const bias = d.workspace + bias_at_;
     std::fill_n(bias, width(), 0.0f);
     if (context.has_input(kRecurrentBias)) {
-      const float* const own = context.input(kRecurrentBias).as<float>() + d.index * 2 * width();
+      const float* const own = floats(context, kRecurrentBias) + d.index * 2 * width();
       const std::int64_t with_r = width() - (o_.linear_before_reset ? s_.hidden : 0);
       for (std::int64_t i = 0; i < width(); ++i)
         bias[i] = own[i] + (i < with_r ? own[width() + i] : 0.0f);
@@ -213,7 +216,7 @@ class GemmRecurrentKernel final : public Kernel {
     if (o_.linear_before_reset) {
       const float* const bias =
           context.has_input(kRecurrentBias)
-              ? context.input(kRecurrentBias).as<float>() + (d.index * 2 + 1) * width() + 2 * hidden
+              ? floats(context, kRecurrentBias) + (d.index * 2 + 1) * width() + 2 * hidden
               : nullptr;
       for (std::int64_t b = 0; b < s_.batch; ++b)
         for (std::int64_t i = 0; i < hidden; ++i)
@@ -252,10 +255,9 @@ class GemmRecurrentKernel final : public Kernel {
     float* const o = i + hidden;
     float* const f = o + hidden;
     float* const g = f + hidden;
-    const float* const peepholes =
-        context.has_input(kRecurrentPeepholes)
-            ? context.input(kRecurrentPeepholes).as<float>() + d.index * 3 * hidden
-            : nullptr;
+    const float* const peepholes = context.has_input(kRecurrentPeepholes)
+                                       ? floats(context, kRecurrentPeepholes) + d.index * 3 * hidden
+                                       : nullptr;
     const auto look = [&](std::int64_t which, float* gate) {
       if (peepholes == nullptr) return;
       for (std::int64_t k = 0; k < hidden; ++k) gate[k] += peepholes[which * hidden + k] * c[k];
@@ -309,7 +311,7 @@ class GemmRecurrentKernel final : public Kernel {
     for (std::int64_t b = 0; b < s_.batch; ++b) {
       float* const to = d.workspace + at + b * s_.hidden;
       if (context.has_input(input))
-        std::copy_n(context.input(input).as<float>() + state_offset(d, b), s_.hidden, to);
+        std::copy_n(floats(context, input) + state_offset(d, b), s_.hidden, to);
       else
         std::fill_n(to, s_.hidden, 0.0f);
     }
@@ -336,10 +338,15 @@ class GemmRecurrentKernel final : public Kernel {
       std::fill_n(to, s_.hidden, 0.0f);
   }
 
+  const float* floats(const Context& context, std::size_t input) const noexcept {
+    return constants_.input(context, input).as<float>();
+  }
+
   RecurrentOptions o_;
   RecurrentSizes s_;
   PackedLayout layout_;
   Tensor packed_;  // empty: the weights are packed when they are known
+  TypedConstants constants_;
   FloatRegions regions_;
   std::int64_t packed_at_ = 0, x_at_ = 0, inputs_at_ = 0, bias_at_ = 0, gates_at_ = 0,
                state_at_ = 0, extra_at_ = 0, h_at_ = 0, c_at_ = 0;
@@ -351,11 +358,7 @@ class GemmRecurrent final : public Routine {
       : Routine(layer_type, "cpu/gemm"), cell_(cell) {}
   int default_rank() const override { return 10; }
 
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[kRecurrentX].type != DataType::float32)
-      return Applicability::no("needs float32");
-    return Applicability::yes();
-  }
+  Applicability applicable(const Problem& problem) const override { return takes_float32(problem); }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     const TensorSpec& w = problem.inputs[kRecurrentW];
@@ -364,14 +367,14 @@ class GemmRecurrent final : public Routine {
     const PackedLayout layout(cell_, w.shape[2], r.shape[2]);
     return static_cast<std::size_t>(w.shape[0] * layout.direction()) * sizeof(float);
   }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
+  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
               std::byte* packed) const override {
-    const TensorSpec& w = problem.inputs[kRecurrentW];
-    const TensorSpec& r = problem.inputs[kRecurrentR];
-    const RecurrentSizes sizes{0, 0, w.shape[2], r.shape[2]};
+    SN_ASSIGN_OR_RETURN(const Tensor w, as_float32(problem.inputs[kRecurrentW].value, scratch));
+    SN_ASSIGN_OR_RETURN(const Tensor r, as_float32(problem.inputs[kRecurrentR].value, scratch));
+    const RecurrentSizes sizes{0, 0, w.shape()[2], r.shape()[2]};
     pack_weights(PackedLayout(cell_, sizes.input, sizes.hidden), sizes,
-                 static_cast<int>(w.shape[0]), static_cast<const float*>(w.value.data()),
-                 static_cast<const float*>(r.value.data()), reinterpret_cast<float*>(packed));
+                 static_cast<int>(w.shape()[0]), static_cast<const float*>(w.data()),
+                 static_cast<const float*>(r.data()), reinterpret_cast<float*>(packed));
     return {};
   }
 
@@ -380,7 +383,9 @@ class GemmRecurrent final : public Routine {
     SN_ASSIGN_OR_RETURN(const RecurrentOptions options, recurrent_options(cell_, problem.params));
     const RecurrentSizes sizes = recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
                                                  problem.inputs[kRecurrentR].shape);
-    return make_kernel<GemmRecurrentKernel>(options, sizes, packed.bytes);
+    SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                        TypedConstants::create(problem, DataType::float32));
+    return make_kernel<GemmRecurrentKernel>(options, sizes, packed.bytes, std::move(constants));
   }
 
  private:

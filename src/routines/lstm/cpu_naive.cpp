@@ -1,7 +1,7 @@
 // lstm cpu/naive: the specification, in double. Gates i o f c:
 //   i = f(x·wiᵀ + h₋₁·riᵀ + pi ⊙ c₋₁ + biases), f likewise (input_forget: f = 1 − i)
 //   c = f ⊙ c₋₁ + i ⊙ g(x·wcᵀ + h₋₁·rcᵀ + biases), o = f(… + po ⊙ c), h = o ⊙ h(c)
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 #include "routines/rnn/naive_recurrent.h"
 
 namespace softneuro {
@@ -41,23 +41,10 @@ class NaiveLstmKernel final : public NaiveRecurrentKernel {
   }
 };
 
-class NaiveLstm final : public Routine {
- public:
-  NaiveLstm() : Routine("lstm", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const RecurrentOptions options,
-                        recurrent_options(RecurrentCell::lstm, problem.params));
-    return make_kernel<NaiveLstmKernel>(options,
-                                        recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
-                                                        problem.inputs[kRecurrentR].shape));
-  }
-};
-
 }  // namespace
 
 Status register_routine_lstm_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveLstm>());
+  return add_naive(registry, {"lstm"}, make_naive_recurrent<NaiveLstmKernel, RecurrentCell::lstm>);
 }
 
 }  // namespace softneuro

@@ -1,7 +1,9 @@
 // matmul cpu/gemm (see gemm_matmul.h). A constant operand is packed beforehand. float32 only.
 #include "core/routine/registry.h"
 #include "cpu/post_ops/post_ops.h"
+#include "cpu/simd/float_span.h"
 #include "routines/matmul/gemm_matmul.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
@@ -11,10 +13,7 @@ class GemmMatmul final : public FusesPostOps<PostOpProgram::supports> {
   GemmMatmul() : FusesPostOps("matmul", "cpu/gemm") {}
   int default_rank() const override { return 10; }
 
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
-    return Applicability::yes();
-  }
+  Applicability applicable(const Problem& problem) const override { return takes_float32(problem); }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     const int side = constant_side(problem);
@@ -22,13 +21,14 @@ class GemmMatmul final : public FusesPostOps<PostOpProgram::supports> {
     const MatmulSide s(matmul_geometry(problem), problem, side);
     return static_cast<std::size_t>(s.matrices * s.packed_floats) * sizeof(float);
   }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
+  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
               std::byte* packed) const override {
     const int side = constant_side(problem);
     const TensorSpec& spec = problem.inputs[static_cast<std::size_t>(side)];
     const MatmulGeometry g = matmul_geometry(problem);
     const MatmulSide s(g, problem, side);
-    const auto* const from = static_cast<const float*>(spec.value.data());
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(spec.value, scratch));
+    const auto* const from = static_cast<const float*>(floats.data());
     for (std::int64_t i = 0; i < s.matrices; ++i)
       pack_lanes(s, side, from + i * s.lanes * g.depth, 0, s.lanes, g.depth,
                  reinterpret_cast<float*>(packed) + i * s.packed_floats);

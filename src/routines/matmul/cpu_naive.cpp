@@ -1,7 +1,7 @@
 // matmul cpu/naive: the specification. Sums in double, integers in int64.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
 #include "routines/matmul/geometry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -40,19 +40,14 @@ class NaiveMatmulKernel final : public Kernel {
   MatmulGeometry g_;
 };
 
-class NaiveMatmul final : public Routine {
- public:
-  NaiveMatmul() : Routine("matmul", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveMatmulKernel>(matmul_geometry(problem));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_matmul(const Problem& problem) {
+  return make_kernel<NaiveMatmulKernel>(matmul_geometry(problem));
+}
 
 }  // namespace
 
 Status register_routine_matmul_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveMatmul>());
+  return add_naive(registry, {"matmul"}, make_naive_matmul);
 }
 
 }  // namespace softneuro

@@ -66,7 +66,7 @@ class TiledMatmulKernel final : public FloatLayerKernel {
  public:
   // factor: of B, 1 if it is not packed.
   TiledMatmulKernel(const Problem& problem, bool packs, float factor, EpiloguePostOps post_ops)
-      : FloatLayerKernel(problem.inputs[kX].type, {}),
+      : FloatLayerKernel(problem.outputs[0].type, {}),
         g_(join_batches(matmul_geometry(problem))),
         packs_(packs),
         factor_(factor),
@@ -81,8 +81,8 @@ class TiledMatmulKernel final : public FloatLayerKernel {
     }
     if (packs_) b_packed_at_ = reserve(b_matrices_ * packed_floats());
     if (turns_a()) a_turned_at_ = reserve(a);
-    reserve_input(kX, a);
-    reserve_input(kWeights, b);
+    reserve_input(kX, problem);
+    reserve_input(kWeights, problem);
     reserve_output(problem.outputs[0].shape.elements());
   }
 

@@ -14,14 +14,14 @@ class GemmMatmulKernel final : public FloatLayerKernel {
  public:
   GemmMatmulKernel(const Problem& problem, const MatmulGeometry& geometry, int packed_side,
                    const PackedWeights& packed, PostOpProgram post_ops)
-      : FloatLayerKernel(problem.inputs[0].type, std::move(post_ops)),
+      : FloatLayerKernel(problem.outputs[0].type, std::move(post_ops)),
         g_(geometry),
         sides_{MatmulSide(geometry, problem, 0), MatmulSide(geometry, problem, 1)},
         has_bias_(problem.own_inputs > kBias && problem.has_input(kBias)) {
     if (packed_side >= 0) packed_[packed_side] = packed.bytes;
     for (const Input side : {kX, kWeights})
-      if (packed_[side].empty()) reserve_input(side, problem.inputs[side].shape.elements());
-    if (has_bias_) reserve_input(kBias, g_.columns);
+      if (packed_[side].empty()) reserve_input(side, problem);
+    if (has_bias_) reserve_input(kBias, problem);
     reserve_output(problem.outputs[0].shape.elements());
     row_ = packed_[0].empty() && g_.rows == 1 && g_.a_column == 1;
     if (row_) sides_[0].packed_floats = 0;

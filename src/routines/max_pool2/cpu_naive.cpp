@@ -1,7 +1,7 @@
 // max_pool1, max_pool2, max_pool3 cpu/naive: the specification.
 #include "core/base/element.h"
-#include "core/layers/window.h"
-#include "routines/add_each.h"
+#include "routines/conv2/geometry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -12,47 +12,34 @@ class NaiveMaxPoolKernel final : public Kernel {
       : window_(window), planes_(planes), column_major_(column_major) {}
 
   Status run(Context& context) const noexcept override {
-    const auto& [az, ay, ax] = window_.axes;
-    std::int64_t index = 0;
-    for (std::int64_t p = 0; p < planes_; ++p)
-      for (std::int64_t z = 0; z < az.output; ++z)
-        for (std::int64_t y = 0; y < ay.output; ++y)
-          for (std::int64_t x = 0; x < ax.output && !context.pool().cancelled(); ++x) {
-            if (is_float(context.input(0).type))
-              pool<double>(context, p, z, y, x, index++);
-            else
-              pool<std::int64_t>(context, p, z, y, x, index++);
-          }
+    const std::int64_t elements = planes_ * window_.output_elements();
+    for (std::int64_t i = 0; i < elements && !context.pool().cancelled(); ++i) {
+      if (is_float(context.input(0).type))
+        pool<double>(context, i);
+      else
+        pool<std::int64_t>(context, i);
+    }
     return {};
   }
 
  private:
   // The first largest element; NaN is larger than everything.
   template <class Value>
-  void pool(Context& context, std::int64_t p, std::int64_t z, std::int64_t y, std::int64_t x,
-            std::int64_t to) const noexcept {
-    const auto& [az, ay, ax] = window_.axes;
+  void pool(Context& context, std::int64_t to) const noexcept {
+    const std::int64_t plane = to / window_.output_elements() * window_.input_elements();
     const bool is_unsigned = context.input(0).type == DataType::uint64;
     Value best = 0;
     std::int64_t best_at = -1;
-    for (std::int64_t kz = 0; kz < az.kernel; ++kz)
-      for (std::int64_t ky = 0; ky < ay.kernel; ++ky)
-        for (std::int64_t kx = 0; kx < ax.kernel; ++kx) {
-          const std::int64_t iz = z * az.stride + kz * az.dilation - az.pad_begin;
-          const std::int64_t iy = y * ay.stride + ky * ay.dilation - ay.pad_begin;
-          const std::int64_t ix = x * ax.stride + kx * ax.dilation - ax.pad_begin;
-          if (iz < 0 || iz >= az.input || iy < 0 || iy >= ay.input || ix < 0 || ix >= ax.input)
-            continue;
-          const std::int64_t at = ((p * az.input + iz) * ay.input + iy) * ax.input + ix;
-          const Value value = load_as<Value>(context.input(0), at);
-          const bool larger =
-              is_unsigned ? static_cast<std::uint64_t>(value) > static_cast<std::uint64_t>(best)
-                          : value > best || (value != value && best == best);
-          if (best_at < 0 || larger) {
-            best = value;
-            best_at = column_major_ ? ((p * ax.input + ix) * ay.input + iy) * az.input + iz : at;
-          }
-        }
+    for_taps(window_, to % window_.output_elements(), [&](std::int64_t, std::int64_t at) {
+      if (at < 0) return;
+      const Value value = load_as<Value>(context.input(0), plane + at);
+      const bool larger = is_unsigned
+                              ? static_cast<std::uint64_t>(value) > static_cast<std::uint64_t>(best)
+                              : value > best || (value != value && best == best);
+      if (best_at >= 0 && !larger) return;
+      best = value;
+      best_at = plane + (column_major_ ? column_major(at) : at);
+    });
     // A window of padding only has no largest element: the type's smallest stands for it.
     if (best_at < 0)
       store(context.output(0), to, -INFINITY);
@@ -61,28 +48,30 @@ class NaiveMaxPoolKernel final : public Kernel {
     if (context.has_output(1)) store_integer(context.output(1), to, best_at);
   }
 
+  // Where element `at` of a plane would lie if the first axis were the fastest.
+  std::int64_t column_major(std::int64_t at) const noexcept {
+    const auto& [az, ay, ax] = window_.axes;
+    const std::int64_t z = at / (ay.input * ax.input), y = at / ax.input % ay.input;
+    return (at % ax.input * ay.input + y) * az.input + z;
+  }
+
   Window window_;
   std::int64_t planes_;
   bool column_major_;
 };
 
-class NaiveMaxPool final : public Routine {
- public:
-  explicit NaiveMaxPool(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    const Shape& x = problem.inputs[0].shape;
-    SN_ASSIGN_OR_RETURN(const Window window,
-                        make_window(problem.params, x, problem.params.integers("kernel")));
-    return make_kernel<NaiveMaxPoolKernel>(window, x.elements(0, 2),
-                                           problem.params.integer("storage_order") != 0);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_max_pool(const Problem& problem) {
+  const Shape& x = problem.inputs[0].shape;
+  SN_ASSIGN_OR_RETURN(const Window window,
+                      make_window(problem.params, x, problem.params.integers("kernel")));
+  return make_kernel<NaiveMaxPoolKernel>(window, x.elements(0, 2),
+                                         problem.params.integer("storage_order") != 0);
+}
 
 }  // namespace
 
 Status register_routine_max_pool2_cpu_naive(Registry& registry) {
-  return add_each<NaiveMaxPool>(registry, {"max_pool1", "max_pool2", "max_pool3"});
+  return add_naive(registry, {"max_pool1", "max_pool2", "max_pool3"}, make_naive_max_pool);
 }
 
 }  // namespace softneuro

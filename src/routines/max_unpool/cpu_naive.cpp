@@ -1,7 +1,7 @@
 // max_unpool cpu/naive: the specification. Elements are moved, whatever their type.
 #include "core/base/element.h"
 #include "core/layers/window.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -53,26 +53,21 @@ class NaiveMaxUnpoolKernel final : public Kernel {
   Shape natural_;
 };
 
-class NaiveMaxUnpool final : public Routine {
- public:
-  NaiveMaxUnpool() : Routine("max_unpool", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    Shape natural = problem.inputs[0].shape;
-    SN_ASSIGN_OR_RETURN(
-        const Window window,
-        make_transposed_window(problem.params, natural, problem.params.integers("kernel")));
-    const int axes = natural.rank() - 2;
-    for (int i = 0; i < axes; ++i)
-      natural[i + 2] = window.axes[static_cast<std::size_t>(kMaxSpatialAxes - axes + i)].output;
-    return make_kernel<NaiveMaxUnpoolKernel>(natural);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_max_unpool(const Problem& problem) {
+  Shape natural = problem.inputs[0].shape;
+  SN_ASSIGN_OR_RETURN(
+      const Window window,
+      make_transposed_window(problem.params, natural, problem.params.integers("kernel")));
+  const int axes = natural.rank() - 2;
+  for (int i = 0; i < axes; ++i)
+    natural[i + 2] = window.axes[static_cast<std::size_t>(kMaxSpatialAxes - axes + i)].output;
+  return make_kernel<NaiveMaxUnpoolKernel>(natural);
+}
 
 }  // namespace
 
 Status register_routine_max_unpool_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveMaxUnpool>());
+  return add_naive(registry, {"max_unpool"}, make_naive_max_unpool);
 }
 
 }  // namespace softneuro

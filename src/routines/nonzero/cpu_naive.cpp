@@ -1,7 +1,7 @@
 // nonzero cpu/naive: counts, then writes each index tuple as a column.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
 #include "cpu/tensor/indexing.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -30,19 +30,14 @@ class NaiveNonzeroKernel final : public Kernel {
   }
 };
 
-class NaiveNonzero final : public Routine {
- public:
-  NaiveNonzero() : Routine("nonzero", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveNonzeroKernel>();
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_nonzero(const Problem&) {
+  return make_kernel<NaiveNonzeroKernel>();
+}
 
 }  // namespace
 
 Status register_routine_nonzero_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveNonzero>());
+  return add_naive(registry, {"nonzero"}, make_naive_nonzero);
 }
 
 }  // namespace softneuro

@@ -3,22 +3,24 @@
 #include <cstring>
 
 #include "core/base/element.h"
-#include "core/routine/registry.h"
 #include "cpu/tensor/indexing.h"
 #include "cpu/tensor/strided_copy.h"
+#include "routines/naive_routine.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
 
 class NaiveOneHotKernel final : public Kernel {
  public:
-  explicit NaiveOneHotKernel(int axis) : axis_(axis) {}
+  NaiveOneHotKernel(int axis, TypedConstants constants)
+      : axis_(axis), constants_(std::move(constants)) {}
 
   Status run(Context& context) const noexcept override {
     const TensorView& indices = context.input(0);
     const TensorView& y = context.output(0);
     const auto bytes = static_cast<std::int64_t>(size_of(y.type));
-    const std::byte* off = context.input(2).as<std::byte>();
+    const std::byte* off = constants_.input(context, 2).as<std::byte>();
     const std::byte* on = off + bytes;
     fill_elements(off, y.data, y.elements(), size_of(y.type), context.pool());
 
@@ -38,23 +40,21 @@ class NaiveOneHotKernel final : public Kernel {
 
  private:
   int axis_;
+  TypedConstants constants_;
 };
 
-class NaiveOneHot final : public Routine {
- public:
-  NaiveOneHot() : Routine("one_hot", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                       problem.outputs[0].shape.rank()));
-    return make_kernel<NaiveOneHotKernel>(axis);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_one_hot(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.outputs[0].shape.rank()));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                      TypedConstants::create(problem, problem.outputs[0].type));
+  return make_kernel<NaiveOneHotKernel>(axis, std::move(constants));
+}
 
 }  // namespace
 
 Status register_routine_one_hot_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveOneHot>());
+  return add_naive(registry, {"one_hot"}, make_naive_one_hot);
 }
 
 }  // namespace softneuro

@@ -13,6 +13,7 @@
 #include "cpu/tensor/indexing.h"
 #include "cpu/tensor/memory_order.h"
 #include "cpu/tensor/strided_copy.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
@@ -30,8 +31,13 @@ class PadKernel final : public Kernel {
  public:
   // Shapes and `kept` in the order of memory; `value`: an element of y, nothing: that of input 2.
   PadKernel(PadMode mode, std::vector<Kept> kept, const Shape& x, const Shape& y,
-            std::optional<std::uint64_t> value)
-      : mode_(mode), kept_(std::move(kept)), x_(x), y_(y), value_(value) {}
+            std::optional<std::uint64_t> value, TypedConstants constants)
+      : mode_(mode),
+        kept_(std::move(kept)),
+        x_(x),
+        y_(y),
+        value_(value),
+        constants_(std::move(constants)) {}
 
   Status run(Context& context) const noexcept override {
     if (mode_ == PadMode::constant)
@@ -43,7 +49,7 @@ class PadKernel final : public Kernel {
 
  private:
   void pad_with_value(Context& context) const noexcept {
-    const TensorView& x = context.input(0);
+    const TensorView x = constants_.input(context, 0);
     const TensorView& y = context.output(0);
     const void* value = value_ ? &*value_ : context.input(2).data;
     fill_elements(value, y.data, y.elements(), size_of(y.type), context.pool());
@@ -82,7 +88,7 @@ class PadKernel final : public Kernel {
 
   // Row by row of the last axis, whose middle is one run.
   void pad_rows(Context& context) const noexcept {
-    const TensorView& x = context.input(0);
+    const TensorView x = constants_.input(context, 0);
     const TensorView& y = context.output(0);
     if (y.elements() == 0) return;
     const int rank = y_.rank();
@@ -122,6 +128,7 @@ class PadKernel final : public Kernel {
   std::vector<Kept> kept_;
   Shape x_, y_;
   std::optional<std::uint64_t> value_;
+  TypedConstants constants_;
 };
 
 // The bits of `value` as an element of y, in the low bytes.
@@ -153,9 +160,9 @@ Result<std::optional<std::uint64_t>> value_of(const Problem& problem) {
   return std::optional(bits);
 }
 
-std::unique_ptr<Kernel> kernel_of(const Problem& problem, PadMode mode,
-                                  std::span<const PadAmount> amounts,
-                                  std::optional<std::uint64_t> value) {
+Result<std::unique_ptr<Kernel>> kernel_of(const Problem& problem, PadMode mode,
+                                          std::span<const PadAmount> amounts,
+                                          std::optional<std::uint64_t> value) {
   const Shape& x = problem.inputs[0].shape;
   const Layout layout = problem.inputs[0].layout;
   std::vector<Kept> kept(static_cast<std::size_t>(x.rank()));
@@ -166,8 +173,11 @@ std::unique_ptr<Kernel> kernel_of(const Problem& problem, PadMode mode,
     kept[static_cast<std::size_t>(stored_axis(i, x.rank(), layout))] = {
         first, x[i] - first - cut, std::max<std::int64_t>(amount.before, 0)};
   }
-  return std::make_unique<PadKernel>(mode, std::move(kept), stored_shape(x, layout),
-                                     stored_shape(problem.outputs[0].shape, layout), value);
+  SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                      TypedConstants::create(problem, problem.outputs[0].type));
+  return make_kernel<PadKernel>(mode, std::move(kept), stored_shape(x, layout),
+                                stored_shape(problem.outputs[0].shape, layout), value,
+                                std::move(constants));
 }
 
 }  // namespace

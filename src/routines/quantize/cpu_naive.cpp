@@ -1,7 +1,7 @@
 // quantize cpu/naive: the specification. y = saturate(round(x / scale) + zero_point), the quotient
 // in float32 because its bits decide ties.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 #include "routines/quantize/scale_index.h"
 
 namespace softneuro {
@@ -29,20 +29,15 @@ class NaiveQuantizeKernel final : public Kernel {
   ScaleIndex index_;
 };
 
-class NaiveQuantize final : public Routine {
- public:
-  NaiveQuantize() : Routine("quantize", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
-    return make_kernel<NaiveQuantizeKernel>(index);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_quantize(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
+  return make_kernel<NaiveQuantizeKernel>(index);
+}
 
 }  // namespace
 
 Status register_routine_quantize_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveQuantize>());
+  return add_naive(registry, {"quantize"}, make_naive_quantize);
 }
 
 }  // namespace softneuro

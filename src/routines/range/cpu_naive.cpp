@@ -1,6 +1,6 @@
 // range cpu/naive: y[i] = start + i · delta; real types in double, integers exactly.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -28,19 +28,14 @@ class NaiveRangeKernel final : public Kernel {
   }
 };
 
-class NaiveRange final : public Routine {
- public:
-  NaiveRange() : Routine("range", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveRangeKernel>();
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_range(const Problem&) {
+  return make_kernel<NaiveRangeKernel>();
+}
 
 }  // namespace
 
 Status register_routine_range_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveRange>());
+  return add_naive(registry, {"range"}, make_naive_range);
 }
 
 }  // namespace softneuro

@@ -1,7 +1,7 @@
 // reduce cpu/naive: the specification. Sums in double, or in int64 for integers.
 #include "core/base/element.h"
 #include "core/layers/reduction.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -141,22 +141,17 @@ class NaiveReduceKernel final : public Kernel {
   std::uint32_t axes_;
 };
 
-class NaiveReduce final : public Routine {
- public:
-  NaiveReduce() : Routine("reduce", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
-    SN_ASSIGN_OR_RETURN(const std::uint32_t axes, reduced_axes(problem.params, problem.integers(1),
-                                                               problem.inputs[0].shape.rank()));
-    return make_kernel<NaiveReduceKernel>(op, axes);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_reduce(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
+  SN_ASSIGN_OR_RETURN(const std::uint32_t axes, reduced_axes(problem.params, problem.integers(1),
+                                                             problem.inputs[0].shape.rank()));
+  return make_kernel<NaiveReduceKernel>(op, axes);
+}
 
 }  // namespace
 
 Status register_routine_reduce_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveReduce>());
+  return add_naive(registry, {"reduce"}, make_naive_reduce);
 }
 
 }  // namespace softneuro

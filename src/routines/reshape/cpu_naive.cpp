@@ -4,7 +4,7 @@
 namespace softneuro {
 
 Status register_routine_reshape_cpu_naive(Registry& registry) {
-  return register_naive_view(registry, "reshape");
+  return add_naive(registry, {"reshape"}, make_view_copy);
 }
 
 }  // namespace softneuro

@@ -20,15 +20,6 @@ class ViewCopyKernel final : public Kernel {
   }
 };
 
-class NaiveView final : public Routine {
- public:
-  explicit NaiveView(const char* layer_type) : Routine(layer_type, "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<ViewCopyKernel>();
-  }
-};
-
 class DirectView final : public Routine {
  public:
   DirectView(const char* layer_type, const std::string& descriptor)
@@ -56,16 +47,16 @@ class DirectView final : public Routine {
   bool supports_post_ops(const Problem& problem) const override {
     return problem.outputs[0].type == DataType::qint8;
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
-    return make_kernel<ViewCopyKernel>();
+    return make_view_copy(problem);
   }
 };
 
 }  // namespace
 
-Status register_naive_view(Registry& registry, const char* layer_type) {
-  return registry.add(std::make_unique<NaiveView>(layer_type));
+Result<std::unique_ptr<Kernel>> make_view_copy(const Problem&) {
+  return make_kernel<ViewCopyKernel>();
 }
 
 Status register_direct_view(Registry& registry, const char* layer_type) {

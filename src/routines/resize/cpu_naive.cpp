@@ -3,9 +3,9 @@
 
 #include "core/base/element.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/tensor/indexing.h"
 #include "cpu/tensor/resize_taps.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -79,24 +79,19 @@ class NaiveResizeKernel final : public Kernel {
   std::vector<ResizeTaps> taps_;  // one per axis
 };
 
-class NaiveResize final : public Routine {
- public:
-  NaiveResize() : Routine("resize", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const ResizeOptions options, resize_options(problem.params));
-    SN_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, resize_axes(problem));
-    std::vector<ResizeTaps> taps;
-    if (problem.outputs[0].shape.elements() > 0)
-      for (const ResizeAxis& axis : axes) taps.push_back(resize_taps(options, axis));
-    return make_kernel<NaiveResizeKernel>(options, std::move(taps));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_resize(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const ResizeOptions options, resize_options(problem.params));
+  SN_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, resize_axes(problem));
+  std::vector<ResizeTaps> taps;
+  if (problem.outputs[0].shape.elements() > 0)
+    for (const ResizeAxis& axis : axes) taps.push_back(resize_taps(options, axis));
+  return make_kernel<NaiveResizeKernel>(options, std::move(taps));
+}
 
 }  // namespace
 
 Status register_routine_resize_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveResize>());
+  return add_naive(registry, {"resize"}, make_naive_resize);
 }
 
 }  // namespace softneuro

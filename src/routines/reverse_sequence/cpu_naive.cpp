@@ -1,8 +1,8 @@
 // reverse_sequence cpu/naive: y[t] = x[len − 1 − t] for t < len, else x[t]; per sequence.
 #include <cstring>
 
-#include "core/routine/registry.h"
 #include "cpu/tensor/indexing.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -38,20 +38,15 @@ class NaiveReverseSequenceKernel final : public Kernel {
   int batch_axis_;
 };
 
-class NaiveReverseSequence final : public Routine {
- public:
-  NaiveReverseSequence() : Routine("reverse_sequence", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveReverseSequenceKernel>(
-        static_cast<int>(problem.params.integer("batch_axis")));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_reverse_sequence(const Problem& problem) {
+  return make_kernel<NaiveReverseSequenceKernel>(
+      static_cast<int>(problem.params.integer("batch_axis")));
+}
 
 }  // namespace
 
 Status register_routine_reverse_sequence_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveReverseSequence>());
+  return add_naive(registry, {"reverse_sequence"}, make_naive_reverse_sequence);
 }
 
 }  // namespace softneuro

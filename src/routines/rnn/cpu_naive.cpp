@@ -1,5 +1,5 @@
 // rnn cpu/naive: the specification. h = f(x·wᵀ + h₋₁·rᵀ + biases), in double.
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 #include "routines/rnn/naive_recurrent.h"
 
 namespace softneuro {
@@ -18,23 +18,10 @@ class NaiveRnnKernel final : public NaiveRecurrentKernel {
   }
 };
 
-class NaiveRnn final : public Routine {
- public:
-  NaiveRnn() : Routine("rnn", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const RecurrentOptions options,
-                        recurrent_options(RecurrentCell::rnn, problem.params));
-    return make_kernel<NaiveRnnKernel>(options,
-                                       recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
-                                                       problem.inputs[kRecurrentR].shape));
-  }
-};
-
 }  // namespace
 
 Status register_routine_rnn_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveRnn>());
+  return add_naive(registry, {"rnn"}, make_naive_recurrent<NaiveRnnKernel, RecurrentCell::rnn>);
 }
 
 }  // namespace softneuro

@@ -46,6 +46,14 @@ class NaiveRecurrentKernel : public Kernel {
                     std::int64_t length) const noexcept;
 };
 
+// The kernel K of a cell's cpu/naive for `problem`.
+template <class K, RecurrentCell cell>
+Result<std::unique_ptr<Kernel>> make_naive_recurrent(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const RecurrentOptions options, recurrent_options(cell, problem.params));
+  return make_kernel<K>(options, recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
+                                                 problem.inputs[kRecurrentR].shape));
+}
+
 // lengths[b] must lie in [0, steps].
 Status check_sequence_lengths(const TensorView& lengths, std::int64_t steps) noexcept;
 

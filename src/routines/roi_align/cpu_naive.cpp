@@ -4,8 +4,8 @@
 
 #include "core/base/element.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/tensor/indexing.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -130,19 +130,14 @@ class NaiveRoiAlignKernel final : public Kernel {
   double scale_;
 };
 
-class NaiveRoiAlign final : public Routine {
- public:
-  NaiveRoiAlign() : Routine("roi_align", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveRoiAlignKernel>(problem.params);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_roi_align(const Problem& problem) {
+  return make_kernel<NaiveRoiAlignKernel>(problem.params);
+}
 
 }  // namespace
 
 Status register_routine_roi_align_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveRoiAlign>());
+  return add_naive(registry, {"roi_align"}, make_naive_roi_align);
 }
 
 }  // namespace softneuro

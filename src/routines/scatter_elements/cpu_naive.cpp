@@ -1,24 +1,25 @@
 // scatter_elements cpu/naive: copies x, then writes the updates one by one, in order.
 #include "core/base/element.h"
 #include "core/graph/enum_param.h"
-#include "core/routine/registry.h"
 #include "cpu/tensor/indexing.h"
 #include "cpu/tensor/strided_copy.h"
+#include "routines/naive_routine.h"
 #include "routines/scatter_elements/update.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
 
 class NaiveScatterElementsKernel final : public Kernel {
  public:
-  NaiveScatterElementsKernel(int axis, ScatterReduction reduction)
-      : axis_(axis), reduction_(reduction) {}
+  NaiveScatterElementsKernel(int axis, ScatterReduction reduction, TypedConstants constants)
+      : axis_(axis), reduction_(reduction), constants_(std::move(constants)) {}
   int in_place_input() const noexcept override { return 0; }
 
   Status run(Context& context) const noexcept override {
-    const TensorView& x = context.input(0);
+    const TensorView x = constants_.input(context, 0);
     const TensorView& y = context.output(0);
-    const TensorView& updates = context.input(2);
+    const TensorView updates = constants_.input(context, 2);
     const std::int64_t dim = x.shape[axis_];
     SN_RETURN_IF_ERROR(check_indices(context.input(1), dim));
     copy_bytes(x.data, y.data, x.elements() * static_cast<std::int64_t>(size_of(x.type)),
@@ -40,25 +41,24 @@ class NaiveScatterElementsKernel final : public Kernel {
  private:
   int axis_;
   ScatterReduction reduction_;
+  TypedConstants constants_;
 };
 
-class NaiveScatterElements final : public Routine {
- public:
-  NaiveScatterElements() : Routine("scatter_elements", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                       problem.inputs[0].shape.rank()));
-    SN_ASSIGN_OR_RETURN(const int reduction,
-                        choice_of(problem.params, "reduction", kScatterReductions));
-    return make_kernel<NaiveScatterElementsKernel>(axis, static_cast<ScatterReduction>(reduction));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_scatter_elements(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.inputs[0].shape.rank()));
+  SN_ASSIGN_OR_RETURN(const int reduction,
+                      choice_of(problem.params, "reduction", kScatterReductions));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                      TypedConstants::create(problem, problem.outputs[0].type));
+  return make_kernel<NaiveScatterElementsKernel>(axis, static_cast<ScatterReduction>(reduction),
+                                                 std::move(constants));
+}
 
 }  // namespace
 
 Status register_routine_scatter_elements_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveScatterElements>());
+  return add_naive(registry, {"scatter_elements"}, make_naive_scatter_elements);
 }
 
 }  // namespace softneuro

@@ -1,23 +1,25 @@
 // scatter_nd cpu/naive: copies x, then writes the updates slice by slice, in order.
 #include "core/base/element.h"
 #include "core/graph/enum_param.h"
-#include "core/routine/registry.h"
 #include "cpu/tensor/indexing.h"
 #include "cpu/tensor/strided_copy.h"
+#include "routines/naive_routine.h"
 #include "routines/scatter_elements/update.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
 
 class NaiveScatterNdKernel final : public Kernel {
  public:
-  explicit NaiveScatterNdKernel(ScatterReduction reduction) : reduction_(reduction) {}
+  NaiveScatterNdKernel(ScatterReduction reduction, TypedConstants constants)
+      : reduction_(reduction), constants_(std::move(constants)) {}
   int in_place_input() const noexcept override { return 0; }
 
   Status run(Context& context) const noexcept override {
-    const TensorView& x = context.input(0);
+    const TensorView x = constants_.input(context, 0);
     const TensorView& y = context.output(0);
-    const TensorView& updates = context.input(2);
+    const TensorView updates = constants_.input(context, 2);
     SN_RETURN_IF_ERROR(check_tuples(context.input(1), x.shape));
     copy_bytes(x.data, y.data, x.elements() * static_cast<std::int64_t>(size_of(x.type)),
                context.pool());
@@ -53,23 +55,22 @@ class NaiveScatterNdKernel final : public Kernel {
   }
 
   ScatterReduction reduction_;
+  TypedConstants constants_;
 };
 
-class NaiveScatterNd final : public Routine {
- public:
-  NaiveScatterNd() : Routine("scatter_nd", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const int reduction,
-                        choice_of(problem.params, "reduction", kScatterReductions));
-    return make_kernel<NaiveScatterNdKernel>(static_cast<ScatterReduction>(reduction));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_scatter_nd(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int reduction,
+                      choice_of(problem.params, "reduction", kScatterReductions));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                      TypedConstants::create(problem, problem.outputs[0].type));
+  return make_kernel<NaiveScatterNdKernel>(static_cast<ScatterReduction>(reduction),
+                                           std::move(constants));
+}
 
 }  // namespace
 
 Status register_routine_scatter_nd_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveScatterNd>());
+  return add_naive(registry, {"scatter_nd"}, make_naive_scatter_nd);
 }
 
 }  // namespace softneuro

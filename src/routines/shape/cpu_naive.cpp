@@ -1,6 +1,6 @@
 // shape cpu/naive: y[i] = x.shape[first + i].
 #include "core/layers/shape.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -19,20 +19,15 @@ class NaiveShapeKernel final : public Kernel {
   int first_;
 };
 
-class NaiveShape final : public Routine {
- public:
-  NaiveShape() : Routine("shape", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    const AxisSpan axes = shape_axes(problem.params, problem.inputs[0].shape.rank());
-    return make_kernel<NaiveShapeKernel>(axes.first);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_shape(const Problem& problem) {
+  const AxisSpan axes = shape_axes(problem.params, problem.inputs[0].shape.rank());
+  return make_kernel<NaiveShapeKernel>(axes.first);
+}
 
 }  // namespace
 
 Status register_routine_shape_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveShape>());
+  return add_naive(registry, {"shape"}, make_naive_shape);
 }
 
 }  // namespace softneuro

@@ -1,5 +1,5 @@
 // size cpu/naive: the number of elements of x.
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -12,19 +12,14 @@ class NaiveSizeKernel final : public Kernel {
   }
 };
 
-class NaiveSize final : public Routine {
- public:
-  NaiveSize() : Routine("size", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveSizeKernel>();
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_size(const Problem&) {
+  return make_kernel<NaiveSizeKernel>();
+}
 
 }  // namespace
 
 Status register_routine_size_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveSize>());
+  return add_naive(registry, {"size"}, make_naive_size);
 }
 
 }  // namespace softneuro

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -41,21 +41,16 @@ class NaiveSoftmaxKernel final : public Kernel {
   bool log_;
 };
 
-class NaiveSoftmax final : public Routine {
- public:
-  NaiveSoftmax() : Routine("softmax", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                       problem.inputs[0].shape.rank()));
-    return make_kernel<NaiveSoftmaxKernel>(axis, problem.params.integer("log") != 0);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_softmax(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.inputs[0].shape.rank()));
+  return make_kernel<NaiveSoftmaxKernel>(axis, problem.params.integer("log") != 0);
+}
 
 }  // namespace
 
 Status register_routine_softmax_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveSoftmax>());
+  return add_naive(registry, {"softmax"}, make_naive_softmax);
 }
 
 }  // namespace softneuro

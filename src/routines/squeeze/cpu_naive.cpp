@@ -4,7 +4,7 @@
 namespace softneuro {
 
 Status register_routine_squeeze_cpu_naive(Registry& registry) {
-  return register_naive_view(registry, "squeeze");
+  return add_naive(registry, {"squeeze"}, make_view_copy);
 }
 
 }  // namespace softneuro

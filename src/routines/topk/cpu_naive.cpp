@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -83,25 +83,19 @@ class NaiveTopkKernel final : public Kernel {
   bool largest_;
 };
 
-class NaiveTopk final : public Routine {
- public:
-  NaiveTopk() : Routine("topk", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    const Shape& shape = problem.inputs[0].shape;
-    SN_ASSIGN_OR_RETURN(const int axis,
-                        normalize_axis(problem.params.integer("axis"), shape.rank()));
-    const std::vector<std::int64_t> k = problem.integers(1);
-    if (k.size() != 1 || k[0] < 0 || k[0] > shape[axis])
-      return invalid_argument("input 1 (k) must be one number from 0 to {}", shape[axis]);
-    return make_kernel<NaiveTopkKernel>(axis, k[0], problem.params.integer("largest") != 0);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_topk(const Problem& problem) {
+  const Shape& shape = problem.inputs[0].shape;
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"), shape.rank()));
+  const std::vector<std::int64_t> k = problem.integers(1);
+  if (k.size() != 1 || k[0] < 0 || k[0] > shape[axis])
+    return invalid_argument("input 1 (k) must be one number from 0 to {}", shape[axis]);
+  return make_kernel<NaiveTopkKernel>(axis, k[0], problem.params.integer("largest") != 0);
+}
 
 }  // namespace
 
 Status register_routine_topk_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveTopk>());
+  return add_naive(registry, {"topk"}, make_naive_topk);
 }
 
 }  // namespace softneuro

@@ -6,6 +6,7 @@
 #include "core/base/parallel.h"
 #include "cpu/simd/transpose_tiles.h"
 #include "routines/data_movement_routine.h"
+#include "routines/reshape/view_copy.h"
 #include "routines/transpose/axes.h"
 
 namespace softneuro {
@@ -101,23 +102,12 @@ class DirectTransposeKernel final : public Kernel {
   std::size_t row_axis_;
 };
 
-// The order of memory stays, as from nhwc to a plain [N, H, W, C].
-class UnmovedKernel final : public Kernel {
- public:
-  int in_place_input() const noexcept override { return 0; }
-  Status run(Context& context) const noexcept override {
-    const TensorView& x = context.input(0);
-    const auto bytes = static_cast<std::int64_t>(size_of(x.type)) * x.elements();
-    copy_bytes(x.data, context.output(0).data, bytes, context.pool());
-    return {};
-  }
-};
-
 Result<std::unique_ptr<Kernel>> make_transpose_move(const Problem& problem) {
   SN_ASSIGN_OR_RETURN(const StridedCopy copy, transpose_copy(problem));
   const auto axes = copy.axes();
+  // The order of memory stays, as from nhwc to a plain [N, H, W, C].
   if (axes.empty() || (axes.size() == 1 && axes[0].source_stride == 1))
-    return make_kernel<UnmovedKernel>();
+    return make_view_copy(problem);
   if (!copy.empty())
     for (std::size_t a = 0; a + 1 < axes.size(); ++a)
       if (axes[a].source_stride == 1) return make_kernel<DirectTransposeKernel>(copy, a);

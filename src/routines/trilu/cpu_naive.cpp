@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -43,20 +43,15 @@ class NaiveTriluKernel final : public Kernel {
   std::int64_t k_;
 };
 
-class NaiveTrilu final : public Routine {
- public:
-  NaiveTrilu() : Routine("trilu", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    const std::int64_t k = problem.has_input(1) ? problem.integers(1)[0] : 0;
-    return make_kernel<NaiveTriluKernel>(problem.params.integer("upper") != 0, k);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_trilu(const Problem& problem) {
+  const std::int64_t k = problem.has_input(1) ? problem.integers(1)[0] : 0;
+  return make_kernel<NaiveTriluKernel>(problem.params.integer("upper") != 0, k);
+}
 
 }  // namespace
 
 Status register_routine_trilu_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveTrilu>());
+  return add_naive(registry, {"trilu"}, make_naive_trilu);
 }
 
 }  // namespace softneuro

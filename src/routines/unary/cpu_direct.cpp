@@ -1,7 +1,6 @@
 // unary cpu/direct: vector functions over pieces that fit the first-level cache, post-ops
 // included. float16 and bfloat16 are computed in float32, functions of qint8 are tables. Layouts do
 // not matter, but for the zeros that pad blocked channels.
-#include <algorithm>
 #include <string>
 
 #include "core/base/parallel.h"
@@ -31,19 +30,16 @@ class DirectUnaryKernel final : public Kernel {
   Status run(Context& context) const noexcept override {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
-    const std::int64_t pieces = (elements_ + kPiece - 1) / kPiece;
-    parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
-      const std::int64_t offset = piece * kPiece;
-      const std::int64_t count = std::min(kPiece, elements_ - offset);
+    parallel_pieces(context.pool(), elements_, kPiece, [&](std::int64_t begin, std::int64_t count) {
       alignas(64) float buffer[kPiece];
-      const float* source = read_floats(x.data, x.type, offset, count, buffer);
-      float* target = target_floats(y.data, y.type, offset, buffer);
+      const float* source = read_floats(x.data, x.type, begin, count, buffer);
+      float* target = target_floats(y.data, y.type, begin, buffer);
       span_ops().unary(op_, source, target, count, alpha_, beta_);
       if (program_.empty())
-        padding_.clear(target, offset, count);
+        padding_.clear(target, begin, count);
       else
-        program_.apply(context.inputs(), target, offset, count);
-      write_floats(y.data, y.type, offset, count, target);
+        program_.apply(context.inputs(), target, begin, count);
+      write_floats(y.data, y.type, begin, count, target);
     });
     return {};
   }

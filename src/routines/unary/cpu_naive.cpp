@@ -1,6 +1,6 @@
 // unary cpu/naive: the specification, as in core/graph/elementwise.h.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -34,24 +34,19 @@ class NaiveUnaryKernel final : public Kernel {
   bool in_place_;
 };
 
-class NaiveUnary final : public Routine {
- public:
-  NaiveUnary() : Routine("unary", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    UnaryOp op;
-    if (!parse(problem.params.text("op"), op))
-      return invalid_model("there is no unary op '{}'", problem.params.text("op"));
-    const bool in_place = size_of(problem.inputs[0].type) == size_of(problem.outputs[0].type);
-    return make_kernel<NaiveUnaryKernel>(op, problem.params.real("alpha"),
-                                         problem.params.real("beta"), in_place);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_unary(const Problem& problem) {
+  UnaryOp op;
+  if (!parse(problem.params.text("op"), op))
+    return invalid_model("there is no unary op '{}'", problem.params.text("op"));
+  const bool in_place = size_of(problem.inputs[0].type) == size_of(problem.outputs[0].type);
+  return make_kernel<NaiveUnaryKernel>(op, problem.params.real("alpha"),
+                                       problem.params.real("beta"), in_place);
+}
 
 }  // namespace
 
 Status register_routine_unary_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveUnary>());
+  return add_naive(registry, {"unary"}, make_naive_unary);
 }
 
 }  // namespace softneuro

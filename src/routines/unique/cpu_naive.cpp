@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -131,26 +131,21 @@ class NaiveUniqueKernel final : public Kernel {
   std::int64_t slices_;
 };
 
-class NaiveUnique final : public Routine {
- public:
-  NaiveUnique() : Routine("unique", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    const Shape& x = problem.inputs[0].shape;
-    int axis = -1;
-    const std::int64_t given = problem.params.integer("axis");
-    if (given != std::numeric_limits<std::int64_t>::min()) {
-      SN_ASSIGN_OR_RETURN(axis, normalize_axis(given, x.rank()));
-    }
-    return make_kernel<NaiveUniqueKernel>(axis, problem.params.integer("sorted") != 0,
-                                          axis < 0 ? x.elements() : x[axis]);
+Result<std::unique_ptr<Kernel>> make_naive_unique(const Problem& problem) {
+  const Shape& x = problem.inputs[0].shape;
+  int axis = -1;
+  const std::int64_t given = problem.params.integer("axis");
+  if (given != std::numeric_limits<std::int64_t>::min()) {
+    SN_ASSIGN_OR_RETURN(axis, normalize_axis(given, x.rank()));
   }
-};
+  return make_kernel<NaiveUniqueKernel>(axis, problem.params.integer("sorted") != 0,
+                                        axis < 0 ? x.elements() : x[axis]);
+}
 
 }  // namespace
 
 Status register_routine_unique_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveUnique>());
+  return add_naive(registry, {"unique"}, make_naive_unique);
 }
 
 }  // namespace softneuro

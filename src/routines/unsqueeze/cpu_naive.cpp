@@ -4,7 +4,7 @@
 namespace softneuro {
 
 Status register_routine_unsqueeze_cpu_naive(Registry& registry) {
-  return register_naive_view(registry, "unsqueeze");
+  return add_naive(registry, {"unsqueeze"}, make_view_copy);
 }
 
 }  // namespace softneuro

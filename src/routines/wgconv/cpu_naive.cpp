@@ -1,6 +1,6 @@
 // wgconv cpu/naive: the specification. Sums in double.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -26,19 +26,14 @@ class NaiveWgconvKernel final : public Kernel {
   }
 };
 
-class NaiveWgconv final : public Routine {
- public:
-  NaiveWgconv() : Routine("wgconv", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveWgconvKernel>();
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_wgconv(const Problem&) {
+  return make_kernel<NaiveWgconvKernel>();
+}
 
 }  // namespace
 
 Status register_routine_wgconv_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveWgconv>());
+  return add_naive(registry, {"wgconv"}, make_naive_wgconv);
 }
 
 }  // namespace softneuro

@@ -1,7 +1,7 @@
 // wgdec cpu/naive: the specification. Aᵀ m A + bias in double.
 #include "core/base/element.h"
 #include "core/layers/winograd_matrices.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -43,21 +43,16 @@ class NaiveWgdecKernel final : public Kernel {
   WinogradMatrices w_;
 };
 
-class NaiveWgdec final : public Routine {
- public:
-  NaiveWgdec() : Routine("wgdec", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveWgdecKernel>(
-        winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
-                          static_cast<int>(problem.params.integer("taps"))));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_wgdec(const Problem& problem) {
+  return make_kernel<NaiveWgdecKernel>(
+      winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
+                        static_cast<int>(problem.params.integer("taps"))));
+}
 
 }  // namespace
 
 Status register_routine_wgdec_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveWgdec>());
+  return add_naive(registry, {"wgdec"}, make_naive_wgdec);
 }
 
 }  // namespace softneuro

@@ -1,7 +1,7 @@
 // wgenc cpu/naive: the specification. Bᵀ d B in double.
 #include "core/base/element.h"
 #include "core/layers/winograd_matrices.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -43,25 +43,20 @@ class NaiveWgencKernel final : public Kernel {
   std::int64_t top_, left_, across_;
 };
 
-class NaiveWgenc final : public Routine {
- public:
-  NaiveWgenc() : Routine("wgenc", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    const WinogradMatrices w =
-        winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
-                          static_cast<int>(problem.params.integer("taps")));
-    const auto pads = problem.params.integers("pads");
-    const std::int64_t width =
-        problem.inputs[0].shape[3] + pads[1] + pads[3] - w.taps + 1;  // of the output
-    return make_kernel<NaiveWgencKernel>(w, pads[0], pads[1], (width + w.outputs - 1) / w.outputs);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_wgenc(const Problem& problem) {
+  const WinogradMatrices w =
+      winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
+                        static_cast<int>(problem.params.integer("taps")));
+  const auto pads = problem.params.integers("pads");
+  const std::int64_t width =
+      problem.inputs[0].shape[3] + pads[1] + pads[3] - w.taps + 1;  // of the output
+  return make_kernel<NaiveWgencKernel>(w, pads[0], pads[1], (width + w.outputs - 1) / w.outputs);
+}
 
 }  // namespace
 
 Status register_routine_wgenc_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveWgenc>());
+  return add_naive(registry, {"wgenc"}, make_naive_wgenc);
 }
 
 }  // namespace softneuro

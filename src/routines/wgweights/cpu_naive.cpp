@@ -1,7 +1,7 @@
 // wgweights cpu/naive: the specification. G g Gᵀ in double.
 #include "core/base/element.h"
 #include "core/layers/winograd_matrices.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
@@ -35,21 +35,16 @@ class NaiveWgweightsKernel final : public Kernel {
   WinogradMatrices w_;
 };
 
-class NaiveWgweights final : public Routine {
- public:
-  NaiveWgweights() : Routine("wgweights", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveWgweightsKernel>(
-        winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
-                          static_cast<int>(problem.params.integer("taps"))));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_wgweights(const Problem& problem) {
+  return make_kernel<NaiveWgweightsKernel>(
+      winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
+                        static_cast<int>(problem.params.integer("taps"))));
+}
 
 }  // namespace
 
 Status register_routine_wgweights_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveWgweights>());
+  return add_naive(registry, {"wgweights"}, make_naive_wgweights);
 }
 
 }  // namespace softneuro

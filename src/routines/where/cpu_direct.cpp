@@ -1,9 +1,9 @@
 // where cpu/direct: rows of elements of 1, 2, 4 or 8 bytes.
-#include <algorithm>
 
 #include "core/base/parallel.h"
 #include "core/routine/registry.h"
 #include "cpu/tensor/broadcast_walk.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
@@ -18,10 +18,11 @@ Result<BroadcastWalk> walk_of(const Problem& problem) {
 
 // T: any type of the elements' size; bits are moved, never interpreted.
 template <class T>
-void choose(const BroadcastWalk& walk, Context& context, std::int64_t offset,
-            std::int64_t count) noexcept {
+void choose(const BroadcastWalk& walk, const TypedConstants& constants, Context& context,
+            std::int64_t offset, std::int64_t count) noexcept {
   const auto* condition = context.input(0).as<std::uint8_t>();
-  const T *x = context.input(1).as<T>(), *y = context.input(2).as<T>();
+  const T* const x = constants.input(context, 1).as<T>();
+  const T* const y = constants.input(context, 2).as<T>();
   T* output = context.output(0).as_mutable<T>();
   const std::int64_t c_step = walk.is_row_constant(0) ? 0 : 1;
   const std::int64_t x_step = walk.is_row_constant(1) ? 0 : 1;
@@ -40,24 +41,22 @@ void choose(const BroadcastWalk& walk, Context& context, std::int64_t offset,
 
 class DirectWhereKernel final : public Kernel {
  public:
-  explicit DirectWhereKernel(const BroadcastWalk& walk) : walk_(walk) {}
+  DirectWhereKernel(const BroadcastWalk& walk, TypedConstants constants)
+      : walk_(walk), constants_(std::move(constants)) {}
 
   Status run(Context& context) const noexcept override {
     const TensorView& output = context.output(0);
     const std::int64_t elements = output.elements();
-    const std::int64_t pieces = (elements + kPiece - 1) / kPiece;
-    parallel_for(context.pool(), pieces, [&](std::int64_t piece) {
-      const std::int64_t offset = piece * kPiece;
-      const std::int64_t count = std::min(kPiece, elements - offset);
+    parallel_pieces(context.pool(), elements, kPiece, [&](std::int64_t begin, std::int64_t count) {
       switch (size_of(output.type)) {
         case 1:
-          return choose<std::uint8_t>(walk_, context, offset, count);
+          return choose<std::uint8_t>(walk_, constants_, context, begin, count);
         case 2:
-          return choose<std::uint16_t>(walk_, context, offset, count);
+          return choose<std::uint16_t>(walk_, constants_, context, begin, count);
         case 4:
-          return choose<std::uint32_t>(walk_, context, offset, count);
+          return choose<std::uint32_t>(walk_, constants_, context, begin, count);
         default:
-          return choose<std::uint64_t>(walk_, context, offset, count);
+          return choose<std::uint64_t>(walk_, constants_, context, begin, count);
       }
     });
     return {};
@@ -65,6 +64,7 @@ class DirectWhereKernel final : public Kernel {
 
  private:
   BroadcastWalk walk_;
+  TypedConstants constants_;
 };
 
 class DirectWhere final : public Routine {
@@ -74,7 +74,9 @@ class DirectWhere final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, walk_of(problem));
-    return make_kernel<DirectWhereKernel>(walk);
+    SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                        TypedConstants::create(problem, problem.outputs[0].type));
+    return make_kernel<DirectWhereKernel>(walk, std::move(constants));
   }
 };
 

@@ -2,13 +2,16 @@
 #include <cstring>
 
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "routines/naive_routine.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
 
 class NaiveWhereKernel final : public Kernel {
  public:
+  explicit NaiveWhereKernel(TypedConstants constants) : constants_(std::move(constants)) {}
+
   Status run(Context& context) const noexcept override {
     const TensorView& condition = context.input(0);
     const TensorView& output = context.output(0);
@@ -24,26 +27,26 @@ class NaiveWhereKernel final : public Kernel {
       const std::size_t chosen =
           condition.as<std::uint8_t>()[offset_of(index, strides[0])] != 0 ? 1 : 2;
       const auto offset = static_cast<std::size_t>(offset_of(index, strides[chosen]));
-      std::memcpy(target, context.input(chosen).as<std::byte>() + offset * size, size);
+      std::memcpy(target, constants_.input(context, chosen).as<std::byte>() + offset * size, size);
       target += size;
     } while (next_index(index, output.shape));
     return {};
   }
+
+ private:
+  TypedConstants constants_;
 };
 
-class NaiveWhere final : public Routine {
- public:
-  NaiveWhere() : Routine("where", "cpu/naive") {}
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    return make_kernel<NaiveWhereKernel>();
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_where(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                      TypedConstants::create(problem, problem.outputs[0].type));
+  return make_kernel<NaiveWhereKernel>(std::move(constants));
+}
 
 }  // namespace
 
 Status register_routine_where_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveWhere>());
+  return add_naive(registry, {"where"}, make_naive_where);
 }
 
 }  // namespace softneuro

@@ -182,7 +182,7 @@ void import_attention(Node& node) {
   if (!node.has("scale")) scale = 1 / std::sqrt(static_cast<double>(node.need_dim(queries, 3)));
   if (node.failed()) return;
   if (groups < 1 || heads % groups != 0)
-    return node.reject("{} query heads are no multiple of {} key heads", heads, groups);
+    return node.reject("{} query heads are not a multiple of {} key heads", heads, groups);
   keys = repeat_heads(node, keys, groups, heads / groups);
   values = repeat_heads(node, values, groups, heads / groups);
 

@@ -27,9 +27,9 @@ void import_arg_reduce(Node& node) {
                {"select_last_index", node.integer("select_last_index", 0)}});
 }
 
-void import_cumsum(Node& node) {
+void import_running(Node& node) {
   node.finish(
-      "cumsum", {node.input(0), node.input(1)},
+      node.detail(), {node.input(0), node.input(1)},
       {{"exclusive", node.integer("exclusive", 0)}, {"reverse", node.integer("reverse", 0)}});
 }
 
@@ -48,7 +48,8 @@ void import_topk(Node& node) {
 constexpr Operator kOperators[] = {
     {"ArgMax", 1, 1, 1, import_arg_reduce, "max"},
     {"ArgMin", 1, 1, 1, import_arg_reduce, "min"},
-    {"CumSum", 11, 2, 2, import_cumsum},
+    {"CumProd", 26, 2, 2, import_running, "cum_prod"},
+    {"CumSum", 11, 2, 2, import_running, "cumsum"},
     {"ReduceL1", 1, 1, 1, import_reduce_attribute, "l1"},
     {"ReduceL1", 18, 1, 2, import_reduce, "l1"},
     {"ReduceL2", 1, 1, 1, import_reduce_attribute, "l2"},

@@ -66,11 +66,22 @@ void import_compress(Node& node) {
   node.finish("compress", {node.input(0), node.input(1)}, params);
 }
 
+void import_center_crop_pad(Node& node) {
+  const std::vector<std::int64_t> axes = node.integers("axes");
+  if (node.has("axes") && axes.empty()) return node.define(0, node.input(0));
+  node.finish("center_crop_pad", {node.input(0), node.input(1)}, {{"axes", axes}});
+}
+
 constexpr Operator kOperators[] = {
-    {"Compress", 9, 2, 2, import_compress},      {"Concat", 1, 1, -1, import_concat},
-    {"Pad", 1, 1, 1, import_pad_attributes},     {"Pad", 11, 2, 4, import_pad},
-    {"Slice", 1, 1, 1, import_slice_attributes}, {"Slice", 10, 3, 5, import_slice},
-    {"Split", 2, 1, 1, import_split_attribute},  {"Split", 13, 1, 2, import_split},
+    {"CenterCropPad", 18, 2, 2, import_center_crop_pad},
+    {"Compress", 9, 2, 2, import_compress},
+    {"Concat", 1, 1, -1, import_concat},
+    {"Pad", 1, 1, 1, import_pad_attributes},
+    {"Pad", 11, 2, 4, import_pad},
+    {"Slice", 1, 1, 1, import_slice_attributes},
+    {"Slice", 10, 3, 5, import_slice},
+    {"Split", 2, 1, 1, import_split_attribute},
+    {"Split", 13, 1, 2, import_split},
 };
 
 }  // namespace
