@@ -27,7 +27,7 @@ Plan make_plan(const Net& net, const Weights& weights, int ranks, const Budget& 
   using Hub = Encoding::Hub;
   struct Trial {
     Encoding encoding;
-    double good_enough;  // work at which no further encoding is tried
+    double good_enough = 0;  // work at which no further encoding is tried
   };
   // Sets with few states are the best for most nets, a variable per format for dense blocks.
   static constexpr Trial trials[] = {

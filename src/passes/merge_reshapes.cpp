@@ -19,7 +19,7 @@ std::optional<std::vector<std::int64_t>> target_of(const Rewriter& rewriter, con
   if (auto target = reshape_target(rewriter.tensor(layer.outputs[0]).shape)) return target;
   for (const ValueInput& value : layer.type->value_inputs) {
     if (value.kind != ValueKind::shape) continue;
-    const auto target = constant_integers(rewriter.graph(), layer, value.input);
+    auto target = constant_integers(rewriter.graph(), layer, value.input);
     if (target && std::count(target->begin(), target->end(), 0) == 0) return target;
   }
   return std::nullopt;

@@ -240,3 +240,37 @@ TEST_CASE("onnx: CumProd is known from operator set 26 on") {
   model.output("y");
   CHECK(run(model, {{"x", floats({1, 2, 3}, {3})}}, "y") == std::vector<float>{6, 3, 1});
 }
+
+TEST_CASE(
+    "onnx: nodes in any order are imported, and keep the order of the file where that will do") {
+  OnnxModel model;
+  model.input("x", {2});
+  model.input("pick", {1}, kOnnxBool);
+  model.node("Neg", {"c"}, {"y"}).name("last");
+  model.node("Relu", {"x"}, {"a"}).name("first");
+  model.node("Abs", {"x"}, {"unused"}).name("second");
+  model.node("Add", {"a", "b"}, {"c"}).name("fourth");
+  model.node("Exp", {"a"}, {"b"}).name("third");
+  model.output("y");
+  model.output("unused");
+  const Graph graph = model.import().value();
+  std::string order;
+  for (const Layer& layer : graph.layers()) order += layer.name + ' ';
+  CHECK(order == "first second third fourth last ");
+}
+
+TEST_CASE("onnx: a branch may use what a later node gives") {
+  OnnxModel model;
+  model.input("x", {2});
+  OnnxNode branches = model.node("If", {"condition"}, {"y"});
+  for (const char* name : {"then_branch", "else_branch"}) {
+    onnx::GraphProto& branch = branches.graph(name);
+    add_node(branch, "Neg", {"late"}, {"negative"});
+    branch.add_output()->set_name("negative");
+  }
+  model.node("Relu", {"x"}, {"late"});
+  model.node("Constant", {}, {"condition"}).tensor("value").set_data_type(kOnnxBool);
+  model.graph().mutable_node(2)->mutable_attribute(0)->mutable_t()->add_int32_data(1);
+  model.output("y");
+  CHECK(model.import().status().message() == "");
+}

@@ -59,6 +59,10 @@ TEST_CASE("onnx: graphs that contradict themselves") {
   model.node("Relu", {"nobody"}, {"z"});
   CHECK_THAT(refusal(model).message(), Contains("'nobody'"));
   model = small_model();
+  model.node("Relu", {"there"}, {"back"});
+  model.node("Relu", {"back"}, {"there"});
+  CHECK_THAT(refusal(model).message(), Contains("'there'"));
+  model = small_model();
   model.node("Relu", {"x"}, {"y"});
   CHECK_THAT(refusal(model).message(), Contains("'y'"));
   model = small_model();

@@ -67,7 +67,7 @@ std::string print_inner(const std::vector<InnerChoice>& choices) {
 std::string print_params(RoutineParams params) {
   const std::string inner(params.text("inner"));
   params.erase("inner");
-  const std::string others = params.str();
+  std::string others = params.str();
   if (inner.empty()) return others;
   return "inner=" + inner + (others.empty() ? "" : ",") + others;
 }

@@ -9,9 +9,9 @@ namespace softneuro {
 namespace {
 
 struct NamedActivation {
-  const char* name;
+  const char* name = nullptr;
   RecurrentActivation activation;  // with the defaults of the operators' documentation
-  int arguments;                   // 0: none, 1: alpha, 2: alpha and beta
+  int arguments = 0;               // 0: none, 1: alpha, 2: alpha and beta
 };
 
 constexpr NamedActivation kActivations[] = {

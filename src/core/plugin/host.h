@@ -48,7 +48,6 @@ class PluginContext : public sn_plugin_context {
 // The line that a plugin writes for people.
 class PluginMessage {
  public:
-  PluginMessage() noexcept { text_[0] = '\0'; }
   char* data() noexcept { return text_; }
   bool empty() const noexcept { return text_[0] == '\0'; }
   static constexpr std::size_t size() noexcept { return kSize; }
@@ -58,7 +57,7 @@ class PluginMessage {
 
  private:
   static constexpr std::size_t kSize = 512;
-  char text_[kSize];
+  char text_[kSize] = {};
 };
 
 // The Status for what a function of a plugin returned and wrote.

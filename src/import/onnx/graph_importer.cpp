@@ -5,6 +5,7 @@
 #include "core/graph/layer_type.h"
 #include "core/layers/builtin_layers.h"
 #include "core/routine/evaluate.h"
+#include "import/onnx/node_order.h"
 #include "routines/builtin.h"
 
 namespace softneuro::onnx {
@@ -389,13 +390,12 @@ Status GraphImporter::import_outputs(Scope& scope) {
 
 Status GraphImporter::import_nodes(const google::protobuf::RepeatedPtrField<NodeProto>& nodes,
                                    Scope& scope) {
-  int index = 0;
-  for (const NodeProto& node : nodes) {
+  for (const int index : order_of(nodes)) {
     SN_RETURN_IF_ERROR(check_cancelled(options_.cancel));
     if (static_cast<std::int64_t>(++report_.nodes) > options_.max_nodes)
       return unsupported("the model has more than {} nodes, its functions expanded",
                          options_.max_nodes);
-    SN_RETURN_IF_ERROR(import_node(node, index++, scope));
+    SN_RETURN_IF_ERROR(import_node(nodes[index], index, scope));
   }
   return {};
 }

@@ -244,7 +244,8 @@ TensorId Node::number_constant(double number_value, DataType constant_type) {
 
 std::vector<TensorId> Node::add_layer(std::string_view layer_type,
                                       std::vector<TensorId> layer_inputs, const LayerParams& params,
-                                      std::vector<TensorId> outputs, std::string layer_name) {
+                                      std::vector<TensorId> outputs,
+                                      const std::string& layer_name) {
   if (failed()) return outputs;
   while (!layer_inputs.empty() && layer_inputs.back() == kNoTensor) layer_inputs.pop_back();
   const LayerType* found = importer_.types().find(layer_type);

@@ -147,7 +147,7 @@ class Node {
   void fail_for_knowledge(Status status);
   std::vector<TensorId> add_layer(std::string_view type, std::vector<TensorId> inputs,
                                   const LayerParams& params, std::vector<TensorId> outputs,
-                                  std::string layer_name);
+                                  const std::string& layer_name);
 
   GraphImporter& importer_;
   Scope& scope_;

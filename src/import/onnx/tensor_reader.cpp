@@ -116,8 +116,8 @@ void widen(std::span<const std::byte> packed, int bits, bool is_signed, std::int
 // in wider fields; half floats as their bits).
 template <class To, class Field>
 void narrow(const Field& field, Tensor& tensor) {
-  To* out = static_cast<To*>(tensor.mutable_data());
-  for (const auto value : field) *out++ = static_cast<To>(value);
+  std::transform(field.begin(), field.end(), static_cast<To*>(tensor.mutable_data()),
+                 [](auto value) { return static_cast<To>(value); });
 }
 
 std::int64_t field_count(const TensorProto& proto, std::int32_t type) {
@@ -148,11 +148,8 @@ void fill_from_fields(const TensorProto& proto, Tensor& tensor) {
       return narrow<std::uint64_t>(proto.uint64_data(), tensor);
     case DataType::uint32:
       return narrow<std::uint32_t>(proto.uint64_data(), tensor);
-    case DataType::boolean: {
-      auto* out = static_cast<std::uint8_t*>(tensor.mutable_data());
-      for (const std::int32_t value : proto.int32_data()) *out++ = value != 0;
-      return;
-    }
+    case DataType::boolean:
+      return narrow<bool>(proto.int32_data(), tensor);
     case DataType::int32:
       return narrow<std::int32_t>(proto.int32_data(), tensor);
     case DataType::int16:
