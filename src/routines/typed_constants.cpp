@@ -30,13 +30,14 @@ Result<TypedConstants> TypedConstants::create(const Problem& problem, DataType t
   return constants;
 }
 
+bool becomes_float32(const TensorSpec& spec) {
+  return spec.type == DataType::float32 || is_converted(spec, DataType::float32);
+}
+
 Applicability takes_float32(const Problem& problem) {
   const Applicability no = Applicability::no("needs float32");
   for (std::size_t i = 0; i < problem.own_inputs; ++i) {
-    const TensorSpec& spec = problem.inputs[i];
-    if (is_float(spec.type) && spec.type != DataType::float32 &&
-        !is_converted(spec, DataType::float32))
-      return no;
+    if (is_float(problem.inputs[i].type) && !becomes_float32(problem.inputs[i])) return no;
   }
   for (const TensorSpec& spec : problem.outputs)
     if (spec.present() && spec.type != DataType::float32) return no;

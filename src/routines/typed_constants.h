@@ -26,6 +26,8 @@ class TypedConstants {
   std::vector<Tensor> converted_;  // by input; empty: as it is
 };
 
+// Whether it is float32, or a constant that can be converted.
+bool becomes_float32(const TensorSpec& spec);
 // For applicable() of routines that compute in float32: whether all outputs are float32, and all
 // inputs of floating-point types are, or are constants that can be converted.
 Applicability takes_float32(const Problem& problem);

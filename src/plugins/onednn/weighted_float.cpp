@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "cpu/simd/float_span.h"
 #include "plugins/onednn/choice_cache.h"
 #include "plugins/onednn/routines.h"
 #include "plugins/onednn/weighted_work.h"
@@ -38,12 +39,8 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
   Applicability applicable(const Problem& problem) const override {
     bool has_types = problem.outputs[0].type == descriptor().type;
     for (std::size_t i = kX; i <= kBias; ++i)
-      has_types =
-          has_types && (!problem.has_input(i) || problem.inputs[i].type == type_of_input(i));
-    if (!has_types)
-      return Applicability::no(descriptor().type == DataType::float32
-                                   ? "needs float32"
-                                   : "needs bfloat16, with constants of float32");
+      has_types = has_types && (!problem.has_input(i) || takes(problem.inputs[i].type, i));
+    if (!has_types) return Applicability::no(fmt::format("needs {}", to_string(descriptor().type)));
     if (layer_.packs_weights() && !(is_known(problem, kWeights) && is_known(problem, kBias)))
       return Applicability::no("weights or bias are not constant");
     if (problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
@@ -76,10 +73,11 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
     SN_ASSIGN_OR_RETURN(const auto work, work_of(problem, params));
     return work->packed_bytes();
   }
-  Status pack(const Problem& problem, const RoutineParams& params, Allocator&,
+  Status pack(const Problem& problem, const RoutineParams& params, Allocator& scratch,
               std::byte* packed) const override {
     SN_ASSIGN_OR_RETURN(const auto work, work_of(problem, params));
-    return work->pack(problem.inputs[kWeights].value.data(), packed);
+    SN_ASSIGN_OR_RETURN(const Tensor weights, as_float32(problem.inputs[kWeights].value, scratch));
+    return work->pack(weights.data(), packed);
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
@@ -91,7 +89,10 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
                               work->packed_bytes());
     WeightedWork::Constants constants;
     constants.packed = packed.bytes;
-    if (problem.has_input(kBias)) constants.bias = problem.inputs[kBias].value;
+    if (problem.has_input(kBias)) {
+      SN_ASSIGN_OR_RETURN(constants.bias,
+                          as_float32(problem.inputs[kBias].value, default_allocator()));
+    }
     Problem rest = problem;
     rest.post_ops.erase(rest.post_ops.begin(),
                         rest.post_ops.begin() + static_cast<std::ptrdiff_t>(choice.fused));
@@ -108,10 +109,9 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
     return problem.inputs[input].constant && !problem.inputs[input].value.empty();
   }
 
-  // Constants keep float32, the model's type.
-  DataType type_of_input(std::size_t input) const {
-    const bool is_constant = layer_.packs_weights() && input != kX;
-    return is_constant ? DataType::float32 : descriptor().type;
+  // Constants come in the model's type, and are packed as float32.
+  bool takes(DataType type, std::size_t input) const {
+    return layer_.packs_weights() && input != kX ? is_span_float(type) : type == descriptor().type;
   }
 
   WeightedTask task_of(const Problem& problem) const {

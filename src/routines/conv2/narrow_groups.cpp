@@ -8,6 +8,7 @@
 #include "cpu/gemm/gemm_tasks.h"
 #include "cpu/simd/float_span.h"
 #include "routines/conv2/geometry.h"
+#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
@@ -36,12 +37,14 @@ void pack_bias(const float* from, float* to) noexcept {
 class NarrowGroupKernel final : public Kernel {
  public:
   NarrowGroupKernel(const ConvGeometry& geometry, const GroupConvCode& code, const Problem& problem,
-                    const RoutineParams& params, PackedWeights packed, EpiloguePostOps post_ops)
+                    const RoutineParams& params, PackedWeights packed, TypedConstants constants,
+                    EpiloguePostOps post_ops)
       : g_(geometry),
         code_(code),
         type_(problem.inputs[kX].type),
         rounds_(type_ != DataType::float32),
         packed_(std::move(packed.bytes)),
+        constants_(std::move(constants)),
         post_ops_(std::move(post_ops)) {
     const std::int64_t panels = group_panels(g_.channels_in(), code_.panel);
     const std::int64_t channels = params.integer("channels", 0);
@@ -64,9 +67,9 @@ class NarrowGroupKernel final : public Kernel {
     std::fill_n(workspace + zeros_at_, g_.channels_in(), 0.0f);
     if (g_.bias)
       for (std::int64_t p = 0; p < group_panels(g_.channels_in(), code_.panel); ++p)
-        code_.pack_bias(
-            context.input(kBias).as<float>() + panel_channel(p, g_.channels_in(), code_.panel),
-            workspace + bias_at_ + p * code_.panel);
+        code_.pack_bias(constants_.input(context, kBias).as<float>() +
+                            panel_channel(p, g_.channels_in(), code_.panel),
+                        workspace + bias_at_ + p * code_.panel);
     const std::int64_t height = g_.window.axes[1].output;
     const std::int64_t pieces = (height + rows_ - 1) / rows_;
     parallel_for(context.pool(), g_.batch * pieces, [&](std::int64_t i) {
@@ -123,6 +126,7 @@ class NarrowGroupKernel final : public Kernel {
   DataType type_;  // of x and y
   bool rounds_;    // results
   Tensor packed_;
+  TypedConstants constants_;  // in float32
   EpiloguePostOps post_ops_;
   std::int64_t together_ = 1;  // panels
   std::int64_t rows_ = 1;      // of a task
@@ -152,8 +156,8 @@ class NarrowGroupConv final : public Routine {
     if (!is_span_float(weights.type))
       return Applicability::no(
           fmt::format("weights of {} are not supported", to_string(weights.type)));
-    if (problem.has_input(kBias) && problem.inputs[kBias].type != DataType::float32)
-      return Applicability::no("needs a bias of float32");
+    if (problem.has_input(kBias) && !becomes_float32(problem.inputs[kBias]))
+      return Applicability::no("needs a bias of float32, or a constant one");
     const std::int64_t group = weights.shape[1];  // channels
     if (weights.shape[0] != problem.params.integer("group", 1) * group)
       return Applicability::no("needs as many outputs as inputs per group");
@@ -220,9 +224,11 @@ class NarrowGroupConv final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+    SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                        TypedConstants::create(problem, DataType::float32));
     SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops, EpiloguePostOps::create(problem, false));
     return make_kernel<NarrowGroupKernel>(geometry, code_, problem, params, packed,
-                                          std::move(post_ops));
+                                          std::move(constants), std::move(post_ops));
   }
 
  private:
