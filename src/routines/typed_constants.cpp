@@ -35,7 +35,7 @@ bool becomes_float32(const TensorSpec& spec) {
 }
 
 Applicability takes_float32(const Problem& problem) {
-  const Applicability no = Applicability::no("needs float32");
+  Applicability no = Applicability::no("needs float32");
   for (std::size_t i = 0; i < problem.own_inputs; ++i) {
     if (is_float(problem.inputs[i].type) && !becomes_float32(problem.inputs[i])) return no;
   }

@@ -203,7 +203,7 @@ class Qint8BinaryKernel final : public Kernel {
   BroadcastWalk walk_;
   std::int64_t elements_;
   int in_place_;
-  Qint8Table table_;
+  Qint8Table table_{};
   bool maps_;
 };
 

@@ -113,9 +113,10 @@ class PackedConvKernel final : public PackedLayerKernel<Gemm> {
   }
 
   ConvGeometry g_;
-  Layout layout_;
+  Layout layout_ = Layout::plain;
   ConvRows rows_;
-  std::int64_t b_group_, x_image_, c_image_;  // bytes of a group's weights; elements of an image
+  std::int64_t b_group_ = 0, x_image_ = 0,
+               c_image_ = 0;  // bytes of a group's weights; elements of an image
   std::int64_t zeros_at_ = 0;
 };
 

@@ -17,7 +17,7 @@ constexpr double kCubicA = -0.75;    // the operator fixes it
 // The elements that one place reads along one axis.
 struct Taps {
   int count = 1;
-  std::int64_t index[4];  // −1: outside, where there are zeros
+  std::int64_t index[4] = {};  // −1: outside, where there are zeros
   double weight[4] = {1, 0, 0, 0};
 };
 

@@ -72,7 +72,7 @@ class TableUnaryKernel final : public Kernel {
 
  private:
   std::int64_t bytes_;
-  Qint8Table table_;
+  Qint8Table table_{};
 };
 
 class DirectUnary final : public Routine {
