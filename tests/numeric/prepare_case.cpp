@@ -141,26 +141,26 @@ Result<Tensor> convert_format(const Tensor& tensor, DataType type, Layout layout
 std::optional<PreparedCase> in_format(const PreparedCase& prepared, DataType type, Layout layout) {
   PreparedCase result = prepared;
   if (prepared.problem.outputs.empty()) return std::nullopt;
-  const int rank = prepared.problem.outputs[0].shape.rank();
+  bool laid_out = layout == Layout::plain;
   const auto adapt = [&](TensorSpec& spec, bool constant) {
-    if (!spec.present()) return true;
+    if (!spec.present()) return;
     if (spec.type == DataType::float32) spec.type = type;
-    if (layout == Layout::plain || constant) return true;
-    if (spec.shape.rank() != rank || rank < 3) return false;
+    // As uniform_formats() has it: fewer dimensions have no layout but the plain one.
+    if (layout == Layout::plain || constant || spec.shape.rank() < 3) return;
     spec.layout = layout;
-    return true;
+    laid_out = true;
   };
   for (std::size_t i = 0; i < result.inputs.size(); ++i) {
     TensorSpec& spec = result.problem.inputs[i];
-    if (!adapt(spec, spec.constant)) return std::nullopt;
+    adapt(spec, spec.constant);
     if (!spec.present()) continue;
     Result<Tensor> converted = convert_format(result.inputs[i], spec.type, spec.layout);
     if (!converted.ok()) return std::nullopt;
     result.inputs[i] = *converted;
     if (!spec.value.empty()) spec.value = *converted;
   }
-  for (TensorSpec& spec : result.problem.outputs)
-    if (!adapt(spec, false)) return std::nullopt;
+  for (TensorSpec& spec : result.problem.outputs) adapt(spec, false);
+  if (!laid_out) return std::nullopt;
   return result;
 }
 

@@ -69,13 +69,23 @@ class UnfusedKernel final : public Kernel {
   int in_place_;
 };
 
-// The ops work on numbers as they lie in memory, which the bytes of qint8 are not.
+// The ops work on numbers as they lie in memory, which the bytes of qint8 are not, and in its
+// order.
 Applicability supports_unfused(const Problem& problem) {
-  const bool quantized =
-      problem.outputs[0].type == DataType::qint8 ||
-      std::any_of(problem.post_ops.begin(), problem.post_ops.end(), [&](const PostOp& op) {
-        return op.kind == PostOp::Kind::binary && problem.inputs[op.input].type == DataType::qint8;
-      });
+  const TensorSpec& output = problem.outputs[0];
+  bool quantized = output.type == DataType::qint8;
+  for (const PostOp& op : problem.post_ops) {
+    if (op.kind == PostOp::Kind::unary) continue;
+    const TensorSpec& operand = problem.inputs[op.input];
+    quantized = quantized || operand.type == DataType::qint8;
+    const bool is_known = operand.constant && !operand.value.empty();
+    const bool has_layout =
+        operand.layout == Layout::plain
+            ? output.layout == Layout::plain || is_known
+            : operand.layout == output.layout && operand.shape.rank() == output.shape.rank();
+    if (!has_layout)
+      return Applicability::no("the operand of post-op " + op.str() + " has another layout");
+  }
   return quantized ? Applicability::no(
                          "the routine cannot apply these post-ops to quantised tensors itself")
                    : Applicability::yes();

@@ -189,8 +189,11 @@ class DirectReduce final : public Routine {
     const auto axes = axes_of(problem);
     if (!axes.ok()) return Applicability::no(axes.status().message());
     if ((*axes & 2u) != 0) return Applicability::no("reducing the channels is not supported");
-    // What is left of N and C alone has them in the same order.
-    const bool is_plain = problem.outputs[0].shape.rank() < 3 && block_of(descriptor().layout) == 1;
+    // What is left of N and C alone has them in the same order. Other axes stand before C in
+    // memory.
+    const int rank = problem.inputs[0].shape.rank();
+    const bool is_plain =
+        *axes >> 2 == (1u << (rank - 2)) - 1 && block_of(descriptor().layout) == 1;
     if (problem.params.integer("keepdims") == 0 && !is_plain)
       return Applicability::no("the layout needs keepdims");
     if (problem.inputs[0].shape.rank() >= kMaxRank)
