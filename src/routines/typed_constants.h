@@ -26,6 +26,16 @@ class TypedConstants {
   std::vector<Tensor> converted_;  // by input; empty: as it is
 };
 
+// The kernel of a layer that moves elements along its axis (of input 0): K(axis, constants).
+template <class K>
+Result<std::unique_ptr<Kernel>> make_along_axis(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.inputs[0].shape.rank()));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                      TypedConstants::create(problem, problem.outputs[0].type));
+  return make_kernel<K>(axis, std::move(constants));
+}
+
 // Whether it is float32, or a constant that can be converted.
 bool becomes_float32(const TensorSpec& spec);
 // For applicable() of routines that compute in float32: whether all outputs are float32, and all

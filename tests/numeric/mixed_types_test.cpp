@@ -24,6 +24,17 @@ Case mixture(const Case& description, std::size_t index, DataType type, bool oth
   return mixed;
 }
 
+void check_answer(const Routine& routine, const PreparedCase& prepared,
+                  const RunResult& reference) {
+  const RunResult result =
+      run_routine(routine, prepared, test_pool(1), routine.default_params(prepared.problem));
+  CHECK(result.status.message() == "");
+  CHECK(result.defect == "");
+  for (std::size_t o = 0; o < result.outputs.size(); ++o)
+    CHECK(difference(reference.outputs[o], result.outputs[o], kRightlyRead,
+                     &reference.outputs[o]) == "");
+}
+
 void check_mixture(const Registry& registry, const Case& description, Tried& tried) {
   const Result<PreparedCase> made = prepare(registry, description, test_seed());
   if (!made.ok()) return;  // the layer type does not mix
@@ -37,14 +48,8 @@ void check_mixture(const Registry& registry, const Case& description, Tried& tri
     if (!registry.check(*routine, made->problem).ok()) continue;
     INFO(routine->descriptor().str()
          << " of " << description.layer_type << ": " << made->problem.str());
-    const RunResult result =
-        run_routine(*routine, *made, test_pool(1), routine->default_params(made->problem));
-    CHECK(result.status.message() == "");
-    CHECK(result.defect == "");
+    check_answer(*routine, *made, reference);
     ++tried.computed;
-    for (std::size_t o = 0; o < result.outputs.size(); ++o)
-      CHECK(difference(reference.outputs[o], result.outputs[o], kRightlyRead,
-                       &reference.outputs[o]) == "");
   }
 }
 
@@ -74,14 +79,8 @@ void check_half_constant(const Registry& registry, const PreparedCase& prepared,
       continue;
     is_taken = true;
     INFO(routine->descriptor().str() << " of " << type << ": " << mixed.problem.str());
-    const RunResult result =
-        run_routine(*routine, mixed, test_pool(1), routine->default_params(mixed.problem));
-    CHECK(result.status.message() == "");
-    CHECK(result.defect == "");
+    check_answer(*routine, mixed, reference);
     ++tried.computed;
-    for (std::size_t o = 0; o < result.outputs.size(); ++o)
-      CHECK(difference(reference.outputs[o], result.outputs[o], kRightlyRead,
-                       &reference.outputs[o]) == "");
   }
   INFO("no routine takes a constant of " << to_string(half) << ": " << mixed.problem.str());
   CHECK(is_taken);

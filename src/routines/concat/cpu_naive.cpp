@@ -35,18 +35,10 @@ class NaiveConcatKernel final : public Kernel {
   TypedConstants constants_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_concat(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                     problem.inputs[0].shape.rank()));
-  SN_ASSIGN_OR_RETURN(TypedConstants constants,
-                      TypedConstants::create(problem, problem.outputs[0].type));
-  return make_kernel<NaiveConcatKernel>(axis, std::move(constants));
-}
-
 }  // namespace
 
 Status register_routine_concat_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"concat"}, make_naive_concat);
+  return add_naive(registry, {"concat"}, make_along_axis<NaiveConcatKernel>);
 }
 
 }  // namespace softneuro

@@ -44,18 +44,10 @@ class NaiveGatherKernel final : public Kernel {
   TypedConstants constants_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_gather(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                     problem.inputs[0].shape.rank()));
-  SN_ASSIGN_OR_RETURN(TypedConstants constants,
-                      TypedConstants::create(problem, problem.outputs[0].type));
-  return make_kernel<NaiveGatherKernel>(axis, std::move(constants));
-}
-
 }  // namespace
 
 Status register_routine_gather_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"gather"}, make_naive_gather);
+  return add_naive(registry, {"gather"}, make_along_axis<NaiveGatherKernel>);
 }
 
 }  // namespace softneuro

@@ -44,18 +44,10 @@ class NaiveGatherElementsKernel final : public Kernel {
   TypedConstants constants_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_gather_elements(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                     problem.inputs[0].shape.rank()));
-  SN_ASSIGN_OR_RETURN(TypedConstants constants,
-                      TypedConstants::create(problem, problem.outputs[0].type));
-  return make_kernel<NaiveGatherElementsKernel>(axis, std::move(constants));
-}
-
 }  // namespace
 
 Status register_routine_gather_elements_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"gather_elements"}, make_naive_gather_elements);
+  return add_naive(registry, {"gather_elements"}, make_along_axis<NaiveGatherElementsKernel>);
 }
 
 }  // namespace softneuro
