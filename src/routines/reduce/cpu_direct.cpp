@@ -192,8 +192,8 @@ class DirectReduce final : public Routine {
     // What is left of N and C alone has them in the same order. Other axes stand before C in
     // memory.
     const int rank = problem.inputs[0].shape.rank();
-    const bool is_plain =
-        *axes >> 2 == (1u << (rank - 2)) - 1 && block_of(descriptor().layout) == 1;
+    const std::uint32_t all_axes = (1u << rank) - 1;
+    const bool is_plain = *axes >> 2 == all_axes >> 2 && block_of(descriptor().layout) == 1;
     if (problem.params.integer("keepdims") == 0 && !is_plain)
       return Applicability::no("the layout needs keepdims");
     if (problem.inputs[0].shape.rank() >= kMaxRank)
