@@ -250,15 +250,7 @@ class DirectAdapt final : public Routine {
   int default_rank() const override { return 10; }
   Applicability applicable(const Problem& problem) const override {
     const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
-    for (const TensorSpec* spec : {&x, &y}) {
-      if (!is_real(spec->type))
-        return Applicability::no(
-            "only float32, float16, bfloat16 and qint8 tensors can change format");
-      if (spec->type == DataType::qint8 && !spec->quantization)
-        return Applicability::no("the tensor has no quantisation: calibrate first");
-      if (spec->layout != Layout::plain && spec->shape.rank() < 3)
-        return Applicability::no("layouts need a rank of 3 or more");
-    }
+    if (Applicability formats = takes_formats(problem); !formats) return formats;
     const RunCast cast(x, y);
     if (cast.per_channel()) {
       if (cast.axis() < 0) return Applicability::no("scales along two different axes");

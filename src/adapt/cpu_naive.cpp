@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "adapt/run_cast.h"
 #include "core/base/element.h"
 #include "core/routine/registry.h"
 #include "cpu/tensor/element_place.h"
@@ -60,18 +61,7 @@ class NaiveAdaptKernel final : public Kernel {
 class NaiveAdapt final : public Routine {
  public:
   NaiveAdapt() : Routine("adapt", "cpu/naive") {}
-  Applicability applicable(const Problem& problem) const override {
-    for (const TensorSpec* spec : {&problem.inputs[0], &problem.outputs[0]}) {
-      if (!is_real(spec->type))
-        return Applicability::no(
-            "only float32, float16, bfloat16 and qint8 tensors can change format");
-      if (spec->type == DataType::qint8 && !spec->quantization)
-        return Applicability::no("the tensor has no quantisation: calibrate first");
-      if (spec->layout != Layout::plain && spec->shape.rank() < 3)
-        return Applicability::no("layouts need a rank of 3 or more");
-    }
-    return Applicability::yes();
-  }
+  Applicability applicable(const Problem& problem) const override { return takes_formats(problem); }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     return make_kernel<NaiveAdaptKernel>(problem);

@@ -16,6 +16,19 @@ bool is_per_channel(const TensorSpec& spec) {
 
 }  // namespace
 
+Applicability takes_formats(const Problem& problem) {
+  for (const TensorSpec* spec : {&problem.inputs[0], &problem.outputs[0]}) {
+    if (!is_real(spec->type))
+      return Applicability::no(
+          "only float32, float16, bfloat16 and qint8 tensors can change format");
+    if (spec->type == DataType::qint8 && !spec->quantization)
+      return Applicability::no("the tensor has no quantisation: calibrate first");
+    if (spec->layout != Layout::plain && spec->shape.rank() < 3)
+      return Applicability::no("layouts need a rank of 3 or more");
+  }
+  return Applicability::yes();
+}
+
 RunCast::Side::Side(const TensorSpec& spec) : type(spec.type), per_channel(is_per_channel(spec)) {
   if (type != DataType::qint8) return;
   is_signed = spec.quantization->is_signed;

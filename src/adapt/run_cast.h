@@ -3,10 +3,13 @@
 
 #include <vector>
 
-#include "core/routine/problem.h"
+#include "core/routine/routine.h"
 #include "cpu/simd/qint8_rows.h"
 
 namespace softneuro {
+
+// Whether the two sides of an adapt have formats that can be made of each other.
+Applicability takes_formats(const Problem& problem);
 
 // How the elements of a run belong to channels (the indices of the quantisation's axis).
 struct RunChannels {

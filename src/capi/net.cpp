@@ -8,18 +8,6 @@
 namespace softneuro::capi {
 namespace {
 
-const Status& no_net() {
-  static const Status status(StatusCode::invalid_argument, "the net is null");
-  return status;
-}
-
-Status tensor_info(std::span<const TensorInfo> infos, std::size_t index, const char* what,
-                   sn_tensor_info* out) {
-  if (index >= infos.size())
-    return invalid_argument("there is no {} {}; the net has {}", what, index, infos.size());
-  return write_info(infos[index], out);
-}
-
 // Name → tensor; inputs without a name have that of their place.
 Result<NamedTensors> named_inputs(const Net& net, const sn_tensor* inputs, std::size_t count) {
   if (inputs == nullptr && count > 0) return invalid_argument("inputs are null");
@@ -88,9 +76,7 @@ using namespace softneuro;
 using namespace softneuro::capi;
 
 sn_status sn_net_load(const char* path, const sn_net_options* options, sn_net** net) {
-  return call([&]() -> Status {
-    if (net == nullptr) return invalid_argument("the output pointer 'net' is null");
-    *net = nullptr;
+  return call_for(net, "net", [&]() -> Status {
     if (path == nullptr) return invalid_argument("the path is null");
     std::shared_ptr<Host> host;
     SN_ASSIGN_OR_RETURN(const NetOptions cpp, load_options(options, host));
@@ -100,9 +86,7 @@ sn_status sn_net_load(const char* path, const sn_net_options* options, sn_net** 
 
 sn_status sn_net_load_memory(const void* data, size_t bytes, const sn_net_options* options,
                              sn_net** net) {
-  return call([&]() -> Status {
-    if (net == nullptr) return invalid_argument("the output pointer 'net' is null");
-    *net = nullptr;
+  return call_for(net, "net", [&]() -> Status {
     std::shared_ptr<Host> host;
     SN_ASSIGN_OR_RETURN(const NetOptions cpp, load_options(options, host));
     return make_net(std::move(host), Net::load_memory(data, bytes, cpp), net);
@@ -110,16 +94,14 @@ sn_status sn_net_load_memory(const void* data, size_t bytes, const sn_net_option
 }
 
 sn_status sn_net_save(const sn_net* net, const char* path) {
-  return call([&]() -> Status {
-    if (net == nullptr) return no_net();
+  return call_on(net, "the net", [&]() -> Status {
     if (path == nullptr) return invalid_argument("the path is null");
     return net->net.save(path);
   });
 }
 
 sn_status sn_net_save_with(const sn_net* net, const char* path, const sn_save_options* options) {
-  return call([&]() -> Status {
-    if (net == nullptr) return no_net();
+  return call_on(net, "the net", [&]() -> Status {
     if (path == nullptr) return invalid_argument("the path is null");
     SN_ASSIGN_OR_RETURN(const sn_save_options known, read(options, "sn_save_options"));
     return net->net.save(
@@ -128,10 +110,8 @@ sn_status sn_net_save_with(const sn_net* net, const char* path, const sn_save_op
 }
 
 sn_status sn_net_tuned_paths(const sn_net* net, sn_tuned_paths** paths) {
-  return call([&]() -> Status {
-    if (paths == nullptr) return invalid_argument("the output pointer 'paths' is null");
-    *paths = nullptr;
-    if (net == nullptr) return no_net();
+  return call_for(paths, "paths", [&]() -> Status {
+    if (net == nullptr) return invalid_argument("the net is null");
     auto list = std::make_unique<sn_tuned_paths>();
     for (TunedPathInfo& info : net->net.tuned_paths())
       list->paths.push_back({std::move(info), {}, {}});
@@ -150,8 +130,7 @@ size_t sn_tuned_paths_count(const sn_tuned_paths* paths) {
 }
 
 sn_status sn_tuned_paths_get(const sn_tuned_paths* paths, size_t index, sn_tuned_path* path) {
-  return call([&]() -> Status {
-    if (paths == nullptr) return invalid_argument("the list of paths is null");
+  return call_on(paths, "the list of paths", [&]() -> Status {
     if (index >= paths->paths.size())
       return invalid_argument("there is no path {}; the net carries {}", index,
                               paths->paths.size());
@@ -187,40 +166,30 @@ size_t sn_net_output_count(const sn_net* net) {
 }
 
 sn_status sn_net_input_info(const sn_net* net, size_t index, sn_tensor_info* info) {
-  return call([&]() -> Status {
-    if (net == nullptr) return no_net();
-    return tensor_info(net->net.inputs(), index, "input", info);
-  });
+  return call_on(net, "the net",
+                 [&] { return write_info(net->net.inputs(), index, "input", "net", info); });
 }
 
 sn_status sn_net_output_info(const sn_net* net, size_t index, sn_tensor_info* info) {
-  return call([&]() -> Status {
-    if (net == nullptr) return no_net();
-    return tensor_info(net->net.outputs(), index, "output", info);
-  });
+  return call_on(net, "the net",
+                 [&] { return write_info(net->net.outputs(), index, "output", "net", info); });
 }
 
 sn_status sn_net_prepare(const sn_net* net, const sn_shape* shapes, size_t shape_count) {
-  return call([&]() -> Status {
-    if (net == nullptr) return no_net();
+  return call_on(net, "the net", [&]() -> Status {
     SN_ASSIGN_OR_RETURN(const NamedShapes named, named_shapes(shapes, shape_count));
     return net->net.prepare(named);
   });
 }
 
 sn_status sn_net_memory_report(const sn_net* net, sn_memory_report* report) {
-  return call([&]() -> Status {
-    if (net == nullptr) return no_net();
-    return write_report(net->net.memory_report(), report);
-  });
+  return call_on(net, "the net", [&] { return write_report(net->net.memory_report(), report); });
 }
 
 sn_status sn_net_run(const sn_net* net, const sn_tensor* inputs, size_t input_count,
                      sn_result** result) {
-  return call([&]() -> Status {
-    if (result == nullptr) return invalid_argument("the output pointer 'result' is null");
-    *result = nullptr;
-    if (net == nullptr) return no_net();
+  return call_for(result, "result", [&]() -> Status {
+    if (net == nullptr) return invalid_argument("the net is null");
     return capi::run(net, inputs, input_count, {}, {}, result);
   });
 }
@@ -228,10 +197,8 @@ sn_status sn_net_run(const sn_net* net, const sn_tensor* inputs, size_t input_co
 sn_status sn_net_run_for(const sn_net* net, const sn_tensor* inputs, size_t input_count,
                          const char* const* outputs, size_t output_count,
                          const sn_run_options* options, sn_result** result) {
-  return call([&]() -> Status {
-    if (result == nullptr) return invalid_argument("the output pointer 'result' is null");
-    *result = nullptr;
-    if (net == nullptr) return no_net();
+  return call_for(result, "result", [&]() -> Status {
+    if (net == nullptr) return invalid_argument("the net is null");
     SN_ASSIGN_OR_RETURN(const auto wanted, texts_from(outputs, output_count, "outputs"));
     SN_ASSIGN_OR_RETURN(const RunOptions cpp, run_options(options));
     return capi::run(net, inputs, input_count, wanted, cpp, result);
@@ -243,8 +210,7 @@ size_t sn_result_count(const sn_result* result) {
 }
 
 sn_status sn_result_get(const sn_result* result, size_t index, sn_tensor* tensor) {
-  return call([&]() -> Status {
-    if (result == nullptr) return invalid_argument("the result is null");
+  return call_on(result, "the result", [&]() -> Status {
     if (index >= result->outputs.size())
       return invalid_argument("there is no output {}; the result has {}", index,
                               result->outputs.size());
@@ -254,8 +220,7 @@ sn_status sn_result_get(const sn_result* result, size_t index, sn_tensor* tensor
 }
 
 sn_status sn_result_find(const sn_result* result, const char* name, sn_tensor* tensor) {
-  return call([&]() -> Status {
-    if (result == nullptr) return invalid_argument("the result is null");
+  return call_on(result, "the result", [&]() -> Status {
     if (name == nullptr) return invalid_argument("the name is null");
     for (const auto& output : result->outputs)
       if (output.first == name)

@@ -6,11 +6,6 @@
 namespace softneuro::capi {
 namespace {
 
-const Status& no_session() {
-  static const Status status(StatusCode::invalid_argument, "the session is null");
-  return status;
-}
-
 Status create(const sn_net& net, const sn_shape* shapes, std::size_t shape_count,
               const sn_session_options& options, sn_session** out) {
   SN_ASSIGN_OR_RETURN(const NamedShapes named, named_shapes(shapes, shape_count));
@@ -34,13 +29,6 @@ Status create(const sn_net& net, const sn_shape* shapes, std::size_t shape_count
   return {};
 }
 
-Status tensor_info(std::span<const TensorInfo> infos, std::size_t index, const char* what,
-                   sn_tensor_info* out) {
-  if (index >= infos.size())
-    return invalid_argument("there is no {} {}; the session has {}", what, index, infos.size());
-  return write_info(infos[index], out);
-}
-
 // Reads element `index`, whose name, if it has one, must be that of its place.
 Result<sn_tensor> read_tensor(const sn_tensor* views, std::size_t index, const TensorInfo& info) {
   SN_ASSIGN_OR_RETURN(sn_tensor view, read(element(views, index), "sn_tensor"));
@@ -53,10 +41,14 @@ Result<sn_tensor> read_tensor(const sn_tensor* views, std::size_t index, const T
   return view;
 }
 
-// The tensor's name, which says what is meant.
-Result<const char*> name_of(const sn_tensor& view) {
+// Binds a tensor to the input or output of its name.
+Status bind(Session& session, const sn_tensor* tensor, bool is_output) {
+  if (tensor == nullptr) return invalid_argument("the tensor is null");
+  SN_ASSIGN_OR_RETURN(const sn_tensor view, read(tensor, "sn_tensor"));
   if (view.name == nullptr) return invalid_argument("the tensor has no name");
-  return view.name;
+  if (is_output && view.data == nullptr) return session.set_output(view.name, {});
+  SN_ASSIGN_OR_RETURN(const Tensor cpp, tensor_from(view, is_output));
+  return is_output ? session.set_output(view.name, cpp) : session.set_input(view.name, cpp);
 }
 
 Status run(sn_session& session, const sn_tensor* inputs, std::size_t input_count,
@@ -110,9 +102,7 @@ using namespace softneuro::capi;
 
 sn_status sn_session_create(const sn_net* net, const sn_shape* shapes, size_t shape_count,
                             const sn_session_options* options, sn_session** session) {
-  return call([&]() -> Status {
-    if (session == nullptr) return invalid_argument("the output pointer 'session' is null");
-    *session = nullptr;
+  return call_for(session, "session", [&]() -> Status {
     if (net == nullptr) return invalid_argument("the net is null");
     SN_ASSIGN_OR_RETURN(const sn_session_options known, read(options, "sn_session_options"));
     return create(*net, shapes, shape_count, known, session);
@@ -132,22 +122,19 @@ size_t sn_session_output_count(const sn_session* session) {
 }
 
 sn_status sn_session_input_info(const sn_session* session, size_t index, sn_tensor_info* info) {
-  return call([&]() -> Status {
-    if (session == nullptr) return no_session();
-    return capi::tensor_info(session->session.plan().inputs(), index, "input", info);
+  return call_on(session, "the session", [&] {
+    return write_info(session->session.plan().inputs(), index, "input", "session", info);
   });
 }
 
 sn_status sn_session_output_info(const sn_session* session, size_t index, sn_tensor_info* info) {
-  return call([&]() -> Status {
-    if (session == nullptr) return no_session();
-    return capi::tensor_info(session->session.plan().outputs(), index, "output", info);
+  return call_on(session, "the session", [&] {
+    return write_info(session->session.plan().outputs(), index, "output", "session", info);
   });
 }
 
 sn_status sn_session_memory_report(const sn_session* session, sn_memory_report* report) {
-  return call([&]() -> Status {
-    if (session == nullptr) return no_session();
+  return call_on(session, "the session", [&]() -> Status {
     MemoryReport cpp = session->session.plan().memory_report();
     cpp.dynamic = session->session.dynamic_bytes();
     return write_report(cpp, report);
@@ -156,61 +143,39 @@ sn_status sn_session_memory_report(const sn_session* session, sn_memory_report* 
 
 sn_status sn_session_run(sn_session* session, const sn_tensor* inputs, size_t input_count,
                          sn_tensor* outputs, size_t output_count, const sn_run_options* options) {
-  return call([&]() -> Status {
-    if (session == nullptr) return no_session();
+  return call_on(session, "the session", [&] {
     return capi::run(*session, inputs, input_count, outputs, output_count, options);
   });
 }
 
 sn_status sn_session_set_input(sn_session* session, const sn_tensor* tensor) {
-  return call([&]() -> Status {
-    if (session == nullptr) return no_session();
-    if (tensor == nullptr) return invalid_argument("the tensor is null");
-    SN_ASSIGN_OR_RETURN(const sn_tensor view, read(tensor, "sn_tensor"));
-    SN_ASSIGN_OR_RETURN(const char* const name, name_of(view));
-    SN_ASSIGN_OR_RETURN(const Tensor cpp, tensor_from(view, false));
-    return session->session.set_input(name, cpp);
-  });
+  return call_on(session, "the session", [&] { return bind(session->session, tensor, false); });
 }
 
 sn_status sn_session_set_output(sn_session* session, const sn_tensor* tensor) {
-  return call([&]() -> Status {
-    if (session == nullptr) return no_session();
-    if (tensor == nullptr) return invalid_argument("the tensor is null");
-    SN_ASSIGN_OR_RETURN(const sn_tensor view, read(tensor, "sn_tensor"));
-    SN_ASSIGN_OR_RETURN(const char* const name, name_of(view));
-    if (view.data == nullptr) return session->session.set_output(name, {});
-    SN_ASSIGN_OR_RETURN(const Tensor cpp, tensor_from(view, true));
-    return session->session.set_output(name, cpp);
-  });
+  return call_on(session, "the session", [&] { return bind(session->session, tensor, true); });
 }
 
 sn_status sn_session_run_bound(sn_session* session, const sn_run_options* options) {
-  return call([&]() -> Status {
-    if (session == nullptr) return no_session();
+  return call_on(session, "the session", [&]() -> Status {
     SN_ASSIGN_OR_RETURN(const RunOptions cpp, run_options(options));
     return session->session.run(cpp);
   });
 }
 
 sn_status sn_session_run_async(sn_session* session, const sn_run_options* options) {
-  return call([&]() -> Status {
-    if (session == nullptr) return no_session();
+  return call_on(session, "the session", [&]() -> Status {
     SN_ASSIGN_OR_RETURN(const RunOptions cpp, run_options(options));
     return session->session.run_async(cpp);
   });
 }
 
 sn_status sn_session_wait(sn_session* session) {
-  return call([&]() -> Status {
-    if (session == nullptr) return no_session();
-    return session->session.wait();
-  });
+  return call_on(session, "the session", [&] { return session->session.wait(); });
 }
 
 sn_status sn_session_output(const sn_session* session, const char* name, sn_tensor* tensor) {
-  return call([&]() -> Status {
-    if (session == nullptr) return no_session();
+  return call_on(session, "the session", [&]() -> Status {
     if (name == nullptr) return invalid_argument("the name is null");
     SN_ASSIGN_OR_RETURN(const Tensor output, session->session.output(name));
     for (const TensorInfo& info : session->session.plan().outputs())
@@ -221,8 +186,7 @@ sn_status sn_session_output(const sn_session* session, const char* name, sn_tens
 
 sn_status sn_session_set_shapes(sn_session* session, const sn_shape* shapes, size_t shape_count,
                                 const sn_cancel* cancel) {
-  return call([&]() -> Status {
-    if (session == nullptr) return no_session();
+  return call_on(session, "the session", [&]() -> Status {
     SN_ASSIGN_OR_RETURN(const NamedShapes named, named_shapes(shapes, shape_count));
     SN_ASSIGN_OR_RETURN(auto plan,
                         session->net.plan(named, session->extra_outputs, request_of(cancel)));
@@ -231,9 +195,7 @@ sn_status sn_session_set_shapes(sn_session* session, const sn_shape* shapes, siz
 }
 
 sn_status sn_cancel_create(sn_cancel** cancel) {
-  return call([&]() -> Status {
-    if (cancel == nullptr) return invalid_argument("the output pointer 'cancel' is null");
-    *cancel = nullptr;
+  return call_for(cancel, "cancel", [&]() -> Status {
     *cancel = new sn_cancel;
     return {};
   });

@@ -36,10 +36,14 @@ Status read_struct(const void* given, void* copy, std::size_t known, const char*
   return {};
 }
 
-Status write_struct(const void* value, void* out, std::size_t known, const char* type) {
+Status check_struct(const void* out, const char* type) {
   if (out == nullptr) return invalid_argument("the output pointer of type {} is null", type);
+  return check_size(size_of_struct(out), type);
+}
+
+Status write_struct(const void* value, void* out, std::size_t known, const char* type) {
+  SN_RETURN_IF_ERROR(check_struct(out, type));
   const std::size_t size = size_of_struct(out), skip = sizeof(std::size_t);
-  SN_RETURN_IF_ERROR(check_size(size, type));
   auto* const bytes = static_cast<unsigned char*>(out);
   std::memcpy(bytes + skip, static_cast<const unsigned char*>(value) + skip,
               std::min(size, known) - skip);
@@ -88,7 +92,11 @@ sn_tensor view_of(const Tensor& tensor, const char* name) {
   return view;
 }
 
-Status write_info(const TensorInfo& info, sn_tensor_info* out) {
+Status write_info(std::span<const TensorInfo> infos, std::size_t index, const char* what,
+                  const char* owner, sn_tensor_info* out) {
+  if (index >= infos.size())
+    return invalid_argument("there is no {} {}; the {} has {}", what, index, owner, infos.size());
+  const TensorInfo& info = infos[index];
   sn_tensor_info value{};
   value.name = info.name.c_str();
   value.data_type = static_cast<sn_data_type>(info.type);

@@ -1,6 +1,7 @@
 // Structs that begin with struct_size: what callers older and newer than the library may pass.
 #pragma once
 
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -14,6 +15,8 @@ namespace softneuro::capi {
 // Copies what the caller's struct has of the `known` bytes that the library knows; the rest is
 // zero. invalid_argument if struct_size is not set, or something newer than the library is asked.
 SN_INTREE Status read_struct(const void* given, void* copy, std::size_t known, const char* type);
+// Whether write_struct() can write there: invalid_argument for null, and as above.
+SN_INTREE Status check_struct(const void* out, const char* type);
 // The inverse: writes as much of `value` as the caller's struct has room for.
 SN_INTREE Status write_struct(const void* value, void* out, std::size_t known, const char* type);
 
@@ -46,7 +49,9 @@ SN_INTREE Result<Tensor> tensor_from(const sn_tensor& view, bool writable);
 sn_tensor view_of(const Tensor& tensor, const char* name);
 sn_shape shape_view(const Shape& shape, const char* name);
 Result<Shape> shape_from(std::int32_t rank, const std::int64_t* dims, const char* name);
-Status write_info(const TensorInfo& info, sn_tensor_info* out);
+// Of the `what` ("input", "output") number `index` of the `owner` ("net", "session").
+Status write_info(std::span<const TensorInfo> infos, std::size_t index, const char* what,
+                  const char* owner, sn_tensor_info* out);
 Status write_report(const MemoryReport& report, sn_memory_report* out);
 // A list of strings; null entries are refused.
 SN_INTREE Result<std::vector<std::string>> texts_from(const char* const* texts, std::size_t count,

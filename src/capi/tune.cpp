@@ -55,35 +55,26 @@ SampleSource source_from(const Net& net, sn_sample_callback make, void* context,
   return source;
 }
 
+static_assert(SN_RANGE_MSE == static_cast<int>(RangeChoice::mse));
+static_assert(SN_RANGE_PERCENTILE == static_cast<int>(RangeChoice::percentile));
+static_assert(SN_RANGE_MIN_MAX == static_cast<int>(RangeChoice::min_max));
 Result<RangeChoice> range_from(std::int32_t range) {
-  switch (range) {
-    case SN_RANGE_MSE:
-      return RangeChoice::mse;
-    case SN_RANGE_PERCENTILE:
-      return RangeChoice::percentile;
-    case SN_RANGE_MIN_MAX:
-      return RangeChoice::min_max;
-    default:
-      return invalid_argument(
-          "range is {}: expected SN_RANGE_MSE (0), SN_RANGE_PERCENTILE (1) or SN_RANGE_MIN_MAX (2)",
-          range);
-  }
+  if (range >= SN_RANGE_MSE && range <= SN_RANGE_MIN_MAX) return static_cast<RangeChoice>(range);
+  return invalid_argument(
+      "range is {}: expected SN_RANGE_MSE (0), SN_RANGE_PERCENTILE (1) or SN_RANGE_MIN_MAX (2)",
+      range);
 }
 
+static_assert(SN_METRIC_RELATIVE_RMS == static_cast<int>(ErrorMetric::relative_rms));
+static_assert(SN_METRIC_COSINE == static_cast<int>(ErrorMetric::cosine));
+static_assert(SN_METRIC_TOP1 == static_cast<int>(ErrorMetric::top1));
 Result<ErrorMetric> metric_from(std::int32_t metric) {
-  switch (metric) {
-    case SN_METRIC_RELATIVE_RMS:
-      return ErrorMetric::relative_rms;
-    case SN_METRIC_COSINE:
-      return ErrorMetric::cosine;
-    case SN_METRIC_TOP1:
-      return ErrorMetric::top1;
-    default:
-      return invalid_argument(
-          "metric is {}: expected SN_METRIC_RELATIVE_RMS (0), SN_METRIC_COSINE (1) or "
-          "SN_METRIC_TOP1 (2)",
-          metric);
-  }
+  if (metric >= SN_METRIC_RELATIVE_RMS && metric <= SN_METRIC_TOP1)
+    return static_cast<ErrorMetric>(metric);
+  return invalid_argument(
+      "metric is {}: expected SN_METRIC_RELATIVE_RMS (0), SN_METRIC_COSINE (1) or SN_METRIC_TOP1 "
+      "(2)",
+      metric);
 }
 
 // Outputs in the order of the net's, as the callback wants them.
@@ -117,13 +108,9 @@ Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
   options.validation_source = source_from(
       net, given.validation_source, given.validation_source_context, given.validation_source_count);
   SN_ASSIGN_OR_RETURN(options.range, range_from(given.range));
-  if (given.avoid_count > 0) {
-    SN_ASSIGN_OR_RETURN(options.avoid, texts_from(given.avoid, given.avoid_count, "avoid"));
-  }
-  if (given.pin_count > 0) {
-    SN_ASSIGN_OR_RETURN(const auto pins, texts_from(given.pin, 2 * given.pin_count, "pin"));
-    for (std::size_t i = 0; i < pins.size(); i += 2) options.pin[pins[i]] = pins[i + 1];
-  }
+  SN_ASSIGN_OR_RETURN(options.avoid, texts_from(given.avoid, given.avoid_count, "avoid"));
+  SN_ASSIGN_OR_RETURN(const auto pins, texts_from(given.pin, 2 * given.pin_count, "pin"));
+  for (std::size_t i = 0; i < pins.size(); i += 2) options.pin[pins[i]] = pins[i + 1];
   if (!(given.time_limit >= 0) || given.time_limit > 1e9)
     return invalid_argument("time_limit is {} seconds: expected 0 (no limit) to 1e9",
                             given.time_limit);
@@ -208,17 +195,14 @@ sn_status sn_net_tune(sn_net* net, const sn_tune_options* options, sn_tune_repor
   return call([&]() -> Status {
     // A report that cannot be written is an error before anything is measured.
     if (report != nullptr)
-      if (Status status = write(report_of({}), report, "sn_tune_report"); !status.ok())
-        return status;
+      if (Status writable = check_struct(report, "sn_tune_report"); !writable.ok()) return writable;
     SN_ASSIGN_OR_RETURN(const TuneReport cpp, tune(net, options));
     return report == nullptr ? Status() : write(report_of(cpp), report, "sn_tune_report");
   });
 }
 
 sn_status sn_net_tune_in_detail(sn_net* net, const sn_tune_options* options, sn_tuning** tuning) {
-  return call([&]() -> Status {
-    if (tuning == nullptr) return invalid_argument("the output pointer 'tuning' is null");
-    *tuning = nullptr;
+  return call_for(tuning, "tuning", [&]() -> Status {
     auto made = std::make_unique<sn_tuning>();
     SN_ASSIGN_OR_RETURN(made->report, tune(net, options));
     for (const TunedLayer& layer : made->report.layers)
@@ -229,10 +213,8 @@ sn_status sn_net_tune_in_detail(sn_net* net, const sn_tune_options* options, sn_
 }
 
 sn_status sn_tuning_report(const sn_tuning* tuning, sn_tune_report* report) {
-  return call([&]() -> Status {
-    if (tuning == nullptr) return invalid_argument("the tuning is null");
-    return write(report_of(tuning->report), report, "sn_tune_report");
-  });
+  return call_on(tuning, "the tuning",
+                 [&] { return write(report_of(tuning->report), report, "sn_tune_report"); });
 }
 
 const char* sn_tuning_machine(const sn_tuning* tuning) {
@@ -244,8 +226,7 @@ size_t sn_tuning_layer_count(const sn_tuning* tuning) {
 }
 
 sn_status sn_tuning_layer(const sn_tuning* tuning, size_t index, sn_tuned_layer* layer) {
-  return call([&]() -> Status {
-    if (tuning == nullptr) return invalid_argument("the tuning is null");
+  return call_on(tuning, "the tuning", [&]() -> Status {
     const std::vector<TunedLayer>& layers = tuning->report.layers;
     if (index >= layers.size())
       return invalid_argument("there is no layer {}; the tuning has {}", index, layers.size());
@@ -274,8 +255,7 @@ size_t sn_tuning_not_chosen_count(const sn_tuning* tuning, size_t layer) {
 
 sn_status sn_tuning_not_chosen(const sn_tuning* tuning, size_t layer, size_t index,
                                sn_not_chosen* not_chosen) {
-  return call([&]() -> Status {
-    if (tuning == nullptr) return invalid_argument("the tuning is null");
+  return call_on(tuning, "the tuning", [&]() -> Status {
     const std::size_t count = sn_tuning_not_chosen_count(tuning, layer);
     if (index >= count)
       return invalid_argument("there is no entry {} of layer {}, which has {}", index, layer,
@@ -296,8 +276,7 @@ size_t sn_tuning_sensitivity_count(const sn_tuning* tuning) {
 
 sn_status sn_tuning_sensitivity(const sn_tuning* tuning, size_t index,
                                 sn_layer_sensitivity* sensitivity) {
-  return call([&]() -> Status {
-    if (tuning == nullptr) return invalid_argument("the tuning is null");
+  return call_on(tuning, "the tuning", [&]() -> Status {
     const std::vector<LayerSensitivity>& sensitivities = tuning->report.sensitivity;
     if (index >= sensitivities.size())
       return invalid_argument(

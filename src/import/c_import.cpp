@@ -23,9 +23,7 @@ Result<ImportOptions> import_options(const sn_net_options* given) {
 }  // namespace
 
 sn_status sn_net_import(const char* path, const sn_net_options* options, sn_net** net) {
-  return call([&]() -> Status {
-    if (net == nullptr) return invalid_argument("the output pointer 'net' is null");
-    *net = nullptr;
+  return call_for(net, "net", [&]() -> Status {
     if (path == nullptr) return invalid_argument("the path is null");
     std::shared_ptr<Host> host;
     SN_ASSIGN_OR_RETURN(const NetOptions common, net_options(options, host));
@@ -36,9 +34,7 @@ sn_status sn_net_import(const char* path, const sn_net_options* options, sn_net*
 
 sn_status sn_net_import_memory(const void* data, size_t bytes, const char* folder,
                                const sn_net_options* options, sn_net** net) {
-  return call([&]() -> Status {
-    if (net == nullptr) return invalid_argument("the output pointer 'net' is null");
-    *net = nullptr;
+  return call_for(net, "net", [&]() -> Status {
     std::shared_ptr<Host> host;
     SN_ASSIGN_OR_RETURN(const NetOptions common, net_options(options, host));
     SN_ASSIGN_OR_RETURN(ImportOptions model, import_options(options));

@@ -26,9 +26,9 @@ bool is_dnn(std::span<const std::byte> bytes) {
 Result<Graph> import_graph(std::span<const std::byte> bytes, const std::string& folder,
                            const NetOptions& options, const ImportOptions& import_options) {
   if (is_dnn(bytes))
-    return invalid_argument("this is a .dnn file, which needs no import: use Net::load");
-  if (!looks_like_onnx(bytes))
-    return invalid_model("neither an ONNX model nor any other that can be imported");
+    return invalid_argument(
+        "this is a .dnn file, which needs no import: load it (Net::load, sn_net_load)");
+  if (!looks_like_onnx(bytes)) return invalid_model("neither an ONNX model nor a .dnn file");
   OnnxImportOptions onnx;
   onnx.allocator = options.allocator;
   onnx.shapes = import_options.shapes;

@@ -43,6 +43,10 @@ PluginLoad load_named(const std::string& path, Runtime::Parts& parts, const NetO
   load.named = true;
   PluginFile file;
   load.status = load_plugin(path, parts.registry, file);
+  if (!load.status.ok() && options.plugins.empty())
+    load.status = Status(load.status.code(),
+                         fmt::format("{} (the environment variable SOFTNEURO_PLUGINS names it)",
+                                     load.status.message()));
   load.intree = file.intree;
   parts.libraries.push_back(std::move(file.library));
   if (load.status.ok()) log(options, LogLevel::info, fmt::format("plugin '{}' is loaded", path));

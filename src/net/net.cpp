@@ -96,20 +96,19 @@ Result<std::vector<Shape>> Net::Impl::resolve_shapes(const NamedShapes& shapes) 
   std::map<std::string, std::int64_t> symbols;
   const NamedShapes tuned = tuned_shapes();
   for (const TensorInfo& info : inputs) {
-    auto given = shapes.find(info.name);
-    // A tuned net remembers the sizes that the caller leaves out.
-    if (given == shapes.end() && !info.shape.is_static())
-      if (const auto known = tuned.find(info.name); known != tuned.end()) {
-        SN_RETURN_IF_ERROR(check_shape(info, known->second, symbols));
-        resolved.push_back(known->second);
-        continue;
-      }
-    if (given == shapes.end() && !info.shape.is_static())
+    const auto given = shapes.find(info.name), known = tuned.find(info.name);
+    Shape shape;
+    if (given != shapes.end())
+      shape = given->second;
+    else if (info.shape.is_static())
+      shape = info.shape.to_shape();
+    else if (known != tuned.end())
+      shape = known->second;  // a tuned net remembers the sizes that the caller leaves out
+    else
       return invalid_argument(
           "input '{}' has the dynamic shape {}: pass its shape (Net::plan shapes, "
           "TuneOptions::shapes, --shape)",
           info.name, info.shape.str());
-    const Shape shape = given != shapes.end() ? given->second : info.shape.to_shape();
     SN_RETURN_IF_ERROR(check_shape(info, shape, symbols));
     resolved.push_back(shape);
   }
@@ -121,7 +120,7 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
                                                         const std::atomic<bool>* cancel) {
   std::string key;
   for (const Shape& shape : shapes) key += shape.str() + ';';
-  for (const std::string& name : extra) key += name + ';';
+  for (const std::string& name : extra) key += fmt::format("{} {};", name.size(), name);
   std::shared_ptr<const Graph> planned_graph;
   std::shared_ptr<const RoutinePath> path;
   bool exact = false;
@@ -194,12 +193,18 @@ void Net::Impl::log_path_match(const RoutinePath& path, bool exact,
 std::size_t Net::Impl::keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_graph,
                                  bool same_layers) {
   const std::lock_guard<std::mutex> lock(mutex);
-  std::erase_if(paths, [&](const RoutinePath& known) { return same_target(known, path); });
   std::size_t dropped = 0;
-  if (graph != tuned_graph)  // paths speak of the graph that they were made for
-    dropped = std::erase_if(
-        paths, [&](const RoutinePath& known) { return !same_layers || reads_ranges(known); });
-  paths.push_back(std::move(path));
+  if (graph != tuned_graph)  // a path holds for the graph that it was made for
+    dropped = std::erase_if(paths, [&](const RoutinePath& known) {
+      return !same_target(known, path) && (!same_layers || reads_ranges(known));
+    });
+  const auto replaced = std::find_if(paths.begin(), paths.end(), [&](const RoutinePath& known) {
+    return same_target(known, path);
+  });
+  if (replaced != paths.end())
+    *replaced = std::move(path);  // in its place: the first path gives the shapes of Net::plan
+  else
+    paths.push_back(std::move(path));
   graph = std::move(tuned_graph);
   ++revision;
   plans.clear();
@@ -291,8 +296,8 @@ Status Net::save(const std::string& path, const SaveOptions& options) const noex
       SN_ASSIGN_OR_RETURN(packed, impl_->leave_out_weights(graph, paths));
     } else if (graph->has_left_out()) {
       return invalid_argument(
-          "the file that the net was loaded from left out weights of the model: they can be saved "
-          "as kernels have packed them only (SaveOptions::packed_only)");
+          "the file that the net was loaded from left out weights of the model: they can only be "
+          "saved as kernels have packed them (SaveOptions::packed_only, --packed only)");
     } else if (options.packed_weights) {
       SN_ASSIGN_OR_RETURN(packed, impl_->packed_for_saving(graph, paths));
     }

@@ -68,10 +68,9 @@ struct Net::Impl {
   void log_path_match(const RoutinePath& path, bool exact,
                       const std::vector<std::string>& replaced) const;
   Result<TuneReport> tune(const TuneOptions& options);
-  // Takes the place of a path for the same machine, threads and shapes; plans are made anew.
-  // Replaces the path for the same machine, threads and shapes. Where the graph differs in
-  // quantisation alone (`same_layers`), paths without 8-bit layers stay; returns how many were
-  // dropped.
+  // Replaces the path for the same machine, threads and shapes; plans are made anew. Where the
+  // graph differs in quantisation alone (`same_layers`), paths without 8-bit layers stay; returns
+  // how many were dropped.
   std::size_t keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_graph,
                         bool same_layers);
   // An idle session over `plan`, or a new one; give it back when done.

@@ -68,7 +68,7 @@ bool is_never_negative(UnaryOp op, double alpha, double beta) {
     case UnaryOp::square:
       return true;
     case UnaryOp::clip:
-      return alpha >= 0;
+      return alpha >= 0 && beta >= 0;
     case UnaryOp::fake_quantize:
       return beta >= 0;
     default:
@@ -158,10 +158,7 @@ Status fold_pad(Graph& graph, PassContext& context) {
     params.set("pads", pads);
     params.set("auto_pad", std::string("explicit"));
     if (spatial_rank(layer, "avg_pool") > 0) params.set("count_include_pad", std::int64_t{1});
-    rewriter.add_sources(i, before);
-    rewriter.set_input(i, 0, pad->x);
-    rewriter.remove(before);
-    rewriter.count_change();
+    rewriter.absorb_before(i, 0, before, pad->x);
   }
   return rewriter.finish();
 }

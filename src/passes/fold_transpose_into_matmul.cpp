@@ -32,13 +32,9 @@ Status fold_transpose_into_matmul(Graph& graph, PassContext& context) {
           !swaps_last_two(rewriter, rewriter.layer(transpose)))
         continue;
       const char* flag = k == 0 ? "transpose_a" : "transpose_b";
-      const TensorId x = rewriter.layer(transpose).inputs[0];
-      rewriter.add_sources(i, transpose);
-      rewriter.set_input(i, k, x);
-      rewriter.remove(transpose);
       Params& params = rewriter.layer(i).params;
       params.set(flag, std::int64_t{params.integer(flag) == 0 ? 1 : 0});
-      rewriter.count_change();
+      rewriter.absorb_before(i, k, transpose, rewriter.layer(transpose).inputs[0]);
     }
   }
   return rewriter.finish();

@@ -19,16 +19,15 @@ bool match_cube(const Rewriter& rewriter, TensorId id, TensorId x, double& facto
                 std::vector<int>& layers) {
   const Linear scaled = strip_linear(rewriter, id);
   if (scaled.beta != 0) return false;
-  const TensorId cube = scaled.layer < 0 ? id : scaled.x;
-  factor = scaled.layer < 0 ? 1 : scaled.alpha;
+  factor = scaled.alpha;
   if (scaled.layer >= 0) layers.push_back(scaled.layer);
-  if (const int power = find_binary(rewriter, cube, BinaryOp::pow); power >= 0) {
+  if (const int power = find_binary(rewriter, scaled.x, BinaryOp::pow); power >= 0) {
     const Layer& layer = rewriter.layer(power);
     layers.push_back(power);
     return layer.inputs[0] == x && scalar_of(rewriter.graph(), layer.inputs[1]) == 3.0;
   }
   // x · x² or (a·x) · (b·x²), in either order.
-  const int product = find_binary(rewriter, cube, BinaryOp::mul);
+  const int product = find_binary(rewriter, scaled.x, BinaryOp::mul);
   if (product < 0) return false;
   for (const std::size_t k : {0u, 1u}) {
     const auto plain = linear_in(rewriter, rewriter.layer(product).inputs[k], x);

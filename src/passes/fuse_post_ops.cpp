@@ -130,7 +130,6 @@ void fuse(Rewriter& rewriter, int i, int next) {
   }
   rewriter.layer(i).post_ops.push_back(op);
   rewriter.absorb(i, next);
-  rewriter.count_change();
 }
 
 }  // namespace

@@ -75,7 +75,6 @@ Status fuse_softmax(Graph& graph, PassContext& context) {
       continue;
     rewriter.layer(before).params.set("log", std::int64_t{1});
     rewriter.absorb(before, i);
-    rewriter.count_change();
   }
   return rewriter.finish();
 }

@@ -114,7 +114,6 @@ Result<bool> take_in_operand(Rewriter& rewriter, int norm, std::size_t input, Bi
   if (parameter == kNoTensor) return false;
   rewriter.absorb(norm, next);
   rewriter.set_own_input(norm, input, parameter);
-  rewriter.count_change();
   return true;
 }
 

@@ -11,18 +11,18 @@ bool is_needed(const Rewriter& rewriter, TensorId id) {
   return id != kNoTensor && (rewriter.is_output(id) || !rewriter.consumers(id).empty());
 }
 
-// Optional outputs are those behind the first min_outputs; lists of outputs have none.
+// Optional outputs are those behind the first outputs.min; lists of outputs have none.
 void drop_unread_outputs(Rewriter& rewriter, int i) {
   const LayerType& type = *rewriter.layer(i).type;
-  if (type.max_outputs == -1) return;
+  if (type.outputs.max == -1) return;
   std::size_t count = rewriter.layer(i).outputs.size();
-  for (std::size_t k = static_cast<std::size_t>(type.min_outputs); k < count; ++k) {
+  for (std::size_t k = static_cast<std::size_t>(type.outputs.min); k < count; ++k) {
     const TensorId id = rewriter.layer(i).outputs[k];
     if (id == kNoTensor || is_needed(rewriter, id)) continue;
     rewriter.set_output(i, k, kNoTensor);
     rewriter.count_change();
   }
-  while (count > static_cast<std::size_t>(type.min_outputs) &&
+  while (count > static_cast<std::size_t>(type.outputs.min) &&
          rewriter.layer(i).outputs[count - 1] == kNoTensor)
     --count;
   rewriter.layer(i).outputs.resize(count);

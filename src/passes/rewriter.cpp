@@ -158,6 +158,14 @@ void Rewriter::absorb(int into, int from) {
   add_sources(into, from);
   remove(from);
   set_output(into, 0, output);
+  count_change();
+}
+
+void Rewriter::absorb_before(int into, std::size_t index, int from, TensorId source) {
+  add_sources(into, from);
+  remove(from);
+  set_input(into, index, source);
+  count_change();
 }
 
 void Rewriter::remove(int i) {

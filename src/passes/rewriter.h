@@ -102,6 +102,9 @@ class Rewriter {
   // Lets `into` make what `from` makes now as its first output; `from` is removed, its post-ops
   // and sources are taken over. For fusing a layer into its producer.
   void absorb(int into, int from);
+  // Lets `into` read `source` as input `index`, which was what `from` makes; `from`, which nothing
+  // else reads, is removed, its sources are taken over. For fusing a layer into its consumer.
+  void absorb_before(int into, std::size_t index, int from, TensorId source);
   void remove(int layer);
   // A new layer that stands for nothing of the model yet; see add_sources().
   int add(const LayerType& type, std::string_view name, std::vector<TensorId> inputs,

@@ -119,6 +119,10 @@ std::optional<WeightedLayer> weighted_layer(const Rewriter& rewriter, int i) {
   return weighted;
 }
 
+namespace {
+
+// scale[c]·y + shift[c] per output channel c, as new weights and bias. False, and nothing is
+// changed, if a result is not finite.
 Result<bool> fold_after(Rewriter& rewriter, const WeightedLayer& weighted,
                         const PerChannel& affine) {
   const TensorDef& w = rewriter.tensor(weights_of(rewriter, weighted));
@@ -142,6 +146,7 @@ Result<bool> fold_after(Rewriter& rewriter, const WeightedLayer& weighted,
   return true;
 }
 
+// The same for an input x that was scale[c]·x + shift[c].
 Result<bool> fold_before(Rewriter& rewriter, const WeightedLayer& weighted,
                          const PerChannel& affine) {
   const TensorDef& w = rewriter.tensor(weights_of(rewriter, weighted));
@@ -159,6 +164,40 @@ Result<bool> fold_before(Rewriter& rewriter, const WeightedLayer& weighted,
   if (has_bias(rewriter, weighted) || !all_zero(bias))
     set_bias(rewriter, weighted, std::move(new_bias));
   return true;
+}
+
+}  // namespace
+
+Result<bool> fold_next(Rewriter& rewriter, const WeightedLayer& weighted, AffineOf affine_of) {
+  const TensorId y = rewriter.layer(weighted.layer).outputs[0];
+  const DynamicShape& shape = rewriter.tensor(y).shape;
+  if (!rewriter.has_single_use(y) || !shape.ranked()) return false;
+  const int next = rewriter.consumers(y)[0];
+  const auto affine =
+      affine_of(rewriter, next, y, weighted.outputs, weighted.type->channel_axis_of(shape.rank()));
+  if (!affine) return false;
+  SN_ASSIGN_OR_RETURN(const bool folded, fold_after(rewriter, weighted, *affine));
+  if (folded) rewriter.absorb(weighted.layer, next);
+  return folded;
+}
+
+Result<bool> fold_previous(Rewriter& rewriter, const WeightedLayer& weighted, AffineOf affine_of) {
+  const TensorId x = rewriter.layer(weighted.layer).inputs[0];
+  const DynamicShape& shape = rewriter.tensor(x).shape;
+  const int before = rewriter.producer(x);
+  if (before < 0 || !rewriter.layer(before).post_ops.empty() || !rewriter.has_single_use(x) ||
+      !shape.ranked() || shape.rank() < 1)
+    return false;
+  for (const TensorId source : rewriter.layer(before).inputs) {
+    if (source == kNoTensor || rewriter.tensor(source).is_constant()) continue;
+    const auto affine = affine_of(rewriter, before, source, weighted.inputs,
+                                  weighted.type->channel_axis_of(shape.rank()));
+    if (!affine || (!all_zero(affine->shift) && !weighted.sums_all)) continue;
+    SN_ASSIGN_OR_RETURN(const bool folded, fold_before(rewriter, weighted, *affine));
+    if (folded) rewriter.absorb_before(weighted.layer, 0, before, source);
+    return folded;
+  }
+  return false;
 }
 
 }  // namespace softneuro

@@ -36,13 +36,16 @@ struct PerChannel {
   std::vector<double> shift;
 };
 
-// scale[c]·y + shift[c] per output channel c, as new weights and bias. False, and nothing is
-// changed, if a result is not finite in the weights' data type.
-Result<bool> fold_after(Rewriter& rewriter, const WeightedLayer& weighted,
-                        const PerChannel& affine);
-// The same for an input x that was scale[c]·x + shift[c]. Precondition: shift is all 0, or
-// weighted.sums_all.
-Result<bool> fold_before(Rewriter& rewriter, const WeightedLayer& weighted,
-                         const PerChannel& affine);
+// What a layer does to its input `x`, whose `channels` lie along `axis`, to give a tensor of the
+// same shape; nothing if it does anything else.
+using AffineOf = std::optional<PerChannel> (*)(const Rewriter& rewriter, int layer, TensorId x,
+                                               std::int64_t channels, int axis);
+
+// Takes in the layer behind `weighted`: (scale·w)·x + (scale·b + shift). False, and nothing is
+// changed, if `affine_of` says nothing of it, or a result is not finite in the weights' data type.
+Result<bool> fold_next(Rewriter& rewriter, const WeightedLayer& weighted, AffineOf affine_of);
+// The same for the layer before it: (w·scale)·x + (b + Σ w·shift). With padding only if no channel
+// is shifted: the shift of a padded zero is not zero.
+Result<bool> fold_previous(Rewriter& rewriter, const WeightedLayer& weighted, AffineOf affine_of);
 
 }  // namespace softneuro

@@ -155,18 +155,10 @@ class Calibrator {
       for (std::size_t o = 0; o < outputs.size(); ++o) {
         const bool own = o < graph_.outputs.size();
         if (own && part > 0) continue;  // seen already
-        if (own) SN_RETURN_IF_ERROR(remember(o, outputs[o]));
-        SN_RETURN_IF_ERROR(
-            see(own ? graph_.outputs[o] : parts_[part][o - graph_.outputs.size()], outputs[o]));
+        SN_RETURN_IF_ERROR(own ? see(graph_.outputs[o], outputs[o], &answers_[o])
+                               : see(parts_[part][o - graph_.outputs.size()], outputs[o]));
       }
     }
-    return {};
-  }
-
-  Status remember(std::size_t output, const Tensor& tensor) {
-    if (!is_real(tensor.data_type())) return {};
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(tensor, default_allocator()));
-    answers_[output].add(floats.values<float>());
     return {};
   }
 
@@ -204,9 +196,12 @@ class Calibrator {
     return {};
   }
 
-  Status see(TensorId id, const Tensor& tensor) {
-    if (!is_real(tensor.data_type()) || graph_.tensor(id).is_constant()) return {};
+  // `answer`: of an output of the net.
+  Status see(TensorId id, const Tensor& tensor, OutputHistory* answer = nullptr) {
+    if (!is_real(tensor.data_type())) return {};
     SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(tensor, default_allocator()));
+    if (answer != nullptr) answer->add(floats.values<float>());
+    if (graph_.tensor(id).is_constant()) return {};
     histograms_[id].add(floats.values<float>());
     const int axis = axes_[id];
     if (options_.bias_correction && axis >= 0 && axis < floats.shape().rank() &&

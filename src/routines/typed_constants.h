@@ -15,6 +15,9 @@ class TypedConstants {
   // Converts the constants of 16 and 32 bits that are not of `type`. All are as they are where
   // `type` is not one of these.
   static Result<TypedConstants> create(const Problem& problem, DataType type);
+  static Result<TypedConstants> create(const Problem& problem) {  // in that of output 0
+    return create(problem, problem.outputs[0].type);
+  }
 
   // Input i in that type, valid as long as this object and the run.
   TensorView input(const Context& context, std::size_t i) const noexcept {
@@ -25,16 +28,6 @@ class TypedConstants {
  private:
   std::vector<Tensor> converted_;  // by input; empty: as it is
 };
-
-// The kernel of a layer that moves elements along its axis (of input 0): K(axis, constants).
-template <class K>
-Result<std::unique_ptr<Kernel>> make_along_axis(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                     problem.inputs[0].shape.rank()));
-  SN_ASSIGN_OR_RETURN(TypedConstants constants,
-                      TypedConstants::create(problem, problem.outputs[0].type));
-  return make_kernel<K>(axis, std::move(constants));
-}
 
 // Whether it is float32, or a constant that can be converted.
 bool becomes_float32(const TensorSpec& spec);

@@ -136,7 +136,7 @@ TuneResult tune(const std::shared_ptr<Runtime>& runtime, const std::shared_ptr<c
   job.inputs = {random_image(3, {1, 8})};
   job.verification_inputs = {job.inputs};
   job.options = &options;
-  Result<TuneResult> result = Tuner(job).run();
+  Result<TuneResult> result = tune(job);
   INFO(result.status().message());
   REQUIRE(result.ok());
   return std::move(result).value();

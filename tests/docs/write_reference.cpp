@@ -78,7 +78,7 @@ void write_params(std::ostream& out, const LayerType& type) {
   if (type.params.empty()) return;
   out << "\n| parameter | kind | default | meaning |\n| --- | --- | --- | --- |\n";
   for (const ParamSpec& spec : type.params)
-    out << "| " << code(spec.name) << " | " << to_string(spec.kind) << " | " << fallback_of(spec)
+    out << "| " << code(spec.name) << " | " << to_string(spec.kind()) << " | " << fallback_of(spec)
         << " | " << escaped(spec.doc) << " |\n";
 }
 
@@ -110,10 +110,10 @@ std::string layer_types_page(const Registry& registry) {
   out << '\n';
   for (const LayerType* type : types) {
     out << "\n## " << type->name << "\n\n" << escaped(type->doc) << "\n\n";
-    out << "- " << count_of(type->min_inputs, type->max_inputs)
-        << (type->max_inputs == 1 ? " input, " : " inputs, ")
-        << count_of(type->min_outputs, type->max_outputs)
-        << (type->max_outputs == 1 ? " output.\n" : " outputs.\n");
+    out << "- " << count_of(type->inputs.min, type->inputs.max)
+        << (type->inputs.max == 1 ? " input, " : " inputs, ")
+        << count_of(type->outputs.min, type->outputs.max)
+        << (type->outputs.max == 1 ? " output.\n" : " outputs.\n");
     write_properties(out, *type);
     write_params(out, *type);
     if (type->name == "unary") write_functions<UnaryOp>(out, kUnaryOpCount);

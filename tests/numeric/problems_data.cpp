@@ -53,6 +53,11 @@ void add_scatters(ProblemSet& set) {
         .input({4, 7}, integers())
         .param("axis", 0)
         .param("reduction", reduction);
+  set.add("scatter_elements")
+      .input({2, 3}, list({1, 2, 3, 4, 5, 6}))
+      .input({0, 3}, list({}), DataType::int64)
+      .input({0, 3}, list({}))
+      .expect({1, 2, 3, 4, 5, 6});
   set.add("scatter_nd")
       .input({4}, list({1, 2, 3, 4}))
       .input({2, 1}, list({3, 0}), DataType::int64)

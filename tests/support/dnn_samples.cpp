@@ -24,16 +24,15 @@ LayerTypes make_sample_types() {
   mix.name = "mix";
   mix.doc = "Anything.";
   mix.params = {
-      {"count", ParamKind::integer, std::int64_t{7}, "a count"},
-      {"epsilon", ParamKind::real, 0.0, "a real number"},
-      {"mode", ParamKind::text, std::string("plain"), "a word"},
-      {"strides", ParamKind::integers, std::vector<std::int64_t>{}, "integers"},
-      {"scales", ParamKind::reals, std::vector<double>{}, "reals"},
-      {"names", ParamKind::texts, std::vector<std::string>{"a"}, "words"},
+      {"count", 7, "a count"},
+      {"epsilon", 0.0, "a real number"},
+      {"mode", "plain", "a word"},
+      {"strides", std::vector<std::int64_t>{}, "integers"},
+      {"scales", std::vector<double>{}, "reals"},
+      {"names", std::vector<std::string>{"a"}, "words"},
   };
-  mix.min_inputs = 0;
-  mix.max_inputs = 9;
-  mix.max_outputs = 3;
+  mix.inputs = {0, 9};
+  mix.outputs = {1, 3};
   mix.infer = infer_nothing;
   LayerType loop = mix;
   loop.name = "loop";

@@ -43,6 +43,19 @@ TEST_CASE("C API: tunes, reports, and saves what C++ loads") {
   CHECK(Net::load(folder.file("tuned.dnn")).value().tuned_paths().size() == 1);
 }
 
+TEST_CASE("C API: a tuning that fails leaves the report as it was") {
+  const TemporaryFolder folder;
+  const CNet c(folder);
+  sn_tune_options options = SN_TUNE_OPTIONS_INIT;
+  const char* const schemas[] = {"no such schema"};
+  options.schemas = schemas;
+  options.schema_count = 1;
+  sn_tune_report report = SN_TUNE_REPORT_INIT;
+  report.tuned_us = 7;
+  CHECK(sn_net_tune(c.net, &options, &report) == SN_INVALID_ARGUMENT);
+  CHECK(report.tuned_us == 7);
+}
+
 TEST_CASE("C API: layer by layer, paths and packed weights are those of C++") {
   const TemporaryFolder folder;
   const CNet c(folder);

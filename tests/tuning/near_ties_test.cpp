@@ -14,6 +14,7 @@
 #include "net/tuned_plan.h"
 #include "profiler/cache/profile_cache.h"
 #include "profiler/measure/timer.h"
+#include "profiler/select/selection.h"
 #include "profiler/tune/tuner.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
@@ -113,7 +114,7 @@ void check_all_quick(const std::shared_ptr<Runtime>& core, const Remembered& tim
   options.cache = folder.path().string();
   const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
   remember(job, times);
-  const Result<TuneResult> result = Tuner(job).run();
+  const Result<TuneResult> result = tune(job);
   INFO(result.status().message());
   REQUIRE(result.ok());
   REQUIRE(result->report.layers.size() == kLayers);
@@ -289,17 +290,17 @@ TEST_CASE("tune: whole-net rows of the cache serve the same shapes and routines 
   const std::shared_ptr<Runtime> core = core_with_equals(1);
   const auto graph = chain(Dim("rows"));
   const TuneJob first = job_for(core, graph, Shape{1, 64}, options);
-  REQUIRE(Tuner(first).run().ok());
+  REQUIRE(tune(first).ok());
   REQUIRE(knows_net_times(first));
-  CHECK(Tuner(first).run()->report.measured == 0);
+  CHECK(tune(first)->report.measured == 0);
   SECTION("the same net for other sizes is run again") {
     const TuneJob job = job_for(core, graph, Shape{2, 64}, options);
-    REQUIRE(Tuner(job).run().ok());
+    REQUIRE(tune(job).ok());
     CHECK(knows_net_times(job));
   }
   SECTION("with a routine in another version it is run again") {
     const TuneJob job = job_for(core_with_equals(2), graph, Shape{1, 64}, options);
-    REQUIRE(Tuner(job).run().ok());
+    REQUIRE(tune(job).ok());
     CHECK(knows_net_times(job));
   }
 }
@@ -332,11 +333,11 @@ TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slo
     luck.take_from_now_on(500);
   };
   const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
-  const Result<TuneResult> result = Tuner(job).run();
+  const Result<TuneResult> result = tune(job);
   REQUIRE(result.ok());
   REQUIRE(again);
   for (const TunedLayer& layer : result->report.layers) CHECK(layer.routine == "cpu/steady");
-  CHECK(Tuner(job).run()->report.measured == 0);
+  CHECK(tune(job)->report.measured == 0);
 }
 
 TEST_CASE("tune: a round that was cancelled is run the next time") {
@@ -357,12 +358,12 @@ TEST_CASE("tune: a round that was cancelled is run the next time") {
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/equal", naive, 50)).ok());
   const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
-  CHECK(Tuner(job).run().status().code() == StatusCode::cancelled);
+  CHECK(tune(job).status().code() == StatusCode::cancelled);
   REQUIRE(seen);
   seen = false;
   cancel = false;
   options.cancel = nullptr;
-  REQUIRE(Tuner(job).run().ok());
+  REQUIRE(tune(job).ok());
   CHECK(seen);
 }
 

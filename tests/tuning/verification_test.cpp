@@ -241,7 +241,7 @@ TEST_CASE(
               .ok());
   const TuneOptions options = quick(folder, {"cpu:float32"});
   const TuneJob job = sums_job(core, options);
-  const Result<TuneResult> result = Tuner(job).run();
+  const Result<TuneResult> result = tune(job);
   REQUIRE_FALSE(result.ok());
   CHECK(result.status().message().find("layer 'second' (cpu/sloppy)") != std::string::npos);
 }
@@ -262,7 +262,7 @@ TEST_CASE(
   job.verification_inputs.push_back({filled({1, 64}, 2)});
   // What was verified on the inputs that begin with a two.
   const auto is_verified_on_twos = [&] {
-    const Result<TuneResult> result = Tuner(job).run();
+    const Result<TuneResult> result = tune(job);
     INFO(result.status().message());
     REQUIRE(result.ok());
     CHECK(result->report.verification_inputs == 2);
@@ -284,7 +284,7 @@ TEST_CASE(
   }
   SECTION("when the routine answers otherwise than it did") {
     routine.factor = 1.01f;
-    const Result<TuneResult> result = Tuner(job).run();
+    const Result<TuneResult> result = tune(job);
     REQUIRE_FALSE(result.ok());
     CHECK(result.status().message().find("(cpu/changing)") != std::string::npos);
   }

@@ -169,9 +169,9 @@ TEST_CASE("dnn: equal constants are stored once") {
 TEST_CASE("dnn: parameters at their default are understood by libraries without them") {
   LayerTypes older, newer;
   LayerType type = *sample_types().find("mix");
-  type.params = {{"axis", ParamKind::integer, std::int64_t{1}, "an axis"}};
+  type.params = {{"axis", std::int64_t{1}, "an axis"}};
   REQUIRE(older.add(type).ok());
-  type.params.push_back({"bias", ParamKind::real, -0.0, "appended later"});
+  type.params.push_back({"bias", -0.0, "appended later"});
   REQUIRE(newer.add(type).ok());
 
   Graph graph;

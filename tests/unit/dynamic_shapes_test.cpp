@@ -46,6 +46,10 @@ TEST_CASE("dynamic shapes: a reshape to another tensor's dimensions") {
     const TensorId target = concat(b, {dim_of(b, x, 1), dim_of(b, x, 0), b.integers({-1})});
     CHECK(shape_of(b, b.layer("reshape", {x, target})) == "txnx12");
   }
+  SECTION("0 copies the axis whose name is given elsewhere") {
+    const TensorId target = concat(b, {dim_of(b, x, 1), b.integers({0, -1, 2})});
+    CHECK(shape_of(b, b.layer("reshape", {x, target})) == "txtx?x2");
+  }
   SECTION("arithmetic that keeps the name") {
     const TensorId n = b.binary("mul", dim_of(b, x, 0), b.integers({1}));
     CHECK(shape_of(b, b.layer("reshape", {x, concat(b, {n, b.integers({-1, 12})})})) == "nxtx12");

@@ -26,7 +26,7 @@ LayerType make_type(std::string name, int inputs, Status (*infer)(InferContext&)
   LayerType type;
   type.name = std::move(name);
   type.doc = "for tests";
-  type.min_inputs = type.max_inputs = inputs;
+  type.inputs = {inputs, inputs};
   type.infer = infer;
   return type;
 }
@@ -38,15 +38,15 @@ struct World {
 
   World() {
     LayerType one = make_type("one", 1, infer_same);
-    one.params = {{"axis", ParamKind::integer, std::int64_t{0}, "an axis"}};
+    one.params = {{"axis", 0, "an axis"}};
     REQUIRE(types.add(one).ok());
     REQUIRE(types.add(make_type("two", 2, infer_broadcast)).ok());
     LayerType optional = make_type("optional", 3, infer_same);
-    optional.min_inputs = 1;
-    optional.max_outputs = 2;
+    optional.inputs.min = 1;
+    optional.outputs.max = 2;
     REQUIRE(types.add(optional).ok());
     LayerType list = make_type("list", 1, infer_same);
-    list.max_inputs = -1;
+    list.inputs.max = -1;
     REQUIRE(types.add(list).ok());
     LayerType view = make_type("view", 1, infer_same);
     view.is_view = true;

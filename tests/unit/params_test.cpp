@@ -64,10 +64,10 @@ LayerType declared() {
   type.name = "pool";
   type.doc = "for tests";
   type.params = {
-      {"kernel", ParamKind::integers, std::vector<std::int64_t>{}, "window", true},
-      {"axis", ParamKind::integer, std::int64_t{-1}, "axis"},
-      {"epsilon", ParamKind::real, 1e-5, "added"},
-      {"mode", ParamKind::text, std::string("max"), "what"},
+      {"kernel", std::vector<std::int64_t>{}, "window", true},
+      {"axis", -1, "axis"},
+      {"epsilon", 1e-5, "added"},
+      {"mode", "max", "what"},
   };
   type.infer = infer_nothing;
   return type;
@@ -125,9 +125,8 @@ TEST_CASE("layer types: a wrong declaration is refused") {
   CHECK(refused([](LayerType& t) { t.name.clear(); }));
   CHECK(refused([](LayerType& t) { t.doc.clear(); }));
   CHECK(refused([](LayerType& t) { t.infer = nullptr; }));
-  CHECK(refused([](LayerType& t) { t.min_inputs = 2; }));
-  CHECK(refused([](LayerType& t) { t.max_outputs = 0; }));
-  CHECK(refused([](LayerType& t) { t.params[1].default_value = 0.5; }));
+  CHECK(refused([](LayerType& t) { t.inputs.min = 2; }));
+  CHECK(refused([](LayerType& t) { t.outputs.max = 0; }));
   CHECK(refused([](LayerType& t) { t.params[1].name = "kernel"; }));
   CHECK(types.all().empty());
 }

@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file_descriptor.h"
-#include "softneuro/tensor.h"
+#include "core/base/tensor_view.h"
 
 namespace softneuro {
 namespace {
@@ -23,9 +23,7 @@ Status cannot_read(const std::string& path, int error_number) {
 
 Result<FileBytes> read_file(const std::string& path, int descriptor, std::size_t size,
                             Allocator& allocator) {
-  SN_ASSIGN_OR_RETURN(
-      Tensor memory,
-      Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(size)}, allocator));
+  SN_ASSIGN_OR_RETURN(Tensor memory, allocate_bytes(size, allocator));
   auto* const base = static_cast<std::byte*>(memory.mutable_data());
   std::size_t done = 0;
   while (done < size) {

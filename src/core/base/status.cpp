@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #include "core/base/printable.h"
 
@@ -22,33 +23,13 @@ void abort_with(const Status& status) noexcept {
 }
 
 const char* to_string(StatusCode code) {
-  switch (code) {
-    case StatusCode::ok:
-      return "ok";
-    case StatusCode::invalid_argument:
-      return "invalid_argument";
-    case StatusCode::invalid_model:
-      return "invalid_model";
-    case StatusCode::unsupported:
-      return "unsupported";
-    case StatusCode::not_found:
-      return "not_found";
-    case StatusCode::out_of_memory:
-      return "out_of_memory";
-    case StatusCode::io_error:
-      return "io_error";
-    case StatusCode::corrupt_file:
-      return "corrupt_file";
-    case StatusCode::cancelled:
-      return "cancelled";
-    case StatusCode::incompatible:
-      return "incompatible";
-    case StatusCode::internal:
-      return "internal";
-    case StatusCode::device_failed:
-      return "device_failed";
-  }
-  return "unknown";
+  static constexpr const char* kNames[] = {"ok",           "invalid_argument", "invalid_model",
+                                           "unsupported",  "not_found",        "out_of_memory",
+                                           "io_error",     "corrupt_file",     "cancelled",
+                                           "incompatible", "internal",         "device_failed"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(StatusCode::device_failed) + 1);
+  const auto index = static_cast<std::size_t>(code);
+  return index < std::size(kNames) ? kNames[index] : "unknown";
 }
 
 }  // namespace softneuro

@@ -23,6 +23,11 @@ struct TensorView {
   bool present() const noexcept { return type != DataType::undefined; }
 };
 
+// A tensor of uint8 with one dimension.
+inline Result<Tensor> allocate_bytes(std::size_t bytes, Allocator& allocator) {
+  return Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, allocator);
+}
+
 // The bytes stay `tensor`'s; they are written through only if the tensor is writable.
 inline TensorView view_of(const Tensor& tensor) noexcept {
   return {tensor.data_type(), tensor.layout(), tensor.shape(), const_cast<void*>(tensor.data())};

@@ -45,17 +45,9 @@ bool is_integer(DataType type) noexcept {
 }
 
 const char* to_string(Layout layout) noexcept {
-  switch (layout) {
-    case Layout::plain:
-      return "plain";
-    case Layout::channels_last:
-      return "nhwc";
-    case Layout::nchw8c:
-      return "nchw8c";
-    case Layout::nchw16c:
-      return "nchw16c";
-  }
-  return "unknown";
+  constexpr const char* kNames[kLayoutCount] = {"plain", "nhwc", "nchw8c", "nchw16c"};
+  const auto index = static_cast<std::size_t>(layout);
+  return index < std::size(kNames) ? kNames[index] : "unknown";
 }
 int block_of(Layout layout) noexcept {
   return layout == Layout::nchw8c ? 8 : layout == Layout::nchw16c ? 16 : 1;

@@ -28,22 +28,16 @@ bool all_constant(const ExpandedChildnet& expanded, const Layer& layer) {
 
 // The routine that is taken where nothing is named; childnets come last.
 Result<const Routine*> default_routine(const Registry& registry, const Problem& problem) {
+  const std::vector<Registry::RoutineCheck> candidates = registry.explain(problem);
+  const auto rank = [](const Routine& r) {
+    return r.as_childnet() != nullptr ? -1 : r.default_rank();
+  };
   const Routine* best = nullptr;
-  std::string reasons;
-  for (const Registry::RoutineCheck& candidate : registry.explain(problem)) {
-    const auto rank = [](const Routine& r) {
-      return r.as_childnet() != nullptr ? -1 : r.default_rank();
-    };
-    if (!candidate.applicability)
-      reasons +=
-          fmt::format("{}{}: {}", reasons.empty() ? "" : "; ",
-                      candidate.routine->descriptor().str(), candidate.applicability.reason());
-    else if (best == nullptr || rank(*candidate.routine) > rank(*best))
-      best = candidate.routine;
-  }
-  if (best == nullptr)
-    return unsupported("no routine for the inner layer '{}': {}", problem.layer_name, reasons);
-  return best;
+  for (const auto& [routine, applicability] : candidates)
+    if (applicability && (best == nullptr || rank(*routine) > rank(*best))) best = routine;
+  if (best != nullptr) return best;
+  return unsupported("no routine for the inner layer '{}': {}", problem.layer_name,
+                     refusals_of(candidates));
 }
 
 Problem base_of(const ChildnetLayer& layer) {

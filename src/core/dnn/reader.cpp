@@ -9,6 +9,7 @@
 #include "core/base/checksum.h"
 #include "core/base/error.h"
 #include "core/base/file_mapping.h"
+#include "core/base/tensor_view.h"
 #include "core/dnn/decoder.h"
 #include "core/dnn/file.h"
 #include "core/dnn/file_header.h"
@@ -127,21 +128,13 @@ Result<DnnContents> decode(std::span<const std::byte> file, std::shared_ptr<cons
                             static_cast<std::size_t>(header.segments_offset - header.graph_offset));
   Tensor copy;
   if (shared) {
-    SN_ASSIGN_OR_RETURN(
-        copy,
-        Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(graph.size())}, allocator));
+    SN_ASSIGN_OR_RETURN(copy, allocate_bytes(graph.size(), allocator));
     std::memcpy(copy.mutable_data(), graph.data(), graph.size());
     graph = {static_cast<const std::byte*>(copy.data()), graph.size()};
   }
   SN_ASSIGN_OR_RETURN(const schema::File* const root, read_root(graph, header));
   SN_ASSIGN_OR_RETURN(const auto segments, read_segments(file, header, *root, verify));
-  DnnDecoder decoder(types, segments, std::move(owner), header.graph_bytes);
-  DnnContents result;
-  SN_ASSIGN_OR_RETURN(result.graph, decoder.graph(*root->graph()));
-  SN_RETURN_IF_ERROR(result.graph.verify(types));
-  SN_RETURN_IF_ERROR(decoder.paths(*root, result.graph, result.paths, result.unread_paths));
-  SN_ASSIGN_OR_RETURN(result.packed, decoder.packed(*root));
-  return result;
+  return decode_dnn(*root, types, segments, std::move(owner), header.graph_bytes);
 }
 
 }  // namespace
@@ -170,9 +163,7 @@ Result<DnnContents> load_dnn_contents_memory(const void* data, std::size_t bytes
     std::span<const std::byte> file(static_cast<const std::byte*>(data), bytes);
     const bool aligned = reinterpret_cast<std::uintptr_t>(data) % kTensorAlignment == 0;
     if (!aligned && looks_like_dnn(data, bytes)) {
-      SN_ASSIGN_OR_RETURN(
-          Tensor copy,
-          Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, allocator));
+      SN_ASSIGN_OR_RETURN(Tensor copy, allocate_bytes(bytes, allocator));
       std::memcpy(copy.mutable_data(), data, bytes);
       file = {static_cast<const std::byte*>(copy.data()), bytes};
       owner = std::make_shared<const Tensor>(std::move(copy));

@@ -11,6 +11,7 @@
 #include "core/base/atomic_file.h"
 #include "core/base/checksum.h"
 #include "core/base/error.h"
+#include "core/base/tensor_view.h"
 #include "core/dnn/file.h"
 #include "core/dnn/file_header.h"
 #include "schemas/softneuro_generated.h"
@@ -90,11 +91,9 @@ class Encoder {
       SN_ASSIGN_OR_RETURN(const auto tensor, this->tensor(graph.tensor(i)));
       tensors.push_back(tensor);
     }
-    std::vector<Offset<schema::Layer>> layers;
-    for (const Layer& layer : graph.layers()) {
-      SN_ASSIGN_OR_RETURN(const auto encoded, this->layer(layer, nesting));
-      layers.push_back(encoded);
-    }
+    SN_ASSIGN_OR_RETURN(const auto layers, each(graph.layers(), [&](const Layer& layer) {
+                          return this->layer(layer, nesting);
+                        }));
     SN_RETURN_IF_ERROR(room(graph.name.size() + 4 * (graph.inputs.size() + graph.outputs.size() +
                                                      tensors.size() + layers.size())));
     SN_ASSIGN_OR_RETURN(const auto passes, strings(graph.applied_passes));
@@ -109,11 +108,8 @@ class Encoder {
   }
 
   Result<VectorOffset<Offset<schema::TunedPath>>> paths(std::span<const RoutinePath> paths) {
-    std::vector<Offset<schema::TunedPath>> rows;
-    for (const RoutinePath& path : paths) {
-      SN_ASSIGN_OR_RETURN(const auto row, this->path(path));
-      rows.push_back(row);
-    }
+    SN_ASSIGN_OR_RETURN(const auto rows,
+                        each(paths, [&](const RoutinePath& path) { return this->path(path); }));
     return rows.empty() ? VectorOffset<Offset<schema::TunedPath>>() : builder_.CreateVector(rows);
   }
 
@@ -144,6 +140,17 @@ class Encoder {
   }
 
  private:
+  // What encode() makes of each row, in order.
+  template <class Rows, class Encode>
+  static auto each(const Rows& rows, Encode&& encode)
+      -> Result<std::vector<std::decay_t<decltype(*encode(*rows.begin()))>>> {
+    std::vector<std::decay_t<decltype(*encode(*rows.begin()))>> encoded;
+    for (const auto& row : rows) {
+      SN_ASSIGN_OR_RETURN(encoded.emplace_back(), encode(row));
+    }
+    return encoded;
+  }
+
   Status room(std::size_t bytes) const {
     // Twice, and a little more, for tables, offsets and alignment.
     if (builder_.GetSize() + 2 * std::uint64_t{bytes} + 4096 <= kDnnMaxGraphBytes) return {};
@@ -277,16 +284,11 @@ class Encoder {
       SN_ASSIGN_OR_RETURN(const auto encoded, param(entry));
       params.push_back(encoded);
     }
-    std::vector<Offset<schema::PostOp>> post_ops;
-    for (const PostOp& op : layer.post_ops) {
-      SN_ASSIGN_OR_RETURN(const auto encoded, post_op(op));
-      post_ops.push_back(encoded);
-    }
-    std::vector<Offset<schema::Graph>> subgraphs;
-    for (const auto& subgraph : layer.subgraphs) {
-      SN_ASSIGN_OR_RETURN(const auto encoded, graph(*subgraph, nesting + 1));
-      subgraphs.push_back(encoded);
-    }
+    SN_ASSIGN_OR_RETURN(const auto post_ops,
+                        each(layer.post_ops, [&](const PostOp& op) { return post_op(op); }));
+    SN_ASSIGN_OR_RETURN(const auto subgraphs, each(layer.subgraphs, [&](const auto& subgraph) {
+                          return graph(*subgraph, nesting + 1);
+                        }));
     SN_RETURN_IF_ERROR(room(layer.name.size() + layer.type->name.size() +
                             4 * (layer.inputs.size() + layer.outputs.size() + params.size())));
     SN_ASSIGN_OR_RETURN(const auto sources, strings(layer.sources));
@@ -306,11 +308,9 @@ class Encoder {
   using ParamsOffset = VectorOffset<Offset<schema::Param>>;
 
   Result<ParamsOffset> params(const Params& params) {
-    std::vector<Offset<schema::Param>> rows;
-    for (const Params::Entry& entry : params.entries()) {
-      SN_ASSIGN_OR_RETURN(const auto row, param(entry));
-      rows.push_back(row);
-    }
+    SN_ASSIGN_OR_RETURN(const auto rows, each(params.entries(), [&](const Params::Entry& entry) {
+                          return param(entry);
+                        }));
     return rows.empty() ? ParamsOffset() : builder_.CreateVector(rows);
   }
 
@@ -362,36 +362,6 @@ class Encoder {
   Segments& segments_;
 };
 
-// Where the bytes go: a file or memory.
-class Sink {
- public:
-  virtual ~Sink() = default;
-  virtual Status write(const void* data, std::size_t bytes) = 0;
-};
-
-class FileSink final : public Sink {
- public:
-  explicit FileSink(AtomicFile& file) : file_(file) {}
-  Status write(const void* data, std::size_t bytes) override { return file_.write(data, bytes); }
-
- private:
-  AtomicFile& file_;
-};
-
-class MemorySink final : public Sink {
- public:
-  explicit MemorySink(std::span<std::byte> memory) : memory_(memory) {}
-  Status write(const void* data, std::size_t bytes) override {
-    if (bytes > memory_.size()) return internal_error("a .dnn file is longer than its header says");
-    if (bytes > 0) std::memcpy(memory_.data(), data, bytes);
-    memory_ = memory_.subspan(bytes);
-    return {};
-  }
-
- private:
-  std::span<std::byte> memory_;
-};
-
 // A file ready to be written: everything but the bytes of the constants, which it refers to.
 class Image {
  public:
@@ -417,21 +387,22 @@ class Image {
 
   std::uint64_t bytes() const { return header_.file_bytes; }
 
-  Status write(Sink& sink) const {
-    SN_RETURN_IF_ERROR(sink.write(&header_, sizeof(header_)));
-    SN_RETURN_IF_ERROR(write_padded(sink, graph_));
+  // Calls write(bytes) for one piece after the other: it puts them into a file or into memory.
+  template <class Write>
+  Status write_to(Write&& write) const {
+    const auto write_padded = [&](std::span<const std::byte> bytes) -> Status {
+      static constexpr std::byte kZeros[kDnnAlignment] = {};
+      SN_RETURN_IF_ERROR(write(bytes));
+      return write(std::span(kZeros).first(static_cast<std::size_t>(dnn_padding(bytes.size()))));
+    };
+    SN_RETURN_IF_ERROR(write(std::as_bytes(std::span(&header_, 1))));
+    SN_RETURN_IF_ERROR(write_padded(graph_));
     for (const SegmentBytes& segment : segments_.list())
-      SN_RETURN_IF_ERROR(write_padded(sink, segment.bytes));
+      SN_RETURN_IF_ERROR(write_padded(segment.bytes));
     return {};
   }
 
  private:
-  static Status write_padded(Sink& sink, std::span<const std::byte> bytes) {
-    static constexpr std::byte kZeros[kDnnAlignment] = {};
-    SN_RETURN_IF_ERROR(sink.write(bytes.data(), bytes.size()));
-    return sink.write(kZeros, static_cast<std::size_t>(dnn_padding(bytes.size())));
-  }
-
   Segments segments_;
   Encoder encoder_{segments_};
   std::span<const std::byte> graph_;
@@ -446,8 +417,8 @@ Status save_dnn(const Graph& graph, const std::string& path, std::span<const Rou
     Image image;
     SN_RETURN_IF_ERROR(image.build(graph, paths, packed).with_context(path));
     SN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
-    FileSink sink(file);
-    SN_RETURN_IF_ERROR(image.write(sink));
+    SN_RETURN_IF_ERROR(image.write_to(
+        [&](std::span<const std::byte> bytes) { return file.write(bytes.data(), bytes.size()); }));
     return file.commit();
   });
 }
@@ -457,10 +428,15 @@ Result<Tensor> serialize_dnn(const Graph& graph, Allocator& allocator,
   return guarded([&]() -> Result<Tensor> {
     Image image;
     SN_RETURN_IF_ERROR(image.build(graph, paths));
-    const auto bytes = static_cast<std::int64_t>(image.bytes());
-    SN_ASSIGN_OR_RETURN(Tensor memory, Tensor::create(DataType::uint8, Shape{bytes}, allocator));
-    MemorySink sink({static_cast<std::byte*>(memory.mutable_data()), memory.bytes()});
-    SN_RETURN_IF_ERROR(image.write(sink));
+    SN_ASSIGN_OR_RETURN(Tensor memory, allocate_bytes(image.bytes(), allocator));
+    std::span left(static_cast<std::byte*>(memory.mutable_data()), memory.bytes());
+    SN_RETURN_IF_ERROR(image.write_to([&](std::span<const std::byte> bytes) -> Status {
+      if (bytes.size() > left.size())
+        return internal_error("a .dnn file is longer than its header says");
+      std::ranges::copy(bytes, left.begin());
+      left = left.subspan(bytes.size());
+      return {};
+    }));
     return memory;
   });
 }

@@ -1,5 +1,6 @@
 #include "core/graph/elementwise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -24,6 +25,15 @@ constexpr const char* kBinaryNames[] = {
     "equal",       "less",       "less_equal",  "greater",     "greater_equal"};
 static_assert(std::size(kUnaryNames) == kUnaryOpCount);
 static_assert(std::size(kBinaryNames) == kBinaryOpCount);
+
+// The number of `name` among `names` as `op`; false if it is not there.
+template <class Op, std::size_t n>
+bool find_name(const char* const (&names)[n], std::string_view name, Op& op) {
+  const auto found = std::find(std::begin(names), std::end(names), name);
+  if (found == std::end(names)) return false;
+  op = static_cast<Op>(found - std::begin(names));
+  return true;
+}
 
 double sigmoid(double x) {
   // Never exp of a positive number: no overflow, and no 1 − tiny.
@@ -202,21 +212,10 @@ const char* to_string(BinaryOp op) noexcept {
 }
 
 bool parse(std::string_view name, UnaryOp& op) noexcept {
-  for (int i = 0; i < kUnaryOpCount; ++i)
-    if (name == kUnaryNames[i]) {
-      op = static_cast<UnaryOp>(i);
-      return true;
-    }
-  return false;
+  return find_name(kUnaryNames, name, op);
 }
-
 bool parse(std::string_view name, BinaryOp& op) noexcept {
-  for (int i = 0; i < kBinaryOpCount; ++i)
-    if (name == kBinaryNames[i]) {
-      op = static_cast<BinaryOp>(i);
-      return true;
-    }
-  return false;
+  return find_name(kBinaryNames, name, op);
 }
 
 DataType result_type(UnaryOp op, DataType operand) noexcept {

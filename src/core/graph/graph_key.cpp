@@ -4,7 +4,6 @@
 
 #include "core/base/checksum.h"
 #include "core/base/error.h"
-#include "core/base/quantization_digest.h"
 #include "core/graph/layer_type.h"
 
 namespace softneuro {
@@ -46,6 +45,12 @@ std::uint64_t digest_of(const Graph& graph, bool whole) {
 }
 
 }  // namespace
+
+std::string digest_of(const Quantization& q) {
+  return fmt::format("{}{}:{:x}:{:x}", q.is_signed ? 's' : 'u', q.axis,
+                     checksum(q.scales.data(), q.scales.size() * sizeof(float)),
+                     checksum(q.zero_points.data(), q.zero_points.size() * sizeof(std::int32_t)));
+}
 
 std::uint64_t graph_key(const Graph& graph) {
   return digest_of(graph, false);

@@ -1,7 +1,8 @@
-// Digests of a graph.
+// Digests of graphs and quantisations, for keys.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/graph/graph.h"
 
@@ -13,5 +14,8 @@ SN_INTREE std::uint64_t graph_key(const Graph& graph);
 
 // Of all that graph_key() takes, and of every byte of the constants: what answers depend on.
 SN_INTREE std::uint64_t content_key(const Graph& graph);
+
+// Equal for quantisations that map the same numbers; channel means do not count.
+std::string digest_of(const Quantization& quantization);
 
 }  // namespace softneuro

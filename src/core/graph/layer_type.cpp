@@ -31,13 +31,12 @@ Status check_declaration(const LayerType& type) {
   if (type.name.empty()) return invalid_argument("a layer type without a name");
   if (type.infer == nullptr) return invalid_argument("layer type '{}' has no infer", type.name);
   if (type.doc.empty()) return invalid_argument("layer type '{}' has no doc", type.name);
-  if (type.min_inputs < 0 || type.min_outputs < 0 ||
-      (type.max_inputs != -1 && type.max_inputs < type.min_inputs) ||
-      (type.max_outputs != -1 && type.max_outputs < type.min_outputs))
-    return invalid_argument("layer type '{}': numbers of inputs or outputs make no sense",
-                            type.name);
+  for (const Arity& arity : {type.inputs, type.outputs})
+    if (arity.min < 0 || !arity.allows(arity.min))
+      return invalid_argument("layer type '{}': numbers of inputs or outputs make no sense",
+                              type.name);
   const auto may_have = [&](std::size_t input) {
-    return type.max_inputs == -1 || input < static_cast<std::size_t>(type.max_inputs);
+    return type.inputs.max == -1 || input < static_cast<std::size_t>(type.inputs.max);
   };
   for (const ValueInput& value : type.value_inputs)
     if (!may_have(value.input) || type.value_input(value.input) != &value)
@@ -47,15 +46,10 @@ Status check_declaration(const LayerType& type) {
   if (type.weights && (type.weights->output_axis == nullptr || !may_have(type.weights->input)))
     return invalid_argument("layer type '{}': its weights are not an input or have no output_axis",
                             type.name);
-  for (const ParamSpec& spec : type.params) {
+  for (const ParamSpec& spec : type.params)
     if (spec.name.empty() || find_spec(type.params, spec.name) != &spec)
       return invalid_argument("layer type '{}': parameter '{}' is declared twice or has no name",
                               type.name, spec.name);
-    if (!spec.required && kind_of(spec.default_value) != spec.kind)
-      return invalid_argument("layer type '{}': the default value of '{}' is {}, not {}", type.name,
-                              spec.name, to_string(kind_of(spec.default_value)),
-                              to_string(spec.kind));
-  }
   return {};
 }
 
@@ -100,8 +94,11 @@ Result<std::vector<int>> distinct_axes(std::span<const std::int64_t> axes, int r
 }
 
 Status infer_like_input(InferContext& context) {
-  context.set_output(0, context.type(0), context.shape(0));
-  return {};
+  return context.set_shape(context.shape(0));
+}
+
+int input_of_same_shape(const InferContext& context) {
+  return context.keeps_shape(0) ? 0 : -1;
 }
 
 Result<DynamicShape> broadcast(const DynamicShape& a, const DynamicShape& b) {
@@ -206,6 +203,12 @@ Status InferContext::expect_same_type(std::size_t i, std::size_t j) const {
   return {};
 }
 
+Status InferContext::expect_one_element(std::size_t i, const char* meaning) const {
+  if (shape(i).is_static() && shape(i).to_shape().elements() != 1)
+    return invalid_model("input {} ({}), {}, must hold one element", i, shape(i).str(), meaning);
+  return {};
+}
+
 // --- LayerSizes ---------------------------------------------------------------------------------
 
 double LayerSizes::elements(const Shape* shape) {
@@ -238,9 +241,9 @@ Status LayerType::check_params(Params& given) const {
     if (spec == nullptr)
       return invalid_model("layer type '{}' has no parameter '{}'; it knows: {}", name, entry.name,
                            names_of(params));
-    if (kind_of(entry.value) != spec->kind)
+    if (kind_of(entry.value) != spec->kind())
       return invalid_model("parameter '{}' of layer type '{}' must be {}, but is {}", entry.name,
-                           name, to_string(spec->kind), to_string(kind_of(entry.value)));
+                           name, to_string(spec->kind()), to_string(kind_of(entry.value)));
   }
   for (const ParamSpec& spec : params) {
     if (given.has(spec.name)) continue;
@@ -258,6 +261,11 @@ Status LayerTypes::add(LayerType type) {
   if (it != types_.end() && (*it)->name == type.name)
     return invalid_argument("layer type '{}' is registered twice", type.name);
   types_.insert(it, std::make_unique<LayerType>(std::move(type)));
+  return {};
+}
+
+Status LayerTypes::add_all(std::initializer_list<LayerType> types) {
+  for (const LayerType& type : types) SN_RETURN_IF_ERROR(add(type));
   return {};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,10 +17,11 @@ namespace softneuro {
 // One declared parameter of a layer type.
 struct ParamSpec {
   std::string name;
-  ParamKind kind;
-  ParamValue default_value;  // of layers that leave it out
+  ParamValue default_value;  // of layers that leave it out; its kind is the parameter's
   std::string doc;           // meaning, unit, allowed values
-  bool required = false;     // no default value: a layer without it is invalid
+  bool required = false;     // the default value only says the kind: a layer without it is invalid
+
+  ParamKind kind() const { return kind_of(default_value); }
 };
 
 // An element of an integer tensor, as far as it is known: its value, or a symbol for it (that of
@@ -73,10 +75,14 @@ class SN_INTREE InferContext {
   void set_output(std::size_t i, DataType type, DynamicShape shape) {
     if (i < outputs_.size()) outputs_[i] = {type, std::move(shape)};
   }
+  // Output 0: input 0's type and this shape. The last step of most infer functions.
+  Status set_shape(DynamicShape shape) {
+    set_output(0, type(0), std::move(shape));
+    return {};
+  }
   // What was set; where the context is handed to others than infer, what was inferred.
   const Output& output(std::size_t i) const { return outputs_[i]; }
-  // Certainly the same dimensions, whatever the unknown ones turn out to be: of input i and output
-  // 0.
+  // Input i and output 0 certainly have the same dimensions, whatever the unknown ones are.
   bool keeps_shape(std::size_t i) const { return same_shape(shape(i), output(0).shape); }
   // Input i is left out, or a constant whose elements all are `value`.
   bool all_equal(std::size_t i, double value) const;
@@ -86,6 +92,8 @@ class SN_INTREE InferContext {
   Status expect_min_rank(std::size_t i, int rank) const;
   Status expect_type(std::size_t i, std::span<const DataType> allowed) const;
   Status expect_same_type(std::size_t i, std::size_t j) const;
+  // Unknown shapes pass. `meaning` is for the message: "the depth".
+  Status expect_one_element(std::size_t i, const char* meaning) const;
 
  private:
   const Params& params_;
@@ -173,6 +181,14 @@ struct LayerWeights {
   std::int64_t groups(const Params& params) const { return params.integer("group", 1); }
 };
 
+// How many inputs, or outputs, a layer may have.
+struct Arity {
+  int min = 1;
+  int max = 1;  // −1: any number
+
+  bool allows(std::int64_t count) const { return count >= min && (max == -1 || count <= max); }
+};
+
 // The sizes of a layer of which all is known, for LayerType::macs and steps.
 struct LayerSizes {
   const Params& params;
@@ -197,10 +213,8 @@ struct LayerType {
   std::string doc;   // one paragraph: meaning, inputs, outputs, shapes
   LayerCategory category = LayerCategory::other;
   std::vector<ParamSpec> params;
-  int min_inputs = 1;
-  int max_inputs = 1;  // −1: any number
-  int min_outputs = 1;
-  int max_outputs = 1;  // −1: any number
+  Arity inputs;
+  Arity outputs;
   // Shape inference and kernels need the *value* of these inputs (reshape's shape, slice's
   // starts…). Kernels find it in Problem::inputs[i].value; where it is known only at run time the
   // plan makes the kernel then.
@@ -266,12 +280,16 @@ struct LayerType {
 
 // LayerType::infer where output 0 is like input 0; the last step of others.
 Status infer_like_input(InferContext& context);
+// LayerType::equal_input where elements keep their order: the same shape means the same tensor.
+int input_of_same_shape(const InferContext& context);
 
 // The known layer types. A value; built once by builtin_layer_types().
 class SN_INTREE LayerTypes {
  public:
   // A duplicate name, or a declaration without infer or doc, is an error.
   Status add(LayerType type);
+  // One after the other, up to the first error.
+  Status add_all(std::initializer_list<LayerType> types);
   // nullptr if unknown. Pointers stay valid for the life of this object.
   const LayerType* find(std::string_view name) const;
   std::vector<const LayerType*> all() const;  // sorted by name

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace softneuro {
 namespace {
@@ -116,21 +117,10 @@ std::string Params::str() const {
 }
 
 const char* to_string(ParamKind kind) {
-  switch (kind) {
-    case ParamKind::integer:
-      return "integer";
-    case ParamKind::real:
-      return "real";
-    case ParamKind::text:
-      return "text";
-    case ParamKind::integers:
-      return "integers";
-    case ParamKind::reals:
-      return "reals";
-    case ParamKind::texts:
-      return "texts";
-  }
-  return "unknown";
+  static constexpr const char* kNames[] = {"integer", "real", "text", "integers", "reals", "texts"};
+  static_assert(std::size(kNames) == std::variant_size_v<ParamValue>);
+  const auto index = static_cast<std::size_t>(kind);
+  return index < std::size(kNames) ? kNames[index] : "unknown";
 }
 
 }  // namespace softneuro

@@ -5,15 +5,13 @@
 namespace softneuro {
 
 Status register_layer_adapt(LayerTypes& types) {
-  LayerType type;
-  type.name = "adapt";
-  type.doc =
-      "x in another format: data type (of float32, float16, bfloat16 and qint8 tensors), layout, "
-      "device. Input 0: x. Output 0: the same shape and meaning. The routine path gives the "
-      "formats; without one the layer is a copy.";
-  type.formats = FormatRule::any;
-  type.infer = infer_like_input;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "adapt",
+       .doc = "x in another format: data type (of float32, float16, bfloat16 and qint8 tensors), "
+              "layout, device. Input 0: x. Output 0: the same shape and meaning. The routine path "
+              "gives the formats; without one the layer is a copy.",
+       .formats = FormatRule::any,
+       .infer = infer_like_input});
 }
 
 }  // namespace softneuro

@@ -32,20 +32,16 @@ Status infer(InferContext& context) {
 }  // namespace
 
 Status register_layer_arg_reduce(LayerTypes& types) {
-  LayerType type;
-  type.name = "arg_reduce";
-  type.doc =
-      "The index of the largest or smallest element along one axis; the first of equals, or the "
-      "last. NaN wins for the largest and for the smallest. Input 0: x. Output 0: int64; the axis "
-      "has one element, or is gone without keepdims.";
-  type.params = {
-      {"op", ParamKind::text, std::string(), "max or min", true},
-      {"axis", ParamKind::integer, std::int64_t{0}, "axis, in [−rank, rank)"},
-      {"keepdims", ParamKind::integer, std::int64_t{1}, "0: the axis is left out"},
-      {"select_last_index", ParamKind::integer, std::int64_t{0}, "1: the last of equals"},
-  };
-  type.infer = infer;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "arg_reduce",
+       .doc = "The index of the largest or smallest element along one axis; the first of equals, "
+              "or the last. NaN wins for the largest and for the smallest. Input 0: x. Output 0: "
+              "int64; the axis has one element, or is gone without keepdims.",
+       .params = {{"op", "", "max or min", true},
+                  {"axis", 0, "axis, in [−rank, rank)"},
+                  {"keepdims", 1, "0: the axis is left out"},
+                  {"select_last_index", 0, "1: the last of equals"}},
+       .infer = infer});
 }
 
 }  // namespace softneuro

@@ -53,7 +53,8 @@ KnownInteger combine(BinaryOp op, const KnownInteger& a, const KnownInteger& b) 
   if (a.value && b.value) {
     // Sums and products of sizes stay far below this; beyond it, wrapping would matter.
     constexpr std::int64_t kLarge = std::int64_t{1} << 31;
-    if (std::max({*a.value, -*a.value, *b.value, -*b.value}) >= kLarge &&
+    const auto is_large = [](std::int64_t v) { return v <= -kLarge || v >= kLarge; };
+    if ((is_large(*a.value) || is_large(*b.value)) &&
         (op == BinaryOp::add || op == BinaryOp::sub || op == BinaryOp::mul))
       return {};
     return {apply_integer(op, *a.value, *b.value), {}};
@@ -116,26 +117,21 @@ int equal_input(const InferContext& context) {
 }  // namespace
 
 Status register_layer_binary(LayerTypes& types) {
-  LayerType type;
-  type.name = "binary";
-  type.doc =
-      "y = f(a, b), element by element, with numpy's broadcasting. Inputs: a and b, of the same "
-      "data type (pow: any two). Output 0: a's data type; boolean for comparisons and logic. "
-      "Integers wrap; they truncate when divided, and division by zero gives 0.";
-  type.params = {
-      {"op", ParamKind::text, std::string(), "name of the function: add, mul, less…", true},
-  };
-  type.min_inputs = 2;
-  type.max_inputs = 2;
-  type.elementwise = true;
-  type.category = LayerCategory::activation;
-  type.fused_post_ops = FusedPostOps::unary;
-  type.inputs_share_axes = true;
-  type.infer = infer;
-  type.known_values = known_values;
-  type.equal_input = equal_input;
-  type.permute_axes = permute_no_axes;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "binary",
+       .doc = "y = f(a, b), element by element, with numpy's broadcasting. Inputs: a and b, of the "
+              "same data type (pow: any two). Output 0: a's data type; boolean for comparisons and "
+              "logic. Integers wrap; they truncate when divided, and division by zero gives 0.",
+       .category = LayerCategory::activation,
+       .params = {{"op", "", "name of the function: add, mul, less…", true}},
+       .inputs = {2, 2},
+       .elementwise = true,
+       .fused_post_ops = FusedPostOps::unary,
+       .inputs_share_axes = true,
+       .infer = infer,
+       .known_values = known_values,
+       .equal_input = equal_input,
+       .permute_axes = permute_no_axes});
 }
 
 }  // namespace softneuro

@@ -24,20 +24,18 @@ int equal_input(const InferContext& context) {
 }  // namespace
 
 Status register_layer_cast(LayerTypes& types) {
-  LayerType type;
-  type.name = "cast";
-  type.doc =
-      "The same numbers in another data type. Input 0: x, any. Output 0: x's shape. To real types: "
-      "rounded to nearest even. Real to integer: truncated, then saturated; NaN gives 0. Integer "
-      "to integer: wraps. To boolean: not zero.";
-  type.params = {{"to", ParamKind::text, std::string(), "name of the data type", true}};
-  type.elementwise = true;
-  type.rounds_to_type = true;
-  type.infer = infer;
-  type.known_values = same_values;
-  type.equal_input = equal_input;
-  type.permute_axes = permute_no_axes;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "cast",
+       .doc = "The same numbers in another data type. Input 0: x, any. Output 0: x's shape. To "
+              "real types: rounded to nearest even. Real to integer: truncated, then saturated; "
+              "NaN gives 0. Integer to integer: wraps. To boolean: not zero.",
+       .params = {{"to", "", "name of the data type", true}},
+       .elementwise = true,
+       .rounds_to_type = true,
+       .infer = infer,
+       .known_values = same_values,
+       .equal_input = equal_input,
+       .permute_axes = permute_no_axes});
 }
 
 }  // namespace softneuro

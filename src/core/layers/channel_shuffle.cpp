@@ -21,14 +21,12 @@ Status infer(InferContext& context) {
 }  // namespace
 
 Status register_layer_channel_shuffle(LayerTypes& types) {
-  LayerType type;
-  type.name = "channel_shuffle";
-  type.doc =
-      "The channels as a matrix of `groups` rows, transposed: channel i·(C/groups) + j goes to "
-      "j·groups + i. Input 0: x[N,C,…], any type. Output 0: the same shape.";
-  type.params = {{"groups", ParamKind::integer, std::int64_t{1}, "divides the channels", true}};
-  type.infer = infer;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "channel_shuffle",
+       .doc = "The channels as a matrix of `groups` rows, transposed: channel i·(C/groups) + j "
+              "goes to j·groups + i. Input 0: x[N,C,…], any type. Output 0: the same shape.",
+       .params = {{"groups", 1, "divides the channels", true}},
+       .infer = infer});
 }
 
 }  // namespace softneuro

@@ -25,20 +25,17 @@ int equal_input(const InferContext& context) {
 }  // namespace
 
 Status register_layer_clip(LayerTypes& types) {
-  LayerType type;
-  type.name = "clip";
-  type.doc =
-      "y = min(max(x, low), high) with limits that are known only at run time (constant ones: "
-      "unary clip). Inputs: x, low and high (optional, one element, x's data type). Output 0: as "
-      "x. "
-      "Where low > high, the upper bound takes precedence.";
-  type.max_inputs = 3;
-  type.category = LayerCategory::activation;
-  type.elementwise = true;
-  type.infer = infer;
-  type.equal_input = equal_input;
-  type.permute_axes = permute_no_axes;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "clip",
+       .doc = "y = min(max(x, low), high) with limits that are known only at run time (constant "
+              "ones: unary clip). Inputs: x, low and high (optional, one element, x's data type). "
+              "Output 0: as x. Where low > high, the upper bound takes precedence.",
+       .category = LayerCategory::activation,
+       .inputs = {1, 3},
+       .elementwise = true,
+       .infer = infer,
+       .equal_input = equal_input,
+       .permute_axes = permute_no_axes});
 }
 
 }  // namespace softneuro

@@ -29,10 +29,7 @@ Status infer(InferContext& context) {
     SN_RETURN_IF_ERROR(context.expect_same_type(i, 0));
     if (context.shape(i).ranked() && rank < 0) rank = context.shape(i).rank();
   }
-  if (rank < 0) {
-    context.set_output(0, context.type(0), DynamicShape());
-    return {};
-  }
+  if (rank < 0) return context.set_shape(DynamicShape());
   SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(context.params().integer("axis"), rank));
   SN_ASSIGN_OR_RETURN(DynamicShape y, unknown_dims(rank));
   std::vector<Dim> along;
@@ -42,8 +39,7 @@ Status infer(InferContext& context) {
     along.push_back(ranked ? context.shape(i)[axis] : Dim());
   }
   SN_ASSIGN_OR_RETURN(y[axis], sum_of(along));
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 std::optional<ShapeValue> known_values(const KnownInputs& inputs) {
@@ -73,20 +69,18 @@ int equal_input(const InferContext& context) {
 }  // namespace
 
 Status register_layer_concat(LayerTypes& types) {
-  LayerType type;
-  type.name = "concat";
-  type.doc =
-      "Concatenates the inputs along one axis. Inputs: any number, of one type, equal in all "
-      "other dimensions. Output 0: the sum of the sizes on `axis`.";
-  type.params = {{"axis", ParamKind::integer, std::int64_t{0}, "axis in [−rank, rank)", true}};
-  type.max_inputs = -1;
-  type.elements = ElementSource::all_inputs;
-  type.inputs_share_axes = true;
-  type.infer = infer;
-  type.known_values = known_values;
-  type.equal_input = equal_input;
-  type.permute_axes = permute_axis_parameter;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "concat",
+       .doc = "Concatenates the inputs along one axis. Inputs: any number, of one type, equal in "
+              "all other dimensions. Output 0: the sum of the sizes on `axis`.",
+       .params = {{"axis", 0, "axis in [−rank, rank)", true}},
+       .inputs = {1, -1},
+       .elements = ElementSource::all_inputs,
+       .inputs_share_axes = true,
+       .infer = infer,
+       .known_values = known_values,
+       .equal_input = equal_input,
+       .permute_axes = permute_axis_parameter});
 }
 
 }  // namespace softneuro

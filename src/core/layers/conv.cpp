@@ -67,8 +67,7 @@ Status infer(InferContext& context) {
     const Dim input = context.shape(kX).ranked() ? context.shape(kX)[i + 2] : Dim();
     dims[static_cast<std::size_t>(i + 2)] = output(context.params(), window, input);
   }
-  context.set_output(0, context.type(kX), DynamicShape(std::move(dims)));
-  return {};
+  return context.set_shape(DynamicShape(std::move(dims)));
 }
 
 // --- what generic code asks ----------------------------------------------------------------------
@@ -97,74 +96,64 @@ LayerWeights weights_info() {
 
 // --- declarations --------------------------------------------------------------------------------
 
-std::vector<ParamSpec> window_params() {
+std::vector<ParamSpec> window_params(bool transposed) {
   const std::vector<std::int64_t> none;
-  return {
-      {"strides", ParamKind::integers, none, "step of the window per axis, >= 1; empty: 1"},
-      {"pads", ParamKind::integers, none,
-       "zeros around the input: begins, then ends, >= 0; empty: 0"},
-      {"dilations", ParamKind::integers, none, "spacing of the kernel's elements; empty: 1"},
-      {"group", ParamKind::integer, std::int64_t{1}, "number of independent channel groups"},
-      {"auto_pad", ParamKind::text, std::string("explicit"),
+  std::vector<ParamSpec> params = {
+      {"strides", none, "step of the window per axis, >= 1; empty: 1"},
+      {"pads", none, "zeros around the input: begins, then ends, >= 0; empty: 0"},
+      {"dilations", none, "spacing of the kernel's elements; empty: 1"},
+      {"group", 1, "number of independent channel groups"},
+      {"auto_pad", "explicit",
        "explicit (pads count), same_upper, same_lower (output = ceil(input / stride)), valid (0)"},
   };
+  if (transposed) {
+    params.push_back(
+        {"output_padding", none, "elements added at the end of the output per axis; empty: 0"});
+    params.push_back(
+        {"output_shape", none, "spatial output size, from which pads follow; empty: from pads"});
+  }
+  return params;
 }
 
 template <int Axes>
-Status add_conv(LayerTypes& types) {
-  LayerType type;
-  type.name = "conv" + std::to_string(Axes);
-  type.doc =
-      "Convolution over " + std::to_string(Axes) +
-      " spatial axes: y[n,m,o] = bias[m] + Σ x[n,c,o·stride+k·dilation−pad] · w[m,c,k] over the "
-      "channels c of m's group and kernel positions k; outside of x is zero. Inputs: x[N,C,S…], "
-      "w[M,C/group,K…], bias[M] (optional). Output: y[N,M,O…].";
-  type.min_inputs = 2;
-  type.max_inputs = 3;
-  type.category = LayerCategory::product;
-  type.params = window_params();
-  type.cancellable = true;
-  type.fused_post_ops = FusedPostOps::all;
-  type.weights = weights_info<false>();
-  type.infer = infer<Axes, false>;
-  type.macs = macs<false>;
-  return types.add(std::move(type));
-}
-
-template <int Axes>
-Status add_conv_transpose(LayerTypes& types) {
-  const std::vector<std::int64_t> none;
-  LayerType type;
-  type.name = "conv_transpose" + std::to_string(Axes);
-  type.doc =
-      "Transposed convolution over " + std::to_string(Axes) +
-      " spatial axes: x[n,c,i] · w[c,m,k] is added to y[n,m,i·stride+k·dilation−pad], bias[m] "
-      "to all. Inputs: x[N,C,S…], w[C,M/group,K…], bias[M] (optional). Output: y[N,M,O…].";
-  type.min_inputs = 2;
-  type.max_inputs = 3;
-  type.params = window_params();
-  type.params.push_back({"output_padding", ParamKind::integers, none,
-                         "elements added at the end of the output per axis; empty: 0"});
-  type.params.push_back({"output_shape", ParamKind::integers, none,
-                         "spatial output size, from which pads follow; empty: from pads"});
-  type.category = LayerCategory::product;
-  type.cancellable = true;
-  type.fused_post_ops = FusedPostOps::all;
-  type.weights = weights_info<true>();
-  type.infer = infer<Axes, true>;
-  type.macs = macs<true>;
-  return types.add(std::move(type));
+Status add_convs(LayerTypes& types) {
+  const std::string axes = std::to_string(Axes);
+  const std::string over = axes + (Axes == 1 ? " spatial axis" : " spatial axes");
+  return types.add_all(
+      {{.name = "conv" + axes,
+        .doc = "Convolution over " + over +
+               ": y[n,m,o] = bias[m] + Σ x[n,c,o·stride+k·dilation−pad] · w[m,c,k] "
+               "over the channels c of m's group and kernel positions k; outside of x is zero. "
+               "Inputs: x[N,C,S…], w[M,C/group,K…], bias[M] (optional). Output: y[N,M,O…].",
+        .category = LayerCategory::product,
+        .params = window_params(false),
+        .inputs = {2, 3},
+        .cancellable = true,
+        .fused_post_ops = FusedPostOps::all,
+        .weights = weights_info<false>(),
+        .infer = infer<Axes, false>,
+        .macs = macs<false>},
+       {.name = "conv_transpose" + axes,
+        .doc = "Transposed convolution over " + over +
+               ": x[n,c,i] · w[c,m,k] is added to y[n,m,i·stride+k·dilation−pad], "
+               "bias[m] to all. Inputs: x[N,C,S…], w[C,M/group,K…], bias[M] (optional). Output: "
+               "y[N,M,O…].",
+        .category = LayerCategory::product,
+        .params = window_params(true),
+        .inputs = {2, 3},
+        .cancellable = true,
+        .fused_post_ops = FusedPostOps::all,
+        .weights = weights_info<true>(),
+        .infer = infer<Axes, true>,
+        .macs = macs<true>}});
 }
 
 }  // namespace
 
 Status register_layer_conv(LayerTypes& types) {
-  SN_RETURN_IF_ERROR(add_conv<1>(types));
-  SN_RETURN_IF_ERROR(add_conv<2>(types));
-  SN_RETURN_IF_ERROR(add_conv<3>(types));
-  SN_RETURN_IF_ERROR(add_conv_transpose<1>(types));
-  SN_RETURN_IF_ERROR(add_conv_transpose<2>(types));
-  return add_conv_transpose<3>(types);
+  SN_RETURN_IF_ERROR(add_convs<1>(types));
+  SN_RETURN_IF_ERROR(add_convs<2>(types));
+  return add_convs<3>(types);
 }
 
 }  // namespace softneuro

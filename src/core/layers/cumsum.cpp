@@ -23,38 +23,29 @@ bool permute_axes(AxisPermutation& permutation) {
   return permute_axes_input(permutation, 1, 0);
 }
 
-LayerType running_type(std::string name, std::string doc, std::string exclusive) {
-  LayerType type;
-  type.name = std::move(name);
-  type.doc = std::move(doc);
-  type.params = {
-      {"exclusive", ParamKind::integer, std::int64_t{0}, std::move(exclusive)},
-      {"reverse", ParamKind::integer, std::int64_t{0}, "1: from the end to the beginning"},
-  };
-  type.min_inputs = type.max_inputs = 2;
-  type.value_inputs = {{1, ValueKind::axes}};
-  return type;
+std::vector<ParamSpec> running_params(std::string exclusive) {
+  return {{"exclusive", 0, std::move(exclusive)},
+          {"reverse", 0, "1: from the end to the beginning"}};
 }
 
 }  // namespace
 
 Status register_layer_cumsum(LayerTypes& types) {
-  LayerType sum = running_type(
-      "cumsum",
-      "Running sums along one axis. Inputs: x, axis (one integer, in [−rank, rank)). Output 0: as "
-      "x. Integers wrap.",
-      "1: each sum leaves its own element out");
-  sum.infer = infer<StatusCode::invalid_argument>;
-  SN_RETURN_IF_ERROR(types.add(std::move(sum)));
-
-  LayerType product = running_type(
-      "cum_prod",
-      "Running products along one axis. Inputs: x, axis (one integer, in [−rank, rank)). Output 0: "
-      "as x. Integers wrap.",
-      "1: each product leaves its own element out");
-  product.infer = infer<StatusCode::invalid_model>;
-  product.permute_axes = permute_axes;
-  return types.add(std::move(product));
+  return types.add_all({{.name = "cumsum",
+                         .doc = "Running sums along one axis. Inputs: x, axis (one integer, in "
+                                "[−rank, rank)). Output 0: as x. Integers wrap.",
+                         .params = running_params("1: each sum leaves its own element out"),
+                         .inputs = {2, 2},
+                         .value_inputs = {{1, ValueKind::axes}},
+                         .infer = infer<StatusCode::invalid_argument>},
+                        {.name = "cum_prod",
+                         .doc = "Running products along one axis. Inputs: x, axis (one integer, in "
+                                "[−rank, rank)). Output 0: as x. Integers wrap.",
+                         .params = running_params("1: each product leaves its own element out"),
+                         .inputs = {2, 2},
+                         .value_inputs = {{1, ValueKind::axes}},
+                         .infer = infer<StatusCode::invalid_model>,
+                         .permute_axes = permute_axes}});
 }
 
 }  // namespace softneuro

@@ -39,8 +39,7 @@ Status infer(InferContext& context) {
     y = x;
     y[y.rank() - 1] = columns;
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 bool is_transposed(const Params& params) {
@@ -64,23 +63,18 @@ LayerWeights weights_info() {
 }  // namespace
 
 Status register_layer_dense(LayerTypes& types) {
-  LayerType type;
-  type.name = "dense";
-  type.doc =
-      "y = x · w + bias along the last axis of x. Inputs: x[…,K] of rank >= 1, w[K,N] ([N,K] with "
-      "transpose_weights), bias[N] (optional). Output: y[…,N].";
-  type.min_inputs = 2;
-  type.max_inputs = 3;
-  type.params = {
-      {"transpose_weights", ParamKind::integer, std::int64_t{0}, "1: the weights are [N,K]"},
-  };
-  type.category = LayerCategory::product;
-  type.cancellable = true;
-  type.fused_post_ops = FusedPostOps::all;
-  type.weights = weights_info();
-  type.infer = infer;
-  type.macs = macs;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "dense",
+       .doc = "y = x · w + bias along the last axis of x. Inputs: x[…,K] of rank >= 1, w[K,N] "
+              "([N,K] with transpose_weights), bias[N] (optional). Output: y[…,N].",
+       .category = LayerCategory::product,
+       .params = {{"transpose_weights", 0, "1: the weights are [N,K]"}},
+       .inputs = {2, 3},
+       .cancellable = true,
+       .fused_post_ops = FusedPostOps::all,
+       .weights = weights_info(),
+       .infer = infer,
+       .macs = macs});
 }
 
 }  // namespace softneuro

@@ -29,67 +29,45 @@ Result<Dim> scaled(const Dim& dim, std::int64_t times, std::int64_t parts, const
   return product_of(factors);
 }
 
-Status infer_depth_to_space(InferContext& context) {
+template <bool ToSpace>
+Status infer(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_rank(0, 4));
-  SN_RETURN_IF_ERROR(choice_of(context.params(), "mode", kModes).status());
+  if (ToSpace) SN_RETURN_IF_ERROR(choice_of(context.params(), "mode", kModes).status());
   SN_ASSIGN_OR_RETURN(const std::int64_t block, block_of(context));
+  // What rows and columns are multiplied and divided by; channels the other way round, squared.
+  const std::int64_t times = ToSpace ? block : 1, parts = ToSpace ? 1 : block;
   const DynamicShape& x = context.shape(0);
   SN_ASSIGN_OR_RETURN(DynamicShape y, unknown_dims(4));
   if (x.ranked()) {
     y[0] = x[0];
-    SN_ASSIGN_OR_RETURN(y[1], scaled(x[1], 1, block * block, "channels"));
-    SN_ASSIGN_OR_RETURN(y[2], scaled(x[2], block, 1, "rows"));
-    SN_ASSIGN_OR_RETURN(y[3], scaled(x[3], block, 1, "columns"));
+    SN_ASSIGN_OR_RETURN(y[1], scaled(x[1], parts * parts, times * times, "channels"));
+    SN_ASSIGN_OR_RETURN(y[2], scaled(x[2], times, parts, "rows"));
+    SN_ASSIGN_OR_RETURN(y[3], scaled(x[3], times, parts, "columns"));
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
-}
-
-Status infer_space_to_depth(InferContext& context) {
-  SN_RETURN_IF_ERROR(context.expect_rank(0, 4));
-  SN_ASSIGN_OR_RETURN(const std::int64_t block, block_of(context));
-  const DynamicShape& x = context.shape(0);
-  SN_ASSIGN_OR_RETURN(DynamicShape y, unknown_dims(4));
-  if (x.ranked()) {
-    y[0] = x[0];
-    SN_ASSIGN_OR_RETURN(y[1], scaled(x[1], block * block, 1, "channels"));
-    SN_ASSIGN_OR_RETURN(y[2], scaled(x[2], 1, block, "rows"));
-    SN_ASSIGN_OR_RETURN(y[3], scaled(x[3], 1, block, "columns"));
-  }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 }  // namespace
 
 Status register_layer_depth_to_space(LayerTypes& types) {
-  const ParamSpec block = {"block", ParamKind::integer, std::int64_t{1},
-                           "rows and columns of a block", true};
-  LayerType depth;
-  depth.name = "depth_to_space";
-  depth.doc =
-      "block² channels become a block × block patch of pixels. Input 0: x [N, C, H, W], any type, "
-      "C "
-      "a multiple of block². Output 0: [N, C / block², H · block, W · block].";
-  depth.params = {
-      block,
-      {"mode", ParamKind::text, std::string("dcr"),
-       "dcr: a channel's number is (patch place, output channel); crd: (output channel, "
-       "patch place)"}};
-  depth.elements = ElementSource::input_0;
-  depth.infer = infer_depth_to_space;
-  SN_RETURN_IF_ERROR(types.add(std::move(depth)));
-
-  LayerType space;
-  space.name = "space_to_depth";
-  space.doc =
-      "Patches of block × block pixels become channels (patch place, channel). Input 0: x [N, C, "
-      "H, "
-      "W], any type, H and W multiples of block. Output 0: [N, C · block², H / block, W / block].";
-  space.params = {block};
-  space.elements = ElementSource::input_0;
-  space.infer = infer_space_to_depth;
-  return types.add(std::move(space));
+  const ParamSpec block = {"block", 1, "rows and columns of a block", true};
+  return types.add_all(
+      {{.name = "depth_to_space",
+        .doc = "block² channels become a block × block patch of pixels. Input 0: x [N, C, H, W], "
+               "any type, C a multiple of block². Output 0: [N, C / block², H · block, W · block].",
+        .params = {block,
+                   {"mode", "dcr",
+                    "dcr: a channel's number is (patch place, output channel); crd: (output "
+                    "channel, patch place)"}},
+        .elements = ElementSource::input_0,
+        .infer = infer<true>},
+       {.name = "space_to_depth",
+        .doc = "Patches of block × block pixels become channels (patch place, channel). Input 0: x "
+               "[N, C, H, W], any type, H and W multiples of block. Output 0: [N, C · block², H / "
+               "block, W / block].",
+        .params = {block},
+        .elements = ElementSource::input_0,
+        .infer = infer<false>}});
 }
 
 }  // namespace softneuro

@@ -14,19 +14,16 @@ Status infer(InferContext& context) {
       return invalid_model("input 0 is {}: its matrices are not square", y.str());
     y.dims().resize(y.dims().size() - 2);
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 }  // namespace
 
 Status register_layer_det(LayerTypes& types) {
-  LayerType type;
-  type.name = "det";
-  type.doc =
-      "The determinant of each square matrix. Input 0: x […, M, M], real. Output 0: x's type, […].";
-  type.infer = infer;
-  return types.add(std::move(type));
+  return types.add({.name = "det",
+                    .doc = "The determinant of each square matrix. Input 0: x […, M, M], real. "
+                           "Output 0: x's type, […].",
+                    .infer = infer});
 }
 
 }  // namespace softneuro

@@ -13,10 +13,7 @@ Status infer(InferContext& context) {
     SN_RETURN_IF_ERROR(context.expect_same_type(i, 0));
     if (context.shape(i).ranked()) ranks.push_back(context.shape(i).rank());
   }
-  if (ranks.size() != context.input_count()) {
-    context.set_output(0, context.type(0), DynamicShape());
-    return {};
-  }
+  if (ranks.size() != context.input_count()) return context.set_shape(DynamicShape());
   SN_ASSIGN_OR_RETURN(const EinsumPlan plan,
                       parse_einsum(context.params().text("equation"), ranks));
   // One and anything broadcast; so does what is not known yet.
@@ -32,8 +29,7 @@ Status infer(InferContext& context) {
       if (own.known() || (size.known() && size.value == 1)) size = own;
     }
   sizes.resize(static_cast<std::size_t>(plan.output_labels));
-  context.set_output(0, context.type(0), DynamicShape(std::move(sizes)));
-  return {};
+  return context.set_shape(DynamicShape(std::move(sizes)));
 }
 
 // Every combination of labels meets once; a product of n factors takes n − 1 multiplications.
@@ -57,20 +53,18 @@ double macs(const LayerSizes& sizes) {
 }  // namespace
 
 Status register_layer_einsum(LayerTypes& types) {
-  LayerType type;
-  type.name = "einsum";
-  type.doc =
-      "Sum of products by the equation's indices, as numpy's einsum: letters name the axes of each "
-      "input and of the output; those that the output lacks are summed; '...' stands for leading "
-      "axes that broadcast. Inputs: any number, one numeric type. Output: same type.";
-  type.min_inputs = 1;
-  type.max_inputs = -1;
-  type.params = {{"equation", ParamKind::text, std::string(), "as 'ij,jk->ik'", true}};
-  type.category = LayerCategory::product;
-  type.cancellable = true;
-  type.infer = infer;
-  type.macs = macs;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "einsum",
+       .doc =
+           "Sum of products by the equation's indices, as numpy's einsum: letters name the axes of "
+           "each input and of the output; those that the output lacks are summed; '...' stands for "
+           "leading axes that broadcast. Inputs: any number, one numeric type. Output: same type.",
+       .category = LayerCategory::product,
+       .params = {{"equation", "", "as 'ij,jk->ik'", true}},
+       .inputs = {1, -1},
+       .cancellable = true,
+       .infer = infer,
+       .macs = macs});
 }
 
 }  // namespace softneuro

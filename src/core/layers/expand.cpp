@@ -37,8 +37,7 @@ Status infer_expand(InferContext& context) {
   if (target.ranked() && context.shape(0).ranked()) {
     SN_ASSIGN_OR_RETURN(y, broadcast(context.shape(0), target));
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 Status infer_tile(InferContext& context) {
@@ -60,16 +59,13 @@ Status infer_tile(InferContext& context) {
     const Dim factors[] = {x.ranked() ? x[i] : Dim(), times.dim()};
     SN_ASSIGN_OR_RETURN(y[i], product_of(factors));
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 Status infer_fill(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_type(0, kIndexTypes));
   if (!context.has_input(1)) return invalid_model("input 1, the value, is missing");
-  const DynamicShape& value = context.shape(1);
-  if (value.is_static() && value.to_shape().elements() != 1)
-    return invalid_model("input 1 ({}) must hold one element", value.str());
+  SN_RETURN_IF_ERROR(context.expect_one_element(1, "the value"));
   SN_ASSIGN_OR_RETURN(DynamicShape y, target_of(context, 0));
   context.set_output(0, context.type(1), std::move(y));
   return {};
@@ -86,48 +82,33 @@ std::optional<ShapeValue> known_fill(const KnownInputs& inputs) {
                     std::vector<KnownInteger>(static_cast<std::size_t>(count), one->elements[0])};
 }
 
-// Plain tensors in row-major order: the same shape means the same tensor.
-int equal_input(const InferContext& context) {
-  return context.keeps_shape(0) ? 0 : -1;
-}
-
 }  // namespace
 
 Status register_layer_expand(LayerTypes& types) {
-  LayerType expand;
-  expand.name = "expand";
-  expand.doc =
-      "x broadcast to a shape, as two inputs of an element-wise layer would be. Input 0: x, any "
-      "type. Input 1: shape, int64, 1-D. Output 0: the broadcast of both shapes.";
-  expand.min_inputs = expand.max_inputs = 2;
-  expand.value_inputs = {{1, ValueKind::size}};
-  expand.elements = ElementSource::input_0;
-  expand.infer = infer_expand;
-  expand.equal_input = equal_input;
-  SN_RETURN_IF_ERROR(types.add(std::move(expand)));
-
-  LayerType tile;
-  tile.name = "tile";
-  tile.doc =
-      "x repeated repeats[i] times along axis i. Input 0: x, any type. Input 1: repeats, "
-      "int64, one per axis. Output 0: dimension i times repeats[i].";
-  tile.min_inputs = tile.max_inputs = 2;
-  tile.value_inputs = {{1, ValueKind::size}};
-  tile.elements = ElementSource::input_0;
-  tile.infer = infer_tile;
-  tile.equal_input = equal_input;
-  SN_RETURN_IF_ERROR(types.add(std::move(tile)));
-
-  LayerType fill;
-  fill.name = "fill";
-  fill.doc =
-      "One value everywhere. Input 0: shape, int64, 1-D. Input 1: value, one element of any type. "
-      "Output 0: value's type.";
-  fill.min_inputs = fill.max_inputs = 2;
-  fill.value_inputs = {{0, ValueKind::size}};
-  fill.infer = infer_fill;
-  fill.known_values = known_fill;
-  return types.add(std::move(fill));
+  return types.add_all(
+      {{.name = "expand",
+        .doc = "x broadcast to a shape, as two inputs of an element-wise layer would be. Input 0: "
+               "x, any type. Input 1: shape, int64, 1-D. Output 0: the broadcast of both shapes.",
+        .inputs = {2, 2},
+        .value_inputs = {{1, ValueKind::size}},
+        .elements = ElementSource::input_0,
+        .infer = infer_expand,
+        .equal_input = input_of_same_shape},
+       {.name = "tile",
+        .doc = "x repeated repeats[i] times along axis i. Input 0: x, any type. Input 1: repeats, "
+               "int64, one per axis. Output 0: dimension i times repeats[i].",
+        .inputs = {2, 2},
+        .value_inputs = {{1, ValueKind::size}},
+        .elements = ElementSource::input_0,
+        .infer = infer_tile,
+        .equal_input = input_of_same_shape},
+       {.name = "fill",
+        .doc = "One value everywhere. Input 0: shape, int64, 1-D. Input 1: value, one element of "
+               "any type. Output 0: value's type.",
+        .inputs = {2, 2},
+        .value_inputs = {{0, ValueKind::size}},
+        .infer = infer_fill,
+        .known_values = known_fill}});
 }
 
 }  // namespace softneuro

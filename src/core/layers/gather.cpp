@@ -23,8 +23,7 @@ Status infer_gather(InferContext& context) {
       y = DynamicShape(std::move(dims));
     }
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 Status infer_gather_elements(InferContext& context) {
@@ -36,8 +35,7 @@ Status infer_gather_elements(InferContext& context) {
   if (!y.ranked() && x.ranked()) {
     SN_ASSIGN_OR_RETURN(y, unknown_dims(x.rank()));
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 // The batch dimensions come from either input; then those of indices but the last, which is the
@@ -76,8 +74,7 @@ Status infer_gather_nd(InferContext& context) {
   if (x.ranked() && indices.ranked()) {
     SN_ASSIGN_OR_RETURN(y, gathered_nd(x, indices, static_cast<int>(batch)));
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 // Elements of a list, picked one by one.
@@ -98,16 +95,6 @@ std::optional<ShapeValue> known_values(const KnownInputs& inputs) {
   return value;
 }
 
-LayerType gather_type(std::string name, std::string doc, Status (*infer)(InferContext&)) {
-  LayerType type;
-  type.name = std::move(name);
-  type.doc = std::move(doc);
-  type.min_inputs = type.max_inputs = 2;
-  type.index_input = 1;
-  type.infer = infer;
-  return type;
-}
-
 }  // namespace
 
 Status check_element_indices(const InferContext& context) {
@@ -125,37 +112,36 @@ Status check_element_indices(const InferContext& context) {
 }
 
 Status register_layer_gather(LayerTypes& types) {
-  const ParamSpec axis = {"axis", ParamKind::integer, std::int64_t{0},
-                          "axis of x that is indexed, in [−rank, rank)"};
-  LayerType gather = gather_type(
-      "gather",
-      "Slices of x along one axis, picked by index; negative indices count from the end. Input 0: "
-      "x, any type. Input 1: indices, int32 or int64, any shape. Output 0: x.shape[:axis] + "
-      "indices.shape + x.shape[axis+1:].",
-      infer_gather);
-  gather.params = {axis};
-  gather.elements = ElementSource::input_0;
-  gather.known_values = known_values;
-  SN_RETURN_IF_ERROR(types.add(std::move(gather)));
-
-  LayerType elements = gather_type(
-      "gather_elements",
-      "y[i, j, k] = x[indices[i, j, k], j, k] for axis 0, and alike for others; negative indices "
-      "count from the end. Input 0: x, any type. Input 1: indices, int32 or int64, of x's rank and "
-      "not larger on the other axes. Output 0: x's type, indices' shape.",
-      infer_gather_elements);
-  elements.params = {axis};
-  SN_RETURN_IF_ERROR(types.add(std::move(elements)));
-
-  LayerType nd = gather_type(
-      "gather_nd",
-      "Slices of x, picked by tuples of indices: the last axis of indices holds the tuples. Input "
-      "0: x, any type. Input 1: indices, int32 or int64. Output 0: x's type, shape "
-      "indices.shape[:-1] + x.shape[batch_dims + tuple length:].",
-      infer_gather_nd);
-  nd.params = {{"batch_dims", ParamKind::integer, std::int64_t{0},
-                "leading axes that both inputs share and that are not indexed"}};
-  return types.add(std::move(nd));
+  const ParamSpec axis = {"axis", 0, "axis of x that is indexed, in [−rank, rank)"};
+  return types.add_all(
+      {{.name = "gather",
+        .doc = "Slices of x along one axis, picked by index; negative indices count from the end. "
+               "Input 0: x, any type. Input 1: indices, int32 or int64, any shape. Output 0: "
+               "x.shape[:axis] + indices.shape + x.shape[axis+1:].",
+        .params = {axis},
+        .inputs = {2, 2},
+        .index_input = 1,
+        .elements = ElementSource::input_0,
+        .infer = infer_gather,
+        .known_values = known_values},
+       {.name = "gather_elements",
+        .doc =
+            "y[i, j, k] = x[indices[i, j, k], j, k] for axis 0, and alike for others; negative "
+            "indices count from the end. Input 0: x, any type. Input 1: indices, int32 or int64, "
+            "of x's rank and not larger on the other axes. Output 0: x's type, indices' shape.",
+        .params = {axis},
+        .inputs = {2, 2},
+        .index_input = 1,
+        .infer = infer_gather_elements},
+       {.name = "gather_nd",
+        .doc = "Slices of x, picked by tuples of indices: the last axis of indices holds the "
+               "tuples. Input 0: x, any type. Input 1: indices, int32 or int64. Output 0: x's "
+               "type, shape indices.shape[:-1] + x.shape[batch_dims + tuple length:].",
+        .params = {{"batch_dims", 0,
+                    "leading axes that both inputs share and that are not indexed"}},
+        .inputs = {2, 2},
+        .index_input = 1,
+        .infer = infer_gather_nd}});
 }
 
 }  // namespace softneuro

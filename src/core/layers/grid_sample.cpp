@@ -48,20 +48,18 @@ Status infer(InferContext& context) {
 }  // namespace
 
 Status register_layer_grid_sample(LayerTypes& types) {
-  LayerType type;
-  type.name = "grid_sample";
-  type.doc =
-      "x sampled at given places. Input 0: x [N, C, spatial…]. Input 1: grid [N, output spatial…, "
-      "axes], real: each place's coordinates, last axis first, −1 and 1 being the ends of the "
-      "axis. Output 0: x's type, [N, C, output spatial…].";
-  type.params = {{"mode", ParamKind::text, std::string("linear"), "linear, nearest or cubic"},
-                 {"padding", ParamKind::text, std::string("zeros"),
-                  "what lies outside x: zeros, border (the edge repeated), reflection"},
-                 {"align_corners", ParamKind::integer, std::int64_t{0},
-                  "1: −1 and 1 are the centres of the outermost elements; 0: their outer edges"}};
-  type.min_inputs = type.max_inputs = 2;
-  type.infer = infer;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "grid_sample",
+       .doc = "x sampled at given places. Input 0: x [N, C, spatial…]. Input 1: grid [N, output "
+              "spatial…, axes], real: each place's coordinates, last axis first, −1 and 1 being "
+              "the ends of the axis. Output 0: x's type, [N, C, output spatial…].",
+       .params = {{"mode", "linear", "linear, nearest or cubic"},
+                  {"padding", "zeros",
+                   "what lies outside x: zeros, border (the edge repeated), reflection"},
+                  {"align_corners", 0,
+                   "1: −1 and 1 are the centres of the outermost elements; 0: their outer edges"}},
+       .inputs = {2, 2},
+       .infer = infer});
 }
 
 }  // namespace softneuro

@@ -25,10 +25,7 @@ Status infer(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_min_rank(1, 1));
   const DynamicShape& a = context.shape(0);
   const DynamicShape& b = context.shape(1);
-  if (!a.ranked() || !b.ranked()) {
-    context.set_output(0, context.type(0), DynamicShape());
-    return {};
-  }
+  if (!a.ranked() || !b.ranked()) return context.set_shape(DynamicShape());
   SN_ASSIGN_OR_RETURN(const DynamicShape left,
                       as_matrices(a, context.params().integer("transpose_a") != 0, true));
   SN_ASSIGN_OR_RETURN(const DynamicShape right,
@@ -44,8 +41,7 @@ Status infer(InferContext& context) {
   SN_ASSIGN_OR_RETURN(DynamicShape y, broadcast(batch(left), batch(right)));
   if (a.rank() > 1) y.dims().push_back(left[left.rank() - 2]);
   if (b.rank() > 1) y.dims().push_back(right[right.rank() - 1]);
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 double macs(const LayerSizes& sizes) {
@@ -58,24 +54,19 @@ double macs(const LayerSizes& sizes) {
 }  // namespace
 
 Status register_layer_matmul(LayerTypes& types) {
-  LayerType type;
-  type.name = "matmul";
-  type.doc =
-      "Matrix product by numpy's rules: the last two axes are matrices, those before them batches "
-      "that broadcast; a vector a is a row and a vector b a column, whose axis of one the result "
-      "does not have. Inputs: a, b, one numeric type. Output: same type; integers wrap.";
-  type.min_inputs = 2;
-  type.max_inputs = 2;
-  type.params = {
-      {"transpose_a", ParamKind::integer, std::int64_t{0}, "1: the last two axes of a are swapped"},
-      {"transpose_b", ParamKind::integer, std::int64_t{0}, "1: the last two axes of b are swapped"},
-  };
-  type.category = LayerCategory::product;
-  type.cancellable = true;
-  type.fused_post_ops = FusedPostOps::all;
-  type.infer = infer;
-  type.macs = macs;
-  return types.add(std::move(type));
+  return types.add({.name = "matmul",
+                    .doc = "Matrix product by numpy's rules: the last two axes are matrices, those "
+                           "before them batches that broadcast; a vector a is a row and a vector b "
+                           "a column, whose axis of one the result does not have. Inputs: a, b, "
+                           "one numeric type. Output: same type; integers wrap.",
+                    .category = LayerCategory::product,
+                    .params = {{"transpose_a", 0, "1: the last two axes of a are swapped"},
+                               {"transpose_b", 0, "1: the last two axes of b are swapped"}},
+                    .inputs = {2, 2},
+                    .cancellable = true,
+                    .fused_post_ops = FusedPostOps::all,
+                    .infer = infer,
+                    .macs = macs});
 }
 
 }  // namespace softneuro

@@ -5,13 +5,6 @@
 namespace softneuro {
 namespace {
 
-Status expect_one_element(const InferContext& context, std::size_t i, const char* what) {
-  const DynamicShape& shape = context.shape(i);
-  if (shape.is_static() && shape.to_shape().elements() != 1)
-    return invalid_model("input {} ({}), {}, must hold one element", i, shape.str(), what);
-  return {};
-}
-
 // boxes [B, N, 4] and scores [B, C, N].
 Status check_boxes(const DynamicShape& boxes, const DynamicShape& scores) {
   if (boxes.ranked() && boxes[2].known() && boxes[2].value != 4)
@@ -31,21 +24,16 @@ Status infer(InferContext& context) {
   SN_RETURN_IF_ERROR(check_boxes(context.shape(0), context.shape(1)));
   if (context.has_input(2)) {
     SN_RETURN_IF_ERROR(context.expect_type(2, kIndexTypes));
-    SN_RETURN_IF_ERROR(expect_one_element(context, 2, "max_output_boxes_per_class"));
+    SN_RETURN_IF_ERROR(context.expect_one_element(2, "max_output_boxes_per_class"));
   }
   for (const std::size_t i : {3, 4}) {
     if (!context.has_input(i)) continue;
     SN_RETURN_IF_ERROR(context.expect_type(i, kFloatTypes));
-    SN_RETURN_IF_ERROR(
-        expect_one_element(context, i, i == 3 ? "iou_threshold" : "score_threshold"));
+    SN_RETURN_IF_ERROR(context.expect_one_element(i, i == 3 ? "iou_threshold" : "score_threshold"));
   }
   context.set_output(0, DataType::int64, DynamicShape({Dim(), Dim(3)}));
   return {};
 }
-
-}  // namespace
-
-namespace {
 
 // Each box is held against those that were kept before it.
 double steps(const LayerSizes& sizes) {
@@ -56,23 +44,21 @@ double steps(const LayerSizes& sizes) {
 }  // namespace
 
 Status register_layer_non_max_suppression(LayerTypes& types) {
-  LayerType type;
-  type.name = "non_max_suppression";
-  type.doc =
-      "Per batch and class, boxes in order of descending score, without those that overlap a box "
-      "taken before by more than iou_threshold. Input 0: boxes [B, N, 4]. Input 1: scores [B, C, "
-      "N]. Input 2 (optional): max_output_boxes_per_class, int64 scalar; left out: 0. Input 3 "
-      "(optional): iou_threshold in [0, 1]; left out: 0. Input 4 (optional): score_threshold, "
-      "which a score must exceed. Output 0: int64 [n, 3]: batch, class, box.";
-  type.params = {{"center_point_box", ParamKind::integer, std::int64_t{0},
-                  "a box is 0: [y1, x1, y2, x2], two opposite corners; 1: [x centre, y centre, "
-                  "width, height]"}};
-  type.min_inputs = 2;
-  type.max_inputs = 5;
-  type.data_dependent_output = true;
-  type.infer = infer;
-  type.steps = steps;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "non_max_suppression",
+       .doc =
+           "Per batch and class, boxes in order of descending score, without those that overlap a "
+           "box taken before by more than iou_threshold. Input 0: boxes [B, N, 4]. Input 1: scores "
+           "[B, C, N]. Input 2 (optional): max_output_boxes_per_class, int64 scalar; left out: 0. "
+           "Input 3 (optional): iou_threshold in [0, 1]; left out: 0. Input 4 (optional): "
+           "score_threshold, which a score must exceed. Output 0: int64 [n, 3]: batch, class, box.",
+       .params = {{"center_point_box", 0,
+                   "a box is 0: [y1, x1, y2, x2], two opposite corners; 1: [x centre, y centre, "
+                   "width, height]"}},
+       .inputs = {2, 5},
+       .data_dependent_output = true,
+       .infer = infer,
+       .steps = steps});
 }
 
 }  // namespace softneuro

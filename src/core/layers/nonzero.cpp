@@ -27,34 +27,27 @@ Status infer_compress(InferContext& context) {
       y[axis] = Dim();
     }
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 }  // namespace
 
 Status register_layer_nonzero(LayerTypes& types) {
-  LayerType nonzero;
-  nonzero.name = "nonzero";
-  nonzero.doc =
-      "The indices of all elements that are not 0, in row-major order. Input 0: x, numbers or "
-      "booleans. Output 0: int64 [rank, count]: one column per element.";
-  nonzero.data_dependent_output = true;
-  nonzero.infer = infer_nonzero;
-  SN_RETURN_IF_ERROR(types.add(std::move(nonzero)));
-
-  LayerType compress;
-  compress.name = "compress";
-  compress.doc =
-      "The slices of x along one axis for which a condition holds. Input 0: x, any type. Input 1: "
-      "condition, boolean, 1-D; where it is shorter than the axis the rest is left out. Output 0: "
-      "x's type.";
-  compress.params = {{"axis", ParamKind::integer, std::numeric_limits<std::int64_t>::min(),
-                      "axis in [−rank, rank); the smallest int64: x is flattened first"}};
-  compress.min_inputs = compress.max_inputs = 2;
-  compress.data_dependent_output = true;
-  compress.infer = infer_compress;
-  return types.add(std::move(compress));
+  return types.add_all(
+      {{.name = "nonzero",
+        .doc = "The indices of all elements that are not 0, in row-major order. Input 0: x, "
+               "numbers or booleans. Output 0: int64 [rank, count]: one column per element.",
+        .data_dependent_output = true,
+        .infer = infer_nonzero},
+       {.name = "compress",
+        .doc = "The slices of x along one axis for which a condition holds. Input 0: x, any type. "
+               "Input 1: condition, boolean, 1-D; where it is shorter than the axis the rest is "
+               "left out. Output 0: x's type.",
+        .params = {{"axis", std::numeric_limits<std::int64_t>::min(),
+                    "axis in [−rank, rank); the smallest int64: x is flattened first"}},
+        .inputs = {2, 2},
+        .data_dependent_output = true,
+        .infer = infer_compress}});
 }
 
 }  // namespace softneuro

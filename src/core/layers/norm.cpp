@@ -23,9 +23,10 @@ Status check_epsilon(const InferContext& context) {
 }
 
 // x[N,C,…] with inputs 1… of C elements each.
-Status infer_per_channel(InferContext& context, int min_rank) {
+template <int MinRank>
+Status infer_per_channel(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_type(0, kFloatTypes));
-  SN_RETURN_IF_ERROR(context.expect_min_rank(0, min_rank));
+  SN_RETURN_IF_ERROR(context.expect_min_rank(0, MinRank));
   SN_RETURN_IF_ERROR(check_epsilon(context));
   const Dim channels = channels_of(context.shape(0));
   for (std::size_t i = 1; i < context.input_count(); ++i) {
@@ -41,15 +42,8 @@ Status infer_per_channel(InferContext& context, int min_rank) {
   return infer_like_input(context);
 }
 
-Status infer_batch(InferContext& context) {
-  return infer_per_channel(context, 1);
-}
-Status infer_instance(InferContext& context) {
-  return infer_per_channel(context, 2);
-}
-
 Status infer_group(InferContext& context) {
-  SN_RETURN_IF_ERROR(infer_per_channel(context, 2));
+  SN_RETURN_IF_ERROR(infer_per_channel<2>(context));
   const std::int64_t groups = context.params().integer("groups");
   if (groups < 1) return invalid_model("parameter groups is {}, expected at least 1", groups);
   const Dim channels = channels_of(context.shape(0));
@@ -112,109 +106,85 @@ Status infer_lp(InferContext& context) {
 
 ParamSpec epsilon_param() {
   return {
-      "epsilon", ParamKind::real, 1e-5,
+      "epsilon", 1e-5,
       "added to the variance (rms_norm: to the mean square), so that nothing is divided by zero"};
 }
 
 Status add_channel_norms(LayerTypes& types) {
-  LayerType batch;
-  batch.name = "batch_norm";
-  batch.doc =
-      "y = (x − mean[c]) / sqrt(var[c] + epsilon) · scale[c] + bias[c] with given statistics. "
-      "Inputs: x[N,C,…] (a vector is one channel), scale, bias, mean, var [C]. Output: as x.";
-  batch.min_inputs = batch.max_inputs = 5;
-  batch.params = {epsilon_param()};
-  batch.category = LayerCategory::normalization;
-  batch.fused_post_ops = FusedPostOps::unary;
-  batch.infer = infer_batch;
-  SN_RETURN_IF_ERROR(types.add(std::move(batch)));
-
-  LayerType instance;
-  instance.name = "instance_norm";
-  instance.doc =
-      "Each channel of each image is brought to mean 0 and variance 1 (of the population), then "
-      "· scale[c] + bias[c]. Inputs: x[N,C,S…], scale[C], bias[C]. Output: as x.";
-  instance.min_inputs = instance.max_inputs = 3;
-  instance.params = {epsilon_param()};
-  instance.category = LayerCategory::normalization;
-  instance.fused_post_ops = FusedPostOps::unary;
-  instance.infer = infer_instance;
-  SN_RETURN_IF_ERROR(types.add(std::move(instance)));
-
-  LayerType group;
-  group.name = "group_norm";
-  group.doc =
-      "As instance_norm, with mean and variance over `groups` groups of C / groups channels each. "
-      "Inputs: x[N,C,S…], scale[C], bias[C]. Output: as x.";
-  group.min_inputs = group.max_inputs = 3;
-  group.params = {epsilon_param(),
-                  {"groups", ParamKind::integer, std::int64_t{1}, "number of groups", true}};
-  group.category = LayerCategory::normalization;
-  group.fused_post_ops = FusedPostOps::unary;
-  group.infer = infer_group;
-  return types.add(std::move(group));
+  return types.add_all(
+      {{.name = "batch_norm",
+        .doc = "y = (x − mean[c]) / sqrt(var[c] + epsilon) · scale[c] + bias[c] with given "
+               "statistics. Inputs: x[N,C,…] (a vector is one channel), scale, bias, mean, var "
+               "[C]. Output: as x.",
+        .category = LayerCategory::normalization,
+        .params = {epsilon_param()},
+        .inputs = {5, 5},
+        .fused_post_ops = FusedPostOps::unary,
+        .infer = infer_per_channel<1>},
+       {.name = "instance_norm",
+        .doc =
+            "Each channel of each image is brought to mean 0 and variance 1 (of the population), "
+            "then · scale[c] + bias[c]. Inputs: x[N,C,S…], scale[C], bias[C]. Output: as x.",
+        .category = LayerCategory::normalization,
+        .params = {epsilon_param()},
+        .inputs = {3, 3},
+        .fused_post_ops = FusedPostOps::unary,
+        .infer = infer_per_channel<2>},
+       {.name = "group_norm",
+        .doc = "As instance_norm, with mean and variance over `groups` groups of C / groups "
+               "channels each. Inputs: x[N,C,S…], scale[C], bias[C]. Output: as x.",
+        .category = LayerCategory::normalization,
+        .params = {epsilon_param(), {"groups", 1, "number of groups", true}},
+        .inputs = {3, 3},
+        .fused_post_ops = FusedPostOps::unary,
+        .infer = infer_group}});
 }
 
 Status add_trailing_norms(LayerTypes& types) {
-  const ParamSpec axis = {"axis", ParamKind::integer, std::int64_t{-1},
+  const ParamSpec axis = {"axis", -1,
                           "first of the axes that are normalised together, in [−rank, rank)"};
-  LayerType layer;
-  layer.name = "layer_norm";
-  layer.doc =
-      "y = (x − mean) / sqrt(variance + epsilon) · scale + bias with mean and variance over the "
-      "axes from `axis` on. Inputs: x, scale, bias (optional, broadcast to x). Outputs: y as x; "
-      "mean and 1 / sqrt(variance + epsilon), float32, x's shape with ones from `axis` on.";
-  layer.min_inputs = 1;
-  layer.max_inputs = 3;
-  layer.max_outputs = 3;
-  layer.params = {axis, epsilon_param()};
-  layer.category = LayerCategory::normalization;
-  layer.fused_post_ops = FusedPostOps::unary;
-  layer.infer = infer_trailing;
-  SN_RETURN_IF_ERROR(types.add(std::move(layer)));
-
-  LayerType rms;
-  rms.name = "rms_norm";
-  rms.doc =
-      "y = x / sqrt(mean(x²) + epsilon) · scale with the mean over the axes from `axis` on. "
-      "Inputs: x, scale (optional, broadcasts to x). Output: as x.";
-  rms.min_inputs = 1;
-  rms.max_inputs = 2;
-  rms.params = {axis, epsilon_param()};
-  rms.category = LayerCategory::normalization;
-  rms.fused_post_ops = FusedPostOps::unary;
-  rms.infer = infer_trailing;
-  return types.add(std::move(rms));
+  return types.add_all(
+      {{.name = "layer_norm",
+        .doc = "y = (x − mean) / sqrt(variance + epsilon) · scale + bias with mean and variance "
+               "over the axes from `axis` on. Inputs: x, scale, bias (optional, broadcast to x). "
+               "Outputs: y as x; mean and 1 / sqrt(variance + epsilon), float32, x's shape with "
+               "ones from `axis` on.",
+        .category = LayerCategory::normalization,
+        .params = {axis, epsilon_param()},
+        .inputs = {1, 3},
+        .outputs = {1, 3},
+        .fused_post_ops = FusedPostOps::unary,
+        .infer = infer_trailing},
+       {.name = "rms_norm",
+        .doc = "y = x / sqrt(mean(x²) + epsilon) · scale with the mean over the axes from `axis` "
+               "on. Inputs: x, scale (optional, broadcasts to x). Output: as x.",
+        .category = LayerCategory::normalization,
+        .params = {axis, epsilon_param()},
+        .inputs = {1, 2},
+        .fused_post_ops = FusedPostOps::unary,
+        .infer = infer_trailing}});
 }
 
 Status add_response_norms(LayerTypes& types) {
-  LayerType lrn;
-  lrn.name = "lrn";
-  lrn.doc =
-      "Local response normalisation over channels: y[c] = x[c] / (bias + alpha/size · Σ x²)^beta, "
-      "summed over the channels c − ⌊(size−1)/2⌋ … c + ⌈(size−1)/2⌉ that exist. "
-      "Input: x[N,C,…]. Output: as x.";
-  lrn.params = {
-      {"size", ParamKind::integer, std::int64_t{1}, "channels that are summed", true},
-      {"alpha", ParamKind::real, 1e-4, "factor of the mean square"},
-      {"beta", ParamKind::real, 0.75, "exponent"},
-      {"bias", ParamKind::real, 1.0, "added to the scaled mean square"},
-  };
-  lrn.category = LayerCategory::normalization;
-  lrn.infer = infer_lrn;
-  SN_RETURN_IF_ERROR(types.add(std::move(lrn)));
-
-  LayerType lp;
-  lp.name = "lp_norm";
-  lp.doc = "x divided by its p-norm along one axis; 0 where the norm is 0. Input: x. Output: as x.";
-  lp.params = {
-      {"axis", ParamKind::integer, std::int64_t{-1}, "axis of the norm, in [−rank, rank)"},
-      {"p", ParamKind::integer, std::int64_t{2}, "1: sum of magnitudes, 2: Euclidean"},
-  };
-  lp.category = LayerCategory::normalization;
-  lp.infer = infer_lp;
-  lp.permute_axes = permute_axis_parameter;
-  return types.add(std::move(lp));
+  return types.add_all(
+      {{.name = "lrn",
+        .doc = "Local response normalisation over channels: y[c] = x[c] / (bias + alpha/size · Σ "
+               "x²)^beta, summed over the channels c − ⌊(size−1)/2⌋ … c + ⌈(size−1)/2⌉ that exist. "
+               "Input: x[N,C,…]. Output: as x.",
+        .category = LayerCategory::normalization,
+        .params = {{"size", 1, "channels that are summed", true},
+                   {"alpha", 1e-4, "factor of the mean square"},
+                   {"beta", 0.75, "exponent"},
+                   {"bias", 1.0, "added to the scaled mean square"}},
+        .infer = infer_lrn},
+       {.name = "lp_norm",
+        .doc = "x divided by its p-norm along one axis; 0 where the norm is 0. Input: x. Output: "
+               "as x.",
+        .category = LayerCategory::normalization,
+        .params = {{"axis", -1, "axis of the norm, in [−rank, rank)"},
+                   {"p", 2, "1: sum of magnitudes, 2: Euclidean"}},
+        .infer = infer_lp,
+        .permute_axes = permute_axis_parameter}});
 }
 
 }  // namespace

@@ -7,9 +7,7 @@ namespace {
 
 // depth, of any numeric type.
 Result<Dim> depth_of(const InferContext& context) {
-  const DynamicShape& shape = context.shape(1);
-  if (shape.is_static() && shape.to_shape().elements() != 1)
-    return invalid_model("input 1 ({}), the depth, must hold one element", shape.str());
+  SN_RETURN_IF_ERROR(context.expect_one_element(1, "the depth"));
   const Tensor* value = context.input(1).value;
   if (!value || value->elements() != 1) return Dim();
   const TensorView view = view_of(*value);
@@ -46,18 +44,15 @@ Status infer(InferContext& context) {
 }  // namespace
 
 Status register_layer_one_hot(LayerTypes& types) {
-  LayerType type;
-  type.name = "one_hot";
-  type.doc =
-      "A new axis of `depth` elements that holds `on` at each index and `off` elsewhere; indices "
-      "outside [−depth, depth) give `off` alone. Input 0: indices, numbers. Input 1: depth, one "
-      "number. Input 2: values [off, on], any type. Output 0: values' type.";
-  type.params = {{"axis", ParamKind::integer, std::int64_t{-1},
-                  "axis of the output that is new, in [−rank − 1, rank]"}};
-  type.min_inputs = type.max_inputs = 3;
-  type.value_inputs = {{1, ValueKind::limit}};
-  type.infer = infer;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "one_hot",
+       .doc = "A new axis of `depth` elements that holds `on` at each index and `off` elsewhere; "
+              "indices outside [−depth, depth) give `off` alone. Input 0: indices, numbers. Input "
+              "1: depth, one number. Input 2: values [off, on], any type. Output 0: values' type.",
+       .params = {{"axis", -1, "axis of the output that is new, in [−rank − 1, rank]"}},
+       .inputs = {3, 3},
+       .value_inputs = {{1, ValueKind::limit}},
+       .infer = infer});
 }
 
 }  // namespace softneuro

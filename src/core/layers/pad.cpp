@@ -47,15 +47,12 @@ Status infer(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
   if (context.has_input(2)) {
     SN_RETURN_IF_ERROR(context.expect_same_type(2, 0));
-    const DynamicShape& value = context.shape(2);
-    if (value.is_static() && value.to_shape().elements() != 1)
-      return invalid_model("input 2 ({}), the value, must hold one element", value.str());
+    SN_RETURN_IF_ERROR(context.expect_one_element(2, "the value"));
   }
   if (context.has_input(3)) SN_RETURN_IF_ERROR(context.expect_type(3, kIndexTypes));
   SN_ASSIGN_OR_RETURN(const int mode, choice_of(context.params(), "mode", kPadModes));
   SN_ASSIGN_OR_RETURN(DynamicShape y, padded(context, static_cast<PadMode>(mode)));
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 int equal_input(const InferContext& context) {
@@ -90,23 +87,20 @@ Result<std::vector<PadAmount>> pad_amounts(int rank, std::span<const std::int64_
 }
 
 Status register_layer_pad(LayerTypes& types) {
-  LayerType type;
-  type.name = "pad";
-  type.doc =
-      "x with elements added before and after some axes, or cut off where pads are negative. "
-      "Input 0: x, any type. Input 1: pads, int64: all before, then all after. Input 2 "
-      "(optional): value for mode constant, one element of x's type; left out: 0. Input 3 "
-      "(optional): axes, int32 or int64; left out: all.";
-  type.params = {
-      {"mode", ParamKind::text, std::string("constant"),
-       "constant; reflect: mirrored without the edge; edge: the edge repeated; wrap: periodic"}};
-  type.min_inputs = 2;
-  type.max_inputs = 4;
-  type.value_inputs = {{1, ValueKind::offset}, {3, ValueKind::axes}};
-  type.infer = infer;
-  type.equal_input = equal_input;
-  type.permute_axes = permute_axes;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "pad",
+       .doc = "x with elements added before and after some axes, or cut off where pads are "
+              "negative. Input 0: x, any type. Input 1: pads, int64: all before, then all after. "
+              "Input 2 (optional): value for mode constant, one element of x's type; left out: 0. "
+              "Input 3 (optional): axes, int32 or int64; left out: all.",
+       .params = {{"mode", "constant",
+                   "constant; reflect: mirrored without the edge; edge: the edge repeated; wrap: "
+                   "periodic"}},
+       .inputs = {2, 4},
+       .value_inputs = {{1, ValueKind::offset}, {3, ValueKind::axes}},
+       .infer = infer,
+       .equal_input = equal_input,
+       .permute_axes = permute_axes});
 }
 
 }  // namespace softneuro

@@ -47,8 +47,7 @@ Status infer_max(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_type(0, kNumericTypes));
   SN_ASSIGN_OR_RETURN(DynamicShape y, pooled_shape<Axes>(context));
   context.set_output(1, DataType::int64, y);
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 template <int Axes>
@@ -57,8 +56,7 @@ Status infer_mean(InferContext& context) {
   const std::int64_t p = context.params().integer("p", 2);
   if (p < 1) return invalid_model("parameter p is {}, expected at least 1", p);
   SN_ASSIGN_OR_RETURN(DynamicShape y, pooled_shape<Axes>(context));
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 Status infer_unpool(InferContext& context) {
@@ -102,30 +100,29 @@ Status infer_unpool(InferContext& context) {
       }
     }
   }
-  context.set_output(0, context.type(0), DynamicShape(std::move(dims)));
-  return {};
+  return context.set_shape(DynamicShape(std::move(dims)));
 }
 
 std::vector<ParamSpec> window_params() {
   const std::vector<std::int64_t> none;
   return {
-      {"kernel", ParamKind::integers, none, "size of the window per axis", true},
-      {"strides", ParamKind::integers, none, "step of the window per axis, >= 1; empty: 1"},
-      {"pads", ParamKind::integers, none,
-       "elements around the input: begins, then ends, >= 0; empty: 0"},
+      {"kernel", none, "size of the window per axis", true},
+      {"strides", none, "step of the window per axis, >= 1; empty: 1"},
+      {"pads", none, "elements around the input: begins, then ends, >= 0; empty: 0"},
   };
 }
 
-std::vector<ParamSpec> pool_params() {
+std::vector<ParamSpec> pool_params(ParamSpec own) {
   std::vector<ParamSpec> params = window_params();
-  params.push_back({"dilations", ParamKind::integers, std::vector<std::int64_t>(),
-                    "spacing of the window's elements; empty: 1"});
   params.push_back(
-      {"auto_pad", ParamKind::text, std::string("explicit"),
+      {"dilations", std::vector<std::int64_t>(), "spacing of the window's elements; empty: 1"});
+  params.push_back(
+      {"auto_pad", "explicit",
        "explicit (pads count), same_upper, same_lower (output = ceil(input / stride)), valid (0)"});
   params.push_back(
-      {"ceil_mode", ParamKind::integer, std::int64_t{0},
+      {"ceil_mode", 0,
        "1: round the output's size up; the last window may extend beyond the padding"});
+  params.push_back(std::move(own));
   return params;
 }
 
@@ -149,62 +146,42 @@ int equal_input(const InferContext& context) {
   return same ? 0 : -1;
 }
 
-LayerType pool_type(const std::string& name, std::string doc) {
-  LayerType type;
-  type.name = name;
-  type.doc = std::move(doc);
-  type.category = LayerCategory::reduction;
-  type.params = pool_params();
-  type.cancellable = true;
-  type.fused_post_ops = FusedPostOps::unary;
-  type.steps = steps;
-  return type;
-}
-
 template <int Axes>
 Status add_pools(LayerTypes& types) {
   const std::string axes = std::to_string(Axes);
-  LayerType max =
-      pool_type("max_pool" + axes,
-                "Largest element of each window; padding does not count, NaN propagates. Input 0: "
-                "x[N,C,S…]. Output 0: y[N,C,O…]. Output 1 (optional): int64, where in x, "
-                "flattened, each came from.");
-  max.max_outputs = 2;
-  max.params.push_back({"storage_order", ParamKind::integer, std::int64_t{0},
-                        "1: the indices count the spatial axes column-major"});
-  max.elements = ElementSource::input_0;
-  max.infer = infer_max<Axes>;
-  max.equal_input = equal_input;
-  SN_RETURN_IF_ERROR(types.add(std::move(max)));
-
-  LayerType avg =
-      pool_type("avg_pool" + axes, "Mean of each window. Input 0: x[N,C,S…]. Output 0: y[N,C,O…].");
-  avg.params.push_back({"count_include_pad", ParamKind::integer, std::int64_t{0},
-                        "1: padding counts as zeros, but never what lies beyond it"});
-  avg.infer = infer_mean<Axes>;
-  avg.equal_input = equal_input;
-  SN_RETURN_IF_ERROR(types.add(std::move(avg)));
-
-  LayerType lp = pool_type(
-      "lp_pool" + axes, "(Σ |x|^p)^(1/p) of each window. Input 0: x[N,C,S…]. Output 0: y[N,C,O…].");
-  lp.params.push_back({"p", ParamKind::integer, std::int64_t{2}, "the norm's exponent, >= 1"});
-  lp.infer = infer_mean<Axes>;
-  return types.add(std::move(lp));
-}
-
-Status add_unpool(LayerTypes& types) {
-  LayerType type;
-  type.name = "max_unpool";
-  type.doc =
-      "Inverse of max_pool: zeros, but x's elements at the places that the indices name. Inputs: "
-      "x[N,C,S…], indices (as x; flat, into the output of natural size stride·(S−1)+kernel−pads), "
-      "output_shape (optional: the whole shape; what it adds lies at the end and is zero).";
-  type.min_inputs = 2;
-  type.max_inputs = 3;
-  type.value_inputs = {{2, ValueKind::size}};
-  type.params = window_params();
-  type.infer = infer_unpool;
-  return types.add(std::move(type));
+  return types.add_all(
+      {{.name = "max_pool" + axes,
+        .doc = "Largest element of each window; padding does not count, NaN propagates. Input 0: "
+               "x[N,C,S…]. Output 0: y[N,C,O…]. Output 1 (optional): int64, where in x, flattened, "
+               "each came from.",
+        .category = LayerCategory::reduction,
+        .params =
+            pool_params({"storage_order", 0, "1: the indices count the spatial axes column-major"}),
+        .outputs = {1, 2},
+        .cancellable = true,
+        .elements = ElementSource::input_0,
+        .fused_post_ops = FusedPostOps::unary,
+        .infer = infer_max<Axes>,
+        .steps = steps,
+        .equal_input = equal_input},
+       {.name = "avg_pool" + axes,
+        .doc = "Mean of each window. Input 0: x[N,C,S…]. Output 0: y[N,C,O…].",
+        .category = LayerCategory::reduction,
+        .params = pool_params(
+            {"count_include_pad", 0, "1: padding counts as zeros, but never what lies beyond it"}),
+        .cancellable = true,
+        .fused_post_ops = FusedPostOps::unary,
+        .infer = infer_mean<Axes>,
+        .steps = steps,
+        .equal_input = equal_input},
+       {.name = "lp_pool" + axes,
+        .doc = "(Σ |x|^p)^(1/p) of each window. Input 0: x[N,C,S…]. Output 0: y[N,C,O…].",
+        .category = LayerCategory::reduction,
+        .params = pool_params({"p", 2, "the norm's exponent, >= 1"}),
+        .cancellable = true,
+        .fused_post_ops = FusedPostOps::unary,
+        .infer = infer_mean<Axes>,
+        .steps = steps}});
 }
 
 }  // namespace
@@ -213,7 +190,15 @@ Status register_layer_pool(LayerTypes& types) {
   SN_RETURN_IF_ERROR(add_pools<1>(types));
   SN_RETURN_IF_ERROR(add_pools<2>(types));
   SN_RETURN_IF_ERROR(add_pools<3>(types));
-  return add_unpool(types);
+  return types.add({.name = "max_unpool",
+                    .doc = "Inverse of max_pool: zeros, but x's elements at the places that the "
+                           "indices name. Inputs: x[N,C,S…], indices (as x; flat, into the output "
+                           "of natural size stride·(S−1)+kernel−pads), output_shape (optional: the "
+                           "whole shape; what it adds lies at the end and is zero).",
+                    .params = window_params(),
+                    .inputs = {2, 3},
+                    .value_inputs = {{2, ValueKind::size}},
+                    .infer = infer_unpool});
 }
 
 }  // namespace softneuro

@@ -25,9 +25,8 @@ Status check_blocked(const InferContext& context, std::size_t i, int axis, std::
     const std::int64_t wanted = d == axis ? dim / block + (dim % block != 0) : dim;
     if (scale[d].value != wanted)
       return invalid_argument(
-          "input {}: dimension {} is {}, but x of shape {} in blocks of {} "
-          "needs {}",
-          i, d, scale[d].value, x.str(), block, wanted);
+          "input {}: dimension {} is {}, but x of shape {} in blocks of {} needs {}", i, d,
+          scale[d].value, x.str(), block, wanted);
   }
   return {};
 }
@@ -46,9 +45,8 @@ Status check_granularity(const InferContext& context, std::size_t i) {
   if (scale.rank() == 0 || (scale.is_static() && scale.to_shape().elements() == 1)) return {};
   if (scale.rank() != 1)
     return invalid_argument(
-        "input {} must have one element or one per index of the axis, "
-        "but its shape is {}",
-        i, scale.str());
+        "input {} must have one element or one per index of the axis, but its shape is {}", i,
+        scale.str());
   SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(context.params().integer("axis"), x.rank()));
   if (x[axis].known() && scale[0].known() && x[axis].value != scale[0].value)
     return invalid_argument("input {} has {} elements, but axis {} of x has {}", i, scale[0].value,
@@ -102,55 +100,43 @@ Status infer_dynamic(InferContext& context) {
   return {};
 }
 
-LayerType base_type(const char* name, const char* doc, Status (*infer)(InferContext&)) {
-  LayerType type;
-  type.name = name;
-  type.doc = doc;
-  type.max_inputs = 3;
-  type.min_inputs = 2;
-  type.category = LayerCategory::quantization;
-  type.elementwise = true;
-  type.params = {
-      {"axis", ParamKind::integer, std::int64_t{1}, "axis of the scales where there are several"},
-      {"block_size", ParamKind::integer, std::int64_t{0},
-       "0: one scale per index of the axis; else so many indices share one, and scale has x's "
-       "rank"},
-  };
-  type.infer = infer;
-  return type;
-}
-
 }  // namespace
 
 Status register_layer_quantize(LayerTypes& types) {
-  LayerType quantize = base_type(
-      "quantize",
-      "y = saturate(round(x / scale) + zero_point), round half to even, x / scale in float32. "
-      "Inputs: x (real or int32), scale (one element, one per index of the axis, or blocked), "
-      "zero_point (optional, as many as scales; its data type is y's). Output 0: x's shape.",
-      infer_quantize);
-  quantize.params.push_back({"to", ParamKind::text, std::string("uint8"),
-                             "y's data type where there is no zero_point: int8, uint8, int16 or "
-                             "uint16"});
-  SN_RETURN_IF_ERROR(types.add(std::move(quantize)));
-
-  SN_RETURN_IF_ERROR(types.add(base_type(
-      "dequantize",
-      "y = (x − zero_point) · scale. Inputs: x (8, 16 or 32 bit integers), scale (one element, one "
-      "per index of the axis, or blocked), zero_point (optional, x's data type). Output 0: x's "
-      "shape, scale's data type.",
-      infer_dequantize)));
-
-  LayerType dynamic;
-  dynamic.name = "dynamic_quantize";
-  dynamic.doc =
-      "Quantises to uint8 with the range of the data, zero included: scale = (max − min) / 255 (1 "
-      "where all is zero), zero point = saturate(round(−min / scale)). Input 0: x, float32. "
-      "Outputs: y (uint8, x's shape), scale (float32 scalar), zero point (uint8 scalar).";
-  dynamic.min_outputs = 1;
-  dynamic.max_outputs = 3;
-  dynamic.infer = infer_dynamic;
-  return types.add(std::move(dynamic));
+  const ParamSpec axis = {"axis", 1, "axis of the scales where there are several"};
+  const ParamSpec block_size = {
+      "block_size", 0,
+      "0: one scale per index of the axis; else so many indices share one, and scale has x's rank"};
+  return types.add_all(
+      {{.name = "quantize",
+        .doc = "y = saturate(round(x / scale) + zero_point), round half to even, x / scale in "
+               "float32. Inputs: x (real or int32), scale (one element, one per index of the axis, "
+               "or blocked), zero_point (optional, as many as scales; its data type is y's). "
+               "Output 0: x's shape.",
+        .category = LayerCategory::quantization,
+        .params = {axis,
+                   block_size,
+                   {"to", "uint8",
+                    "y's data type where there is no zero_point: int8, uint8, int16 or uint16"}},
+        .inputs = {2, 3},
+        .elementwise = true,
+        .infer = infer_quantize},
+       {.name = "dequantize",
+        .doc = "y = (x − zero_point) · scale. Inputs: x (8, 16 or 32 bit integers), scale (one "
+               "element, one per index of the axis, or blocked), zero_point (optional, x's data "
+               "type). Output 0: x's shape, scale's data type.",
+        .category = LayerCategory::quantization,
+        .params = {axis, block_size},
+        .inputs = {2, 3},
+        .elementwise = true,
+        .infer = infer_dequantize},
+       {.name = "dynamic_quantize",
+        .doc = "Quantises to uint8 with the range of the data, zero included: scale = (max − min) "
+               "/ 255 (1 where all is zero), zero point = saturate(round(−min / scale)). Input 0: "
+               "x, float32. Outputs: y (uint8, x's shape), scale (float32 scalar), zero point "
+               "(uint8 scalar).",
+        .outputs = {1, 3},
+        .infer = infer_dynamic}});
 }
 
 }  // namespace softneuro

@@ -66,22 +66,19 @@ Status infer(InferContext& context) {
                                                   load_integer(delta, 0)));
   }
   if (!known) y[0] = named_count(context);
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 }  // namespace
 
 Status register_layer_range(LayerTypes& types) {
-  LayerType type;
-  type.name = "range";
-  type.doc =
-      "start, start + delta, … up to, without, limit. Inputs 0–2: start, limit, delta: one element "
-      "each, of one numeric type. Output 0: 1-D, of that type.";
-  type.min_inputs = type.max_inputs = 3;
-  type.value_inputs = {{0, ValueKind::offset}, {1, ValueKind::limit}, {2, ValueKind::size}};
-  type.infer = infer;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "range",
+       .doc = "start, start + delta, … up to, without, limit. Inputs 0–2: start, limit, delta: one "
+              "element each, of one numeric type. Output 0: 1-D, of that type.",
+       .inputs = {3, 3},
+       .value_inputs = {{0, ValueKind::offset}, {1, ValueKind::limit}, {2, ValueKind::size}},
+       .infer = infer});
 }
 
 }  // namespace softneuro

@@ -96,56 +96,55 @@ double macs(const LayerSizes& sizes) {
 }
 
 Status add(LayerTypes& types, RecurrentCell cell, const char* name, std::string doc,
-           ParamSpec own) {
+           const char* functions, const char* defaults, ParamSpec own) {
   const bool lstm = cell == RecurrentCell::lstm;
   const std::vector<double> none;
-  LayerType type;
-  type.name = name;
-  type.doc = std::move(doc) +
+  LayerType type = {
+      .name = name,
+      .doc = std::move(doc) +
              " Inputs: x[T,B,I], w[D,G·H,I], r[D,G·H,H], bias[D,2·G·H] (of w, then of r), "
              "sequence_lens[B] (int32), h0[D,B,H]" +
              (lstm ? ", c0[D,B,H], peepholes[D,3·H] (i, o, f)" : "") +
              "; all but the first three optional. Outputs: Y[T,D,B,H] (zero after a sequence's "
              "end), Y_h[D,B,H]" +
-             (lstm ? ", Y_c[D,B,H]" : "") + ". layout=1: [B,T,I], [B,D,H], [B,T,D,H].";
-  type.min_inputs = 3;
-  type.max_inputs = lstm ? 8 : 6;
-  type.max_outputs = lstm ? 3 : 2;
-  type.params = {
-      {"direction", ParamKind::text, std::string("forward"), "forward, reverse, bidirectional"},
-      {"hidden_size", ParamKind::integer, std::int64_t{0}, "H; 0: that of the weights"},
-      {"activations", ParamKind::texts, std::vector<std::string>(),
-       "functions per direction, lower-case ONNX names; empty: sigmoid, tanh… as usual"},
-      {"activation_alpha", ParamKind::reals, none, "alpha of the functions that take one"},
-      {"activation_beta", ParamKind::reals, none, "beta of the functions that take one"},
-      {"clip", ParamKind::real, 0.0, "bound of what goes into the functions; 0: none"},
-      {"layout", ParamKind::integer, std::int64_t{0}, "1: the batch comes first"},
-  };
-  if (!own.name.empty()) type.params.push_back(std::move(own));
-  type.category = LayerCategory::recurrent;
-  type.cancellable = true;
-  type.infer = lstm                         ? infer<RecurrentCell::lstm>
+             (lstm ? ", Y_c[D,B,H]" : "") + ". layout=1: [B,T,I], [B,D,H], [B,T,D,H].",
+      .category = LayerCategory::recurrent,
+      .params = {{"direction", "forward", "forward, reverse, bidirectional"},
+                 {"hidden_size", 0, "H; 0: that of the weights"},
+                 {"activations", std::vector<std::string>(),
+                  std::string(functions) +
+                      " for each direction, lower-case ONNX names; empty: " + defaults},
+                 {"activation_alpha", none, "alpha of the functions that take one"},
+                 {"activation_beta", none, "beta of the functions that take one"},
+                 {"clip", 0.0, "bound of what goes into the functions; 0: none"},
+                 {"layout", 0, "1: the batch comes first"}},
+      .inputs = {3, lstm ? 8 : 6},
+      .outputs = {1, lstm ? 3 : 2},
+      .cancellable = true,
+      .infer = lstm                         ? infer<RecurrentCell::lstm>
                : cell == RecurrentCell::gru ? infer<RecurrentCell::gru>
-                                            : infer<RecurrentCell::rnn>;
-  type.macs = macs;
+                                            : infer<RecurrentCell::rnn>,
+      .macs = macs};
+  if (!own.name.empty()) type.params.push_back(std::move(own));
   return types.add(std::move(type));
 }
 
 }  // namespace
 
 Status register_layer_recurrent(LayerTypes& types) {
-  SN_RETURN_IF_ERROR(
-      add(types, RecurrentCell::rnn, "rnn", "h = f(x·wᵀ + h₋₁·rᵀ + biases), step by step.", {}));
+  SN_RETURN_IF_ERROR(add(types, RecurrentCell::rnn, "rnn",
+                         "h = f(x·wᵀ + h₋₁·rᵀ + biases), step by step.", "f", "tanh", {}));
   SN_RETURN_IF_ERROR(
       add(types, RecurrentCell::gru, "gru",
-          "Gated recurrent unit, gates z r h: z, r = f(x·wᵀ + h₋₁·rᵀ + biases), "
-          "n = g(x·wᵀ + (r ⊙ h₋₁)·rᵀ + biases), h = (1 − z) ⊙ n + z ⊙ h₋₁.",
-          {"linear_before_reset", ParamKind::integer, std::int64_t{0},
+          "Gated recurrent unit, gates z r n: z, r = σ(x·wᵀ + h₋₁·rᵀ + biases), n = g(x·wᵀ + (r ⊙ "
+          "h₋₁)·rᵀ + biases), h = (1 − z) ⊙ n + z ⊙ h₋₁.",
+          "σ and g", "sigmoid, tanh",
+          {"linear_before_reset", 0,
            "1: r is multiplied after the product with the recurrent weights and their bias"}));
   return add(types, RecurrentCell::lstm, "lstm",
-             "Long short-term memory, gates i o f c: i, f = f(x·wᵀ + h₋₁·rᵀ + p ⊙ c₋₁ + biases), "
-             "c = f ⊙ c₋₁ + i ⊙ g(…), o = f(… + p ⊙ c), h = o ⊙ h(c).",
-             {"input_forget", ParamKind::integer, std::int64_t{0}, "1: f = 1 − i"});
+             "Long short-term memory, gates i o f c: i, f = σ(x·wᵀ + h₋₁·rᵀ + p ⊙ c₋₁ + biases), c "
+             "= f ⊙ c₋₁ + i ⊙ g(…), o = σ(… + p ⊙ c), h = o ⊙ φ(c).",
+             "σ, g and φ", "sigmoid, tanh, tanh", {"input_forget", 0, "1: f = 1 − i"});
 }
 
 }  // namespace softneuro

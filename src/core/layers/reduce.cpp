@@ -18,21 +18,11 @@ Status infer(InferContext& context) {
   const bool keep = context.params().integer("keepdims") != 0;
   const bool has_axes = context.has_input(1);
   const auto values = context.integers(1);
-  if (has_axes) {
-    SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
-  }
-  if (!x.ranked()) {
-    context.set_output(0, context.type(0), DynamicShape());
-    return {};
-  }
-  if (has_axes && !values) {  // the axes are not known yet, at most their number
-    if (keep)
-      context.set_output(0, context.type(0),
-                         DynamicShape(std::vector<Dim>(static_cast<std::size_t>(x.rank()))));
-    else
-      context.set_output(0, context.type(0), DynamicShape());
-    return {};
-  }
+  if (has_axes) SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
+  if (!x.ranked()) return context.set_shape(DynamicShape());
+  if (has_axes && !values)  // the axes are not known yet, at most their number
+    return context.set_shape(
+        keep ? DynamicShape(std::vector<Dim>(static_cast<std::size_t>(x.rank()))) : DynamicShape());
   SN_ASSIGN_OR_RETURN(
       const std::uint32_t axes,
       reduced_axes(context.params(), values.value_or(std::vector<std::int64_t>{}), x.rank()));
@@ -43,8 +33,7 @@ Status infer(InferContext& context) {
     else if (keep)
       dims.push_back(Dim(1));
   }
-  context.set_output(0, context.type(0), DynamicShape(std::move(dims)));
-  return {};
+  return context.set_shape(DynamicShape(std::move(dims)));
 }
 
 bool permute_axes(AxisPermutation& permutation) {
@@ -72,25 +61,20 @@ bool permute_axes(AxisPermutation& permutation) {
 }  // namespace
 
 Status register_layer_reduce(LayerTypes& types) {
-  LayerType type;
-  type.name = "reduce";
-  type.doc =
-      "Reduces x along some axes with `op`. Inputs: x, axes (optional, int64, each in "
-      "[−rank, rank); left out or empty: all axes). Output 0: x's data type; reduced dimensions "
-      "are 1, or gone without keepdims. Integers wrap, their means truncate.";
-  type.params = {
-      {"op", ParamKind::text, std::string(),
-       "sum, mean, max, min, prod, l1, l2, log_sum, log_sum_exp or sum_square", true},
-      {"keepdims", ParamKind::integer, std::int64_t{1}, "0: reduced dimensions are left out"},
-      {"noop_with_empty_axes", ParamKind::integer, std::int64_t{0},
-       "1: no axes mean that nothing is reduced"},
-  };
-  type.max_inputs = 2;
-  type.value_inputs = {{1, ValueKind::axes}};
-  type.category = LayerCategory::reduction;
-  type.infer = infer;
-  type.permute_axes = permute_axes;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "reduce",
+       .doc = "Reduces x along some axes with `op`. Inputs: x, axes (optional, int64, each in "
+              "[−rank, rank); left out or empty: all axes). Output 0: x's data type; reduced "
+              "dimensions are 1, or gone without keepdims. Integers wrap, their means truncate.",
+       .category = LayerCategory::reduction,
+       .params = {{"op", "",
+                   "sum, mean, max, min, prod, l1, l2, log_sum, log_sum_exp or sum_square", true},
+                  {"keepdims", 1, "0: reduced dimensions are left out"},
+                  {"noop_with_empty_axes", 0, "1: no axes mean that nothing is reduced"}},
+       .inputs = {1, 2},
+       .value_inputs = {{1, ValueKind::axes}},
+       .infer = infer,
+       .permute_axes = permute_axes});
 }
 
 }  // namespace softneuro

@@ -1,5 +1,7 @@
 // The layers whose output is the input's bytes under another shape: reshape, flatten, squeeze,
 // unsqueeze, identity.
+#include <algorithm>
+
 #include "core/graph/dim_arithmetic.h"
 #include "core/graph/layer_type.h"
 #include "core/graph/shape_values.h"
@@ -36,6 +38,9 @@ Result<ReshapeParts> take_apart(const DynamicShape& x, std::span<const KnownInte
                                 bool allow_zero) {
   ReshapeParts parts;
   std::vector<bool> copied(static_cast<std::size_t>(x.rank()), false);
+  // First what 0 copies: a symbol of the same size stands for another axis, or for none.
+  for (std::size_t i = 0; i < std::min(shape.size(), copied.size()); ++i)
+    copied[i] = shape[i].value == 0 && !allow_zero;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (!shape[i].value) {
       parts.dims.push_back(shape[i].dim());
@@ -62,7 +67,6 @@ Result<ReshapeParts> take_apart(const DynamicShape& x, std::span<const KnownInte
         return invalid_model("shape[{}] is 0, which copies a dimension that input {} lacks", i,
                              x.str());
       parts.dims.push_back(x[static_cast<int>(i)]);
-      copied[i] = true;
     } else {
       parts.dims.emplace_back(wanted);
       parts.made.emplace_back(wanted);
@@ -142,8 +146,7 @@ Status infer_reshape(InferContext& context) {
       SN_ASSIGN_OR_RETURN(y[0], product_of(context.shape(0).dims()));
     }
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 // --- flatten -------------------------------------------------------------------------------------
@@ -160,8 +163,7 @@ Status infer_flatten(InferContext& context) {
     SN_ASSIGN_OR_RETURN(y[0], product_of(dims.first(axis)));
     SN_ASSIGN_OR_RETURN(y[1], product_of(dims.subspan(axis)));
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 // --- squeeze, unsqueeze --------------------------------------------------------------------------
@@ -213,8 +215,7 @@ Status infer_squeeze(InferContext& context) {
       SN_ASSIGN_OR_RETURN(y, unknown_dims(x.rank() - *count));
     }
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 Result<DynamicShape> unsqueezed(const DynamicShape& x, std::span<const std::int64_t> axes) {
@@ -239,8 +240,7 @@ Status infer_unsqueeze(InferContext& context) {
     SN_RETURN_IF_ERROR(check_rank(*count));
     SN_ASSIGN_OR_RETURN(y, unknown_dims(x.rank() + *count));
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 // --- what is known without a kernel --------------------------------------------------------------
@@ -255,76 +255,57 @@ std::optional<ShapeValue> reshaped_values(const KnownInputs& inputs) {
   return ShapeValue{shape.rank(), x->elements};
 }
 
-// Plain tensors in row-major order: the same shape means the same tensor.
-int input_of_same_shape(const InferContext& context) {
-  return context.keeps_shape(0) ? 0 : -1;
-}
-
 int always_input_0(const InferContext&) {
   return 0;
-}
-
-// --- declarations --------------------------------------------------------------------------------
-
-LayerType view_type(std::string name, std::string doc, Status (*infer)(InferContext&)) {
-  LayerType type;
-  type.name = std::move(name);
-  type.doc = std::move(doc);
-  type.is_view = true;
-  type.infer = infer;
-  type.known_values = reshaped_values;
-  type.equal_input = input_of_same_shape;
-  return type;
 }
 
 }  // namespace
 
 Status register_layer_reshape(LayerTypes& types) {
-  LayerType reshape = view_type(
-      "reshape",
-      "The elements of x, in order, under another shape. Input 0: x, any type. Input 1: shape, "
-      "int64, 1-D: −1 (at most once) takes what is left, 0 copies the input's dimension unless "
-      "allow_zero is 1. Output 0: as many elements.",
-      infer_reshape);
-  reshape.params = {{"allow_zero", ParamKind::integer, std::int64_t{0},
-                     "1: a 0 in shape means a dimension of no elements"}};
-  reshape.min_inputs = reshape.max_inputs = 2;
-  reshape.value_inputs = {{1, ValueKind::shape}};
-  SN_RETURN_IF_ERROR(types.add(std::move(reshape)));
-
-  LayerType flatten = view_type(
-      "flatten",
-      "x as a matrix: the dimensions before `axis` become rows, the others columns. Input 0: x, "
-      "any type and rank. Output 0: 2-D.",
-      infer_flatten);
-  flatten.params = {{"axis", ParamKind::integer, std::int64_t{1},
-                     "first axis that belongs to the columns, in [−rank, rank]"}};
-  SN_RETURN_IF_ERROR(types.add(std::move(flatten)));
-
-  LayerType squeeze = view_type(
-      "squeeze",
-      "x without dimensions of size 1. Input 0: x, any type. Input 1 (optional): axes, int64, 1-D: "
-      "which to remove; left out: all of size 1.",
-      infer_squeeze);
-  squeeze.max_inputs = 2;
-  squeeze.value_inputs = {{1, ValueKind::axes}};
-  SN_RETURN_IF_ERROR(types.add(std::move(squeeze)));
-
-  LayerType unsqueeze = view_type("unsqueeze",
-                                  "x with dimensions of size 1 put in. Input 0: x, any type. Input "
-                                  "1: axes, int64, 1-D: axes of "
-                                  "the output that are new.",
-                                  infer_unsqueeze);
-  unsqueeze.min_inputs = unsqueeze.max_inputs = 2;
-  unsqueeze.value_inputs = {{1, ValueKind::axes}};
-  SN_RETURN_IF_ERROR(types.add(std::move(unsqueeze)));
-
-  LayerType identity =
-      view_type("identity", "x itself. Input 0: x, any type and shape. Output 0: the same.",
-                infer_like_input);
-  identity.known_values = same_values;
-  identity.equal_input = always_input_0;
-  return types.add(std::move(identity));
+  return types.add_all(
+      {{.name = "reshape",
+        .doc = "The elements of x, in order, under another shape. Input 0: x, any type. Input 1: "
+               "shape, int64, 1-D: −1 (at most once) takes what is left, 0 copies the input's "
+               "dimension unless allow_zero is 1. Output 0: as many elements.",
+        .params = {{"allow_zero", 0, "1: a 0 in shape means a dimension of no elements"}},
+        .inputs = {2, 2},
+        .value_inputs = {{1, ValueKind::shape}},
+        .is_view = true,
+        .infer = infer_reshape,
+        .known_values = reshaped_values,
+        .equal_input = input_of_same_shape},
+       {.name = "flatten",
+        .doc = "x as a matrix: the dimensions before `axis` become rows, the others columns. Input "
+               "0: x, any type and rank. Output 0: 2-D.",
+        .params = {{"axis", 1, "first axis that belongs to the columns, in [−rank, rank]"}},
+        .is_view = true,
+        .infer = infer_flatten,
+        .known_values = reshaped_values,
+        .equal_input = input_of_same_shape},
+       {.name = "squeeze",
+        .doc = "x without dimensions of size 1. Input 0: x, any type. Input 1 (optional): axes, "
+               "int64, 1-D: which to remove; left out: all of size 1.",
+        .inputs = {1, 2},
+        .value_inputs = {{1, ValueKind::axes}},
+        .is_view = true,
+        .infer = infer_squeeze,
+        .known_values = reshaped_values,
+        .equal_input = input_of_same_shape},
+       {.name = "unsqueeze",
+        .doc = "x with dimensions of size 1 put in. Input 0: x, any type. Input 1: axes, int64, "
+               "1-D: axes of the output that are new.",
+        .inputs = {2, 2},
+        .value_inputs = {{1, ValueKind::axes}},
+        .is_view = true,
+        .infer = infer_unsqueeze,
+        .known_values = reshaped_values,
+        .equal_input = input_of_same_shape},
+       {.name = "identity",
+        .doc = "x itself. Input 0: x, any type and shape. Output 0: the same.",
+        .is_view = true,
+        .infer = infer_like_input,
+        .known_values = same_values,
+        .equal_input = always_input_0}});
 }
 
 }  // namespace softneuro

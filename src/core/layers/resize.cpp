@@ -133,8 +133,7 @@ Status infer(InferContext& context) {
     y = x;
     for (int i = 0; i < x.rank(); ++i) y[i] = axes[static_cast<std::size_t>(i)].output;
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 }  // namespace
@@ -206,37 +205,32 @@ int equal_input(const InferContext& context) {
 }  // namespace
 
 Status register_layer_resize(LayerTypes& types) {
-  LayerType type;
-  type.name = "resize";
-  type.doc =
-      "x sampled on a finer or coarser grid, axis by axis. Input 0: x. Input 1 (optional): roi, "
-      "real, all starts then all ends, as parts of the axis: for coordinate_mode "
-      "tf_crop_and_resize. Input 2 or 3: scales (real; the output is ⌊dimension · scale⌋ long) or "
-      "sizes (int64), one per axis in `axes`. Output 0: x's type and rank.";
-  type.params = {
-      {"mode", ParamKind::text, std::string("nearest"),
-       "nearest, linear or cubic (over all axes: bilinear, bicubic, …)"},
-      {"coordinate_mode", ParamKind::text, std::string("half_pixel"),
-       "how output indices become positions: half_pixel, half_pixel_symmetric, "
-       "pytorch_half_pixel, align_corners, asymmetric, tf_half_pixel_for_nn, tf_crop_and_resize"},
-      {"nearest_mode", ParamKind::text, std::string("round_prefer_floor"),
-       "round_prefer_floor, round_prefer_ceil, floor or ceil"},
-      {"cubic_coeff_a", ParamKind::real, -0.75, "the cubic kernel's a"},
-      {"exclude_outside", ParamKind::integer, std::int64_t{0},
-       "1: weights of places outside x become 0, the others sum to 1"},
-      {"extrapolation_value", ParamKind::real, 0.0,
-       "for positions outside x with tf_crop_and_resize"},
-      {"antialias", ParamKind::integer, std::int64_t{0},
-       "1: where an axis shrinks, linear and cubic stretch their kernel"},
-      {"axes", ParamKind::integers, std::vector<std::int64_t>{},
-       "axes that roi, scales and sizes refer to; empty: all"},
-      {"keep_aspect_ratio_policy", ParamKind::text, std::string("stretch"),
-       "with sizes: stretch (as given), not_larger or not_smaller (one scale for all axes)"}};
-  type.max_inputs = 4;
-  type.value_inputs = {{1, ValueKind::size}, {2, ValueKind::size}, {3, ValueKind::size}};
-  type.infer = infer;
-  type.equal_input = equal_input;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "resize",
+       .doc = "x sampled on a finer or coarser grid, axis by axis. Input 0: x. Input 1 (optional): "
+              "roi, real, all starts then all ends, as parts of the axis: for coordinate_mode "
+              "tf_crop_and_resize. Input 2 or 3: scales (real; the output is ⌊dimension · scale⌋ "
+              "long) or sizes (int64), one per axis in `axes`. Output 0: x's type and rank.",
+       .params =
+           {{"mode", "nearest", "nearest, linear or cubic (over all axes: bilinear, bicubic, …)"},
+            {"coordinate_mode", "half_pixel",
+             "how output indices become positions: half_pixel, half_pixel_symmetric, "
+             "pytorch_half_pixel, align_corners, asymmetric, tf_half_pixel_for_nn, "
+             "tf_crop_and_resize"},
+            {"nearest_mode", "round_prefer_floor",
+             "round_prefer_floor, round_prefer_ceil, floor or ceil"},
+            {"cubic_coeff_a", -0.75, "the cubic kernel's a"},
+            {"exclude_outside", 0, "1: weights of places outside x become 0, the others sum to 1"},
+            {"extrapolation_value", 0.0, "for positions outside x with tf_crop_and_resize"},
+            {"antialias", 0, "1: where an axis shrinks, linear and cubic stretch their kernel"},
+            {"axes", std::vector<std::int64_t>{},
+             "axes that roi, scales and sizes refer to; empty: all"},
+            {"keep_aspect_ratio_policy", "stretch",
+             "with sizes: stretch (as given), not_larger or not_smaller (one scale for all axes)"}},
+       .inputs = {1, 4},
+       .value_inputs = {{1, ValueKind::size}, {2, ValueKind::size}, {3, ValueKind::size}},
+       .infer = infer,
+       .equal_input = equal_input});
 }
 
 }  // namespace softneuro

@@ -25,18 +25,14 @@ Status infer(InferContext& context) {
 }  // namespace
 
 Status register_layer_reverse_sequence(LayerTypes& types) {
-  LayerType type;
-  type.name = "reverse_sequence";
-  type.doc =
-      "The first sequence_lens[b] steps of each sequence backwards, the others as they are. Input "
-      "0: x, any type, time and batch on its first two axes. Input 1: sequence_lens, int64 "
-      "[batch]. "
-      "Output 0: x's type and shape.";
-  type.params = {{"batch_axis", ParamKind::integer, std::int64_t{1}, "0 or 1"},
-                 {"time_axis", ParamKind::integer, std::int64_t{0}, "the other of 0 and 1"}};
-  type.min_inputs = type.max_inputs = 2;
-  type.infer = infer;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "reverse_sequence",
+       .doc = "The first sequence_lens[b] steps of each sequence backwards, the others as they "
+              "are. Input 0: x, any type, time and batch on its first two axes. Input 1: "
+              "sequence_lens, int64 [batch]. Output 0: x's type and shape.",
+       .params = {{"batch_axis", 1, "0 or 1"}, {"time_axis", 0, "the other of 0 and 1"}},
+       .inputs = {2, 2},
+       .infer = infer});
 }
 
 }  // namespace softneuro

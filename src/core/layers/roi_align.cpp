@@ -47,36 +47,29 @@ Status infer(InferContext& context) {
       merge_dims(rois.ranked() ? rois[0] : Dim(), batch.ranked() ? batch[0] : Dim());
   if (!regions)
     return invalid_model("rois are {}, but there are {} batch_indices", rois.str(), batch.str());
-  context.set_output(0, context.type(0),
-                     DynamicShape({*regions, x.ranked() ? x[1] : Dim(),
-                                   Dim(context.params().integer("output_height")),
-                                   Dim(context.params().integer("output_width"))}));
-  return {};
+  return context.set_shape(DynamicShape({*regions, x.ranked() ? x[1] : Dim(),
+                                         Dim(context.params().integer("output_height")),
+                                         Dim(context.params().integer("output_width"))}));
 }
 
 }  // namespace
 
 Status register_layer_roi_align(LayerTypes& types) {
-  LayerType type;
-  type.name = "roi_align";
-  type.doc =
-      "Regions of x pooled to one size, from bilinear samples. Input 0: x [N, C, H, W], real. "
-      "Input "
-      "1: rois [R, 4]: x1, y1, x2, y2. Input 2: batch_indices [R], int64: which image. Output 0: "
-      "x's type, [R, C, output_height, output_width].";
-  type.params = {
-      {"mode", ParamKind::text, std::string("avg"),
-       "avg: mean of a bin's samples; max: largest of their weighted corners"},
-      {"output_height", ParamKind::integer, std::int64_t{1}, "bins per column"},
-      {"output_width", ParamKind::integer, std::int64_t{1}, "bins per row"},
-      {"sampling_ratio", ParamKind::integer, std::int64_t{0},
-       "samples per bin and direction; 0: about one per pixel"},
-      {"spatial_scale", ParamKind::real, 1.0, "pixels of x per unit of rois"},
-      {"coordinate_transformation_mode", ParamKind::text, std::string("half_pixel"),
-       "half_pixel: shifted by −0.5; output_half_pixel: not shifted, at least 1 × 1 large"}};
-  type.min_inputs = type.max_inputs = 3;
-  type.infer = infer;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "roi_align",
+       .doc = "Regions of x pooled to one size, from bilinear samples. Input 0: x [N, C, H, W], "
+              "real. Input 1: rois [R, 4]: x1, y1, x2, y2. Input 2: batch_indices [R], int64: "
+              "which image. Output 0: x's type, [R, C, output_height, output_width].",
+       .params =
+           {{"mode", "avg", "avg: mean of a bin's samples; max: largest of their weighted corners"},
+            {"output_height", 1, "bins per column"},
+            {"output_width", 1, "bins per row"},
+            {"sampling_ratio", 0, "samples per bin and direction; 0: about one per pixel"},
+            {"spatial_scale", 1.0, "pixels of x per unit of rois"},
+            {"coordinate_transformation_mode", "half_pixel",
+             "half_pixel: shifted by −0.5; output_half_pixel: not shifted, at least 1 × 1 large"}},
+       .inputs = {3, 3},
+       .infer = infer});
 }
 
 }  // namespace softneuro

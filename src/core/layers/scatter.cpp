@@ -59,37 +59,29 @@ Status infer_scatter_nd(InferContext& context) {
   return infer_like_input(context);
 }
 
-LayerType scatter_type(std::string name, std::string doc, Status (*infer)(InferContext&)) {
-  LayerType type;
-  type.name = std::move(name);
-  type.doc = std::move(doc);
-  type.params = {
-      {"reduction", ParamKind::text, std::string("none"),
-       "how an update is combined with the element: none (replaces it), add, mul, max, min"}};
-  type.min_inputs = type.max_inputs = 3;
-  type.infer = infer;
-  return type;
-}
-
 }  // namespace
 
 Status register_layer_scatter(LayerTypes& types) {
-  LayerType elements = scatter_type(
-      "scatter_elements",
-      "x, with y[indices[i, j, k], j, k] = updates[i, j, k] for axis 0, and alike for others, in "
-      "order; negative indices count from the end. Input 0: x, any type. Input 1: indices, int32 "
-      "or int64. Input 2: updates, x's type, indices' shape. Output 0: x's type and shape.",
-      infer_scatter_elements);
-  elements.params.push_back(
-      {"axis", ParamKind::integer, std::int64_t{0}, "axis of x that is indexed, in [−rank, rank)"});
-  SN_RETURN_IF_ERROR(types.add(std::move(elements)));
-  return types.add(scatter_type(
-      "scatter_nd",
-      "x, with slices replaced: the last axis of indices holds tuples of indices that name a slice "
-      "each, updates the slices, in order. Input 0: x, any type. Input 1: indices, int32 or int64. "
-      "Input 2: updates, x's type, shape indices.shape[:-1] + x.shape[tuple length:]. Output 0: "
-      "x's type and shape.",
-      infer_scatter_nd));
+  const ParamSpec reduction = {
+      "reduction", "none",
+      "how an update is combined with the element: none (replaces it), add, mul, max, min"};
+  return types.add_all(
+      {{.name = "scatter_elements",
+        .doc = "x, with y[indices[i, j, k], j, k] = updates[i, j, k] for axis 0, and alike for "
+               "others, in order; negative indices count from the end. Input 0: x, any type. Input "
+               "1: indices, int32 or int64. Input 2: updates, x's type, indices' shape. Output 0: "
+               "x's type and shape.",
+        .params = {reduction, {"axis", 0, "axis of x that is indexed, in [−rank, rank)"}},
+        .inputs = {3, 3},
+        .infer = infer_scatter_elements},
+       {.name = "scatter_nd",
+        .doc = "x, with slices replaced: the last axis of indices holds tuples of indices that "
+               "name a slice each, updates the slices, in order. Input 0: x, any type. Input 1: "
+               "indices, int32 or int64. Input 2: updates, x's type, shape indices.shape[:-1] + "
+               "x.shape[tuple length:]. Output 0: x's type and shape.",
+        .params = {reduction},
+        .inputs = {3, 3},
+        .infer = infer_scatter_nd}});
 }
 
 }  // namespace softneuro

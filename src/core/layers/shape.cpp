@@ -57,15 +57,6 @@ std::optional<ShapeValue> known_size(const KnownInputs& inputs) {
   return ShapeValue{0, {KnownInteger{shape.to_shape().elements(), {}}}};
 }
 
-LayerType shape_reader(std::string name, std::string doc, Status (*infer)(InferContext&)) {
-  LayerType type;
-  type.name = std::move(name);
-  type.doc = std::move(doc);
-  type.reads_shape_only = true;
-  type.infer = infer;
-  return type;
-}
-
 }  // namespace
 
 AxisSpan shape_axes(const Params& params, int rank) {
@@ -79,32 +70,28 @@ AxisSpan shape_axes(const Params& params, int rank) {
 }
 
 Status register_layer_shape(LayerTypes& types) {
-  LayerType shape = shape_reader(
-      "shape",
-      "The dimensions of x. Input 0: x, any type. Output 0: int64, 1-D: dimensions start up to, "
-      "without, end; negative limits count from the last.",
-      infer_shape);
-  shape.params = {{"start", ParamKind::integer, std::int64_t{0}, "first dimension"},
-                  {"end", ParamKind::integer, std::numeric_limits<std::int64_t>::max(),
-                   "one past the last dimension"}};
-  shape.known_values = known_shape;
-  SN_RETURN_IF_ERROR(types.add(std::move(shape)));
-
-  LayerType size = shape_reader(
-      "size", "The number of elements of x. Input 0: x, any type. Output 0: int64, a scalar.",
-      infer_size);
-  size.known_values = known_size;
-  SN_RETURN_IF_ERROR(types.add(std::move(size)));
-
-  LayerType eye = shape_reader(
-      "eye_like",
-      "Ones on a diagonal, zeros elsewhere, in the shape of x. Input 0: x, 2-D. Output 0: x's "
-      "shape.",
-      infer_eye_like);
-  eye.params = {
-      {"k", ParamKind::integer, std::int64_t{0}, "diagonal: 0 main, > 0 above, < 0 below"},
-      {"to", ParamKind::text, std::string(), "data type of the output; empty: x's"}};
-  return types.add(std::move(eye));
+  return types.add_all(
+      {{.name = "shape",
+        .doc = "The dimensions of x. Input 0: x, any type. Output 0: int64, 1-D: dimensions start "
+               "up to, without, end; negative limits count from the last.",
+        .params = {{"start", 0, "first dimension"},
+                   {"end", std::numeric_limits<std::int64_t>::max(),
+                    "one past the last dimension"}},
+        .reads_shape_only = true,
+        .infer = infer_shape,
+        .known_values = known_shape},
+       {.name = "size",
+        .doc = "The number of elements of x. Input 0: x, any type. Output 0: int64, a scalar.",
+        .reads_shape_only = true,
+        .infer = infer_size,
+        .known_values = known_size},
+       {.name = "eye_like",
+        .doc = "Ones on a diagonal, zeros elsewhere, in the shape of x. Input 0: x, 2-D. Output 0: "
+               "x's shape.",
+        .params = {{"k", 0, "diagonal: 0 main, > 0 above, < 0 below"},
+                   {"to", "", "data type of the output; empty: x's"}},
+        .reads_shape_only = true,
+        .infer = infer_eye_like}});
 }
 
 }  // namespace softneuro

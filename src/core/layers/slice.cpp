@@ -72,8 +72,7 @@ Status infer(InferContext& context) {
   for (std::size_t i = 1; i < context.input_count(); ++i)
     if (context.has_input(i)) SN_RETURN_IF_ERROR(context.expect_type(i, kIndexTypes));
   SN_ASSIGN_OR_RETURN(DynamicShape y, sliced(context));
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 // A list cut along its only axis.
@@ -161,23 +160,23 @@ SliceRange slice_range(const SliceSpan& span, std::int64_t dim) noexcept {
 }
 
 Status register_layer_slice(LayerTypes& types) {
-  LayerType type;
-  type.name = "slice";
-  type.doc =
-      "Every step-th index from start up to, without, end on some axes; negative positions count "
-      "from the end, limits beyond the axis are cut off. Input 0: x, any type. Inputs 1–4: starts, "
-      "ends, axes (optional: the first ones), steps (optional: 1; negative: backwards), each int32 "
-      "or int64, 1-D, equally long. Output 0: x's type and rank.";
-  type.min_inputs = 3;
-  type.max_inputs = 5;
-  type.value_inputs = {
-      {1, ValueKind::offset}, {2, ValueKind::end}, {3, ValueKind::axes}, {4, ValueKind::size}};
-  type.elements = ElementSource::input_0;
-  type.infer = infer;
-  type.known_values = known_values;
-  type.equal_input = equal_input;
-  type.permute_axes = permute_axes;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "slice",
+       .doc =
+           "Every step-th index from start up to, without, end on some axes; negative positions "
+           "count from the end, limits beyond the axis are cut off. Input 0: x, any type. Inputs "
+           "1–4: starts, ends, axes (optional: the first ones), steps (optional: 1; negative: "
+           "backwards), each int32 or int64, 1-D, equally long. Output 0: x's type and rank.",
+       .inputs = {3, 5},
+       .value_inputs = {{1, ValueKind::offset},
+                        {2, ValueKind::end},
+                        {3, ValueKind::axes},
+                        {4, ValueKind::size}},
+       .elements = ElementSource::input_0,
+       .infer = infer,
+       .known_values = known_values,
+       .equal_input = equal_input,
+       .permute_axes = permute_axes});
 }
 
 }  // namespace softneuro

@@ -17,29 +17,20 @@ Status infer(InferContext& context) {
 }  // namespace
 
 Status register_layer_softmax(LayerTypes& types) {
-  LayerType softmax;
-  softmax.name = "softmax";
-  softmax.doc =
-      "y = exp(x − max) / Σ exp(x − max) along one axis, or the logarithm of that. "
-      "Input 0: x, real, any shape. Output 0: same type and shape.";
-  softmax.params = {
-      {"axis", ParamKind::integer, std::int64_t{-1}, "axis of the sum, in [−rank, rank)"},
-      {"log", ParamKind::integer, std::int64_t{0}, "1: log-softmax"},
-  };
-  softmax.category = LayerCategory::activation;
-  softmax.infer = infer;
-  softmax.permute_axes = permute_axis_parameter;
-  SN_RETURN_IF_ERROR(types.add(std::move(softmax)));
-
-  LayerType hardmax;
-  hardmax.name = "hardmax";
-  hardmax.doc =
-      "1 at the first largest element along one axis, 0 elsewhere. Input 0: x, real, any shape. "
-      "Output 0: same type and shape.";
-  hardmax.params = {{"axis", ParamKind::integer, std::int64_t{-1}, "axis, in [−rank, rank)"}};
-  hardmax.infer = infer;
-  hardmax.permute_axes = permute_axis_parameter;
-  return types.add(std::move(hardmax));
+  return types.add_all(
+      {{.name = "softmax",
+        .doc = "y = exp(x − max) / Σ exp(x − max) along one axis, or the logarithm of that. Input "
+               "0: x, real, any shape. Output 0: same type and shape.",
+        .category = LayerCategory::activation,
+        .params = {{"axis", -1, "axis of the sum, in [−rank, rank)"}, {"log", 0, "1: log-softmax"}},
+        .infer = infer,
+        .permute_axes = permute_axis_parameter},
+       {.name = "hardmax",
+        .doc = "1 at the first largest element along one axis, 0 elsewhere. Input 0: x, real, any "
+               "shape. Output 0: same type and shape.",
+        .params = {{"axis", -1, "axis, in [−rank, rank)"}},
+        .infer = infer,
+        .permute_axes = permute_axis_parameter}});
 }
 
 }  // namespace softneuro

@@ -72,22 +72,20 @@ int equal_input(const InferContext& context) {
 }  // namespace
 
 Status register_layer_split(LayerTypes& types) {
-  LayerType type;
-  type.name = "split";
-  type.doc =
-      "x cut along one axis. Input 0: x, any type. Input 1 (optional): sizes, int64, one per "
-      "part; left out: equal parts, the last one smaller where they do not add up. Outputs: one "
-      "or more, of x's type.";
-  type.params = {{"axis", ParamKind::integer, std::int64_t{0}, "axis in [−rank, rank)"},
-                 {"num_outputs", ParamKind::integer, std::int64_t{0},
-                  "number of parts, if more than outputs are used; 0: one per output"}};
-  type.max_inputs = 2;
-  type.max_outputs = -1;
-  type.value_inputs = {{1, ValueKind::size}};
-  type.elements = ElementSource::input_0;
-  type.infer = infer;
-  type.equal_input = equal_input;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "split",
+       .doc = "x cut along one axis. Input 0: x, any type. Input 1 (optional): sizes, int64, one "
+              "per part; left out: equal parts, the last one smaller where they do not add up. "
+              "Outputs: one or more, of x's type.",
+       .params = {{"axis", 0, "axis in [−rank, rank)"},
+                  {"num_outputs", 0,
+                   "number of parts, if more than outputs are used; 0: one per output"}},
+       .inputs = {1, 2},
+       .outputs = {1, -1},
+       .value_inputs = {{1, ValueKind::size}},
+       .elements = ElementSource::input_0,
+       .infer = infer,
+       .equal_input = equal_input});
 }
 
 }  // namespace softneuro

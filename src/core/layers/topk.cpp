@@ -27,24 +27,18 @@ Status infer(InferContext& context) {
 }  // namespace
 
 Status register_layer_topk(LayerTypes& types) {
-  LayerType type;
-  type.name = "topk";
-  type.doc =
-      "The k largest or smallest elements along one axis, the best first; of equals, the one with "
-      "the lower index first; NaN is larger than all numbers. Inputs: x, k (one integer). Outputs: "
-      "values (x's data type) and indices (int64), k on the axis.";
-  type.params = {
-      {"axis", ParamKind::integer, std::int64_t{-1}, "axis, in [−rank, rank)"},
-      {"largest", ParamKind::integer, std::int64_t{1}, "0: the smallest"},
-      {"sorted", ParamKind::integer, std::int64_t{1}, "ignored: results are always sorted"},
-  };
-  type.min_inputs = 2;
-  type.max_inputs = 2;
-  type.min_outputs = 1;
-  type.max_outputs = 2;
-  type.value_inputs = {{1, ValueKind::size}};
-  type.infer = infer;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "topk",
+       .doc = "The k largest or smallest elements along one axis, the best first; of equals, the "
+              "one with the lower index first; NaN is larger than all numbers. Inputs: x, k (one "
+              "integer). Outputs: values (x's data type) and indices (int64), k on the axis.",
+       .params = {{"axis", -1, "axis, in [−rank, rank)"},
+                  {"largest", 1, "0: the smallest"},
+                  {"sorted", 1, "ignored: results are always sorted"}},
+       .inputs = {2, 2},
+       .outputs = {1, 2},
+       .value_inputs = {{1, ValueKind::size}},
+       .infer = infer});
 }
 
 }  // namespace softneuro

@@ -16,8 +16,7 @@ Status infer(InferContext& context) {
     SN_ASSIGN_OR_RETURN(y, unknown_dims(rank));
     for (int i = 0; i < rank && x.ranked(); ++i) y[i] = x[order[static_cast<std::size_t>(i)]];
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 }  // namespace
@@ -47,19 +46,17 @@ int equal_input(const InferContext& context) {
 }  // namespace
 
 Status register_layer_transpose(LayerTypes& types) {
-  LayerType type;
-  type.name = "transpose";
-  type.doc =
-      "x with its axes in another order. Input 0: x, any type. Output 0: axis i is axis perm[i] of "
-      "x.";
-  type.params = {{"perm", ParamKind::integers, std::vector<std::int64_t>{},
-                  "axis of x for each axis of the output; empty: reversed"}};
-  type.elements = ElementSource::input_0;
-  // What it does to the order of memory is often nothing where the layout changes along.
-  type.formats = FormatRule::mixed_layout;
-  type.infer = infer;
-  type.equal_input = equal_input;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "transpose",
+       .doc = "x with its axes in another order. Input 0: x, any type. Output 0: axis i is axis "
+              "perm[i] of x.",
+       .params = {{"perm", std::vector<std::int64_t>{},
+                   "axis of x for each axis of the output; empty: reversed"}},
+       .elements = ElementSource::input_0,
+       // What it does to the order of memory is often nothing where the layout changes along.
+       .formats = FormatRule::mixed_layout,
+       .infer = infer,
+       .equal_input = equal_input});
 }
 
 }  // namespace softneuro

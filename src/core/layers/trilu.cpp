@@ -8,9 +8,7 @@ Status infer(InferContext& context) {
   SN_RETURN_IF_ERROR(context.expect_min_rank(0, 2));
   if (context.has_input(1)) {
     SN_RETURN_IF_ERROR(context.expect_type(1, kIndexTypes));
-    const DynamicShape& k = context.shape(1);
-    if (k.is_static() && k.to_shape().elements() != 1)
-      return invalid_model("input 1 ({}), the diagonal, must hold one element", k.str());
+    SN_RETURN_IF_ERROR(context.expect_one_element(1, "the diagonal"));
   }
   return infer_like_input(context);
 }
@@ -18,17 +16,16 @@ Status infer(InferContext& context) {
 }  // namespace
 
 Status register_layer_trilu(LayerTypes& types) {
-  LayerType type;
-  type.name = "trilu";
-  type.doc =
-      "The upper or lower triangle of matrices, zeros elsewhere. Input 0: x […, M, N], any type. "
-      "Input 1 (optional): k, int64, one element: the diagonal (0 main, > 0 above, < 0 below) that "
-      "still belongs to the triangle; left out: 0. Output 0: x's type and shape.";
-  type.params = {{"upper", ParamKind::integer, std::int64_t{1}, "1: upper triangle; 0: lower"}};
-  type.max_inputs = 2;
-  type.value_inputs = {{1, ValueKind::offset}};
-  type.infer = infer;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "trilu",
+       .doc =
+           "The upper or lower triangle of matrices, zeros elsewhere. Input 0: x […, M, N], any "
+           "type. Input 1 (optional): k, int64, one element: the diagonal (0 main, > 0 above, < 0 "
+           "below) that still belongs to the triangle; left out: 0. Output 0: x's type and shape.",
+       .params = {{"upper", 1, "1: upper triangle; 0: lower"}},
+       .inputs = {1, 2},
+       .value_inputs = {{1, ValueKind::offset}},
+       .infer = infer});
 }
 
 }  // namespace softneuro

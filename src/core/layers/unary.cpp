@@ -52,23 +52,29 @@ int equal_input(const InferContext& context) {
 }  // namespace
 
 Status register_layer_unary(LayerTypes& types) {
-  LayerType type;
-  type.name = "unary";
-  type.doc =
-      "y = f(x; alpha, beta), element by element. Input 0: x, any shape. Output 0: the same shape "
-      "and data type (boolean for is_nan and is_inf).";
-  type.params = {
-      {"op", ParamKind::text, std::string(), "name of the function: relu, exp, clip…", true},
-      {"alpha", ParamKind::real, 0.0, "the function's first number, where it has one"},
-      {"beta", ParamKind::real, 0.0, "the function's second number, where it has one"},
-  };
-  type.category = LayerCategory::activation;
-  type.elementwise = true;
-  type.fused_post_ops = FusedPostOps::unary;
-  type.infer = infer;
-  type.equal_input = equal_input;
-  type.permute_axes = permute_no_axes;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "unary",
+       .doc =
+           "y = f(x; alpha, beta), element by element. Input 0: x, any shape. Output 0: the "
+           "same shape and data type (boolean for is_nan and is_inf). Functions that take "
+           "alpha or beta, which are 0 where they are left out: leaky_relu: alpha·x for "
+           "negative x, else x; elu: alpha·(eˣ − 1) for negative x, else x; selu: beta times "
+           "elu; celu: alpha·(e^(x / alpha) − 1) for negative x, else x; thresholded_relu: x "
+           "where it is greater than alpha, else 0; hard_sigmoid: alpha·x + beta, limited to "
+           "[0, 1]; hard_swish: x times hard_sigmoid; silu: x·sigmoid(alpha·x); clip: x "
+           "limited to [alpha, beta]; shrink: x + beta below −alpha, x − beta above alpha, "
+           "else 0; linear: alpha·x + beta; fake_quantize: alpha·clamp(round(x / alpha), beta, "
+           "beta + 255), where alpha is the scale and beta the lowest level less the zero point; "
+           "is_inf: −∞ counts where alpha is not 0, +∞ where beta is not 0.",
+       .category = LayerCategory::activation,
+       .params = {{"op", "", "name of the function: relu, exp, clip…", true},
+                  {"alpha", 0.0, "see above; unused by the other functions"},
+                  {"beta", 0.0, "see above; unused by the other functions"}},
+       .elementwise = true,
+       .fused_post_ops = FusedPostOps::unary,
+       .infer = infer,
+       .equal_input = equal_input,
+       .permute_axes = permute_no_axes});
 }
 
 }  // namespace softneuro

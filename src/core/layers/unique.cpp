@@ -31,20 +31,19 @@ Status infer(InferContext& context) {
 }  // namespace
 
 Status register_layer_unique(LayerTypes& types) {
-  LayerType type;
-  type.name = "unique";
-  type.doc =
-      "The different elements of x, or its different slices along one axis. Input 0: x, any type. "
-      "Output 0: one of each. Output 1: int64, where each first stands in x. Output 2: int64, for "
-      "each slice of x its place in output 0. Output 3: int64, how often each occurs.";
-  type.params = {{"axis", ParamKind::integer, std::numeric_limits<std::int64_t>::min(),
-                  "axis in [−rank, rank); the smallest int64: x is flattened first"},
-                 {"sorted", ParamKind::integer, std::int64_t{1},
-                  "1: ascending (slices lexicographically); 0: in order of first occurrence"}};
-  type.max_outputs = 4;
-  type.data_dependent_output = true;
-  type.infer = infer;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "unique",
+       .doc = "The different elements of x, or its different slices along one axis. Input 0: x, "
+              "any type. Output 0: one of each. Output 1: int64, where each first stands in x. "
+              "Output 2: int64, for each slice of x its place in output 0. Output 3: int64, how "
+              "often each occurs.",
+       .params = {{"axis", std::numeric_limits<std::int64_t>::min(),
+                   "axis in [−rank, rank); the smallest int64: x is flattened first"},
+                  {"sorted", 1,
+                   "1: ascending (slices lexicographically); 0: in order of first occurrence"}},
+       .outputs = {1, 4},
+       .data_dependent_output = true,
+       .infer = infer});
 }
 
 }  // namespace softneuro

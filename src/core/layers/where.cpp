@@ -44,19 +44,16 @@ std::optional<ShapeValue> known_values(const KnownInputs& inputs) {
 }  // namespace
 
 Status register_layer_where(LayerTypes& types) {
-  LayerType type;
-  type.name = "where";
-  type.doc =
-      "y = condition ? x : y, element by element, with numpy's broadcasting of all three. Inputs: "
-      "condition (boolean), x and y of one data type. Output 0: that data type.";
-  type.min_inputs = 3;
-  type.max_inputs = 3;
-  type.elementwise = true;
-  type.inputs_share_axes = true;
-  type.infer = infer;
-  type.known_values = known_values;
-  type.permute_axes = permute_no_axes;
-  return types.add(std::move(type));
+  return types.add(
+      {.name = "where",
+       .doc = "y = condition ? x : y, element by element, with numpy's broadcasting of all three. "
+              "Inputs: condition (boolean), x and y of one data type. Output 0: that data type.",
+       .inputs = {3, 3},
+       .elementwise = true,
+       .inputs_share_axes = true,
+       .infer = infer,
+       .known_values = known_values,
+       .permute_axes = permute_no_axes});
 }
 
 }  // namespace softneuro

@@ -11,14 +11,6 @@ namespace {
 // Sums with paddings, which are below 2³¹, still fit an int64.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 61;
 
-std::vector<ParamSpec> tile_params() {
-  return {
-      {"tile_size", ParamKind::integer, std::int64_t{6}, "inputs per side of a tile: 4, 6, 8"},
-      {"taps", ParamKind::integer, std::int64_t{3},
-       "rows and columns of the kernel: 2 … tile_size − 1"},
-  };
-}
-
 Status check_tile(const InferContext& context) {
   const std::int64_t tile = context.params().integer("tile_size");
   const std::int64_t taps = context.params().integer("taps");
@@ -68,8 +60,7 @@ Status infer_wgenc(InferContext& context) {
     }
     SN_ASSIGN_OR_RETURN(v[3], product_of(tiles));
   }
-  context.set_output(0, context.type(0), std::move(v));
-  return {};
+  return context.set_shape(std::move(v));
 }
 
 Status infer_wgweights(InferContext& context) {
@@ -88,8 +79,7 @@ Status infer_wgweights(InferContext& context) {
     u[1] = w[0];
     u[2] = w[1];
   }
-  context.set_output(0, context.type(0), std::move(u));
-  return {};
+  return context.set_shape(std::move(u));
 }
 
 Status infer_wgconv(InferContext& context) {
@@ -110,8 +100,7 @@ Status infer_wgconv(InferContext& context) {
       return invalid_model("input 0 ({}) has {} channels, the weights ({}) {}", v.str(), v[1].value,
                            u.str(), u[2].value);
   }
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 Status infer_wgdec(InferContext& context) {
@@ -144,57 +133,43 @@ Status infer_wgdec(InferContext& context) {
   }
   y[2] = Dim(height);
   y[3] = Dim(width);
-  context.set_output(0, context.type(0), std::move(y));
-  return {};
+  return context.set_shape(std::move(y));
 }
 
 }  // namespace
 
 Status register_layer_winograd(LayerTypes& types) {
-  LayerType enc;
-  enc.name = "wgenc";
-  enc.doc =
-      "Tiles of an image, transformed for Winograd convolution: Bᵀ d B for each tile_size² tile d, "
-      "which overlaps its neighbours by taps − 1; outside of x is zero. Input 0: x[N,C,H,W]. "
-      "Output: v[N,C,P,T] with P = tile_size² points and T tiles, row by row.";
-  enc.params = tile_params();
-  enc.params.push_back({"pads", ParamKind::integers, std::vector<std::int64_t>{0, 0, 0, 0},
-                        "zeros around x: top, left, bottom, right, >= 0"});
-  enc.infer = infer_wgenc;
-  SN_RETURN_IF_ERROR(types.add(std::move(enc)));
-
-  LayerType weights;
-  weights.name = "wgweights";
-  weights.doc =
-      "Weights of a convolution, transformed for Winograd convolution: G g Gᵀ of each kernel g. "
-      "Input 0: w[M,C,taps,taps]. Output: u[P,M,C] with P = tile_size² points.";
-  weights.params = tile_params();
-  weights.infer = infer_wgweights;
-  SN_RETURN_IF_ERROR(types.add(std::move(weights)));
-
-  LayerType conv;
-  conv.name = "wgconv";
-  conv.doc =
-      "The products of Winograd convolution: y[n,m,p,t] = Σ u[p,m,c] · v[n,c,p,t] over the "
-      "channels "
-      "c. Inputs: v[N,C,P,T], u[P,M,C]. Output: y[N,M,P,T].";
-  conv.min_inputs = conv.max_inputs = 2;
-  conv.infer = infer_wgconv;
-  SN_RETURN_IF_ERROR(types.add(std::move(conv)));
-
-  LayerType dec;
-  dec.name = "wgdec";
-  dec.doc =
-      "Back from Winograd's domain: Aᵀ m A + bias of each tile m, of which tile_size + 1 − taps "
-      "rows and columns are outputs; outputs outside of the image are dropped. Inputs: m[N,M,P,T], "
-      "bias[M] (optional). Output: y[N,M,height,width].";
-  dec.min_inputs = 1;
-  dec.max_inputs = 2;
-  dec.params = tile_params();
-  dec.params.push_back({"height", ParamKind::integer, std::int64_t{1}, "rows of y", true});
-  dec.params.push_back({"width", ParamKind::integer, std::int64_t{1}, "columns of y", true});
-  dec.infer = infer_wgdec;
-  return types.add(std::move(dec));
+  const ParamSpec tile_size = {"tile_size", 6, "inputs per side of a tile: 4, 6, 8"};
+  const ParamSpec taps = {"taps", 3, "rows and columns of the kernel: 2 … tile_size − 1"};
+  return types.add_all(
+      {{.name = "wgenc",
+        .doc =
+            "Tiles of an image, transformed for Winograd convolution: Bᵀ d B for each tile_size² "
+            "tile d, which overlaps its neighbours by taps − 1; outside of x is zero. Input 0: "
+            "x[N,C,H,W]. Output: v[N,C,P,T] with P = tile_size² points and T tiles, row by row.",
+        .params = {tile_size,
+                   taps,
+                   {"pads", std::vector<std::int64_t>{0, 0, 0, 0},
+                    "zeros around x: top, left, bottom, right, >= 0"}},
+        .infer = infer_wgenc},
+       {.name = "wgweights",
+        .doc = "Weights of a convolution, transformed for Winograd convolution: G g Gᵀ of each "
+               "kernel g. Input 0: w[M,C,taps,taps]. Output: u[P,M,C] with P = tile_size² points.",
+        .params = {tile_size, taps},
+        .infer = infer_wgweights},
+       {.name = "wgconv",
+        .doc = "The products of Winograd convolution: y[n,m,p,t] = Σ u[p,m,c] · v[n,c,p,t] over "
+               "the channels c. Inputs: v[N,C,P,T], u[P,M,C]. Output: y[N,M,P,T].",
+        .inputs = {2, 2},
+        .infer = infer_wgconv},
+       {.name = "wgdec",
+        .doc = "Back from Winograd's domain: Aᵀ m A + bias of each tile m, of which tile_size + 1 "
+               "− taps rows and columns are outputs; outputs outside of the image are dropped. "
+               "Inputs: m[N,M,P,T], bias[M] (optional). Output: y[N,M,height,width].",
+        .params =
+            {tile_size, taps, {"height", 1, "rows of y", true}, {"width", 1, "columns of y", true}},
+        .inputs = {1, 2},
+        .infer = infer_wgdec}});
 }
 
 }  // namespace softneuro

@@ -5,7 +5,6 @@
 
 #include "core/base/error.h"
 #include "core/base/isa_variants.h"
-#include "core/routine/quantization_key.h"
 
 namespace softneuro {
 struct PackedCache::Packing {
@@ -77,8 +76,8 @@ Result<PackedWeights> PackedCache::get(const Layer& layer, const Routine& routin
   } else if (left_out) {
     return unsupported(
         "the file has only weights packed for another routine, shape, number of threads or "
-        "processor: use a file that was saved without packed_only, or tune for this use before "
-        "saving");
+        "processor: use a file that was saved without SaveOptions::packed_only (tune --packed "
+        "only), or tune for this use before saving");
   } else {
     SN_ASSIGN_OR_RETURN(packed, pack_weights(routine, base, params, allocator_));
   }

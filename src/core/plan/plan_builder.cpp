@@ -119,14 +119,10 @@ class PlanBuilder {
   }
 
   bool is_dynamic(const Layer& layer) const {
-    for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
-      const TensorId id = layer.inputs[i];
-      if (id == kNoTensor) continue;
-      if (plan_->tensors[id].storage == Storage::dynamic) return true;
-      const bool needs_value = layer.type->needs_value(i);
-      if (needs_value && !known_[id]) return true;
-    }
-    return layer.type->data_dependent_output;
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i)
+      if (layer.inputs[i] != kNoTensor && layer.type->needs_value(i) && !known_[layer.inputs[i]])
+        return true;
+    return layer.type->data_dependent_output || has_dynamic_input(layer);
   }
 
   bool all_known(const Layer& layer) const {
@@ -162,8 +158,8 @@ class PlanBuilder {
         inputs.emplace_back();
       } else if (graph_.tensor(id).left_out) {
         return unsupported(
-            "layer '{}': the file was saved with packed_only and has no weights for this routine: "
-            "load a file that was saved without it",
+            "layer '{}': the file was saved with SaveOptions::packed_only (tune --packed only) and "
+            "has no weights for this routine: load a file that was saved without it",
             layer.name);
       } else if (known_[id]) {
         inputs.push_back(plan_->tensors[id].constant);

@@ -19,6 +19,15 @@ struct PluginEntry {
   sn_plugin_routine table{};
 
   std::string plugin_context() const { return fmt::format("plugin '{}'", plugin->name); }
+
+  // What becomes of a function of the table that can fail.
+  template <class Function, class... Arguments>
+  Status call(Function function, Arguments... arguments) const {
+    PluginMessage message;
+    const sn_plugin_status code = function(self, arguments..., message.data(), message.size());
+    if (code == SN_PLUGIN_OK) return {};
+    return plugin_status(code, message).with_context(plugin_context());
+  }
 };
 
 // What version 1 of the ABI has; fields that come later must be asked for.
@@ -45,12 +54,8 @@ class PluginKernel final : public Kernel {
     kernel_.struct_size = sizeof(kernel_);
     kernel_.in_place_input = -1;
     const PluginProblem view(problem);
-    PluginMessage message;
-    const sn_plugin_status code =
-        entry_->table.create(entry_->self, &view, to_plugin(params), packed_.data(),
-                             packed_.bytes(), &kernel_, message.data(), message.size());
-    if (code != SN_PLUGIN_OK)
-      return plugin_status(code, message).with_context(entry_->plugin_context());
+    SN_RETURN_IF_ERROR(entry_->call(entry_->table.create, &view, to_plugin(params), packed_.data(),
+                                    packed_.bytes(), &kernel_));
     created_ = true;
     if (kernel_.in_place_input < -1 || kernel_.in_place_input >= static_cast<int>(inputs_))
       return internal_error(
@@ -140,12 +145,8 @@ class PluginRoutine final : public Routine {
                                    const RoutineParams& params) const override {
     if (entry_->table.pack_bytes == nullptr) return 0;
     const PluginProblem view(problem);
-    PluginMessage message;
     std::size_t bytes = 0;
-    const sn_plugin_status code = entry_->table.pack_bytes(entry_->self, &view, to_plugin(params),
-                                                           &bytes, message.data(), message.size());
-    if (code != SN_PLUGIN_OK)
-      return plugin_status(code, message).with_context(entry_->plugin_context());
+    SN_RETURN_IF_ERROR(entry_->call(entry_->table.pack_bytes, &view, to_plugin(params), &bytes));
     if (bytes > kMostBytes)
       return internal_error("plugin '{}': it would pack weights into {} bytes",
                             entry_->plugin->name, bytes);
@@ -155,11 +156,7 @@ class PluginRoutine final : public Routine {
               std::byte* packed) const override {
     SN_ASSIGN_OR_RETURN(const std::size_t bytes, packed_bytes(problem, params));
     const PluginProblem view(problem);
-    PluginMessage message;
-    const sn_plugin_status code = entry_->table.pack(entry_->self, &view, to_plugin(params), packed,
-                                                     bytes, message.data(), message.size());
-    if (code == SN_PLUGIN_OK) return {};
-    return plugin_status(code, message).with_context(entry_->plugin_context());
+    return entry_->call(entry_->table.pack, &view, to_plugin(params), packed, bytes);
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,

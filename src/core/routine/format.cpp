@@ -7,13 +7,6 @@
 namespace softneuro {
 namespace {
 
-constexpr DataType kTypes[] = {
-    DataType::float32, DataType::float64, DataType::float16, DataType::bfloat16, DataType::int8,
-    DataType::int16,   DataType::int32,   DataType::int64,   DataType::uint8,    DataType::uint16,
-    DataType::uint32,  DataType::uint64,  DataType::boolean, DataType::qint8};
-constexpr Layout kLayouts[] = {Layout::plain, Layout::channels_last, Layout::nchw8c,
-                               Layout::nchw16c};
-
 Result<std::vector<Format>> parse_list(std::string_view text) {
   std::vector<Format> formats;
   while (!text.empty()) {
@@ -48,6 +41,12 @@ bool is_real(DataType type) {
          type == DataType::qint8;
 }
 
+std::optional<Layout> find_layout(std::string_view name) {
+  for (int i = 0; i < kLayoutCount; ++i)
+    if (name == to_string(static_cast<Layout>(i))) return static_cast<Layout>(i);
+  return std::nullopt;
+}
+
 std::string Format::str() const {
   if (!present()) return "-";
   std::string text;
@@ -68,22 +67,16 @@ Result<Format> Format::parse(std::string_view text) {
     text.remove_prefix(colon + 1);
     colon = text.find(':');
   }
-  const std::string_view type = text.substr(0, colon);
-  for (const DataType known : kTypes)
-    if (type == to_string(known)) format.type = known;
-  bool found = colon == std::string_view::npos;
-  if (!found)
-    for (const Layout known : kLayouts)
-      if (text.substr(colon + 1) == to_string(known)) {
-        format.layout = known;
-        found = true;
-      }
-  if (!format.present() || !found)
+  format.type = parse_data_type(text.substr(0, colon));
+  const auto layout = colon == std::string_view::npos ? std::optional(Layout::plain)
+                                                      : find_layout(text.substr(colon + 1));
+  if (!format.present() || !layout)
     return invalid_argument(
         "'{}' is not a format (a data type, perhaps with a device before it and a layout behind "
         "it: "
         "float32, float32:nhwc, cuda:float32:nhwc)",
         whole);
+  format.layout = *layout;
   return format;
 }
 

@@ -52,9 +52,7 @@ Result<KernelRun> KernelRun::create(const Kernel& kernel, const Problem& problem
   if (const std::size_t bytes =
           device == nullptr ? kernel.workspace_bytes() : kernel.host_workspace_bytes();
       bytes > 0) {
-    SN_ASSIGN_OR_RETURN(
-        run.workspace_,
-        Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, allocator));
+    SN_ASSIGN_OR_RETURN(run.workspace_, allocate_bytes(bytes, allocator));
   }
   SN_ASSIGN_OR_RETURN(run.state_, kernel.make_state());
   if (device != nullptr) SN_RETURN_IF_ERROR(run.use_device(*device, problem));

@@ -1,16 +1,14 @@
 #include "core/routine/problem.h"
 
+#include "core/graph/graph_key.h"
+#include "core/routine/format.h"
+
 namespace softneuro {
 namespace {
 
 std::string describe(const TensorSpec& spec) {
   if (!spec.present()) return "-";
-  std::string text;
-  if (!spec.device.is_host()) text = std::string(spec.device.c_str()) + ':';
-  text += to_string(spec.type);
-  if (spec.layout != Layout::plain) text += std::string(":") + to_string(spec.layout);
-  if (spec.constant) text += '*';
-  return text + '[' + spec.shape.str() + ']';
+  return format_of(spec).str() + (spec.constant ? "*[" : "[") + spec.shape.str() + ']';
 }
 
 }  // namespace
@@ -39,6 +37,17 @@ std::string Problem::str() const {
   text += " ->";
   for (const TensorSpec& output : outputs) text += ' ' + describe(output);
   return text;
+}
+
+std::string quantization_key(const Problem& problem) {
+  std::string key;
+  const auto add = [&](const TensorSpec& spec) {
+    if (spec.type == DataType::qint8 && spec.quantization)
+      key += '|' + digest_of(*spec.quantization);
+  };
+  for (const TensorSpec& spec : problem.inputs) add(spec);
+  for (const TensorSpec& spec : problem.outputs) add(spec);
+  return key;
 }
 
 }  // namespace softneuro

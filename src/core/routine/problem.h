@@ -50,4 +50,8 @@ struct Problem {
   SN_INTREE std::string str() const;
 };
 
+// For keys of measurements and packings: the quantisations of the problem's qint8 tensors, in
+// order, which str() leaves out; packed weights and errors depend on them. Empty if there are none.
+std::string quantization_key(const Problem& problem);
+
 }  // namespace softneuro

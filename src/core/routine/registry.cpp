@@ -3,11 +3,26 @@
 #include <algorithm>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "core/base/error.h"
 
 namespace softneuro {
 namespace {
+
+// What `complaint`(spec, "input" or "output", index) says first of a tensor of the problem, in
+// words; empty: nothing. Constants and what is left out are not asked about.
+template <class Complaint>
+std::string first_complaint(const Problem& problem, Complaint&& complaint) {
+  for (const auto& [specs, what] :
+       {std::pair(&problem.inputs, "input"), std::pair(&problem.outputs, "output")})
+    for (std::size_t i = 0; i < specs->size(); ++i) {
+      const TensorSpec& spec = (*specs)[i];
+      if (!spec.present() || spec.constant) continue;
+      if (std::string text = complaint(spec, what, i); !text.empty()) return text;
+    }
+  return {};
+}
 
 // What every routine of a descriptor refuses alike, so that none has to ask. Not for adapts.
 Applicability formats_fit(const Routine& routine, const Problem& problem) {
@@ -16,7 +31,6 @@ Applicability formats_fit(const Routine& routine, const Problem& problem) {
   bool laid_out = false;
   bool typed = false;
   const auto check = [&](const TensorSpec& spec, const char* what, std::size_t i) -> std::string {
-    if (!spec.present() || spec.constant) return {};
     if (spec.layout != Layout::plain && spec.layout != descriptor.layout)
       return fmt::format("{} {} is {}, the routine's layout is {}", what, i, to_string(spec.layout),
                          to_string(descriptor.layout));
@@ -30,12 +44,8 @@ Applicability formats_fit(const Routine& routine, const Problem& problem) {
     typed = typed || spec.type == descriptor.type;
     return {};
   };
-  for (std::size_t i = 0; i < problem.inputs.size(); ++i)
-    if (auto reason = check(problem.inputs[i], "input", i); !reason.empty())
-      return Applicability::no(std::move(reason));
-  for (std::size_t i = 0; i < problem.outputs.size(); ++i)
-    if (auto reason = check(problem.outputs[i], "output", i); !reason.empty())
-      return Applicability::no(std::move(reason));
+  if (std::string reason = first_complaint(problem, check); !reason.empty())
+    return Applicability::no(std::move(reason));
   if (!laid_out && descriptor.layout != Layout::plain)
     return Applicability::no(
         fmt::format("none of the layer's inputs and outputs is in the layout {}",
@@ -46,26 +56,18 @@ Applicability formats_fit(const Routine& routine, const Problem& problem) {
   return Applicability::yes();
 }
 
-std::string place_text(const char* what, std::size_t i, DeviceId device) {
-  return fmt::format("{} {} is on the device {}", what, i, device.c_str());
-}
-
 // A routine works on tensors of its device; an adapt may have the host on the other side.
 Applicability devices_fit(const Routine& routine, const Problem& problem) {
   const DeviceId own = routine.descriptor().device;
   const bool is_adapt = problem.type->is_adapt();
   bool is_there = own.is_host() || !is_adapt;
-  const auto fits = [&](const TensorSpec& spec) {
-    if (!spec.present() || spec.constant) return true;
+  const auto check = [&](const TensorSpec& spec, const char* what, std::size_t i) -> std::string {
     is_there = is_there || spec.device == own;
-    return spec.device == own || (is_adapt && spec.device.is_host());
+    if (spec.device == own || (is_adapt && spec.device.is_host())) return {};
+    return fmt::format("{} {} is on the device {}", what, i, spec.device.c_str());
   };
-  for (std::size_t i = 0; i < problem.inputs.size(); ++i)
-    if (!fits(problem.inputs[i]))
-      return Applicability::no(place_text("input", i, problem.inputs[i].device));
-  for (std::size_t i = 0; i < problem.outputs.size(); ++i)
-    if (!fits(problem.outputs[i]))
-      return Applicability::no(place_text("output", i, problem.outputs[i].device));
+  if (std::string reason = first_complaint(problem, check); !reason.empty())
+    return Applicability::no(std::move(reason));
   return is_there ? Applicability::yes()
                   : Applicability::no(fmt::format(
                         "none of the layer's inputs and outputs is on the device {}", own.c_str()));
@@ -211,16 +213,11 @@ Result<const Routine*> Registry::default_choice(const Problem& problem,
   const auto allowed = [&](const RoutineDescriptor& descriptor) {
     return schemas.empty() || problem.type->is_adapt() || matches_any_schema(descriptor, schemas);
   };
-  std::string reasons;
+  const std::vector<RoutineCheck> candidates = explain(problem);
   const Routine* best = nullptr;
   const Routine* fallback = nullptr;  // cpu float32, outside of what the user allows
-  for (const RoutineCheck& candidate : explain(problem)) {
-    if (!candidate.applicability) {
-      reasons +=
-          fmt::format("{}{}: {}", reasons.empty() ? "" : "; ",
-                      candidate.routine->descriptor().str(), candidate.applicability.reason());
-      continue;
-    }
+  for (const RoutineCheck& candidate : candidates) {
+    if (!candidate.applicability) continue;
     const Routine*& place = allowed(candidate.routine->descriptor()) ? best : fallback;
     if (&place == &fallback && !matches_schema(candidate.routine->descriptor(), "cpu:float32"))
       continue;
@@ -229,8 +226,18 @@ Result<const Routine*> Registry::default_choice(const Problem& problem,
   }
   if (best != nullptr) return best;
   if (fallback != nullptr) return fallback;
+  const std::string reasons = refusals_of(candidates);
   return unsupported("layer '{}': no routine can compute {} ({})", problem.layer_name,
                      problem.str(), reasons.empty() ? "none is registered" : reasons);
+}
+
+std::string refusals_of(std::span<const Registry::RoutineCheck> candidates) {
+  std::string text;
+  for (const auto& [routine, applicability] : candidates)
+    if (!applicability)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", routine->descriptor().str(),
+                          applicability.reason());
+  return text;
 }
 
 bool matches_schema(const RoutineDescriptor& descriptor, std::string_view pattern) {

@@ -77,6 +77,9 @@ class SN_INTREE Registry {
   std::vector<std::unique_ptr<const Routine>> routines_;  // sorted by (layer type, descriptor)
 };
 
+// "cpu/wg: the kernel is not 3x3; …": those of the candidates that refuse, and why.
+std::string refusals_of(std::span<const Registry::RoutineCheck> candidates);
+
 // Whether a schema is among those that a user's pattern allows: "cpu:float32" (any layout), "cpu"
 // (any data type), "cpu:float32:nchw16c".
 SN_INTREE bool matches_schema(const RoutineDescriptor& descriptor, std::string_view pattern);

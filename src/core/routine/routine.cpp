@@ -12,19 +12,12 @@ bool is_algorithm_name(std::string_view name) {
   return true;
 }
 
-Result<Layout> parse_layout(std::string_view name) {
-  for (int i = 0; i < kLayoutCount; ++i)
-    if (name == to_string(static_cast<Layout>(i))) return static_cast<Layout>(i);
-  return invalid_argument("unknown layout '{}'", name);
-}
-
 }  // namespace
 
 std::string RoutineDescriptor::schema() const {
   std::string text = device.c_str();
   if (type != DataType::float32 || layout != Layout::plain)
-    text += std::string(":") + to_string(type);
-  if (layout != Layout::plain) text += std::string(":") + to_string(layout);
+    text += ':' + Format{type, layout}.str();
   return text;
 }
 
@@ -35,9 +28,7 @@ std::string RoutineDescriptor::str() const {
 std::string no_format_reason(const RoutineDescriptor& descriptor) {
   if (descriptor.type == DataType::qint8)
     return "8 bits need the ranges of the layer's tensors: calibrate";
-  return fmt::format("the layer's tensors cannot be in {}{}{}", to_string(descriptor.type),
-                     descriptor.layout == Layout::plain ? "" : ":",
-                     descriptor.layout == Layout::plain ? "" : to_string(descriptor.layout));
+  return "the layer's tensors cannot be in " + Format{descriptor.type, descriptor.layout}.str();
 }
 
 Result<RoutineDescriptor> RoutineDescriptor::parse(std::string_view text) {
@@ -67,7 +58,9 @@ Result<RoutineDescriptor> RoutineDescriptor::parse(std::string_view text) {
       return invalid_argument("unknown data type '{}' in '{}'", parts[1], text);
   }
   if (parts.size() > 2) {
-    SN_ASSIGN_OR_RETURN(descriptor.layout, parse_layout(parts[2]));
+    const auto layout = find_layout(parts[2]);
+    if (!layout) return invalid_argument("unknown layout '{}'", parts[2]);
+    descriptor.layout = *layout;
   }
   return descriptor;
 }
@@ -99,9 +92,7 @@ Result<PackedWeights> pack_weights(const Routine& routine, const Problem& proble
   PackedWeights packed;
   SN_ASSIGN_OR_RETURN(const std::size_t bytes, routine.packed_bytes(problem, params));
   if (bytes == 0) return packed;
-  SN_ASSIGN_OR_RETURN(
-      packed.bytes,
-      Tensor::create(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, allocator));
+  SN_ASSIGN_OR_RETURN(packed.bytes, allocate_bytes(bytes, allocator));
   SN_RETURN_IF_ERROR(routine.pack(problem, params, allocator,
                                   static_cast<std::byte*>(packed.bytes.mutable_data())));
   return packed;

@@ -27,4 +27,13 @@ struct EpilogueStore {
 template <class T>
 using EpilogueStoreFunction = void (*)(const EpilogueStore<T>&) noexcept;
 
+// In files of one instruction set.
+namespace avx512 {
+void epilogue_store_half(const EpilogueStore<Half>& store) noexcept;
+void epilogue_store_float(const EpilogueStore<float>& store) noexcept;
+}  // namespace avx512
+namespace avx512bf16 {
+void epilogue_store_bfloat(const EpilogueStore<BFloat16>& store) noexcept;
+}
+
 }  // namespace softneuro

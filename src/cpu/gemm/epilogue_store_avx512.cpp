@@ -3,11 +3,9 @@
 
 namespace softneuro::avx512 {
 
-void epilogue_store_half(const EpilogueStore<Half>& s) noexcept;
 void epilogue_store_half(const EpilogueStore<Half>& s) noexcept {
   store_sums(s);
 }
-void epilogue_store_float(const EpilogueStore<float>& s) noexcept;
 void epilogue_store_float(const EpilogueStore<float>& s) noexcept {
   store_sums(s);
 }

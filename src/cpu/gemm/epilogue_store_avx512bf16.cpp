@@ -3,7 +3,6 @@
 
 namespace softneuro::avx512bf16 {
 
-void epilogue_store_bfloat(const EpilogueStore<BFloat16>& s) noexcept;
 void epilogue_store_bfloat(const EpilogueStore<BFloat16>& s) noexcept {
   store_sums(s);
 }

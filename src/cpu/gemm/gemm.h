@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/base/cpu.h"
+#include "cpu/gemm/gemm_tasks.h"
 #include "cpu/gemm/packed_panel.h"
 #include "softneuro/export.h"
 
@@ -19,15 +20,12 @@ inline constexpr std::int64_t kGemmColumns = kTilePanel;
 inline constexpr std::int64_t kGemmTileRows = 96, kGemmTileColumns = 128;
 static_assert(kGemmTileRows % kGemmRows == 0 && kGemmTileColumns % kGemmColumns == 0);
 
-constexpr std::int64_t gemm_panels(std::int64_t count, std::int64_t width) noexcept {
-  return (count + width - 1) / width;
-}
 // Floats that packed operands take.
 constexpr std::int64_t packed_a_floats(std::int64_t m, std::int64_t k) noexcept {
-  return gemm_panels(m, kGemmRows) * kGemmRows * k;
+  return chunks_of(m, kGemmRows) * kGemmRows * k;
 }
 constexpr std::int64_t packed_b_floats(std::int64_t k, std::int64_t n) noexcept {
-  return gemm_panels(n, kGemmColumns) * kGemmColumns * k;
+  return chunks_of(n, kGemmColumns) * kGemmColumns * k;
 }
 
 // Element (i, j) of the matrix lies at source[i·row_stride + j·column_stride].
@@ -35,10 +33,6 @@ struct MatrixView {
   const float* data = nullptr;
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 0;
-
-  const float* at(std::int64_t row, std::int64_t column) const noexcept {
-    return data + row * row_stride + column * column_stride;
-  }
 };
 // Rows [row, row + rows) of A with k columns → panels from `packed` on; `row` counts from a.data.
 SN_INTREE void pack_a(const MatrixView& a, std::int64_t rows, std::int64_t k,

@@ -1,7 +1,6 @@
 #include "cpu/gemm/gemm_layer.h"
 
 #include "core/base/error.h"
-#include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/float_span.h"
 
 namespace softneuro {
@@ -16,7 +15,9 @@ bool is_constant(const TensorSpec& spec) {
 
 }  // namespace
 
-Applicability takes_gemm_weights(const Problem& problem) {
+Applicability GemmLayerRoutine::applicable(const Problem& problem) const {
+  if (problem.inputs[kGemmLayerX].type != type_)
+    return Applicability::no(fmt::format("needs {}", to_string(type_)));
   const TensorSpec& weights = problem.inputs[kGemmLayerWeights];
   if (!is_constant(weights)) return Applicability::no("the weights are not constant");
   if (!is_span_float(weights.type))
@@ -27,16 +28,6 @@ Applicability takes_gemm_weights(const Problem& problem) {
   if (bias.type != DataType::float32 && !(is_span_float(bias.type) && is_constant(bias)))
     return Applicability::no("needs a bias that is float32 or constant");
   return Applicability::yes();
-}
-
-Applicability GemmLayerRoutine::applicable(const Problem& problem) const {
-  if (problem.inputs[kGemmLayerX].type != type_)
-    return Applicability::no(fmt::format("needs {}", to_string(type_)));
-  return takes_gemm_weights(problem);
-}
-
-bool GemmLayerRoutine::supports_post_ops(const Problem& problem) const {
-  return PostOpProgram::supports_in_float32(problem).ok();
 }
 
 Result<GemmLayerParts> GemmLayerRoutine::make_parts(const Problem& problem,
@@ -50,7 +41,7 @@ Result<GemmLayerParts> GemmLayerRoutine::make_parts(const Problem& problem,
   return parts;
 }
 
-RoutineParams default_gemm_params() {
+RoutineParams GemmLayerRoutine::default_params(const Problem&) const {
   RoutineParams params;
   params.set("cache", kDefaultCache);
   params.set("task_ops", kDefaultTaskOps);

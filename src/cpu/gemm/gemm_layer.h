@@ -14,12 +14,6 @@ namespace softneuro {
 // Inputs of such a layer.
 enum GemmLayerInput : std::size_t { kGemmLayerX, kGemmLayerWeights, kGemmLayerBias };
 
-// Constant weights and a bias of types that can be packed as float32; a float32
-// bias need not be constant.
-Applicability takes_gemm_weights(const Problem& problem);
-
-RoutineParams default_gemm_params();
-
 // What a kernel needs besides the product.
 struct GemmLayerParts {
   Tensor packed;  // weights
@@ -59,28 +53,27 @@ class GemmLayerKernel : public Kernel {
   std::int64_t bias_at_;
 };
 
-// What their routines answer alike: x is of the routine's data type, weights and bias as above,
-// post-ops are applied to sums in float32, and the parameters are those of the product.
-class GemmLayerRoutine : public Routine {
+// What their routines answer alike: x is of the routine's data type, weights are constant, and so
+// is a bias that is not float32; post-ops are applied to sums in float32, and the parameters are
+// those of the product.
+class GemmLayerRoutine : public FusesPostOps<PostOpProgram::supports_in_float32> {
  public:
   int default_rank() const final { return rank_; }
   Applicability applicable(const Problem& problem) const override;
-  bool supports_post_ops(const Problem& problem) const override;
-  RoutineParams default_params(const Problem&) const final { return default_gemm_params(); }
+  RoutineParams default_params(const Problem&) const final;
 
  protected:
   GemmLayerRoutine(std::string_view layer_type, std::string_view descriptor, DataType type,
                    int rank)
-      : Routine(layer_type, descriptor), type_(type), rank_(rank) {}
-  DataType type() const { return type_; }  // of x and y
+      : FusesPostOps(layer_type, descriptor), type_(type), rank_(rank) {}
   // For create(). The bias is that of `matrices` products of `columns` each.
-  // takes_addend: sums can begin with a tensor of type().
+  // takes_addend: sums can begin with a tensor of the type of x.
   Result<GemmLayerParts> make_parts(const Problem& problem, const PackedWeights& packed,
                                     std::int64_t matrices, std::int64_t columns,
                                     bool takes_addend) const;
 
  private:
-  DataType type_;
+  DataType type_;  // of x and y
   int rank_;
 };
 

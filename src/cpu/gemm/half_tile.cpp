@@ -8,21 +8,6 @@
 
 namespace softneuro {
 
-#if SN_HAS_AVX512FP16
-namespace avx512 {
-void epilogue_store_half(const EpilogueStore<Half>& store) noexcept;
-}
-namespace avx512fp16 {
-void half_tile(const HalfTile<Half>& tile) noexcept;
-}
-#endif
-#if SN_HAS_AVX512BF16
-namespace avx512bf16 {
-void half_tile(const HalfTile<BFloat16>& tile) noexcept;
-void epilogue_store_bfloat(const EpilogueStore<BFloat16>& store) noexcept;
-}  // namespace avx512bf16
-#endif
-
 const HalfTileOps<Half>* fp16_tile_ops() noexcept {
 #if SN_HAS_AVX512FP16
   static constexpr HalfTileOps<Half> kOps = {isa::avx512fp16, avx512fp16::half_tile,

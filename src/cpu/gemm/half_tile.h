@@ -73,4 +73,12 @@ const HalfTileOps<BFloat16>* bf16_tile_ops() noexcept;
 void pack_pairs(const std::uint16_t* from, std::int64_t row_stride, std::int64_t column_stride,
                 std::int64_t depth, std::int64_t columns, std::byte* to) noexcept;
 
+// In files of one instruction set.
+namespace avx512fp16 {
+void half_tile(const HalfTile<Half>& tile) noexcept;
+}
+namespace avx512bf16 {
+void half_tile(const HalfTile<BFloat16>& tile) noexcept;
+}
+
 }  // namespace softneuro

@@ -23,7 +23,6 @@ constexpr HalfTileTable<BFloat16Sums> kTiles;
 
 }  // namespace
 
-void half_tile(const HalfTile<BFloat16>& tile) noexcept;
 void half_tile(const HalfTile<BFloat16>& tile) noexcept {
   kTiles.run(tile);
 }

@@ -25,7 +25,6 @@ constexpr HalfTileTable<Float16Sums> kTiles;
 
 }  // namespace
 
-void half_tile(const HalfTile<Half>& tile) noexcept;
 void half_tile(const HalfTile<Half>& tile) noexcept {
   kTiles.run(tile);
 }

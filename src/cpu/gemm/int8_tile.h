@@ -66,4 +66,8 @@ struct Int8TileOps {
 // The best for this processor.
 Int8TileFunction int8_tile_function() noexcept;
 
+namespace avx512vnni {
+void int8_tile(const Int8Tile& tile) noexcept;
+}
+
 }  // namespace softneuro

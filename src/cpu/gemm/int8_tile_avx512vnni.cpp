@@ -149,7 +149,6 @@ void any_width(const Int8Tile& t) noexcept {
 
 }  // namespace
 
-void int8_tile(const Int8Tile& tile) noexcept;
 void int8_tile(const Int8Tile& tile) noexcept {
   tile.flip ? any_width<true>(tile) : any_width<false>(tile);
 }

@@ -77,11 +77,20 @@ struct SplitTileOps {
 // Null: not in this build.
 template <class T>
 const SplitTileOps<T>* split_tile_ops() noexcept;
-template <>
-const SplitTileOps<Half>* split_tile_ops() noexcept;
-template <>
-const SplitTileOps<BFloat16>* split_tile_ops() noexcept;
-template <>
-const SplitTileOps<float>* split_tile_ops() noexcept;
+
+namespace amxbf16 {
+void split(const SplitRows<Half>& rows) noexcept;
+void split(const SplitRows<BFloat16>& rows) noexcept;
+void split(const SplitRows<float>& rows) noexcept;
+void begin() noexcept;
+void end() noexcept;
+// By the number of parts that numbers are split into.
+void multiply_1(const SplitProduct& product) noexcept;
+void multiply_2(const SplitProduct& product) noexcept;
+void multiply_3(const SplitProduct& product) noexcept;
+void pack_1(const float* from, std::int64_t depth, std::byte* to) noexcept;
+void pack_2(const float* from, std::int64_t depth, std::byte* to) noexcept;
+void pack_3(const float* from, std::int64_t depth, std::byte* to) noexcept;
+}  // namespace amxbf16
 
 }  // namespace softneuro

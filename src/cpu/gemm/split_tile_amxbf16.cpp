@@ -297,49 +297,38 @@ SN_INLINE void pack(const float* from, std::int64_t depth, std::byte* to) noexce
 
 }  // namespace
 
-void split(const SplitRows<Half>& rows) noexcept;
 void split(const SplitRows<Half>& rows) noexcept {
   split_rows(rows);
 }
-void split(const SplitRows<BFloat16>& rows) noexcept;
 void split(const SplitRows<BFloat16>& rows) noexcept {
   split_rows(rows);
 }
-void split(const SplitRows<float>& rows) noexcept;
 void split(const SplitRows<float>& rows) noexcept {
   split_rows(rows);
 }
 
-void begin() noexcept;
 void begin() noexcept {
   _tile_loadconfig(&kConfig);
 }
-void end() noexcept;
 void end() noexcept {
   _tile_release();
 }
 
-void multiply_1(const SplitProduct& product) noexcept;
 void multiply_1(const SplitProduct& product) noexcept {
   multiply<BFloat16>(product);
 }
-void pack_1(const float* from, std::int64_t depth, std::byte* to) noexcept;
 void pack_1(const float* from, std::int64_t depth, std::byte* to) noexcept {
   pack<BFloat16>(from, depth, to);
 }
-void multiply_2(const SplitProduct& product) noexcept;
 void multiply_2(const SplitProduct& product) noexcept {
   multiply<Half>(product);
 }
-void pack_2(const float* from, std::int64_t depth, std::byte* to) noexcept;
 void pack_2(const float* from, std::int64_t depth, std::byte* to) noexcept {
   pack<Half>(from, depth, to);
 }
-void multiply_3(const SplitProduct& product) noexcept;
 void multiply_3(const SplitProduct& product) noexcept {
   multiply<float>(product);
 }
-void pack_3(const float* from, std::int64_t depth, std::byte* to) noexcept;
 void pack_3(const float* from, std::int64_t depth, std::byte* to) noexcept {
   pack<float>(from, depth, to);
 }

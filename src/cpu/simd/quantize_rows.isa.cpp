@@ -1,34 +1,19 @@
 #include "cpu/simd/quantize_rows.h"
 
+#include <limits>
+
 #include "cpu/simd/vector_element.h"
 
 namespace softneuro::SN_ISA_NAMESPACE {
 namespace {
 
 template <class T>
-struct Limits;
-template <>
-struct Limits<std::int8_t> {
-  static constexpr float low = -128, high = 127;
-};
-template <>
-struct Limits<std::uint8_t> {
-  static constexpr float low = 0, high = 255;
-};
-template <>
-struct Limits<std::int16_t> {
-  static constexpr float low = -32768, high = 32767;
-};
-template <>
-struct Limits<std::uint16_t> {
-  static constexpr float low = 0, high = 65535;
-};
-
-template <class T>
 SN_INLINE NarrowV<T> quantize_vector(FloatV x, FloatV scale, FloatV zero_point) {
   // The sum is exact wherever it is within the limits.
   const FloatV v = round(x / scale) + zero_point;
-  const FloatV limited = clamp(v, Limits<T>::low, Limits<T>::high);
+  using Limits = std::numeric_limits<T>;
+  const FloatV limited =
+      clamp(v, static_cast<float>(Limits::lowest()), static_cast<float>(Limits::max()));
   const FloatV number = select(is_nan(v), FloatV{}, limited);
   return __builtin_convertvector(__builtin_convertvector(number, IntV), NarrowV<T>);
 }

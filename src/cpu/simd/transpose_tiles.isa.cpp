@@ -102,35 +102,24 @@ void part_columns(const T* __restrict source, T* target, std::int64_t stride,
   }
 }
 
+// Calls f with `count` as a constant, if it is 2, 3 or 4.
+template <class F>
+SN_INLINE bool with_few(std::int64_t count, F&& f) {
+  if (count == 2) f(std::integral_constant<int, 2>());
+  if (count == 3) f(std::integral_constant<int, 3>());
+  if (count == 4) f(std::integral_constant<int, 4>());
+  return count >= 2 && count <= 4;
+}
+
 template <class T>
 bool transpose_few(const T* source, T* target, const TileMove& m) noexcept {
-  if (m.target_stride == m.rows) switch (m.rows) {
-      case 2:
-        interleave_rows<T, 2>(source, m.source_stride, target, m.columns);
-        return true;
-      case 3:
-        interleave_rows<T, 3>(source, m.source_stride, target, m.columns);
-        return true;
-      case 4:
-        interleave_rows<T, 4>(source, m.source_stride, target, m.columns);
-        return true;
-      default:
-        break;
-    }
-  if (m.source_stride == m.columns) switch (m.columns) {
-      case 2:
-        part_columns<T, 2>(source, target, m.target_stride, m.rows);
-        return true;
-      case 3:
-        part_columns<T, 3>(source, target, m.target_stride, m.rows);
-        return true;
-      case 4:
-        part_columns<T, 4>(source, target, m.target_stride, m.rows);
-        return true;
-      default:
-        break;
-    }
-  return false;
+  if (m.target_stride == m.rows && with_few(m.rows, [&](auto rows) {
+        interleave_rows<T, rows>(source, m.source_stride, target, m.columns);
+      }))
+    return true;
+  return m.source_stride == m.columns && with_few(m.columns, [&](auto columns) {
+           part_columns<T, columns>(source, target, m.target_stride, m.rows);
+         });
 }
 
 template <class T>

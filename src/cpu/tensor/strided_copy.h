@@ -40,8 +40,6 @@ class SN_INTREE StridedCopy {
   std::span<const Axis> axes() const noexcept {
     return {axes_.data(), static_cast<std::size_t>(rank_)};
   }
-  std::int64_t source_offset() const noexcept { return source_offset_; }
-  std::int64_t target_offset() const noexcept { return target_offset_; }
 
   // `element_bytes`: 1, 2, 4 or 8. Contiguous runs go by memcpy. The buffers must not overlap.
   void run(const void* source, void* target, std::size_t element_bytes,

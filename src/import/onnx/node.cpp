@@ -116,13 +116,6 @@ std::optional<double> Node::number(TensorId id) const {
   return load(view, 0);
 }
 
-double Node::need_number(TensorId id, std::string_view what) {
-  const std::optional<double> known = number(id);
-  if (!known && !failed())
-    fail_for_knowledge(unsupported("{} must be a constant of one element", what));
-  return known.value_or(0);
-}
-
 // --- attributes ----------------------------------------------------------------------------------
 
 const AttributeProto* Node::find(std::string_view name) const {
@@ -203,6 +196,12 @@ Tensor Node::tensor_attribute(std::string_view name) {
   return *std::move(tensor_value);
 }
 
+DataType Node::data_type(std::string_view name, std::int64_t fallback) {
+  const Result<DataType> known = element_type(integer(name, fallback));
+  if (!known.ok()) fail(known.status());
+  return known.ok() ? *known : DataType::undefined;
+}
+
 std::string Node::choice(std::string_view name, std::string_view fallback,
                          std::initializer_list<std::string_view> allowed) {
   std::string chosen = text(name, fallback);
@@ -254,7 +253,7 @@ std::vector<TensorId> Node::add_layer(std::string_view layer_type,
     return outputs;
   }
   const auto count = static_cast<int>(layer_inputs.size());
-  if (count < found->min_inputs || (found->max_inputs >= 0 && count > found->max_inputs)) {
+  if (!found->inputs.allows(count)) {
     reject("{} inputs are not possible here", count);
     return outputs;
   }
@@ -295,9 +294,9 @@ void Node::finish(std::string_view layer_type, std::vector<TensorId> layer_input
                           : kNoTensor);
   if (outputs.empty()) return;  // all outputs are unused
   const LayerType* found = importer_.types().find(layer_type);
-  if (found != nullptr && found->max_outputs >= 0 &&
-      outputs.size() > static_cast<std::size_t>(found->max_outputs))
-    return refuse("{} outputs where at most {} are possible", outputs.size(), found->max_outputs);
+  if (found != nullptr && found->outputs.max >= 0 &&
+      outputs.size() > static_cast<std::size_t>(found->outputs.max))
+    return refuse("{} outputs where at most {} are possible", outputs.size(), found->outputs.max);
   // Output 0 always exists, even if it is unused.
   if (outputs[0] == kNoTensor) outputs[0] = importer_.add_temporary(name_ + "/unused");
   add_layer(layer_type, std::move(layer_inputs), params, std::move(outputs), name_);
@@ -338,6 +337,16 @@ TensorId Node::cast(TensorId id, DataType wanted) {
 TensorId Node::unsqueeze(TensorId id, std::span<const std::int64_t> axes) {
   if (axes.empty()) return id;
   return emit("unsqueeze", {id, integers_constant(axes)});
+}
+
+void import_layer(Node& node) {
+  node.finish(node.detail(), node.inputs());
+}
+
+std::vector<std::int64_t> axes_between(std::int64_t begin, std::int64_t end) {
+  std::vector<std::int64_t> axes;
+  for (; begin < end; ++begin) axes.push_back(begin);
+  return axes;
 }
 
 }  // namespace softneuro::onnx

@@ -66,8 +66,6 @@ class Node {
   std::optional<std::vector<std::int64_t>> integers(TensorId id) const;
   // The number in such a value of one element.
   std::optional<double> number(TensorId id) const;
-  // As number(), but not knowing is an error; `what` is for the message.
-  double need_number(TensorId id, std::string_view what);
 
   // --- attributes (left out: the fallback; of another kind: an error) --------------------------
   bool has(std::string_view name) const { return find(name) != nullptr; }
@@ -80,6 +78,8 @@ class Node {
   std::int64_t required_integer(std::string_view name);
   std::vector<std::int64_t> required_integers(std::string_view name);
   Tensor tensor_attribute(std::string_view name);  // empty on error
+  // The data type that an attribute names by number; fails for unknown ones.
+  DataType data_type(std::string_view name, std::int64_t fallback);
   const AttributeProto* find(std::string_view name) const;
   // As text(), which must be one of `allowed`.
   std::string choice(std::string_view name, std::string_view fallback,
@@ -159,5 +159,10 @@ class Node {
   Status status_;
   bool lacks_knowledge_ = false;
 };
+
+// The handler of operators that are a layer of the type `detail` with the same inputs.
+void import_layer(Node& node);
+// begin, …, end − 1.
+std::vector<std::int64_t> axes_between(std::int64_t begin, std::int64_t end);
 
 }  // namespace softneuro::onnx

@@ -13,45 +13,50 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format's raw data is little-endian");
 
-constexpr const char* kNames[] = {
-    "UNDEFINED",      "FLOAT",    "UINT8",        "INT8",           "UINT16",
-    "INT16",          "INT32",    "INT64",        "STRING",         "BOOL",
-    "FLOAT16",        "DOUBLE",   "UINT32",       "UINT64",         "COMPLEX64",
-    "COMPLEX128",     "BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2",
-    "FLOAT8E5M2FNUZ", "UINT4",    "INT4",         "FLOAT4E2M1",     "FLOAT8E8M0",
-    "UINT2",          "INT2"};
+// A value of TensorProto.DataType: its name, the type that its elements get here, and the bits that
+// each takes where several are packed in a byte.
+struct ElementType {
+  const char* name;
+  DataType type = DataType::undefined;
+  int packed_bits = 0;
+};
+constexpr ElementType kElementTypes[] = {{"UNDEFINED"},
+                                         {"FLOAT", DataType::float32},
+                                         {"UINT8", DataType::uint8},
+                                         {"INT8", DataType::int8},
+                                         {"UINT16", DataType::uint16},
+                                         {"INT16", DataType::int16},
+                                         {"INT32", DataType::int32},
+                                         {"INT64", DataType::int64},
+                                         {"STRING"},
+                                         {"BOOL", DataType::boolean},
+                                         {"FLOAT16", DataType::float16},
+                                         {"DOUBLE", DataType::float64},
+                                         {"UINT32", DataType::uint32},
+                                         {"UINT64", DataType::uint64},
+                                         {"COMPLEX64"},
+                                         {"COMPLEX128"},
+                                         {"BFLOAT16", DataType::bfloat16},
+                                         {"FLOAT8E4M3FN"},
+                                         {"FLOAT8E4M3FNUZ"},
+                                         {"FLOAT8E5M2"},
+                                         {"FLOAT8E5M2FNUZ"},
+                                         {"UINT4", DataType::uint8, 4},
+                                         {"INT4", DataType::int8, 4},
+                                         {"FLOAT4E2M1"},
+                                         {"FLOAT8E8M0"},
+                                         {"UINT2", DataType::uint8, 2},
+                                         {"INT2", DataType::int8, 2}};
 
-DataType plain_type(std::int64_t type) {
-  switch (type) {
-    case 1:
-      return DataType::float32;
-    case 2:
-      return DataType::uint8;
-    case 3:
-      return DataType::int8;
-    case 4:
-      return DataType::uint16;
-    case 5:
-      return DataType::int16;
-    case 6:
-      return DataType::int32;
-    case 7:
-      return DataType::int64;
-    case 9:
-      return DataType::boolean;
-    case 10:
-      return DataType::float16;
-    case 11:
-      return DataType::float64;
-    case 12:
-      return DataType::uint32;
-    case 13:
-      return DataType::uint64;
-    case 16:
-      return DataType::bfloat16;
-    default:
-      return DataType::undefined;
-  }
+// Null for unknown ones.
+const ElementType* find_type(std::int64_t type) {
+  const bool known = type >= 0 && type < static_cast<std::int64_t>(std::size(kElementTypes));
+  return known ? &kElementTypes[type] : nullptr;
+}
+
+std::string name_of(std::int64_t type) {
+  const ElementType* const known = find_type(type);
+  return known != nullptr ? known->name : fmt::format("type {}", type);
 }
 
 // How a constant is stored: bits per element, and the type that it gets here.
@@ -61,20 +66,10 @@ struct Storage {
 };
 
 Result<Storage> storage_of(std::int32_t type) {
-  switch (type) {
-    case 21:
-      return Storage{DataType::uint8, 4};
-    case 22:
-      return Storage{DataType::int8, 4};
-    case 25:
-      return Storage{DataType::uint8, 2};
-    case 26:
-      return Storage{DataType::int8, 2};
-    default: {
-      SN_ASSIGN_OR_RETURN(const DataType plain, element_type(type));
-      return Storage{plain, static_cast<int>(size_of(plain)) * 8};
-    }
-  }
+  if (const ElementType* const known = find_type(type); known != nullptr && known->packed_bits != 0)
+    return Storage{known->type, known->packed_bits};
+  SN_ASSIGN_OR_RETURN(const DataType plain, element_type(type));
+  return Storage{plain, static_cast<int>(size_of(plain)) * 8};
 }
 
 template <class Dims>
@@ -112,53 +107,33 @@ void widen(std::span<const std::byte> packed, int bits, bool is_signed, std::int
   }
 }
 
-// Values of one of the typed fields, narrowed to the tensor's type (the format keeps small types
-// in wider fields; half floats as their bits).
-template <class To, class Field>
-void narrow(const Field& field, Tensor& tensor) {
-  std::transform(field.begin(), field.end(), static_cast<To*>(tensor.mutable_data()),
-                 [](auto value) { return static_cast<To>(value); });
-}
-
-std::int64_t field_count(const TensorProto& proto, std::int32_t type) {
+// f(field, T()) with the typed field that holds the values of a tensor of `type`, and the type T
+// that they are narrowed to (the format keeps small types in wider fields; half floats as their
+// bits).
+template <class F>
+auto with_field(const TensorProto& proto, DataType type, F&& f) {
   switch (type) {
-    case 1:
-      return proto.float_data_size();
-    case 7:
-      return proto.int64_data_size();
-    case 11:
-      return proto.double_data_size();
-    case 12:
-    case 13:
-      return proto.uint64_data_size();
-    default:
-      return proto.int32_data_size();
-  }
-}
-
-void fill_from_fields(const TensorProto& proto, Tensor& tensor) {
-  switch (tensor.data_type()) {
     case DataType::float32:
-      return narrow<float>(proto.float_data(), tensor);
+      return f(proto.float_data(), float());
     case DataType::float64:
-      return narrow<double>(proto.double_data(), tensor);
+      return f(proto.double_data(), double());
     case DataType::int64:
-      return narrow<std::int64_t>(proto.int64_data(), tensor);
+      return f(proto.int64_data(), std::int64_t());
     case DataType::uint64:
-      return narrow<std::uint64_t>(proto.uint64_data(), tensor);
+      return f(proto.uint64_data(), std::uint64_t());
     case DataType::uint32:
-      return narrow<std::uint32_t>(proto.uint64_data(), tensor);
+      return f(proto.uint64_data(), std::uint32_t());
     case DataType::boolean:
-      return narrow<bool>(proto.int32_data(), tensor);
+      return f(proto.int32_data(), bool());
     case DataType::int32:
-      return narrow<std::int32_t>(proto.int32_data(), tensor);
+      return f(proto.int32_data(), std::int32_t());
     case DataType::int16:
     case DataType::uint16:
     case DataType::float16:
     case DataType::bfloat16:
-      return narrow<std::uint16_t>(proto.int32_data(), tensor);
+      return f(proto.int32_data(), std::uint16_t());
     default:
-      return narrow<std::uint8_t>(proto.int32_data(), tensor);
+      return f(proto.int32_data(), std::uint8_t());
   }
 }
 
@@ -172,16 +147,11 @@ Result<std::int64_t> parse_count(const std::string& key, const std::string& text
 
 }  // namespace
 
-std::string element_type_name(std::int64_t type) {
-  if (type >= 0 && type < static_cast<std::int64_t>(std::size(kNames))) return kNames[type];
-  return fmt::format("type {}", type);
-}
-
 Result<DataType> element_type(std::int64_t type) {
-  const DataType plain = plain_type(type);
-  if (plain == DataType::undefined)
-    return unsupported("tensors of {} are not supported", element_type_name(type));
-  return plain;
+  const ElementType* const known = find_type(type);
+  if (known == nullptr || known->type == DataType::undefined || known->packed_bits != 0)
+    return unsupported("tensors of {} are not supported", name_of(type));
+  return known->type;
 }
 
 Allocator& TensorReader::allocator() const {
@@ -217,7 +187,6 @@ Result<Tensor> TensorReader::read(const TensorProto& proto) {
   if (proto.has_raw_data())
     return from_bytes(std::as_bytes(std::span(proto.raw_data())), storage.type, storage.bits,
                       shape);
-  const std::int64_t count = field_count(proto, proto.data_type());
   if (storage.bits < 8) {
     // One packed byte per entry.
     std::vector<std::byte> packed;
@@ -225,12 +194,16 @@ Result<Tensor> TensorReader::read(const TensorProto& proto) {
       packed.push_back(static_cast<std::byte>(value & 0xff));
     return from_bytes(packed, storage.type, storage.bits, shape);
   }
+  const std::int64_t count =
+      with_field(proto, storage.type, [](const auto& field, auto) { return field.size(); });
   if (count != shape.elements())
     return invalid_model("a tensor of shape {} needs {} values of {}, but {} are there",
-                         shape.str(), shape.elements(), element_type_name(proto.data_type()),
-                         count);
+                         shape.str(), shape.elements(), name_of(proto.data_type()), count);
   SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(storage.type, shape, allocator()));
-  if (count > 0) fill_from_fields(proto, tensor);
+  with_field(proto, storage.type, [&](const auto& field, auto to) {
+    std::transform(field.begin(), field.end(), static_cast<decltype(to)*>(tensor.mutable_data()),
+                   [](auto value) { return static_cast<decltype(to)>(value); });
+  });
   return tensor;
 }
 

@@ -11,8 +11,6 @@
 
 namespace softneuro::onnx {
 
-// "FLOAT8E4M3FN", …; "type 99" for numbers that the format does not know.
-std::string element_type_name(std::int64_t type);
 // The data type of runtime tensors; unsupported if there is none (texts, complex numbers, 8-bit
 // floats and smaller). int4, uint4, int2 and uint2 are refused here: only constants may have them.
 Result<DataType> element_type(std::int64_t type);

@@ -36,10 +36,13 @@ int in_place_input(const Problem& problem) {
   return -1;
 }
 
-class ElementwiseRoutine : public PackingRoutine {
+// The layer itself as an op behind its input 0.
+using OwnOp = Result<PostOp> (*)(const Problem& problem);
+
+class ElementwiseRoutine final : public PackingRoutine {
  public:
-  ElementwiseRoutine(const char* layer_type, const Gpu& gpu)
-      : PackingRoutine(layer_type, "cuda/nvrtc"), gpu_(gpu) {}
+  ElementwiseRoutine(const char* layer_type, OwnOp own_op, const Gpu& gpu)
+      : PackingRoutine(layer_type, "cuda/nvrtc"), own_op_(own_op), gpu_(gpu) {}
 
   std::string library() const override {
     const auto compiler = gpu_.nvrtc();
@@ -50,86 +53,65 @@ class ElementwiseRoutine : public PackingRoutine {
   }
   Applicability applicable(const Problem& problem) const override {
     if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
-    if (const auto ops = own_ops(problem); !ops.ok())
-      return Applicability::no(ops.status().message());
-    else if (Applicability chain = Chain::supports(problem, *ops); !chain)
-      return chain;
+    const auto op = own_op_(problem);
+    if (!op.ok()) return Applicability::no(op.status().message());
+    if (Applicability chain = Chain::supports(problem, {*op}); !chain) return chain;
     const auto compiler = gpu_.nvrtc();
     return compiler.ok() ? Applicability::yes() : Applicability::no(compiler.status().message());
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights& packed) const override {
     SN_ASSIGN_OR_RETURN(const Nvrtc* const compiler, gpu_.nvrtc());
-    SN_ASSIGN_OR_RETURN(std::vector<PostOp> ops, own_ops(problem));
+    SN_ASSIGN_OR_RETURN(const PostOp op, own_op_(problem));
+    std::vector<PostOp> ops = {op};
     ops.insert(ops.end(), problem.post_ops.begin(), problem.post_ops.end());
     SN_ASSIGN_OR_RETURN(Chain chain, Chain::create(gpu_.device, *compiler, problem, 0, ops));
     return make_kernel<ChainKernel>(std::move(chain), PackedConstants(problem, packed),
                                     in_place_input(problem));
   }
 
- protected:
-  // The layer itself as ops behind its input 0.
-  virtual Result<std::vector<PostOp>> own_ops(const Problem& problem) const = 0;
-
  private:
+  OwnOp own_op_;
   Gpu gpu_;
 };
 
-class UnaryRoutine final : public ElementwiseRoutine {
- public:
-  explicit UnaryRoutine(const Gpu& gpu) : ElementwiseRoutine("unary", gpu) {}
+Result<PostOp> unary_op(const Problem& problem) {
+  PostOp op;
+  if (!parse(problem.params.text("op"), op.unary)) return unsupported("there is no such op");
+  op.alpha = static_cast<float>(problem.params.real("alpha"));
+  op.beta = static_cast<float>(problem.params.real("beta"));
+  return op;
+}
 
- protected:
-  Result<std::vector<PostOp>> own_ops(const Problem& problem) const override {
-    PostOp op;
-    if (!parse(problem.params.text("op"), op.unary)) return unsupported("there is no such op");
-    op.alpha = static_cast<float>(problem.params.real("alpha"));
-    op.beta = static_cast<float>(problem.params.real("beta"));
-    return std::vector<PostOp>{op};
+Result<PostOp> binary_op(const Problem& problem) {
+  PostOp op;
+  op.kind = PostOp::Kind::binary;
+  if (!parse(problem.params.text("op"), op.binary)) return unsupported("there is no such op");
+  op.input = 1;
+  return op;
+}
+
+Result<PostOp> clip_op(const Problem& problem) {
+  PostOp op;
+  op.unary = UnaryOp::clip;
+  op.alpha = -INFINITY;
+  op.beta = INFINITY;
+  for (std::size_t i = 1; i < 3; ++i) {
+    if (!problem.has_input(i)) continue;
+    const TensorSpec& limit = problem.inputs[i];
+    if (!limit.constant || limit.value.empty() || limit.shape.elements() != 1)
+      return unsupported("a limit is not one constant number");
+    (i == 1 ? op.alpha : op.beta) = static_cast<float>(load(view_of(limit.value), 0));
   }
-};
-
-class BinaryRoutine final : public ElementwiseRoutine {
- public:
-  explicit BinaryRoutine(const Gpu& gpu) : ElementwiseRoutine("binary", gpu) {}
-
- protected:
-  Result<std::vector<PostOp>> own_ops(const Problem& problem) const override {
-    PostOp op;
-    op.kind = PostOp::Kind::binary;
-    if (!parse(problem.params.text("op"), op.binary)) return unsupported("there is no such op");
-    op.input = 1;
-    return std::vector<PostOp>{op};
-  }
-};
-
-class ClipRoutine final : public ElementwiseRoutine {
- public:
-  explicit ClipRoutine(const Gpu& gpu) : ElementwiseRoutine("clip", gpu) {}
-
- protected:
-  Result<std::vector<PostOp>> own_ops(const Problem& problem) const override {
-    PostOp op;
-    op.unary = UnaryOp::clip;
-    op.alpha = -INFINITY;
-    op.beta = INFINITY;
-    for (std::size_t i = 1; i < 3; ++i) {
-      if (!problem.has_input(i)) continue;
-      const TensorSpec& limit = problem.inputs[i];
-      if (!limit.constant || limit.value.empty() || limit.shape.elements() != 1)
-        return unsupported("a limit is not one constant number");
-      (i == 1 ? op.alpha : op.beta) = static_cast<float>(load(view_of(limit.value), 0));
-    }
-    return std::vector<PostOp>{op};
-  }
-};
+  return op;
+}
 
 }  // namespace
 
 Status register_elementwise(Registry& registry, const Gpu& gpu) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<UnaryRoutine>(gpu)));
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<BinaryRoutine>(gpu)));
-  return registry.add(std::make_unique<ClipRoutine>(gpu));
+  SN_RETURN_IF_ERROR(registry.add(std::make_unique<ElementwiseRoutine>("unary", unary_op, gpu)));
+  SN_RETURN_IF_ERROR(registry.add(std::make_unique<ElementwiseRoutine>("binary", binary_op, gpu)));
+  return registry.add(std::make_unique<ElementwiseRoutine>("clip", clip_op, gpu));
 }
 
 }  // namespace softneuro::cuda

@@ -47,23 +47,3 @@ constexpr CpuFeatures kVnniFeatures = {CpuFeature::avx2, CpuFeature::avx512,
 #else
 #include "plugins/onednn/api_v2.h"
 #endif
-
-namespace softneuro::onednn {
-
-inline Operation pooling_operation(dnnl::algorithm algorithm, const dnnl::memory::desc& x,
-                                   const dnnl::memory::desc& y, const dnnl::memory::dims& strides,
-                                   const dnnl::memory::dims& kernel,
-                                   const dnnl::memory::dims& dilation,
-                                   const dnnl::memory::dims& pad_begin,
-                                   const dnnl::memory::dims& pad_end) {
-  return Operation::of<PoolingForward>(dnnl::prop_kind::forward_inference, algorithm, x, y, strides,
-                                       kernel, dilation, pad_begin, pad_end);
-}
-
-inline Operation softmax_operation(dnnl::algorithm algorithm, const dnnl::memory::desc& desc,
-                                   int axis) {
-  return Operation::of<SoftmaxForward>(dnnl::prop_kind::forward_inference, algorithm, desc, desc,
-                                       axis);
-}
-
-}  // namespace softneuro::onednn

@@ -25,11 +25,7 @@ class BatchNormLayer final : public PlainLayer {
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability types = takes_float32(problem); !types) return types;
-    const TensorSpec& x = problem.inputs[kX];
-    if (x.layout != Layout::plain && x.shape[1] % block_of(x.layout) != 0)
-      return Applicability::no(
-          "channels are not a multiple of the block: padding channels would not stay zero");
-    return Applicability::yes();
+    return fills_blocks(problem.inputs[kX]);
   }
 
   // nhwc by pixels of all images, other layouts by images, or else by channels.
@@ -65,17 +61,15 @@ class BatchNormLayer final : public PlainLayer {
     const auto desc =
         desc_of({image.batch, image.channels, 1, image.pixels}, kFloat, problem.inputs[kX].layout);
     const auto numbers = desc_of({image.channels}, kFloat, Layout::plain);
-    PlainPart part;
-    part.operation = batch_norm_operation(desc, static_cast<float>(problem.params.real("epsilon")));
-    part.chunk.arguments = {input_argument(DNNL_ARG_SRC, kX, at, desc),
-                            input_argument(DNNL_ARG_SCALE, kScale, first_channel, numbers),
-                            input_argument(DNNL_ARG_SHIFT, kBias, first_channel, numbers),
-                            input_argument(DNNL_ARG_MEAN, kMean, first_channel, numbers),
-                            input_argument(DNNL_ARG_VARIANCE, kVariance, first_channel, numbers),
-                            output_argument(at, desc)};
-    part.chunk.first = at;
-    part.chunk.count = image.batch * image.channels * image.pixels;
-    return part;
+    return plain_part(
+        batch_norm_operation(desc, static_cast<float>(problem.params.real("epsilon"))),
+        {input_argument(DNNL_ARG_SRC, kX, at, desc),
+         input_argument(DNNL_ARG_SCALE, kScale, first_channel, numbers),
+         input_argument(DNNL_ARG_SHIFT, kBias, first_channel, numbers),
+         input_argument(DNNL_ARG_MEAN, kMean, first_channel, numbers),
+         input_argument(DNNL_ARG_VARIANCE, kVariance, first_channel, numbers),
+         output_argument(at, desc)},
+        at, image.batch * image.channels * image.pixels);
   }
 };
 
@@ -83,10 +77,7 @@ class BatchNormLayer final : public PlainLayer {
 
 Status register_batch_norm(Registry& registry) {
   static const BatchNormLayer layer;
-  for (const char* descriptor : {"cpu/onednn", "cpu:float32:nhwc/onednn",
-                                 "cpu:float32:nchw8c/onednn", "cpu:float32:nchw16c/onednn"})
-    SN_RETURN_IF_ERROR(registry.add(make_plain_routine(layer, descriptor)));
-  return {};
+  return add_plain_routines(registry, layer, kFloatLayouts);
 }
 
 }  // namespace softneuro::onednn

@@ -2,6 +2,7 @@
 // output's shape and one that may be broadcast. The library's max and min lose NaN.
 #include "core/routine/registry.h"
 #include "cpu/tensor/memory_order.h"
+#include "plugins/onednn/fused_ops.h"
 #include "plugins/onednn/plain_layer.h"
 #include "plugins/onednn/routines.h"
 
@@ -15,21 +16,6 @@ constexpr std::int64_t kCacheLine = 16;  // floats
 BinaryOp function_of(const Problem& problem) {
   BinaryOp op;
   return parse(problem.params.text("op"), op) ? op : BinaryOp::pow;
-}
-
-std::optional<dnnl::algorithm> algorithm_of(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::add:
-      return dnnl::algorithm::binary_add;
-    case BinaryOp::sub:
-      return dnnl::algorithm::binary_sub;
-    case BinaryOp::mul:
-      return dnnl::algorithm::binary_mul;
-    case BinaryOp::div:
-      return dnnl::algorithm::binary_div;
-    default:
-      return std::nullopt;
-  }
 }
 
 // Which operand has the output's shape, and the dimensions that both share: neighbouring ones in
@@ -91,10 +77,7 @@ class BinaryLayer final : public PlainLayer {
       return Applicability::no("oneDNN's implementation does not propagate NaN");
     if (!algorithm_of(op)) return Applicability::no("the library has no such function");
     if (Applicability types = takes_float32(problem); !types) return types;
-    const TensorSpec& y = problem.outputs[0];
-    if (block_of(y.layout) > 1 && y.shape[1] % block_of(y.layout) != 0)
-      return Applicability::no(
-          "channels are not a multiple of the block: padding channels would not stay zero");
+    if (Applicability blocks = fills_blocks(problem.outputs[0]); !blocks) return blocks;
     const auto operands = operands_of(problem);
     if (!operands) return Applicability::no("this broadcast is not supported by the library");
     if (operands->dims.size() > 5) return Applicability::no("so many dimensions are not supported");
@@ -119,15 +102,13 @@ class BinaryLayer final : public PlainLayer {
           if (other_outer > 1) other_dims[0] = last - first;
           const auto desc = plain_desc(dims), other = plain_desc(other_dims);
           const std::int64_t at = first * inner;
-          PlainPart& part = parts.emplace_back();
-          part.operation =
-              Operation::of<dnnl::binary>(*algorithm_of(function_of(problem)), desc, other, desc);
-          part.chunk.arguments = {input_argument(DNNL_ARG_SRC_0, operands.whole, at, desc),
-                                  input_argument(DNNL_ARG_SRC_1, operands.other,
-                                                 other_outer > 1 ? first * other_inner : 0, other),
-                                  output_argument(at, desc)};
-          part.chunk.first = at;
-          part.chunk.count = (last - first) * inner;
+          parts.push_back(plain_part(
+              Operation::of<dnnl::binary>(*algorithm_of(function_of(problem)), desc, other, desc),
+              {input_argument(DNNL_ARG_SRC_0, operands.whole, at, desc),
+               input_argument(DNNL_ARG_SRC_1, operands.other,
+                              other_outer > 1 ? first * other_inner : 0, other),
+               output_argument(at, desc)},
+              at, (last - first) * inner));
         });
     return parts;
   }
@@ -142,10 +123,7 @@ class BinaryLayer final : public PlainLayer {
 
 Status register_binary(Registry& registry) {
   static const BinaryLayer layer;
-  for (const char* descriptor : {"cpu/onednn", "cpu:float32:nhwc/onednn",
-                                 "cpu:float32:nchw8c/onednn", "cpu:float32:nchw16c/onednn"})
-    SN_RETURN_IF_ERROR(registry.add(make_plain_routine(layer, descriptor)));
-  return {};
+  return add_plain_routines(registry, layer, kFloatLayouts);
 }
 
 }  // namespace softneuro::onednn

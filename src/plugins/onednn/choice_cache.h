@@ -7,7 +7,16 @@
 #include <mutex>
 #include <string>
 
+#include "core/base/error.h"
+
 namespace softneuro::onednn {
+
+// What `ask` answers; Value() if it or the library fails.
+template <class Value, class Ask>
+Value or_none(Ask&& ask) {
+  Result<Value> answer = guarded([&]() -> Result<Value> { return ask(); });
+  return answer.ok() ? *std::move(answer) : Value();
+}
 
 // A full cache is emptied.
 template <class Value, std::size_t kMostEntries = 4096>

@@ -30,21 +30,17 @@ class Conv2Layer final : public WeightedLayer {
     return !shape.ok() || padded(shape->rows) || padded(shape->columns);
   }
 
-  Result<std::vector<WeightedPart>> parts(const Problem& problem, const WeightedTask& task,
-                                          std::int64_t split, bool winograd) const override {
+  Result<std::vector<WeightedPart>> make_parts(const Problem& problem, const WeightedTask& task,
+                                               std::int64_t split, bool winograd) const override {
     SN_ASSIGN_OR_RETURN(const ConvShape shape, conv_shape(problem));
     std::vector<WeightedPart> parts;
-    for (const ConvChunk& chunk : partition_conv(shape, split)) {
-      auto part = make_part(task, chunk, winograd);
-      if (!part) return std::vector<WeightedPart>{};
-      parts.push_back(std::move(*part));
-    }
+    for (const ConvChunk& chunk : partition_conv(shape, split))
+      parts.push_back(make_part(task, chunk, winograd));
     return parts;
   }
 
  private:
-  static std::optional<WeightedPart> make_part(const WeightedTask& task, const ConvChunk& chunk,
-                                               bool winograd) {
+  static WeightedPart make_part(const WeightedTask& task, const ConvChunk& chunk, bool winograd) {
     const ConvShape& shape = chunk.shape;
     const WindowAxis &h = shape.rows, &w = shape.columns;
     WeightedPart part;
@@ -64,14 +60,10 @@ class Conv2Layer final : public WeightedLayer {
     const memory::desc any(weight_dims(shape), task.weights, memory::format_tag::any);
     const memory::desc bias =
         task.bias ? desc_of({shape.out}, memory::data_type::f32, Layout::plain) : memory::desc();
-    try {
-      part.operation = Operation::of<dnnl::convolution_forward>(
-          dnnl::prop_kind::forward_inference, algorithm, part.x, any, bias, part.y,
-          memory::dims{h.stride, w.stride}, memory::dims{h.dilation - 1, w.dilation - 1},
-          memory::dims{h.pad_begin, w.pad_begin}, memory::dims{h.pad_end, w.pad_end});
-    } catch (const dnnl::error&) {
-      return std::nullopt;
-    }
+    part.operation = Operation::of<dnnl::convolution_forward>(
+        dnnl::prop_kind::forward_inference, algorithm, part.x, any, bias, part.y,
+        memory::dims{h.stride, w.stride}, memory::dims{h.dilation - 1, w.dilation - 1},
+        memory::dims{h.pad_begin, w.pad_begin}, memory::dims{h.pad_end, w.pad_end});
     return part;
   }
 };

@@ -1,7 +1,6 @@
-#include <algorithm>
-
 #include "core/base/error.h"
 #include "plugins/onednn/weighted_layer.h"
+#include "plugins/partition/chunks.h"
 
 namespace softneuro::onednn {
 namespace {
@@ -36,35 +35,27 @@ class DenseLayer final : public WeightedLayer {
   bool has_padding(const Problem&) const override { return false; }
 
   // By rows where there are many, else by columns, so that each thread reads its own weights.
-  Result<std::vector<WeightedPart>> parts(const Problem& problem, const WeightedTask& task,
-                                          std::int64_t split, bool) const override {
+  Result<std::vector<WeightedPart>> make_parts(const Problem& problem, const WeightedTask& task,
+                                               std::int64_t split, bool) const override {
     constexpr std::int64_t kManyRows = 64;     // per part
     constexpr std::int64_t kColumnBlock = 64;  // what kernels work on at a time
     DenseShape shape = dense_shape(problem);
     // Rounded to 8 bits they are [N, K] (cpu/qint8/weights.h).
     if (task.weights == memory::data_type::s8) shape.transposed = true;
     const bool by_rows = shape.rows >= kManyRows * split;
-    const std::int64_t block = by_rows ? 1 : kColumnBlock;
-    const std::int64_t all = by_rows ? shape.rows : shape.columns;
-    const std::int64_t blocks = (all + block - 1) / block;
-    const std::int64_t count = std::clamp<std::int64_t>(split, 1, blocks);
     std::vector<WeightedPart> parts;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t first = blocks * i / count * block;
-      const std::int64_t last = std::min(blocks * (i + 1) / count * block, all);
-      auto part = by_rows ? make_part(shape, task, first, last, 0, shape.columns)
-                          : make_part(shape, task, 0, shape.rows, first, last);
-      if (!part) return std::vector<WeightedPart>{};
-      parts.push_back(std::move(*part));
-    }
+    for_chunks(by_rows ? shape.rows : shape.columns, split, by_rows ? 1 : kColumnBlock,
+               [&](std::int64_t first, std::int64_t last) {
+                 parts.push_back(by_rows ? make_part(shape, task, first, last, 0, shape.columns)
+                                         : make_part(shape, task, 0, shape.rows, first, last));
+               });
     return parts;
   }
 
  private:
-  static std::optional<WeightedPart> make_part(const DenseShape& shape, const WeightedTask& task,
-                                               std::int64_t first_row, std::int64_t last_row,
-                                               std::int64_t first_column,
-                                               std::int64_t last_column) {
+  static WeightedPart make_part(const DenseShape& shape, const WeightedTask& task,
+                                std::int64_t first_row, std::int64_t last_row,
+                                std::int64_t first_column, std::int64_t last_column) {
     const std::int64_t rows = last_row - first_row, columns = last_column - first_column;
     WeightedPart part;
     part.x = desc_of({rows, shape.depth}, task.x, Layout::plain);
@@ -84,11 +75,7 @@ class DenseLayer final : public WeightedLayer {
     const memory::desc any({shape.depth, columns}, task.weights, memory::format_tag::any);
     const memory::desc bias =
         task.bias ? desc_of({1, columns}, memory::data_type::f32, Layout::plain) : memory::desc();
-    try {
-      part.operation = Operation::of<dnnl::matmul>(part.x, any, bias, part.y);
-    } catch (const dnnl::error&) {
-      return std::nullopt;
-    }
+    part.operation = Operation::of<dnnl::matmul>(part.x, any, bias, part.y);
     return part;
   }
 };

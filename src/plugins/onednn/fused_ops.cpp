@@ -36,25 +36,11 @@ Extent extent_of(const Shape& operand, const Shape& output, int channel) {
 std::optional<FusedStep> operand_step(const Problem& problem, const PostOp& op, int channel) {
   const TensorSpec& operand = problem.inputs[op.input];
   const TensorSpec& output = problem.outputs[0];
-  FusedStep step;
-  switch (op.binary) {
-    case BinaryOp::add:
-      step.algorithm = algorithm::binary_add;
-      break;
-    case BinaryOp::mul:
-      step.algorithm = algorithm::binary_mul;
-      break;
-    case BinaryOp::sub:
-      step.algorithm = algorithm::binary_sub;
-      break;
-    case BinaryOp::div:
-      step.algorithm = algorithm::binary_div;
-      break;
-    default:
-      return std::nullopt;
-  }
+  const auto function = algorithm_of(op.binary);
   const bool commutes = op.binary == BinaryOp::add || op.binary == BinaryOp::mul;
-  if (op.swapped && !commutes) return std::nullopt;
+  if (!function || (op.swapped && !commutes)) return std::nullopt;
+  FusedStep step;
+  step.algorithm = *function;
   step.input = op.input;
   step.type = element_type(operand);
   step.extent = extent_of(operand.shape, output.shape, channel);
@@ -197,6 +183,21 @@ class QuantizedChain {
 };
 
 }  // namespace
+
+std::optional<dnnl::algorithm> algorithm_of(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::add:
+      return algorithm::binary_add;
+    case BinaryOp::sub:
+      return algorithm::binary_sub;
+    case BinaryOp::mul:
+      return algorithm::binary_mul;
+    case BinaryOp::div:
+      return algorithm::binary_div;
+    default:
+      return std::nullopt;
+  }
+}
 
 bool loses_nan(const FusedStep& step) {
   return step.algorithm == algorithm::eltwise_clip ||

@@ -28,6 +28,8 @@ struct FusedOps {
 
 // What an activation is in steps; nothing where the library has no equal.
 std::optional<std::vector<FusedStep>> activation_steps(const PostOp& op);
+// The functions of two operands that the library computes as we do; its max and min lose NaN.
+std::optional<dnnl::algorithm> algorithm_of(BinaryOp op);
 // Whether a step makes a number of NaN in the library's generated code: max and min whose NaN
 // operand is not the one that is kept. Relu with a slope compares and blends, which keeps NaN.
 bool loses_nan(const FusedStep& step);

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "plugins/onednn/weighted_layer.h"
+#include "plugins/partition/chunks.h"
 
 namespace softneuro::onednn {
 namespace {
@@ -52,8 +53,8 @@ class MatmulLayer final : public WeightedLayer {
   bool packs_weights() const override { return false; }
 
   // By batches where there are enough, else by rows.
-  Result<std::vector<WeightedPart>> parts(const Problem& problem, const WeightedTask& task,
-                                          std::int64_t split, bool) const override {
+  Result<std::vector<WeightedPart>> make_parts(const Problem& problem, const WeightedTask& task,
+                                               std::int64_t split, bool) const override {
     const Matrices a = left(problem), b = right(problem);
     std::vector<WeightedPart> parts;
     const std::int64_t batches = std::max(a.batches, b.batches);
@@ -62,15 +63,10 @@ class MatmulLayer final : public WeightedLayer {
         problem.outputs[0].shape.elements() != batches * a.rows * b.columns;
     if (broadcasts_in_part) return parts;
     const bool by_batch = batches >= split;
-    const std::int64_t all = by_batch ? batches : a.rows;
-    const std::int64_t count = std::clamp<std::int64_t>(split, 1, all);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t first = all * i / count, last = all * (i + 1) / count;
-      auto part = by_batch ? make_part(task, a, b, first, last - first, 0, a.rows)
-                           : make_part(task, a, b, 0, batches, first, last - first);
-      if (!part) return std::vector<WeightedPart>{};
-      parts.push_back(std::move(*part));
-    }
+    for_chunks(by_batch ? batches : a.rows, split, 1, [&](std::int64_t first, std::int64_t last) {
+      parts.push_back(by_batch ? make_part(task, a, b, first, last - first, 0, a.rows)
+                               : make_part(task, a, b, 0, batches, first, last - first));
+    });
     return parts;
   }
 
@@ -83,10 +79,9 @@ class MatmulLayer final : public WeightedLayer {
                        false);
   }
 
-  static std::optional<WeightedPart> make_part(const WeightedTask& task, const Matrices& a,
-                                               const Matrices& b, std::int64_t batch,
-                                               std::int64_t batches, std::int64_t row,
-                                               std::int64_t rows) {
+  static WeightedPart make_part(const WeightedTask& task, const Matrices& a, const Matrices& b,
+                                std::int64_t batch, std::int64_t batches, std::int64_t row,
+                                std::int64_t rows) {
     Matrices y;
     y.batches = std::max(a.batches, b.batches);
     y.rows = a.rows;
@@ -107,11 +102,7 @@ class MatmulLayer final : public WeightedLayer {
     part.count = rows * y.columns;
     part.repeats = batches;
     part.stride = y.batch_step;
-    try {
-      part.operation = Operation::of<dnnl::matmul>(part.x, part.weights, part.y);
-    } catch (const dnnl::error&) {
-      return std::nullopt;
-    }
+    part.operation = Operation::of<dnnl::matmul>(part.x, part.weights, part.y);
     return part;
   }
 };

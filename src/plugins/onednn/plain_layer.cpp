@@ -4,7 +4,6 @@
 
 #include "core/base/error.h"
 #include "core/routine/format.h"
-#include "core/routine/registry.h"
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "plugins/onednn/choice_cache.h"
 #include "plugins/onednn/implementations.h"
@@ -64,9 +63,7 @@ class PlainRoutine final : public Routine {
     SN_ASSIGN_OR_RETURN(PartitionedWork work, guarded([&] { return work_of(problem, impl); }));
     if (is_quantized())
       return make_requantized_move(make_partitioned_kernel(std::move(work)), problem);
-    if (!problem.post_ops.empty()) {
-      SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
-    }
+    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
     work.in_place_input = layer_.in_place_input(problem);
     if (!post_ops_allow_in_place(problem, work.in_place_input)) work.in_place_input = -1;
     return make_partitioned_kernel(std::move(work));
@@ -92,9 +89,7 @@ class PlainRoutine final : public Routine {
   ChoiceCache<Names>::Entry choices_of(const Problem& problem) const {
     static ChoiceCache<Names> cache;
     return cache.get(fmt::format("{} {}", problem.threads, problem.str()), [&] {
-      const Result<Names> found =
-          guarded([&]() -> Result<Names> { return names_of(layer_.parts(problem)); });
-      return found.ok() ? *found : Names{};
+      return or_none<Names>([&] { return names_of(layer_.parts(problem)); });
     });
   }
 
@@ -103,8 +98,11 @@ class PlainRoutine final : public Routine {
 
 }  // namespace
 
-std::unique_ptr<Routine> make_plain_routine(const PlainLayer& layer, const char* descriptor) {
-  return std::make_unique<PlainRoutine>(layer, descriptor);
+Status add_plain_routines(Registry& registry, const PlainLayer& layer,
+                          std::initializer_list<const char*> descriptors) {
+  for (const char* descriptor : descriptors)
+    SN_RETURN_IF_ERROR(registry.add(std::make_unique<PlainRoutine>(layer, descriptor)));
+  return {};
 }
 
 Applicability takes_float32(const Problem& problem) {
@@ -116,6 +114,22 @@ Applicability takes_float32(const Problem& problem) {
       problem.inputs[0].type != DataType::float32)
     return Applicability::no("needs float32");
   return Applicability::yes();
+}
+
+Applicability fills_blocks(const TensorSpec& spec) {
+  const std::int64_t block = block_of(spec.layout);
+  if (block == 1 || spec.shape[1] % block == 0) return Applicability::yes();
+  return Applicability::no(
+      "channels are not a multiple of the block: padding channels would not stay zero");
+}
+
+PlainPart plain_part(Operation operation, std::vector<Argument> arguments, std::int64_t first,
+                     std::int64_t count) {
+  PlainPart part{std::move(operation), {}};
+  part.chunk.arguments = std::move(arguments);
+  part.chunk.first = first;
+  part.chunk.count = count;
+  return part;
 }
 
 Argument input_argument(int id, std::size_t input, std::int64_t at,

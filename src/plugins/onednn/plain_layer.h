@@ -1,10 +1,10 @@
 // Layers without packed weights as oneDNN is asked for them: one primitive per chunk of the work.
 #pragma once
 
-#include <memory>
+#include <initializer_list>
 #include <vector>
 
-#include "core/routine/routine.h"
+#include "core/routine/registry.h"
 #include "plugins/onednn/partitioned_kernel.h"
 #include "plugins/partition/chunks.h"
 
@@ -30,12 +30,22 @@ class PlainLayer {
   virtual int in_place_input(const Problem&) const { return -1; }
 };
 
-// The routine of `layer` (which lives as long as the process) in the descriptor's layout. `impl`
+// The routines of `layer` (which lives as long as the process) in each descriptor's layout. `impl`
 // names the implementation; the library's reference code is never one.
-std::unique_ptr<Routine> make_plain_routine(const PlainLayer& layer, const char* descriptor);
+Status add_plain_routines(Registry& registry, const PlainLayer& layer,
+                          std::initializer_list<const char*> descriptors);
+inline constexpr std::initializer_list<const char*> kFloatLayouts = {
+    "cpu/onednn", "cpu:float32:nhwc/onednn", "cpu:float32:nchw8c/onednn",
+    "cpu:float32:nchw16c/onednn"};
 
 // Inputs and outputs that are present and real are float32; else why not.
 Applicability takes_float32(const Problem& problem);
+// In a blocked layout there are no padding channels, which would not stay zero; else why not.
+Applicability fills_blocks(const TensorSpec& spec);
+
+// Makes `count` elements of output 0 from `first` on.
+PlainPart plain_part(Operation operation, std::vector<Argument> arguments, std::int64_t first,
+                     std::int64_t count);
 
 // An input, or output 0, from element `at` of float32 on.
 Argument input_argument(int id, std::size_t input, std::int64_t at, const dnnl::memory::desc& desc);

@@ -37,6 +37,7 @@ class Pool2Layer : public PlainLayer {
 
  private:
   PlainPart part_of(const Problem& problem, const ConvChunk& chunk) const {
+    using Dims = dnnl::memory::dims;
     const ConvShape& shape = chunk.shape;
     const WindowAxis &h = shape.rows, &w = shape.columns;
     const auto type = element_type(problem.inputs[0]);
@@ -45,16 +46,14 @@ class Pool2Layer : public PlainLayer {
     const auto bytes = [&](std::int64_t elements) {
       return static_cast<std::size_t>(elements) * dnnl::memory::data_type_size(type);
     };
-    PlainPart part;
-    part.operation =
-        pooling_operation(algorithm(problem), x, y, {h.stride, w.stride}, {h.kernel, w.kernel},
-                          {h.dilation - 1, w.dilation - 1}, {h.pad_begin, w.pad_begin},
-                          {taken_pad_end(h), taken_pad_end(w)});
-    part.chunk.arguments = {{DNNL_ARG_SRC, Argument::From::input, 0, bytes(chunk.x_at), x},
-                            {DNNL_ARG_DST, Argument::From::output, 0, bytes(chunk.y_at), y}};
-    part.chunk.first = chunk.y_at;
-    part.chunk.count = chunk.y_count;
-    return part;
+    return plain_part(
+        Operation::of<PoolingForward>(
+            dnnl::prop_kind::forward_inference, algorithm(problem), x, y, Dims{h.stride, w.stride},
+            Dims{h.kernel, w.kernel}, Dims{h.dilation - 1, w.dilation - 1},
+            Dims{h.pad_begin, w.pad_begin}, Dims{taken_pad_end(h), taken_pad_end(w)}),
+        {{DNNL_ARG_SRC, Argument::From::input, 0, bytes(chunk.x_at), x},
+         {DNNL_ARG_DST, Argument::From::output, 0, bytes(chunk.y_at), y}},
+        chunk.y_at, chunk.y_count);
   }
 };
 
@@ -107,10 +106,8 @@ class Qint8MaxPool2Layer final : public Pool2Layer {
 Status register_pool2(Registry& registry) {
   static const AvgPool2Layer avg;
   static const Qint8MaxPool2Layer max;
-  for (const char* descriptor : {"cpu/onednn", "cpu:float32:nhwc/onednn",
-                                 "cpu:float32:nchw8c/onednn", "cpu:float32:nchw16c/onednn"})
-    SN_RETURN_IF_ERROR(registry.add(make_plain_routine(avg, descriptor)));
-  return registry.add(make_plain_routine(max, "cpu:qint8:nhwc/onednn"));
+  SN_RETURN_IF_ERROR(add_plain_routines(registry, avg, kFloatLayouts));
+  return add_plain_routines(registry, max, {"cpu:qint8:nhwc/onednn"});
 }
 
 }  // namespace softneuro::onednn

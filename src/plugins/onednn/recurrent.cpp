@@ -371,7 +371,7 @@ class RecurrentRoutine final : public Routine {
   ChoiceCache<std::vector<std::string>>::Entry choices_of(const Problem& problem) const {
     static ChoiceCache<std::vector<std::string>> cache;
     return cache.get(fmt::format("{} {}", problem.threads, problem.str()), [&] {
-      const auto found = guarded([&]() -> Result<std::vector<std::string>> {
+      return or_none<std::vector<std::string>>([&]() -> Result<std::vector<std::string>> {
         SN_ASSIGN_OR_RETURN(const Recurrence r, Recurrence::of(cell_, problem));
         std::vector<std::string> names;
         for (const memory::format_tag tag : {memory::format_tag::any, memory::format_tag::ldigo}) {
@@ -384,7 +384,6 @@ class RecurrentRoutine final : public Routine {
         }
         return names;
       });
-      return found.ok() ? *found : std::vector<std::string>{};
     });
   }
 

@@ -34,17 +34,16 @@ class ReduceLayer final : public PlainLayer {
                                ? dnnl::algorithm::reduction_sum
                                : dnnl::algorithm::reduction_mean;
     std::vector<PlainPart> parts;
-    for_chunks(elements / columns, chunk_count(problem, elements), 1,
-               [&](std::int64_t first, std::int64_t last) {
-                 const auto x = matrix_desc(last - first, columns);
-                 const auto y = matrix_desc(last - first, 1);
-                 PlainPart& part = parts.emplace_back();
-                 part.operation = Operation::of<dnnl::reduction>(algorithm, x, y, 0.0f, 0.0f);
-                 part.chunk.arguments = {input_argument(DNNL_ARG_SRC, 0, first * columns, x),
-                                         output_argument(first, y)};
-                 part.chunk.first = first;
-                 part.chunk.count = last - first;
-               });
+    for_chunks(
+        elements / columns, chunk_count(problem, elements), 1,
+        [&](std::int64_t first, std::int64_t last) {
+          const auto x = matrix_desc(last - first, columns);
+          const auto y = matrix_desc(last - first, 1);
+          parts.push_back(plain_part(
+              Operation::of<dnnl::reduction>(algorithm, x, y, 0.0f, 0.0f),
+              {input_argument(DNNL_ARG_SRC, 0, first * columns, x), output_argument(first, y)},
+              first, last - first));
+        });
     return parts;
   }
 
@@ -66,7 +65,7 @@ class ReduceLayer final : public PlainLayer {
 
 Status register_reduce(Registry& registry) {
   static const ReduceLayer layer;
-  return registry.add(make_plain_routine(layer, "cpu/onednn"));
+  return add_plain_routines(registry, layer, {"cpu/onednn"});
 }
 
 }  // namespace softneuro::onednn

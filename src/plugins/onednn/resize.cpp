@@ -105,13 +105,10 @@ class ResizeLayer final : public PlainLayer {
     const auto algorithm = options.ok() && options->mode == ResizeMode::nearest
                                ? dnnl::algorithm::resampling_nearest
                                : dnnl::algorithm::resampling_linear;
-    PlainPart part;
-    part.operation = Operation::of<dnnl::resampling_forward>(dnnl::prop_kind::forward_inference,
-                                                             algorithm, x, y);
-    part.chunk.arguments = {input_argument(DNNL_ARG_SRC, 0, x_at, x), output_argument(y_at, y)};
-    part.chunk.first = y_at;
-    part.chunk.count = y_count;
-    return part;
+    return plain_part(Operation::of<dnnl::resampling_forward>(dnnl::prop_kind::forward_inference,
+                                                              algorithm, x, y),
+                      {input_argument(DNNL_ARG_SRC, 0, x_at, x), output_argument(y_at, y)}, y_at,
+                      y_count);
   }
 };
 
@@ -119,10 +116,7 @@ class ResizeLayer final : public PlainLayer {
 
 Status register_resize(Registry& registry) {
   static const ResizeLayer layer;
-  for (const char* descriptor : {"cpu/onednn", "cpu:float32:nhwc/onednn",
-                                 "cpu:float32:nchw8c/onednn", "cpu:float32:nchw16c/onednn"})
-    SN_RETURN_IF_ERROR(registry.add(make_plain_routine(layer, descriptor)));
-  return {};
+  return add_plain_routines(registry, layer, kFloatLayouts);
 }
 
 }  // namespace softneuro::onednn

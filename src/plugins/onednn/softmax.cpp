@@ -28,12 +28,11 @@ class SoftmaxLayer final : public PlainLayer {
                [&](std::int64_t first, std::int64_t last) {
                  const std::int64_t rows = last - first, at = first * columns;
                  const auto desc = matrix_desc(rows, columns);
-                 PlainPart& part = parts.emplace_back();
-                 part.operation = softmax_operation(algorithm, desc, 1);
-                 part.chunk.arguments = {input_argument(DNNL_ARG_SRC, 0, at, desc),
-                                         output_argument(at, desc)};
-                 part.chunk.first = at;
-                 part.chunk.count = rows * columns;
+                 PlainPart& part = parts.emplace_back(plain_part(
+                     Operation::of<SoftmaxForward>(dnnl::prop_kind::forward_inference, algorithm,
+                                                   desc, desc, 1),
+                     {input_argument(DNNL_ARG_SRC, 0, at, desc), output_argument(at, desc)}, at,
+                     rows * columns));
                  part.chunk.repair = [=](float* y) { spread_nan(y, rows, columns); };
                });
     return parts;
@@ -46,8 +45,7 @@ class SoftmaxLayer final : public PlainLayer {
 
 Status register_softmax(Registry& registry) {
   static const SoftmaxLayer layer;
-  SN_RETURN_IF_ERROR(registry.add(make_plain_routine(layer, "cpu/onednn")));
-  return registry.add(make_plain_routine(layer, "cpu:float32:nhwc/onednn"));
+  return add_plain_routines(registry, layer, {"cpu/onednn", "cpu:float32:nhwc/onednn"});
 }
 
 }  // namespace softneuro::onednn

@@ -50,11 +50,7 @@ class UnaryLayer final : public PlainLayer {
     if (loses_nan(*step))
       return Applicability::no("oneDNN's implementation does not propagate NaN");
     if (loses_infinity(*step)) return Applicability::no("oneDNN returns NaN for an infinite input");
-    const TensorSpec& x = problem.inputs[0];
-    if (x.layout != Layout::plain && x.shape[1] % block_of(x.layout) != 0)
-      return Applicability::no(
-          "channels are not a multiple of the block: padding channels would not stay zero");
-    return Applicability::yes();
+    return fills_blocks(problem.inputs[0]);
   }
 
   std::vector<PlainPart> parts(const Problem& problem) const override {
@@ -65,12 +61,10 @@ class UnaryLayer final : public PlainLayer {
                [&](std::int64_t first, std::int64_t last) {
                  const auto desc =
                      desc_of({last - first}, dnnl::memory::data_type::f32, Layout::plain);
-                 PlainPart& part = parts.emplace_back();
-                 part.operation = eltwise_operation(step.algorithm, desc, step.alpha, step.beta);
-                 part.chunk.arguments = {input_argument(DNNL_ARG_SRC, 0, first, desc),
-                                         output_argument(first, desc)};
-                 part.chunk.first = first;
-                 part.chunk.count = last - first;
+                 parts.push_back(plain_part(
+                     eltwise_operation(step.algorithm, desc, step.alpha, step.beta),
+                     {input_argument(DNNL_ARG_SRC, 0, first, desc), output_argument(first, desc)},
+                     first, last - first));
                });
     return parts;
   }
@@ -82,10 +76,7 @@ class UnaryLayer final : public PlainLayer {
 
 Status register_unary(Registry& registry) {
   static const UnaryLayer layer;
-  for (const char* descriptor : {"cpu/onednn", "cpu:float32:nhwc/onednn",
-                                 "cpu:float32:nchw8c/onednn", "cpu:float32:nchw16c/onednn"})
-    SN_RETURN_IF_ERROR(registry.add(make_plain_routine(layer, descriptor)));
-  return {};
+  return add_plain_routines(registry, layer, kFloatLayouts);
 }
 
 }  // namespace softneuro::onednn

@@ -96,10 +96,7 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
     Problem rest = problem;
     rest.post_ops.erase(rest.post_ops.begin(),
                         rest.post_ops.begin() + static_cast<std::ptrdiff_t>(choice.fused));
-    PostOpProgram tail;
-    if (!rest.post_ops.empty()) {
-      SN_ASSIGN_OR_RETURN(tail, PostOpProgram::create(rest));
-    }
+    SN_ASSIGN_OR_RETURN(PostOpProgram tail, PostOpProgram::create(rest));
     return work->kernel(std::move(constants), fuse(problem, choice.fused), std::move(tail));
   }
 
@@ -140,10 +137,8 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
   bool is_known_to_library(const Problem& problem) const {
     static ChoiceCache<bool> cache;
     return *cache.get(key_of(problem), [&] {
-      const Result<bool> known = guarded([&]() -> Result<bool> {
-        return has_choices(layer_, problem, task_of(problem), ways_of(problem));
-      });
-      return known.ok() && *known;
+      return or_none<bool>(
+          [&] { return has_choices(layer_, problem, task_of(problem), ways_of(problem)); });
     });
   }
 
@@ -151,10 +146,8 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
   ChoiceCache<Choices>::Entry choices_of(const Problem& problem) const {
     static ChoiceCache<Choices> cache;
     return cache.get(key_of(problem), [&] {
-      const Result<Choices> found = guarded([&]() -> Result<Choices> {
-        return weighted_choices(layer_, problem, task_of(problem), ways_of(problem));
-      });
-      return found.ok() ? *found : Choices{};
+      return or_none<Choices>(
+          [&] { return weighted_choices(layer_, problem, task_of(problem), ways_of(problem)); });
     });
   }
 
@@ -163,10 +156,9 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
   ChoiceCache<Named>::Entry named(const Problem& problem, const RoutineParams& params) const {
     static ChoiceCache<Named> cache;
     return cache.get(key_of(problem) + ' ' + params.str(), [&] {
-      const Result<Named> found = guarded([&]() -> Result<Named> {
+      return or_none<Named>([&] {
         return named_choice(layer_, problem, task_of(problem), ways_of(problem), params);
       });
-      return found.ok() ? *found : Named();
     });
   }
 

@@ -66,6 +66,18 @@ bool exists(const WeightedTask& task, std::span<const WeightedPart> parts, const
 
 WeightedLayer::~WeightedLayer() = default;
 
+std::vector<WeightedPart> WeightedLayer::parts(const Problem& problem, const WeightedTask& task,
+                                               std::int64_t split, bool winograd) const {
+  if (winograd && !has_winograd()) return {};
+  try {
+    Result<std::vector<WeightedPart>> made = make_parts(problem, task, split, winograd);
+    return made.ok() ? *std::move(made) : std::vector<WeightedPart>{};
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw;
+    return {};
+  }
+}
+
 bool asks_the_same(const WeightedTask& task, const WeightedPart& a, const WeightedPart& b) {
   // 2.6 has the factors in the attributes.
   const bool same_factors =
@@ -113,19 +125,17 @@ std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const P
                                              std::span<const FusedOps> ways) {
   std::vector<WeightedChoice> choices;
   for (const bool winograd : {false, true}) {
-    if (winograd && !layer.has_winograd()) break;
     const auto whole = layer.parts(problem, task, 1, winograd);
     const auto partition = layer.parts(problem, task, problem.threads, winograd);
-    if (!whole.ok() || whole->empty()) continue;
-    const bool is_partitioned = partition.ok() && partition->size() > 1;
+    if (whole.empty()) continue;
     for (const FusedOps& ops : ways)
       for (const std::string& impl : implementation_names(
-               whole->front().operation, part_attributes(task, whole->front(), ops))) {
+               whole.front().operation, part_attributes(task, whole.front(), ops))) {
         const bool known =
             std::any_of(choices.begin(), choices.end(),
                         [&](const WeightedChoice& choice) { return choice.impl == impl; });
         if (known || !is_trusted(impl, ops)) continue;
-        if (is_partitioned && exists(task, *partition, ops, impl))
+        if (partition.size() > 1 && exists(task, partition, ops, impl))
           choices.push_back({impl, problem.threads, ops.taken});
         choices.push_back({impl, 1, ops.taken});
       }
@@ -136,10 +146,9 @@ std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const P
 bool has_choices(const WeightedLayer& layer, const Problem& problem, const WeightedTask& task,
                  std::span<const FusedOps> ways) {
   for (const bool winograd : {false, true}) {
-    if (winograd && !layer.has_winograd()) break;
     const auto whole = layer.parts(problem, task, 1, winograd);
-    if (!whole.ok() || whole->empty()) continue;
-    const WeightedPart& part = whole->front();
+    if (whole.empty()) continue;
+    const WeightedPart& part = whole.front();
     for (const FusedOps& ops : ways)
       if (has_implementation(part.operation, part_attributes(task, part, ops),
                              [&](std::string_view impl) { return is_trusted(impl, ops); }))
@@ -154,16 +163,14 @@ std::optional<WeightedChoice> named_choice(const WeightedLayer& layer, const Pro
   WeightedChoice choice;
   choice.impl = params.text(kImpl);
   const bool winograd = choice.is_winograd();
-  if (winograd && !layer.has_winograd()) return std::nullopt;
   const auto whole = layer.parts(problem, task, 1, winograd);
-  if (!whole.ok() || whole->empty()) return std::nullopt;
+  if (whole.empty()) return std::nullopt;
   for (const FusedOps& ops : ways) {
-    if (!is_trusted(choice.impl, ops) || !exists(task, {whole->data(), 1}, ops, choice.impl))
-      continue;
+    if (!is_trusted(choice.impl, ops) || !exists(task, whole, ops, choice.impl)) continue;
     choice.fused = ops.taken;
     if (is_whole(params)) return choice;
     const auto partition = layer.parts(problem, task, problem.threads, winograd);
-    if (partition.ok() && partition->size() > 1 && exists(task, *partition, ops, choice.impl))
+    if (partition.size() > 1 && exists(task, partition, ops, choice.impl))
       choice.split = problem.threads;
     return choice;
   }

@@ -50,12 +50,18 @@ class WeightedLayer {
   virtual bool has_padding(const Problem& problem) const = 0;
   // Whether weights are constants that are reordered beforehand; else they are read as they are.
   virtual bool packs_weights() const { return true; }
+  // About `split` parts of about the same work; fewer where it cannot be partitioned so often.
+  // Empty if the library refuses the operation right away, or has no Winograd for it.
+  std::vector<WeightedPart> parts(const Problem& problem, const WeightedTask& task,
+                                  std::int64_t split, bool winograd) const;
+
+ private:
+  // The same; throws dnnl::error where the library refuses.
+  virtual Result<std::vector<WeightedPart>> make_parts(const Problem& problem,
+                                                       const WeightedTask& task, std::int64_t split,
+                                                       bool winograd) const = 0;
   // Whether `winograd` makes a difference.
   virtual bool has_winograd() const { return false; }
-  // About `split` parts of about the same work; fewer where it cannot be partitioned so often.
-  // Empty if the library refuses the operation right away.
-  virtual Result<std::vector<WeightedPart>> parts(const Problem& problem, const WeightedTask& task,
-                                                  std::int64_t split, bool winograd) const = 0;
 };
 
 // Where the library's own code for a layer's problem is: a point of a routine's parameter space.

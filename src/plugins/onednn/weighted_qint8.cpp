@@ -165,10 +165,9 @@ class QuantizedRoutine final : public Routine {
   bool is_known_to_library(const Problem& problem, const std::optional<FusedOps>& ops) const {
     static ChoiceCache<bool> cache;
     return *cache.get(key_of(problem, ops), [&] {
-      const Result<bool> known = guarded([&]() -> Result<bool> {
+      return or_none<bool>([&] {
         return ops && has_choices(layer_, problem, task_of(problem, {}), {&*ops, 1});
       });
-      return known.ok() && *known;
     });
   }
 
@@ -177,11 +176,10 @@ class QuantizedRoutine final : public Routine {
     static ChoiceCache<Choices> cache;
     const auto ops = fuse(problem);
     return cache.get(key_of(problem, ops), [&] {
-      const Result<Choices> found = guarded([&]() -> Result<Choices> {
-        if (!ops) return Choices{};
-        return weighted_choices(layer_, problem, task_of(problem, {}), {&*ops, 1});
+      return or_none<Choices>([&] {
+        return ops ? weighted_choices(layer_, problem, task_of(problem, {}), {&*ops, 1})
+                   : Choices{};
       });
-      return found.ok() ? *found : Choices{};
     });
   }
 
@@ -191,11 +189,10 @@ class QuantizedRoutine final : public Routine {
               const std::optional<FusedOps>& ops) const {
     static ChoiceCache<Named> cache;
     return *cache.get(key_of(problem, ops) + ' ' + params.str(), [&] {
-      const Result<Named> found = guarded([&]() -> Result<Named> {
-        if (!ops) return Named();
-        return named_choice(layer_, problem, task_of(problem, {}), {&*ops, 1}, params);
+      return or_none<Named>([&] {
+        return ops ? named_choice(layer_, problem, task_of(problem, {}), {&*ops, 1}, params)
+                   : Named();
       });
-      return found.ok() ? *found : Named();
     });
   }
 

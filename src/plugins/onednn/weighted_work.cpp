@@ -35,8 +35,9 @@ Result<WeightedWork> WeightedWork::make(const WeightedLayer& layer, const Proble
                                         const WeightedTask& task, const WeightedChoice& choice,
                                         const FusedOps& ops) {
   return guarded([&]() -> Result<WeightedWork> {
-    SN_ASSIGN_OR_RETURN(const std::vector<WeightedPart> partition,
-                        layer.parts(problem, task, choice.split, choice.is_winograd()));
+    const std::vector<WeightedPart> partition =
+        layer.parts(problem, task, choice.split, choice.is_winograd());
+    if (partition.empty()) return unsupported("oneDNN does not know this operation");
     WeightedWork work;
     work.task_ = task;
     work.packs_ = layer.packs_weights();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "plugins/partition/chunks.h"
 
 namespace softneuro {
 namespace {
@@ -31,13 +32,6 @@ ConvChunk images(const ConvShape& shape, std::int64_t first, std::int64_t count)
   chunk.y_at = first * y_image(shape);
   chunk.y_count = count * y_image(shape);
   return chunk;
-}
-
-// f(first, last) on `parts` consecutive parts of [0, count), as equal as they can be.
-template <class F>
-void for_parts(std::int64_t count, std::int64_t parts, F&& f) {
-  parts = std::clamp<std::int64_t>(parts, 1, std::max<std::int64_t>(count, 1));
-  for (std::int64_t i = 0; i < parts; ++i) f(count * i / parts, count * (i + 1) / parts);
 }
 
 bool is_pointwise(const ConvShape& shape) {
@@ -115,13 +109,12 @@ std::vector<ConvChunk> partition_image(const ConvShape& shape, std::int64_t imag
                                        std::int64_t parts) {
   std::vector<ConvChunk> chunks;
   if (shape.layout == Layout::channels_last) {
-    for_parts(shape.rows.output, parts, [&](std::int64_t first, std::int64_t last) {
+    for_chunks(shape.rows.output, parts, 1, [&](std::int64_t first, std::int64_t last) {
       chunks.push_back(rows(shape, image, first, last));
     });
   } else {
-    const std::int64_t step = channel_step(shape);
-    for_parts(blocks(shape.out, step), parts, [&](std::int64_t first, std::int64_t last) {
-      chunks.push_back(channels(shape, image, first * step, std::min(last * step, shape.out)));
+    for_chunks(shape.out, parts, channel_step(shape), [&](std::int64_t first, std::int64_t last) {
+      chunks.push_back(channels(shape, image, first, last));
     });
   }
   const bool sound = std::all_of(chunks.begin(), chunks.end(),
@@ -152,13 +145,13 @@ std::vector<ConvChunk> partition_conv(const ConvShape& shape, std::int64_t split
   std::vector<ConvChunk> chunks;
   const std::int64_t outputs = shape.rows.output * shape.columns.output;
   if (shape.layout == Layout::channels_last && is_pointwise(shape)) {
-    for_parts(shape.batch * outputs, split, [&](std::int64_t first, std::int64_t last) {
+    for_chunks(shape.batch * outputs, split, 1, [&](std::int64_t first, std::int64_t last) {
       chunks.push_back(pixels(shape, first, last));
     });
     return chunks;
   }
   if (shape.batch >= split) {
-    for_parts(shape.batch, split, [&](std::int64_t first, std::int64_t last) {
+    for_chunks(shape.batch, split, 1, [&](std::int64_t first, std::int64_t last) {
       chunks.push_back(images(shape, first, last - first));
     });
     return chunks;

@@ -113,7 +113,7 @@ class Binary final : public OperatorRoutine {
     const Function function = function_of(problem);
     const std::int64_t elements = problem.outputs[0].shape.elements();
     OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
+    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
     const std::int64_t outer = dims.y[0], inner = product(dims.y, 1);
     for_chunks(outer, chunk_count(problem, elements), inner == 1 ? kCacheLine : 1,
                [&](std::int64_t first, std::int64_t last) {
@@ -132,12 +132,13 @@ class Binary final : public OperatorRoutine {
     chunk.create = [create = function.create](xnn_operator_t* op) {
       return create(-kUnlimited, kUnlimited, 0, op);
     };
-    chunk.setup_two = [setup = function.setup, rank = dims.y.size(),
-                       a_dims = library_dims(dims.a, rows), b_dims = library_dims(dims.b, rows)](
-                          xnn_operator_t op, const float* a, const float* b, float* y) {
+    chunk.takes_two = true;
+    chunk.setup = [setup = function.setup, rank = dims.y.size(),
+                   a_dims = library_dims(dims.a, rows), b_dims = library_dims(dims.b, rows)](
+                      xnn_operator_t op, const float* a, const float* b, float* y) {
       return setup(op, rank, a_dims.data(), rank, b_dims.data(), a, b, y, nullptr);
     };
-    chunk.element_of_two = [=](const float* a, const float* b, std::int64_t i) {
+    chunk.element = [=](const float* a, const float* b, std::int64_t i) {
       return apply(function.op, static_cast<double>(a[opposite(dims.y, dims.a, i)]),
                    static_cast<double>(b[opposite(dims.y, dims.b, i)]));
     };

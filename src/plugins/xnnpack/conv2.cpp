@@ -12,13 +12,6 @@ namespace {
 
 enum Input : std::size_t { kX, kWeights, kBias };
 
-std::uint32_t u32(std::int64_t value) {
-  return static_cast<std::uint32_t>(value);
-}
-std::size_t size(std::int64_t value) {
-  return static_cast<std::size_t>(value);
-}
-
 // Element i of y in nhwc, weights as pack() leaves them.
 double element_of(const ConvShape& shape, const float* weights, const float* bias, const float* x,
                   std::int64_t i) {
@@ -53,10 +46,10 @@ OperatorChunk chunk_of(const ConvChunk& chunk, const float* weights, const float
         u32(shape.group), size(shape.in / shape.group), size(shape.out / shape.group),
         size(shape.in), size(shape.out), weights, bias, -kUnlimited, kUnlimited, 0, op);
   };
-  made.element = [=](const float* x, std::int64_t i) {
+  made.element = [=](const float* x, const float*, std::int64_t i) {
     return element_of(chunk.shape, weights, bias, x, i);
   };
-  made.setup = [=](xnn_operator_t op, const float* x, float* y) {
+  made.setup = [=](xnn_operator_t op, const float* x, const float*, float* y) {
     const ConvShape& shape = chunk.shape;
     return xnn_setup_convolution2d_nhwc_f32(op, size(shape.batch), size(shape.rows.input),
                                             size(shape.columns.input), x, y, nullptr);
@@ -111,7 +104,7 @@ class Conv2 final : public OperatorRoutine {
                               size(w.elements()) * sizeof(float));
     SN_ASSIGN_OR_RETURN(const ConvShape shape, conv_shape(problem));
     OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
+    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
     work.constants = {packed.bytes,
                       problem.has_input(kBias) ? problem.inputs[kBias].value : Tensor()};
     const auto* const weights = static_cast<const float*>(work.constants[0].data());

@@ -39,7 +39,7 @@ class Dense final : public OperatorRoutine {
                                          const PackedWeights&) const override {
     const DenseShape shape = dense_shape(problem);
     OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
+    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
     work.constants = {problem.inputs[kWeights].value,
                       problem.has_input(kBias) ? problem.inputs[kBias].value : Tensor()};
     const auto* const weights = static_cast<const float*>(work.constants[0].data());
@@ -54,10 +54,10 @@ class Dense final : public OperatorRoutine {
             shape.depth, shape.columns, shape.depth, shape.columns, weights, bias, -kUnlimited,
             kUnlimited, shape.transposed ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS, op);
       };
-      chunk.setup = [=](xnn_operator_t op, const float* x, float* y) {
+      chunk.setup = [=](xnn_operator_t op, const float* x, const float*, float* y) {
         return xnn_setup_fully_connected_nc_f32(op, rows, x, y, nullptr);
       };
-      chunk.element = [=](const float* x, std::int64_t at) {
+      chunk.element = [=](const float* x, const float*, std::int64_t at) {
         const std::size_t row = static_cast<std::size_t>(at) / shape.columns;
         const std::size_t column = static_cast<std::size_t>(at) % shape.columns;
         double sum = bias != nullptr ? bias[column] : 0;

@@ -33,8 +33,7 @@ class OperatorState final : public KernelState {
 void restore_nan(const OperatorChunk& chunk, const float* x, const float* second,
                  float* y) noexcept {
   constexpr std::int64_t kBlock = 1024;
-  const bool two = static_cast<bool>(chunk.element_of_two);
-  if (!two && !chunk.element) return;
+  if (!chunk.element) return;
   for (std::int64_t begin = 0; begin < chunk.y_count; begin += kBlock) {
     const std::int64_t end = std::min(begin + kBlock, chunk.y_count);
     int infinite = 0;  // in integers, which compilers make vectors of
@@ -42,16 +41,9 @@ void restore_nan(const OperatorChunk& chunk, const float* x, const float* second
       infinite += (std::bit_cast<std::uint32_t>(y[i]) & 0x7fffffffu) == 0x7f800000u;
     if (infinite == 0) continue;
     for (std::int64_t i = begin; i < end; ++i)
-      if (std::isinf(y[i]) &&
-          std::isnan(two ? chunk.element_of_two(x, second, i) : chunk.element(x, i)))
+      if (std::isinf(y[i]) && std::isnan(chunk.element(x, second, i)))
         y[i] = std::numeric_limits<float>::quiet_NaN();
   }
-}
-
-// For one operand or two.
-xnn_status set_up(const OperatorChunk& chunk, xnn_operator_t op, const float* x,
-                  const float* second, float* y) {
-  return chunk.setup_two ? chunk.setup_two(op, x, second, y) : chunk.setup(op, x, y);
 }
 
 class OperatorKernel final : public Kernel {
@@ -70,7 +62,7 @@ class OperatorKernel final : public Kernel {
       // Addresses that are only computed with: the tables are allocated here, not when running.
       static float somewhere[1];
       SN_RETURN_IF_ERROR(
-          status_of(set_up(chunk, op, somewhere, somewhere, somewhere), "setting up an operator"));
+          status_of(chunk.setup(op, somewhere, somewhere, somewhere), "setting up an operator"));
     }
     return std::unique_ptr<KernelState>(std::move(state));
   }
@@ -94,9 +86,9 @@ class OperatorKernel final : public Kernel {
     const float* const x = context.input(0).as<float>() + chunk.x_at;
     float* const y = context.output(0).as_mutable<float>() + chunk.y_at;
     const float* const second =
-        chunk.setup_two ? context.input(1).as<float>() + chunk.second_at : nullptr;
+        chunk.takes_two ? context.input(1).as<float>() + chunk.second_at : nullptr;
     if (x != bound.x || second != bound.second || y != bound.y) {
-      const xnn_status status = set_up(chunk, bound.op.get(), x, second, y);
+      const xnn_status status = chunk.setup(bound.op.get(), x, second, y);
       if (status != xnn_status_success) return status;
       bound.x = x;
       bound.second = second;
@@ -151,11 +143,6 @@ ParamSpace split_space(const Problem& problem) {
   if (layer_cost(problem).macs >= kWorthPartitioning)
     space.promising = [](const Params& params) { return !is_whole(params); };
   return space;
-}
-
-Result<PostOpProgram> tail_of(const Problem& problem) {
-  if (problem.post_ops.empty()) return PostOpProgram();
-  return PostOpProgram::create(problem);
 }
 
 }  // namespace softneuro::xnnpack

@@ -17,16 +17,14 @@ namespace softneuro::xnnpack {
 struct OperatorChunk {
   std::function<xnn_status(xnn_operator_t*)> create;
   // Binds addresses; the same sizes each time, so that the library allocates at the first only.
-  std::function<xnn_status(xnn_operator_t, const float* x, float* y)> setup;
-  // Instead of it for operators of inputs 0 and 1.
-  std::function<xnn_status(xnn_operator_t, const float* a, const float* b, float* y)> setup_two;
+  std::function<xnn_status(xnn_operator_t, const float* x, const float* second, float* y)> setup;
+  bool takes_two = false;                          // inputs 0 and 1; else `second` is null
   std::int64_t x_at = 0, second_at = 0, y_at = 0;  // where its parts begin, in elements
   std::int64_t y_count = 0;                        // elements from y_at on that it writes
   // What element i of its part of y is, before post-ops, from its part of x. The library's clamp,
   // which cannot be left out, makes an infinity of NaN: infinite elements are computed again.
-  // Neither this nor element_of_two: nothing is clamped.
-  std::function<double(const float* x, std::int64_t i)> element;
-  std::function<double(const float* a, const float* b, std::int64_t i)> element_of_two;
+  // Empty: nothing is clamped.
+  std::function<double(const float* x, const float* second, std::int64_t i)> element;
   // Puts right what the operator has written, before post-ops; may be empty.
   std::function<void(float* y)> repair;
 };
@@ -63,7 +61,13 @@ ParamSpace split_space(const Problem& problem);
 
 // Operators clamp their output to (−kUnlimited, kUnlimited): a relu or clip there would lose NaN.
 inline constexpr float kUnlimited = std::numeric_limits<float>::infinity();
-// The problem's post-ops, for the tail.
-Result<PostOpProgram> tail_of(const Problem& problem);
+
+// The library's integers.
+inline std::uint32_t u32(std::int64_t value) {
+  return static_cast<std::uint32_t>(value);
+}
+inline std::size_t size(std::int64_t value) {
+  return static_cast<std::size_t>(value);
+}
 
 }  // namespace softneuro::xnnpack

@@ -1,9 +1,8 @@
 // avg_pool2 cpu:float32:nhwc/xnnpack, partitioned by images. (The library's largest element of a
 // window may lose a NaN, so it is not used.)
-#include <algorithm>
-
 #include "core/base/error.h"
 #include "core/routine/registry.h"
+#include "plugins/partition/chunks.h"
 #include "plugins/partition/pool_window.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
@@ -41,25 +40,21 @@ class AvgPool2 final : public OperatorRoutine {
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const Window window, pool_window(problem));
     OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
+    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
     const Shape& x = problem.inputs[0].shape;
-    const std::int64_t count = std::min(thread_parts(params, problem.threads), x[0]);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t first = x[0] * i / count, images = x[0] * (i + 1) / count - first;
-      OperatorChunk chunk = chunk_of(window, x[1], images);
-      chunk.x_at = first * x[1] * window.input_elements();
-      chunk.y_at = first * x[1] * window.output_elements();
-      chunk.y_count = images * x[1] * window.output_elements();
-      work.chunks.push_back(std::move(chunk));
-    }
+    for_chunks(
+        x[0], thread_parts(params, problem.threads), 1, [&](std::int64_t first, std::int64_t last) {
+          OperatorChunk& chunk = work.chunks.emplace_back(chunk_of(window, x[1], last - first));
+          chunk.x_at = first * x[1] * window.input_elements();
+          chunk.y_at = first * x[1] * window.output_elements();
+          chunk.y_count = (last - first) * x[1] * window.output_elements();
+        });
     return make_operator_kernel(std::move(work));
   }
 
  private:
   OperatorChunk chunk_of(const Window& window, std::int64_t channels, std::int64_t images) const {
     const WindowAxis h = window.axes[1], w = window.axes[2];
-    const auto u32 = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
-    const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
     OperatorChunk chunk;
     chunk.create = [=](xnn_operator_t* op) {
       const std::size_t c = size(channels);
@@ -69,7 +64,7 @@ class AvgPool2 final : public OperatorRoutine {
           kUnlimited, 0, op);
     };
     // The sum: as infinite, or as little a number, as the mean.
-    chunk.element = [=](const float* x, std::int64_t i) {
+    chunk.element = [=](const float* x, const float*, std::int64_t i) {
       const std::int64_t channel = i % channels, pixel = i / channels;
       const std::int64_t column = pixel % w.output, row = pixel / w.output % h.output;
       const float* image = x + pixel / w.output / h.output * h.input * w.input * channels;
@@ -83,7 +78,7 @@ class AvgPool2 final : public OperatorRoutine {
         }
       return sum;
     };
-    chunk.setup = [=](xnn_operator_t op, const float* x, float* y) {
+    chunk.setup = [=](xnn_operator_t op, const float* x, const float*, float* y) {
       return xnn_setup_average_pooling2d_nhwc_f32(op, size(images), size(h.input), size(w.input), x,
                                                   y, nullptr);
     };

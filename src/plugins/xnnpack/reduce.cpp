@@ -34,9 +34,8 @@ class Reduce final : public OperatorRoutine {
                                          const PackedWeights&) const override {
     const Shape& x = problem.inputs[0].shape;
     const std::int64_t channels = x[1], pixels = x.elements(2, x.rank());
-    const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
     OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
+    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
     for_chunks(x[0], chunk_count(problem, x.elements()), 1,
                [&](std::int64_t first, std::int64_t last) {
                  OperatorChunk& chunk = work.chunks.emplace_back();
@@ -45,12 +44,12 @@ class Reduce final : public OperatorRoutine {
                    return xnn_create_global_average_pooling_nwc_f32(c, c, c, -kUnlimited,
                                                                     kUnlimited, 0, op);
                  };
-                 chunk.setup = [=](xnn_operator_t op, const float* from, float* y) {
+                 chunk.setup = [=](xnn_operator_t op, const float* from, const float*, float* y) {
                    return xnn_setup_global_average_pooling_nwc_f32(op, size(last - first),
                                                                    size(pixels), from, y, nullptr);
                  };
                  // The sum: as infinite, or as little a number, as the mean.
-                 chunk.element = [=](const float* from, std::int64_t i) {
+                 chunk.element = [=](const float* from, const float*, std::int64_t i) {
                    const float* column = from + i / channels * pixels * channels + i % channels;
                    double sum = 0;
                    for (std::int64_t p = 0; p < pixels; ++p)

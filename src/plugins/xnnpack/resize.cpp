@@ -64,9 +64,8 @@ class Resize final : public OperatorRoutine {
                                          const PackedWeights&) const override {
     const Shape &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;
     const std::uint32_t flags = flags_of(problem).value_or(0);
-    const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
     OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
+    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
     for_chunks(x[0], chunk_count(problem, y.elements()), 1,
                [&](std::int64_t first, std::int64_t last) {
                  OperatorChunk& chunk = work.chunks.emplace_back();
@@ -74,7 +73,7 @@ class Resize final : public OperatorRoutine {
                    const std::size_t c = size(x[1]);
                    return xnn_create_resize_bilinear2d_nhwc_f32(c, c, c, flags, op);
                  };
-                 chunk.setup = [=](xnn_operator_t op, const float* from, float* to) {
+                 chunk.setup = [=](xnn_operator_t op, const float* from, const float*, float* to) {
                    return xnn_setup_resize_bilinear2d_nhwc_f32(op, size(last - first), size(x[2]),
                                                                size(x[3]), size(y[2]), size(y[3]),
                                                                from, to, nullptr);

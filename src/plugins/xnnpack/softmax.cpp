@@ -27,7 +27,7 @@ class Softmax final : public OperatorRoutine {
     const std::int64_t elements = problem.inputs[0].shape.elements();
     const auto channels = static_cast<std::size_t>(columns);
     OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
+    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
     for_chunks(elements / columns, chunk_count(problem, elements), 1,
                [&](std::int64_t first, std::int64_t last) {
                  const std::int64_t rows = last - first;
@@ -35,7 +35,7 @@ class Softmax final : public OperatorRoutine {
                  chunk.create = [=](xnn_operator_t* op) {
                    return xnn_create_softmax_nc_f32(channels, channels, channels, 0, op);
                  };
-                 chunk.setup = [=](xnn_operator_t op, const float* x, float* y) {
+                 chunk.setup = [=](xnn_operator_t op, const float* x, const float*, float* y) {
                    return xnn_setup_softmax_nc_f32(op, static_cast<std::size_t>(rows), x, y,
                                                    nullptr);
                  };

@@ -73,7 +73,7 @@ class Unary final : public OperatorRoutine {
     const Function function = *function_of(problem);
     const std::int64_t elements = problem.inputs[0].shape.elements();
     OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, tail_of(problem));
+    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
     work.in_place_input = post_ops_allow_in_place(problem, 0) ? 0 : -1;
     for_chunks(elements, chunk_count(problem, elements), kCacheLine,
                [&](std::int64_t first, std::int64_t last) {
@@ -81,7 +81,7 @@ class Unary final : public OperatorRoutine {
                  chunk.create = function.create;
                  chunk.setup = [setup = function.setup,
                                 count = static_cast<std::size_t>(last - first)](
-                                   xnn_operator_t op, const float* x, float* y) {
+                                   xnn_operator_t op, const float* x, const float*, float* y) {
                    return setup(op, count, x, y, nullptr);
                  };
                  chunk.x_at = chunk.y_at = first;

@@ -3,12 +3,12 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "core/base/error.h"
 #include "core/childnet/childnet.h"
-#include "core/routine/quantization_key.h"
 
 namespace softneuro {
 namespace {
@@ -183,6 +183,10 @@ bool is_allowed(const CandidateRules& rules, const std::string& layer,
 
 double Candidate::time_us() const {
   return inside.us > 0 ? inside.us : unit_us;
+}
+
+bool Candidate::is_usable() const {
+  return std::isfinite(unit_us) && !wrong;
 }
 
 bool Candidate::is_float32() const {

@@ -30,6 +30,7 @@ struct Candidate {
   // The layer's default choice, taken since the time for measuring was up; unit_us says nothing.
   bool assumed = false;
 
+  bool is_usable() const;   // measured, and right
   double time_us() const;   // inside the net if it was measured there, else alone
   bool is_float32() const;  // rounds nothing that float32 does not; the layer's own default does so
   std::string str() const;  // "cpu:float32:nhwc/wg tile_size=4"

@@ -1,7 +1,5 @@
 #include "profiler/select/childnet_solve.h"
 
-#include <cmath>
-
 #include "core/base/error.h"
 #include "profiler/measure/kernel_bench.h"
 
@@ -47,8 +45,7 @@ Result<ChildnetInside> solve_inside(const Registry& registry, const ChildnetRout
     SN_RETURN_IF_ERROR(measure(alone, candidates, fill));
     const Candidate* best = nullptr;
     for (const Candidate& candidate : candidates)
-      if (!candidate.wrong && std::isfinite(candidate.unit_us) &&
-          (best == nullptr || candidate.unit_us < best->unit_us))
+      if (candidate.is_usable() && (best == nullptr || candidate.unit_us < best->unit_us))
         best = &candidate;
     if (best == nullptr) return result;
     layer.routine = best->routine;

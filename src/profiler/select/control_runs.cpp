@@ -4,11 +4,6 @@
 
 namespace softneuro {
 
-void ControlRuns::clear() {
-  runs_.clear();
-  least_us_.clear();
-}
-
 void ControlRuns::record(Candidate& candidate, const Candidate& control, double us) {
   runs_.push_back({&candidate, &control, us});
   double& least = least_us_.emplace(&control, us).first->second;

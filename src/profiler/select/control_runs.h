@@ -18,7 +18,6 @@ class ControlRuns {
     double slowdown;  // times as long as at other times
   };
 
-  void clear();
   // `control` took `us` right after `candidate`, which may be the same.
   void record(Candidate& candidate, const Candidate& control, double us);
   // `control` took `us` at some other time. Without effect if it never was a control.

@@ -7,7 +7,6 @@
 #include "core/base/tensor_view.h"
 #include "core/routine/layer_cost.h"
 #include "core/routine/noop_adapt.h"
-#include "core/routine/quantization_key.h"
 #include "profiler/select/selection.h"
 
 namespace softneuro {

@@ -154,8 +154,7 @@ class Mapper {
   }
 
   bool may_take(const LayerCandidates& entry, const Candidate& candidate) const {
-    return !candidate.wrong && std::isfinite(candidate.unit_us) &&
-           (!rules_.allowed || rules_.allowed(entry, candidate));
+    return candidate.is_usable() && (!rules_.allowed || rules_.allowed(entry, candidate));
   }
 
   // Whether any candidate that may be taken was measured inside the net.

@@ -17,7 +17,7 @@ class AdaptTimes {
  public:
   // Measures what is not known yet.
   using Measure = std::function<Result<AdaptChoice>(TensorId, const Format&, const Format&)>;
-  explicit AdaptTimes(Measure measure) : measure_(std::move(measure)) {}
+  explicit AdaptTimes(Measure measure = {}) : measure_(std::move(measure)) {}
 
   Result<AdaptChoice> of(TensorId tensor, const Format& from, const Format& to);
   // A time that was measured inside the net replaces the one measured alone.

@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <optional>
 
 #include "core/base/element.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/routine/registry.h"
 #include "profiler/measure/departure.h"
+#include "profiler/measure/kernel_bench.h"
 #include "profiler/measure/timer.h"
 #include "profiler/select/childnet_solve.h"
+#include "profiler/select/control_runs.h"
 
 namespace softneuro {
 namespace {
@@ -81,45 +85,90 @@ int batch_of(double us) {
 
 }  // namespace
 
-// The fastest candidate so far, which is timed again after each of the others.
-struct UnitProfiler::Control {
-  Candidate* candidate;
-  KernelBench bench;
-  int batch;
+// One problem, whose candidates are measured in turn.
+class UnitProfiler::ProblemProfile {
+ public:
+  // `depth`: of the childnet that the problem is inside of; `fill`, if any, is called before
+  // anything is measured, once.
+  ProblemProfile(UnitProfiler& profiler, const Problem& model, int depth, FillConstants fill)
+      : profiler_(profiler),
+        core_(profiler.core_),
+        model_(model),
+        depth_(depth),
+        fill_constants_(std::move(fill)),
+        is_cold_(profiler.caches_.residency() != CacheResidency::own_cache &&
+                 constant_bytes(model) >= kColdBytes) {}
+
+  Status profile(std::vector<Candidate>& candidates);
+
+ private:
+  // The fastest candidate so far, which is timed again after each of the others.
+  struct Control {
+    Candidate* candidate;
+    KernelBench bench;
+    int batch;
+  };
+  Status profile_each(std::vector<Candidate>& candidates);
+  Status choose_inside(Candidate& candidate, double best_us);
+  Status measure(Candidate& candidate, double best_us);
+  void fill_constants();
+  Status prepare_reference();
+  Result<std::vector<Tensor>> inputs_as(const Problem& problem);
+  Result<double> error_of(const Candidate& candidate, KernelBench& bench);
+  double time_us(KernelBench& bench, int batch);
+  double time_control();
+  void correct_disturbed();
+  void keep_all();
+  void tell_wrong();
+  void drop(Candidate& candidate, const Status& status);
+
+  UnitProfiler& profiler_;
+  Runtime& core_;
+  const Problem& model_;
+  int depth_;
+  FillConstants fill_constants_;
+  bool is_cold_;  // weights are read anew in each run
+  std::optional<Control> control_;
+  ControlRuns controls_;
+  std::map<Candidate*, double> unkept_;  // measured, not in the cache yet: spread
+  std::vector<std::string> wrong_;       // candidates, and by how much
+  std::vector<Tensor> inputs_;           // in the model's formats
+  std::map<std::string, Tensor> inputs_by_format_;
+  std::vector<Tensor> reference_;  // the outputs; empty until they are needed
+  LastPacking last_packing_;
 };
 
 // One sample: a run that reads the weights anew, as in a net, or else `batch` runs in a row. A
 // failed run takes infinitely long.
-double UnitProfiler::time_us(KernelBench& bench, int batch) {
+double UnitProfiler::ProblemProfile::time_us(KernelBench& bench, int batch) {
   const PoolBurst burst(core_.pool());
-  const double us = cold_ ? bench.cold_time_us(caches_, barrier_) : bench.time_us(batch, barrier_);
+  const double us = is_cold_ ? bench.cold_time_us(profiler_.caches_, profiler_.barrier_)
+                             : bench.time_us(batch, profiler_.barrier_);
   return us < 0 ? INFINITY : us;
 }
 
-void UnitProfiler::fill_constants() {
+void UnitProfiler::ProblemProfile::fill_constants() {
   if (fill_constants_) fill_constants_();
   fill_constants_ = nullptr;
 }
 
-Status UnitProfiler::prepare_reference(const Problem& model) {
-  if (!inputs_.empty() || model.inputs.empty()) {
-    if (!reference_.empty()) return {};
-  }
+Status UnitProfiler::ProblemProfile::prepare_reference() {
+  if (!reference_.empty()) return {};
   fill_constants();
-  SN_ASSIGN_OR_RETURN(inputs_, random_inputs(model, core_.allocator()));
+  SN_ASSIGN_OR_RETURN(inputs_, random_inputs(model_, core_.allocator()));
   const std::string float32 = "cpu:float32";
   SN_ASSIGN_OR_RETURN(const Routine* routine,
-                      core_.registry().default_choice(model, {&float32, 1}));
-  SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, inputs_as(model));
+                      core_.registry().default_choice(model_, {&float32, 1}));
+  SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, inputs_as(model_));
   SN_ASSIGN_OR_RETURN(KernelBench bench,
-                      KernelBench::create(core_, *routine, model, routine->default_params(model),
+                      KernelBench::create(core_, *routine, model_, routine->default_params(model_),
                                           inputs, &last_packing_));
   SN_RETURN_IF_ERROR(bench.run());
   for (std::size_t o = 0; o < bench.outputs().size(); ++o) {
     Tensor output = bench.outputs()[o];
     if (!output.empty()) {
       SN_ASSIGN_OR_RETURN(output, in_format(core_, output, {output.data_type(), Layout::plain},
-                                            model.outputs[o].quantization));
+                                            model_.outputs[o].quantization));
     }
     reference_.push_back(std::move(output));
   }
@@ -127,7 +176,7 @@ Status UnitProfiler::prepare_reference(const Problem& model) {
 }
 
 // The inputs at hand in the formats of `problem`.
-Result<std::vector<Tensor>> UnitProfiler::inputs_as(const Problem& problem) {
+Result<std::vector<Tensor>> UnitProfiler::ProblemProfile::inputs_as(const Problem& problem) {
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const TensorSpec& spec = problem.inputs[i];
@@ -146,34 +195,24 @@ Result<std::vector<Tensor>> UnitProfiler::inputs_as(const Problem& problem) {
   return inputs;
 }
 
-// Names the best path inside of a childnet; the layers there are measured by a profiler of their
-// own, which shares everything but the problem at hand.
-Status UnitProfiler::choose_inside(const Problem& model, Candidate& candidate, double best_us) {
+// Names the best path inside of a childnet.
+Status UnitProfiler::ProblemProfile::choose_inside(Candidate& candidate, double best_us) {
   const auto measure = [&](const Problem& problem, std::vector<Candidate>& candidates,
                            const FillConstants& fill) {
-    UnitProfiler inside(core_, cache_, budget_, barrier_, caches_, exhaustive_);
-    inside.on_candidate = on_candidate;
-    inside.warn = warn;
-    inside.inside_rules = inside_rules;
-    inside.depth_ = depth_ + 1;
-    inside.fill_constants_ = [&] {
+    const auto fill_both = [&] {
       fill_constants();  // those inside may be the same
       fill();
     };
-    Status status = inside.profile(problem, candidates);
-    counts_.measured += inside.counts_.measured;
-    counts_.from_cache += inside.counts_.from_cache;
-    counts_.rejected += inside.counts_.rejected;
-    return status;
+    return ProblemProfile(profiler_, problem, depth_ + 1, fill_both).profile(candidates);
   };
-  CandidateRules rules = inside_rules;
+  CandidateRules rules = profiler_.inside_rules;
   rules.childnets = depth_ + 1 < kDeepest;
-  const Problem problem = with_formats(model, candidate.formats);
+  const Problem problem = with_formats(model_, candidate.formats);
   SN_ASSIGN_OR_RETURN(
       const ChildnetInside inside,
       solve_inside(core_.registry(), *candidate.routine->as_childnet(), problem, candidate.params,
-                   rules, exhaustive_ ? INFINITY : kLostInside * best_us, core_.allocator(),
-                   measure));
+                   rules, profiler_.exhaustive_ ? INFINITY : kLostInside * best_us,
+                   core_.allocator(), measure));
   candidate.pruned = !inside.within_bound;
   if (!inside.known) return {};
   candidate.unresolved = false;
@@ -182,50 +221,19 @@ Status UnitProfiler::choose_inside(const Problem& model, Candidate& candidate, d
   return {};
 }
 
-// Small nets find weights in a cache that large ones do not: other times, other rows.
-std::string UnitProfiler::row_key(const Candidate& candidate) const {
-  return cold_ ? fmt::format("{}|weights in {}", candidate.key, to_string(caches_.residency()))
-               : candidate.key;
-}
-
-bool UnitProfiler::from_cache(Candidate& candidate) {
-  const Profile* known = cache_.find(row_key(candidate));
-  if (known == nullptr) return false;
-  if (exhaustive_ && known->pruned) return false;
-  candidate.unit_us = known->time_us;
-  candidate.wrong = known->wrong;
-  candidate.pruned = known->pruned;
-  candidate.error = known->error;
-  candidate.workspace = static_cast<std::size_t>(known->workspace);
-  candidate.packed = static_cast<std::size_t>(known->packed);
-  ++counts_.from_cache;
-  return true;
-}
-
-void UnitProfiler::keep(const Candidate& candidate, double spread_us) {
-  Profile profile;
-  profile.time_us = std::isfinite(candidate.unit_us) ? candidate.unit_us : 0;
-  profile.spread_us = spread_us;
-  profile.error = std::isfinite(candidate.error) ? candidate.error : 1e9;
-  profile.workspace = static_cast<double>(candidate.workspace);
-  profile.packed = static_cast<double>(candidate.packed);
-  profile.wrong = candidate.wrong;
-  profile.pruned = candidate.pruned;
-  cache_.put(row_key(candidate), profile);
-}
-
-Result<double> UnitProfiler::error_of(const Problem& model, const Candidate& candidate,
-                                      KernelBench& bench) {
+Result<double> UnitProfiler::ProblemProfile::error_of(const Candidate& candidate,
+                                                      KernelBench& bench) {
   double worst = 0;
   for (std::size_t o = 0; o < reference_.size(); ++o) {
     const Tensor& expected = reference_[o];
     if (expected.empty() || expected.elements() == 0) continue;
     SN_ASSIGN_OR_RETURN(const Tensor actual,
                         in_format(core_, bench.outputs()[o], {expected.data_type(), Layout::plain},
-                                  model.outputs[o].quantization));
+                                  model_.outputs[o].quantization));
     if (is_real(expected.data_type())) {
-      const double error = relative_rms(
-          expected, actual, bounds_of(candidate.formats.outputs[o], model.outputs[o].quantization));
+      const double error =
+          relative_rms(expected, actual,
+                       bounds_of(candidate.formats.outputs[o], model_.outputs[o].quantization));
       worst = std::isnan(error) ? INFINITY : std::max(worst, error);
     } else if (expected.bytes() > 0 &&
                std::memcmp(expected.data(), actual.data(), expected.bytes()) != 0) {
@@ -235,65 +243,65 @@ Result<double> UnitProfiler::error_of(const Problem& model, const Candidate& can
   return worst;
 }
 
-Status UnitProfiler::measure(const Problem& model, Candidate& candidate, double best_us,
-                             std::optional<Control>& control) {
-  SN_RETURN_IF_ERROR(prepare_reference(model));
-  const Problem problem = with_formats(model, candidate.formats);
+Status UnitProfiler::ProblemProfile::measure(Candidate& candidate, double best_us) {
+  SN_RETURN_IF_ERROR(prepare_reference());
+  const Problem problem = with_formats(model_, candidate.formats);
   SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, inputs_as(problem));
   SN_ASSIGN_OR_RETURN(KernelBench bench,
                       KernelBench::create(core_, *candidate.routine, problem, candidate.params,
                                           std::move(inputs), &last_packing_));
   SN_RETURN_IF_ERROR(bench.run());
-  ++counts_.measured;
+  ++profiler_.counts_.measured;
   candidate.workspace = bench.workspace_bytes();
   candidate.packed = bench.packed_bytes();
-  SN_ASSIGN_OR_RETURN(candidate.error, error_of(model, candidate, bench));
+  SN_ASSIGN_OR_RETURN(candidate.error, error_of(candidate, bench));
   candidate.wrong = candidate.error > tolerance_of(candidate.routine->descriptor().type);
   if (candidate.wrong) {
-    ++counts_.rejected;
+    ++profiler_.counts_.rejected;
     wrong_.push_back(fmt::format("{} by {:.2g}", candidate.str(), candidate.error));
-    keep(candidate, 0);
+    profiler_.keep(candidate, is_cold_, 0);
     return {};
   }
   const PoolBurst burst(core_.pool());  // keeps threads from parking between samples
   Samples samples;
   const double first = time_us(bench, 1);
   samples.add(first);
-  const int batch = cold_ ? 1 : batch_of(first);
+  const int batch = is_cold_ ? 1 : batch_of(first);
   // Inside of childnets times only rank what is measured again as a whole.
-  const std::size_t wanted = exhaustive_ ? 15 : 5;
-  const double most_us = exhaustive_ ? 2e5 : depth_ > 0 ? 1e4 : 4e4;
+  const bool exhaustive = profiler_.exhaustive_;
+  const std::size_t wanted = exhaustive ? 15 : 5;
+  const double most_us = exhaustive ? 2e5 : depth_ > 0 ? 1e4 : 4e4;
   candidate.pruned = false;
   while (!candidate.pruned && samples.count() < wanted &&
          (samples.count() < 3 || samples.total() * batch < most_us)) {
     samples.add(time_us(bench, batch));
     candidate.pruned =
-        !exhaustive_ && samples.count() == 2 && samples.minimum() > kPruneRatio * best_us;
+        !exhaustive && samples.count() == 2 && samples.minimum() > kPruneRatio * best_us;
   }
   candidate.unit_us = samples.centre();
   unkept_[&candidate] = samples.spread();
   double control_us = candidate.unit_us;
-  if (control) control_us = time_control(*control);
-  if (!control || candidate.unit_us < control->candidate->unit_us) {
-    control = Control{&candidate, std::move(bench), batch};
+  if (control_) control_us = time_control();
+  if (!control_ || candidate.unit_us < control_->candidate->unit_us) {
+    control_.emplace(&candidate, std::move(bench), batch);
     control_us = candidate.unit_us;
   }
-  controls_.record(candidate, *control->candidate, control_us);
+  controls_.record(candidate, *control_->candidate, control_us);
   return {};
 }
 
-double UnitProfiler::time_control(Control& control) {
-  const double us = time_us(control.bench, control.batch);
-  controls_.record_again(*control.candidate, us);
+double UnitProfiler::ProblemProfile::time_control() {
+  const double us = time_us(control_->bench, control_->batch);
+  controls_.record_again(*control_->candidate, us);
   return us;
 }
 
 // Times that were made while the machine was slow, as its controls tell, are put on the scale of
 // the others. A control may have been disturbed where the candidate was not: at best they are as
 // fast as the fastest of the others.
-void UnitProfiler::correct_disturbed(std::optional<Control>& control) {
+void UnitProfiler::ProblemProfile::correct_disturbed() {
   // It may have been disturbed for as long as it served as the control.
-  for (int round = 0; control && round < kControlRounds; ++round) time_control(*control);
+  for (int round = 0; control_ && round < kControlRounds; ++round) time_control();
   std::map<Candidate*, double> slowdowns;
   for (const ControlRuns::Disturbed& disturbed : controls_.disturbed())
     slowdowns[disturbed.candidate] = disturbed.slowdown;
@@ -306,84 +314,131 @@ void UnitProfiler::correct_disturbed(std::optional<Control>& control) {
 }
 
 // Rows are kept when a layer is done: until then a row may turn out to be disturbed.
-void UnitProfiler::keep_all() {
+void UnitProfiler::ProblemProfile::keep_all() {
   for (const auto& [candidate, spread_us] : unkept_)
-    if (!candidate->wrong && std::isfinite(candidate->unit_us)) keep(*candidate, spread_us);
-  unkept_.clear();
+    if (candidate->is_usable()) profiler_.keep(*candidate, is_cold_, spread_us);
 }
 
 // One warning for the layer: where 8 bits cannot hold a tensor, every 8-bit candidate is wrong.
-void UnitProfiler::tell_wrong(const Problem& model) {
-  if (warn && !wrong_.empty())
-    warn(LogLevel::warning, fmt::format("layer '{}': candidates dropped, whose results differ from "
-                                        "the reference (relative RMS): "
-                                        "{}",
-                                        model.layer_name, fmt::join(wrong_, ", ")));
-  wrong_.clear();
+void UnitProfiler::ProblemProfile::tell_wrong() {
+  if (profiler_.warn && !wrong_.empty())
+    profiler_.warn(LogLevel::warning,
+                   fmt::format("layer '{}': candidates dropped, whose results differ from "
+                               "the reference (relative RMS): "
+                               "{}",
+                               model_.layer_name, fmt::join(wrong_, ", ")));
 }
 
 // A routine that fails is dropped; tuning goes on.
-void UnitProfiler::drop(const Problem& model, Candidate& candidate, const Status& status) {
+void UnitProfiler::ProblemProfile::drop(Candidate& candidate, const Status& status) {
   candidate.wrong = true;
-  ++counts_.rejected;
-  if (warn)
-    warn(LogLevel::error, fmt::format("layer '{}': {} is dropped: {}", model.layer_name,
-                                      candidate.str(), status.message()));
+  ++profiler_.counts_.rejected;
+  if (profiler_.warn)
+    profiler_.warn(LogLevel::error, fmt::format("layer '{}': {} is dropped: {}", model_.layer_name,
+                                                candidate.str(), status.message()));
 }
 
-void UnitProfiler::forget_problem() {
-  controls_.clear();
-  unkept_.clear();
-  inputs_.clear();
-  inputs_by_format_.clear();
-  reference_.clear();
-  last_packing_ = {};
+Status UnitProfiler::ProblemProfile::profile(std::vector<Candidate>& candidates) {
+  const Status status = profile_each(candidates);
+  if (status.ok()) correct_disturbed();
+  keep_all();
+  if (status.ok()) tell_wrong();
+  return status;
 }
 
-Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candidates) {
-  forget_problem();
-  cold_ = caches_.residency() != CacheResidency::own_cache && constant_bytes(model) >= kColdBytes;
+// cancelled, or ok.
+Status UnitProfiler::ProblemProfile::profile_each(std::vector<Candidate>& candidates) {
+  const auto from_cache = [&](Candidate& candidate) {
+    return profiler_.from_cache(candidate, is_cold_);
+  };
   double best = INFINITY;
   for (Candidate& candidate : candidates)
     if (candidate.routine != nullptr && !candidate.unresolved && from_cache(candidate) &&
         !candidate.wrong)
       best = std::min(best, candidate.unit_us);
-  std::optional<Control> control;
   for (Candidate& candidate : candidates) {
     if (candidate.routine == nullptr || candidate.wrong || std::isfinite(candidate.unit_us))
       continue;
-    if (Status cancelled = check_cancel(budget_.cancel); !cancelled.ok()) {
-      keep_all();
-      return cancelled;
-    }
-    if (budget_.expired()) break;
-    if (on_candidate) on_candidate(candidate, std::isfinite(best) ? best : 0);
+    SN_RETURN_IF_ERROR(check_cancel(profiler_.budget_.cancel));
+    if (profiler_.budget_.expired()) break;
+    if (profiler_.on_candidate) profiler_.on_candidate(candidate, std::isfinite(best) ? best : 0);
     Status status;
     if (candidate.unresolved) {
-      status = choose_inside(model, candidate, best);
-      if (status.code() == StatusCode::cancelled) {
-        keep_all();
-        return status;
-      }
+      status = choose_inside(candidate, best);
+      if (status.code() == StatusCode::cancelled) return status;
       if (status.ok() && candidate.unresolved) continue;
     }
-    if (status.ok() && !from_cache(candidate)) status = measure(model, candidate, best, control);
-    if (!status.ok()) {
-      drop(model, candidate, status);
-      continue;
-    }
-    if (!candidate.wrong) best = std::min(best, candidate.unit_us);
+    if (status.ok() && !from_cache(candidate)) status = measure(candidate, best);
+    if (!status.ok())
+      drop(candidate, status);
+    else if (!candidate.wrong)
+      best = std::min(best, candidate.unit_us);
   }
-  correct_disturbed(control);
-  keep_all();
-  tell_wrong(model);
-  forget_problem();
+  return {};
+}
+
+// Small nets find weights in a cache that large ones do not: other times, other rows.
+std::string UnitProfiler::row_key(const Candidate& candidate, bool is_cold) const {
+  return is_cold ? fmt::format("{}|weights in {}", candidate.key, to_string(caches_.residency()))
+                 : candidate.key;
+}
+
+bool UnitProfiler::from_cache(Candidate& candidate, bool is_cold) {
+  const Profile* known = cache_.find(row_key(candidate, is_cold));
+  if (known == nullptr) return false;
+  if (exhaustive_ && known->pruned) return false;
+  candidate.unit_us = known->time_us;
+  candidate.wrong = known->wrong;
+  candidate.pruned = known->pruned;
+  candidate.error = known->error;
+  candidate.workspace = static_cast<std::size_t>(known->workspace);
+  candidate.packed = static_cast<std::size_t>(known->packed);
+  ++counts_.from_cache;
+  return true;
+}
+
+void UnitProfiler::keep(const Candidate& candidate, bool is_cold, double spread_us) {
+  Profile profile;
+  profile.time_us = std::isfinite(candidate.unit_us) ? candidate.unit_us : 0;
+  profile.spread_us = spread_us;
+  profile.error = std::isfinite(candidate.error) ? candidate.error : 1e9;
+  profile.workspace = static_cast<double>(candidate.workspace);
+  profile.packed = static_cast<double>(candidate.packed);
+  profile.wrong = candidate.wrong;
+  profile.pruned = candidate.pruned;
+  cache_.put(row_key(candidate, is_cold), profile);
+}
+
+Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candidates) {
+  return ProblemProfile(*this, model, 0, nullptr).profile(candidates);
+}
+
+// Fills in its time; infinity stays if a run fails. `input` is made when it is needed first.
+Status UnitProfiler::measure_adapt(const TensorSpec& tensor, const Format& from,
+                                   const Problem& problem, Candidate& candidate, Tensor& input) {
+  SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
+  if (input.empty()) {
+    SN_ASSIGN_OR_RETURN(input, Tensor::create(tensor.type, tensor.shape, core_.allocator()));
+    fill_random(tensor, input);
+    SN_ASSIGN_OR_RETURN(input, in_format(core_, input, from, tensor.quantization));
+  }
+  SN_ASSIGN_OR_RETURN(KernelBench bench, KernelBench::create(core_, *candidate.routine, problem,
+                                                             candidate.params, {input}));
+  SN_RETURN_IF_ERROR(bench.run());
+  ++counts_.measured;
+  const PoolBurst burst(core_.pool());
+  Samples samples;
+  const int batch = batch_of(bench.time_us(1, barrier_));
+  while (samples.count() < 5 && (samples.count() < 2 || samples.total() * batch < 5e3))
+    samples.add(bench.time_us(batch, barrier_));
+  if (samples.minimum() < 0) return {};
+  candidate.unit_us = samples.centre();
+  keep(candidate, false, samples.spread());
   return {};
 }
 
 Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const Format& from,
                                                 const Format& to) {
-  cold_ = false;
   const Problem problem = adapt_problem(core_, tensor, from, to);
   AdaptChoice best;
   best.from = from;
@@ -402,26 +457,8 @@ Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const 
       key = candidate.key;
       if (const auto known = adapts_.find(key); known != adapts_.end()) return known->second;
     }
-    if (!from_cache(candidate)) {
-      SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
-      if (input.empty()) {
-        SN_ASSIGN_OR_RETURN(input, Tensor::create(tensor.type, tensor.shape, core_.allocator()));
-        fill_random(tensor, input);
-        SN_ASSIGN_OR_RETURN(input, in_format(core_, input, from, tensor.quantization));
-      }
-      SN_ASSIGN_OR_RETURN(KernelBench bench,
-                          KernelBench::create(core_, *routine, problem, candidate.params, {input}));
-      SN_RETURN_IF_ERROR(bench.run());
-      ++counts_.measured;
-      const PoolBurst burst(core_.pool());
-      Samples samples;
-      const int batch = batch_of(bench.time_us(1, barrier_));
-      while (samples.count() < 5 && (samples.count() < 2 || samples.total() * batch < 5e3))
-        samples.add(bench.time_us(batch, barrier_));
-      if (samples.minimum() < 0) continue;  // it failed
-      candidate.unit_us = samples.centre();
-      keep(candidate, samples.spread());
-    }
+    if (!from_cache(candidate, false))
+      SN_RETURN_IF_ERROR(measure_adapt(tensor, from, problem, candidate, input));
     if (candidate.unit_us < best.time_us) {
       best.time_us = candidate.unit_us;
       best.routine = routine->descriptor().str();

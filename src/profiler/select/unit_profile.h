@@ -4,14 +4,13 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "profiler/cache/profile_cache.h"
 #include "profiler/measure/budget.h"
-#include "profiler/measure/kernel_bench.h"
+#include "profiler/measure/cold_caches.h"
+#include "profiler/measure/pool_barrier.h"
 #include "profiler/select/candidates.h"
-#include "profiler/select/control_runs.h"
 
 namespace softneuro {
 
@@ -54,24 +53,12 @@ class UnitProfiler {
   const UnitCounts& counts() const { return counts_; }
 
  private:
-  struct Control;
-  Status measure(const Problem& model, Candidate& candidate, double best_us,
-                 std::optional<Control>& control);
-  double time_us(KernelBench& bench, int batch);
-  void fill_constants();
-  Status prepare_reference(const Problem& model);
-  Result<std::vector<Tensor>> inputs_as(const Problem& problem);
-  void forget_problem();
-  Status choose_inside(const Problem& model, Candidate& candidate, double best_us);
-  std::string row_key(const Candidate& candidate) const;
-  bool from_cache(Candidate& candidate);
-  Result<double> error_of(const Problem& model, const Candidate& candidate, KernelBench& bench);
-  double time_control(Control& control);
-  void correct_disturbed(std::optional<Control>& control);
-  void drop(const Problem& model, Candidate& candidate, const Status& status);
-  void tell_wrong(const Problem& model);
-  void keep_all();
-  void keep(const Candidate& candidate, double spread_us);
+  class ProblemProfile;
+  std::string row_key(const Candidate& candidate, bool is_cold) const;
+  bool from_cache(Candidate& candidate, bool is_cold);
+  void keep(const Candidate& candidate, bool is_cold, double spread_us);
+  Status measure_adapt(const TensorSpec& tensor, const Format& from, const Problem& problem,
+                       Candidate& candidate, Tensor& input);
 
   Runtime& core_;
   ProfileCache& cache_;
@@ -79,18 +66,8 @@ class UnitProfiler {
   PoolBarrier& barrier_;
   ColdCaches& caches_;
   bool exhaustive_;
-  ControlRuns controls_;
-  std::map<Candidate*, double> unkept_;   // measured, not in the cache yet: spread
-  bool cold_ = false;                     // how the problem at hand is measured
-  int depth_ = 0;                         // of the childnet whose inside is measured
-  std::function<void()> fill_constants_;  // there, before anything is measured; once
   UnitCounts counts_;
-  std::vector<std::string> wrong_;  // candidates of the problem at hand, and by how much
   std::map<std::string, AdaptChoice> adapts_;
-  std::vector<Tensor> inputs_;  // of the problem at hand, in the model's formats
-  std::map<std::string, Tensor> inputs_by_format_;
-  std::vector<Tensor> reference_;  // its outputs; empty until they are needed
-  LastPacking last_packing_;       // of its constants
 };
 
 }  // namespace softneuro

@@ -11,6 +11,7 @@
 #include "profiler/cache/loaded_code.h"
 #include "profiler/cache/profile_cache.h"
 #include "profiler/measure/budget.h"
+#include "profiler/measure/net_profile.h"
 #include "profiler/select/candidates.h"
 #include "profiler/tune/made_inputs.h"
 #include "profiler/tune/tuner.h"
@@ -220,15 +221,16 @@ Status check_samples(const TuneOptions& options) {
       options.calibration.size() + options.calibration_source.count < 2 &&
       options.validation.size() + options.validation_source.count == 0)
     return invalid_argument(
-        "max_error needs validation samples, or at least two calibration samples: one of them is "
-        "held back to measure it");
+        "max_error needs validation samples (TuneOptions::validation, --validation), or at least "
+        "two calibration samples (TuneOptions::calibration, --calibration), of which one is held "
+        "back to measure the error");
   return {};
 }
 
 // Tunes; where no path in the schemas meets the limit, float32 may be taken as well.
 Result<TuneResult> tune_within_limit(TuneJob& job, const Warn& warn) {
   const TuneOptions& options = *job.options;
-  SN_ASSIGN_OR_RETURN(TuneResult result, Tuner(job).run());
+  SN_ASSIGN_OR_RETURN(TuneResult result, tune(job));
   if (result.report.within_limit) return result;
   if (!allows_float32(job.core->registry(), options.schemas)) {
     warn(
@@ -240,7 +242,7 @@ Result<TuneResult> tune_within_limit(TuneJob& job, const Warn& warn) {
     wider.schemas.emplace_back("cpu:float32");
     TuneJob again = job;
     again.options = &wider;
-    SN_ASSIGN_OR_RETURN(result, Tuner(again).run());
+    SN_ASSIGN_OR_RETURN(result, tune(again));
     if (result.report.within_limit) return result;
   }
   if (options.max_error)
@@ -291,8 +293,8 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   job.graph = before;  // what the references are computed with
   if (names_type(options.schemas, DataType::qint8) && samples.empty() && !has_quantisation(*own))
     return invalid_argument(
-        "qint8 needs to know the ranges of the tensors: give calibration samples, or import a "
-        "model that is quantised");
+        "qint8 needs to know the ranges of the tensors: give calibration samples "
+        "(TuneOptions::calibration, --calibration), or import a model that is quantised");
   SN_ASSIGN_OR_RETURN(job.references, references_for(job, job.validation));
   job.graph = own;
   job.model = before;

@@ -30,17 +30,17 @@ double Sensitivity::of(std::size_t layer, const Candidate& candidate) const {
 
 Result<std::vector<std::vector<Tensor>>> Sensitivity::outputs_for(
     const Selection& selection) const {
-  SN_ASSIGN_OR_RETURN(const RoutinePath path, make_path(*job_.graph, layers_, adapts_, selection));
-  SN_ASSIGN_OR_RETURN(const auto plan,
-                      build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
+  SN_ASSIGN_OR_RETURN(const RoutinePath path, space_.path_of(selection));
+  SN_ASSIGN_OR_RETURN(const auto plan, context_.plan_of(path));
   const auto inputs_of = [&](std::size_t s) -> Result<std::vector<Tensor>> { return samples_[s]; };
-  return outputs_of(plan, samples_.size(), inputs_of, job_.core->allocator());
+  return outputs_of(plan, samples_.size(), inputs_of, context_.job.core->allocator());
 }
 
 double Sensitivity::power_of(std::size_t layer, const Selection& rounded, const Selection& base) {
-  const std::string key = fmt::format("sensitivity|{}|{}|{}", digest_,
-                                      layers_[layer].layer.layer->id, chosen(rounded, layer).key);
-  if (const Profile* const row = cache_.find(key); row != nullptr) {
+  const std::string key =
+      fmt::format("sensitivity|{}|{}|{}", digest_, space_.layers[layer].layer.layer->id,
+                  space_.candidate_of(rounded, layer).key);
+  if (const Profile* const row = context_.cache.find(key); row != nullptr) {
     ++from_cache_;
     return row->error;
   }
@@ -52,7 +52,7 @@ double Sensitivity::power_of(std::size_t layer, const Selection& rounded, const 
     AnswerError error;
     for (std::size_t s = 0; s < outputs->size(); ++s) error.add(references_[s], (*outputs)[s]);
     power = std::min(std::pow(error.value(ErrorMetric::relative_rms), 2), kWorstPower);
-    cache_.put(key, {.error = power});
+    context_.cache.put(key, {.error = power});
   }
   ++runs_;
   return power;
@@ -63,32 +63,32 @@ Status Sensitivity::measure(
     std::chrono::steady_clock::time_point end,
     const std::function<Status(std::size_t, std::size_t, std::size_t)>& on_layer) {
   samples_.clear();
-  std::uint64_t digest = graph_key(*job_.graph);
+  std::uint64_t digest = graph_key(*context_.job.graph);
   for (const std::size_t s : samples) {
-    SN_ASSIGN_OR_RETURN(std::vector<Tensor> sample, job_.validation.at(s));
+    SN_ASSIGN_OR_RETURN(std::vector<Tensor> sample, context_.job.validation.at(s));
     samples_.push_back(std::move(sample));
     for (const Tensor& tensor : samples_.back())
       digest = digest * 31 + checksum(tensor.data(), tensor.bytes());
   }
   digest_ = fmt::format("{:x}", digest);
-  std::vector<std::size_t> order(layers_.size());
+  std::vector<std::size_t> order(space_.layers.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::erase_if(order, [&](std::size_t l) {
-    return chosen(rounded, l).is_float32() || rounded.choice[l] == base.choice[l];
+    return space_.candidate_of(rounded, l).is_float32() || rounded.choice[l] == base.choice[l];
   });
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return chosen(rounded, a).error > chosen(rounded, b).error;
+    return space_.candidate_of(rounded, a).error > space_.candidate_of(rounded, b).error;
   });
   SN_ASSIGN_OR_RETURN(references_, outputs_for(base));
-  power_.assign(layers_.size(), kNotMeasured);
-  own_.assign(layers_.size(), 0.0);
+  power_.assign(space_.layers.size(), kNotMeasured);
+  own_.assign(space_.layers.size(), 0.0);
   std::vector<double> ratios;
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (i > 0 && std::chrono::steady_clock::now() > end) break;
     const std::size_t l = order[i];
     SN_RETURN_IF_ERROR(on_layer(i, order.size(), l));
     power_[l] = power_of(l, rounded, base);
-    own_[l] = chosen(rounded, l).error;
+    own_[l] = space_.candidate_of(rounded, l).error;
     if (own_[l] > 0) ratios.push_back(power_[l] / (own_[l] * own_[l]));
   }
   if (!ratios.empty()) {
@@ -96,7 +96,7 @@ Status Sensitivity::measure(
     std::nth_element(ratios.begin(), middle, ratios.end());
     usual_ = *middle;
   }
-  cache_.flush();
+  context_.cache.flush();
   return {};
 }
 

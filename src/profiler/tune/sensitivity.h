@@ -7,18 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "profiler/cache/profile_cache.h"
-#include "profiler/select/selection.h"
-#include "profiler/tune/tune_job.h"
+#include "profiler/tune/tune_context.h"
 
 namespace softneuro {
 
 class Sensitivity {
  public:
-  // What it is given stays the caller's and outlives it.
-  Sensitivity(const TuneJob& job, const std::vector<LayerCandidates>& layers, AdaptTimes& adapts,
-              ProfileCache& cache)
-      : job_(job), layers_(layers), adapts_(adapts), cache_(cache) {}
+  explicit Sensitivity(TuneContext& context) : context_(context), space_(context.space) {}
 
   // Rounds the layers that `rounded` rounds one at a time in the path `base`, and measures the
   // power of the error at the outputs, on `samples` (indices of TuneJob::validation). Layers with
@@ -39,16 +34,11 @@ class Sensitivity {
   std::size_t from_cache() const { return from_cache_; }
 
  private:
-  const Candidate& chosen(const Selection& selection, std::size_t layer) const {
-    return layers_[layer].candidates[static_cast<std::size_t>(selection.choice[layer])];
-  }
   Result<std::vector<std::vector<Tensor>>> outputs_for(const Selection& selection) const;
   double power_of(std::size_t layer, const Selection& rounded, const Selection& base);
 
-  const TuneJob& job_;
-  const std::vector<LayerCandidates>& layers_;
-  AdaptTimes& adapts_;
-  ProfileCache& cache_;
+  TuneContext& context_;
+  SearchSpace& space_;
   std::vector<std::vector<Tensor>> samples_, references_;
   std::string digest_;         // of net and samples, in keys of the cache
   std::vector<double> power_;  // by layer

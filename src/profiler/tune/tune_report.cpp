@@ -1,123 +1,187 @@
-// What tuning reports: one row per layer and adapt, in order (the paper's Table III), and the sums.
+#include "profiler/tune/tune_report.h"
+
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.h"
 #include "core/base/machine.h"
+#include "core/plan/plan_impl.h"
 #include "core/routine/layer_cost.h"
-#include "profiler/tune/tuner.h"
+#include "net/tuned_plan.h"
 
 namespace softneuro {
 namespace {
 
-constexpr int kMostRuns = 9, kFewestRuns = 3;
-constexpr std::int64_t kEnoughNs = 100'000'000;  // for the runs between the two
 // Share of the tuning time that other processes took: less is not worth a warning.
 constexpr double kLeastTold = 0.01;
 
-}  // namespace
-
-// What one run of the chosen plan spends per step; zeros if it cannot run. A tuning that measured
-// nothing does not spend more than it has to.
-std::vector<double> Tuner::step_times(NetBench& bench) {
-  std::vector<double> times(bench.steps());
-  StepSamples samples(bench.steps());
-  const int fewest = units_.counts().measured + net_measured_ > 0 ? kFewestRuns : 1;
-  const std::int64_t begin = clock_ns();
-  for (int i = 0; i < kMostRuns && (i < fewest || clock_ns() - begin < kEnoughNs); ++i)
-    if (!bench.run_traced(samples, barrier_, budget_).ok()) return times;
-  for (std::size_t s = 0; s < times.size(); ++s) times[s] = samples.time_us(s);
-  return times;
+// Why a layer is not computed in the other data types, and on the other devices, that tuning
+// considered.
+std::vector<NotChosen> not_chosen(const TuneContext& context, const ErrorLimit& limit,
+                                  const std::set<Kind>& kinds, const Selection& selection,
+                                  std::size_t layer) {
+  std::vector<NotChosen> rows;
+  const LayerCandidates& all = context.space.layers[layer];
+  const Candidate& chosen = context.space.candidate_of(selection, layer);
+  if (chosen.routine == nullptr) return rows;  // a view
+  for (const Kind& kind : kinds) {
+    if (kind == kind_of(chosen)) continue;
+    NotChosen row;
+    row.kind = fmt::format("{}:{}", kind.first.c_str(), to_string(kind.second));
+    const Candidate* best = nullptr;
+    for (const Candidate& candidate : all.candidates) {
+      if (candidate.routine == nullptr || kind_of(candidate) != kind) continue;
+      const bool better = best == nullptr || (best->wrong && !candidate.wrong) ||
+                          (best->wrong == candidate.wrong && candidate.time_us() < best->time_us());
+      if (better) best = &candidate;
+    }
+    if (best != nullptr) {
+      const double us = best->time_us();
+      const bool is_measured = std::isfinite(us) && !best->assumed && !chosen.assumed;
+      row.routine = best->str();
+      if (is_measured) row.time_us = us;
+      row.reason = best->wrong                                  ? NotChosen::Reason::wrong_results
+                   : limit.is_put_back(selection, layer, *best) ? NotChosen::Reason::error_limit
+                   : !is_measured                               ? NotChosen::Reason::not_measured
+                   : us >= chosen.time_us()                     ? NotChosen::Reason::slower
+                                                                : NotChosen::Reason::whole_net;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
-Result<TuneResult> Tuner::report(const Finalist& chosen, const std::shared_ptr<const Plan>& plan,
-                                 std::span<const double> times, double untuned_us) {
-  TuneResult result;
-  result.least_error = std::isfinite(least_error_) ? least_error_ : chosen.error;
-  result.path = chosen.path;
-  result.path.threads = job_.core->pool().concurrency();
-  result.path.machine = machine_of(chosen.path, job_.core->registry(), result.path.threads);
-  result.path.schemas = options_.schemas;
-  result.path.time_us = chosen.time_us;
-  result.path.untuned_us = untuned_us;
-  result.path.error = chosen.errors.value(ErrorMetric::relative_rms);
-  for (std::size_t i = 0; i < job_.shapes.size(); ++i)
-    result.path.shapes.emplace(job_.graph->tensor(job_.graph->inputs[i]).name, job_.shapes[i]);
+TunedLayer row_of(const TuneContext& context, const ErrorLimit& limit, const Selection& selection,
+                  const PlanImpl& plan, const Step& step) {
+  TunedLayer row;
+  row.layer = step.layer->name;
+  row.type = step.layer->type->name;
+  row.routine = step.routine_name;
+  row.params = step.params.str();
+  row.sources = step.layer->sources;
+  const auto choice = plan.choices.find(step.layer->id);
+  if (choice != plan.choices.end()) {
+    row.formats = choice->second.formats.str();
+    row.unit_us = choice->second.time_us;
+  }
+  const auto found = context.space.index_of.find(step.layer->id);
+  if (found == context.space.index_of.end()) return row;
+  const LayerCandidates& layer = context.space.layers[found->second];
+  row.candidates = layer.candidates.size();
+  row.fallback = layer.fallback;
+  row.is_measured = std::ranges::none_of(layer.candidates, &Candidate::assumed);
+  row.unit_us = 0;
+  if (selection.choice.empty()) return row;
+  if (row.is_measured) row.unit_us = context.space.candidate_of(selection, found->second).unit_us;
+  row.not_chosen = not_chosen(context, limit, context.space.kinds(false), selection, found->second);
+  return row;
+}
 
-  TuneReport& report = result.report;
-  const std::set<Kind> allowed = kinds(false);
+void add_layers(const TuneContext& context, const ErrorLimit& limit, const TuneOutcome& outcome,
+                TuneReport& report) {
   double macs = 0, qint8_macs = 0;
-  const PlanImpl& impl = impl_of(*plan);
-  for (std::size_t s = 0; s < impl.steps.size(); ++s) {
-    const Step& step = impl.steps[s];
-    TunedLayer row;
-    row.layer = step.layer->name;
-    row.type = step.layer->type->name;
-    row.routine = step.routine_name;
-    row.params = step.params.str();
-    row.sources = step.layer->sources;
-    row.time_us = times[s];
-    const auto choice = impl.choices.find(step.layer->id);
-    if (choice != impl.choices.end()) {
-      row.formats = choice->second.formats.str();
-      row.unit_us = choice->second.time_us;
-    }
-    if (const auto found = layer_index_.find(step.layer->id); found != layer_index_.end()) {
-      const LayerCandidates& layer = layers_[found->second];
-      row.candidates = layer.candidates.size();
-      const double layer_macs = layer_cost(layer.layer.problem).macs;
+  const PlanImpl& plan = impl_of(*outcome.plan);
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    TunedLayer row = row_of(context, limit, outcome.chosen.selection, plan, step);
+    row.time_us = outcome.step_us[s];
+    if (const auto found = context.space.index_of.find(step.layer->id);
+        found != context.space.index_of.end()) {
+      const double layer_macs = layer_cost(context.space.layers[found->second].layer.problem).macs;
       macs += layer_macs;
       if (step.routine != nullptr && step.routine->descriptor().type == DataType::qint8)
         qint8_macs += layer_macs;
-      row.fallback = layer.fallback;
-      row.is_measured = std::none_of(layer.candidates.begin(), layer.candidates.end(),
-                                     [](const Candidate& candidate) { return candidate.assumed; });
-      const bool is_selected = !chosen.selection.choice.empty();
-      row.unit_us = row.is_measured && is_selected
-                        ? candidate_of(chosen.selection, found->second).unit_us
-                        : 0;
-      if (is_selected) row.not_chosen = not_chosen(allowed, chosen.selection, found->second);
     }
-    if (step.routine != nullptr)
-      report
-          .time_by_schema_us[step.layer->type->is_adapt() ? "adapt"
-                                                          : step.routine->descriptor().schema()] +=
+    if (step.routine != nullptr) {
+      const bool is_adapt = step.layer->type->is_adapt();
+      report.time_by_schema_us[is_adapt ? "adapt" : step.routine->descriptor().schema()] +=
           row.time_us;
+    }
     report.layers.push_back(std::move(row));
   }
   report.qint8_share = macs > 0 ? qint8_macs / macs : 0;
-  report.untuned_us = untuned_us;
+}
+
+void add_warnings(TuneContext& context, const Finalist& chosen, TuneReport& report) {
+  if (context.barrier.disturbed() && context.barrier.waited() >= kLeastTold)
+    context.warn(fmt::format(
+        "other processes used the CPUs for {:.0f} % of the tuning time; affected measurements were "
+        "repeated or discarded: tune on an idle machine for better results",
+        100 * context.barrier.waited()));
+  if (chosen.errors.incomparable() > 0)
+    context.warn(
+        fmt::format("outputs have other shapes than float32's for {} of {} samples: the error says "
+                    "nothing of these; give a score of your own",
+                    chosen.errors.incomparable(), chosen.errors.samples()));
+  report.warnings = context.warnings;
+}
+
+RoutinePath path_of(const TuneContext& context, const TuneOutcome& outcome) {
+  const TuneJob& job = context.job;
+  RoutinePath path = outcome.chosen.path;
+  path.threads = job.core->pool().concurrency();
+  path.machine = machine_of(path, job.core->registry(), path.threads);
+  path.schemas = context.options.schemas;
+  path.time_us = outcome.chosen.time_us;
+  path.untuned_us = outcome.untuned_us;
+  path.error = outcome.chosen.errors.value(ErrorMetric::relative_rms);
+  for (std::size_t i = 0; i < job.shapes.size(); ++i)
+    path.shapes.emplace(job.graph->tensor(job.graph->inputs[i]).name, job.shapes[i]);
+  return path;
+}
+
+}  // namespace
+
+const char* to_string(NotChosen::Reason reason) noexcept {
+  switch (reason) {
+    case NotChosen::Reason::no_routine:
+      return "no routine";
+    case NotChosen::Reason::wrong_results:
+      return "wrong results";
+    case NotChosen::Reason::not_measured:
+      return "not measured";
+    case NotChosen::Reason::error_limit:
+      return "error limit";
+    case NotChosen::Reason::slower:
+      return "slower";
+    case NotChosen::Reason::whole_net:
+      break;
+  }
+  return "net slower or over the memory limit";
+}
+
+TuneResult make_result(TuneContext& context, const TuneOutcome& outcome, const ErrorLimit& limit) {
+  const Finalist& chosen = outcome.chosen;
+  const Sensitivity& sensitivity = limit.sensitivity();
+  TuneResult result;
+  result.least_error = std::isfinite(limit.least_error()) ? limit.least_error() : chosen.error;
+  result.path = path_of(context, outcome);
+
+  TuneReport& report = result.report;
+  add_layers(context, limit, outcome, report);
+  report.untuned_us = outcome.untuned_us;
   report.tuned_us = chosen.time_us;
   report.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - job_.begin).count();
-  report.measured = units_.counts().measured + net_measured_ + sensitivity_.runs();
-  report.from_cache = units_.counts().from_cache + net_from_cache_ + sensitivity_.from_cache();
-  report.rejected = units_.counts().rejected;
-  report.gap = complete_ ? gap_ : 1;  // nothing is proven of what was not measured
-  report.difference = difference_;
-  report.verification_inputs = verified_;
-  report.verified_on_samples = job_.has_samples;
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - context.job.begin).count();
+  report.measured = outcome.counts.measured + context.measured + sensitivity.runs();
+  report.from_cache = outcome.counts.from_cache + context.cached + sensitivity.from_cache();
+  report.rejected = outcome.counts.rejected;
+  report.gap = context.complete ? context.gap : 1;  // nothing is proven of what was not measured
+  report.difference = outcome.verified.difference;
+  report.verification_inputs = outcome.verified.inputs;
+  report.verified_on_samples = context.job.has_samples;
   report.error = chosen.error;
   report.error_low = chosen.interval.low;
   report.error_high = chosen.interval.high;
   report.validation_samples = chosen.errors.samples();
-  report.within_limit = is_limit_kept_;
+  report.within_limit = limit.is_kept();
   report.agreement = 1 - chosen.errors.value(ErrorMetric::top1);
-  report.sensitivity = sensitivity_rows(chosen);
-  report.memory = plan_memory(*plan);
-  report.complete = complete_;
+  report.sensitivity = limit.rows(chosen);
+  report.memory = plan_memory(*outcome.plan);
+  report.complete = context.complete;
   report.machine = result.path.machine;
   report.threads = result.path.threads;
-  if (barrier_.disturbed() && barrier_.waited() >= kLeastTold)
-    warn(fmt::format(
-        "other processes used the CPUs for {:.0f} % of the tuning time; affected measurements were "
-        "repeated or discarded: tune on an idle machine for better results",
-        100 * barrier_.waited()));
-  if (chosen.errors.incomparable() > 0)
-    warn(
-        fmt::format("outputs have other shapes than float32's for {} of {} samples: the error says "
-                    "nothing of these; give a score of your own",
-                    chosen.errors.incomparable(), chosen.errors.samples()));
-  report.warnings = warnings_;
+  add_warnings(context, chosen, report);
   return result;
 }
 

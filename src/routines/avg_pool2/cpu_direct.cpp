@@ -5,9 +5,7 @@
 namespace softneuro {
 
 Status register_routine_avg_pool2_cpu_direct(Registry& registry) {
-  for (const char* layer_type : {"avg_pool1", "avg_pool2", "avg_pool3"})
-    SN_RETURN_IF_ERROR(register_direct_pool(registry, layer_type, PoolKind::mean));
-  return {};
+  return register_direct_pools(registry, {"avg_pool1", "avg_pool2", "avg_pool3"}, PoolKind::mean);
 }
 
 }  // namespace softneuro

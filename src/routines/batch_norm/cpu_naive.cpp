@@ -7,7 +7,8 @@ namespace {
 
 class NaiveBatchNormKernel final : public Kernel {
  public:
-  explicit NaiveBatchNormKernel(double epsilon) : epsilon_(epsilon) {}
+  explicit NaiveBatchNormKernel(const Problem& problem)
+      : epsilon_(problem.params.real("epsilon")) {}
   int in_place_input() const noexcept override { return 0; }
 
   Status run(Context& context) const noexcept override {
@@ -29,14 +30,10 @@ class NaiveBatchNormKernel final : public Kernel {
   double epsilon_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_batch_norm(const Problem& problem) {
-  return make_kernel<NaiveBatchNormKernel>(problem.params.real("epsilon"));
-}
-
 }  // namespace
 
 Status register_routine_batch_norm_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"batch_norm"}, make_naive_batch_norm);
+  return add_naive<NaiveBatchNormKernel>(registry, {"batch_norm"});
 }
 
 }  // namespace softneuro

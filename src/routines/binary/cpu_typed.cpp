@@ -22,11 +22,14 @@ struct Row {
 };
 using RowFunction = void (*)(const Row& row) noexcept;
 
+// The function of rows whose elements are f's. F has no state.
 template <class T, class R, class F>
-void row_loop(const Row& row, F f) noexcept {
-  const T *a = static_cast<const T*>(row.a), *b = static_cast<const T*>(row.b);
-  R* y = static_cast<R*>(row.y);
-  for (std::int64_t i = 0; i < row.count; ++i) y[i] = f(a[i], b[i]);
+RowFunction row_loop(F) {
+  return [](const Row& row) noexcept {
+    const T *a = static_cast<const T*>(row.a), *b = static_cast<const T*>(row.b);
+    R* y = static_cast<R*>(row.y);
+    for (std::int64_t i = 0; i < row.count; ++i) y[i] = F()(a[i], b[i]);
+  };
 }
 
 // Wraps, whatever the promotions of narrow types do.
@@ -37,51 +40,31 @@ template <class T>
 RowFunction arithmetic(BinaryOp op) {
   switch (op) {
     case BinaryOp::add:
-      return [](const Row& row) noexcept {
-        row_loop<T, T>(row, [](T a, T b) { return static_cast<T>(Bits<T>(a) + Bits<T>(b)); });
-      };
+      return row_loop<T, T>([](T a, T b) { return static_cast<T>(Bits<T>(a) + Bits<T>(b)); });
     case BinaryOp::sub:
-      return [](const Row& row) noexcept {
-        row_loop<T, T>(row, [](T a, T b) { return static_cast<T>(Bits<T>(a) - Bits<T>(b)); });
-      };
+      return row_loop<T, T>([](T a, T b) { return static_cast<T>(Bits<T>(a) - Bits<T>(b)); });
     case BinaryOp::mul:
-      return [](const Row& row) noexcept {
-        row_loop<T, T>(row, [](T a, T b) {
-          return static_cast<T>(std::uint64_t{Bits<T>(a)} * std::uint64_t{Bits<T>(b)});
-        });
-      };
+      return row_loop<T, T>([](T a, T b) {
+        return static_cast<T>(std::uint64_t{Bits<T>(a)} * std::uint64_t{Bits<T>(b)});
+      });
     case BinaryOp::max:
-      return [](const Row& row) noexcept {
-        row_loop<T, T>(row, [](T a, T b) { return a > b ? a : b; });
-      };
+      return row_loop<T, T>([](T a, T b) { return a > b ? a : b; });
     case BinaryOp::min:
-      return [](const Row& row) noexcept {
-        row_loop<T, T>(row, [](T a, T b) { return a < b ? a : b; });
-      };
+      return row_loop<T, T>([](T a, T b) { return a < b ? a : b; });
     case BinaryOp::bitwise_and:
-      return [](const Row& row) noexcept {
-        row_loop<T, T>(row, [](T a, T b) { return static_cast<T>(a & b); });
-      };
+      return row_loop<T, T>([](T a, T b) { return static_cast<T>(a & b); });
     case BinaryOp::bitwise_or:
-      return [](const Row& row) noexcept {
-        row_loop<T, T>(row, [](T a, T b) { return static_cast<T>(a | b); });
-      };
+      return row_loop<T, T>([](T a, T b) { return static_cast<T>(a | b); });
     case BinaryOp::bitwise_xor:
-      return [](const Row& row) noexcept {
-        row_loop<T, T>(row, [](T a, T b) { return static_cast<T>(a ^ b); });
-      };
+      return row_loop<T, T>([](T a, T b) { return static_cast<T>(a ^ b); });
     case BinaryOp::div:
-      return [](const Row& row) noexcept {
-        row_loop<T, T>(row, [](T a, T b) {
-          return static_cast<T>(apply_integer(BinaryOp::div, std::int64_t{a}, std::int64_t{b}));
-        });
-      };
+      return row_loop<T, T>([](T a, T b) {
+        return static_cast<T>(apply_integer(BinaryOp::div, std::int64_t{a}, std::int64_t{b}));
+      });
     case BinaryOp::mod:
-      return [](const Row& row) noexcept {
-        row_loop<T, T>(row, [](T a, T b) {
-          return static_cast<T>(apply_integer(BinaryOp::mod, std::int64_t{a}, std::int64_t{b}));
-        });
-      };
+      return row_loop<T, T>([](T a, T b) {
+        return static_cast<T>(apply_integer(BinaryOp::mod, std::int64_t{a}, std::int64_t{b}));
+      });
     default:
       return nullptr;
   }
@@ -92,20 +75,15 @@ RowFunction comparison(BinaryOp op) {
   using R = std::uint8_t;
   switch (op) {
     case BinaryOp::equal:
-      return
-          [](const Row& row) noexcept { row_loop<T, R>(row, [](T a, T b) { return R{a == b}; }); };
+      return row_loop<T, R>([](T a, T b) { return R{a == b}; });
     case BinaryOp::less:
-      return
-          [](const Row& row) noexcept { row_loop<T, R>(row, [](T a, T b) { return R{a < b}; }); };
+      return row_loop<T, R>([](T a, T b) { return R{a < b}; });
     case BinaryOp::less_equal:
-      return
-          [](const Row& row) noexcept { row_loop<T, R>(row, [](T a, T b) { return R{a <= b}; }); };
+      return row_loop<T, R>([](T a, T b) { return R{a <= b}; });
     case BinaryOp::greater:
-      return
-          [](const Row& row) noexcept { row_loop<T, R>(row, [](T a, T b) { return R{a > b}; }); };
+      return row_loop<T, R>([](T a, T b) { return R{a > b}; });
     case BinaryOp::greater_equal:
-      return
-          [](const Row& row) noexcept { row_loop<T, R>(row, [](T a, T b) { return R{a >= b}; }); };
+      return row_loop<T, R>([](T a, T b) { return R{a >= b}; });
     default:
       return nullptr;
   }

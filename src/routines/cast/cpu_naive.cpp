@@ -19,7 +19,8 @@ void store_wide(const TensorView& y, std::int64_t i, std::int64_t value, bool is
 
 class NaiveCastKernel final : public Kernel {
  public:
-  explicit NaiveCastKernel(bool in_place) : in_place_(in_place) {}
+  explicit NaiveCastKernel(const Problem& problem)
+      : in_place_(size_of(problem.inputs[0].type) == size_of(problem.outputs[0].type)) {}
   int in_place_input() const noexcept override { return in_place_ ? 0 : -1; }
 
   Status run(Context& context) const noexcept override {
@@ -39,15 +40,10 @@ class NaiveCastKernel final : public Kernel {
   bool in_place_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_cast(const Problem& problem) {
-  return make_kernel<NaiveCastKernel>(size_of(problem.inputs[0].type) ==
-                                      size_of(problem.outputs[0].type));
-}
-
 }  // namespace
 
 Status register_routine_cast_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"cast"}, make_naive_cast);
+  return add_naive<NaiveCastKernel>(registry, {"cast"});
 }
 
 }  // namespace softneuro

@@ -1,7 +1,7 @@
 // center_crop_pad cpu/direct: the middle is copied in runs, in all data types and in nhwc.
 #include "core/layers/center_crop_pad.h"
 #include "routines/data_movement_routine.h"
-#include "routines/pad/move.h"
+#include "routines/moves.h"
 
 namespace softneuro {
 namespace {

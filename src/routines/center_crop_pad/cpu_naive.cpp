@@ -10,8 +10,10 @@ namespace {
 
 class NaiveCenterCropPadKernel final : public Kernel {
  public:
-  // Index i of y on axis a is index i − before[a] of x.
-  explicit NaiveCenterCropPadKernel(const Shape& before) : before_(before) {}
+  explicit NaiveCenterCropPadKernel(const Problem& problem) : before_(problem.inputs[0].shape) {
+    const Shape& y = problem.outputs[0].shape;
+    for (int a = 0; a < y.rank(); ++a) before_[a] = center_crop_pad_amount(before_[a], y[a]).before;
+  }
 
   Status run(Context& context) const noexcept override {
     const TensorView& x = context.input(0);
@@ -45,21 +47,13 @@ class NaiveCenterCropPadKernel final : public Kernel {
     return offset;
   }
 
-  Shape before_;
+  Shape before_;  // index i of y on axis a is index i − before_[a] of x
 };
-
-Result<std::unique_ptr<Kernel>> make_naive_center_crop_pad(const Problem& problem) {
-  const Shape& x = problem.inputs[0].shape;
-  const Shape& y = problem.outputs[0].shape;
-  Shape before = x;
-  for (int a = 0; a < x.rank(); ++a) before[a] = center_crop_pad_amount(x[a], y[a]).before;
-  return make_kernel<NaiveCenterCropPadKernel>(before);
-}
 
 }  // namespace
 
 Status register_routine_center_crop_pad_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"center_crop_pad"}, make_naive_center_crop_pad);
+  return add_naive<NaiveCenterCropPadKernel>(registry, {"center_crop_pad"});
 }
 
 }  // namespace softneuro

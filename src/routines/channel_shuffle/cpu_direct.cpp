@@ -2,11 +2,10 @@
 // in nhwc.
 #include <algorithm>
 
-#include "core/base/element.h"
 #include "core/base/parallel.h"
 #include "cpu/simd/transpose_tiles.h"
-#include "cpu/tensor/strided_copy.h"
 #include "routines/data_movement_routine.h"
+#include "routines/moves.h"
 
 namespace softneuro {
 namespace {
@@ -41,17 +40,8 @@ class PositionsKernel final : public Kernel {
 };
 
 Result<std::unique_ptr<Kernel>> make_channel_shuffle(const Problem& problem) {
-  const Shape& x = problem.inputs[0].shape;
-  const std::int64_t groups = problem.params.integer("groups");
-  if (problem.inputs[0].layout == Layout::channels_last)
-    return make_kernel<PositionsKernel>(x, groups);
-  const std::int64_t members = x[1] / groups, inner = x.elements(2, x.rank());
-  StridedCopy copy;
-  copy.add_axis(x[0], x[1] * inner, x[1] * inner);
-  copy.add_axis(members, inner, groups * inner);
-  copy.add_axis(groups, members * inner, inner);
-  copy.add_axis(inner, 1, 1);
-  return make_copy_kernel(copy);
+  if (problem.inputs[0].layout != Layout::channels_last) return make_channel_shuffle_move(problem);
+  return make_kernel<PositionsKernel>(problem.inputs[0].shape, problem.params.integer("groups"));
 }
 
 }  // namespace

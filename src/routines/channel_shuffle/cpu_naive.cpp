@@ -1,12 +1,10 @@
 // channel_shuffle cpu/naive: [N, groups, C/groups, S] becomes [N, C/groups, groups, S].
-#include "core/base/element.h"
-#include "cpu/tensor/strided_copy.h"
+#include "routines/moves.h"
 #include "routines/naive_routine.h"
 
 namespace softneuro {
-namespace {
 
-Result<std::unique_ptr<Kernel>> make_naive_channel_shuffle(const Problem& problem) {
+Result<std::unique_ptr<Kernel>> make_channel_shuffle_move(const Problem& problem) {
   const Shape& x = problem.inputs[0].shape;
   const std::int64_t groups = problem.params.integer("groups");
   const std::int64_t members = x[1] / groups;
@@ -19,10 +17,8 @@ Result<std::unique_ptr<Kernel>> make_naive_channel_shuffle(const Problem& proble
   return make_copy_kernel(copy);
 }
 
-}  // namespace
-
 Status register_routine_channel_shuffle_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"channel_shuffle"}, make_naive_channel_shuffle);
+  return add_naive(registry, {"channel_shuffle"}, make_channel_shuffle_move);
 }
 
 }  // namespace softneuro

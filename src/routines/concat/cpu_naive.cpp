@@ -1,8 +1,8 @@
 // concat cpu/naive: each input is a block of columns of the output, seen as a matrix whose rows are
 // the dimensions before the axis.
 #include "cpu/tensor/strided_copy.h"
+#include "routines/along_axis.h"
 #include "routines/naive_routine.h"
-#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {

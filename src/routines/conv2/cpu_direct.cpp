@@ -2,6 +2,7 @@
 // row by row. Post-ops follow while the rows are in the cache.
 #include <algorithm>
 
+#include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
 #include "cpu/post_ops/post_ops.h"
 #include "routines/add_each.h"
@@ -10,6 +11,9 @@
 #include "routines/typed_constants.h"
 
 namespace softneuro {
+
+SN_CHOOSE_VARIANT(DepthwiseOps, kDepthwiseOps, depthwise_ops)
+
 namespace {
 
 constexpr std::int64_t kTaskOutputs = 4096;  // a task's rows make about that many elements

@@ -5,12 +5,6 @@
 
 namespace softneuro {
 
-#if SN_HAS_AVX512BF16
-namespace avx512bf16 {
-void depthwise_pairs_row(const GroupConvRow& task) noexcept;
-}
-#endif
-
 namespace {
 
 constexpr std::int64_t kVectors = 2, kLanes = kPairPanel / kVectors;

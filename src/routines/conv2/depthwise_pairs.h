@@ -18,4 +18,8 @@ constexpr std::int64_t pair_channel(std::int64_t vector, std::int64_t lane) noex
 // Its row is null where this build does not have it.
 GroupConvCode depthwise_pairs_code() noexcept;
 
+namespace avx512bf16 {
+void depthwise_pairs_row(const GroupConvRow& task) noexcept;
+}
+
 }  // namespace softneuro

@@ -10,8 +10,6 @@
 
 namespace softneuro::avx512bf16 {
 
-void depthwise_pairs_row(const GroupConvRow& task) noexcept;
-
 namespace {
 
 #define SN_INLINE [[gnu::always_inline]] inline

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/base/isa_variants.h"
+#include "core/routine/registry.h"
 #include "cpu/gemm/epilogue_post_ops.h"
 #include "cpu/gemm/gemm_tasks.h"
 #include "cpu/simd/float_span.h"
@@ -11,6 +13,9 @@
 #include "routines/typed_constants.h"
 
 namespace softneuro {
+
+SN_CHOOSE_VARIANT(GroupConvOps, kGroupConvOps, group_conv_ops)
+
 namespace {
 
 enum Input : std::size_t { kX, kWeights, kBias };
@@ -46,9 +51,9 @@ class NarrowGroupKernel final : public Kernel {
         packed_(std::move(packed.bytes)),
         constants_(std::move(constants)),
         post_ops_(std::move(post_ops)) {
-    const std::int64_t panels = group_panels(g_.channels_in(), code_.panel);
+    const std::int64_t panels = chunks_of(g_.channels_in(), code_.panel);
     const std::int64_t channels = params.integer("channels", 0);
-    together_ = channels == 0 ? panels : group_panels(channels, code_.panel);
+    together_ = channels == 0 ? panels : chunks_of(channels, code_.panel);
     const std::int64_t row_ops = g_.window.axes[2].output * g_.channels_in() * g_.depth();
     const std::int64_t task_ops =
         task_operations(g_.batch * g_.window.axes[1].output * row_ops,
@@ -66,7 +71,7 @@ class NarrowGroupKernel final : public Kernel {
     float* const workspace = reinterpret_cast<float*>(context.workspace());
     std::fill_n(workspace + zeros_at_, g_.channels_in(), 0.0f);
     if (g_.bias)
-      for (std::int64_t p = 0; p < group_panels(g_.channels_in(), code_.panel); ++p)
+      for (std::int64_t p = 0; p < chunks_of(g_.channels_in(), code_.panel); ++p)
         code_.pack_bias(constants_.input(context, kBias).as<float>() +
                             panel_channel(p, g_.channels_in(), code_.panel),
                         workspace + bias_at_ + p * code_.panel);
@@ -103,7 +108,7 @@ class NarrowGroupKernel final : public Kernel {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     task.low = post_ops_.clamps() ? post_ops_.low() : -kInfinity;
     task.high = post_ops_.clamps() ? post_ops_.high() : kInfinity;
-    const std::int64_t panels = group_panels(channels, code_.panel);
+    const std::int64_t panels = chunks_of(channels, code_.panel);
     for (std::int64_t p = 0; p < panels; p += together_) {
       task.first_panel = p;
       task.last_panel = std::min(p + together_, panels);
@@ -206,7 +211,7 @@ class NarrowGroupConv final : public Routine {
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     const Shape& weights = problem.inputs[kWeights].shape;
-    return static_cast<std::size_t>(group_panels(weights[0], code_.panel) * bytes_of(weights));
+    return static_cast<std::size_t>(chunks_of(weights[0], code_.panel) * bytes_of(weights));
   }
   Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
               std::byte* packed) const override {
@@ -214,7 +219,7 @@ class NarrowGroupConv final : public Routine {
     SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, scratch));
     const Shape& shape = weights.shape;
     const std::int64_t channels = shape[0], of_channel = shape.elements(1, shape.rank());
-    for (std::int64_t p = 0; p < group_panels(channels, code_.panel); ++p)
+    for (std::int64_t p = 0; p < chunks_of(channels, code_.panel); ++p)
       code_.pack(static_cast<const float*>(floats.data()) +
                      panel_channel(p, channels, code_.panel) * of_channel,
                  shape[1], rows_of(shape), columns_of(shape), packed + p * bytes_of(shape));
@@ -258,9 +263,13 @@ GroupConvCode group_conv_code(DataType type, bool depthwise) noexcept {
   return code;
 }
 
-std::unique_ptr<Routine> make_narrow_group_conv(std::string_view layer_type, DataType type,
-                                                bool depthwise, const GroupConvCode& code) {
-  return std::make_unique<NarrowGroupConv>(layer_type, type, depthwise, code);
+Status add_narrow_group_convs(Registry& registry, DataType type, bool depthwise,
+                              const GroupConvCode& code) {
+  if (code.row == nullptr) return {};
+  for (const char* layer_type : {"conv1", "conv2"})
+    SN_RETURN_IF_ERROR(
+        registry.add(std::make_unique<NarrowGroupConv>(layer_type, type, depthwise, code)));
+  return {};
 }
 
 }  // namespace softneuro

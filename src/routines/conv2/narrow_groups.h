@@ -9,6 +9,8 @@
 
 namespace softneuro {
 
+class Registry;
+
 // Channels are worked on in panels of so many, or as many as a code says; the last panel ends with
 // the last channel and may overlap the one before.
 inline constexpr std::int64_t kGroupPanel = 16;
@@ -46,9 +48,6 @@ struct GroupConvOps {
 const GroupConvOps& group_conv_ops() noexcept;
 const GroupConvOps& group_conv_ops(CpuFeatures features) noexcept;
 
-constexpr std::int64_t group_panels(std::int64_t channels, std::int64_t width) noexcept {
-  return (channels + width - 1) / width;
-}
 // First channel of a panel.
 constexpr std::int64_t panel_channel(std::int64_t panel, std::int64_t channels,
                                      std::int64_t width = kGroupPanel) noexcept {
@@ -81,11 +80,12 @@ inline bool group_tables_fit(const WindowAxis& y, const WindowAxis& x) noexcept 
 // float32 in registers.
 GroupConvCode group_conv_code(DataType type, bool depthwise) noexcept;
 
-// The routine of conv1 or conv2 cpu:<type>:nhwc/<algorithm>; type: float32, float16 or bfloat16.
+// Adds the routines of conv1 and conv2 cpu:<type>:nhwc/<algorithm>; type: float32, float16 or
+// bfloat16. None where this build does not have the code.
 // Rows of the output are made one after another; `channels` of them at a time (0: all), so that the
 // rows of the input that a kernel meets can stay in the cache; `task_ops` multiply-adds make a
 // task, at most.
-std::unique_ptr<Routine> make_narrow_group_conv(std::string_view layer_type, DataType type,
-                                                bool depthwise, const GroupConvCode& code);
+Status add_narrow_group_convs(Registry& registry, DataType type, bool depthwise,
+                              const GroupConvCode& code);
 
 }  // namespace softneuro

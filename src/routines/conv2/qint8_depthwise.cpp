@@ -6,12 +6,6 @@ namespace softneuro {
 
 SN_CHOOSE_VARIANT(Qint8DepthwiseOps, kQint8DepthwiseOps, qint8_depthwise_ops)
 
-#if SN_HAS_AVX512VNNI
-namespace avx512vnni {
-void qint8_depthwise(const Qint8DepthwiseTask& task) noexcept;
-}
-#endif
-
 Qint8DepthwiseFunction qint8_depthwise_function() noexcept {
 #if SN_HAS_AVX512VNNI
   if (usable_features().has(isa::avx512vnni)) return avx512vnni::qint8_depthwise;

@@ -46,4 +46,8 @@ struct Qint8DepthwiseOps {
 // The best for this processor.
 Qint8DepthwiseFunction qint8_depthwise_function() noexcept;
 
+namespace avx512vnni {
+void qint8_depthwise(const Qint8DepthwiseTask& task) noexcept;
+}
+
 }  // namespace softneuro

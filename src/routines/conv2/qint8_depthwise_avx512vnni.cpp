@@ -126,7 +126,6 @@ void run(const Qint8DepthwiseTask& t) noexcept {
 
 }  // namespace
 
-void qint8_depthwise(const Qint8DepthwiseTask& task) noexcept;
 void qint8_depthwise(const Qint8DepthwiseTask& task) noexcept {
   task.flip ? run<true>(task) : run<false>(task);
 }

@@ -108,9 +108,7 @@ struct WgOps {
 const WgOps& wg_ops() noexcept;
 const WgOps& wg_ops(CpuFeatures features) noexcept;
 
-// Weights[out, in, taps, taps] → G g Gᵀ as multiply() reads it: for each of the tile² points,
-// panels of kWgPanel columns (outputs, padded with zeros) of `in` rows each. The same for every
-// instruction set.
+// Weights[out, in, taps, taps].
 struct WgWeights {
   const float* data;
   std::int64_t out, in;

@@ -1,5 +1,8 @@
 #include "routines/conv2/winograd.h"
 
+#include <array>
+#include <utility>
+
 #include "cpu/simd/vector_element.h"
 
 #if defined(SOFTNEURO_EDGE) && defined(__GNUC__) && !defined(__clang__)
@@ -362,27 +365,15 @@ void multiply_rows(const Product& p) noexcept {
 
 using ProductFunction = void (*)(const Product&) noexcept;
 
-template <int Vectors>
-ProductFunction product_of(std::int64_t rows) noexcept {
-#if defined(__AVX512F__)
-  constexpr ProductFunction kByRows[] = {
-      multiply_rows<1, Vectors>,  multiply_rows<2, Vectors>,  multiply_rows<3, Vectors>,
-      multiply_rows<4, Vectors>,  multiply_rows<5, Vectors>,  multiply_rows<6, Vectors>,
-      multiply_rows<7, Vectors>,  multiply_rows<8, Vectors>,  multiply_rows<9, Vectors>,
-      multiply_rows<10, Vectors>, multiply_rows<11, Vectors>, multiply_rows<12, Vectors>,
-      multiply_rows<13, Vectors>, multiply_rows<14, Vectors>};
-#else
-  constexpr ProductFunction kByRows[] = {multiply_rows<1, Vectors>, multiply_rows<2, Vectors>,
-                                         multiply_rows<3, Vectors>, multiply_rows<4, Vectors>,
-                                         multiply_rows<5, Vectors>, multiply_rows<6, Vectors>};
-#endif
-  static_assert(sizeof(kByRows) / sizeof(kByRows[0]) == kRows);
-  return kByRows[rows - 1];
+template <int Vectors, int... I>
+constexpr auto make_table(std::integer_sequence<int, I...>) {
+  return std::array<ProductFunction, sizeof...(I)>{&multiply_rows<I + 1, Vectors>...};
 }
 
 // All tiles against `Vectors` vectors of columns, in groups of nearly equal size.
 template <int Vectors>
 void multiply_columns(const WgMultiply& task, Product product) noexcept {
+  static constexpr auto kByRows = make_table<Vectors>(std::make_integer_sequence<int, kRows>());
   const std::int64_t groups = (task.tiles + kRows - 1) / kRows;
   for (std::int64_t g = 0; g < groups; ++g) {
     const std::int64_t first = task.tiles * g / groups;
@@ -390,7 +381,7 @@ void multiply_columns(const WgMultiply& task, Product product) noexcept {
     Product part = product;
     part.v += first * kBlock;
     part.c += first * kBlock;
-    product_of<Vectors>(rows)(part);
+    kByRows[static_cast<std::size_t>(rows - 1)](part);
   }
 }
 

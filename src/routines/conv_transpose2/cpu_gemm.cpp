@@ -61,7 +61,7 @@ class ConvTransposeKernel final : public GemmConvKernel {
 
   void pack_input(Context& context, const Operands& operands, std::int64_t slice) const noexcept {
     const float* const x = operands.x + slice * g_.in * inputs();
-    parallel_for(context.pool(), gemm_panels(inputs(), kGemmTileColumns), [&](std::int64_t i) {
+    parallel_for(context.pool(), chunks_of(inputs(), kGemmTileColumns), [&](std::int64_t i) {
       const std::int64_t column = i * kGemmTileColumns;
       pack_b({x + column, inputs(), 1}, g_.in, std::min(kGemmTileColumns, inputs() - column),
              operands.b + column * g_.in);
@@ -75,8 +75,8 @@ class ConvTransposeKernel final : public GemmConvKernel {
     const std::int64_t kernel = g_.window.kernel_elements();
     const std::int64_t first = m * kernel, count = channels * kernel;
     const float* const a = operands.weights + slice % g_.group * group_floats();
-    const std::int64_t row_tiles = gemm_panels(first % kGemmRows + count, kGemmTileRows);
-    const std::int64_t column_tiles = gemm_panels(inputs(), kGemmTileColumns);
+    const std::int64_t row_tiles = chunks_of(first % kGemmRows + count, kGemmTileRows);
+    const std::int64_t column_tiles = chunks_of(inputs(), kGemmTileColumns);
     parallel_for(context.pool(), row_tiles * column_tiles, [&](std::int64_t i) {
       const std::int64_t column = i / row_tiles * kGemmTileColumns;
       const std::int64_t begin = first - first % kGemmRows + i % row_tiles * kGemmTileRows;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/element.h"
+#include "routines/along_axis.h"
 #include "routines/naive_routine.h"
 
 namespace softneuro {
@@ -16,16 +17,12 @@ class NaiveScanKernel final : public Kernel {
 
   Status run(Context& context) const noexcept override {
     const TensorView& x = context.input(0);
-    const std::int64_t outer = x.shape.elements(0, axis_);
-    const std::int64_t inner = x.shape.elements(axis_ + 1, x.shape.rank());
-    for (std::int64_t o = 0; o < outer; ++o)
-      for (std::int64_t i = 0; i < inner; ++i) {
-        const std::int64_t first = o * x.shape[axis_] * inner + i;
-        if (is_float(x.type))
-          scan_row<double>(x, context.output(0), first, inner);
-        else
-          scan_row<std::int64_t>(x, context.output(0), first, inner);
-      }
+    for_rows(x.shape, axis_, [&](std::int64_t first, std::int64_t step) {
+      if (is_float(x.type))
+        scan_row<double>(x, context.output(0), first, step);
+      else
+        scan_row<std::int64_t>(x, context.output(0), first, step);
+    });
     return {};
   }
 

@@ -7,7 +7,8 @@ namespace {
 
 class NaiveDenseKernel final : public Kernel {
  public:
-  explicit NaiveDenseKernel(bool transposed) : transposed_(transposed) {}
+  explicit NaiveDenseKernel(const Problem& problem)
+      : transposed_(problem.params.integer("transpose_weights") != 0) {}
 
   Status run(Context& context) const noexcept override {
     if (is_float(context.input(0).type))
@@ -41,14 +42,10 @@ class NaiveDenseKernel final : public Kernel {
   bool transposed_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_dense(const Problem& problem) {
-  return make_kernel<NaiveDenseKernel>(problem.params.integer("transpose_weights") != 0);
-}
-
 }  // namespace
 
 Status register_routine_dense_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"dense"}, make_naive_dense);
+  return add_naive<NaiveDenseKernel>(registry, {"dense"});
 }
 
 }  // namespace softneuro

@@ -1,6 +1,6 @@
 // depth_to_space cpu/direct: what cpu/naive does, in other data types and in nhwc.
 #include "routines/data_movement_routine.h"
-#include "routines/depth_to_space/move.h"
+#include "routines/moves.h"
 
 namespace softneuro {
 

@@ -31,7 +31,11 @@ double determinant(double* a, std::int64_t n) noexcept {
 
 class NaiveDetKernel final : public Kernel {
  public:
-  explicit NaiveDetKernel(std::int64_t n) : n_(n) {}
+  explicit NaiveDetKernel(const Problem& problem) {
+    const Shape& x = problem.inputs[0].shape;
+    // Where there are no matrices, their size is not bounded by any tensor.
+    if (problem.outputs[0].shape.elements() > 0) n_ = x[x.rank() - 1];
+  }
   std::size_t workspace_bytes() const noexcept override {
     return static_cast<std::size_t>(n_ * n_) * sizeof(double);
   }
@@ -49,21 +53,13 @@ class NaiveDetKernel final : public Kernel {
   }
 
  private:
-  std::int64_t n_;
+  std::int64_t n_ = 0;
 };
-
-Result<std::unique_ptr<Kernel>> make_naive_det(const Problem& problem) {
-  const Shape& x = problem.inputs[0].shape;
-  const std::int64_t n = x[x.rank() - 1];
-  // Where there are no matrices, their size is not bounded by any tensor.
-  const bool any = problem.outputs[0].shape.elements() > 0;
-  return make_kernel<NaiveDetKernel>(any ? n : 0);
-}
 
 }  // namespace
 
 Status register_routine_det_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"det"}, make_naive_det);
+  return add_naive<NaiveDetKernel>(registry, {"det"});
 }
 
 }  // namespace softneuro

@@ -30,14 +30,10 @@ class NaiveDynamicQuantizeKernel final : public Kernel {
   }
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_dynamic_quantize(const Problem&) {
-  return make_kernel<NaiveDynamicQuantizeKernel>();
-}
-
 }  // namespace
 
 Status register_routine_dynamic_quantize_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"dynamic_quantize"}, make_naive_dynamic_quantize);
+  return add_naive<NaiveDynamicQuantizeKernel>(registry, {"dynamic_quantize"});
 }
 
 }  // namespace softneuro

@@ -1,6 +1,6 @@
 // expand cpu/direct: what cpu/naive does, in other data types.
 #include "routines/data_movement_routine.h"
-#include "routines/expand/move.h"
+#include "routines/moves.h"
 
 namespace softneuro {
 

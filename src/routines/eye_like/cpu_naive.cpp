@@ -7,7 +7,7 @@ namespace {
 
 class NaiveEyeLikeKernel final : public Kernel {
  public:
-  explicit NaiveEyeLikeKernel(std::int64_t k) : k_(k) {}
+  explicit NaiveEyeLikeKernel(const Problem& problem) : k_(problem.params.integer("k")) {}
   Status run(Context& context) const noexcept override {
     const TensorView& y = context.output(0);
     for (std::int64_t i = 0; i < y.shape[0]; ++i)
@@ -20,14 +20,10 @@ class NaiveEyeLikeKernel final : public Kernel {
   std::int64_t k_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_eye_like(const Problem& problem) {
-  return make_kernel<NaiveEyeLikeKernel>(problem.params.integer("k"));
-}
-
 }  // namespace
 
 Status register_routine_eye_like_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"eye_like"}, make_naive_eye_like);
+  return add_naive<NaiveEyeLikeKernel>(registry, {"eye_like"});
 }
 
 }  // namespace softneuro

@@ -14,14 +14,10 @@ class NaiveFillKernel final : public Kernel {
   }
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_fill(const Problem&) {
-  return make_kernel<NaiveFillKernel>();
-}
-
 }  // namespace
 
 Status register_routine_fill_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"fill"}, make_naive_fill);
+  return add_naive<NaiveFillKernel>(registry, {"fill"});
 }
 
 }  // namespace softneuro

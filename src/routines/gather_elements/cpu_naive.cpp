@@ -4,8 +4,8 @@
 #include "core/base/element.h"
 #include "core/base/parallel.h"
 #include "cpu/tensor/indexing.h"
+#include "routines/along_axis.h"
 #include "routines/naive_routine.h"
-#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {

@@ -48,8 +48,7 @@ class NaiveGatherNdKernel final : public Kernel {
 };
 
 Result<std::unique_ptr<Kernel>> make_naive_gather_nd(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(TypedConstants constants,
-                      TypedConstants::create(problem, problem.outputs[0].type));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
   return make_kernel<NaiveGatherNdKernel>(static_cast<int>(problem.params.integer("batch_dims")),
                                           std::move(constants));
 }

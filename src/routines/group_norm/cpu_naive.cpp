@@ -8,8 +8,8 @@ namespace {
 
 class NaiveGroupNormKernel final : public Kernel {
  public:
-  // groups 0: as many as channels.
-  NaiveGroupNormKernel(double epsilon, std::int64_t groups) : epsilon_(epsilon), groups_(groups) {}
+  explicit NaiveGroupNormKernel(const Problem& problem)
+      : epsilon_(problem.params.real("epsilon")), groups_(problem.params.integer("groups")) {}
   int in_place_input() const noexcept override { return 0; }
 
   Status run(Context& context) const noexcept override {
@@ -37,18 +37,13 @@ class NaiveGroupNormKernel final : public Kernel {
 
  private:
   double epsilon_;
-  std::int64_t groups_;
+  std::int64_t groups_;  // 0: as many as channels
 };
-
-Result<std::unique_ptr<Kernel>> make_naive_group_norm(const Problem& problem) {
-  return make_kernel<NaiveGroupNormKernel>(problem.params.real("epsilon"),
-                                           problem.params.integer("groups"));
-}
 
 }  // namespace
 
 Status register_routine_group_norm_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"group_norm", "instance_norm"}, make_naive_group_norm);
+  return add_naive<NaiveGroupNormKernel>(registry, {"group_norm", "instance_norm"});
 }
 
 }  // namespace softneuro

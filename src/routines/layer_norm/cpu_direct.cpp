@@ -2,6 +2,7 @@
 // element per element of the row. float16 and bfloat16 through float32 in the workspace.
 #include <cmath>
 
+#include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
 #include "core/routine/registry.h"
 #include "cpu/post_ops/post_ops.h"
@@ -9,6 +10,9 @@
 #include "routines/layer_norm/row_norm.h"
 
 namespace softneuro {
+
+SN_CHOOSE_VARIANT(RowNorm, kRowNorm, row_norm)
+
 namespace {
 
 enum Input : std::size_t { kX, kScale, kBias };

@@ -1,6 +1,7 @@
 // layer_norm and rms_norm cpu/naive: the specification. Statistics over the trailing axes in
 // double; rms_norm neither subtracts the mean nor has a bias.
 #include "core/base/element.h"
+#include "routines/along_axis.h"
 #include "routines/naive_routine.h"
 
 namespace softneuro {
@@ -55,8 +56,7 @@ class NaiveLayerNormKernel final : public Kernel {
 
 template <bool centred>
 Result<std::unique_ptr<Kernel>> make_naive_layer_norm(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                     problem.inputs[0].shape.rank()));
+  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
   return make_kernel<NaiveLayerNormKernel>(axis, problem.params.real("epsilon"), centred);
 }
 

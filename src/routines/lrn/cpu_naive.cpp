@@ -9,8 +9,11 @@ namespace {
 
 class NaiveLrnKernel final : public Kernel {
  public:
-  NaiveLrnKernel(std::int64_t size, double alpha, double beta, double bias)
-      : size_(size), alpha_(alpha), beta_(beta), bias_(bias) {}
+  explicit NaiveLrnKernel(const Problem& problem)
+      : size_(problem.params.integer("size")),
+        alpha_(problem.params.real("alpha")),
+        beta_(problem.params.real("beta")),
+        bias_(problem.params.real("bias")) {}
 
   Status run(Context& context) const noexcept override {
     const TensorView& x = context.input(0);
@@ -37,16 +40,10 @@ class NaiveLrnKernel final : public Kernel {
   double alpha_, beta_, bias_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_lrn(const Problem& problem) {
-  const Params& p = problem.params;
-  return make_kernel<NaiveLrnKernel>(p.integer("size"), p.real("alpha"), p.real("beta"),
-                                     p.real("bias"));
-}
-
 }  // namespace
 
 Status register_routine_lrn_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"lrn"}, make_naive_lrn);
+  return add_naive<NaiveLrnKernel>(registry, {"lrn"});
 }
 
 }  // namespace softneuro

@@ -131,8 +131,8 @@ class GemmRecurrentKernel final : public Kernel {
         bias[i] = own[i] + (i < with_r ? own[width() + i] : 0.0f);
     }
     const std::int64_t rows = s_.steps * s_.batch;
-    const std::int64_t row_tiles = gemm_panels(rows, kGemmTileRows);
-    const std::int64_t column_tiles = gemm_panels(s_.hidden, kGemmTileColumns);
+    const std::int64_t row_tiles = chunks_of(rows, kGemmTileRows);
+    const std::int64_t column_tiles = chunks_of(s_.hidden, kGemmTileColumns);
     parallel_for(context.pool(), layout_.gates * row_tiles * column_tiles, [&](std::int64_t i) {
       const std::int64_t row = i % row_tiles * kGemmTileRows;
       const std::int64_t column = i / row_tiles % column_tiles * kGemmTileColumns;
@@ -161,7 +161,7 @@ class GemmRecurrentKernel final : public Kernel {
       pack_a({state, s_.hidden, 1}, s_.batch, s_.hidden, d.workspace + state_at_);
       a = d.workspace + state_at_;
     }
-    const std::int64_t column_tiles = gemm_panels(s_.hidden, kGemmTileColumns);
+    const std::int64_t column_tiles = chunks_of(s_.hidden, kGemmTileColumns);
     const auto tile = [&](std::int64_t i) {
       const std::int64_t gate = i / column_tiles, column = i % column_tiles * kGemmTileColumns;
       GemmTask task;

@@ -1,6 +1,6 @@
 // lstm cpu/naive: the specification, in double. Gates i o f c:
-//   i = f(x·wiᵀ + h₋₁·riᵀ + pi ⊙ c₋₁ + biases), f likewise (input_forget: f = 1 − i)
-//   c = f ⊙ c₋₁ + i ⊙ g(x·wcᵀ + h₋₁·rcᵀ + biases), o = f(… + po ⊙ c), h = o ⊙ h(c)
+//   i = σ(x·wiᵀ + h₋₁·riᵀ + pi ⊙ c₋₁ + biases), f likewise (input_forget: f = 1 − i)
+//   c = f ⊙ c₋₁ + i ⊙ g(x·wcᵀ + h₋₁·rcᵀ + biases), o = σ(… + po ⊙ c), h = o ⊙ φ(c)
 #include "routines/naive_routine.h"
 #include "routines/rnn/naive_recurrent.h"
 

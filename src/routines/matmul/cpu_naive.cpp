@@ -8,7 +8,7 @@ namespace {
 
 class NaiveMatmulKernel final : public Kernel {
  public:
-  explicit NaiveMatmulKernel(const MatmulGeometry& geometry) : g_(geometry) {}
+  explicit NaiveMatmulKernel(const Problem& problem) : g_(matmul_geometry(problem)) {}
 
   Status run(Context& context) const noexcept override {
     if (is_float(context.input(0).type))
@@ -40,14 +40,10 @@ class NaiveMatmulKernel final : public Kernel {
   MatmulGeometry g_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_matmul(const Problem& problem) {
-  return make_kernel<NaiveMatmulKernel>(matmul_geometry(problem));
-}
-
 }  // namespace
 
 Status register_routine_matmul_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"matmul"}, make_naive_matmul);
+  return add_naive<NaiveMatmulKernel>(registry, {"matmul"});
 }
 
 }  // namespace softneuro

@@ -5,9 +5,7 @@
 namespace softneuro {
 
 Status register_routine_max_pool2_cpu_direct(Registry& registry) {
-  for (const char* layer_type : {"max_pool1", "max_pool2", "max_pool3"})
-    SN_RETURN_IF_ERROR(register_direct_pool(registry, layer_type, PoolKind::max));
-  return {};
+  return register_direct_pools(registry, {"max_pool1", "max_pool2", "max_pool3"}, PoolKind::max);
 }
 
 }  // namespace softneuro

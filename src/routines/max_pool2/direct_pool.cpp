@@ -169,10 +169,12 @@ Result<std::unique_ptr<Kernel>> make_pool(const Problem& problem, PoolKind kind,
   return make_kernel<DirectPoolKernel>(problem, kind, window, std::move(post_ops));
 }
 
-Status register_direct_pool(Registry& registry, const char* layer_type, PoolKind kind) {
-  for (const char* schema : kSchemas)
-    SN_RETURN_IF_ERROR(registry.add(
-        std::make_unique<DirectPool>(layer_type, std::string(schema) + "/direct", kind)));
+Status register_direct_pools(Registry& registry, std::initializer_list<const char*> layer_types,
+                             PoolKind kind) {
+  for (const char* layer_type : layer_types)
+    for (const char* schema : kSchemas)
+      SN_RETURN_IF_ERROR(registry.add(
+          std::make_unique<DirectPool>(layer_type, std::string(schema) + "/direct", kind)));
   return {};
 }
 

@@ -17,7 +17,8 @@ Applicability check_pool(const Problem& problem, PoolKind kind);
 Result<std::unique_ptr<Kernel>> make_pool(const Problem& problem, PoolKind kind,
                                           const Window& window);
 
-// Registers cpu/direct of a pool in all schemas in which it exists.
-Status register_direct_pool(Registry& registry, const char* layer_type, PoolKind kind);
+// Registers cpu/direct of pools in all schemas in which it exists.
+Status register_direct_pools(Registry& registry, std::initializer_list<const char*> layer_types,
+                             PoolKind kind);
 
 }  // namespace softneuro

@@ -422,19 +422,7 @@ void pool(const PoolRows& task) noexcept {
 
 template <class Op>
 void pool_type(const PoolRows& task) noexcept {
-  if (kFloat32KernelsOnly) return pool<Op, float>(task);
-  switch (task.type) {
-    case DataType::float16:
-      return pool<Op, Half>(task);
-    case DataType::bfloat16:
-      return pool<Op, BFloat16>(task);
-    case DataType::uint8:
-      return pool<Op, std::uint8_t>(task);
-    case DataType::int8:
-      return pool<Op, std::int8_t>(task);
-    default:
-      return pool<Op, float>(task);
-  }
+  with_kernel_type(task.type, [&](auto element) { pool<Op, decltype(element)>(task); });
 }
 
 void max_of(const PoolRows& task) noexcept {

@@ -30,14 +30,10 @@ class NaiveNonzeroKernel final : public Kernel {
   }
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_nonzero(const Problem&) {
-  return make_kernel<NaiveNonzeroKernel>();
-}
-
 }  // namespace
 
 Status register_routine_nonzero_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"nonzero"}, make_naive_nonzero);
+  return add_naive<NaiveNonzeroKernel>(registry, {"nonzero"});
 }
 
 }  // namespace softneuro

@@ -46,8 +46,7 @@ class NaiveOneHotKernel final : public Kernel {
 Result<std::unique_ptr<Kernel>> make_naive_one_hot(const Problem& problem) {
   SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
                                                      problem.outputs[0].shape.rank()));
-  SN_ASSIGN_OR_RETURN(TypedConstants constants,
-                      TypedConstants::create(problem, problem.outputs[0].type));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
   return make_kernel<NaiveOneHotKernel>(axis, std::move(constants));
 }
 

@@ -1,6 +1,6 @@
 // pad cpu/direct: what cpu/naive does, in other data types and in nhwc.
 #include "routines/data_movement_routine.h"
-#include "routines/pad/move.h"
+#include "routines/moves.h"
 
 namespace softneuro {
 

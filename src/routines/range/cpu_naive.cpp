@@ -28,14 +28,10 @@ class NaiveRangeKernel final : public Kernel {
   }
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_range(const Problem&) {
-  return make_kernel<NaiveRangeKernel>();
-}
-
 }  // namespace
 
 Status register_routine_range_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"range"}, make_naive_range);
+  return add_naive<NaiveRangeKernel>(registry, {"range"});
 }
 
 }  // namespace softneuro

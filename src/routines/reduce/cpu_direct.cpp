@@ -10,6 +10,7 @@
 #include "core/base/parallel.h"
 #include "core/layers/reduction.h"
 #include "cpu/simd/float_span.h"
+#include "cpu/tensor/memory_order.h"
 #include "routines/add_each.h"
 #include "routines/reduce/folds.h"
 
@@ -39,24 +40,16 @@ Fold fold_of(ReduceOp op) {
   }
 }
 
-// Dimensions and reduced axes in the order of memory.
+// Dimensions and reduced axes in the order of memory. Where that is not plain, channels stay.
 struct StoredReduction {
   Shape shape;
   std::uint32_t axes = 0;
 };
 
 StoredReduction in_memory_order(const Shape& shape, std::uint32_t axes, Layout layout) {
-  if (layout == Layout::plain) return {shape, axes};
-  StoredReduction stored;
-  const auto push = [&](std::int64_t dim, std::uint32_t is_reduced) {
-    stored.axes |= is_reduced << stored.shape.rank();
-    stored.shape.push_back(dim);
-  };
-  const std::int64_t block = block_of(layout);
-  push(shape[0], axes & 1u);
-  if (block > 1) push((shape[1] + block - 1) / block, 0);
-  for (int d = 2; d < shape.rank(); ++d) push(shape[d], axes >> d & 1u);
-  push(block > 1 ? block : shape[1], 0);
+  StoredReduction stored{stored_shape(shape, layout)};
+  for (int d = 0; d < shape.rank(); ++d)
+    stored.axes |= (axes >> d & 1u) << stored_axis(d, shape.rank(), layout);
   return stored;
 }
 

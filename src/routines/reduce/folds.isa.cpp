@@ -1,5 +1,7 @@
 #include "routines/reduce/folds.h"
 
+#include <type_traits>
+
 #include "cpu/simd/block_sum.h"
 #include "cpu/simd/vector_math.h"
 
@@ -117,40 +119,32 @@ void across(const float* x, float* y, std::int64_t columns, const FoldRun& run) 
   if (c < columns) across_columns<fold, 1>(x + c, y + c, columns - c, run);
 }
 
-float along_any(Fold fold, const float* x, const FoldRun& run, float shift) noexcept {
+// Calls f with `fold` as a constant.
+template <class F>
+SN_INLINE auto with_fold(Fold fold, F&& f) {
   switch (fold) {
     case Fold::sum:
-      return along<Fold::sum>(x, run, shift);
+      return f(std::integral_constant<Fold, Fold::sum>());
     case Fold::abs_sum:
-      return along<Fold::abs_sum>(x, run, shift);
+      return f(std::integral_constant<Fold, Fold::abs_sum>());
     case Fold::square_sum:
-      return along<Fold::square_sum>(x, run, shift);
+      return f(std::integral_constant<Fold, Fold::square_sum>());
     case Fold::exp_sum:
-      return along<Fold::exp_sum>(x, run, shift);
+      return f(std::integral_constant<Fold, Fold::exp_sum>());
     case Fold::max:
-      return along<Fold::max>(x, run, shift);
-    case Fold::min:
-      break;
+      return f(std::integral_constant<Fold, Fold::max>());
+    default:
+      return f(std::integral_constant<Fold, Fold::min>());
   }
-  return along<Fold::min>(x, run, shift);
+}
+
+float along_any(Fold fold, const float* x, const FoldRun& run, float shift) noexcept {
+  return with_fold(fold, [&](auto constant) { return along<constant.value>(x, run, shift); });
 }
 
 void across_any(Fold fold, const float* x, float* y, std::int64_t columns,
                 const FoldRun& run) noexcept {
-  switch (fold) {
-    case Fold::sum:
-      return across<Fold::sum>(x, y, columns, run);
-    case Fold::abs_sum:
-      return across<Fold::abs_sum>(x, y, columns, run);
-    case Fold::square_sum:
-      return across<Fold::square_sum>(x, y, columns, run);
-    case Fold::exp_sum:
-      return across<Fold::exp_sum>(x, y, columns, run);
-    case Fold::max:
-      return across<Fold::max>(x, y, columns, run);
-    case Fold::min:
-      return across<Fold::min>(x, y, columns, run);
-  }
+  with_fold(fold, [&](auto constant) { across<constant.value>(x, y, columns, run); });
 }
 
 }  // namespace

@@ -1,31 +1,12 @@
 #include "routines/resize/mix.h"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "cpu/simd/vector_element.h"
 #include "cpu/tensor/kernel_types.h"
 
 namespace softneuro::SN_ISA_NAMESPACE {
 namespace {
-
-// Calls f with a pointer to an element of the type.
-template <class F>
-SN_INLINE void with_type(DataType type, F&& f) {
-  if (kFloat32KernelsOnly) return f(static_cast<float*>(nullptr));
-  switch (type) {
-    case DataType::float16:
-      return f(static_cast<Half*>(nullptr));
-    case DataType::bfloat16:
-      return f(static_cast<BFloat16*>(nullptr));
-    case DataType::int8:
-      return f(static_cast<std::int8_t*>(nullptr));
-    case DataType::uint8:
-      return f(static_cast<std::uint8_t*>(nullptr));
-    default:
-      return f(static_cast<float*>(nullptr));
-  }
-}
 
 // `vectors` vectors from element `at` on; the last of them may be short.
 template <class T, class R, int vectors>
@@ -57,11 +38,10 @@ void mix_runs(const WeightedRuns& runs, R* to) noexcept {
 }
 
 void mix(DataType from, const WeightedRuns& runs, DataType to_type, void* to) noexcept {
-  with_type(from, [&](auto* x) {
-    with_type(to_type, [&](auto* y) {
-      using T = std::remove_pointer_t<decltype(x)>;
-      using R = std::remove_pointer_t<decltype(y)>;
-      mix_runs<T, R>(runs, static_cast<R*>(to));
+  with_kernel_type(from, [&](auto x) {
+    with_kernel_type(to_type, [&](auto y) {
+      using R = decltype(y);
+      mix_runs<decltype(x), R>(runs, static_cast<R*>(to));
     });
   });
 }
@@ -80,8 +60,8 @@ SN_INLINE FloatV gather(const float* data, const std::int32_t* offsets, std::int
 }
 
 void pick(const PickedTaps& taps, DataType to_type, void* to) noexcept {
-  with_type(to_type, [&](auto* y) {
-    using R = std::remove_pointer_t<decltype(y)>;
+  with_kernel_type(to_type, [&](auto y) {
+    using R = decltype(y);
     R* target = static_cast<R*>(to);
     for (std::int64_t i = 0; i < taps.outputs; i += kLanes) {
       const std::int64_t lanes = std::min<std::int64_t>(kLanes, taps.outputs - i);

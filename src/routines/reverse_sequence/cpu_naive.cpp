@@ -9,7 +9,8 @@ namespace {
 
 class NaiveReverseSequenceKernel final : public Kernel {
  public:
-  explicit NaiveReverseSequenceKernel(int batch_axis) : batch_axis_(batch_axis) {}
+  explicit NaiveReverseSequenceKernel(const Problem& problem)
+      : batch_axis_(static_cast<int>(problem.params.integer("batch_axis"))) {}
 
   Status run(Context& context) const noexcept override {
     const TensorView& x = context.input(0);
@@ -38,15 +39,10 @@ class NaiveReverseSequenceKernel final : public Kernel {
   int batch_axis_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_reverse_sequence(const Problem& problem) {
-  return make_kernel<NaiveReverseSequenceKernel>(
-      static_cast<int>(problem.params.integer("batch_axis")));
-}
-
 }  // namespace
 
 Status register_routine_reverse_sequence_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"reverse_sequence"}, make_naive_reverse_sequence);
+  return add_naive<NaiveReverseSequenceKernel>(registry, {"reverse_sequence"});
 }
 
 }  // namespace softneuro

@@ -35,11 +35,11 @@ Neighbours neighbours(double at, std::int64_t dim) noexcept {
 
 class NaiveRoiAlignKernel final : public Kernel {
  public:
-  explicit NaiveRoiAlignKernel(const Params& params)
-      : max_(params.text("mode") == "max"),
-        half_pixel_(params.text("coordinate_transformation_mode") == "half_pixel"),
-        ratio_(params.integer("sampling_ratio")),
-        scale_(params.real("spatial_scale")) {}
+  explicit NaiveRoiAlignKernel(const Problem& problem)
+      : max_(problem.params.text("mode") == "max"),
+        half_pixel_(problem.params.text("coordinate_transformation_mode") == "half_pixel"),
+        ratio_(problem.params.integer("sampling_ratio")),
+        scale_(problem.params.real("spatial_scale")) {}
 
   Status run(Context& context) const noexcept override {
     const TensorView& x = context.input(0);
@@ -130,14 +130,10 @@ class NaiveRoiAlignKernel final : public Kernel {
   double scale_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_roi_align(const Problem& problem) {
-  return make_kernel<NaiveRoiAlignKernel>(problem.params);
-}
-
 }  // namespace
 
 Status register_routine_roi_align_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"roi_align"}, make_naive_roi_align);
+  return add_naive<NaiveRoiAlignKernel>(registry, {"roi_align"});
 }
 
 }  // namespace softneuro

@@ -3,9 +3,9 @@
 #include "core/graph/enum_param.h"
 #include "cpu/tensor/indexing.h"
 #include "cpu/tensor/strided_copy.h"
+#include "routines/along_axis.h"
 #include "routines/naive_routine.h"
 #include "routines/scatter_elements/update.h"
-#include "routines/typed_constants.h"
 
 namespace softneuro {
 namespace {
@@ -28,6 +28,7 @@ class NaiveScatterElementsKernel final : public Kernel {
     const IndexReader indices(context.input(1));
     const Shape strides = strides_of(x.shape);
     const std::int64_t count = updates.elements();
+    if (count == 0) return {};
     Shape place = index_at(0, updates.shape);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t at =
@@ -45,12 +46,10 @@ class NaiveScatterElementsKernel final : public Kernel {
 };
 
 Result<std::unique_ptr<Kernel>> make_naive_scatter_elements(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                     problem.inputs[0].shape.rank()));
+  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
   SN_ASSIGN_OR_RETURN(const int reduction,
                       choice_of(problem.params, "reduction", kScatterReductions));
-  SN_ASSIGN_OR_RETURN(TypedConstants constants,
-                      TypedConstants::create(problem, problem.outputs[0].type));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
   return make_kernel<NaiveScatterElementsKernel>(axis, static_cast<ScatterReduction>(reduction),
                                                  std::move(constants));
 }

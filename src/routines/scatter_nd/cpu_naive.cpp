@@ -61,8 +61,7 @@ class NaiveScatterNdKernel final : public Kernel {
 Result<std::unique_ptr<Kernel>> make_naive_scatter_nd(const Problem& problem) {
   SN_ASSIGN_OR_RETURN(const int reduction,
                       choice_of(problem.params, "reduction", kScatterReductions));
-  SN_ASSIGN_OR_RETURN(TypedConstants constants,
-                      TypedConstants::create(problem, problem.outputs[0].type));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
   return make_kernel<NaiveScatterNdKernel>(static_cast<ScatterReduction>(reduction),
                                            std::move(constants));
 }

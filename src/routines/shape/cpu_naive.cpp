@@ -7,7 +7,8 @@ namespace {
 
 class NaiveShapeKernel final : public Kernel {
  public:
-  explicit NaiveShapeKernel(int first) : first_(first) {}
+  explicit NaiveShapeKernel(const Problem& problem)
+      : first_(shape_axes(problem.params, problem.inputs[0].shape.rank()).first) {}
   Status run(Context& context) const noexcept override {
     const TensorView& y = context.output(0);
     for (int i = 0; i < y.shape[0]; ++i)
@@ -19,15 +20,10 @@ class NaiveShapeKernel final : public Kernel {
   int first_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_shape(const Problem& problem) {
-  const AxisSpan axes = shape_axes(problem.params, problem.inputs[0].shape.rank());
-  return make_kernel<NaiveShapeKernel>(axes.first);
-}
-
 }  // namespace
 
 Status register_routine_shape_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"shape"}, make_naive_shape);
+  return add_naive<NaiveShapeKernel>(registry, {"shape"});
 }
 
 }  // namespace softneuro

@@ -12,14 +12,10 @@ class NaiveSizeKernel final : public Kernel {
   }
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_size(const Problem&) {
-  return make_kernel<NaiveSizeKernel>();
-}
-
 }  // namespace
 
 Status register_routine_size_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"size"}, make_naive_size);
+  return add_naive<NaiveSizeKernel>(registry, {"size"});
 }
 
 }  // namespace softneuro

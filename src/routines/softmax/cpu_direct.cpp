@@ -7,6 +7,7 @@
 #include "cpu/simd/float_span.h"
 #include "cpu/tensor/memory_order.h"
 #include "routines/add_each.h"
+#include "routines/along_axis.h"
 #include "routines/softmax/rows.h"
 
 namespace softneuro {
@@ -86,8 +87,7 @@ class DirectSoftmax final : public Routine {
                                          const PackedWeights&) const override {
     const Shape& shape = problem.inputs[0].shape;
     const Layout layout = problem.inputs[0].layout;
-    SN_ASSIGN_OR_RETURN(const int axis,
-                        normalize_axis(problem.params.integer("axis"), shape.rank()));
+    SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
     return make_kernel<DirectSoftmaxKernel>(
         stored_shape(shape, layout), stored_axis(axis, shape.rank(), layout),
         problem.params.integer("log") != 0, problem.inputs[0].type != DataType::float32);

@@ -1,6 +1,6 @@
 // space_to_depth cpu/direct: what cpu/naive does, in other data types and in nhwc.
 #include "routines/data_movement_routine.h"
-#include "routines/space_to_depth/move.h"
+#include "routines/moves.h"
 
 namespace softneuro {
 

@@ -1,6 +1,6 @@
 // split cpu/direct: what cpu/naive does, in other data types and in nhwc.
 #include "routines/data_movement_routine.h"
-#include "routines/split/move.h"
+#include "routines/moves.h"
 
 namespace softneuro {
 

@@ -1,6 +1,6 @@
 // tile cpu/direct: what cpu/naive does, in other data types and in nhwc.
 #include "routines/data_movement_routine.h"
-#include "routines/tile/move.h"
+#include "routines/moves.h"
 
 namespace softneuro {
 

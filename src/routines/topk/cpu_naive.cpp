@@ -2,7 +2,7 @@
 // total (value, then lower index), so the result is unique.
 #include <algorithm>
 
-#include "core/base/element.h"
+#include "cpu/tensor/compare_elements.h"
 #include "routines/naive_routine.h"
 
 namespace softneuro {
@@ -32,18 +32,8 @@ class NaiveTopkKernel final : public Kernel {
   // Element i of the row stands before element j in the result.
   bool before(const TensorView& x, std::int64_t base, std::int64_t step, std::int64_t i,
               std::int64_t j) const noexcept {
-    if (is_float(x.type)) {
-      const double a = load(x, base + i * step), b = load(x, base + j * step);
-      if (std::isnan(a) != std::isnan(b)) return std::isnan(a) == largest_;
-      if (a == b || std::isnan(a)) return i < j;
-      return (a > b) == largest_;
-    }
-    const std::int64_t a = load_integer(x, base + i * step), b = load_integer(x, base + j * step);
-    if (a == b) return i < j;
-    const bool greater = x.type == DataType::uint64
-                             ? static_cast<std::uint64_t>(a) > static_cast<std::uint64_t>(b)
-                             : a > b;
-    return greater == largest_;
+    const int order = compare_elements(x, base + i * step, base + j * step);
+    return order == 0 ? i < j : (order > 0) == largest_;
   }
 
   // Leaves the indices of the k best in order in the workspace.

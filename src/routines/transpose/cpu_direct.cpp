@@ -6,8 +6,7 @@
 #include "core/base/parallel.h"
 #include "cpu/simd/transpose_tiles.h"
 #include "routines/data_movement_routine.h"
-#include "routines/reshape/view_copy.h"
-#include "routines/transpose/axes.h"
+#include "routines/moves.h"
 
 namespace softneuro {
 namespace {

@@ -9,7 +9,9 @@ namespace {
 
 class NaiveTriluKernel final : public Kernel {
  public:
-  NaiveTriluKernel(bool upper, std::int64_t k) : upper_(upper), k_(k) {}
+  explicit NaiveTriluKernel(const Problem& problem)
+      : upper_(problem.params.integer("upper") != 0),
+        k_(problem.has_input(1) ? problem.integers(1)[0] : 0) {}
   int in_place_input() const noexcept override { return 0; }
 
   Status run(Context& context) const noexcept override {
@@ -43,15 +45,10 @@ class NaiveTriluKernel final : public Kernel {
   std::int64_t k_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_trilu(const Problem& problem) {
-  const std::int64_t k = problem.has_input(1) ? problem.integers(1)[0] : 0;
-  return make_kernel<NaiveTriluKernel>(problem.params.integer("upper") != 0, k);
-}
-
 }  // namespace
 
 Status register_routine_trilu_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"trilu"}, make_naive_trilu);
+  return add_naive<NaiveTriluKernel>(registry, {"trilu"});
 }
 
 }  // namespace softneuro

@@ -1,21 +1,14 @@
 // unique cpu/naive: sorts the numbers of all slices, equal slices by number; each run of equal ones
 // is a group, whose first member stands for it.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "core/base/element.h"
+#include "cpu/tensor/compare_elements.h"
 #include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
-
-// Negative, zero or positive as a < b, a == b, a > b. NaN equals NaN and is above all numbers.
-int compare(double a, double b) noexcept {
-  if (std::isnan(a) || std::isnan(b)) return static_cast<int>(std::isnan(a)) - std::isnan(b);
-  return static_cast<int>(a > b) - static_cast<int>(a < b);
-}
 
 // x as [outer, slices, inner].
 class Slices {
@@ -26,12 +19,11 @@ class Slices {
         count_(axis < 0 ? x.elements() : x.shape[axis]),
         inner_(axis < 0 ? 1 : x.shape.elements(axis + 1, x.shape.rank())) {}
 
-  std::int64_t count() const noexcept { return count_; }
   int compare_slices(std::int64_t a, std::int64_t b) const noexcept {
     for (std::int64_t o = 0; o < outer_; ++o)
       for (std::int64_t i = 0; i < inner_; ++i)
         if (const int order =
-                compare_at((o * count_ + a) * inner_ + i, (o * count_ + b) * inner_ + i))
+                compare_elements(x_, (o * count_ + a) * inner_ + i, (o * count_ + b) * inner_ + i))
           return order;
     return 0;
   }
@@ -45,16 +37,6 @@ class Slices {
   }
 
  private:
-  int compare_at(std::int64_t a, std::int64_t b) const noexcept {
-    if (is_float(x_.type)) return compare(load(x_, a), load(x_, b));
-    const std::int64_t left = load_integer(x_, a), right = load_integer(x_, b);
-    if (x_.type == DataType::uint64) {
-      const auto l = static_cast<std::uint64_t>(left), r = static_cast<std::uint64_t>(right);
-      return static_cast<int>(l > r) - static_cast<int>(l < r);
-    }
-    return static_cast<int>(left > right) - static_cast<int>(left < right);
-  }
-
   const TensorView& x_;
   std::int64_t outer_;
   std::int64_t count_;

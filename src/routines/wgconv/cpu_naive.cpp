@@ -26,14 +26,10 @@ class NaiveWgconvKernel final : public Kernel {
   }
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_wgconv(const Problem&) {
-  return make_kernel<NaiveWgconvKernel>();
-}
-
 }  // namespace
 
 Status register_routine_wgconv_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"wgconv"}, make_naive_wgconv);
+  return add_naive<NaiveWgconvKernel>(registry, {"wgconv"});
 }
 
 }  // namespace softneuro

@@ -8,7 +8,9 @@ namespace {
 
 class NaiveWgdecKernel final : public Kernel {
  public:
-  explicit NaiveWgdecKernel(const WinogradMatrices& matrices) : w_(matrices) {}
+  explicit NaiveWgdecKernel(const Problem& problem)
+      : w_(winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
+                             static_cast<int>(problem.params.integer("taps")))) {}
 
   Status run(Context& context) const noexcept override {
     const Shape& y = context.output(0).shape;
@@ -43,16 +45,10 @@ class NaiveWgdecKernel final : public Kernel {
   WinogradMatrices w_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_wgdec(const Problem& problem) {
-  return make_kernel<NaiveWgdecKernel>(
-      winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
-                        static_cast<int>(problem.params.integer("taps"))));
-}
-
 }  // namespace
 
 Status register_routine_wgdec_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"wgdec"}, make_naive_wgdec);
+  return add_naive<NaiveWgdecKernel>(registry, {"wgdec"});
 }
 
 }  // namespace softneuro

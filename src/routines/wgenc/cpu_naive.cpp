@@ -8,9 +8,16 @@ namespace {
 
 class NaiveWgencKernel final : public Kernel {
  public:
-  NaiveWgencKernel(const WinogradMatrices& matrices, std::int64_t top, std::int64_t left,
-                   std::int64_t across)
-      : w_(matrices), top_(top), left_(left), across_(across) {}
+  explicit NaiveWgencKernel(const Problem& problem)
+      : w_(winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
+                             static_cast<int>(problem.params.integer("taps")))) {
+    const auto pads = problem.params.integers("pads");
+    const std::int64_t width =
+        problem.inputs[0].shape[3] + pads[1] + pads[3] - w_.taps + 1;  // of the output
+    top_ = pads[0];
+    left_ = pads[1];
+    across_ = (width + w_.outputs - 1) / w_.outputs;
+  }
 
   Status run(Context& context) const noexcept override {
     const Shape& v = context.output(0).shape;
@@ -40,23 +47,13 @@ class NaiveWgencKernel final : public Kernel {
   }
 
   WinogradMatrices w_;
-  std::int64_t top_, left_, across_;
+  std::int64_t top_ = 0, left_ = 0, across_ = 1;
 };
-
-Result<std::unique_ptr<Kernel>> make_naive_wgenc(const Problem& problem) {
-  const WinogradMatrices w =
-      winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
-                        static_cast<int>(problem.params.integer("taps")));
-  const auto pads = problem.params.integers("pads");
-  const std::int64_t width =
-      problem.inputs[0].shape[3] + pads[1] + pads[3] - w.taps + 1;  // of the output
-  return make_kernel<NaiveWgencKernel>(w, pads[0], pads[1], (width + w.outputs - 1) / w.outputs);
-}
 
 }  // namespace
 
 Status register_routine_wgenc_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"wgenc"}, make_naive_wgenc);
+  return add_naive<NaiveWgencKernel>(registry, {"wgenc"});
 }
 
 }  // namespace softneuro

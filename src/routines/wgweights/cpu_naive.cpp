@@ -8,7 +8,9 @@ namespace {
 
 class NaiveWgweightsKernel final : public Kernel {
  public:
-  explicit NaiveWgweightsKernel(const WinogradMatrices& matrices) : w_(matrices) {}
+  explicit NaiveWgweightsKernel(const Problem& problem)
+      : w_(winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
+                             static_cast<int>(problem.params.integer("taps")))) {}
 
   Status run(Context& context) const noexcept override {
     const Shape& u = context.output(0).shape;
@@ -35,16 +37,10 @@ class NaiveWgweightsKernel final : public Kernel {
   WinogradMatrices w_;
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_wgweights(const Problem& problem) {
-  return make_kernel<NaiveWgweightsKernel>(
-      winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
-                        static_cast<int>(problem.params.integer("taps"))));
-}
-
 }  // namespace
 
 Status register_routine_wgweights_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"wgweights"}, make_naive_wgweights);
+  return add_naive<NaiveWgweightsKernel>(registry, {"wgweights"});
 }
 
 }  // namespace softneuro

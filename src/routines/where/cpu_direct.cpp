@@ -74,8 +74,7 @@ class DirectWhere final : public Routine {
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, walk_of(problem));
-    SN_ASSIGN_OR_RETURN(TypedConstants constants,
-                        TypedConstants::create(problem, problem.outputs[0].type));
+    SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
     return make_kernel<DirectWhereKernel>(walk, std::move(constants));
   }
 };

@@ -38,8 +38,7 @@ class NaiveWhereKernel final : public Kernel {
 };
 
 Result<std::unique_ptr<Kernel>> make_naive_where(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(TypedConstants constants,
-                      TypedConstants::create(problem, problem.outputs[0].type));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
   return make_kernel<NaiveWhereKernel>(std::move(constants));
 }
 

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "import/onnx/node.h"
-#include "import/onnx/tensor_reader.h"
 
 namespace softneuro::onnx {
 namespace {
@@ -145,13 +144,7 @@ Bias make_bias(Node& node, TensorId queries, TensorId keys) {
 TensorId probabilities(Node& node, TensorId scores, bool may_hide_all) {
   const DataType type = node.type(scores);
   DataType inner = type;
-  if (const std::int64_t precision = node.integer("softmax_precision", 0); precision != 0) {
-    const Result<DataType> wanted = element_type(precision);
-    if (wanted.ok())
-      inner = *wanted;
-    else
-      node.fail(wanted.status());
-  }
+  if (node.integer("softmax_precision", 0) != 0) inner = node.data_type("softmax_precision", 0);
   const TensorId wide = node.cast(scores, inner);
   TensorId result = node.emit("softmax", {wide}, {{"axis", -1}});
   if (may_hide_all) {
@@ -285,14 +278,9 @@ void import_tensor_scatter(Node& node) {
                        node.integer("axis", -2), rank);
   const bool circular = node.choice("mode", "linear", {"linear", "circular"}) == "circular";
   TensorId places = indices_below(node, dim_scalar(node, update, axis));
-  std::vector<std::int64_t> behind;
-  for (std::int64_t i = axis + 1; i < rank; ++i) behind.push_back(i - axis);
-  places = node.unsqueeze(places, behind);
-  if (node.has_input(2)) {
-    std::vector<std::int64_t> ones;
-    for (std::int64_t i = 1; i < rank; ++i) ones.push_back(i);
-    places = node.binary("add", places, node.unsqueeze(node.input(2), ones));
-  }
+  places = node.unsqueeze(places, axes_between(1, rank - axis));
+  if (node.has_input(2))
+    places = node.binary("add", places, node.unsqueeze(node.input(2), axes_between(1, rank)));
   if (circular) places = node.binary("mod", places, dim_scalar(node, cache, axis));
   places = node.emit("expand", {places, node.emit("shape", {update})});
   node.finish("scatter_elements", {cache, places, update}, {{"axis", axis}});

@@ -64,21 +64,9 @@ void import_constant_of_shape(Node& node) {
   node.finish("fill", {node.input(0), value});
 }
 
-void import_range(Node& node) {
-  node.finish("range", {node.input(0), node.input(1), node.input(2)});
-}
-
-// The data type that an attribute names by number; fails for unknown ones.
-DataType type_attribute(Node& node, std::string_view name) {
-  const Result<DataType> type = element_type(node.integer(name, 0));
-  if (type.ok()) return *type;
-  node.fail(type.status());
-  return DataType::undefined;
-}
-
 void import_eye_like(Node& node) {
   LayerParams params{{"k", node.integer("k", 0)}};
-  if (node.has("dtype")) params.set("to", to_string(type_attribute(node, "dtype")));
+  if (node.has("dtype")) params.set("to", to_string(node.data_type("dtype", 0)));
   node.finish("eye_like", {node.input(0)}, params);
 }
 
@@ -96,7 +84,7 @@ void import_cast(Node& node) {
       return node.refuse("tensors of {} are not supported", to->s());
     return node.finish("cast", {node.input(0)}, {{"to", name}});
   }
-  const DataType type = type_attribute(node, "to");
+  const DataType type = node.data_type("to", 0);
   if (!node.failed()) node.finish("cast", {node.input(0)}, {{"to", to_string(type)}});
 }
 
@@ -109,8 +97,7 @@ void import_cast_like(Node& node) {
 // Window functions: Σ c_k · cos(2πkn / N) with N = size, or size − 1 if symmetric.
 void import_window(Node& node) {
   const bool periodic = node.integer("periodic", 1) != 0;
-  Result<DataType> type = element_type(node.integer("output_datatype", 1));
-  if (!type.ok()) return node.fail(type.status());
+  const DataType type = node.data_type("output_datatype", 1);
   std::vector<double> terms;
   if (node.detail() == "hann") terms = {0.5, -0.5};
   if (node.detail() == "hamming") terms = {25.0 / 46, -21.0 / 46};
@@ -128,7 +115,7 @@ void import_window(Node& node) {
     const TensorId term = node.unary("linear", wave, terms[k], k == 1 ? terms[0] : 0);
     sum = sum == kNoTensor ? term : node.binary("add", sum, term);
   }
-  node.finish("cast", {sum}, {{"to", to_string(*type)}});
+  node.finish("cast", {sum}, {{"to", to_string(type)}});
 }
 
 constexpr Operator kOperators[] = {
@@ -140,7 +127,7 @@ constexpr Operator kOperators[] = {
     {"EyeLike", 9, 1, 1, import_eye_like},
     {"HammingWindow", 17, 1, 1, import_window, "hamming"},
     {"HannWindow", 17, 1, 1, import_window, "hann"},
-    {"Range", 11, 3, 3, import_range},
+    {"Range", 11, 3, 3, import_layer, "range"},
 };
 
 }  // namespace

@@ -13,8 +13,8 @@ void import_if(Node& node) {
   const std::optional<double> condition = node.number(node.input(0));
   if (!condition)
     return node.refuse(
-        "control flow is not supported: the condition '{}' is not known before the "
-        "net runs",
+        "control flow is not supported: the condition '{}' is not known at import (where it "
+        "depends on sizes of the inputs, give them: ImportOptions::shapes, import --shape)",
         node.tensor(node.input(0)).name);
   node.become(branches[*condition != 0]->g());
 }

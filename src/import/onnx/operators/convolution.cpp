@@ -55,11 +55,8 @@ TensorId centred(Node& node, TensorId x, TensorId zero_point, int axis, int rank
   const TensorId wide = node.cast(x, DataType::int32);
   if (zero_point == kNoTensor) return wide;
   TensorId zero = node.cast(zero_point, DataType::int32);
-  if (node.rank(zero) == 1 && node.dim(zero, 0) != 1) {
-    std::vector<std::int64_t> axes;
-    for (int i = axis + 1; i < rank; ++i) axes.push_back(i - axis);
-    zero = node.unsqueeze(zero, axes);
-  }
+  if (node.rank(zero) == 1 && node.dim(zero, 0) != 1)
+    zero = node.unsqueeze(zero, axes_between(1, rank - axis));
   return node.binary("sub", wide, zero);
 }
 

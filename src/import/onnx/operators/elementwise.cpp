@@ -16,31 +16,22 @@ void finish_unary(Node& node, std::string_view op, double alpha, double beta = 0
               {{"op", std::string(op)}, {"alpha", alpha}, {"beta", beta}});
 }
 
+void import_alpha_unary(Node& node) {
+  finish_unary(node, node.detail(), node.real("alpha", 1));
+}
 void import_leaky_relu(Node& node) {
   finish_unary(node, "leaky_relu", node.real("alpha", 0.01f));
-}
-void import_elu(Node& node) {
-  finish_unary(node, "elu", node.real("alpha", 1));
-}
-void import_celu(Node& node) {
-  finish_unary(node, "celu", node.real("alpha", 1));
 }
 void import_selu(Node& node) {
   // Operator set 1 rounded these; all later ones have them in full.
   finish_unary(node, "selu", node.real("alpha", 1.67326319217681884765625),
                node.real("gamma", 1.05070102214813232421875));
 }
-void import_thresholded_relu(Node& node) {
-  finish_unary(node, "thresholded_relu", node.real("alpha", 1));
-}
 void import_hard_sigmoid(Node& node) {
   finish_unary(node, "hard_sigmoid", node.real("alpha", 0.2f), node.real("beta", 0.5));
 }
 void import_hard_swish(Node& node) {
   finish_unary(node, "hard_swish", 1.0 / 6, 0.5);
-}
-void import_swish(Node& node) {
-  finish_unary(node, "silu", node.real("alpha", 1));
 }
 void import_shrink(Node& node) {
   finish_unary(node, "shrink", node.real("lambd", 0.5), node.real("bias", 0));
@@ -85,9 +76,7 @@ TensorId second_operand(Node& node) {
                 own_rank);
     return b;
   }
-  std::vector<std::int64_t> axes;
-  for (std::int64_t i = own_rank; i < rank - axis; ++i) axes.push_back(i);
-  return node.unsqueeze(b, axes);
+  return node.unsqueeze(b, axes_between(own_rank, rank - axis));
 }
 
 void finish_binary(Node& node, std::string_view op) {
@@ -125,11 +114,8 @@ void import_prelu(Node& node) {
   const TensorId x = node.input(0);
   TensorId slope = node.input(1);
   // Operator set 6: a list of slopes is one per channel.
-  if (node.opset() < 7 && node.rank(slope) == 1 && node.dim(slope, 0) != 1) {
-    std::vector<std::int64_t> axes;
-    for (int i = 2; i < node.need_rank(x); ++i) axes.push_back(i - 1);
-    slope = node.unsqueeze(slope, axes);
-  }
+  if (node.opset() < 7 && node.rank(slope) == 1 && node.dim(slope, 0) != 1)
+    slope = node.unsqueeze(slope, axes_between(1, node.need_rank(x) - 1));
   node.finish("binary", {x, slope}, {{"op", "prelu"}});
 }
 
@@ -154,10 +140,6 @@ void import_mean(Node& node) {
               {{"op", "div"}});
 }
 
-void import_where(Node& node) {
-  node.finish("where", {node.input(0), node.input(1), node.input(2)});
-}
-
 // y = swish(a) · b.
 void import_swiglu(Node& node) {
   const TensorId gate = node.unary("silu", node.input(0), node.real("alpha", 1));
@@ -180,13 +162,13 @@ constexpr Operator kOperators[] = {
     {"BitwiseOr", 18, 2, 2, import_binary, "bitwise_or"},
     {"BitwiseXor", 18, 2, 2, import_binary, "bitwise_xor"},
     {"Ceil", 6, 1, 1, import_unary, "ceil"},
-    {"Celu", 12, 1, 1, import_celu},
+    {"Celu", 12, 1, 1, import_alpha_unary, "celu"},
     {"Clip", 6, 1, 1, import_clip_attributes},
     {"Clip", 11, 1, 3, import_clip},
     {"Cos", 7, 1, 1, import_unary, "cos"},
     {"Cosh", 9, 1, 1, import_unary, "cosh"},
     {"Div", 6, 2, 2, import_binary, "div"},
-    {"Elu", 6, 1, 1, import_elu},
+    {"Elu", 6, 1, 1, import_alpha_unary, "elu"},
     {"Equal", 1, 2, 2, import_binary, "equal"},
     {"Erf", 9, 1, 1, import_unary, "erf"},
     {"Exp", 6, 1, 1, import_unary, "exp"},
@@ -228,11 +210,11 @@ constexpr Operator kOperators[] = {
     {"Sub", 6, 2, 2, import_binary, "sub"},
     {"Sum", 6, 1, -1, import_variadic, "add"},
     {"SwiGLU", 28, 2, 2, import_swiglu},
-    {"Swish", 24, 1, 1, import_swish},
+    {"Swish", 24, 1, 1, import_alpha_unary, "silu"},
     {"Tan", 7, 1, 1, import_unary, "tan"},
     {"Tanh", 6, 1, 1, import_unary, "tanh"},
-    {"ThresholdedRelu", 1, 1, 1, import_thresholded_relu},
-    {"Where", 9, 3, 3, import_where},
+    {"ThresholdedRelu", 1, 1, 1, import_alpha_unary, "thresholded_relu"},
+    {"Where", 9, 3, 3, import_layer, "where"},
     {"Xor", 1, 2, 2, import_binary, "logical_xor"},
 };
 

@@ -32,10 +32,6 @@ void import_one_hot(Node& node) {
               {{"axis", node.integer("axis", -1)}});
 }
 
-void import_non_zero(Node& node) {
-  node.finish("nonzero", {node.input(0)});
-}
-
 void import_unique(Node& node) {
   LayerParams params{{"sorted", node.integer("sorted", 1)}};
   if (node.has("axis")) params.set("axis", node.integer("axis", 0));
@@ -53,7 +49,7 @@ constexpr Operator kOperators[] = {
     {"GatherElements", 11, 2, 2, import_gather, "gather_elements"},
     {"GatherND", 11, 2, 2, import_gather_nd},
     {"NonMaxSuppression", 10, 2, 5, import_non_max_suppression},
-    {"NonZero", 9, 1, 1, import_non_zero},
+    {"NonZero", 9, 1, 1, import_layer, "nonzero"},
     {"OneHot", 9, 3, 3, import_one_hot},
     {"Scatter", 9, 3, 3, import_scatter_elements},
     {"ScatterElements", 11, 3, 3, import_scatter_elements},

@@ -3,10 +3,6 @@
 namespace softneuro::onnx {
 namespace {
 
-void import_matmul(Node& node) {
-  node.finish("matmul", {node.input(0), node.input(1)});
-}
-
 // C as a bias of n values, if it is a constant that amounts to one; else kNoTensor.
 TensorId bias_of(Node& node, TensorId c, std::int64_t n) {
   if (!node.is_constant(c) || n < 0) return kNoTensor;
@@ -85,15 +81,11 @@ void import_einsum(Node& node) {
   node.finish("einsum", inputs, {{"equation", node.text("equation", "")}});
 }
 
-void import_det(Node& node) {
-  node.finish("det", {node.input(0)});
-}
-
 constexpr Operator kOperators[] = {
-    {"Det", 11, 1, 1, import_det},
+    {"Det", 11, 1, 1, import_layer, "det"},
     {"Einsum", 12, 1, -1, import_einsum},
     {"Gemm", 6, 2, 3, import_gemm},
-    {"MatMul", 1, 2, 2, import_matmul},
+    {"MatMul", 1, 2, 2, import_layer, "matmul"},
     {"MatMulInteger", 10, 2, 4, import_matmul_integer},
     {"QLinearMatMul", 10, 8, 8, import_qlinear_matmul},
 };

@@ -4,32 +4,24 @@
 namespace softneuro::onnx {
 namespace {
 
-LayerParams pool_params(Node& node, int dims) {
+// `own`: the attribute that this kind of pool has besides those of all.
+void finish_pool(Node& node, std::string_view family, std::string_view own, std::int64_t fallback) {
+  const int dims = spatial_dims(node, "kernel_shape", node.input(0));
   LayerParams params = window_params(node, dims);
   params.set("kernel", node.required_integers("kernel_shape"));
   params.set("ceil_mode", node.integer("ceil_mode", 0));
-  return params;
+  params.set(own, node.integer(own, fallback));
+  node.finish(spatial_type(family, dims), {node.input(0)}, params);
 }
 
 void import_max_pool(Node& node) {
-  const int dims = spatial_dims(node, "kernel_shape", node.input(0));
-  LayerParams params = pool_params(node, dims);
-  params.set("storage_order", node.integer("storage_order", 0));
-  node.finish(spatial_type("max_pool", dims), {node.input(0)}, params);
+  finish_pool(node, "max_pool", "storage_order", 0);
 }
-
 void import_average_pool(Node& node) {
-  const int dims = spatial_dims(node, "kernel_shape", node.input(0));
-  LayerParams params = pool_params(node, dims);
-  params.set("count_include_pad", node.integer("count_include_pad", 0));
-  node.finish(spatial_type("avg_pool", dims), {node.input(0)}, params);
+  finish_pool(node, "avg_pool", "count_include_pad", 0);
 }
-
 void import_lp_pool(Node& node) {
-  const int dims = spatial_dims(node, "kernel_shape", node.input(0));
-  LayerParams params = pool_params(node, dims);
-  params.set("p", node.integer("p", 2));
-  node.finish(spatial_type("lp_pool", dims), {node.input(0)}, params);
+  finish_pool(node, "lp_pool", "p", 2);
 }
 
 void import_max_unpool(Node& node) {
@@ -43,9 +35,7 @@ void import_max_unpool(Node& node) {
 
 // All dimensions behind N and C.
 TensorId spatial_axes(Node& node) {
-  std::vector<std::int64_t> axes;
-  for (int i = 2; i < node.need_rank(node.input(0)); ++i) axes.push_back(i);
-  return node.integers_constant(axes);
+  return node.integers_constant(axes_between(2, node.need_rank(node.input(0))));
 }
 
 LayerParams global_params(std::string_view op) {

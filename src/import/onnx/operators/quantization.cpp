@@ -1,16 +1,12 @@
 #include "import/onnx/node.h"
-#include "import/onnx/tensor_reader.h"
 
 namespace softneuro::onnx {
 namespace {
 
 // The type that `output_dtype` names; undefined if it is left out.
 DataType output_type(Node& node) {
-  const std::int64_t number = node.integer("output_dtype", 0);
-  if (number == 0) return DataType::undefined;
-  const Result<DataType> type = element_type(number);
-  if (!type.ok()) node.fail(type.status());
-  return type.ok() ? *type : DataType::undefined;
+  return node.integer("output_dtype", 0) == 0 ? DataType::undefined
+                                              : node.data_type("output_dtype", 0);
 }
 
 LayerParams block_params(Node& node) {
@@ -34,13 +30,9 @@ void import_dequantize(Node& node) {
   node.finish("cast", {node.emit("dequantize", inputs, params)}, {{"to", to_string(wanted)}});
 }
 
-void import_dynamic_quantize(Node& node) {
-  node.finish("dynamic_quantize", {node.input(0)});
-}
-
 constexpr Operator kOperators[] = {
     {"DequantizeLinear", 10, 2, 3, import_dequantize},
-    {"DynamicQuantizeLinear", 11, 1, 1, import_dynamic_quantize},
+    {"DynamicQuantizeLinear", 11, 1, 1, import_layer, "dynamic_quantize"},
     {"QuantizeLinear", 10, 2, 3, import_quantize},
 };
 

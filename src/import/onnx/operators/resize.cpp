@@ -119,9 +119,7 @@ void import_affine_grid(Node& node) {
   for (std::int64_t i = dims - 1; i >= 0; --i) {
     const TensorId length = node.emit("gather", {spatial, node.integer_constant(i)});
     TensorId places = grid_axis(node, length, align_corners, type);
-    std::vector<std::int64_t> behind;
-    for (std::int64_t k = i + 1; k < dims; ++k) behind.push_back(k - i);
-    places = node.unsqueeze(places, behind);
+    places = node.unsqueeze(places, axes_between(1, dims - i));
     columns.push_back(node.unsqueeze(node.emit("expand", {places, spatial}), {dims}));
   }
   columns.push_back(

@@ -29,10 +29,6 @@ void import_axes_attribute(Node& node) {
   node.finish(node.detail(), {node.input(0), axes});
 }
 
-void import_axes_input(Node& node) {
-  node.finish(node.detail(), {node.input(0), node.input(1)});
-}
-
 void import_transpose(Node& node) {
   node.finish("transpose", {node.input(0)}, {{"perm", node.integers("perm")}});
 }
@@ -40,18 +36,6 @@ void import_transpose(Node& node) {
 void import_shape(Node& node) {
   node.finish("shape", {node.input(0)},
               {{"start", node.integer("start", 0)}, {"end", node.integer("end", INT64_MAX)}});
-}
-
-void import_size(Node& node) {
-  node.finish("size", {node.input(0)});
-}
-
-void import_expand(Node& node) {
-  node.finish("expand", {node.input(0), node.input(1)});
-}
-
-void import_tile(Node& node) {
-  node.finish("tile", {node.input(0), node.input(1)});
 }
 
 void import_depth_to_space(Node& node) {
@@ -76,22 +60,22 @@ void import_reverse_sequence(Node& node) {
 
 constexpr Operator kOperators[] = {
     {"DepthToSpace", 1, 1, 1, import_depth_to_space},
-    {"Expand", 8, 2, 2, import_expand},
+    {"Expand", 8, 2, 2, import_layer, "expand"},
     {"Flatten", 1, 1, 1, import_flatten},
     {"Identity", 1, 1, 1, import_identity},
     {"Reshape", 1, 1, 1, import_reshape_attribute},
     {"Reshape", 5, 2, 2, import_reshape},
     {"ReverseSequence", 10, 2, 2, import_reverse_sequence},
     {"Shape", 1, 1, 1, import_shape},
-    {"Size", 1, 1, 1, import_size},
+    {"Size", 1, 1, 1, import_layer, "size"},
     {"SpaceToDepth", 1, 1, 1, import_space_to_depth},
     {"Squeeze", 1, 1, 1, import_axes_attribute, "squeeze"},
-    {"Squeeze", 13, 1, 2, import_axes_input, "squeeze"},
-    {"Tile", 6, 2, 2, import_tile},
+    {"Squeeze", 13, 1, 2, import_layer, "squeeze"},
+    {"Tile", 6, 2, 2, import_layer, "tile"},
     {"Transpose", 1, 1, 1, import_transpose},
     {"Trilu", 14, 1, 2, import_trilu},
     {"Unsqueeze", 1, 1, 1, import_axes_attribute, "unsqueeze"},
-    {"Unsqueeze", 13, 2, 2, import_axes_input, "unsqueeze"},
+    {"Unsqueeze", 13, 2, 2, import_layer, "unsqueeze"},
 };
 
 }  // namespace

@@ -36,10 +36,6 @@ void import_slice_attributes(Node& node) {
               {node.input(0), node.integers_constant(starts), node.integers_constant(ends), axes});
 }
 
-void import_slice(Node& node) {
-  node.finish("slice", {node.input(0), node.input(1), node.input(2), node.input(3), node.input(4)});
-}
-
 std::string pad_mode(Node& node) {
   return node.choice("mode", "constant", {"constant", "reflect", "edge", "wrap"});
 }
@@ -79,7 +75,7 @@ constexpr Operator kOperators[] = {
     {"Pad", 1, 1, 1, import_pad_attributes},
     {"Pad", 11, 2, 4, import_pad},
     {"Slice", 1, 1, 1, import_slice_attributes},
-    {"Slice", 10, 3, 5, import_slice},
+    {"Slice", 10, 3, 5, import_layer, "slice"},
     {"Split", 2, 1, 1, import_split_attribute},
     {"Split", 13, 1, 2, import_split},
 };

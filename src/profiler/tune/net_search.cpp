@@ -1,12 +1,10 @@
-// The search inside the net. Layers have other times there than alone, and a machine's speed drifts
-// by more than many candidates differ. So the solver picks paths that differ in as many layers as
-// possible, their runs are interleaved, and each step's time counts for its candidate.
+#include "profiler/tune/net_search.h"
+
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "core/base/error.h"
-#include "profiler/tune/tuner.h"
+#include "profiler/measure/interleaved_schedule.h"
 
 namespace softneuro {
 namespace {
@@ -29,46 +27,38 @@ constexpr double kProbingUs = 100'000;  // first runs are compared with second o
 
 }  // namespace
 
-struct Tuner::Contender {
-  Selection selection;
-  NetBench bench;
-  StepSamples samples;
-  double run_us;
-};
-
 // The best path by what is known, then paths that might be better: in these each candidate that no
 // path before has taken costs the least that it may.
-Result<std::vector<Tuner::Contender>> Tuner::find_contenders(SelectionRules rules) {
-  std::vector<std::set<int>> taken(layers_.size());
+Result<std::vector<NetSearch::Contender>> NetSearch::find_contenders(SelectionRules rules) {
+  std::vector<std::set<int>> taken(context_.space.layers.size());
   rules.noise = noise_;
   rules.optimistic = [&](const LayerCandidates& layer, const Candidate& candidate) {
-    const auto& known = taken[place_of(layer)];
+    const auto& known = taken[context_.space.place_of(layer)];
     return !known.empty() &&
            !known.contains(static_cast<int>(&candidate - layer.candidates.data()));
   };
   const std::size_t most =
-      std::clamp<std::size_t>(kPackedBytes / (constant_bytes() + 1), 2, kMostPaths);
+      std::clamp<std::size_t>(kPackedBytes / (context_.constant_bytes() + 1), 2, kMostPaths);
   std::vector<Contender> contenders;
   const std::int64_t begin = clock_ns();
   // At most half of a time limit: what is made has to be run.
   const auto now = std::chrono::steady_clock::now();
-  const auto made_by = now + (budget_.end - now) / 2;
-  while (contenders.size() < most && check_cancel(budget_.cancel).ok() && !budget_.expired()) {
+  const auto made_by = now + (context_.budget.end - now) / 2;
+  while (contenders.size() < most && context_.check_cancel().ok() && !context_.budget.expired()) {
     if (contenders.size() > 1 &&
         (clock_ns() - begin > kMakingNs || std::chrono::steady_clock::now() > made_by))
       break;
-    SN_ASSIGN_OR_RETURN(const Selections best, select_paths(*job_.graph, layers_, adapts_, rules));
+    SN_ASSIGN_OR_RETURN(const Selections best, context_.space.select(rules));
     const Selection& selection = best.paths[0];
     if (contenders.empty())
-      gap_ = best.gap;
+      context_.gap = best.gap;
     else if (selection.cost_us > (1 - kLeastGain) * contenders[0].selection.cost_us)
       break;
-    for (std::size_t l = 0; l < layers_.size(); ++l) taken[l].insert(selection.choice[l]);
-    SN_ASSIGN_OR_RETURN(const RoutinePath path,
-                        make_path(*job_.graph, layers_, adapts_, selection));
-    SN_ASSIGN_OR_RETURN(const auto plan,
-                        build_plan(job_.core, job_.graph, job_.shapes, path, nullptr));
-    SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, job_.inputs));
+    for (std::size_t l = 0; l < context_.space.layers.size(); ++l)
+      taken[l].insert(selection.choice[l]);
+    SN_ASSIGN_OR_RETURN(const RoutinePath path, context_.space.path_of(selection));
+    SN_ASSIGN_OR_RETURN(const auto plan, context_.plan_of(path));
+    SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, context_.job.inputs));
     SN_RETURN_IF_ERROR(bench.run().status());
     SN_ASSIGN_OR_RETURN(const double us, bench.run());
     StepSamples samples(bench.steps());
@@ -81,7 +71,7 @@ Result<std::vector<Tuner::Contender>> Tuner::find_contenders(SelectionRules rule
 // drift of the machine's speed since the known ones were measured, because they are compared with
 // those of candidates that were not measured now. A single round favours lucky candidates, so
 // earlier ones count as well.
-void Tuner::learn_from(const std::vector<Contender>& contenders) {
+void NetSearch::learn_from(const std::vector<Contender>& contenders) {
   std::map<std::pair<std::size_t, int>, Samples> layers;
   struct Adapt {
     TensorId tensor;
@@ -98,16 +88,16 @@ void Tuner::learn_from(const std::vector<Contender>& contenders) {
         const TensorId tensor = step.inputs[0];  // of the original graph
         const Format &from = plan.tensors[tensor].format,
                      &to = plan.tensors[step.outputs[0]].format;
-        adapts.try_emplace(adapt_key(tensor, from, to), Adapt{tensor, from, to, {}})
+        adapts.try_emplace(context_.adapt_key(tensor, from, to), Adapt{tensor, from, to, {}})
             .first->second.samples.add(samples);
-      } else if (const auto found = layer_index_.find(step.layer->id);
-                 found != layer_index_.end()) {
+      } else if (const auto found = context_.space.index_of.find(step.layer->id);
+                 found != context_.space.index_of.end()) {
         layers[{found->second, contender.selection.choice[found->second]}].add(samples);
       }
     }
   }
   const auto candidate_of = [&](const std::pair<std::size_t, int>& key) -> Candidate& {
-    return layers_[key.first].candidates[static_cast<std::size_t>(key.second)];
+    return context_.space.layers[key.first].candidates[static_cast<std::size_t>(key.second)];
   };
   double before = 0, now = 0, all = 0, spread = 0;
   for (const auto& [key, samples] : layers) {
@@ -127,63 +117,71 @@ void Tuner::learn_from(const std::vector<Contender>& contenders) {
   for (const auto& [key, samples] : layers) {
     Candidate& candidate = candidate_of(key);
     add(candidate.inside, samples);
-    cache_.put(net_key(layers_[key.first], candidate),
-               {.time_us = candidate.inside.us, .samples = candidate.inside.samples});
+    context_.cache.put(context_.net_key(context_.space.layers[key.first], candidate),
+                       {.time_us = candidate.inside.us, .samples = candidate.inside.samples});
   }
   for (const auto& [key, adapt] : adapts) {
     MeanTime& mean = adapts_inside_[key];
     add(mean, adapt.samples);
-    adapts_.set_net_time(adapt.tensor, adapt.from, adapt.to, mean.us);
-    cache_.put(key, {.time_us = mean.us});
+    context_.space.adapts.set_net_time(adapt.tensor, adapt.from, adapt.to, mean.us);
+    context_.cache.put(key, {.time_us = mean.us});
   }
-  cache_.flush();
+  context_.cache.flush();
 }
 
-bool Tuner::is_measured_inside(const Selection& selection) const {
-  for (std::size_t l = 0; l < layers_.size(); ++l) {
-    const Candidate& candidate = candidate_of(selection, l);
+bool NetSearch::is_measured_inside(const Selection& selection) const {
+  for (std::size_t l = 0; l < context_.space.layers.size(); ++l) {
+    const Candidate& candidate = context_.space.candidate_of(selection, l);
     if (candidate.routine != nullptr && candidate.inside.samples == 0) return false;
   }
   return true;
 }
 
 // One round. False: the best path was measured, and no other may gain kLeastGain.
-Result<bool> Tuner::search_round(const SelectionRules& rules, std::size_t round,
-                                 std::size_t rounds) {
+Result<bool> NetSearch::search_round(const SelectionRules& rules, std::size_t round,
+                                     std::size_t rounds) {
   SN_ASSIGN_OR_RETURN(std::vector<Contender> contenders, find_contenders(rules));
-  SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
+  SN_RETURN_IF_ERROR(context_.check_cancel());
   if (contenders.empty()) return true;  // the time is up
   if (contenders.size() < 2 && is_measured_inside(contenders[0].selection)) return false;
   double round_us = 0;
   for (const Contender& contender : contenders) round_us += contender.run_us;
-  if (!first_runs_slower_ && !is_time_limited()) {
-    SN_ASSIGN_OR_RETURN(first_runs_slower_, find_first_runs_slower(contenders, round_us));
+  if (!context_.first_runs_slower && !context_.is_time_limited()) {
+    SN_ASSIGN_OR_RETURN(context_.first_runs_slower, find_first_runs_slower(contenders, round_us));
   }
-  // Small differences need more samples on a disturbed machine.
-  const int times = options_.exhaustive ? 4 : barrier_.disturbed() ? 3 : 1;
-  const std::int64_t us = kRoundUs * times;
-  const InterleavedSchedule schedule = InterleavedSchedule::in(
-      static_cast<double>(us), round_us, kFewestRuns, kMostRuns * times, needs_warmup());
-  const std::int64_t end = clock_ns() + kMostWaiting * 1000 * us;
-  for (int turn = 0; turn < schedule.rounds && (turn < 1 || !budget_.expired()); ++turn) {
-    if (turn >= kFewestRuns && clock_ns() > end) break;
-    SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
-    report_progress("net", round, rounds);
-    for (Contender& contender : contenders) {
-      SN_RETURN_IF_ERROR(contender.bench.warm_up(barrier_, schedule.warmup));
-      for (int i = 0; i < schedule.measured; ++i)
-        SN_RETURN_IF_ERROR(contender.bench.run_traced(contender.samples, barrier_, budget_));
-    }
-  }
-  net_measured_ += contenders.size();
+  SN_RETURN_IF_ERROR(run_round(contenders, round_us, round, rounds));
+  context_.measured += contenders.size();
   learn_from(contenders);
   return true;
+}
+
+Status NetSearch::run_round(std::vector<Contender>& contenders, double round_us, std::size_t round,
+                            std::size_t rounds) {
+  // Small differences need more samples on a disturbed machine.
+  const int times = context_.options.exhaustive ? 4 : context_.barrier.disturbed() ? 3 : 1;
+  const std::int64_t us = kRoundUs * times;
+  const InterleavedSchedule schedule = InterleavedSchedule::in(
+      static_cast<double>(us), round_us, kFewestRuns, kMostRuns * times, context_.needs_warmup());
+  const std::int64_t end = clock_ns() + kMostWaiting * 1000 * us;
+  for (int turn = 0; turn < schedule.rounds && (turn < 1 || !context_.budget.expired()); ++turn) {
+    if (turn >= kFewestRuns && clock_ns() > end) break;
+    SN_RETURN_IF_ERROR(context_.check_cancel());
+    context_.report_progress("net", round, rounds);
+    for (Contender& contender : contenders) {
+      SN_RETURN_IF_ERROR(contender.bench.warm_up(context_.barrier, schedule.warmup));
+      for (int i = 0; i < schedule.measured; ++i)
+        SN_RETURN_IF_ERROR(
+            contender.bench.run_traced(contender.samples, context_.barrier, context_.budget));
+    }
+  }
+  return {};
 }
 
 // Whether plans run slower right after another one, which has evicted what they keep in the caches
 // from run to run. The cache residency of weights says the same, except for nets that just do not
 // fit.
-Result<bool> Tuner::find_first_runs_slower(std::vector<Contender>& contenders, double round_us) {
+Result<bool> NetSearch::find_first_runs_slower(std::vector<Contender>& contenders,
+                                               double round_us) {
   Samples ratios;
   for (int probe = InterleavedSchedule::rounds_in(kProbingUs, 2 * round_us, 2, 5); probe > 0;
        --probe)
@@ -195,52 +193,59 @@ Result<bool> Tuner::find_first_runs_slower(std::vector<Contender>& contenders, d
   return ratios.median() > kSlower;
 }
 
-// Whether measured runs need warm-up. On a disturbed machine they do even if first runs are no
-// slower: other processes evict the weights in some runs only.
-bool Tuner::needs_warmup() const {
-  return barrier_.disturbed() ||
-         first_runs_slower_.value_or(caches_.residency() != CacheResidency::memory);
-}
-
 // At most so many rounds, those of earlier tunings with this cache included. False: the time is up.
-Result<bool> Tuner::search_among(const std::string& what, const SelectionRules& rules) {
-  const std::string key = fmt::format("rounds|{:x}|{}", whole_key_, what);
-  const Profile* const before = cache_.find(key);
-  const auto rounds =
-      static_cast<std::size_t>(std::max(1, options_.exhaustive ? 20 : options_.rounds));
+Result<bool> NetSearch::search_among(const std::string& what, const SelectionRules& rules) {
+  const std::string key = fmt::format("rounds|{:x}|{}", context_.whole_key, what);
+  const Profile* const before = context_.cache.find(key);
+  const auto rounds = static_cast<std::size_t>(
+      std::max(1, context_.options.exhaustive ? 20 : context_.options.rounds));
   std::size_t round = before == nullptr ? 0 : static_cast<std::size_t>(before->time_us);
   while (round < rounds) {
-    SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
-    if (budget_.expired()) return false;
-    report_progress("net", round, rounds);
+    SN_RETURN_IF_ERROR(context_.check_cancel());
+    if (context_.budget.expired()) return false;
+    context_.report_progress("net", round, rounds);
     const Result<bool> news = search_round(rules, round, rounds);
     if (!news.ok() && news.status().code() != StatusCode::cancelled && !what.starts_with("all"))
       break;  // this kind cannot reach some layer
     SN_RETURN_IF_ERROR(news.status());
     round = *news ? round + 1 : rounds;
-    if (budget_.expired()) return false;
-    cache_.put(key, {.time_us = static_cast<double>(round)});
+    if (context_.budget.expired()) return false;
+    context_.cache.put(key, {.time_us = static_cast<double>(round)});
   }
-  cache_.flush();
+  context_.cache.flush();
   return true;
+}
+
+void NetSearch::recall() {
+  for (LayerCandidates& layer : context_.space.layers)
+    for (Candidate& candidate : layer.candidates) {
+      if (candidate.routine == nullptr) continue;
+      const Profile* const known = context_.cache.find(context_.net_key(layer, candidate));
+      if (known == nullptr) continue;
+      candidate.inside = {known->time_us, known->samples};
+      ++context_.cached;
+    }
 }
 
 // The mixture of all kinds, then each kind alone: what the mixture has to beat must be known as
 // well as the mixture.
-Status Tuner::search() {
-  recall_net_times();
+Status NetSearch::run() {
+  recall();
   std::size_t candidates = 0;  // with others there is more to explore
-  for (const LayerCandidates& layer : layers_) candidates += layer.candidates.size();
-  const std::string among = fmt::format("{} of {}", fmt::join(options_.schemas, ","), candidates);
-  SN_ASSIGN_OR_RETURN(bool in_time, search_among("all|" + among, rules()));
-  if (const std::set<Kind> all = kinds(); all.size() > 1)
+  for (const LayerCandidates& layer : context_.space.layers) candidates += layer.candidates.size();
+  const std::string among =
+      fmt::format("{} of {}", fmt::join(context_.options.schemas, ","), candidates);
+  SN_ASSIGN_OR_RETURN(bool in_time, search_among("all|" + among, memory_.rules()));
+  if (const std::set<Kind> all = context_.space.kinds(); all.size() > 1)
     for (const Kind& kind : all)
       if (in_time) {
         const std::string what =
             fmt::format("{}|{}", Format{kind.second, Layout::plain, kind.first}.str(), among);
-        SN_ASSIGN_OR_RETURN(in_time, search_among(what, single_kind_rules(kind)));
+        SelectionRules single = memory_.rules();
+        single.allowed = only_kind(kind);
+        SN_ASSIGN_OR_RETURN(in_time, search_among(what, single));
       }
-  complete_ = complete_ && in_time;
+  context_.complete = context_.complete && in_time;
   return {};
 }
 

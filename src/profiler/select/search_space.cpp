@@ -1,0 +1,40 @@
+#include "profiler/select/search_space.h"
+
+#include <algorithm>
+
+namespace softneuro {
+
+Kind kind_of(const Candidate& candidate) {
+  const RoutineDescriptor& descriptor = candidate.routine->descriptor();
+  return {descriptor.device, descriptor.type};
+}
+
+void SearchSpace::make_index() {
+  for (std::size_t l = 0; l < layers.size(); ++l) index_of[layers[l].layer.layer->id] = l;
+}
+
+std::set<Kind> SearchSpace::kinds(bool fallbacks) const {
+  std::set<Kind> kinds;
+  for (const LayerCandidates& layer : layers)
+    for (const Candidate& c : layer.candidates)
+      if (c.routine != nullptr && (fallbacks || !layer.fallback)) kinds.insert(kind_of(c));
+  return kinds;
+}
+
+std::function<bool(const LayerCandidates&, const Candidate&)> only_kind(const Kind& kind) {
+  return [kind](const LayerCandidates& layer, const Candidate& candidate) {
+    if (candidate.routine == nullptr || kind_of(candidate) == kind) return true;
+    const bool has_kind = std::ranges::any_of(layer.candidates, [&](const Candidate& c) {
+      return c.routine != nullptr && kind_of(c) == kind && c.is_usable();
+    });
+    return !has_kind && kind_of(candidate) == Kind(DeviceId(), DataType::float32);
+  };
+}
+
+bool only_float32(const LayerCandidates& layer, const Candidate& candidate) {
+  return candidate.is_float32() || std::ranges::none_of(layer.candidates, [](const Candidate& c) {
+           return c.is_float32() && c.is_usable();
+         });
+}
+
+}  // namespace softneuro

@@ -1,0 +1,49 @@
+// Whole paths that are run end to end.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "profiler/tune/answer_error.h"
+#include "profiler/tune/memory_limit.h"
+
+namespace softneuro {
+
+struct Finalist {
+  Selection selection;  // empty: a path of default choices
+  RoutinePath path;
+  double time_us = 0;
+  double uncertainty_us = 0;  // two standard errors of it
+  std::size_t memory = 0;     // MemoryLimit::memory_of(path)
+  double error = 0;           // by TuneOptions::metric, or what its score loses
+  ErrorInterval interval;
+  AnswerError errors;
+
+  bool is_default() const { return selection.choice.empty(); }
+};
+
+// Nothing where the path takes more memory than the limit allows.
+Result<std::optional<Finalist>> make_finalist(TuneContext& context, const MemoryLimit& memory,
+                                              const Selection& selection);
+// Default choices on `path`.
+Result<Finalist> default_finalist(const MemoryLimit& memory, const RoutinePath& path);
+
+// The best paths, and what they have to beat: the best of each kind alone, as measured and not as
+// predicted, and, last, the untuned net.
+Result<std::vector<Finalist>> find_finalists(TuneContext& context, const MemoryLimit& memory);
+
+// Whether the caller allows the finalist. Default choices must fit into the memory, and the schemas
+// must have what their path names, or leaves to the registry. Layers that none of the schemas
+// computes take it anyway.
+bool is_allowed(const TuneContext& context, const Finalist& finalist);
+
+// Runs the finalists end to end, interleaved; fills in their times. The cache knows races as a
+// whole: times of different hours are not compared.
+Status race(TuneContext& context, std::vector<Finalist>& finalists);
+
+// The fastest first. Stable: what the noise cannot tell apart stays in the solver's order, so that
+// plans do not flap, and a race on a busy machine does not outvote it. Those that the caller did
+// not allow come last.
+void put_in_order(const TuneContext& context, std::vector<Finalist>& finalists);
+
+}  // namespace softneuro

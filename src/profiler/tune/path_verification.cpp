@@ -1,0 +1,81 @@
+#include "profiler/tune/path_verification.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/checksum.h"
+#include "core/base/error.h"
+#include "core/graph/graph_key.h"
+#include "profiler/cache/loaded_code.h"
+#include "profiler/tune/verification.h"
+
+namespace softneuro {
+namespace {
+
+// What the answers of `path`, and those that they are compared with, depend on, and the bits of one
+// of its answers; empty if that is not known or nothing is compared.
+std::string key_of(const TuneContext& context, const RoutinePath& path,
+                   std::span<const Tensor> answer) {
+  const TuneJob& job = context.job;
+  const std::uint64_t code = loaded_code();
+  if (!context.options.use_cache || context.is_time_limited() || code == 0 ||
+      job.verification_inputs.empty())
+    return {};
+  std::string text;
+  for (const std::vector<Tensor>& set : job.verification_inputs)
+    for (const Tensor& tensor : set)
+      text += fmt::format("{:x} ", checksum(tensor.data(), tensor.bytes()));
+  for (const AdaptChoice& adapt : path.adapts)
+    text += fmt::format("{} {} {} {} {} ", adapt.tensor, adapt.from.str(), adapt.to.str(),
+                        adapt.routine, adapt.params.str());
+  text += fmt::format("{}", fmt::join(job.core->schemas(), ","));
+  const std::uint64_t graph = content_key(*job.graph);
+  const std::uint64_t model = job.graph == job.model ? graph : content_key(*job.model);
+  return fmt::format("verification|{:x}|{:x}|{:x}|{:x}|{:x}|{}", code, model, graph,
+                     checksum(text.data(), text.size()), answer_digest(answer),
+                     context.path_key(path));
+}
+
+}  // namespace
+
+Result<Verified> verify_path(TuneContext& context, const std::shared_ptr<const Plan>& plan,
+                             const RoutinePath& path, std::span<const Tensor> answer) {
+  const TuneJob& job = context.job;
+  const std::size_t total = job.verification_inputs.size();
+  Verified verified;
+  context.report_progress("verify", 0, total);
+  SN_RETURN_IF_ERROR(context.check_cancel());
+  const std::string key = key_of(context, path, answer);
+  if (const Profile* const known = key.empty() ? nullptr : context.cache.find(key);
+      known != nullptr) {
+    context.report_progress("verify", total, total);
+    return Verified{known->error, total};
+  }
+  VerificationJob verification;
+  verification.core = job.core;
+  verification.model = job.model;
+  verification.is_same_graph = job.is_model;
+  verification.shapes = job.shapes;
+  verification.cancel = context.options.cancel;
+  verification.tuned = plan;
+  if (total > 0) {
+    SN_ASSIGN_OR_RETURN(verification.untuned, build_plan(job.core, job.model, job.shapes));
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  for (const std::vector<Tensor>& inputs : job.verification_inputs) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto each =
+        (now - begin) / std::max<std::int64_t>(1, static_cast<std::int64_t>(verified.inputs));
+    if (verified.inputs > 0 && context.is_time_limited() && now + each > job.end) return verified;
+    const Result<double> difference = verify_answer(verification, {&inputs, 1});
+    if (!difference.ok())
+      return Status(difference.status()).with_context("not tuned, the net stays as it was");
+    verified.difference = std::max(verified.difference, *difference);
+    context.report_progress("verify", ++verified.inputs, total);
+  }
+  if (!key.empty() && std::isfinite(verified.difference))
+    context.cache.put(key, {.error = verified.difference});
+  return verified;
+}
+
+}  // namespace softneuro

@@ -1,0 +1,167 @@
+// The finalists, end to end, interleaved.
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/checksum.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "profiler/measure/interleaved_schedule.h"
+#include "profiler/measure/net_profile.h"
+#include "profiler/tune/finalist.h"
+
+namespace softneuro {
+namespace {
+
+// Finalists run for about this long, all together; so many times as long as there are kinds of
+// candidates. The mixture is compared with each of them, and is often nearly the same plan as one.
+constexpr double kRaceUs = 1'200'000;
+constexpr int kFewestRuns = 5;  // of each finalist
+constexpr int kQualifyingRounds =
+    3;                           // show which finalists are beaten, and whether the machine is busy
+constexpr double kBeaten = 1.5;  // times the fastest: not run any further
+// Two standard errors of a median, from half the distance between the quartiles (normal errors).
+constexpr double kTwoErrors = 2 * 1.253 / 0.6745;
+
+class Race {
+ public:
+  explicit Race(TuneContext& context) : context_(context) {}
+
+  Status add(const RoutinePath& path);
+  // Interleaves runs for about `us` in all.
+  Status run(double us);
+  Profile profile(std::size_t contender) const;
+
+ private:
+  struct Contender {
+    NetBench bench;
+    double run_us;  // about
+    StepSamples steps;
+    Samples samples, whole;  // `whole`: no thread was late at the end
+  };
+  // Default choices, mostly: they would take more time than all the others.
+  bool is_beaten(const Contender& contender) const {
+    return !busy_ && contender.whole.count() >= kQualifyingRounds &&
+           contender.whole.minimum() > kBeaten * fastest_us_;
+  }
+  bool is_decided() const {
+    return std::ranges::count_if(contenders_, [this](const Contender& contender) {
+             return !is_beaten(contender);
+           }) < 2;
+  }
+  double round_us() const;
+  Status run_turn(Contender& contender, const InterleavedSchedule& schedule);
+  Status run_rounds(const InterleavedSchedule& schedule);
+
+  TuneContext& context_;
+  std::vector<Contender> contenders_;
+  std::size_t runs_ = 0, disturbed_ = 0;
+  // More than half of the runs are disturbed: sums of steps serve instead of whole runs.
+  bool busy_ = false;
+  double fastest_us_ = INFINITY;
+};
+
+Status Race::add(const RoutinePath& path) {
+  SN_ASSIGN_OR_RETURN(const auto plan, context_.plan_of(path));
+  SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, context_.job.inputs));
+  SN_RETURN_IF_ERROR(bench.run().status());
+  SN_ASSIGN_OR_RETURN(const double us, bench.run());
+  StepSamples steps(bench.steps());
+  contenders_.push_back({std::move(bench), us, std::move(steps), {}, {}});
+  return {};
+}
+
+// One run of each that is not beaten.
+double Race::round_us() const {
+  double sum = 0;
+  for (const Contender& contender : contenders_)
+    if (!is_beaten(contender)) sum += contender.run_us;
+  return sum;
+}
+
+Status Race::run_turn(Contender& contender, const InterleavedSchedule& schedule) {
+  SN_RETURN_IF_ERROR(contender.bench.warm_up(context_.barrier, schedule.warmup));
+  for (int i = 0; i < schedule.measured; ++i) {
+    if (busy_) {
+      SN_RETURN_IF_ERROR(
+          contender.bench.run_traced(contender.steps, context_.barrier, context_.budget));
+      continue;
+    }
+    SN_ASSIGN_OR_RETURN(const double us, contender.bench.run());
+    contender.samples.add(us);
+    fastest_us_ = std::min(fastest_us_, us);
+    const PoolBurst burst(context_.job.core->pool());
+    const bool alone = context_.barrier.synchronize();
+    if (alone) contender.whole.add(us);
+    disturbed_ += !alone;
+    ++runs_;
+  }
+  return {};
+}
+
+// All of them, unless the time is up, then one, or one contender is left.
+Status Race::run_rounds(const InterleavedSchedule& schedule) {
+  for (int round = 0; round < schedule.rounds; ++round) {
+    if (round > 0 && (context_.budget.expired() || is_decided())) break;
+    for (Contender& contender : contenders_) {
+      SN_RETURN_IF_ERROR(context_.check_cancel());
+      if (!is_beaten(contender)) SN_RETURN_IF_ERROR(run_turn(contender, schedule));
+    }
+  }
+  return {};
+}
+
+Status Race::run(double us) {
+  const std::int64_t begin = clock_ns();
+  SN_RETURN_IF_ERROR(run_rounds({context_.needs_warmup() ? 1 : 0, 1, kQualifyingRounds}));
+  busy_ = disturbed_ * 2 > runs_;
+  const double left_us = us - static_cast<double>(clock_ns() - begin) * 1e-3;
+  return run_rounds(InterleavedSchedule::in(left_us, round_us(), kFewestRuns - kQualifyingRounds,
+                                            101, context_.needs_warmup()));
+}
+
+Profile Race::profile(std::size_t contender) const {
+  const Contender& known = contenders_[contender];
+  // What most runs take is what users get; low quartiles do not see what happens in most runs.
+  return {.time_us = busy_ ? known.steps.sum_us() : known.samples.median(),
+          .spread_us = known.samples.spread(),
+          .samples = static_cast<double>(known.samples.count())};
+}
+
+}  // namespace
+
+Status race(TuneContext& context, std::vector<Finalist>& finalists) {
+  std::string paths;
+  for (const Finalist& finalist : finalists) paths += context.path_key(finalist.path) + '\n';
+  const std::uint64_t digest = checksum(paths.data(), paths.size());
+  const auto key = [&](const Finalist& finalist) {
+    return fmt::format("end_to_end|{:x}|{}", digest, context.path_key(finalist.path));
+  };
+  const auto recall = [&](Finalist& finalist) {
+    const Profile* const row = context.cache.find(key(finalist));
+    if (row == nullptr) return false;
+    finalist.time_us = row->time_us;
+    finalist.uncertainty_us = kTwoErrors * row->spread_us / std::sqrt(std::max(row->samples, 1.0));
+    return true;
+  };
+  if (std::ranges::all_of(finalists, recall)) {
+    context.cached += finalists.size();
+    return {};
+  }
+  Race race(context);
+  for (std::size_t f = 0; f < finalists.size(); ++f) {
+    context.report_progress("final", f, finalists.size());
+    SN_RETURN_IF_ERROR(race.add(finalists[f].path));
+  }
+  const std::size_t kinds = context.space.kinds().size();
+  SN_RETURN_IF_ERROR(
+      race.run(kRaceUs * (context.options.exhaustive ? 4 : static_cast<double>(kinds))));
+  for (std::size_t f = 0; f < finalists.size(); ++f)
+    context.cache.put(key(finalists[f]), race.profile(f));
+  // As the cache has it: finalists may be the same path.
+  std::ranges::for_each(finalists, recall);
+  context.measured += finalists.size();
+  context.cache.flush();
+  return {};
+}
+
+}  // namespace softneuro

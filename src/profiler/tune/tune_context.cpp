@@ -1,0 +1,122 @@
+#include "profiler/tune/tune_context.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/checksum.h"
+#include "core/base/machine.h"
+#include "core/graph/graph_key.h"
+#include "net/tuned_plan.h"
+
+namespace softneuro {
+namespace {
+
+// What searches, finalists and adapts depend on besides what their own keys say. net_key() does not
+// take it: a candidate's key names its problem and the routine's version, and what is known of it
+// outlives changes of other routines.
+std::uint64_t whole_key_of(const TuneJob& job, std::uint64_t graph) {
+  std::string text = fmt::format("{:x}", graph);
+  for (const Shape& shape : job.shapes) text += ';' + shape.str();
+  for (const Routine* routine : job.core->registry().all())
+    text += fmt::format("\n{} {} v{} {}", routine->layer_type(), routine->descriptor().str(),
+                        routine->version(), routine->library());
+  for (const Device* device : job.core->registry().devices())
+    text += fmt::format("\n{} {}", device->id().c_str(), device->name());
+  for (const std::string& pattern : job.options->avoid) text += "\navoid " + pattern;
+  for (const auto& [layer, pattern] : job.options->pin)
+    text += fmt::format("\npin {} {}", layer, pattern);
+  return checksum(text.data(), text.size());
+}
+
+}  // namespace
+
+TuneContext::TuneContext(const TuneJob& given)
+    : job(given),
+      options(*given.options),
+      barrier(given.core->pool()),
+      caches(given.core->pool()),
+      graph_key(softneuro::graph_key(*given.graph)),
+      whole_key(whole_key_of(given, graph_key)) {
+  budget.cancel = options.cancel;
+  budget.end = job.end;
+  const int threads = job.core->pool().concurrency();
+  const std::string machine = machine_name(threads);
+  if (options.use_cache)
+    cache.open(options.cache.empty() ? ProfileCache::default_folder() : options.cache, machine,
+               threads, [this](std::string message) { warn(std::move(message)); });
+  candidate_rules.schemas = options.schemas;
+  candidate_rules.avoid = options.avoid;
+  candidate_rules.pin = options.pin;
+  if (options.exhaustive) candidate_rules.max_params = 64;
+  candidate_rules.include_pruned = options.exhaustive;
+  space.graph = job.graph;
+}
+
+Result<std::shared_ptr<const Plan>> TuneContext::plan_of(const RoutinePath& path) const {
+  return build_plan(job.core, job.graph, job.shapes, path, nullptr);
+}
+
+std::size_t TuneContext::constant_bytes() const {
+  std::size_t bytes = 0;
+  for (TensorId id = 0; id < job.graph->tensor_count(); ++id)
+    bytes += job.graph->tensor(id).constant.bytes();
+  return bytes;
+}
+
+void TuneContext::end_stage_at(double share) {
+  budget.end = job.end;
+  if (is_time_limited())
+    budget.end =
+        begin + std::chrono::duration_cast<std::chrono::nanoseconds>((job.end - begin) * share);
+}
+
+std::string TuneContext::net_key(const LayerCandidates& layer, const Candidate& candidate) const {
+  return fmt::format("net|{:x}|{}|{}", graph_key, layer.layer.layer->id, candidate.key);
+}
+
+std::string TuneContext::adapt_key(TensorId tensor, const Format& from, const Format& to) const {
+  return fmt::format("net|{:x}|adapt {}|{}|{}", whole_key, tensor, from.str(), to.str());
+}
+
+std::string TuneContext::path_key(const RoutinePath& path) const {
+  std::vector<std::string> rows;
+  for (const auto& [id, choice] : path.layers)
+    rows.push_back(
+        fmt::format("{} {} {} {}", id, choice.routine, choice.params.str(), choice.formats.str()));
+  std::sort(rows.begin(), rows.end());
+  std::string text;
+  for (const std::string& row : rows) text += row + '\n';
+  return fmt::format("path|{:x}|{:x}", whole_key, checksum(text.data(), text.size()));
+}
+
+void TuneContext::warn(std::string message, LogLevel level) {
+  job.core->log(level, message);
+  warnings.push_back(std::move(message));
+}
+
+void TuneContext::report_progress(const char* stage, std::size_t done, std::size_t total,
+                                  const std::string& layer, const std::string& candidate,
+                                  double best_us) const {
+  if (!options.progress) return;
+  TuneProgress progress;
+  progress.stage = stage;
+  progress.done = done;
+  progress.total = total;
+  progress.layer = layer.c_str();
+  progress.candidate = candidate.c_str();
+  progress.best_us = best_us;
+  if (is_time_limited())
+    progress.seconds_left = std::max(
+        0.0, std::chrono::duration<double>(budget.end - std::chrono::steady_clock::now()).count());
+  options.progress(progress);
+}
+
+// On a disturbed machine they do even if first runs are no slower: other processes evict the
+// weights in some runs only.
+bool TuneContext::needs_warmup() const {
+  return barrier.disturbed() ||
+         first_runs_slower.value_or(caches.residency() != CacheResidency::memory);
+}
+
+}  // namespace softneuro

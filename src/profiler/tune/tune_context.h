@@ -1,0 +1,65 @@
+// What the stages of one tuning share.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/cache/profile_cache.h"
+#include "profiler/measure/budget.h"
+#include "profiler/measure/cold_caches.h"
+#include "profiler/measure/pool_barrier.h"
+#include "profiler/select/search_space.h"
+#include "profiler/tune/tune_job.h"
+
+namespace softneuro {
+
+// More members than other classes have: whatever more than one stage needs is here, and each stage
+// keeps the rest to itself.
+struct TuneContext {
+  // Opens the profile cache. Call it before threads are pinned: it names the machine, and so counts
+  // the cores that this process may use, once for its whole life.
+  explicit TuneContext(const TuneJob& given);
+
+  Result<std::shared_ptr<const Plan>> plan_of(const RoutinePath& path) const;
+  std::size_t constant_bytes() const;  // of the graph
+
+  bool is_time_limited() const { return options.time_limit.count() > 0; }
+  // A stage ends when this share of a time limit is over.
+  void end_stage_at(double share);
+  Status check_cancel() const { return softneuro::check_cancel(budget.cancel); }
+
+  // Keys of the profile cache, for a candidate and for an adapt inside the net, and for a path.
+  std::string net_key(const LayerCandidates& layer, const Candidate& candidate) const;
+  std::string adapt_key(TensorId tensor, const Format& from, const Format& to) const;
+  std::string path_key(const RoutinePath& path) const;
+
+  void warn(std::string message, LogLevel level = LogLevel::warning);
+  void report_progress(const char* stage, std::size_t done, std::size_t total,
+                       const std::string& layer = {}, const std::string& candidate = {},
+                       double best_us = 0) const;
+
+  // Whether measured runs of plans need warm-up.
+  bool needs_warmup() const;
+
+  const TuneJob& job;
+  const TuneOptions& options;
+  TuneBudget budget;
+  ProfileCache cache;
+  PoolBarrier barrier;
+  ColdCaches caches;
+  std::uint64_t graph_key;
+  std::uint64_t whole_key;  // of the graph, its inputs' shapes and all routines there are
+  CandidateRules candidate_rules;
+  SearchSpace space;
+  RoutinePath default_path;               // what an untuned net runs on
+  std::optional<bool> first_runs_slower;  // nothing before the first round of the search
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  std::size_t measured = 0, cached = 0;  // plans that were run, or that the cache knows
+  bool complete = true;                  // TuneReport::complete
+  double gap = 0;                        // TuneReport::gap
+  std::vector<std::string> warnings;
+};
+
+}  // namespace softneuro

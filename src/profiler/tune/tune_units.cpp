@@ -1,0 +1,203 @@
+#include "profiler/tune/tune_units.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/element.h"
+#include "core/base/error.h"
+#include "core/routine/layer_cost.h"
+#include "core/routine/noop_adapt.h"
+#include "profiler/select/default_path.h"
+#include "profiler/tune/half_range.h"
+
+namespace softneuro {
+namespace {
+
+// How a time limit is shared between layers: a candidate takes about a millisecond in itself, and
+// as long again for so many multiply-adds.
+constexpr double kMacsOfMillisecond = 1e7;
+
+// About what measuring the layer's candidates takes.
+double effort_of(const LayerCandidates& layer) {
+  return static_cast<double>(layer.candidates.size()) *
+         (1 + layer_cost(layer.layer.problem).macs / kMacsOfMillisecond);
+}
+
+}  // namespace
+
+UnitStage::UnitStage(TuneContext& context)
+    : context_(context),
+      units_(*context.job.core, context.cache, context.budget, context.barrier, context.caches,
+             context.options.exhaustive) {
+  units_.inside_rules = context.candidate_rules;
+  units_.warn = [this](LogLevel level, std::string message) {
+    context_.warn(std::move(message), level);
+  };
+  context.space.adapts = AdaptTimes([this](TensorId tensor, const Format& from, const Format& to) {
+    return measure_adapt(tensor, from, to);
+  });
+}
+
+Status UnitStage::find_candidates() {
+  const TuneJob& job = context_.job;
+  const Registry& registry = job.core->registry();
+  std::vector<LayerCandidates>& layers = context_.space.layers;
+  SN_ASSIGN_OR_RETURN(problems_, problems_of(job.core, job.graph, job.shapes));
+  SN_ASSIGN_OR_RETURN(context_.default_path,
+                      default_path(registry, problems_, job.core->schemas()));
+  SN_ASSIGN_OR_RETURN(layers, list_candidates(registry, problems_, context_.candidate_rules));
+  SN_RETURN_IF_ERROR(drop_what_half_cannot_hold());
+  context_.space.make_index();
+  specs_.assign(job.graph->tensor_count(), nullptr);
+  std::vector<std::string> unsupported_layers;
+  for (const LayerCandidates& layer : layers) {
+    for_each_tensor(layer.layer, [&](TensorId id, const TensorSpec& spec) { specs_[id] = &spec; });
+    if (layer.fallback) unsupported_layers.push_back('\'' + layer.layer.layer->name + '\'');
+  }
+  if (context_.options.strict && !unsupported_layers.empty())
+    return unsupported(
+        "layers {} have no routine in the allowed schemas: allow more schemas, or tune without "
+        "strict",
+        fmt::join(unsupported_layers, ", "));
+  return {};
+}
+
+Status UnitStage::drop_what_half_cannot_hold() {
+  const TuneJob& job = context_.job;
+  const std::set<Kind> all = context_.space.kinds();
+  const auto has = [&](DataType type) {
+    return std::ranges::any_of(all, [&](const Kind& kind) { return kind.second == type; });
+  };
+  const bool float16 = has(DataType::float16);
+  if (!float16 && !has(DataType::bfloat16)) return {};
+  SN_ASSIGN_OR_RETURN(const HalfRange range,
+                      HalfRange::measure(job.core, job.graph, job.shapes, job.verification_inputs));
+  SN_ASSIGN_OR_RETURN(const auto dropped,
+                      range.drop_candidates(job.core->registry(), problems_,
+                                            context_.candidate_rules, context_.space.layers));
+  for (const auto& [type, layers] : dropped)
+    context_.warn(fmt::format(
+        "{} values near or beyond the largest number of {}: its routines are left out there",
+        layers == 1 ? "one layer has" : fmt::format("{} layers have", layers), to_string(type)));
+  if (float16 && !job.has_samples)
+    context_.warn(
+        "the ranges of float16 layers come from synthetic inputs only: give calibration samples, "
+        "or check the tuned net on real inputs");
+  return {};
+}
+
+// The index of what the layer computes by default, in the model's formats; −1: not a candidate.
+int UnitStage::default_candidate(const LayerCandidates& layer) const {
+  const Runtime& core = *context_.job.core;
+  const auto routine = core.registry().default_choice(layer.layer.problem, core.schemas());
+  if (!routine.ok()) return -1;
+  const RoutineParams params = (*routine)->default_params(layer.layer.problem);
+  const auto found = std::ranges::find_if(layer.candidates, [&](const Candidate& candidate) {
+    return candidate.routine == *routine && candidate.params == params &&
+           candidate.formats == formats_of(layer.layer.problem);
+  });
+  return found == layer.candidates.end() ? -1 : static_cast<int>(found - layer.candidates.begin());
+}
+
+// Where time is limited every layer gets its part of it, and in that the default choice comes
+// first, then what the registry ranks highest.
+void UnitStage::put_promising_first() {
+  const auto rank = [](const Candidate& c) {
+    return c.routine == nullptr ? 0 : c.routine->default_rank();
+  };
+  for (std::size_t l = 0; l < context_.space.layers.size(); ++l) {
+    LayerCandidates& layer = context_.space.layers[l];
+    if (layer.same_as != l) continue;
+    const auto first = layer.candidates.begin();
+    const int usual = default_candidate(layer);
+    if (usual > 0) std::rotate(first, first + usual, first + usual + 1);
+    std::stable_sort(first + (usual < 0 ? 0 : 1), layer.candidates.end(),
+                     [&](const Candidate& a, const Candidate& b) { return rank(a) > rank(b); });
+  }
+}
+
+Status UnitStage::profile() {
+  std::vector<LayerCandidates>& layers = context_.space.layers;
+  TuneBudget& budget = context_.budget;
+  if (context_.is_time_limited()) put_promising_first();
+  const auto end = budget.end;
+  std::size_t total = 0, done = 0;
+  double effort = 0;
+  for (std::size_t l = 0; l < layers.size(); ++l)
+    if (layers[l].same_as == l) {
+      ++total;
+      effort += effort_of(layers[l]);
+    }
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    LayerCandidates& layer = layers[l];
+    if (layer.same_as != l) {
+      layer.candidates = layers[layer.same_as].candidates;
+      layer.fallback = layers[layer.same_as].fallback;
+      continue;
+    }
+    const std::string& name = layer.layer.layer->name;
+    units_.on_candidate = [&](const Candidate& candidate, double best_us) {
+      context_.report_progress("unit", done, total, name, candidate.str(), best_us);
+    };
+    if (context_.is_time_limited()) {
+      const auto now = std::chrono::steady_clock::now();
+      const double part = effort_of(layer) / effort;
+      budget.end =
+          std::max(now, std::min(end, now + std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                                (end - now) * part)));
+      effort -= effort_of(layer);
+    }
+    SN_RETURN_IF_ERROR(profile_layer(l));
+    context_.report_progress("unit", ++done, total, name);
+  }
+  context_.cache.flush();
+  return {};
+}
+
+Status UnitStage::profile_layer(std::size_t index) {
+  LayerCandidates& layer = context_.space.layers[index];
+  const auto is_wrong = [](const Candidate& candidate) { return candidate.wrong; };
+  SN_RETURN_IF_ERROR(units_.profile(layer.layer.problem, layer.candidates));
+  if (std::ranges::all_of(layer.candidates, is_wrong))
+    SN_RETURN_IF_ERROR(fall_back_to_float32(index));
+  if (std::ranges::any_of(layer.candidates, &Candidate::is_usable)) return {};
+  // The time is up and nothing of this layer is known: it keeps its default choice.
+  context_.complete = false;
+  const auto first = std::ranges::find_if_not(layer.candidates, is_wrong);
+  if (first == layer.candidates.end()) return {};
+  first->unit_us = 1;  // the only one: any time will do
+  first->assumed = first->routine != nullptr;
+  return {};
+}
+
+// For a layer that no candidate computes well enough, as where random inputs pass float16's range.
+Status UnitStage::fall_back_to_float32(std::size_t index) {
+  CandidateRules rules = context_.candidate_rules;
+  rules.schemas = {"cpu:float32"};
+  LayerCandidates& layer = context_.space.layers[index];
+  std::erase_if(rules.pin, [&](const auto& pin) { return pin.first != layer.layer.layer->name; });
+  SN_ASSIGN_OR_RETURN(
+      std::vector<LayerCandidates> alone,
+      list_candidates(context_.job.core->registry(), {problems_.graph, {layer.layer}}, rules));
+  layer.candidates = std::move(alone[0].candidates);
+  layer.fallback = true;
+  return units_.profile(layer.layer.problem, layer.candidates);
+}
+
+Result<AdaptChoice> UnitStage::measure_adapt(TensorId tensor, const Format& from,
+                                             const Format& to) {
+  AdaptChoice impossible;
+  impossible.time_us = dprs::kInfinity;
+  const TensorSpec* spec = specs_[tensor];
+  if (spec == nullptr || (from.type != to.type && (!is_real(from.type) || !is_real(to.type))))
+    return impossible;
+  if ((from.type == DataType::qint8 || to.type == DataType::qint8) && !spec->quantization)
+    return impossible;
+  if (is_noop_adapt(spec->shape, from, to, true)) return AdaptChoice{};
+  SN_ASSIGN_OR_RETURN(AdaptChoice choice, units_.profile_adapt(*spec, from, to));
+  const Profile* const known = context_.cache.find(context_.adapt_key(tensor, from, to));
+  if (known != nullptr) choice.time_us = known->time_us;
+  return choice;
+}
+
+}  // namespace softneuro
