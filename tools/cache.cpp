@@ -67,7 +67,7 @@ int clear_cache(const CacheArguments& arguments) {
   if (arguments.json)
     say_lines(json_text(nlohmann::json{{"folder", folder}, {"removed", removed}}));
   else
-    say("{} files removed from '{}'\n", removed, folder);
+    say("{} removed from '{}'\n", counted(removed, "file"), folder);
   return kDone;
 }
 
@@ -98,8 +98,8 @@ int merge_cache(const CacheArguments& arguments) {
                     {"added", added},
                     {"rows", target.size()}});
     if (!arguments.json)
-      say("{}, {} threads: {} entries added, {} now\n", file.machine, file.threads, added,
-          target.size());
+      say("{}, {}: {} entries added, {} now\n", file.machine, counted(file.threads, "thread"),
+          added, target.size());
   }
   if (arguments.json)
     say_lines(json_text(nlohmann::json{{"folder", folder}, {"files", rows}}));
@@ -120,8 +120,7 @@ Command add_cache(CLI::App& app) {
   CLI::App* merge = command->add_subcommand("merge", "add the measurements of another folder");
   merge->add_option("DIR", arguments->other, "the other cache folder")->required();
   for (CLI::App* action : {list, clear, merge}) {
-    action->add_option("--cache", arguments->folder,
-                       "folder of the profile cache (default ~/.cache/softneuro)");
+    action->add_option("--cache", arguments->folder, kCacheHelp);
     action->add_flag("--json", arguments->json, "results as JSON on standard output");
   }
   return {command, [=] {

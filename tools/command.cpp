@@ -19,7 +19,7 @@ void add_net_option(CLI::App& command, NetArguments& arguments) {
   command.add_option("NET", arguments.path, "a .dnn file, or a model file (imported on the fly)")
       ->required();
   command.add_option("--disable-pass", arguments.disabled_passes,
-                     "leave out a graph pass when importing (repeatable; 'all')");
+                     "leave out a graph pass when a model is imported (repeatable; 'all')");
   add_message_options(command, arguments);
 }
 
@@ -34,7 +34,7 @@ void add_message_options(CLI::App& command, NetArguments& arguments) {
 
 void add_shape_option(CLI::App& command, NetArguments& arguments) {
   command.add_option("--shape", arguments.shapes,
-                     "NAME=1x3x224x224: size of an input with symbolic dimensions (repeatable)");
+                     "NAME=1x3x224x224: size of an input with dynamic dimensions (repeatable)");
 }
 
 void add_input_option(CLI::App& command, NetArguments& arguments) {
@@ -63,17 +63,25 @@ void add_plugin_option(CLI::App& command, NetArguments& arguments) {
       "a shared library with routines (repeatable); none: do not load the library plugins");
 }
 
+bool is_dnn_file(const std::string& path) {
+  char head[64] = {};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head, sizeof head);
+  const auto bytes = static_cast<std::size_t>(file.gcount());
+  return bytes > 0 && looks_like_dnn(head, bytes);
+}
+
 Result<Net> open_net(const NetArguments& arguments) {
   const NetOptions options = {.threads = arguments.threads,
                               .log = net_log(arguments.verbose, arguments.quiet),
                               .plugins = arguments.plugins,
                               .schemas = arguments.schemas};
-  char head[64] = {};
-  std::ifstream file(arguments.path, std::ios::binary);
-  file.read(head, sizeof head);
-  const auto bytes = static_cast<std::size_t>(file.gcount());
-  // What cannot be read is left to the loader, whose message says why.
-  if (bytes > 0 && looks_like_dnn(head, bytes)) return Net::load(arguments.path, options);
+  if (is_dnn_file(arguments.path)) {
+    if (!arguments.disabled_passes.empty() && !arguments.quiet)
+      complain("softneuro: --disable-pass has no effect on a .dnn file: passes run at import\n");
+    return Net::load(arguments.path, options);
+  }
+  // What cannot be read is left to the importer, whose message says why.
   return Net::import(arguments.path, options, {.disabled_passes = arguments.disabled_passes});
 }
 

@@ -53,6 +53,8 @@ void add_input_option(CLI::App& command, NetArguments& arguments);
 void add_routine_options(CLI::App& command, NetArguments& arguments);  // threads, schemas, plugins
 void add_plugin_option(CLI::App& command, NetArguments& arguments);
 
+// By content; false where the file cannot be read.
+bool is_dnn_file(const std::string& path);
 // A .dnn or model file, by content.
 Result<Net> open_net(const NetArguments& arguments);
 
@@ -69,6 +71,16 @@ Result<NamedTensors> read_inputs(const NetArguments& arguments);
 // Adds the sizes that need not be given (open_sizes.h): says on standard error what is taken for an
 // open batch. Returns what is missing, as a message; empty if nothing is.
 std::string settle_shapes(const Net& net, const NetArguments& arguments, NamedShapes& shapes);
+
+// "1 layer", "2 layers".
+template <class Count>
+std::string counted(Count count, const char* thing) {
+  return std::to_string(count) + ' ' + thing + (count == 1 ? "" : "s");
+}
+
+// What --help says of the option --cache.
+inline constexpr const char* kCacheHelp =
+    "folder of the profile cache (default: $XDG_CACHE_HOME/softneuro, else ~/.cache/softneuro)";
 
 // One line on standard error; returns the exit status.
 int fail(const Status& status);

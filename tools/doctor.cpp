@@ -155,7 +155,7 @@ void print_plugins(const DoctorReport& report) {
 std::string text_of(const CacheReport& cache) {
   if (cache.folder.empty()) return "none: neither XDG_CACHE_HOME nor HOME is an absolute path";
   if (!cache.exists) return cache.writable ? "not there yet" : "not there, and cannot be made";
-  return fmt::format("{} files, {} bytes, {}", cache.files, cache.bytes,
+  return fmt::format("{}, {} bytes, {}", counted(cache.files, "file"), cache.bytes,
                      cache.writable ? "can be written" : "cannot be written");
 }
 

@@ -214,8 +214,7 @@ Command add_explain(CLI::App& app) {
   command->add_option("LAYER", arguments->layer, "one layer only");
   add_shape_option(*command, *arguments);
   add_routine_options(*command, *arguments);
-  command->add_option("--cache", arguments->cache,
-                      "folder of the profile cache, whose times are shown");
+  command->add_option("--cache", arguments->cache, kCacheHelp);
   return {command, [arguments] { return explain_net(*arguments); }};
 }
 

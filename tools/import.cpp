@@ -56,6 +56,11 @@ int check_model(const ImportArguments& arguments) {
 }
 
 int import_model(const ImportArguments& arguments) {
+  if (is_dnn_file(arguments.path))
+    return fail(Status(StatusCode::invalid_argument,
+                       fmt::format("'{}' is a .dnn file already: tune, run and the other commands "
+                                   "take it as it is",
+                                   arguments.path)));
   if (arguments.check) return check_model(arguments);
   if (arguments.output.empty()) return wrong_usage("say where to write: -o NET.dnn (or --check)");
   auto shapes = given_shapes(arguments);
@@ -73,7 +78,8 @@ int import_model(const ImportArguments& arguments) {
     say_lines(json_text(
         nlohmann::json{{"file", arguments.output}, {"bytes", bytes}, {"layers", layers}}));
   } else {
-    say("{}: {} layers, {:.2f} MB\n", arguments.output, layers, static_cast<double>(bytes) * 1e-6);
+    say("{}: {}, {:.2f} MB\n", arguments.output, counted(layers, "layer"),
+        static_cast<double>(bytes) * 1e-6);
   }
   return kDone;
 }

@@ -87,7 +87,7 @@ void print_graph(const Graph& graph) {
                bytes == 0 ? "" : fmt::format("{:.1f}", static_cast<double>(bytes) * 1e-3)});
   }
   say_lines('\n' + table.str());
-  say("\n{} layers, {:.2f} MB of weights\n", graph.layers().size(),
+  say("\n{}, {:.2f} MB of weights\n", counted(graph.layers().size(), "layer"),
       static_cast<double>(total) * 1e-6);
 }
 
@@ -95,10 +95,9 @@ void print_graph(const Graph& graph) {
 std::string title_of(const std::string& file, const std::vector<TunedPathInfo>& paths) {
   std::string title = file;
   for (const TunedPathInfo& path : paths)
-    title +=
-        fmt::format("{}{:.3f} ms at {} threads, {}, {}", title.size() == file.size() ? ": " : "; ",
-                    path.time_us * 1e-3, path.threads,
-                    fmt::format("{}", fmt::join(path.schemas, ",")), path.machine);
+    title += fmt::format("{}{:.3f} ms at {}, {}, {}", title.size() == file.size() ? ": " : "; ",
+                         path.time_us * 1e-3, counted(path.threads, "thread"),
+                         fmt::format("{}", fmt::join(path.schemas, ",")), path.machine);
   return title;
 }
 

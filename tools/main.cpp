@@ -1,6 +1,9 @@
 // softneuro: import, run, measure and look at nets from the command line.
 #include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
 #include "command.h"
 #include "output.h"
 
@@ -17,6 +20,18 @@ int main(int argc, char** argv) {
                               add_cache(app),   add_merge(app)};
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError& error) {
+    if (!app.get_subcommands().empty()) {
+      app.exit(error);
+      return kWrongUsage;
+    }
+    std::string names;
+    for (const Command& command : commands)
+      names += (names.empty() ? "" : ", ") + command.app->get_name();
+    const std::vector<std::string> words = app.remaining();
+    return wrong_usage(
+        words.empty() ? fmt::format("give a command: {}", names)
+                      : fmt::format("'{}' is not a command; the commands are {}", words[0], names));
   } catch (const CLI::ParseError& error) {
     const int status = app.exit(error);
     return status == 0 ? kDone : kWrongUsage;

@@ -46,8 +46,13 @@ void add_paths(DnnContents& into, DnnContents&& from, const std::string& file) {
           file, path.machine, path.threads);
       continue;
     }
-    std::erase_if(into.paths, [&](const RoutinePath& known) { return same_target(known, path); });
-    into.paths.push_back(std::move(path));
+    const auto replaced =
+        std::find_if(into.paths.begin(), into.paths.end(),
+                     [&](const RoutinePath& known) { return same_target(known, path); });
+    if (replaced != into.paths.end())
+      *replaced = std::move(path);
+    else
+      into.paths.push_back(std::move(path));
   }
   into.packed.merge(from.packed);  // by keys that name ranges, too
 }
@@ -64,6 +69,7 @@ int merge_nets(const MergeArguments& arguments) {
                                      file)));
     for (const std::string& line : contents->unread_paths)
       complain("softneuro: '{}': {}\n", file, line);
+    if (contents->paths.empty()) complain("softneuro: '{}' has no tuned path\n", file);
     if (!merged) {
       merged = *std::move(contents);
       continue;
@@ -85,6 +91,8 @@ int merge_nets(const MergeArguments& arguments) {
   const std::vector<TunedPathInfo> paths = net->tuned_paths();
   if (arguments.json)
     say_lines(json_text(nlohmann::json{{"file", arguments.output}, {"paths", paths_json(paths)}}));
+  else if (paths.empty())
+    say("{}: no tuned path (softneuro tune makes one)\n", arguments.output);
   else
     say_lines(paths_table(paths));
   return kDone;
@@ -98,7 +106,8 @@ Command add_merge(CLI::App& app) {
       app.add_subcommand("merge", "put the tuned paths of several files of one net into one file");
   command->add_option("FILES", arguments->files, "tuned .dnn files of one net")
       ->required()
-      ->expected(2, 1 << 10);
+      ->expected(2, -1)  // any number from two on
+      ->type_name("A.dnn B.dnn");
   command->add_option("-o,--output", arguments->output, "the .dnn file to write")->required();
   command->add_flag("--json", arguments->json, "results as JSON on standard output");
   return {command, [arguments] { return merge_nets(*arguments); }};

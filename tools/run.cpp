@@ -74,9 +74,21 @@ Status report(const NamedTensors& outputs, const std::filesystem::path& folder,
   return Status();
 }
 
+std::string names_of_inputs(const Net& net) {
+  std::string names;
+  for (const TensorInfo& info : net.inputs())
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", info.name);
+  return names;
+}
+
 int run_once(const RunArguments& arguments, const Net& net) {
   auto inputs = read_inputs(arguments);
   if (!inputs.ok()) return fail(inputs.status());
+  for (const auto& [name, tensor] : *inputs)
+    if (std::none_of(net.inputs().begin(), net.inputs().end(),
+                     [&](const TensorInfo& info) { return info.name == name; }))
+      return wrong_usage(
+          fmt::format("the net has no input '{}'; its inputs are {}", name, names_of_inputs(net)));
   for (const TensorInfo& info : net.inputs())
     if (inputs->count(info.name) == 0)
       return wrong_usage(fmt::format("input '{}' ({} {}) is missing: --input '{}=FILE.npy'",

@@ -305,11 +305,12 @@ Command add_tune(CLI::App& app) {
                    "bytes that the arena of a session and packed weights may take together, as "
                    "800000, 512kb or 6mb (kb: 1024 bytes, mb: 1024 kb)")
       ->transform(CLI::AsSizeValue(false));
-  command->add_option("--cache", arguments->cache,
-                      "folder of the profile cache (default ~/.cache/softneuro)");
+  command->add_option("--cache", arguments->cache, kCacheHelp);
   command->add_flag("--no-cache", arguments->no_cache, "neither read nor write the profile cache");
-  command->add_flag("--exhaustive", arguments->exhaustive,
-                    "no candidate is stopped early or filtered: slow, to evaluate the tuner");
+  command->add_flag(
+      "--exhaustive", arguments->exhaustive,
+      "measure every candidate fully and more parameters of each routine; naive routines are left "
+      "out all the same. Slow, to evaluate the tuner");
   command
       ->add_option(
           "--packed", arguments->packed,

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "command.h"
 #include "output.h"
 #include "table.h"
 
@@ -75,18 +76,18 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
   print_not_chosen(report);
   for (const auto& [schema, us] : report.time_by_schema_us)
     say("{:<24} {:>10.1f} µs\n", schema, us);
-  say("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {} threads, {}\n", report.untuned_us * 1e-3,
+  say("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {}, {}\n", report.untuned_us * 1e-3,
       report.tuned_us * 1e-3, report.tuned_us > 0 ? report.untuned_us / report.tuned_us : 0,
-      report.threads, report.machine);
+      counted(report.threads, "thread"), report.machine);
   say("tuned in {:.2f} s: {} measured, {} from the cache, {} dropped (wrong results or errors){}\n",
       report.seconds, report.measured, report.from_cache, report.rejected,
       report.complete ? "" : "; stopped at the time limit, not everything was measured");
-  if (!report.complete)
-    say("{} of {} layers take default routines, since they were not measured\n",
-        std::count_if(report.layers.begin(), report.layers.end(),
-                      [](const TunedLayer& row) { return !row.is_measured; }),
+  const auto unmeasured = std::count_if(report.layers.begin(), report.layers.end(),
+                                        [](const TunedLayer& row) { return !row.is_measured; });
+  if (!report.complete && unmeasured > 0)
+    say("not measured, and computed by default routines: {} of {} layers\n", unmeasured,
         report.layers.size());
-  else if (report.gap > 0)
+  else if (report.complete && report.gap > 0)
     say("the solver's best path is within {:.2f} % of the optimum, by the sum of measured times\n",
         100 * report.gap);
   print_error(report, metric);

@@ -16,6 +16,7 @@ typedef struct sn_net sn_net;
 /* A request to stop, which any thread may make at any time. It must stay alive until every call
  * that was given it has returned. */
 typedef struct sn_cancel sn_cancel;
+/* Errors: SN_OUT_OF_MEMORY. */
 SN_API sn_status sn_cancel_create(sn_cancel** cancel);
 /* Calls that were given it end with SN_CANCELLED, where RunOptions::cancel (session.h) says. Null
  * is ignored, here and below. */
@@ -123,6 +124,7 @@ typedef struct sn_memory_report {
 } sn_memory_report;
 #define SN_MEMORY_REPORT_INIT \
   { sizeof(sn_memory_report), 0, 0, 0, 0, 0, 0, 0 }
+/* Errors: SN_OUT_OF_MEMORY. */
 SN_API sn_status sn_net_memory_report(const sn_net* net, sn_memory_report* report);
 
 /* --- tuned paths ---------------------------------------------------------------------------------
@@ -146,7 +148,7 @@ typedef struct sn_tuned_path {
   { sizeof(sn_tuned_path), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 typedef struct sn_tuned_paths sn_tuned_paths;
-/* A list of what the net carries now; later tuning does not change it. */
+/* A list of what the net carries now; later tuning does not change it. Errors: SN_OUT_OF_MEMORY. */
 SN_API sn_status sn_net_tuned_paths(const sn_net* net, sn_tuned_paths** paths);
 /* 0 for null. */
 SN_API size_t sn_tuned_paths_count(const sn_tuned_paths* paths);

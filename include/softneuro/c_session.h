@@ -40,7 +40,7 @@ SN_API sn_status sn_session_input_info(const sn_session* session, size_t index,
                                        sn_tensor_info* info);
 SN_API sn_status sn_session_output_info(const sn_session* session, size_t index,
                                         sn_tensor_info* info);
-/* Of the session's plan; `dynamic` is that of this session. */
+/* Of the session's plan; `dynamic` is that of this session. Errors: SN_OUT_OF_MEMORY. */
 SN_API sn_status sn_session_memory_report(const sn_session* session, sn_memory_report* report);
 
 /* One step that has just run. Names are valid as long as the session keeps its shapes. */
@@ -72,6 +72,8 @@ typedef struct sn_run_options {
  * view of one of these, or whose shape depends on data (checked after the run, which then fails).
  * An output without (data null; its other members but struct_size and name are ignored) becomes a
  * view of the session's memory, valid until the next run, sn_session_set_shapes or sn_session_free.
+ * Such a view counts as an output with data if it is passed again: set its data to null after
+ * sn_session_set_shapes, and where the shape depends on data, since its memory may be gone.
  * Inputs and outputs must not overlap. Allocates nothing where no shape depends on data and oneDNN
  * computes no layer (docs/plugins.md).
  * Errors: SN_INVALID_ARGUMENT (number, name, data type or shape of a tensor; a run is in flight;

@@ -159,6 +159,7 @@ typedef struct sn_tuning sn_tuning;
 /* As sn_net_tune; also gives the layers and the warnings. */
 SN_API sn_status sn_net_tune_in_detail(sn_net* net, const sn_tune_options* options,
                                        sn_tuning** tuning);
+/* Fills in *report. Errors: none but null pointers and versions (c_api.h). */
 SN_API sn_status sn_tuning_report(const sn_tuning* tuning, sn_tune_report* report);
 /* Processor, features, caches, and devices that the path uses; "" for null. */
 SN_API const char* sn_tuning_machine(const sn_tuning* tuning);

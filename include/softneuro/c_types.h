@@ -149,8 +149,9 @@ enum {
   SN_LOG_WARNING = 2, /* the work goes on, but slower, less exact or otherwise than asked */
   SN_LOG_ERROR = 3    /* something is broken (a library, a routine); the work goes on without it */
 };
-/* Called with one printable line by any thread that uses the net, also
- * by several at once. No lock is held: it may use the net, but neither tune nor free it. */
+/* Called with one printable line by any thread that uses the net, also by several at once. No lock
+ * is held: it may use the net, but neither tune nor free it. It and its context must outlive the
+ * net and its sessions. */
 typedef void (*sn_log_callback)(void* context, sn_log_level level, const char* message);
 
 enum {

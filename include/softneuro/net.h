@@ -28,7 +28,8 @@ enum class LogLevel : int {
   error = 3,    // something is broken: a library, a routine, a file; the work goes on without it
 };
 // Called with one printable line by any thread that uses the net, also by several at once. No lock
-// is held: it may call const members of the net. Must not throw.
+// is held: it may call const members of the net. Must not throw. What it refers to must outlive the
+// net and everything that comes from it.
 using LogCallback = std::function<void(LogLevel, std::string_view message)>;
 
 // How much of a .dnn file is checked before it is used. Structure (indices, sizes, cycles…) always
@@ -59,7 +60,7 @@ struct NetOptions {
   // Shared libraries with routines (plugin.h), by path, loaded in order; if one cannot be loaded,
   // creating the net fails. Before them, softneuro's own in softneuro/plugins beside libsoftneuro,
   // unless "none" is in the list; if one of these cannot be loaded, the log says so. An empty list:
-  // the colon-separated SOFTNEURO_PLUGINS of the environment, if set.
+  // the colon-separated SOFTNEURO_PLUGINS of the environment, if set. Unsupported in edge builds.
   std::vector<std::string> plugins = {};
   // Schemas that layers without a tuned choice take their routines from ("cpu", "cpu:float32");
   // empty: all. A pattern that no routine here matches is an error (invalid_argument) that lists
@@ -142,12 +143,12 @@ class SN_API Net {
   // writes it. Takes seconds to minutes (docs/results/performance.md, table IV);
   // TuneOptions::time_limit bounds it. The caller must not run two tune() calls on one net at a
   // time; all const members may be called meanwhile, but disturb the measuring. Not in edge builds.
-  // Errors: invalid_argument (options, samples; qint8 without ranges), unsupported (strict, or an
-  // error or memory limit that nothing meets), not_found (a shape for a name that is not an input),
-  // cancelled, internal (the tuned net differs from the model: please report it), out_of_memory,
-  // device_failed, what a callback returned. The net is then as before. A net that fails on all
-  // synthetic inputs is not tuned without samples, which is no error: the report has no layers, and
-  // a warning.
+  // Errors: invalid_argument (options, samples; qint8 without ranges), unsupported (strict, an
+  // error or memory limit that nothing meets, or a net from a packed_only file), not_found (a shape
+  // for a name that is not an input), cancelled, internal (the tuned net differs from the model:
+  // please report it), out_of_memory, device_failed, what a callback returned. The net is then as
+  // before. A net that fails on all synthetic inputs is not tuned without samples, which is no
+  // error: the report has no layers, and a warning.
   Result<TuneReport> tune(const TuneOptions& options = {}) noexcept;
 
   // The tuned paths that the net carries, one per machine, thread count and set of shapes. Where
@@ -177,13 +178,13 @@ class SN_API Net {
   // call returns. Other errors: those of plan().
   Status prepare(const NamedShapes& shapes = {},
                  const std::atomic<bool>* cancel = nullptr) const noexcept;
-  // The plan for given input shapes, kept for later calls. May be left out: inputs of static shape,
-  // and, once the net has a tuned path, all others: they take the shape of its first one
-  // (tuned_paths()[0]). `extra_outputs`: intermediate tensors, by name, to be appended to the net's
-  // own outputs; a name that is an output already adds none. `cancel` as for prepare().
-  // Errors: not_found (no such input or tensor), invalid_argument (a shape does not fit the model
-  // or another input, or is missing), invalid_model (a layer cannot take these shapes), unsupported
-  // (no routine for a layer here), out_of_memory, cancelled, device_failed.
+  // The plan for given input shapes, kept for later calls; it may outlive the net. May be left out:
+  // inputs of static shape, and, once the net has a tuned path, all others: they take the shape of
+  // its first one (tuned_paths()[0]). `extra_outputs`: intermediate tensors, by name, to be
+  // appended to the net's own outputs; a name that is an output already adds none. `cancel` as for
+  // prepare(). Errors: not_found (no such input or tensor), invalid_argument (a shape does not fit
+  // the model or another input, or is missing), invalid_model (a layer cannot take these shapes),
+  // unsupported (no routine for a layer here), out_of_memory, cancelled, device_failed.
   Result<std::shared_ptr<const Plan>> plan(
       const NamedShapes& shapes = {}, std::span<const std::string> extra_outputs = {},
       const std::atomic<bool>* cancel = nullptr) const noexcept;

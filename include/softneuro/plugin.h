@@ -6,7 +6,9 @@
 //
 // A routine is one way to compute one type of layer. Per layer the runtime calls `applicable`,
 // chooses one of the routines that apply (by measuring, or by default_rank), and then calls
-//   default_params → pack_bytes, pack (once per layer) → create → run … run → destroy.
+//   default_params → pack_bytes, pack → create → run … run → destroy.
+// What was packed serves all kernels of the layer with equal parameters; after a tuning it is
+// packed anew.
 //
 // Versions. SN_PLUGIN_ABI_VERSION is raised only when older plugins can no longer be loaded. Until
 //   then structs grow at their ends: each begins with its size in bytes, as its owner was compiled,

@@ -66,11 +66,12 @@ class SN_API Plan {
 
 // What the trace callback gets: one step that has just run.
 struct StepTrace {
-  std::size_t index = 0;   // in plan order
-  std::size_t count = 0;   // steps of the plan
-  const char* layer = "";  // name; valid as long as the plan
+  std::size_t index = 0;  // in plan order
+  std::size_t count = 0;  // steps of the plan
+  // Valid as long as the plan: name, type, and the routine's descriptor.
+  const char* layer = "";
   const char* layer_type = "";
-  const char* routine = "";  // descriptor
+  const char* routine = "";
   // Of the steady clock. A step on another device than the host takes as long as that device's
   // clock says; with a trace, each such step is waited for.
   std::int64_t begin_ns = 0;
@@ -95,8 +96,9 @@ struct SessionOptions {
   Allocator* allocator = nullptr;
 };
 
-// Thread compatible: one thread at a time. Keeps its plan alive. A session that was moved from may
-// only be assigned to or destroyed.
+// Thread compatible: one thread at a time. Keeps its plan alive, and with it all that it needs of
+// the net, which may be gone before. A session that was moved from may only be assigned to or
+// destroyed.
 //
 // Floating point: subnormals are kept (IEEE 754), the caller's rounding mode and flush-to-zero bits
 // are neither changed nor relied on. NaN in gives NaN out, also of max, min, relu and pooling, and
@@ -121,7 +123,9 @@ class SN_API Session {
   // inputs: as many as plan.inputs(), each of exactly that data type and shape, in plain layout;
   // read in place, never copied. outputs: as many as plan.outputs(). An empty tensor receives a
   // view of the session's memory, valid until the next run, set_plan() or the session's end; a
-  // writable tensor of the right data type and shape is written in place (zero copy). Exceptions,
+  // writable tensor of the right data type and shape is written in place (zero copy). Such a view
+  // counts as one if it is passed again: clear it ({}) after set_plan(), and for outputs whose
+  // shape depends on data, since its memory may be gone. Exceptions,
   // copied after the last step: an output that is an input, a constant, a duplicate of another
   // output, or a view of one of these, or whose shape depends on data. Inputs and outputs must not
   // overlap.

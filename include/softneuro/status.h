@@ -84,7 +84,8 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit
+  Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit
+  // A status that is ok becomes `internal`.
   Result(Status status) : status_(std::move(status)) {  // NOLINT: implicit
     if (status_.ok()) status_ = Status(StatusCode::internal, "Result without a value");
   }

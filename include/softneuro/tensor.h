@@ -76,8 +76,9 @@ class SN_API Tensor {
   // The functions that make tensors return invalid_argument for DataType::undefined, for shapes
   // with a negative dimension or more bytes than int64 counts, and for blocked
   // layouts of a rank below 2, and those that allocate (create, from, clone) out_of_memory. Memory
-  // that is borrowed or shared has to be aligned to the element size, and `bytes` must be
-  // storage_bytes(type, shape, layout) exactly; else invalid_argument.
+  // that is borrowed or shared has to be aligned to the element size, null only if `bytes` is 0,
+  // and `bytes` must be storage_bytes(type, shape, layout) exactly; else invalid_argument.
+  // An allocator must outlive the tensor and all of its copies.
 
   // Uninitialised memory from `allocator`, aligned to kTensorAlignment.
   static Result<Tensor> create(DataType type, const Shape& shape,

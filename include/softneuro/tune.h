@@ -145,9 +145,9 @@ struct TuneOptions {
   // `exhaustive` 20. The best path of each data type and device alone, the smallest path (with
   // max_memory) and paths of default routines are timed as well.
   int finalists = 1;
-  // Measure candidates fully: none is stopped early, and up to 64 combinations of a routine's
-  // parameters are tried instead of 8. Naive routines are left out where there is any other. Slow;
-  // to evaluate the default method.
+  // Measure candidates fully: none is stopped early, up to 64 combinations of a routine's
+  // parameters are tried instead of 8, and blocks of 8 channels beside those of 16. Naive routines
+  // are left out where there is any other. Slow; to evaluate the default method.
   bool exhaustive = false;
   // Sensitivity analysis (TuneReport::sensitivity: each layer's quantisation sensitivity) even
   // where the fastest path meets the limit.
