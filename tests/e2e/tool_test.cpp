@@ -100,6 +100,7 @@ TEST_CASE(
                                 "-o", path + "/all.dnn", "--json"},
                                {}, path);
   REQUIRE(report.at("paths").size() == 2);
+  CHECK(report["paths"][0].at("threads") == 1);  // replaced in its place
   for (const json& row : report["paths"])
     CHECK(row.at("schemas").size() == (row.at("threads") == 1 ? 2 : 1));
   const json inspected = run_tool({"inspect", path + "/all.dnn", "--json"}, {}, path);
@@ -176,6 +177,25 @@ TEST_CASE("explain: a layer that is no step is told from a name that there is no
   };
   CHECK_THAT(reason("features"), Contains("'features' has no routine: it is a view"));
   CHECK_THAT(reason("feature"), Contains("no layer is named 'feature'"));
+}
+
+TEST_CASE("softneuro: a word that is no command is named, with the commands there are") {
+  const TemporaryFolder folder;
+  ToolProcess wrong({"tunes", shapes_net()}, {}, folder.path().string());
+  CHECK(wrong.wait() == 2);
+  CHECK_THAT(wrong.errors(), Contains("'tunes'"));
+  CHECK_THAT(wrong.errors(), Contains("tune"));
+  CHECK_THAT(wrong.errors(), Contains("inspect"));
+}
+
+TEST_CASE("run: --input for a name that is no input is wrong usage, and names the inputs") {
+  const TemporaryFolder folder;
+  const std::string sample = make_sample(folder, "sample", 1, 0.5f);
+  ToolProcess run({"run", shapes_net(), "--input", "picture=" + sample + "/input_0.npy"}, {},
+                  folder.path().string());
+  CHECK(run.wait() == 2);
+  CHECK_THAT(run.errors(), Contains("picture"));
+  CHECK_THAT(run.errors(), Contains("image"));
 }
 
 TEST_CASE("tune: --limit is --max-error in the unit of --metric; both together are wrong usage") {

@@ -178,8 +178,10 @@ TEST_CASE("tune: paths for several thread counts live in one net; the fitting on
   options.threads = 2;
   REQUIRE(net.tune(options).ok());
   CHECK(net.tuned_paths().size() == 2);
+  options.threads = 1;
   REQUIRE(net.tune(options).ok());
-  CHECK(net.tuned_paths().size() == 2);
+  REQUIRE(net.tuned_paths().size() == 2);
+  CHECK(net.tuned_paths()[0].threads == 1);  // replaced in its place
   const std::string file = folder.file("tuned.dnn");
   REQUIRE(net.save(file).ok());
   std::vector<std::string> told;

@@ -283,7 +283,7 @@ Status UnitProfiler::ProblemProfile::measure(Candidate& candidate, double best_u
   double control_us = candidate.unit_us;
   if (control_) control_us = time_control();
   if (!control_ || candidate.unit_us < control_->candidate->unit_us) {
-    control_.emplace(&candidate, std::move(bench), batch);
+    control_ = Control{&candidate, std::move(bench), batch};
     control_us = candidate.unit_us;
   }
   controls_.record(candidate, *control_->candidate, control_us);
