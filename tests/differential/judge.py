@@ -74,6 +74,7 @@ def noisy(model: onnx.ModelProto, seed: int, relative: float, absolute: float) -
     made = onnx.ModelProto()
     made.CopyFrom(model)
     floats = _float_tensors(model)
+    random = np.random.default_rng(seed)
     narrow = relative > FLOAT_NOISE or absolute > 0  # then any tensor may be rounded
     nodes, constants = [], [
         numpy_helper.from_array(np.array(relative, np.float32), "noise.relative"),
@@ -124,6 +125,12 @@ def noisy(model: onnx.ModelProto, seed: int, relative: float, absolute: float) -
         copy.CopyFrom(node)
         for i, name in enumerate(copy.input):
             copy.input[i] = renamed.get(name, name)
+        if node.op_type in _REQUANTIZED:  # where integers are made, the scale stands for the sum
+            scale, noise = copy.input[6], f"{copy.input[6]}.noise{len(nodes)}"
+            factor = 1 + relative * random.standard_normal()
+            constants.append(numpy_helper.from_array(np.array(factor, np.float32), noise))
+            nodes.append(helper.make_node("Mul", [scale, noise], [f"{noise}.scale"]))
+            copy.input[6] = f"{noise}.scale"
         later = []
         for i, name in enumerate(copy.output):
             if name in floats and (narrow or node.op_type not in _MOVES):
@@ -144,6 +151,7 @@ _MOVES = set(
     " GatherElements GatherND Pad DepthToSpace SpaceToDepth MaxPool GlobalMaxPool ConstantOfShape"
     " Trilu OneHot ReverseSequence Max Min Relu Clip TopK DynamicQuantizeLinear".split()
 )
+_REQUANTIZED = ("QLinearConv", "QLinearMatMul")  # input 6 is the scale of the result
 _APPROXIMATED = set("Sigmoid Tanh Softmax Erf Gelu Mish HardSwish LSTM GRU RNN".split())
 
 
