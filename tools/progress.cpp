@@ -54,7 +54,7 @@ void ProgressPrinter::draw(const TuneProgress& progress) {
   for (std::size_t i = 0; i < kBar; ++i) bar += i < full ? "█" : "░";
   complain("\r\033[K{:<24} {} {}/{}  {}  {}", name_of(stage_), bar, progress.done, progress.total,
            shortened(progress.layer, 24), shortened(progress.candidate, 36));
-  if (progress.seconds_left > 0) complain("  {:.0f} s left", progress.seconds_left);
+  if (progress.seconds_left > 0) complain("  at most {:.0f} s", progress.seconds_left);
   std::fflush(stderr);
   drawn_ = true;
 }

@@ -84,11 +84,10 @@ std::string names_of_inputs(const Net& net) {
 int run_once(const RunArguments& arguments, const Net& net) {
   auto inputs = read_inputs(arguments);
   if (!inputs.ok()) return fail(inputs.status());
-  for (const auto& [name, tensor] : *inputs)
-    if (std::none_of(net.inputs().begin(), net.inputs().end(),
-                     [&](const TensorInfo& info) { return info.name == name; }))
-      return wrong_usage(
-          fmt::format("the net has no input '{}'; its inputs are {}", name, names_of_inputs(net)));
+  for (const auto& input : *inputs)
+    if (std::ranges::find(net.inputs(), input.first, &TensorInfo::name) == net.inputs().end())
+      return wrong_usage(fmt::format("the net has no input '{}'; its inputs are {}", input.first,
+                                     names_of_inputs(net)));
   for (const TensorInfo& info : net.inputs())
     if (inputs->count(info.name) == 0)
       return wrong_usage(fmt::format("input '{}' ({} {}) is missing: --input '{}=FILE.npy'",

@@ -38,7 +38,9 @@ struct TuneProgress {
   const char* layer = "";      // what is being measured; may be ""
   const char* candidate = "";  // its routine and parameters; may be ""
   double best_us = 0;          // the layer's best so far; 0: none yet
-  double seconds_left = 0;     // of the time limit; 0: there is none
+  // At most, of the tuning: from the pace so far, and what is left of a time limit. Rounds of the
+  // search mostly end earlier. 0: not known yet.
+  double seconds_left = 0;
 };
 
 // How calibration chooses a tensor's range from its values in the samples.

@@ -18,6 +18,7 @@ constexpr std::size_t kSensitivitySamples = 8;
 // Measuring sensitivity, taking layers out in each order, and putting them back take at most this
 // long each, or this share of what is left of a time limit.
 constexpr std::chrono::seconds kSensitivityTime{3};
+constexpr int kParts = 4;  // that these are
 constexpr int kSensitivityShare = 4;
 
 }  // namespace
@@ -161,6 +162,9 @@ Status ErrorLimit::put_layers_back(std::optional<Finalist>& best, std::span<cons
 // What was found by the sum of its times is raced with the fastest finalist that meets the limit.
 Result<Finalist> ErrorLimit::choose(std::vector<Finalist> ranked, double& untuned_us) {
   SN_ASSIGN_OR_RETURN(is_kept_, error_.measure(ranked[0]));
+  if (!is_kept_)
+    context_.expect(kParts * std::chrono::duration<double>(kSensitivityTime).count() +
+                    race_seconds(context_));
   if (!context_.job.validation.empty() && (context_.options.measure_sensitivity || !is_kept_))
     SN_RETURN_IF_ERROR(measure_sensitivity(ranked[0]));
   if (is_kept_) return std::move(ranked[0]);

@@ -37,6 +37,8 @@ Result<std::vector<Finalist>> find_finalists(TuneContext& context, const MemoryL
 // computes take it anyway.
 bool is_allowed(const TuneContext& context, const Finalist& finalist);
 
+// About how long race() takes at most.
+double race_seconds(const TuneContext& context);
 // Runs the finalists end to end, interleaved; fills in their times. The cache knows races as a
 // whole: times of different hours are not compared.
 Status race(TuneContext& context, std::vector<Finalist>& finalists);

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "profiler/measure/interleaved_schedule.h"
+#include "profiler/tune/finalist.h"
 
 namespace softneuro {
 namespace {
@@ -25,7 +26,25 @@ constexpr double kMostDrift = 1.3;
 constexpr double kSlower = 1.03;
 constexpr double kProbingUs = 100'000;  // first runs are compared with second ones about so long
 
+// Of each search, at most.
+std::size_t rounds_of(const TuneContext& context) {
+  return static_cast<std::size_t>(
+      std::max(1, context.options.exhaustive ? 20 : context.options.rounds));
+}
+
+// The mixture's, and each kind's where there are several.
+std::size_t searches(const TuneContext& context) {
+  const std::size_t kinds = context.space.kinds().size();
+  return kinds > 1 ? 1 + kinds : 1;
+}
+
 }  // namespace
+
+double NetSearch::most_seconds(const TuneContext& context) {
+  return static_cast<double>(searches(context) * rounds_of(context)) *
+             (static_cast<double>(kMakingNs) * 1e-9 + static_cast<double>(kRoundUs) * 1e-6) +
+         race_seconds(context);
+}
 
 // The best path by what is known, then paths that might be better: in these each candidate that no
 // path before has taken costs the least that it may.
@@ -197,12 +216,19 @@ Result<bool> NetSearch::find_first_runs_slower(std::vector<Contender>& contender
 Result<bool> NetSearch::search_among(const std::string& what, const SelectionRules& rules) {
   const std::string key = fmt::format("rounds|{:x}|{}", context_.whole_key, what);
   const Profile* const before = context_.cache.find(key);
-  const auto rounds = static_cast<std::size_t>(
-      std::max(1, context_.options.exhaustive ? 20 : context_.options.rounds));
+  const std::size_t rounds = rounds_of(context_);
   std::size_t round = before == nullptr ? 0 : static_cast<std::size_t>(before->time_us);
-  while (round < rounds) {
+  ++searches_done_;
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::size_t done = 0; round < rounds; ++done) {
     SN_RETURN_IF_ERROR(context_.check_cancel());
     if (context_.budget.expired()) return false;
+    if (done > 0) {
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+      const std::size_t left = rounds - round + (searches(context_) - searches_done_) * rounds;
+      context_.expect(passed.count() / static_cast<double>(done) * static_cast<double>(left) +
+                      race_seconds(context_));
+    }
     context_.report_progress("net", round, rounds);
     const Result<bool> news = search_round(rules, round, rounds);
     if (!news.ok() && news.status().code() != StatusCode::cancelled && !what.starts_with("all"))
@@ -235,6 +261,7 @@ Status NetSearch::run() {
   for (const LayerCandidates& layer : context_.space.layers) candidates += layer.candidates.size();
   const std::string among =
       fmt::format("{} of {}", fmt::join(context_.options.schemas, ","), candidates);
+  context_.expect(most_seconds(context_));
   SN_ASSIGN_OR_RETURN(bool in_time, search_among("all|" + among, memory_.rules()));
   if (const std::set<Kind> all = context_.space.kinds(); all.size() > 1)
     for (const Kind& kind : all)

@@ -14,7 +14,7 @@ namespace {
 
 // Finalists run for about this long, all together; so many times as long as there are kinds of
 // candidates. The mixture is compared with each of them, and is often nearly the same plan as one.
-constexpr double kRaceUs = 1'200'000;
+constexpr double kRaceSeconds = 1.2;
 constexpr int kFewestRuns = 5;  // of each finalist
 constexpr int kQualifyingRounds =
     3;                           // show which finalists are beaten, and whether the machine is busy
@@ -129,6 +129,11 @@ Profile Race::profile(std::size_t contender) const {
 
 }  // namespace
 
+double race_seconds(const TuneContext& context) {
+  const std::size_t kinds = context.space.kinds().size();
+  return kRaceSeconds * (context.options.exhaustive ? 4 : static_cast<double>(kinds));
+}
+
 Status race(TuneContext& context, std::vector<Finalist>& finalists) {
   std::string paths;
   for (const Finalist& finalist : finalists) paths += context.path_key(finalist.path) + '\n';
@@ -152,9 +157,8 @@ Status race(TuneContext& context, std::vector<Finalist>& finalists) {
     context.report_progress("final", f, finalists.size());
     SN_RETURN_IF_ERROR(race.add(finalists[f].path));
   }
-  const std::size_t kinds = context.space.kinds().size();
-  SN_RETURN_IF_ERROR(
-      race.run(kRaceUs * (context.options.exhaustive ? 4 : static_cast<double>(kinds))));
+  context.expect(race_seconds(context));
+  SN_RETURN_IF_ERROR(race.run(1e6 * race_seconds(context)));
   for (std::size_t f = 0; f < finalists.size(); ++f)
     context.cache.put(key(finalists[f]), race.profile(f));
   // As the cache has it: finalists may be the same path.

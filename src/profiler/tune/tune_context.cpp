@@ -71,6 +71,12 @@ void TuneContext::end_stage_at(double share) {
         begin + std::chrono::duration_cast<std::chrono::nanoseconds>((job.end - begin) * share);
 }
 
+void TuneContext::expect(double seconds) {
+  expected_end =
+      std::chrono::steady_clock::now() +
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+}
+
 std::string TuneContext::net_key(const LayerCandidates& layer, const Candidate& candidate) const {
   return fmt::format("net|{:x}|{}|{}", graph_key, layer.layer.layer->id, candidate.key);
 }
@@ -106,9 +112,8 @@ void TuneContext::report_progress(const char* stage, std::size_t done, std::size
   progress.layer = layer.c_str();
   progress.candidate = candidate.c_str();
   progress.best_us = best_us;
-  if (is_time_limited())
-    progress.seconds_left = std::max(
-        0.0, std::chrono::duration<double>(budget.end - std::chrono::steady_clock::now()).count());
+  const auto left = std::min(expected_end, job.end) - std::chrono::steady_clock::now();
+  progress.seconds_left = std::max(0.0, std::chrono::duration<double>(left).count());
   options.progress(progress);
 }
 

@@ -30,6 +30,9 @@ struct TuneContext {
   void end_stage_at(double share);
   Status check_cancel() const { return softneuro::check_cancel(budget.cancel); }
 
+  // The tuning lasts for so long from now on, at most (TuneProgress::seconds_left).
+  void expect(double seconds);
+
   // Keys of the profile cache, for a candidate and for an adapt inside the net, and for a path.
   std::string net_key(const LayerCandidates& layer, const Candidate& candidate) const;
   std::string adapt_key(TensorId tensor, const Format& from, const Format& to) const;
@@ -56,6 +59,7 @@ struct TuneContext {
   RoutinePath default_path;               // what an untuned net runs on
   std::optional<bool> first_runs_slower;  // nothing before the first round of the search
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point expected_end;
   std::size_t measured = 0, cached = 0;  // plans that were run, or that the cache knows
   bool complete = true;                  // TuneReport::complete
   double gap = 0;                        // TuneReport::gap

@@ -9,6 +9,7 @@
 #include "core/routine/noop_adapt.h"
 #include "profiler/select/default_path.h"
 #include "profiler/tune/half_range.h"
+#include "profiler/tune/net_search.h"
 
 namespace softneuro {
 namespace {
@@ -128,6 +129,8 @@ Status UnitStage::profile() {
       ++total;
       effort += effort_of(layers[l]);
     }
+  double left = effort;
+  const auto begin = std::chrono::steady_clock::now();
   for (std::size_t l = 0; l < layers.size(); ++l) {
     LayerCandidates& layer = layers[l];
     if (layer.same_as != l) {
@@ -139,14 +142,17 @@ Status UnitStage::profile() {
     units_.on_candidate = [&](const Candidate& candidate, double best_us) {
       context_.report_progress("unit", done, total, name, candidate.str(), best_us);
     };
+    const auto now = std::chrono::steady_clock::now();
     if (context_.is_time_limited()) {
-      const auto now = std::chrono::steady_clock::now();
-      const double part = effort_of(layer) / effort;
+      const double part = effort_of(layer) / left;
       budget.end =
           std::max(now, std::min(end, now + std::chrono::duration_cast<std::chrono::nanoseconds>(
                                                 (end - now) * part)));
-      effort -= effort_of(layer);
     }
+    if (left < effort)
+      context_.expect(std::chrono::duration<double>(now - begin).count() * left / (effort - left) +
+                      NetSearch::most_seconds(context_));
+    left -= effort_of(layer);
     SN_RETURN_IF_ERROR(profile_layer(l));
     context_.report_progress("unit", ++done, total, name);
   }
