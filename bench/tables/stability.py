@@ -34,6 +34,8 @@ import report
 import rounds
 import shapes_net
 
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of the neighbour, which takes one processor
+
 LOADS = ("quiet", "busy neighbour")
 SECONDS = "0.5"  # that a plan runs in a round
 

@@ -30,6 +30,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/physical_cores.h"
+#include "core/base/unyielding_wait.h"
 
 namespace softneuro {
 namespace {
@@ -43,6 +44,8 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min() / 2;
 // The pool that began a burst last, in this process. Its workers alone linger: in a chain of nets
 // with pools of their own, those of one net would take processors from the next. A hint only.
 std::atomic<const void*> g_last_to_begin{nullptr};
+
+std::atomic<int> g_unyielding_waits{0};  // UnyieldingWait
 
 constexpr std::size_t kMostRuns = 16;  // more threads share them
 constexpr std::size_t kSlots = 8;      // of jobs that workers help with at a time
@@ -149,7 +152,7 @@ bool spin_until(std::chrono::microseconds limit, Done&& done) noexcept {
       if (done()) return true;
       relax();
     }
-    std::this_thread::yield();
+    if (g_unyielding_waits.load(std::memory_order_relaxed) == 0) std::this_thread::yield();
   } while (std::chrono::steady_clock::now() < end);
   return done();
 }
@@ -321,6 +324,14 @@ class ParkingThreadPool final : public ThreadPool {
 };
 
 }  // namespace
+
+UnyieldingWait::UnyieldingWait() noexcept {
+  ++g_unyielding_waits;
+}
+
+UnyieldingWait::~UnyieldingWait() {
+  --g_unyielding_waits;
+}
 
 ThreadPool::~ThreadPool() = default;
 

@@ -41,7 +41,9 @@ PoolBarrier::PoolBarrier(ThreadPool& pool) noexcept
     : pool_(pool),
       possible_(pool.concurrency() > 1 &&
                 pool.concurrency() <= static_cast<int>(std::thread::hardware_concurrency())),
-      begin_ns_(clock_ns()) {}
+      begin_ns_(clock_ns()) {
+  if (possible_) unyielding_.emplace();
+}
 
 PoolBarrier::~PoolBarrier() {
   for (const ThreadPlace& place : places_)
@@ -79,6 +81,7 @@ bool PoolBarrier::wait_for_all(std::vector<ThreadPlace>* places) noexcept {
   timeouts_ = took < kTimeoutNs ? 0 : timeouts_ + 1;
   if (timeouts_ == kMostTimeouts) {
     possible_ = false;
+    unyielding_.reset();
     lost_ = late_arrivals_ < calls_;
   }
   return took <= kAtOnceNs;

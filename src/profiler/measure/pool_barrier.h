@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "core/base/unyielding_wait.h"
 #include "softneuro/thread_pool.h"
 
 namespace softneuro {
@@ -45,8 +47,9 @@ class PoolBarrier {
 
   ThreadPool& pool_;
   bool possible_;
-  int timeouts_ = 0;   // in a row
-  bool lost_ = false;  // given up after threads had arrived before
+  std::optional<UnyieldingWait> unyielding_;  // while it is possible
+  int timeouts_ = 0;                          // in a row
+  bool lost_ = false;                         // given up after threads had arrived before
   std::int64_t calls_ = 0, late_arrivals_ = 0;
   std::int64_t begin_ns_ = 0, waited_ns_ = 0;
   std::vector<ThreadPlace> places_;  // of the pinned threads

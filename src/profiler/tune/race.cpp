@@ -55,7 +55,8 @@ class Race {
   TuneContext& context_;
   std::vector<Contender> contenders_;
   std::size_t runs_ = 0, disturbed_ = 0;
-  // More than half of the runs are disturbed: sums of steps serve instead of whole runs.
+  // The machine is disturbed, or more than half of the runs are: sums of steps serve instead of
+  // whole runs, which favour small tasks then, that one thread can do alone.
   bool busy_ = false;
   double fastest_us_ = INFINITY;
 };
@@ -113,7 +114,7 @@ Status Race::run_rounds(const InterleavedSchedule& schedule) {
 Status Race::run(double us) {
   const std::int64_t begin = clock_ns();
   SN_RETURN_IF_ERROR(run_rounds({context_.needs_warmup() ? 1 : 0, 1, kQualifyingRounds}));
-  busy_ = disturbed_ * 2 > runs_;
+  busy_ = context_.barrier.disturbed() || disturbed_ * 2 > runs_;
   const double left_us = us - static_cast<double>(clock_ns() - begin) * 1e-3;
   return run_rounds(InterleavedSchedule::in(left_us, round_us(), kFewestRuns - kQualifyingRounds,
                                             101, context_.needs_warmup()));
