@@ -75,6 +75,7 @@ def noisy(model: onnx.ModelProto, seed: int, relative: float, absolute: float) -
     made.CopyFrom(model)
     floats = _float_tensors(model)
     random = np.random.default_rng(seed)
+    scales = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
     narrow = relative > FLOAT_NOISE or absolute > 0  # then any tensor may be rounded
     nodes, constants = [], [
         numpy_helper.from_array(np.array(relative, np.float32), "noise.relative"),
@@ -125,12 +126,14 @@ def noisy(model: onnx.ModelProto, seed: int, relative: float, absolute: float) -
         copy.CopyFrom(node)
         for i, name in enumerate(copy.input):
             copy.input[i] = renamed.get(name, name)
-        if node.op_type in _REQUANTIZED:  # where integers are made, the scale stands for the sum
-            scale, noise = copy.input[6], f"{copy.input[6]}.noise{len(nodes)}"
-            factor = 1 + relative * random.standard_normal()
-            constants.append(numpy_helper.from_array(np.array(factor, np.float32), noise))
-            nodes.append(helper.make_node("Mul", [scale, noise], [f"{noise}.scale"]))
-            copy.input[6] = f"{noise}.scale"
+        if node.op_type in _REQUANTIZED and copy.input[6] in scales:
+            # Where integers are made, noise on the scale stands for noise on what is rounded.
+            factor = np.float32(1 + relative * random.standard_normal())
+            noisy_scale = f"{copy.input[6]}.noisy{len(constants)}"
+            constants.append(
+                numpy_helper.from_array(scales[copy.input[6]] * factor, noisy_scale)
+            )
+            copy.input[6] = noisy_scale
         later = []
         for i, name in enumerate(copy.output):
             if name in floats and (narrow or node.op_type not in _MOVES):

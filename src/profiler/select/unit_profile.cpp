@@ -339,7 +339,7 @@ void UnitProfiler::ProblemProfile::drop(Candidate& candidate, const Status& stat
 }
 
 Status UnitProfiler::ProblemProfile::profile(std::vector<Candidate>& candidates) {
-  const Status status = profile_each(candidates);
+  Status status = profile_each(candidates);
   if (status.ok()) correct_disturbed();
   keep_all();
   if (status.ok()) tell_wrong();
