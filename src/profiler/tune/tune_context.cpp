@@ -112,8 +112,10 @@ void TuneContext::report_progress(const char* stage, std::size_t done, std::size
   progress.layer = layer.c_str();
   progress.candidate = candidate.c_str();
   progress.best_us = best_us;
-  const auto left = std::min(expected_end, job.end) - std::chrono::steady_clock::now();
-  progress.seconds_left = std::max(0.0, std::chrono::duration<double>(left).count());
+  if (const auto end = std::min(expected_end, job.end);
+      end != std::chrono::steady_clock::time_point::max())
+    progress.seconds_left = std::max(
+        0.0, std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count());
   options.progress(progress);
 }
 

@@ -59,7 +59,7 @@ struct TuneContext {
   RoutinePath default_path;               // what an untuned net runs on
   std::optional<bool> first_runs_slower;  // nothing before the first round of the search
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point expected_end;
+  std::chrono::steady_clock::time_point expected_end = std::chrono::steady_clock::time_point::max();
   std::size_t measured = 0, cached = 0;  // plans that were run, or that the cache knows
   bool complete = true;                  // TuneReport::complete
   double gap = 0;                        // TuneReport::gap
