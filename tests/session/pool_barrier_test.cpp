@@ -82,6 +82,32 @@ TEST_CASE("pool barrier: a thread that arrives late is counted with the time wai
   CHECK(barrier.disturbed());
 }
 
+TEST_CASE("pool barrier: it is given up when fewer processors than threads are left", "[barrier]") {
+  const cpu_set_t before = affinity();
+  if (CPU_COUNT(&before) < 2) {
+    WARN("skipped: one processor");
+    return;
+  }
+  LatePool pool;
+  PoolBarrier barrier(pool);
+  barrier.synchronize();
+  int only = 0;
+  while (!CPU_ISSET(only, &before)) ++only;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(only, &one);
+  REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  pool.late = 1;
+  CHECK_FALSE(barrier.synchronize());
+  CHECK(barrier.disturbed());
+  const std::int64_t calls = barrier.calls();
+  pool.late = 1;
+  CHECK(barrier.synchronize());
+  CHECK(barrier.calls() == calls);
+  CHECK(pool.late == 1);  // nothing waited for it
+  REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
+}
+
 TEST_CASE("pool barrier: one thread returns at once; a pool whose threads never arrive is given up",
           "[barrier]") {
   const auto single = create_thread_pool(1).value();

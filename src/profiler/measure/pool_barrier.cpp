@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/base/parallel.h"
+#include "core/base/physical_cores.h"
 #include "profiler/measure/timer.h"
 
 namespace softneuro {
@@ -79,12 +80,24 @@ bool PoolBarrier::wait_for_all(std::vector<ThreadPlace>* places) noexcept {
   const std::int64_t took = clock_ns() - begin;
   // A pool may have lent its threads elsewhere for good, or run every task on one of them.
   timeouts_ = took < kTimeoutNs ? 0 : timeouts_ + 1;
-  if (timeouts_ == kMostTimeouts) {
-    possible_ = false;
-    unyielding_.reset();
-    lost_ = late_arrivals_ < calls_;
-  }
+  if (timeouts_ == kMostTimeouts) give_up();
   return took <= kAtOnceNs;
+}
+
+// Processors that the pool's threads, which may be pinned, may run on together; 0: not known.
+int PoolBarrier::usable_now() const {
+  if (places_.empty()) return static_cast<int>(usable_processors().size());
+  cpu_set_t all, own;
+  CPU_ZERO(&all);
+  for (const ThreadPlace& place : places_)
+    if (sched_getaffinity(place.thread, sizeof own, &own) == 0) CPU_OR(&all, &all, &own);
+  return CPU_COUNT(&all);
+}
+
+void PoolBarrier::give_up() noexcept {
+  possible_ = false;
+  unyielding_.reset();
+  lost_ = late_arrivals_ < calls_;
 }
 
 bool PoolBarrier::synchronize() noexcept {
@@ -93,8 +106,12 @@ bool PoolBarrier::synchronize() noexcept {
   const bool at_once = wait_for_all(nullptr);
   ++calls_;
   late_arrivals_ += !at_once;
-  if (!at_once) waited_ns_ += clock_ns() - begin;
-  return at_once;
+  if (at_once) return true;
+  waited_ns_ += clock_ns() - begin;
+  // Threads that share a processor never run at once: waiting for it would take whole time slices.
+  const int usable = usable_now();
+  if (possible_ && usable > 0 && usable < pool_.concurrency()) give_up();
+  return false;
 }
 
 double PoolBarrier::waited() const noexcept {

@@ -27,7 +27,8 @@ class PoolBarrier {
 
   // Waits until all threads of the pool run at the same time, for 20 ms at most. Call it within a
   // burst of the pool. Returns whether they arrived at once, as they do on a quiet machine. Always
-  // true, without waiting, where there are fewer processors than threads or threads never arrive.
+  // true, without waiting, where there are fewer processors than threads, also from when on others
+  // are taken away from this process, or threads never arrive.
   bool synchronize() noexcept;
 
   // How often synchronize() was called, and how often a thread arrived late.
@@ -44,6 +45,8 @@ class PoolBarrier {
   struct State;
   static void arrive(void* context, std::size_t index) noexcept;
   bool wait_for_all(std::vector<ThreadPlace>* places) noexcept;
+  int usable_now() const;
+  void give_up() noexcept;
 
   ThreadPool& pool_;
   bool possible_;
