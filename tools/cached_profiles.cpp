@@ -29,7 +29,7 @@ const char* kind_of(const std::string& key) {
   if (begin == "net") return "inside a net";
   if (begin == "end_to_end") return "end-to-end time";
   if (begin == "sensitivity") return "error power";
-  if (begin == "error") return "error of a path";
+  if (begin == "path_error") return "error of a path";
   if (begin == "rounds") return "rounds done";
   if (begin == "verification") return "verification";
   if (begin == "inputs") return "synthetic inputs";
@@ -43,12 +43,14 @@ nlohmann::json to_json(const std::string& key, const Profile& row) {
 
 }  // namespace
 
-int list_cached_profiles(const std::string& folder, int threads, bool json) {
+int list_cached_profiles(const std::string& folder, int threads, bool json, bool quiet) {
   if (threads == 0) threads = physical_cores();
   const std::string machine = machine_name(threads);
   ProfileCache cache;
   cache.open(folder.empty() ? ProfileCache::default_folder() : folder, machine, threads,
-             [](const std::string& warning) { complain("softneuro: {}\n", warning); });
+             [&](const std::string& warning) {
+               if (!quiet) complain("softneuro: {}\n", warning);
+             });
   const std::map<std::string, Profile> rows(cache.rows().begin(), cache.rows().end());
   if (json) {
     nlohmann::json report = {{"file", cache.path()},

@@ -6,7 +6,7 @@
 namespace softneuro::tool {
 
 // Lists the entries for this machine and `threads` threads (0: one per physical core), as a table
-// or JSON. `folder` empty: the default one. Returns the exit status.
-int list_cached_profiles(const std::string& folder, int threads, bool json);
+// or JSON. `folder` empty: the default one. `quiet`: without warnings. Returns the exit status.
+int list_cached_profiles(const std::string& folder, int threads, bool json, bool quiet);
 
 }  // namespace softneuro::tool

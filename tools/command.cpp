@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <fstream>
@@ -148,6 +149,20 @@ Result<NamedTensors> read_inputs(const NetArguments& arguments) {
     tensors[assignment->first] = *std::move(tensor);
   }
   return tensors;
+}
+
+std::string wrong_inputs(const Net& net, const NamedTensors& inputs) {
+  std::vector<std::string> names;
+  for (const TensorInfo& info : net.inputs()) names.push_back('\'' + info.name + '\'');
+  for (const auto& input : inputs)
+    if (std::ranges::find(net.inputs(), input.first, &TensorInfo::name) == net.inputs().end())
+      return fmt::format("the net has no input '{}'; its inputs are {}", input.first,
+                         fmt::join(names, ", "));
+  for (const TensorInfo& info : net.inputs())
+    if (inputs.count(info.name) == 0)
+      return fmt::format("input '{}' ({} {}) is missing: --input '{}=FILE.npy'", info.name,
+                         to_string(info.type), info.shape.str(), info.name);
+  return "";
 }
 
 std::string settle_shapes(const Net& net, const NetArguments& arguments, NamedShapes& shapes) {

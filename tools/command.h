@@ -68,6 +68,8 @@ Result<NamedShapes> given_shapes(const NetArguments& arguments);
 // what it does not name. At least one set, which may be empty.
 Result<std::vector<NamedShapes>> given_shape_sets(const NetArguments& arguments);
 Result<NamedTensors> read_inputs(const NetArguments& arguments);
+// What is wrong with them as the inputs of `net`, as a message; empty if nothing is.
+std::string wrong_inputs(const Net& net, const NamedTensors& inputs);
 // Adds the sizes that need not be given (open_sizes.h): says on standard error what is taken for an
 // open batch. Returns what is missing, as a message; empty if nothing is.
 std::string settle_shapes(const Net& net, const NetArguments& arguments, NamedShapes& shapes);

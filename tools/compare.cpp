@@ -186,6 +186,8 @@ int compare_net(const CompareArguments& arguments) {
   if (!net.ok()) return fail(net.status());
   auto inputs = read_inputs(arguments);
   if (!inputs.ok()) return fail(inputs.status());
+  if (const std::string wrong = wrong_inputs(*net, *inputs); !wrong.empty())
+    return wrong_usage(wrong);
   NamedTensors references;
   std::vector<std::string> wanted;
   for (const std::string& text : arguments.references) {

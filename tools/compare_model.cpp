@@ -29,36 +29,27 @@ Result<NamedShapes> shapes_for(const NetArguments& arguments, const Net& net) {
   return shapes;
 }
 
-// The sets of inputs to compare on, in the order of the net's inputs.
-Result<std::vector<std::vector<Tensor>>> input_sets(const NetArguments& arguments,
-                                                    const VerificationJob& job, const Net& net,
-                                                    bool& made) {
-  made = arguments.inputs.empty();
-  if (made) {
-    auto found = make_inputs(job.core, job.model, job.shapes);
-    if (!found.ok()) return found.status();
-    if (found->sets.empty())
-      return Status(StatusCode::invalid_argument,
-                    "the model failed on all synthetic inputs: give inputs with --input");
-    return std::move(found->sets);
+// The sets of inputs to compare on, in the order of the net's inputs: `given`, or synthetic ones.
+Result<std::vector<std::vector<Tensor>>> input_sets(const NamedTensors& given,
+                                                    const VerificationJob& job, const Net& net) {
+  if (given.empty()) {
+    auto made = make_inputs(job.core, job.model, job.shapes);
+    if (!made.ok()) return made.status();
+    if (made->sets.empty())
+      return Status(made->failure.code(),
+                    fmt::format("the model failed on all synthetic inputs: {}; give inputs with "
+                                "--input",
+                                made->failure.message()));
+    return std::move(made->sets);
   }
-  auto given = read_inputs(arguments);
-  if (!given.ok()) return given.status();
   std::vector<Tensor> set;
-  for (const TensorInfo& input : net.inputs()) {
-    const auto found = given->find(input.name);
-    if (found == given->end())
-      return Status(StatusCode::invalid_argument,
-                    fmt::format("input '{}' is missing: give it with --input", input.name));
-    set.push_back(found->second);
-  }
+  for (const TensorInfo& input : net.inputs()) set.push_back(given.at(input.name));
   return std::vector<std::vector<Tensor>>{std::move(set)};
 }
 
-Result<Answer> answer_of(const NetArguments& arguments, const Net& net, const Net& model) {
-  auto shapes = shapes_for(arguments, net);
-  if (!shapes.ok()) return shapes.status();
-  auto plan = net.plan(*shapes);
+Result<Answer> answer_of(const Net& net, const Net& model, const NamedShapes& shapes,
+                         const NamedTensors& inputs) {
+  auto plan = net.plan(shapes);
   if (!plan.ok()) return plan.status();
   VerificationJob job;
   job.tuned = *plan;
@@ -69,10 +60,8 @@ Result<Answer> answer_of(const NetArguments& arguments, const Net& net, const Ne
                   "the net has other inputs or outputs than the model: it was made from another");
   job.model = std::move(graph);
   for (const TensorInfo& input : (*plan)->inputs()) job.shapes.push_back(input.shape.to_shape());
-  Answer answer;
-  auto sets = input_sets(arguments, job, net, answer.made);
+  auto sets = input_sets(inputs, job, net);
   if (!sets.ok()) return sets.status();
-  answer.inputs = sets->size();
   auto difference = verify_answer(job, *sets);
   if (!difference.ok() && NetAccess::graph(net).has_left_out())
     return Status(StatusCode::unsupported,
@@ -80,8 +69,7 @@ Result<Answer> answer_of(const NetArguments& arguments, const Net& net, const Ne
                   "--packed only and lacks weights that this needs: compare a file that was saved "
                   "without it, or the outputs, with --reference");
   if (!difference.ok()) return difference.status();
-  answer.difference = *difference;
-  return answer;
+  return Answer{*difference, sets->size(), inputs.empty()};
 }
 
 }  // namespace
@@ -94,7 +82,13 @@ int compare_with_model(const NetArguments& arguments, const std::string& model) 
   plain.disabled_passes = {"all"};  // the model as it is written
   auto meant = open_net(plain);
   if (!meant.ok()) return fail(meant.status());
-  const Result<Answer> answer = answer_of(arguments, *net, *meant);
+  const auto shapes = shapes_for(arguments, *net);
+  if (!shapes.ok()) return wrong_usage(shapes.status().message());
+  const auto inputs = read_inputs(arguments);
+  if (!inputs.ok()) return fail(inputs.status());
+  if (const std::string wrong = wrong_inputs(*net, *inputs); !inputs->empty() && !wrong.empty())
+    return wrong_usage(wrong);
+  const Result<Answer> answer = answer_of(*net, *meant, *shapes, *inputs);
   if (arguments.json) {
     nlohmann::json report = {{"same", answer.ok()}};
     if (answer.ok()) {

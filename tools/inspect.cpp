@@ -140,7 +140,14 @@ int inspect_net(const InspectArguments& arguments) {
   return kDone;
 }
 
-int list_passes() {
+int list_passes(bool json) {
+  if (json) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const Pass& pass : all_passes())
+      rows.push_back({{"pass", pass.name}, {"version", pass.version}, {"what", pass.doc}});
+    say_lines(json_text({{"passes", rows}}));
+    return kDone;
+  }
   Table table({"pass", ">version", "what it does"});
   for (const Pass& pass : all_passes())
     table.add({pass.name, std::to_string(pass.version), pass.doc});
@@ -167,7 +174,7 @@ Command add_inspect(CLI::App& app) {
                    "instead, list what these tuned .dnn files take, for SOFTNEURO_EDGE_ROUTINES")
       ->type_name("FILE.dnn");
   return {command, [arguments, passes, tuned] {
-            if (*passes) return list_passes();
+            if (*passes) return list_passes(arguments->json);
             if (!tuned->empty()) return list_tuned_routines(*tuned, arguments->json);
             if (arguments->path.empty()) return wrong_usage("NET is required");
             return inspect_net(*arguments);

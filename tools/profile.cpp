@@ -57,7 +57,8 @@ Command add_profile(CLI::App& app) {
   command->add_option("--cache", arguments->cache, kCacheHelp);
   return {command, [arguments] {
             if (arguments->cached)
-              return list_cached_profiles(arguments->cache, arguments->threads, arguments->json);
+              return list_cached_profiles(arguments->cache, arguments->threads, arguments->json,
+                                          arguments->quiet);
             if (arguments->path.empty()) return wrong_usage("NET is required");
             return profile_net(*arguments);
           }};

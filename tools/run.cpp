@@ -74,24 +74,11 @@ Status report(const NamedTensors& outputs, const std::filesystem::path& folder,
   return Status();
 }
 
-std::string names_of_inputs(const Net& net) {
-  std::string names;
-  for (const TensorInfo& info : net.inputs())
-    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", info.name);
-  return names;
-}
-
 int run_once(const RunArguments& arguments, const Net& net) {
   auto inputs = read_inputs(arguments);
   if (!inputs.ok()) return fail(inputs.status());
-  for (const auto& input : *inputs)
-    if (std::ranges::find(net.inputs(), input.first, &TensorInfo::name) == net.inputs().end())
-      return wrong_usage(fmt::format("the net has no input '{}'; its inputs are {}", input.first,
-                                     names_of_inputs(net)));
-  for (const TensorInfo& info : net.inputs())
-    if (inputs->count(info.name) == 0)
-      return wrong_usage(fmt::format("input '{}' ({} {}) is missing: --input '{}=FILE.npy'",
-                                     info.name, to_string(info.type), info.shape.str(), info.name));
+  if (const std::string wrong = wrong_inputs(net, *inputs); !wrong.empty())
+    return wrong_usage(wrong);
   auto outputs = net.run(*inputs, arguments.outputs);
   if (!outputs.ok()) return fail(outputs.status());
   nlohmann::json rows = nlohmann::json::array();

@@ -63,9 +63,8 @@ void print_error(const TuneReport& report, const std::string& metric) {
 
 void print_tune_report(const TuneReport& report, const std::string& metric) {
   if (report.layers.empty()) {
-    say("{}\n", report.complete ? "The net has no layers: nothing to tune."
-                                : "Not tuned: the net failed on all synthetic inputs; give samples "
-                                  "(--calibration).");
+    say("{}\n",
+        report.complete ? "the net has no layers: nothing to tune" : report.warnings.front());
     return;
   }
   Table table({"layer", "type", "routine", "parameters", "formats", ">µs"});

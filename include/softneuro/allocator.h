@@ -1,5 +1,6 @@
-// Allocator: where tensors, weights (packed ones too) and session arenas come from. Everything else
-// (graph, plans, names, what oneDNN and XNNPACK keep) comes from the heap.
+// Allocator: where tensors, weights that are not mapped from a file, packed weights and session
+// arenas come from. Everything else (graph, plans, names, what oneDNN and XNNPACK keep) comes from
+// the heap.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,8 @@ inline constexpr std::size_t kTensorAlignment = 64;
 class SN_API Allocator {
  public:
   virtual ~Allocator();
-  // At least `bytes` (> 0) bytes aligned to `alignment` (a power of two), or nullptr.
+  // At least `bytes` (> 0) bytes aligned to `alignment`, or nullptr. The library asks for a power
+  // of two, at most kTensorAlignment.
   virtual void* allocate(std::size_t bytes, std::size_t alignment) noexcept = 0;
   // `pointer` came from allocate() of this object with the same `bytes`; never null.
   virtual void deallocate(void* pointer, std::size_t bytes) noexcept = 0;

@@ -11,8 +11,9 @@
  * Errors. Functions that can fail return a status; sn_last_error() then gives the message. It
  * belongs to the calling thread and stays until the next failing call of that thread: read it
  * before a green thread or coroutine may move to another one. A failing call leaves its results as
- * if it had not been made, but for handles, which are null then. A null pointer where an object is
- * needed is SN_INVALID_ARGUMENT, never a crash; the *_free functions ignore null.
+ * if it had not been made, but for handles, which are null then, and the memory that a run was to
+ * write outputs to, which is undefined. A null pointer where an object is needed is
+ * SN_INVALID_ARGUMENT, never a crash; the *_free functions ignore null.
  *
  * Strings end with a 0. Those that a caller gives are read during the call and copied where they
  * are needed longer. Those that the library gives belong to it: they are valid as the function or

@@ -32,8 +32,9 @@ typedef struct sn_net_options {
    * each physical core that this process may use; at most 1024; negative: SN_INVALID_ARGUMENT.
    * Several callers at once share the workers: NetOptions::threads in net.h. */
   int32_t threads;
-  int32_t verify;                    /* SN_VERIFY_FULL or SN_VERIFY_STRUCTURE, of .dnn files */
-  const sn_allocator* allocator;     /* null: the system's */
+  int32_t verify;                    /* checksums of .dnn files: SN_VERIFY_FULL or ..._STRUCTURE */
+  const sn_allocator* allocator;     /* null: the system's; NetOptions::allocator in net.h says for
+                                        what */
   const sn_thread_pool* thread_pool; /* null: the library's own; else `threads` is ignored */
   sn_log_callback log;               /* warnings of loading, planning and tuning, too */
   void* log_context;
@@ -47,7 +48,9 @@ typedef struct sn_net_options {
   size_t max_plans; /* maximum number of plans that the net caches; 0: 8 */
   /* For imports alone; sn_net_load and sn_net_load_memory refuse the two lists. */
   const sn_cancel* cancel; /* stops an import, which then gives SN_CANCELLED */
-  const sn_shape* shapes;  /* shapes for inputs with dynamic dimensions */
+  /* Shapes for inputs with dynamic dimensions: all dimensions of each. The size of a symbol also
+   * holds in the other inputs that name it; a contradiction is SN_INVALID_ARGUMENT. */
+  const sn_shape* shapes;
   size_t shape_count;
   const char* const* disabled_passes; /* to disable, by name; "all": every one */
   size_t disabled_pass_count;
@@ -55,7 +58,9 @@ typedef struct sn_net_options {
 #define SN_NET_OPTIONS_INIT \
   { sizeof(sn_net_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Options may be null everywhere. Loads a .dnn file; weights are mapped, not copied.
+/* Options may be null everywhere. Loads a .dnn file; weights are mapped, not copied. Until the net
+ * and all that comes from it is freed, the file may be replaced (renamed over, as sn_net_save does,
+ * also of this net) or removed, but neither written in place nor truncated.
  * Errors, as of Net::load (net.h): SN_NOT_FOUND and SN_IO_ERROR (the file, a plugin),
  * SN_CORRUPT_FILE, SN_INCOMPATIBLE, SN_UNSUPPORTED, SN_INVALID_MODEL, SN_INVALID_ARGUMENT
  * (options), SN_OUT_OF_MEMORY, SN_DEVICE_FAILED (a plugin). */
@@ -64,7 +69,8 @@ SN_API sn_status sn_net_load(const char* path, const sn_net_options* options, sn
  * results are freed. Not copied where they are aligned to 64. Errors: as of sn_net_load. */
 SN_API sn_status sn_net_load_memory(const void* data, size_t bytes, const sn_net_options* options,
                                     sn_net** net);
-/* From a model file (.onnx). In libsoftneuro_import.
+/* From a model file (.onnx). In libsoftneuro_import. Files with external data are mapped: for them
+ * holds what sn_net_load says of its file.
  * Errors, as of Net::import (net.h): SN_NOT_FOUND and SN_IO_ERROR (a file), SN_INVALID_MODEL,
  * SN_UNSUPPORTED, SN_INVALID_ARGUMENT (options, a .dnn file), SN_OUT_OF_MEMORY, SN_CANCELLED; of
  * plugins as of sn_net_load. */
@@ -118,7 +124,7 @@ typedef struct sn_memory_report {
   size_t arena;          /* of one session on the host, output buffers included (session.h); arenas
                             on other devices are not reported in C */
   size_t arena_minimum;  /* lower bound of the arena without the output buffers (session.h) */
-  size_t dynamic;        /* grown so far for shapes that depend on data */
+  size_t dynamic;        /* data-dependent shapes: what sessions took for them so far */
   size_t sessions;       /* idle sessions that the net keeps for sn_net_run */
   size_t plans;          /* plans that the net keeps */
 } sn_memory_report;
@@ -130,8 +136,9 @@ SN_API sn_status sn_net_memory_report(const sn_net* net, sn_memory_report* repor
 /* --- tuned paths ---------------------------------------------------------------------------------
  */
 
-/* One of the tuned paths that a net carries: one per machine, threads and shapes. Pointers are
- * valid until the list is freed. */
+/* One of the tuned paths that a net carries: one per machine, threads and shapes, in the order in
+ * which they were made; one that replaces another has its place. The first gives sn_net_prepare the
+ * shapes that are left out. Pointers are valid until the list is freed. */
 typedef struct sn_tuned_path {
   size_t struct_size;
   const char* machine; /* processor, features, caches; devices that the path uses */
@@ -141,7 +148,7 @@ typedef struct sn_tuned_path {
   const char* const* schemas; /* patterns that were allowed */
   size_t schema_count;
   double time_us;    /* of one run; 0: not measured */
-  double untuned_us; /* of one run with default routines, measured beside it */
+  double untuned_us; /* of one run of the default plan, measured beside it */
   double error;      /* RMS(out - ref) / RMS(ref) against float32; 0: not measured */
 } sn_tuned_path;
 #define SN_TUNED_PATH_INIT \

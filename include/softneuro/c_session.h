@@ -40,7 +40,8 @@ SN_API sn_status sn_session_input_info(const sn_session* session, size_t index,
                                        sn_tensor_info* info);
 SN_API sn_status sn_session_output_info(const sn_session* session, size_t index,
                                         sn_tensor_info* info);
-/* Of the session's plan; `dynamic` is that of this session. Errors: SN_OUT_OF_MEMORY. */
+/* Of the session's plan; `dynamic` (data-dependent shapes) is that of this session.
+ * Errors: SN_OUT_OF_MEMORY. */
 SN_API sn_status sn_session_memory_report(const sn_session* session, sn_memory_report* report);
 
 /* One step that has just run. Names are valid as long as the session keeps its shapes. */
@@ -50,7 +51,7 @@ typedef struct sn_step_trace {
   size_t count;       /* steps of the plan */
   const char* layer;
   const char* layer_type;
-  const char* routine; /* descriptor */
+  const char* routine; /* descriptor; "chosen at run time" where shapes depend on data */
   int64_t begin_ns;    /* of a steady clock */
   int64_t end_ns;
 } sn_step_trace;

@@ -9,24 +9,27 @@
 extern "C" {
 #endif
 
-/* Called from the tuning thread, a few times per layer; the strings are valid during the call. A
- * result other than 0 ends tuning with SN_CANCELLED. It may use the net, but neither tune nor free
- * it. TuneProgress (tune.h) lists the stages. */
+/* Called on the thread that called sn_net_tune, a few times per layer; the strings are valid during
+ * the call. TuneProgress (tune.h) lists the stages and what `done` and `total` count in each; its
+ * best_us and seconds_left are not given in C. A result other than 0 ends tuning with SN_CANCELLED.
+ * It may use the net, but neither tune nor free it. */
 typedef int32_t (*sn_tune_callback)(void* context, const char* stage, size_t done, size_t total,
                                     const char* layer, const char* candidate);
 
 /* A score of the caller's: the net's outputs for the validation samples, sample by sample, output j
  * of sample i at [i * output_count + j], valid during the call. Writes a number that grows with
- * their quality to `score`; a status other than SN_OK ends tuning with it. It may use the net, but
- * neither tune nor free it. */
+ * their quality to `score`; SN_INVALID_ARGUMENT if it is not finite. The error is what the tuned
+ * net loses of float32's score; 0 if it loses nothing. A status other than SN_OK ends tuning with
+ * it. It may use the net, but neither tune nor free it. */
 typedef sn_status (*sn_score_callback)(void* context, const sn_tensor* outputs, size_t output_count,
                                        size_t sample_count, double* score);
 
 /* Makes sample `index`, from 0 to the count - 1, where samples do not fit into memory all at once:
  * sets data_type, rank, dims, data and bytes of inputs[j], for input j of the net; struct_size is
  * set, the name is not read. The data stays the caller's, and valid until the next call or the end
- * of tuning; it is copied. Called from the tuning thread, several times for one index, which gives
- * the same sample each time. A status other than SN_OK ends tuning with it. */
+ * of tuning; it is copied, not into memory of sn_net_options.allocator. Called on the thread that
+ * called sn_net_tune, several times for one index, which gives the same sample each time. A status
+ * other than SN_OK ends tuning with it. */
 typedef sn_status (*sn_sample_callback)(void* context, size_t index, sn_tensor* inputs,
                                         size_t input_count);
 
@@ -50,15 +53,18 @@ typedef struct sn_tune_options {
    * SN_INVALID_ARGUMENT; for a limit of 0 give a tiny number); INFINITY: no limit; negative:
    * SN_INVALID_ARGUMENT. */
   double max_error;
-  double time_limit; /* in seconds, calibration not included; 0: no limit */
+  double time_limit; /* in seconds, at most 1e9, from where calibration and float32's runs over the
+                        validation samples are done (TuneOptions); 0: no limit; negative:
+                        SN_INVALID_ARGUMENT */
   int32_t threads;   /* to tune for, at most 1024; 0: as many as the net has (TuneOptions) */
   int32_t strict;    /* 1: a layer without a routine in the schemas is an error */
-  const char* cache; /* null: the default folder (TuneOptions::cache); "": no cache */
+  const char* cache; /* null: the default folder (TuneOptions::cache); "": no cache. If it cannot be
+                        made or written, a warning says so */
   sn_tune_callback progress;
   void* progress_context;
   /* Profiling rounds over the whole net, at most, and the solver's best paths that are timed end to
-   * end in the last stage (TuneOptions says more); 0: the defaults, 6 rounds and 1 path. With
-   * `exhaustive` both are 20. */
+   * end in the last stage (TuneOptions says more); 0: the defaults, 6 rounds and 1 path; negative:
+   * SN_INVALID_ARGUMENT. With `exhaustive` both are 20. */
   int32_t rounds;
   int32_t finalists;
   int32_t exhaustive;          /* 1: measure every candidate fully; slow */
@@ -76,7 +82,8 @@ typedef struct sn_tune_options {
   sn_score_callback score;     /* instead of `metric`; may be null */
   void* score_context;
   int32_t pin_threads;              /* 1: each to a processor of its own while tuning lasts */
-  size_t max_memory;                /* bytes of arena and packed weights at most; 0: no limit */
+  size_t max_memory;                /* bytes of arenas (on all devices) and packed weights at most;
+                                       0: no limit */
   sn_sample_callback sample_source; /* makes more, appended to `samples`; may be null */
   void* sample_source_context;
   size_t sample_source_count;
@@ -94,8 +101,8 @@ enum { SN_RANGE_MSE = 0, SN_RANGE_PERCENTILE = 1, SN_RANGE_MIN_MAX = 2 };
 
 typedef struct sn_tune_report {
   size_t struct_size;
-  double untuned_us;          /* one run with default routines */
-  double tuned_us;            /* one run on the path found */
+  double untuned_us;          /* one run of the default plan: TuneReport says how it is measured */
+  double tuned_us;            /* one run on the path found; likewise */
   double seconds;             /* of tuning, calibration included */
   double error;               /* on the validation samples; 0: not measured */
   double qint8_share;         /* of the multiply-accumulates */

@@ -23,7 +23,7 @@ enum {
   SN_INVALID_ARGUMENT = 1, /* the caller's input is wrong: name, shape, data type, option */
   SN_INVALID_MODEL = 2,    /* a model or .dnn file is malformed or inconsistent */
   SN_UNSUPPORTED = 3,      /* valid, but not supported by this build or on this machine */
-  SN_NOT_FOUND = 4,        /* a file, layer, tensor or routine of that name does not exist */
+  SN_NOT_FOUND = 4,        /* no file, input, output or other tensor of that name */
   SN_OUT_OF_MEMORY = 5,    /* no memory is left, or no thread can be started */
   SN_IO_ERROR = 6,         /* the operating system refused a file operation */
   SN_CORRUPT_FILE = 7,  /* a file is truncated, of another kind, or its checksum does not match */
@@ -60,7 +60,8 @@ enum {
   SN_INT64 = 11,
   SN_UINT64 = 12,
   SN_BOOLEAN = 13, /* one byte, 0 or 1 */
-  SN_QINT8 = 14    /* 8 bits, signed or unsigned, that mean scale * (q - zero_point) */
+  SN_QINT8 = 14    /* 8 bits, signed or unsigned, that mean scale * (q - zero_point): inside of
+                      plans; inputs and outputs of imported models never have it */
 };
 
 /* Bytes of one element; 0 for undefined and unknown ones. */
@@ -117,14 +118,16 @@ typedef struct sn_shape {
 /* --- application-provided allocator, thread pool, log --------------------------------------------
  */
 
-/* Memory for tensors, weights and arenas. Copied when it is passed: the functions and the context
- * must stay valid until every handle made with it is freed. Called from any thread. */
+/* Memory for tensors that the library makes, weights that are not mapped from a file, packed
+ * weights and arenas (NetOptions::allocator in net.h). Copied when it is passed: the functions and
+ * the context must stay valid until every handle made with it is freed. Called from any thread. */
 typedef struct sn_allocator {
   size_t struct_size;
   void* context;
-  /* At least `bytes` (> 0) bytes aligned to `alignment` (a power of two), or null. A pointer that
-   * is not so aligned is given back to `deallocate` and counts as null. */
+  /* At least `bytes` (> 0) bytes aligned to `alignment` (a power of two, at most 64), or null. A
+   * pointer that is not so aligned is given back to `deallocate` and counts as null. */
   void* (*allocate)(void* context, size_t bytes, size_t alignment);
+  /* `pointer` came from `allocate`, with the same `bytes`; never null. */
   void (*deallocate)(void* context, void* pointer, size_t bytes);
 } sn_allocator;
 
@@ -136,8 +139,10 @@ typedef struct sn_thread_pool {
    * counts as 1. The same for the life of the pool: plans are made for it. */
   int32_t (*concurrency)(void* context);
   /* Calls task(task_context, i) exactly once for each i in [0, count), in any order and on any
-   * thread, and returns when all are done. May be called by several threads at once, and from
-   * within a task. */
+   * thread, and returns when all are done. Is called by several threads at once, and from within a
+   * task (then it may run the tasks in place). Must not allocate, so that runs do not. A task of
+   * the built-in routines takes up to about 100 KiB of stack: give threads 256 KiB at least, and
+   * what libraries need. */
   void (*run)(void* context, size_t count, void (*task)(void* task_context, size_t index),
               void* task_context);
 } sn_thread_pool;
@@ -155,8 +160,8 @@ enum {
 typedef void (*sn_log_callback)(void* context, sn_log_level level, const char* message);
 
 enum {
-  SN_VERIFY_FULL = 0,     /* every byte of a .dnn file is compared with its checksum */
-  SN_VERIFY_STRUCTURE = 1 /* header and graph are; weights are not read before they are needed */
+  SN_VERIFY_FULL = 0,     /* all checksums of a .dnn file are compared */
+  SN_VERIFY_STRUCTURE = 1 /* those of header and graph; weights are not read before they serve */
 };
 
 #ifdef __cplusplus

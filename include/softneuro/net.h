@@ -32,8 +32,8 @@ enum class LogLevel : int {
 // net and everything that comes from it.
 using LogCallback = std::function<void(LogLevel, std::string_view message)>;
 
-// How much of a .dnn file is checked before it is used. Structure (indices, sizes, cycles…) always
-// is; `full` also compares the checksums of the weights, which reads them all once.
+// Which checksums of a .dnn file are compared before it is used: `full` those of the weights, too,
+// which reads them all once. Structure (indices, sizes, cycles…) is always checked.
 enum class Verify : int { full = 0, structure = 1 };
 
 // How a net runs, wherever it comes from. Intended for designated initialisers:
@@ -52,11 +52,13 @@ struct NetOptions {
   // The application's pool instead (then `threads` is ignored). Must outlive the net and everything
   // that comes from it.
   ThreadPool* thread_pool = nullptr;
-  // For tensors, weights and arenas; nullptr: default_allocator(). Must outlive the net and
-  // everything that comes from it.
+  // For tensors that the net makes, weights that are not mapped from a file, packed weights and
+  // arenas; nullptr: default_allocator(). Not for mapped files, graph and plans, nor for what
+  // import and calibration need while they last. Must outlive the net and everything that comes
+  // from it.
   Allocator* allocator = nullptr;
   LogCallback log = {};
-  Verify verify = Verify::full;  // of .dnn files
+  Verify verify = Verify::full;  // checksums of .dnn files
   // Shared libraries with routines (plugin.h), by path, loaded in order; if one cannot be loaded,
   // creating the net fails. Before them, softneuro's own in softneuro/plugins beside libsoftneuro,
   // unless "none" is in the list; if one of these cannot be loaded, the log says so. An empty list:
@@ -74,7 +76,10 @@ struct NetOptions {
 
 // How a model becomes a net.
 struct ImportOptions {
-  // Sizes to fix for inputs with symbolic dimensions, so that passes can rely on them.
+  // Shapes to fix for inputs with dynamic dimensions, so that passes can rely on them: all
+  // dimensions of each input that is named. The size of a symbol also holds in the other inputs
+  // that name it (not so in Net::plan). One that contradicts the model, or another one, is
+  // invalid_argument.
   NamedShapes shapes = {};
   // Passes to disable, by name; "all": every one. `softneuro inspect --passes` lists them.
   std::vector<std::string> disabled_passes = {};
@@ -92,9 +97,10 @@ struct SaveOptions {
   bool packed_weights = false;
   // A deployment file: packed weights, and of the model's own only those that a kernel of
   // these paths reads. It runs where each kernel finds its packed weights: on processors with the
-  // same best instruction set, with other shapes or numbers of threads only if the routines pack
-  // the same. Elsewhere plan() and run() are unsupported and name the layer, and so is tuning what
-  // is loaded from it. Paths of other machines are left out. The net itself stays as it is.
+  // same best instruction set (avx512, avx2 or neither: TunedPathInfo::machine names it), with
+  // other shapes or numbers of threads only if the routines pack the same. Elsewhere plan() and
+  // run() are unsupported and name the layer, and so is tuning what is loaded from it. Paths of
+  // other machines are left out. The net itself stays as it is.
   bool packed_only = false;
 };
 
@@ -105,7 +111,8 @@ using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 class SN_API Net {
  public:
   // --- where nets come from ----------------------------------------------------------------------
-  // From a model file (.onnx). In the library softneuro::import, not needed at run time.
+  // From a model file (.onnx). In the library softneuro::import, not needed at run time. Files with
+  // external data are mapped: for them holds what load() says of its file.
   // Errors: not_found and io_error (the file, or one with external data), invalid_model,
   // unsupported (an operator, or a use of one), invalid_argument (options, unknown schemas, a .dnn
   // file), out_of_memory, cancelled; not_found also for a shape for a name that is not an input. A
@@ -117,7 +124,10 @@ class SN_API Net {
   static Result<Net> import_memory(const void* data, std::size_t bytes,
                                    const NetOptions& options = {},
                                    const ImportOptions& import_options = {}) noexcept;
-  // From a .dnn file, mapped into memory: weights are not copied.
+  // From a .dnn file, mapped into memory: weights are not copied. Until the net and everything that
+  // comes from it is gone, the file may be replaced (renamed over, as save() does, also of this
+  // net) or removed, but neither written in place nor truncated: weights would change, or SIGBUS
+  // end the process.
   // Errors: not_found and io_error (the file), corrupt_file (it is no .dnn file, bytes are
   // missing, or do not match their checksum), incompatible (a newer SoftNeuro wrote it),
   // unsupported (a layer type or post-op that this library lacks), invalid_model (the contents are
@@ -151,10 +161,11 @@ class SN_API Net {
   // error: the report has no layers, and a warning.
   Result<TuneReport> tune(const TuneOptions& options = {}) noexcept;
 
-  // The tuned paths that the net carries, one per machine, thread count and set of shapes. Where
-  // none fits exactly, the best-matching one (same machine before same shapes before same thread
-  // count) is used as far as its choices apply, and the log says so (level info; a warning for each
-  // choice that is replaced). May throw std::bad_alloc.
+  // The tuned paths that the net carries, one per machine, thread count and set of shapes, in the
+  // order in which they were made; one that replaces another has its place. Where none fits
+  // exactly, the best-matching one (same machine before same shapes before same thread count) is
+  // used as far as its choices apply, and the log says so (level info; a warning for each choice
+  // that is replaced). May throw std::bad_alloc.
   std::vector<TunedPathInfo> tuned_paths() const;
 
   // --- what it is -----------------------------------------------------------------------------

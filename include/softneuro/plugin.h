@@ -22,8 +22,10 @@
 //   kernel. Threads that a plugin starts itself must have ended when the library is unloaded.
 // Errors. A function that can fail returns SN_PLUGIN_OK or another status and then writes one
 //   human-readable line into `message`: UTF-8 that ends with a 0, at most message_size bytes with
-//   it; say what was found and what is wanted. The runtime adds the names of layer, routine and
-//   plugin. No C++ exception and no longjmp may leave the plugin; it must not print, exit or abort.
+//   it (512); say what was found and what is wanted. The runtime adds the names of layer, routine
+//   and plugin. A status beyond SN_PLUGIN_INTERNAL, or a negative one, counts as that; those
+//   between without a name here mean what status.h says. No C++ exception and no longjmp may leave
+//   the plugin; it must not print, exit or abort.
 #ifndef SOFTNEURO_PLUGIN_H
 #define SOFTNEURO_PLUGIN_H
 
@@ -78,7 +80,7 @@ enum {
   SN_PLUGIN_NCHW16C = 3         // N, ceil(C/16), spatial..., 16; likewise
 };
 
-// The runtime that loads the plugin, as a table of functions.
+// The runtime that loads the plugin (not the host of a device), as a table of functions.
 typedef struct sn_plugin_host sn_plugin_host;
 // Named values: a layer's parameters, or a routine's own. Opaque.
 typedef struct sn_plugin_params sn_plugin_params;
@@ -241,7 +243,8 @@ struct sn_plugin_routine {
   // Optional, both or none: constants pre-packed in the kernel's memory layout, made once and
   // shared by all kernels of a layer whose routine parameters are equal. So they must not depend on
   // inputs that are not constant, nor on their shapes, but through those parameters. *bytes is
-  // initialised to 0; if it stays 0, nothing is packed.
+  // initialised to 0; if it stays 0, nothing is packed. pack_bytes is called more than once for one
+  // packing, and gives the same number each time.
   sn_plugin_status (*pack_bytes)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
                                  const sn_plugin_params* params, size_t* bytes, char* message,
                                  size_t message_size);
@@ -255,8 +258,8 @@ struct sn_plugin_routine {
                              size_t message_size);
   // Optional: frees what `create` made; called once for each kernel that it made.
   void (*destroy)(const sn_plugin_routine* self, sn_plugin_kernel* kernel);
-  // Computes the outputs. Allocates nothing. Everything was checked before but what depends on
-  // data (an index out of range), which is an error.
+  // Computes the outputs. Allocates nothing, and leaves the floating-point environment as it was.
+  // Everything was checked before but what depends on data (an index out of range: an error).
   sn_plugin_status (*run)(const sn_plugin_routine* self, const sn_plugin_kernel* kernel,
                           const sn_plugin_context* context, char* message, size_t message_size);
 };
@@ -277,7 +280,7 @@ typedef struct sn_plugin {
 #endif
 
 // The one function that a plugin exports; its signature is the same in every ABI version. Called
-// once for each net. It returns
+// for each net, and again while one is tuned or saved packed: on any thread. It returns
 // - the plugin's table, also to a runtime of another ABI version, which then reports the mismatch;
 // - NULL, and writes the reason into `message`, to make loading fail.
 // If only hardware is missing, it returns the table, and `applicable` refuses.

@@ -33,7 +33,7 @@ struct MemoryReport {
   // Lower bound of the arena without the output buffers: the most that is alive at one time. Net:
   // the largest of its plans.
   std::size_t arena_minimum = 0;
-  std::size_t dynamic = 0;        // Net: grown so far for data-dependent shapes, all idle sessions
+  std::size_t dynamic = 0;        // data-dependent shapes: what a net's idle sessions took so far
   std::size_t sessions = 0;       // Net: idle sessions that Net::run keeps
   std::size_t plans = 0;          // Net: plans that it keeps; Plan: 1
   std::size_t device_arenas = 0;  // activations and workspace of one session on other devices
@@ -68,7 +68,8 @@ class SN_API Plan {
 struct StepTrace {
   std::size_t index = 0;  // in plan order
   std::size_t count = 0;  // steps of the plan
-  // Valid as long as the plan: name, type, and the routine's descriptor.
+  // Valid as long as the plan: name, type, and the routine's descriptor; "chosen at run time" for a
+  // step whose shapes depend on data.
   const char* layer = "";
   const char* layer_type = "";
   const char* routine = "";

@@ -29,7 +29,7 @@ enum class StatusCode : int {
   invalid_argument = 1,  // the caller's input is wrong: name, shape, data type, option
   invalid_model = 2,     // a model or .dnn file is malformed or inconsistent
   unsupported = 3,       // valid, but not supported by this build or on this machine
-  not_found = 4,         // a file, layer, tensor or routine of that name does not exist
+  not_found = 4,         // no file, input, output or other tensor of that name
   out_of_memory = 5,     // no memory is left, or no thread can be started
   io_error = 6,          // the operating system refused a file operation
   corrupt_file = 7,      // a file is truncated, of another kind, or its checksum does not match

@@ -78,7 +78,8 @@ class SN_API Tensor {
   // layouts of a rank below 2, and those that allocate (create, from, clone) out_of_memory. Memory
   // that is borrowed or shared has to be aligned to the element size, null only if `bytes` is 0,
   // and `bytes` must be storage_bytes(type, shape, layout) exactly; else invalid_argument.
-  // An allocator must outlive the tensor and all of its copies.
+  // An allocator must outlive the tensor and all of its copies. `layout`: inputs and outputs of
+  // nets are plain; sessions refuse other layouts, which are for the caller's own use.
 
   // Uninitialised memory from `allocator`, aligned to kTensorAlignment.
   static Result<Tensor> create(DataType type, const Shape& shape,

@@ -9,13 +9,14 @@
 
 namespace softneuro {
 
-// Implemented by an application that provides its own threads.
+// Implemented by an application that provides its own threads. A task of the built-in routines
+// takes up to about 100 KiB of stack: give threads 256 KiB at least, and what libraries need.
 class SN_API ThreadPool {
  public:
   using Task = void (*)(void* context, std::size_t index);
   virtual ~ThreadPool();
-  // Maximum number of threads that work for one caller, the calling thread included (>= 1). The
-  // same for the life of the pool: plans are made for it.
+  // Maximum number of threads that work for one caller, the calling thread included. Precondition:
+  // >= 1. The same for the life of the pool: plans are made for it.
   virtual int concurrency() const noexcept = 0;
   // Calls task(context, i) exactly once for each i in [0, count), from any of its threads, in any
   // order, and returns when all are done. The calling thread takes part. Must be callable from

@@ -18,26 +18,28 @@
 
 namespace softneuro {
 
-// What the progress callback gets, from the tuning thread, a few times per layer.
+// What the progress callback gets, on the thread that called tune(), a few times per layer. The
+// texts are valid during the call.
 struct TuneProgress {
   // In this order; later versions may add stages. Where no path within the schemas meets max_error,
-  // tuning runs again with float32 added, from "unit" on.
-  //   "calibrate"  the samples run, for ranges of 8-bit tensors (where 8-bit schemas are allowed);
-  //                reported once, at its start
-  //   "unit"       the candidates of each layer are measured in isolation
-  //   "net"        the best path and paths that might be better run in turns, and their layers are
-  //                measured inside the net
-  //   "final"      the best paths are timed end to end
-  //   "sensitivity"  sensitivity analysis, where the fastest path exceeds max_error: what reduced
-  //                precision of each layer does to the outputs; "final" may follow once more
-  //   "verify"     the tuned net is compared with the imported model, within tolerances
+  // tuning runs again with float32 added, from "unit" on. In parentheses: what is counted.
+  //   "calibrate"  (samples) the samples run, for ranges of 8-bit tensors (where 8-bit schemas are
+  //                allowed); reported once, at its start
+  //   "unit"       (layers that differ) the candidates of each layer are measured in isolation
+  //   "net"        (rounds, at most) the best path and paths that might be better run in turns, and
+  //                their layers are measured inside the net
+  //   "final"      (paths) the best paths are timed end to end
+  //   "sensitivity"  (layers, or data types of layers) sensitivity analysis, where the fastest path
+  //                exceeds max_error: what reduced precision of each layer does to the outputs;
+  //                "final" may follow once more
+  //   "verify"     (sets of inputs) the tuned net is compared with the model, within tolerances
   // What the cache has is not measured again: its stages are short or left out.
   const char* stage = "";
-  std::size_t done = 0;  // of this stage
+  std::size_t done = 0;  // of `total`, in this stage
   std::size_t total = 0;
   const char* layer = "";      // what is being measured; may be ""
   const char* candidate = "";  // its routine and parameters; may be ""
-  double best_us = 0;          // the layer's best so far; 0: none yet
+  double best_us = 0;          // the layer's best so far, in µs; 0: none yet
   // At most, of the tuning: from the pace so far, and what is left of a time limit. Rounds of the
   // search mostly end earlier. 0: not known yet.
   double seconds_left = 0;
@@ -50,11 +52,15 @@ enum class RangeChoice {
   min_max,     // from the least to the largest value
 };
 
-// Error of the tuned net's outputs on the validation samples against float32's; 0: equal.
+// Error of the tuned net's outputs on the validation samples against float32's; 0: equal. Booleans
+// and integers of 32 and 64 bits are taken for classes: each element for a one-hot vector. Outputs
+// whose shape differs from float32's are not compared, but for top1; a warning counts the samples.
 enum class ErrorMetric {
   relative_rms,  // RMS(out − ref) / RMS(ref) over all samples, of the worst output
   cosine,        // 1 − cos(out, ref), the mean over the samples, of the worst output
-  top1,          // 1 − top-1 agreement: share of samples whose argmax (first output) differs
+  // 1 − top-1 agreement: share of samples whose argmax over the first output differs, or any of its
+  // elements where it has integers or booleans.
+  top1,
 };
 
 // The limit of `relative_rms` where the caller sets none: a signal-to-noise ratio of 20 dB.
@@ -64,7 +70,7 @@ inline constexpr double kDefaultMaxError = 0.1;
 // outputs for all validation samples are kept in memory (with TuneOptions::score twice).
 struct SampleSource {
   std::size_t count = 0;
-  // Sample `index`, from 0 to count − 1: input name → tensor. Called from the tuning thread,
+  // Sample `index`, from 0 to count − 1: input name → tensor. Called on the thread of tune(),
   // several times for one index, which gives the same sample each time. An error ends tuning with
   // it. Must not throw.
   std::function<Result<std::map<std::string, Tensor, std::less<>>>(std::size_t index)> make = {};
@@ -104,9 +110,10 @@ struct TuneOptions {
   SampleSource validation_source = {};  // more of them, appended to those
   ErrorMetric metric = ErrorMetric::relative_rms;
   // A score of your own instead of `metric`: gets the net's outputs for the validation samples, in
-  // their order, and gives a number that grows with their quality (accuracy, mAP). The error is
-  // what the tuned net loses of float32's score. Called from the tuning thread, some ten times; an
-  // error ends tuning. Must not throw; may call const members of the net, as `progress` may.
+  // their order, and gives a number that grows with their quality (accuracy, mAP); invalid_argument
+  // if it is not finite. The error is what the tuned net loses of float32's score; 0 if it loses
+  // nothing. Called on the thread of tune(), some ten times; an error ends tuning. Must not throw;
+  // may call const members of the net, as `progress` may.
   std::function<Result<double>(const std::vector<std::map<std::string, Tensor, std::less<>>>&)>
       score = {};
   // The largest error that the tuned net may have on the validation samples, as measured by
@@ -117,20 +124,21 @@ struct TuneOptions {
   // invalid_argument: nullopt with another metric than relative_rms or with `score`; finite without
   // validation samples and with fewer than two calibration samples.
   std::optional<double> max_error = std::nullopt;
-  // The most bytes that the tuned net may take: the arenas of one session (on all devices,
-  // MemoryReport::arena) and packed weights, together; 0: no limit. The model's own constants
+  // The most bytes that the tuned net may take: the arenas of one session (MemoryReport::arena and
+  // device_arenas) and packed weights, together; 0: no limit. The model's own constants
   // are not counted. An error (unsupported) if no plan that was found takes so little.
   std::size_t max_memory = 0;
-  // Time limit for tuning (calibration not included); 0: no limit. Each layer gets its part of it;
-  // layers that were not measured take default routines. Reading a net, and one verification of the
-  // result, are not bounded by this limit.
+  // Time limit for tuning; 0 or negative: no limit. It begins when calibration and float32's runs
+  // over the validation samples are done. Each layer gets its part of it; layers that were not
+  // measured take default routines. One verification of the result is not bounded by it.
   std::chrono::milliseconds time_limit{0};
   // Threads to tune for, at most 1024; 0: as many as the net has. Any other number than the net's
   // has an effect only after save(): the path is for nets that are loaded with that number of
   // threads. Then tuning uses a pool of the library's own, not NetOptions::thread_pool.
   int threads = 0;
-  // Folder of the profile cache; empty: $XDG_CACHE_HOME/softneuro, else ~/.cache/softneuro (in C,
-  // "" means no cache).
+  // Folder of the profile cache; empty: $XDG_CACHE_HOME/softneuro, else $HOME/.cache/softneuro; a
+  // variable counts if it is an absolute path, and where neither does, there is no cache (in C, ""
+  // means no cache). If the folder cannot be made or written, a warning says so.
   std::string cache = {};
   bool use_cache = true;  // false: nothing is read or kept, and everything is verified
   // Checked between measurements: true ends tuning with the status `cancelled`; what was measured
@@ -140,12 +148,12 @@ struct TuneOptions {
   std::function<void(const TuneProgress&)> progress = {};
   // Maximum number of profiling rounds over the whole net, of up to eight paths each: for the
   // mixture of data types and devices, and again for each of these alone. They end earlier where no
-  // path is left that might be better. Those of earlier tunings with the same cache count. Ignored
-  // with `exhaustive`, which takes 20.
+  // path is left that might be better. Those of earlier tunings with the same cache count. Less
+  // than 1 counts as 1. Ignored with `exhaustive`, which takes 20.
   int rounds = 6;
-  // Number of the solver's best paths that are timed end to end in the last stage; with
-  // `exhaustive` 20. The best path of each data type and device alone, the smallest path (with
-  // max_memory) and paths of default routines are timed as well.
+  // Number of the solver's best paths that are timed end to end in the last stage; less than 1
+  // counts as 1; with `exhaustive` 20. The best path of each data type and device alone, the
+  // smallest path (with max_memory) and default plans are timed as well. All are in memory at once.
   int finalists = 1;
   // Measure candidates fully: none is stopped early, up to 64 combinations of a routine's
   // parameters are tried instead of 8, and blocks of 8 channels beside those of 16. Naive routines
@@ -210,8 +218,10 @@ struct LayerSensitivity {
 
 struct TuneReport {
   std::vector<TunedLayer> layers;
-  double untuned_us = 0;       // median of a run with default routines, beside the tuned one
-  double tuned_us = 0;         // median of a run on the chosen path
+  // Of a run of the default plan, and beside it on the chosen path: the median; where other
+  // processes disturb the machine, the sum of the steps' times.
+  double untuned_us = 0;
+  double tuned_us = 0;
   double seconds = 0;          // of tuning, calibration included
   std::size_t measured = 0;    // measurements made
   std::size_t from_cache = 0;  // measurements taken from the cache instead
@@ -226,7 +236,7 @@ struct TuneReport {
   // known (a score, a single sample).
   double error_low = 0, error_high = 0;
   std::size_t validation_samples = 0;
-  // Bytes of the tuned plan's arenas (of one session, on all devices: MemoryReport::arena) and of
+  // Bytes of the tuned plan's arenas (of one session: MemoryReport::arena and device_arenas) and of
   // its packed weights.
   std::size_t memory = 0;
   bool within_limit = true;                   // false only where the caller set no limit
@@ -244,10 +254,12 @@ struct TuneReport {
   double qint8_share = 0;  // share of multiply-accumulates done in qint8
   // false: the time limit was reached before everything was measured, or nothing was tuned.
   bool complete = true;
-  std::string machine;
-  int threads = 1;
-  std::map<std::string, double> time_by_schema_us;  // inside the tuned net; "adapt": adapts
-  std::vector<std::string> warnings;                // and errors; the net's log has them, too
+  std::string machine;  // as TunedPathInfo::machine
+  int threads = 1;      // that the path is for
+  // Inside the tuned net, by the routines' schemas, as in descriptors ("cpu": float32, plain);
+  // "adapt": adapts.
+  std::map<std::string, double> time_by_schema_us;
+  std::vector<std::string> warnings;  // and errors; the net's log has them, too
 };
 
 // A path that a net carries (Net::tuned_paths).
@@ -257,7 +269,7 @@ struct TunedPathInfo {
   std::map<std::string, Shape, std::less<>> shapes;
   std::vector<std::string> schemas;  // patterns that were allowed
   double time_us = 0;                // of one run; 0: not measured
-  double untuned_us = 0;             // of one run with default routines, measured beside it
+  double untuned_us = 0;             // of one run of the default plan, measured beside it
   double error = 0;                  // RMS(out − ref) / RMS(ref) against float32; 0: not measured
 };
 

@@ -28,7 +28,8 @@ enum class DataType : std::uint8_t {
   int64 = 11,
   uint64 = 12,
   boolean = 13,  // one byte, 0 or 1
-  // 8 bits that mean scale · (q − zero_point), signed or unsigned: Quantization::is_signed.
+  // 8 bits that mean scale · (q − zero_point), signed or unsigned: Quantization::is_signed. Inside
+  // of plans; inputs and outputs of imported models never have it.
   qint8 = 14,
 };
 inline constexpr int kDataTypeCount = 15;

@@ -25,22 +25,6 @@ Result<NamedTensors> named_inputs(const Net& net, const sn_tensor* inputs, std::
   return named;
 }
 
-Status run(const sn_net* net, const sn_tensor* inputs, std::size_t count,
-           std::span<const std::string> wanted, const RunOptions& options, sn_result** out) {
-  SN_ASSIGN_OR_RETURN(const NamedTensors named, named_inputs(net->net, inputs, count));
-  SN_ASSIGN_OR_RETURN(NamedTensors outputs, net->net.run(named, wanted, options));
-  auto result = std::make_unique<sn_result>();
-  result->host = net->host;
-  const auto take = [&](const std::string& name) {
-    result->outputs.emplace_back(name, outputs.find(name)->second);
-  };
-  for (const std::string& name : wanted) take(name);
-  if (wanted.empty())
-    for (const TensorInfo& info : net->net.outputs()) take(info.name);
-  *out = result.release();
-  return {};
-}
-
 // What only an import can do.
 Result<NetOptions> load_options(const sn_net_options* given, std::shared_ptr<Host>& host) {
   SN_ASSIGN_OR_RETURN(const sn_net_options known, read(given, "sn_net_options"));
@@ -94,10 +78,7 @@ sn_status sn_net_load_memory(const void* data, size_t bytes, const sn_net_option
 }
 
 sn_status sn_net_save(const sn_net* net, const char* path) {
-  return call_on(net, "the net", [&]() -> Status {
-    if (path == nullptr) return invalid_argument("the path is null");
-    return net->net.save(path);
-  });
+  return sn_net_save_with(net, path, nullptr);
 }
 
 sn_status sn_net_save_with(const sn_net* net, const char* path, const sn_save_options* options) {
@@ -188,10 +169,7 @@ sn_status sn_net_memory_report(const sn_net* net, sn_memory_report* report) {
 
 sn_status sn_net_run(const sn_net* net, const sn_tensor* inputs, size_t input_count,
                      sn_result** result) {
-  return call_for(result, "result", [&]() -> Status {
-    if (net == nullptr) return invalid_argument("the net is null");
-    return capi::run(net, inputs, input_count, {}, {}, result);
-  });
+  return sn_net_run_for(net, inputs, input_count, nullptr, 0, nullptr, result);
 }
 
 sn_status sn_net_run_for(const sn_net* net, const sn_tensor* inputs, size_t input_count,
@@ -201,7 +179,18 @@ sn_status sn_net_run_for(const sn_net* net, const sn_tensor* inputs, size_t inpu
     if (net == nullptr) return invalid_argument("the net is null");
     SN_ASSIGN_OR_RETURN(const auto wanted, texts_from(outputs, output_count, "outputs"));
     SN_ASSIGN_OR_RETURN(const RunOptions cpp, run_options(options));
-    return capi::run(net, inputs, input_count, wanted, cpp, result);
+    SN_ASSIGN_OR_RETURN(const NamedTensors named, named_inputs(net->net, inputs, input_count));
+    SN_ASSIGN_OR_RETURN(const NamedTensors values, net->net.run(named, wanted, cpp));
+    auto made = std::make_unique<sn_result>();
+    made->host = net->host;
+    const auto take = [&](const std::string& name) {
+      made->outputs.emplace_back(name, values.find(name)->second);
+    };
+    for (const std::string& name : wanted) take(name);
+    if (wanted.empty())
+      for (const TensorInfo& info : net->net.outputs()) take(info.name);
+    *result = made.release();
+    return {};
   });
 }
 

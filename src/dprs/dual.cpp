@@ -22,11 +22,7 @@ Cost least_of(const Cost* row, std::size_t count) {
 }  // namespace
 
 Dual::Dual(const Model& model, Cost big)
-    : model_(model),
-      big_(big),
-      constant_(model.constant),
-      unary_(model.variables.size()),
-      places_(model.variables.size()) {
+    : model_(model), big_(big), unary_(model.variables.size()), places_(model.variables.size()) {
   const std::vector<int> rank = find_sweep();
   for (std::size_t v = 0; v < unary_.size(); ++v) unary_[v].assign(at(model.variables[v].size), 0);
   for (const Factor& factor : model.factors) {
@@ -134,7 +130,7 @@ void Dual::iterate() {
 }
 
 Cost Dual::bound() const {
-  Cost sum = constant_;
+  Cost sum = model_.constant;
   for (const std::vector<Cost>& unary : unary_)
     sum += *std::min_element(unary.begin(), unary.end());
   for (const Table& table : tables_)
@@ -145,7 +141,7 @@ Cost Dual::bound() const {
 Model Dual::reparametrised() const {
   Model model;
   model.variables = model_.variables;
-  model.constant = constant_;
+  model.constant = model_.constant;
   for (std::size_t v = 0; v < unary_.size(); ++v)
     model.factors.push_back({{static_cast<int>(v)}, unary_[v]});
   for (const Table& table : tables_) model.factors.push_back({table.factor->scope, table.costs});

@@ -28,7 +28,6 @@ class Dual {
   std::vector<Cost> excess(int variable) const;
   // The value is out from here on; the bound stays one for what is left.
   void forbid(int variable, int value);
-  int size(int variable) const { return model_.variables[static_cast<std::size_t>(variable)].size; }
 
  private:
   struct Place {
@@ -49,7 +48,6 @@ class Dual {
 
   const Model& model_;
   Cost big_;
-  Cost constant_;
   std::vector<std::vector<Cost>> unary_;
   std::vector<Table> tables_;
   std::vector<std::vector<Place>> places_;  // per variable

@@ -68,9 +68,6 @@ class BestFirst {
  public:
   // `elimination` has run and outlives this.
   explicit BestFirst(const Elimination& elimination);
-  ~BestFirst();
-  BestFirst(const BestFirst&) = delete;
-  BestFirst& operator=(const BestFirst&) = delete;
 
   // False: there are no more. `values` are those of the choice variables (hubs: unspecified).
   bool next(Cost& cost, std::vector<int>& values);

@@ -69,23 +69,8 @@ Plan make_plan(const Net& net, const Weights& weights, int ranks, const Budget& 
 Cost weigh(const Net& net, const Weights& weights, const std::vector<int>& choice) {
   Cost sum = 0;
   for (std::size_t l = 0; l < choice.size(); ++l) sum += weights.time[l][at(choice[l])];
-  for (std::size_t t = 0; t < net.uses.size(); ++t) {
-    const TensorUse& use = net.uses[t];
-    const int made = made_format(net.problem, use, static_cast<int>(t), choice);
-    if (made == -1) continue;
-    FormatSet set = 0;
-    for (const int format : net.problem.tensors[t].wanted) set |= format_bit(format);
-    for (const TensorUse::Consumer& consumer : use.consumers) {
-      const Layer& layer = net.problem.layers[at(consumer.layer)];
-      const int format = layer.candidates[at(choice[at(consumer.layer)])].inputs[at(consumer.port)];
-      if (format != -1) set |= format_bit(format);
-    }
-    set &= ~format_bit(made);
-    for (int to = 0; set != 0; ++to, set >>= 1)
-      if ((set & 1) != 0)
-        sum += weights.adapt[t].empty() ? kInfinity
-                                        : weights.adapt[t][at(made * net.problem.formats + to)];
-  }
+  for (const auto& [tensor, from, to] : adapts_of(net.problem, net.uses, choice))
+    sum += adapt_cost(weights.adapt[at(tensor)], net.problem.formats, from, to);
   return sum;
 }
 
@@ -112,13 +97,11 @@ bool Engine::plan_for(const Weights& weights, int ranks) {
 
 Outcome Engine::run(const Weights& weights, int ranks, const Visitor& visit) {
   Outcome outcome;
-  bool eliminated = false;
   if (plan_for(weights, ranks)) {
-    Elimination elimination(plan_->model, plan_->order);
-    eliminated = elimination.run(plan_->order.work > kAlwaysWork ? deadline_ : Deadline::max());
     outcome.cells = plan_->order.cells;
     outcome.width = plan_->order.width;
-    if (eliminated) {
+    Elimination elimination(plan_->model, plan_->order);
+    if (elimination.run(plan_->order.work > kAlwaysWork ? deadline_ : Deadline::max())) {
       outcome.lower_bound = outcome.cost = elimination.minimum();
       outcome.optimal = true;
       if (!(outcome.cost < kInfinity)) return outcome;
@@ -127,17 +110,14 @@ Outcome Engine::run(const Weights& weights, int ranks, const Visitor& visit) {
       BestFirst best_first(elimination);
       Cost cost = 0;
       std::vector<int> values;
-      best_first.next(cost, values);  // the best again; ties may make it another one
-      std::vector<int> choice = plan_->model.choice(values);
-      bool seen = choice == outcome.best;
-      if (!seen && !visit(cost, choice)) return outcome;
-      while (!passed(deadline_) && best_first.next(cost, values)) {
-        choice = plan_->model.choice(values);
-        if (!seen && choice == outcome.best) {
+      bool seen = false;  // the best again, which ties may bring later than first
+      while (best_first.next(cost, values)) {
+        const std::vector<int> choice = plan_->model.choice(values);
+        if (!seen && choice == outcome.best)
           seen = true;
-          continue;
-        }
-        if (!visit(cost, choice)) break;
+        else if (!visit(cost, choice))
+          break;
+        if (passed(deadline_)) break;
       }
       return outcome;
     }

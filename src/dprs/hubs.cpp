@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace softneuro::dprs {
@@ -11,6 +12,14 @@ namespace {
 // An exact factor, or a hub over sets, that would be larger than this is written as bits.
 constexpr std::size_t kExactCells = 1 << 16;
 constexpr std::size_t kHubSets = 512;
+
+// The formats that the view may mean.
+FormatSet wants(const PortView& view) {
+  FormatSet set = 0;
+  for (const int format : view.formats)
+    if (format != -1) set |= format_bit(format);
+  return set;
+}
 
 class TensorBuilder {
  public:
@@ -24,11 +33,11 @@ class TensorBuilder {
 
  private:
   struct Hub {
-    int format = -1;  // bits: the one that it stands for; sets: -1
-    int variable = -1;
+    int format = -1;              // bits: the one that it stands for; sets: -1
     FormatSet tracked = 0;        // formats that it speaks of
     std::vector<FormatSet> sets;  // per value
-    std::vector<int> members;     // consumers, as indices of views_, ascending
+    int variable = -1;
+    std::vector<int> members = {};  // consumers, as indices of views_, ascending
   };
 
   // Adapting to `to` costs this beyond what is spent anyway.
@@ -36,6 +45,12 @@ class TensorBuilder {
     if (to == -1 || (always_ >> to & 1) != 0 || from == to) return 0;
     const std::vector<Cost>& adapt = weights_.adapt[at(tensor_)];
     return adapt.empty() ? kInfinity : adapt[at(from * problem_.formats + to)];
+  }
+  Cost residuals(int from, FormatSet set) const {
+    Cost sum = 0;
+    for (int to = 0; set != 0; ++to, set >>= 1)
+      if ((set & 1) != 0) sum += residual(from, to);
+    return sum;
   }
   // The largest residual over the formats in which the tensor may be made.
   Cost worst_residual(int to) const {
@@ -53,19 +68,15 @@ class TensorBuilder {
 
   void add_exact();
   void add_bits();
-  void add_bit(int format, const std::vector<int>& who);
   bool add_sets();
+  void add_hub(Hub hub, const std::vector<const PortView*>& consumers);
 
   int view_number(const PortView& view);
-  int new_variable(std::size_t size) {
-    model_.variables.push_back({static_cast<int>(size), false});
-    return static_cast<int>(model_.variables.size()) - 1;
-  }
-  FormatSet wants(const PortView& view) const {
-    FormatSet set = 0;
-    for (const int format : view.formats)
-      if (format != -1) set |= format_bit(format);
-    return set;
+  // The hub's variable, seen as the numbers of its values.
+  static PortView values_of(const Hub& hub) {
+    PortView view{hub.variable, std::vector<int>(hub.sets.size())};
+    std::iota(view.formats.begin(), view.formats.end(), 0);
+    return view;
   }
 
   bool may_contain(std::size_t outer, std::size_t inner) const;
@@ -161,12 +172,8 @@ void TensorBuilder::split_demand(const TensorPorts& ports) {
 void TensorBuilder::add_always() {
   if (always_ == 0) return;
   const FormatSet always = std::exchange(always_, 0);  // residual() shall not skip them
-  add_factor({maker_}, [&](const std::vector<int>& formats) {
-    Cost sum = 0;
-    for (int to = 0; to < problem_.formats; ++to)
-      if ((always >> to & 1) != 0) sum += residual(formats[0], to);
-    return sum;
-  });
+  add_factor({maker_},
+             [&](const std::vector<int>& formats) { return residuals(formats[0], always); });
   always_ = always;
 }
 
@@ -195,10 +202,7 @@ void TensorBuilder::add_exact() {
     FormatSet set = 0;
     for (std::size_t v = 1; v < formats.size(); ++v)
       if (formats[v] != -1) set |= format_bit(formats[v]);
-    Cost sum = 0;
-    for (int to = 0; to < problem_.formats; ++to)
-      if ((set >> to & 1) != 0) sum += residual(formats[0], to);
-    return sum;
+    return residuals(formats[0], set);
   });
 }
 
@@ -208,13 +212,18 @@ void TensorBuilder::add_bits() {
   std::vector<FormatSet> alone(consumers_.size(), 0);
   for (int format = 0; format < problem_.formats; ++format) {
     if (worst_residual(format) == 0) continue;
-    std::vector<int> who;
-    for (std::size_t c = 0; c < consumers_.size(); ++c)
-      if ((wants(*consumers_[c]) >> format & 1) != 0) who.push_back(static_cast<int>(c));
+    std::vector<const PortView*> who;
+    std::size_t last = 0;
+    for (std::size_t c = 0; c < consumers_.size(); ++c) {
+      if ((wants(*consumers_[c]) >> format & 1) == 0) continue;
+      who.push_back(consumers_[c]);
+      last = c;
+    }
+    const FormatSet bit = format_bit(format);
     if (who.size() == 1)
-      alone[at(who[0])] |= format_bit(format);
+      alone[last] |= bit;
     else if (who.size() > 1)
-      add_bit(format, who);
+      add_hub({format, bit, {0, bit}}, who);
   }
   for (std::size_t c = 0; c < consumers_.size(); ++c) {
     if (alone[c] == 0) continue;
@@ -226,17 +235,15 @@ void TensorBuilder::add_bits() {
   }
 }
 
-void TensorBuilder::add_bit(int format, const std::vector<int>& who) {
-  Hub hub;
-  hub.format = format;
-  hub.variable = new_variable(2);
-  hub.tracked = format_bit(format);
-  hub.sets = {0, hub.tracked};
-  for (const int c : who) hub.members.push_back(view_number(*consumers_[at(c)]));
+// The hub's variable, what it costs, and whom it serves.
+void TensorBuilder::add_hub(Hub hub, const std::vector<const PortView*>& consumers) {
+  hub.variable = static_cast<int>(model_.variables.size());
+  model_.variables.push_back({static_cast<int>(hub.sets.size()), false});
+  for (const PortView* view : consumers) hub.members.push_back(view_number(*view));
   std::sort(hub.members.begin(), hub.members.end());
-  const PortView bit{hub.variable, {0, 1}};
-  add_factor({maker_, &bit}, [&](const std::vector<int>& formats) {
-    return formats[1] == 1 ? residual(formats[0], format) : 0;
+  const PortView values = values_of(hub);
+  add_factor({maker_, &values}, [&](const std::vector<int>& formats) {
+    return residuals(formats[0], hub.sets[at(formats[1])]);
   });
   hubs_.push_back(std::move(hub));
 }
@@ -264,18 +271,7 @@ bool TensorBuilder::add_sets() {
     hub.sets.push_back(set);
     if (hub.sets.size() > kHubSets) return false;
   }
-  hub.variable = new_variable(hub.sets.size());
-  for (const PortView* view : consumers_) hub.members.push_back(view_number(*view));
-  std::sort(hub.members.begin(), hub.members.end());
-  PortView sets{hub.variable, {}};
-  for (std::size_t s = 0; s < hub.sets.size(); ++s) sets.formats.push_back(static_cast<int>(s));
-  add_factor({maker_, &sets}, [&](const std::vector<int>& formats) {
-    Cost sum = 0;
-    for (const int to : tracked)
-      if ((hub.sets[at(formats[1])] >> to & 1) != 0) sum += residual(formats[0], to);
-    return sum;
-  });
-  hubs_.push_back(std::move(hub));
+  add_hub(std::move(hub), consumers_);
   return true;
 }
 
@@ -337,8 +333,7 @@ void TensorBuilder::connect_hubs() {
 
 void TensorBuilder::add_membership(const Hub& hub, int member) {
   const PortView& view = views_[at(member)];
-  PortView values{hub.variable, {}};
-  for (std::size_t v = 0; v < hub.sets.size(); ++v) values.formats.push_back(static_cast<int>(v));
+  const PortView values = values_of(hub);
   add_factor({&values, &view}, [&](const std::vector<int>& formats) {
     const FormatSet demand = formats[1] == -1 ? 0 : format_bit(formats[1]) & hub.tracked;
     return (demand & ~hub.sets[at(formats[0])]) == 0 ? 0 : kInfinity;

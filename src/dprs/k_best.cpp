@@ -227,8 +227,6 @@ BestFirst::BestFirst(const Elimination& elimination) : elimination_(elimination)
   }
 }
 
-BestFirst::~BestFirst() = default;
-
 bool BestFirst::next(Cost& cost, std::vector<int>& values) {
   Part part;
   if (started_) {

@@ -26,7 +26,7 @@ class LimitedSolver {
     const Outcome first = rank(kFirstRanking);
     if (first.best.empty()) return no_path(first);
     describe(first, solution_);
-    if (found_.empty() && limits_.max_memory != 0) {
+    if (found_.empty()) {
       price_memory(plain_, [this] { return limits_.max_memory; });
       if (found_.empty()) find_smallest();
       if (found_.empty() && !exhausted_) rank(kLastRanking);
@@ -38,31 +38,26 @@ class LimitedSolver {
   }
 
  private:
-  bool fits(const Path& path) const {
-    return (limits_.max_memory == 0 || path.memory <= limits_.max_memory) && path.cost < kInfinity;
-  }
-
   // Keeps the k cheapest paths within the limits.
-  Path consider(const std::vector<int>& choice) {
-    Path path = price(net_.problem, net_.uses, choice);
-    if (path.cost < kInfinity && path.memory < least_memory_) {
+  void consider(const std::vector<int>& choice) {
+    const Path path = price(net_.problem, net_.uses, choice);
+    if (!(path.cost < kInfinity)) return;
+    if (path.memory < least_memory_) {
       least_memory_ = path.memory;
       smallest_ = choice;
     }
-    if (!fits(path)) return path;
+    if (path.memory > limits_.max_memory) return;
     for (const Path& known : found_)
-      if (known.choice == choice) return path;
+      if (known.choice == choice) return;
     found_.insert(std::upper_bound(found_.begin(), found_.end(), path,
                                    [](const Path& a, const Path& b) { return a.cost < b.cost; }),
                   path);
     if (found_.size() > at(limits_.k)) found_.pop_back();
-    return path;
   }
 
   // Whether the search for memory has what it looks for.
   bool is_found() const { return !limits_.least_memory && !found_.empty(); }
 
-  void raise_bound(Cost bound) { bound_ = std::max(bound_, bound); }
   // The k best are known: nothing that was not looked at can cost less than the last of them.
   bool proven() const {
     return exhausted_ || (found_.size() == at(limits_.k) &&
@@ -73,20 +68,21 @@ class LimitedSolver {
   Outcome rank(int most) {
     int seen = 0;
     bool stopped = false;
+    Cost last = 0;  // of the ranking
     // Time is left for the prices where the ranking shows no path that fits.
     const auto now = std::chrono::steady_clock::now();
     const Deadline ranking_deadline = now + (engine_.deadline() - now) / 3;
     Outcome outcome = engine_.run(
         plain_, std::numeric_limits<int>::max(), [&](Cost cost, const std::vector<int>& choice) {
-          last_ranked_ = cost;
+          last = cost;
           consider(choice);
           stopped = ++seen >= most || (found_.empty() && passed(ranking_deadline)) ||
                     (found_.size() == at(limits_.k) && found_.back().cost <= cost);
           return !stopped;
         });
-    raise_bound(outcome.lower_bound);
+    bound_ = std::max(bound_, outcome.lower_bound);
     if (!outcome.optimal) return outcome;
-    raise_bound(last_ranked_);
+    bound_ = std::max(bound_, last);
     exhausted_ = !stopped && !passed(engine_.deadline());
     return outcome;
   }
@@ -234,7 +230,6 @@ class LimitedSolver {
   std::size_t least_memory_ = std::numeric_limits<std::size_t>::max();
   std::vector<int> smallest_;  // the choice with that peak
   Solution solution_;
-  Cost last_ranked_ = 0;  // the ranking's bound when it last stopped
 };
 
 }  // namespace

@@ -74,10 +74,8 @@ class Ordering {
     neighbours_[at(variable)].clear();
     double cells = 1;
     for (const int u : around) cells *= model_.variables[at(u)].size;
-    const double table = cells * model_.variables[at(variable)].size;
     order.cells += cells;
-    order.work += table;
-    order.largest = std::max(order.largest, table);
+    order.work += cells * model_.variables[at(variable)].size;
     order.width = std::max(order.width, static_cast<int>(around.size()));
     for (const int u : around) {
       std::vector<int>& list = neighbours_[at(u)];

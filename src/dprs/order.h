@@ -13,7 +13,6 @@ struct Order {
   std::vector<int> sequence;
   double cells = 0;       // of all messages: eight bytes each
   double work = 0;        // cells times the eliminated variable's size
-  double largest = 0;     // table, with the eliminated variable
   int width = 0;          // variables in a message at most
   bool complete = false;  // false: given up, more than `most_work` would be needed
 };

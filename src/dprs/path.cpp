@@ -9,6 +9,13 @@ const Candidate& chosen(const Problem& problem, const std::vector<int>& choice, 
   return problem.layers[at(layer)].candidates[at(choice[at(layer)])];
 }
 
+// The format that `use`'s tensor is made or given in.
+int made_format(const Problem& problem, const TensorUse& use, int tensor,
+                const std::vector<int>& choice) {
+  if (use.maker == -1) return problem.tensors[at(tensor)].fixed_format;
+  return chosen(problem, choice, use.maker).outputs[at(use.maker_port)];
+}
+
 // The formats demanded of a tensor by its consumers and by the outside.
 FormatSet demanded(const Problem& problem, const TensorUse& use, int tensor,
                    const std::vector<int>& choice) {
@@ -59,10 +66,17 @@ std::vector<TensorUse> find_uses(const Problem& problem) {
   return uses;
 }
 
-int made_format(const Problem& problem, const TensorUse& use, int tensor,
-                const std::vector<int>& choice) {
-  if (use.maker == -1) return problem.tensors[at(tensor)].fixed_format;
-  return chosen(problem, choice, use.maker).outputs[at(use.maker_port)];
+std::vector<Adapt> adapts_of(const Problem& problem, const std::vector<TensorUse>& uses,
+                             const std::vector<int>& choice) {
+  std::vector<Adapt> adapts;
+  for (int t = 0; at(t) < problem.tensors.size(); ++t) {
+    const int made = made_format(problem, uses[at(t)], t, choice);
+    if (made == -1) continue;
+    FormatSet set = demanded(problem, uses[at(t)], t, choice) & ~format_bit(made);
+    for (int to = 0; set != 0; ++to, set >>= 1)
+      if ((set & 1) != 0) adapts.push_back({t, made, to});
+  }
+  return adapts;
 }
 
 Path price(const Problem& problem, const std::vector<TensorUse>& uses,
@@ -70,16 +84,9 @@ Path price(const Problem& problem, const std::vector<TensorUse>& uses,
   Path path;
   path.choice = choice;
   for (int l = 0; at(l) < problem.layers.size(); ++l) path.cost += chosen(problem, choice, l).time;
-  for (int t = 0; at(t) < problem.tensors.size(); ++t) {
-    const int made = made_format(problem, uses[at(t)], t, choice);
-    if (made == -1) continue;
-    FormatSet set = demanded(problem, uses[at(t)], t, choice) & ~format_bit(made);
-    for (int to = 0; set != 0; ++to, set >>= 1) {
-      if ((set & 1) == 0) continue;
-      path.adapts.push_back({t, made, to});
-      path.cost += adapt_cost(problem.tensors[at(t)], problem.formats, made, to);
-    }
-  }
+  path.adapts = adapts_of(problem, uses, choice);
+  for (const auto& [tensor, from, to] : path.adapts)
+    path.cost += adapt_cost(problem.tensors[at(tensor)].adapt, problem.formats, from, to);
   path.memory = peak_memory(problem, uses, choice);
   return path;
 }

@@ -31,14 +31,12 @@ struct TensorUse {
 };
 std::vector<TensorUse> find_uses(const Problem& problem);
 
-// The format that `use`'s tensor is made or given in under `choice`.
-int made_format(const Problem& problem, const TensorUse& use, int tensor,
-                const std::vector<int>& choice);
-// Time of the adapt; 0 where from == to, infinity where the tensor cannot be adapted.
-inline Cost adapt_cost(const Tensor& tensor, int formats, int from, int to) {
-  if (from == to) return 0;
-  if (tensor.adapt.empty()) return kInfinity;
-  return tensor.adapt[at(from) * at(formats) + at(to)];
+// The adapts that `choice` needs, ordered by tensor, to; `uses` are find_uses(problem).
+std::vector<Adapt> adapts_of(const Problem& problem, const std::vector<TensorUse>& uses,
+                             const std::vector<int>& choice);
+// Time of an adapt to another format; `times` as Tensor::adapt.
+inline Cost adapt_cost(const std::vector<Cost>& times, int formats, int from, int to) {
+  return times.empty() ? kInfinity : times[at(from * formats + to)];
 }
 
 // The path without checks; `uses` are find_uses(problem).

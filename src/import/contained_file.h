@@ -1,9 +1,10 @@
-// Files that a model refers to: the one place that opens them.
+// The file of a model, and those that it refers to: the one place that opens them.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "core/base/error.h"
 #include "core/base/file_mapping.h"
 
 namespace softneuro {
@@ -17,5 +18,19 @@ Result<FileBytes> map_contained_file(const std::string& folder, std::string_view
 
 // The folder of a file: "models/a.onnx" → "models", "a.onnx" → ".".
 std::string folder_of(const std::string& path);
+
+// What f(bytes, folder) makes of a model's file; its errors name the file. Null: the default
+// allocator.
+template <class F>
+auto with_file(const std::string& path, Allocator* allocator, F&& f) noexcept {
+  using Made = decltype(f(std::span<const std::byte>(), path));
+  return guarded([&]() -> Made {
+    Allocator& memory = allocator != nullptr ? *allocator : default_allocator();
+    SN_ASSIGN_OR_RETURN(const FileBytes file, map_file(path, memory));
+    Made made = f(file.bytes, folder_of(path));
+    if (made.ok()) return made;
+    return Status(made.status()).with_context(fmt::format("'{}'", path));
+  });
+}
 
 }  // namespace softneuro

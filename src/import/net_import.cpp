@@ -13,10 +13,6 @@
 namespace softneuro {
 namespace {
 
-Allocator& allocator_of(const NetOptions& options) {
-  return options.allocator != nullptr ? *options.allocator : default_allocator();
-}
-
 bool is_dnn(std::span<const std::byte> bytes) {
   return bytes.size() >= sizeof(kDnnMagic) &&
          std::memcmp(bytes.data(), kDnnMagic, sizeof(kDnnMagic)) == 0;
@@ -28,7 +24,9 @@ Result<Graph> import_graph(std::span<const std::byte> bytes, const std::string& 
   if (is_dnn(bytes))
     return invalid_argument(
         "this is a .dnn file, which needs no import: load it (Net::load, sn_net_load)");
-  if (!looks_like_onnx(bytes)) return invalid_model("neither an ONNX model nor a .dnn file");
+  if (!looks_like_onnx(bytes))
+    return invalid_model(
+        "neither an ONNX model nor a .dnn file: export other formats to ONNX first");
   OnnxImportOptions onnx;
   onnx.allocator = options.allocator;
   onnx.shapes = import_options.shapes;
@@ -58,18 +56,15 @@ Result<Net> import_net(std::span<const std::byte> bytes, const std::string& fold
 
 Result<Net> Net::import(const std::string& path, const NetOptions& options,
                         const ImportOptions& import_options) noexcept {
-  return guarded([&]() -> Result<Net> {
-    SN_ASSIGN_OR_RETURN(const FileBytes file, map_file(path, allocator_of(options)));
-    Result<Net> net = import_net(file.bytes, folder_of(path), options, import_options);
-    if (net.ok()) return net;
-    return Status(net.status()).with_context(fmt::format("'{}'", path));
+  return with_file(path, options.allocator, [&](auto bytes, const std::string& folder) {
+    return import_net(bytes, folder, options, import_options);
   });
 }
 
 Result<Net> Net::import_memory(const void* data, std::size_t bytes, const NetOptions& options,
                                const ImportOptions& import_options) noexcept {
   return guarded([&]() -> Result<Net> {
-    if (data == nullptr && bytes > 0) return invalid_argument("data is null");
+    if (data == nullptr && bytes > 0) return invalid_argument("the model to import: data is null");
     return import_net({static_cast<const std::byte*>(data), bytes}, import_options.folder, options,
                       import_options);
   });

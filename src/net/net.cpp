@@ -123,7 +123,6 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
   for (const std::string& name : extra) key += fmt::format("{} {};", name.size(), name);
   std::shared_ptr<const Graph> planned_graph;
   std::shared_ptr<const RoutinePath> path;
-  bool exact = false;
   std::size_t planned_revision = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -133,7 +132,7 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
         return it->plan;
       }
     planned_graph = graph;
-    path = path_for(shapes, exact);
+    path = path_for(shapes);
     planned_revision = revision;
   }
   SN_ASSIGN_OR_RETURN(const auto wanted, with_outputs(planned_graph, extra));
@@ -143,7 +142,7 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
   } else {
     std::vector<std::string> replaced;
     SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes, *path, &replaced, cancel));
-    log_path_match(*path, exact, replaced);
+    log_path_match(*path, shapes, replaced);
   }
   const std::lock_guard<std::mutex> lock(mutex);
   // Two threads may plan the same shapes at once; the second result is dropped.
@@ -157,36 +156,49 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
   return plan;
 }
 
-std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> shapes,
-                                                       bool& exact) const {
+bool Net::Impl::has_shapes(const RoutinePath& path, std::span<const Shape> shapes) const {
+  if (path.shapes.size() != inputs.size()) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto found = path.shapes.find(inputs[i].name);
+    if (found == path.shapes.end() || !(found->second == shapes[i])) return false;
+  }
+  return true;
+}
+
+std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> shapes) const {
   const RoutinePath* best = nullptr;
   int best_score = -1;
   const int threads = core->pool().concurrency();
   for (const RoutinePath& path : paths) {
-    bool same_shapes = path.shapes.size() == inputs.size();
-    for (std::size_t i = 0; same_shapes && i < inputs.size(); ++i) {
-      const auto found = path.shapes.find(inputs[i].name);
-      same_shapes = found != path.shapes.end() && found->second == shapes[i];
-    }
     const bool same_machine = path.machine == machine_of(path, core->registry(), threads);
-    const bool same_threads = path.threads == threads;
-    const int score = 4 * same_machine + 2 * same_shapes + same_threads;
+    const int score = 4 * same_machine + 2 * has_shapes(path, shapes) + (path.threads == threads);
     if (score <= best_score) continue;
     best = &path;
     best_score = score;
   }
-  exact = best_score == 7;
   return best == nullptr ? nullptr : std::make_shared<const RoutinePath>(*best);
 }
 
-void Net::Impl::log_path_match(const RoutinePath& path, bool exact,
+void Net::Impl::log_path_match(const RoutinePath& path, std::span<const Shape> shapes,
                                const std::vector<std::string>& replaced) const {
-  if (!exact)
-    core->log(LogLevel::info,
-              fmt::format(
-                  "the best-matching tuned path is for {} with {} threads; it is used as far as it "
-                  "applies: tune for this machine, thread count and shape",
-                  path.machine, path.threads));
+  std::vector<std::string> other;
+  const int threads = core->pool().concurrency();
+  const std::string machine = machine_of(path, core->registry(), threads);
+  if (path.machine != machine)
+    other.push_back(fmt::format("machine '{}' (here '{}')", path.machine, machine));
+  if (path.threads != threads)
+    other.push_back(fmt::format("{} threads (here {})", path.threads, threads));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (const auto known = path.shapes.find(inputs[i].name);
+        known != path.shapes.end() && !(known->second == shapes[i]))
+      other.push_back(fmt::format("'{}' of {} (here {})", inputs[i].name, known->second.str(),
+                                  shapes[i].str()));
+  if (!other.empty())
+    core->log(
+        LogLevel::info,
+        fmt::format("the best-matching tuned path is for {}; it is used as far as it applies: "
+                    "tune for what is here",
+                    fmt::join(other, ", ")));
   for (const std::string& line : replaced) core->log(LogLevel::warning, line);
 }
 

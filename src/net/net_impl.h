@@ -47,9 +47,9 @@ struct Net::Impl {
                                                const std::atomic<bool>* cancel);
   std::shared_ptr<const Graph> current_graph() const;
   // The tuned path that fits best: the same machine counts before the same shapes, and these before
-  // the same thread count. Null if there is no path. `exact`: all three are the same.
-  // Precondition: the caller holds the mutex.
-  std::shared_ptr<const RoutinePath> path_for(std::span<const Shape> shapes, bool& exact) const;
+  // the same thread count. Null if there is no path. Precondition: the caller holds the mutex.
+  std::shared_ptr<const RoutinePath> path_for(std::span<const Shape> shapes) const;
+  bool has_shapes(const RoutinePath& path, std::span<const Shape> shapes) const;
   // A runtime of so many threads: the net's own, or another one with its options. 0: its own.
   Result<std::shared_ptr<Runtime>> runtime_of(int threads) const;
   bool is_of_this_machine(const RoutinePath& path) const {
@@ -65,7 +65,7 @@ struct Net::Impl {
   // that order alone, `tuned` without the paths of other machines.
   Result<PackedByKey> leave_out_weights(std::shared_ptr<const Graph>& saved,
                                         std::vector<RoutinePath>& tuned);
-  void log_path_match(const RoutinePath& path, bool exact,
+  void log_path_match(const RoutinePath& path, std::span<const Shape> shapes,
                       const std::vector<std::string>& replaced) const;
   Result<TuneReport> tune(const TuneOptions& options);
   // Replaces the path for the same machine, threads and shapes; plans are made anew. Where the

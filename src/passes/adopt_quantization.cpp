@@ -1,6 +1,5 @@
 #include "passes/adopt_quantization.h"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -19,7 +18,7 @@ std::optional<bool> signedness(const Graph& graph, const Layer& layer) {
   DataType type = DataType::undefined;
   if (is_dequantize(layer))
     type = graph.tensor(layer.inputs[0]).type;
-  else if (layer.inputs.size() > 2 && layer.inputs[2] != kNoTensor)
+  else if (has_input(layer, 2))
     type = graph.tensor(layer.inputs[2]).type;
   else
     type = parse_data_type(layer.params.text("to"));
@@ -59,7 +58,7 @@ std::optional<Quantization> quantization_of(const Graph& graph, const Layer& lay
   const std::optional<bool> is_signed = signedness(graph, layer);
   if (!is_signed) return std::nullopt;
   const TensorView scales = view_of(graph.tensor(layer.inputs[1]).constant);
-  const bool shifted = layer.inputs.size() > 2 && layer.inputs[2] != kNoTensor;
+  const bool shifted = has_input(layer, 2);
   if (shifted && (!graph.is_constant(layer.inputs[2]) ||
                   graph.tensor(layer.inputs[2]).constant.elements() != scales.elements()))
     return std::nullopt;
@@ -121,7 +120,7 @@ class Adoption {
     const auto [known, is_new] = adopted_.try_emplace(front);
     Adopted& adopted = known->second;
     if (!is_new) {
-      rewriter_.bypass(dequantize, adopted.result);
+      bypass(rewriter_, dequantize, adopted.result);
       return;
     }
     adopted = {rewriter_.layer(front).inputs[0], kNoTensor, std::move(q)};
@@ -134,11 +133,10 @@ class Adoption {
   TensorId replace(int dequantize, int front, const Quantization& q) {
     const TensorId x = rewriter_.layer(front).inputs[0];
     const TensorId y = rewriter_.layer(dequantize).outputs[0];
-    if (levels_[x] != nullptr && same_levels(*levels_[x], q) && rewriter_.bypass(dequantize, x))
+    if (levels_[x] != nullptr && same_levels(*levels_[x], q) && bypass(rewriter_, dequantize, x))
       return rewriter_.producer(y) >= 0 ? y : x;
     const PostOp round = fake_quantize_to(q);
-    const int matched[] = {dequantize};
-    rewriter_.replace(matched, dequantize, *rewriter_.context().type("unary"), {x},
+    rewriter_.replace({}, dequantize, *rewriter_.context().type("unary"), {x},
                       unary_params(round.unary, static_cast<double>(round.alpha),
                                    static_cast<double>(round.beta)));
     rewriter_.add_sources(dequantize, front);
@@ -167,8 +165,7 @@ class Adoption {
     for (const auto& entry : adopted_) {
       const Adopted& adopted = entry.second;
       if (rewriter_.is_output(adopted.source)) continue;
-      const auto users = rewriter_.consumers(adopted.source);
-      const bool alone = std::all_of(users.begin(), users.end(), [&](int user) {
+      const bool alone = rewriter_.uses().all_of(adopted.source, [&](int user) {
         return user == entry.first || rewriter_.layer(user).outputs[0] == adopted.result;
       });
       if (alone) quantize_as(adopted.source, adopted.quantization);
@@ -176,7 +173,7 @@ class Adoption {
   }
 
   void quantize_as(TensorId id, const Quantization& q) {
-    std::optional<Quantization>& own = rewriter_.graph().tensor(id).quantization;
+    std::optional<Quantization>& own = rewriter_.tensor(id).quantization;
     if (!own) own = q;
   }
 
@@ -196,7 +193,7 @@ Result<std::size_t> adopt_quantization(Graph& graph, const Registry& registry) {
   Rewriter rewriter(graph, context);
   const std::size_t adopted = Adoption(rewriter).run();
   SN_RETURN_IF_ERROR(rewriter.finish());
-  if (rewriter.changes() > 0) SN_RETURN_IF_ERROR(run_passes(graph, registry));
+  if (context.changes > 0) SN_RETURN_IF_ERROR(run_passes(graph, registry));
   return adopted;
 }
 

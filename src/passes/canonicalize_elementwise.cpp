@@ -113,8 +113,7 @@ void canonicalize(Rewriter& rewriter, int i) {
   std::optional<UnaryForm> form = form_of_binary(rewriter, layer);
   if (!form) form = form_of_clip(rewriter, layer);
   if (!form || unary == nullptr) return;
-  const int matched[] = {i};
-  rewriter.replace(matched, i, *unary, {form->x}, unary_params(form->op, form->alpha, form->beta));
+  rewriter.replace({}, i, *unary, {form->x}, unary_params(form->op, form->alpha, form->beta));
 }
 
 // The sum of two additions that all but cancel is a rounding trick: (x + 2²³) − 2²³.

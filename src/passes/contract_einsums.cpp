@@ -209,18 +209,17 @@ class Replacement {
                DataType result) {
     const std::string name =
         fmt::format("{}_{}_{}", rewriter_.layer(root_).name, type.name, tensors_.size());
-    const TensorId tensor = rewriter_.add_tensor_like(name, inputs[0]);
-    TensorDef& def = rewriter_.graph().tensor(tensor);
-    def.type = result;
-    def.shape = DynamicShape();  // inferred at the end
+    TensorDef def;
+    def.name = name;
+    def.type = result;  // the shape is inferred at the end
+    const TensorId tensor = rewriter_.add_tensor(std::move(def));
     rewriter_.add_sources(rewriter_.add(type, name, std::move(inputs), {tensor}, std::move(params)),
                           root_);
     return tensor;
   }
 
   void finish(const LayerType& type, std::vector<TensorId> inputs, Params params) {
-    const int matched[] = {root_};
-    rewriter_.replace(matched, root_, type, std::move(inputs), std::move(params));
+    rewriter_.replace({}, root_, type, std::move(inputs), std::move(params));
   }
 
   Rewriter& rewriter_;

@@ -15,6 +15,10 @@
 namespace softneuro {
 namespace {
 
+// Folding may make constants of this many bytes, or of four times the bytes of the inputs if that
+// is more: it shall not blow a small fill or expand up to a large weight.
+constexpr std::int64_t kMaxFoldedBytes = std::int64_t{1} << 20;
+
 bool has_constant_inputs(const Rewriter& rewriter, const Layer& layer) {
   return std::all_of(layer.inputs.begin(), layer.inputs.end(), [&](TensorId id) {
     return id == kNoTensor || rewriter.tensor(id).is_constant();
@@ -22,7 +26,7 @@ bool has_constant_inputs(const Rewriter& rewriter, const Layer& layer) {
 }
 
 void make_constant(Rewriter& rewriter, TensorId id, Tensor value) {
-  TensorDef& def = rewriter.graph().tensor(id);
+  TensorDef& def = rewriter.tensor(id);
   def.type = value.data_type();
   def.shape = value.shape();
   def.constant = std::move(value);
@@ -39,7 +43,7 @@ bool fold_by_running(Rewriter& rewriter, const Layer& layer) {
   }
   const PassContext& context = rewriter.context();
   EvaluateLimits limits;
-  limits.bytes = std::max(context.options.max_folded_bytes, 4 * bytes);
+  limits.bytes = std::max(kMaxFoldedBytes, 4 * bytes);
   limits.steps = kMaxFoldedSteps;
   Result<std::vector<Tensor>> outputs =
       evaluate(context.registry, layer, inputs, context.allocator(), limits);
@@ -79,7 +83,7 @@ Status fold_constants(Graph& graph, PassContext& context) {
     if (quantization && !graph.tensor(layer.outputs[0]).quantization)
       graph.tensor(layer.outputs[0]).quantization = std::move(quantization);
     rewriter.remove(i);
-    rewriter.count_change();
+    ++context.changes;
   }
   return rewriter.finish();
 }

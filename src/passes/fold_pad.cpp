@@ -147,7 +147,7 @@ Status fold_pad(Graph& graph, PassContext& context) {
       axes = std::max(axes, spatial_rank(layer, family));
     if (axes == 0) continue;
     const TensorId padded = layer.inputs[0];
-    const int before = rewriter.producer_of_type(padded, "pad");
+    const int before = producer_of_type(rewriter, padded, "pad");
     if (before < 0 || !rewriter.has_single_use(padded)) continue;
     const auto pad = spatial_pad(rewriter, before, axes);
     if (!pad || !means_the_same(rewriter, layer, *pad)) continue;
@@ -158,7 +158,7 @@ Status fold_pad(Graph& graph, PassContext& context) {
     params.set("pads", pads);
     params.set("auto_pad", std::string("explicit"));
     if (spatial_rank(layer, "avg_pool") > 0) params.set("count_include_pad", std::int64_t{1});
-    rewriter.absorb_before(i, 0, before, pad->x);
+    absorb_before(rewriter, i, 0, before, pad->x);
   }
   return rewriter.finish();
 }

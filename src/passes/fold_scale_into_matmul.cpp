@@ -39,7 +39,7 @@ Status fold_scale_into_matmul(Graph& graph, PassContext& context) {
       const Linear scale = strip_linear(rewriter, operand);
       if (scale.layer < 0 || scale.beta != 0 || !rewriter.has_single_use(operand)) continue;
       set_leading_factor(rewriter.layer(i), scale.alpha * leading_factor(rewriter.layer(i)));
-      rewriter.absorb_before(i, k, scale.layer, scale.x);
+      absorb_before(rewriter, i, k, scale.layer, scale.x);
     }
   }
   return rewriter.finish();

@@ -6,10 +6,6 @@
 namespace softneuro {
 namespace {
 
-bool is_known(const Dim& dim, std::int64_t value) {
-  return dim.known() && dim.value == value;
-}
-
 // The product of dimensions [first, end), if all are known.
 std::optional<std::int64_t> product(const DynamicShape& shape, int first) {
   std::int64_t all = 1;
@@ -33,10 +29,10 @@ bool same_positions(const DynamicShape& x, const DynamicShape& wide) {
 std::int64_t match(const Rewriter& rewriter, int i, std::vector<int>& layers) {
   const Layer& last = rewriter.layer(i);
   if (last.type->name != "reshape" || !last.post_ops.empty()) return 0;
-  const int transpose = rewriter.producer_of_type(last.inputs[0], "transpose");
+  const int transpose = producer_of_type(rewriter, last.inputs[0], "transpose");
   if (transpose < 0) return 0;
   const TensorId wide_id = rewriter.layer(transpose).inputs[0];
-  const int first = rewriter.producer_of_type(wide_id, "reshape");
+  const int first = producer_of_type(rewriter, wide_id, "reshape");
   if (first < 0) return 0;
   const DynamicShape& x = rewriter.tensor(rewriter.layer(first).inputs[0]).shape;
   const DynamicShape& wide = rewriter.tensor(wide_id).shape;
@@ -47,7 +43,7 @@ std::int64_t match(const Rewriter& rewriter, int i, std::vector<int>& layers) {
   if (static_cast<int>(perm.size()) != wide.rank()) return 0;
   for (std::size_t d = 0; d < perm.size(); ++d)
     if (perm[d] != (d == 1 ? 2 : d == 2 ? 1 : static_cast<std::int64_t>(d))) return 0;
-  if (!wide[1].known() || !wide[2].known() || !is_known(x[1], wide[1].value * wide[2].value))
+  if (!wide[1].known() || !wide[2].known() || !(x[1] == Dim(wide[1].value * wide[2].value)))
     return 0;
   // The batch follows from the rest: the elements are as many.
   if (!same_positions(x, wide)) return 0;
@@ -64,7 +60,7 @@ Status fuse_channel_shuffle(Graph& graph, PassContext& context) {
     if (!rewriter.alive(i)) continue;
     std::vector<int> layers;
     const std::int64_t groups = match(rewriter, i, layers);
-    if (groups < 1 || !rewriter.is_closed(layers, rewriter.layer(i).outputs[0])) continue;
+    if (groups < 1 || !is_closed(rewriter, layers, rewriter.layer(i).outputs[0])) continue;
     Params params;
     params.set("groups", groups);
     rewriter.replace(layers, i, *shuffle, {rewriter.layer(layers[0]).inputs[0]}, std::move(params));

@@ -14,7 +14,28 @@ constexpr double kInverseSqrt2 = 0.70710678118654752440;
 constexpr double kSqrt2OverPi = 0.79788456080286535588;
 constexpr double kCubic = 0.044715;
 
-// factor · x³ as one layer or several computes it. What is matched is appended to `layers`.
+// a·x + b·x³ as the product (p·x) · (q + r·x²), in either order. What is matched is appended to
+// `layers`.
+bool match_product(const Rewriter& rewriter, TensorId id, TensorId x, double& a, double& b,
+                   std::vector<int>& layers) {
+  const int product = find_binary(rewriter, id, BinaryOp::mul);
+  if (product < 0) return false;
+  for (const std::size_t k : {0u, 1u}) {
+    const auto plain = linear_in(rewriter, rewriter.layer(product).inputs[k], x);
+    const Linear factor = strip_linear(rewriter, rewriter.layer(product).inputs[1 - k]);
+    const int square = find_unary(rewriter, factor.x, UnaryOp::square);
+    if (!plain || plain->beta != 0 || square < 0 || rewriter.layer(square).inputs[0] != x) continue;
+    layers.insert(layers.end(), {product, square});
+    if (plain->layer >= 0) layers.push_back(plain->layer);
+    if (factor.layer >= 0) layers.push_back(factor.layer);
+    a = plain->alpha * factor.beta;
+    b = plain->alpha * factor.alpha;
+    return true;
+  }
+  return false;
+}
+
+// factor · x³, as a power or as products.
 bool match_cube(const Rewriter& rewriter, TensorId id, TensorId x, double& factor,
                 std::vector<int>& layers) {
   const Linear scaled = strip_linear(rewriter, id);
@@ -26,22 +47,10 @@ bool match_cube(const Rewriter& rewriter, TensorId id, TensorId x, double& facto
     layers.push_back(power);
     return layer.inputs[0] == x && scalar_of(rewriter.graph(), layer.inputs[1]) == 3.0;
   }
-  // x · x² or (a·x) · (b·x²), in either order.
-  const int product = find_binary(rewriter, scaled.x, BinaryOp::mul);
-  if (product < 0) return false;
-  for (const std::size_t k : {0u, 1u}) {
-    const auto plain = linear_in(rewriter, rewriter.layer(product).inputs[k], x);
-    const Linear squared = strip_linear(rewriter, rewriter.layer(product).inputs[1 - k]);
-    if (!plain || plain->beta != 0 || squared.beta != 0) continue;
-    const int square = find_unary(rewriter, squared.x, UnaryOp::square);
-    if (square < 0 || rewriter.layer(square).inputs[0] != x) continue;
-    factor *= plain->alpha * squared.alpha;
-    layers.insert(layers.end(), {product, square});
-    if (plain->layer >= 0) layers.push_back(plain->layer);
-    if (squared.layer >= 0) layers.push_back(squared.layer);
-    return true;
-  }
-  return false;
+  double a = 0, b = 0;
+  if (!match_product(rewriter, scaled.x, x, a, b, layers) || a != 0) return false;
+  factor *= b;
+  return true;
 }
 
 // a·x + b·x³, as a sum or as x · (a + b·x²).
@@ -66,21 +75,10 @@ bool match_cubic(const Rewriter& rewriter, TensorId id, TensorId x, double& a, d
     }
     return false;
   }
-  const int product = find_binary(rewriter, scaled.x, BinaryOp::mul);
-  if (product < 0) return false;
-  for (const std::size_t k : {0u, 1u}) {
-    const auto plain = linear_in(rewriter, rewriter.layer(product).inputs[k], x);
-    const Linear factor = strip_linear(rewriter, rewriter.layer(product).inputs[1 - k]);
-    if (!plain || plain->beta != 0 || factor.layer < 0) continue;
-    const int square = find_unary(rewriter, factor.x, UnaryOp::square);
-    if (square < 0 || rewriter.layer(square).inputs[0] != x) continue;
-    layers.insert(layers.end(), {product, factor.layer, square});
-    if (plain->layer >= 0) layers.push_back(plain->layer);
-    a = scaled.alpha * plain->alpha * factor.beta;
-    b = scaled.alpha * plain->alpha * factor.alpha;
-    return true;
-  }
-  return false;
+  if (!match_product(rewriter, scaled.x, x, a, b, layers)) return false;
+  a *= scaled.alpha;
+  b *= scaled.alpha;
+  return true;
 }
 
 std::optional<Params> match_gelu(const Rewriter& rewriter, GatedProduct& product, DataType type) {

@@ -32,7 +32,7 @@ Status fuse_hard_sigmoid(Graph& graph, PassContext& context) {
     // A plain clip(x, 0, 1) is simpler than a hard sigmoid.
     if (inner.layer < 0) continue;
     matched.push_back(inner.layer);
-    if (!rewriter.is_closed(matched, y)) continue;
+    if (!is_closed(rewriter, matched, y)) continue;
     rewriter.replace(matched, i, *unary, {inner.x},
                      unary_params(UnaryOp::hard_sigmoid, outer.alpha * inner.alpha,
                                   outer.alpha * inner.beta + outer.beta));

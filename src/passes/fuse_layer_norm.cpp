@@ -118,7 +118,7 @@ std::optional<Match> match_layer_norm(const Rewriter& rewriter, int root) {
   std::optional<Match> match = match_usual(rewriter, root);
   for (std::size_t k = 0; k < 2 && !match; ++k) match = match_tensorflow(rewriter, root, k);
   if (!match || !are_parameters(rewriter, *match) ||
-      !rewriter.is_closed(match->layers, rewriter.layer(root).outputs[0]))
+      !is_closed(rewriter, match->layers, rewriter.layer(root).outputs[0]))
     return std::nullopt;
   return match;
 }

@@ -105,7 +105,7 @@ class Fusions {
     if (y == kNoTensor || !rewriter_.has_single_use(y) || !is_float(rewriter_.tensor(y).type) ||
         layer.type->is_view || layer.type->data_dependent_output)
       return std::nullopt;
-    const int next = rewriter_.consumers(y)[0];
+    const int next = rewriter_.uses().first(y)->layer;
     const Layer& consumer = rewriter_.layer(next);
     // y may be the operand of a post-op there, or of one that the layer is going to be.
     const auto end = consumer.inputs.begin() + consumer.own_inputs;
@@ -124,12 +124,11 @@ void fuse(Rewriter& rewriter, int i, int next) {
   const Layer& consumer = rewriter.layer(next);
   PostOp op = *as_post_op(rewriter, consumer, y, rewriter.layer(i).type->fused_post_ops);
   if (op.kind == PostOp::Kind::binary) {
-    op.input = static_cast<std::uint32_t>(
-        rewriter.append_post_op_input(i, consumer.inputs[op.swapped ? 0 : 1]));
+    op.input = rewriter.append_post_op_input(i, consumer.inputs[op.swapped ? 0 : 1]);
     if (is_commutative(op.binary)) op.swapped = false;
   }
   rewriter.layer(i).post_ops.push_back(op);
-  rewriter.absorb(i, next);
+  absorb(rewriter, i, next);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ Status fuse_rms_norm(Graph& graph, PassContext& context) {
   for (int i = 0; rms_norm != nullptr && i < rewriter.count(); ++i) {
     if (!rewriter.alive(i)) continue;
     const std::optional<Normalized> match = match_normalized(rewriter, i);
-    if (match && rewriter.is_closed(match->layers, rewriter.layer(i).outputs[0])) {
+    if (match && is_closed(rewriter, match->layers, rewriter.layer(i).outputs[0])) {
       Params params;
       params.set("axis", std::int64_t{match->axis});
       params.set("epsilon", match->epsilon);

@@ -61,7 +61,7 @@ Status fuse_softmax(Graph& graph, PassContext& context) {
   for (int i = 0; softmax != nullptr && i < rewriter.count(); ++i) {
     if (!rewriter.alive(i)) continue;
     const std::optional<Match> match = match_softmax(rewriter, i);
-    if (!match || !rewriter.is_closed(match->layers, rewriter.layer(i).outputs[0])) continue;
+    if (!match || !is_closed(rewriter, match->layers, rewriter.layer(i).outputs[0])) continue;
     Params params;
     params.set("axis", std::int64_t{match->axis});
     rewriter.replace(match->layers, i, *softmax, {match->x}, std::move(params));
@@ -69,12 +69,12 @@ Status fuse_softmax(Graph& graph, PassContext& context) {
   for (int i = 0; i < rewriter.count(); ++i) {
     if (!rewriter.alive(i) || unary_of(rewriter.layer(i)) != UnaryOp::log) continue;
     const TensorId x = rewriter.layer(i).inputs[0];
-    const int before = rewriter.producer_of_type(x, "softmax");
+    const int before = producer_of_type(rewriter, x, "softmax");
     if (before < 0 || !rewriter.has_single_use(x) ||
         rewriter.layer(before).params.integer("log") != 0)
       continue;
     rewriter.layer(before).params.set("log", std::int64_t{1});
-    rewriter.absorb(before, i);
+    absorb(rewriter, before, i);
   }
   return rewriter.finish();
 }

@@ -13,7 +13,7 @@ Status fuse_softplus(Graph& graph, PassContext& context) {
     const int exponential = find_unary(rewriter, sum.x, UnaryOp::exp);
     if (exponential < 0) continue;
     const int matched[] = {i, sum.layer, exponential};
-    if (!rewriter.is_closed(matched, y)) continue;
+    if (!is_closed(rewriter, matched, y)) continue;
     rewriter.replace(matched, i, *rewriter.layer(i).type, {rewriter.layer(exponential).inputs[0]},
                      unary_params(UnaryOp::softplus));
   }

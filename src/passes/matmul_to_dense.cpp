@@ -32,7 +32,7 @@ TensorId matrix_tensor(Rewriter& rewriter, TensorId b, const Tensor& matrix) {
     Quantization moved = *quantization;
     moved.axis = std::max(moved.axis - extra, -1);
     // Per index of a leading dimension of 1: one pair for all.
-    rewriter.graph().tensor(id).quantization = std::move(moved);
+    rewriter.tensor(id).quantization = std::move(moved);
   }
   return id;
 }
@@ -55,7 +55,7 @@ Status matmul_to_dense(Graph& graph, PassContext& context) {
     // dense and matmul have the same number of inputs so far: post-ops keep their places.
     Params params;
     params.set("transpose_weights", layer.params.integer("transpose_b"));
-    rewriter.retype(i, *dense, std::move(params));
+    retype(rewriter, i, *dense, std::move(params));
     rewriter.set_input(i, 1, weights);
   }
   return rewriter.finish();

@@ -19,7 +19,7 @@ void merge_constants(Rewriter& rewriter) {
   for (TensorId id = 0; id < count; ++id) {
     const TensorDef& def = rewriter.tensor(id);
     if (!def.is_constant() || def.quantization || rewriter.is_output(id) ||
-        def.constant.bytes() > kMaxCompared || rewriter.consumers(id).empty())
+        def.constant.bytes() > kMaxCompared || rewriter.uses().first(id) == nullptr)
       continue;
     std::string key = fmt::format("{} {} ", to_string(def.type), def.constant.shape().str());
     if (def.constant.bytes() > 0)
@@ -27,7 +27,7 @@ void merge_constants(Rewriter& rewriter) {
     const auto [it, is_new] = seen.emplace(std::move(key), id);
     if (is_new) continue;
     rewriter.redirect(id, it->second);
-    rewriter.count_change();
+    ++rewriter.context().changes;
   }
 }
 
@@ -70,7 +70,7 @@ void merge(Rewriter& rewriter, int kept, int gone) {
   rewriter.remove(gone);
   for (std::size_t i = 0; i < from.size(); ++i)
     if (from[i] != kNoTensor) rewriter.redirect(from[i], to[i]);
-  rewriter.count_change();
+  ++rewriter.context().changes;
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ Result<bool> take_in_operand(Rewriter& rewriter, int norm, std::size_t input, Bi
   const TensorId y = layer.outputs[0];
   if (!layer.post_ops.empty() || has_input(layer, input) || !rewriter.has_single_use(y))
     return false;
-  const int next = rewriter.consumers(y)[0];
+  const int next = rewriter.uses().first(y)->layer;
   if (binary_of(rewriter.layer(next)) != op) return false;
   const std::vector<TensorId>& operands = rewriter.layer(next).inputs;
   const TensorId operand = operands[0] == y ? operands[1] : operands[0];
@@ -112,8 +112,8 @@ Result<bool> take_in_operand(Rewriter& rewriter, int norm, std::size_t input, Bi
   SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(layer.params.integer("axis"), x.rank()));
   SN_ASSIGN_OR_RETURN(const TensorId parameter, as_parameter(rewriter, operand, x, axis));
   if (parameter == kNoTensor) return false;
-  rewriter.absorb(norm, next);
-  rewriter.set_own_input(norm, input, parameter);
+  absorb(rewriter, norm, next);
+  rewriter.set_input(norm, input, parameter);
   return true;
 }
 

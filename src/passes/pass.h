@@ -13,10 +13,7 @@ namespace softneuro {
 
 struct PassOptions {
   std::vector<std::string> disabled;  // names of passes to leave out; "all" leaves out every one
-  // Constant folding may make constants of this many bytes, or of four times the bytes of the
-  // inputs if that is more: it shall not blow a small fill or expand up to a large weight.
-  std::int64_t max_folded_bytes = std::int64_t{1} << 20;
-  Allocator* allocator = nullptr;  // for new constants; null: default_allocator()
+  Allocator* allocator = nullptr;     // for new constants; null: default_allocator()
   // Looked at between passes and folded layers; once true: the status cancelled. May be null.
   const std::atomic<bool>* cancel = nullptr;
 };

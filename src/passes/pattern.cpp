@@ -9,6 +9,25 @@
 
 namespace softneuro {
 
+int producer_of_type(const Rewriter& rewriter, TensorId id, std::string_view type) {
+  const int i = rewriter.producer(id);
+  if (i < 0) return -1;
+  const Layer& maker = rewriter.layer(i);
+  return maker.type->name == type && maker.post_ops.empty() && maker.outputs[0] == id ? i : -1;
+}
+
+bool is_closed(const Rewriter& rewriter, std::span<const int> matched, TensorId result) {
+  const auto inside = [&](int i) {
+    return std::find(matched.begin(), matched.end(), i) != matched.end();
+  };
+  for (const int i : matched)
+    for (const TensorId id : rewriter.layer(i).outputs) {
+      if (id == kNoTensor || id == result) continue;
+      if (rewriter.is_output(id) || !rewriter.uses().all_of(id, inside)) return false;
+    }
+  return true;
+}
+
 bool broadcasts_to(const DynamicShape& x, const DynamicShape& y) {
   if (!x.ranked() || !y.ranked() || x.rank() > y.rank()) return false;
   for (int i = 0; i < x.rank(); ++i) {
@@ -89,7 +108,7 @@ std::optional<Limits> limits_of(const Layer& layer) {
 
 std::optional<Reduction> find_reduction(const Rewriter& rewriter, TensorId id,
                                         std::string_view op) {
-  const int i = rewriter.producer_of_type(id, "reduce");
+  const int i = producer_of_type(rewriter, id, "reduce");
   if (i < 0) return std::nullopt;
   const Layer& layer = rewriter.layer(i);
   if (layer.params.text("op") != op || layer.params.integer("keepdims", 1) == 0)
@@ -161,7 +180,7 @@ Status fuse_gated_products(Graph& graph, PassContext& context, GateMatcher match
     const TensorId y = rewriter.layer(i).outputs[0];
     for (GatedProduct& product : gated_products(rewriter, i)) {
       std::optional<Params> params = match(rewriter, product, rewriter.tensor(y).type);
-      if (!params || !rewriter.is_closed(product.layers, y)) continue;
+      if (!params || !is_closed(rewriter, product.layers, y)) continue;
       rewriter.replace(product.layers, i, *unary, {product.x}, *std::move(params));
       break;
     }

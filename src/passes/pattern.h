@@ -9,6 +9,13 @@
 
 namespace softneuro {
 
+// The producer of `id` if that is a layer of this type without post-ops and `id` is its first
+// output; else −1.
+int producer_of_type(const Rewriter& rewriter, TensorId id, std::string_view type);
+// The layers of `matched` may be replaced by one that makes `result`: nothing else that they
+// make is read outside of `matched` or is an output of the graph.
+bool is_closed(const Rewriter& rewriter, std::span<const int> matched, TensorId result);
+
 // Certainly `x` broadcasts to `y` and leaves y's shape as it is.
 bool broadcasts_to(const DynamicShape& x, const DynamicShape& y);
 

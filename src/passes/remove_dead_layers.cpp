@@ -8,7 +8,7 @@ namespace softneuro {
 namespace {
 
 bool is_needed(const Rewriter& rewriter, TensorId id) {
-  return id != kNoTensor && (rewriter.is_output(id) || !rewriter.consumers(id).empty());
+  return id != kNoTensor && (rewriter.is_output(id) || rewriter.uses().first(id) != nullptr);
 }
 
 // Optional outputs are those behind the first outputs.min; lists of outputs have none.
@@ -20,7 +20,7 @@ void drop_unread_outputs(Rewriter& rewriter, int i) {
     const TensorId id = rewriter.layer(i).outputs[k];
     if (id == kNoTensor || is_needed(rewriter, id)) continue;
     rewriter.set_output(i, k, kNoTensor);
-    rewriter.count_change();
+    ++rewriter.context().changes;
   }
   while (count > static_cast<std::size_t>(type.outputs.min) &&
          rewriter.layer(i).outputs[count - 1] == kNoTensor)
@@ -39,7 +39,7 @@ Status remove_dead_layers(Graph& graph, PassContext& context) {
       drop_unread_outputs(rewriter, i);
     } else {
       rewriter.remove(i);
-      rewriter.count_change();
+      ++rewriter.context().changes;
     }
   }
   SN_RETURN_IF_ERROR(rewriter.finish());

@@ -5,7 +5,7 @@
 // pads by nothing, slices of all, concat of one tensor, + 0, × 1… And casts that undo a cast which
 // lost nothing.
 #include "passes/layer_context.h"
-#include "passes/rewriter.h"
+#include "passes/pattern.h"
 
 namespace softneuro {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 // source of that cast, or kNoTensor.
 TensorId undone_cast(const Rewriter& rewriter, const Layer& layer) {
   if (!layer.type->rounds_to_type) return kNoTensor;
-  const int first = rewriter.producer_of_type(layer.inputs[0], layer.type->name);
+  const int first = producer_of_type(rewriter, layer.inputs[0], layer.type->name);
   if (first < 0) return kNoTensor;
   const TensorId source = rewriter.layer(first).inputs[0];
   const DataType from = rewriter.tensor(source).type;
@@ -48,7 +48,7 @@ Status remove_no_ops(Graph& graph, PassContext& context) {
     const Layer& layer = rewriter.layer(i);
     if (layer.outputs[0] == kNoTensor) continue;
     const TensorId source = equal_input(rewriter, layer);
-    if (source != kNoTensor) rewriter.bypass(i, source);
+    if (source != kNoTensor) bypass(rewriter, i, source);
   }
   return rewriter.finish();
 }

@@ -1,6 +1,7 @@
 #include "passes/rewriter.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -11,288 +12,212 @@ bool same_levels(const Quantization& a, const Quantization& b) {
          a.zero_points == b.zero_points;
 }
 
+// --- uses ----------------------------------------------------------------------------------------
+
+UseLists::UseLists(Graph& graph)
+    : graph_(graph), first_(graph.tensor_count(), -1), blocks_(graph.layers().size()) {
+  for (std::size_t i = 0; i < blocks_.size(); ++i) link(static_cast<int>(i));
+}
+
+void UseLists::link(int layer, std::size_t index) {
+  const TensorId id = inputs(layer)[index];
+  if (id == kNoTensor) return;
+  const std::size_t own = blocks_[static_cast<std::size_t>(layer)].begin + index;
+  int& first = first_[id];
+  uses_[own] = {layer, static_cast<std::uint32_t>(index), -1, first};
+  if (first >= 0) uses_[static_cast<std::size_t>(first)].before = static_cast<int>(own);
+  first = static_cast<int>(own);
+}
+
+void UseLists::unlink(int layer, std::size_t index) {
+  const TensorId id = inputs(layer)[index];
+  if (id == kNoTensor) return;
+  const Use& use = uses_[blocks_[static_cast<std::size_t>(layer)].begin + index];
+  if (use.next >= 0) uses_[static_cast<std::size_t>(use.next)].before = use.before;
+  (use.before < 0 ? first_[id] : uses_[static_cast<std::size_t>(use.before)].next) = use.next;
+}
+
+void UseLists::link(int layer) {
+  const std::size_t count = inputs(layer).size();
+  if (static_cast<std::size_t>(layer) == blocks_.size()) blocks_.emplace_back();
+  Block& block = blocks_[static_cast<std::size_t>(layer)];
+  if (count > block.capacity) {
+    // Layers that grow do so one input after another.
+    block = {uses_.size(), std::max(count, 2 * block.capacity)};
+    uses_.resize(uses_.size() + block.capacity);
+  }
+  for (std::size_t k = 0; k < count; ++k) link(layer, k);
+}
+
+void UseLists::unlink(int layer) {
+  for (std::size_t k = 0; k < inputs(layer).size(); ++k) unlink(layer, k);
+}
+
+void UseLists::append(int layer, TensorId id) {
+  const std::size_t index = inputs(layer).size();
+  const bool fits = index < blocks_[static_cast<std::size_t>(layer)].capacity;
+  if (!fits) unlink(layer);
+  inputs(layer).push_back(id);
+  if (fits)
+    link(layer, index);
+  else
+    link(layer);
+}
+
+// --- changes -------------------------------------------------------------------------------------
+
 Rewriter::Rewriter(Graph& graph, PassContext& context)
     : graph_(graph),
       context_(context),
-      alive_(graph.layers().size(), true),
-      producers_(graph.tensor_count(), -1),
+      dead_(graph.layers().size()),
+      producers_(graph.producers()),
       is_output_(graph.tensor_count()),
-      use_lists_(graph.tensor_count()),
-      use_blocks_(graph.layers().size()) {
-  for (int i = 0; i < count(); ++i) link(i);
+      uses_(graph) {
   for (const TensorId id : graph.outputs) is_output_[id] = true;
-}
-
-// --- uses ----------------------------------------------------------------------------------------
-
-void Rewriter::make_room(int i, std::size_t inputs) {
-  UseBlock& block = use_blocks_[static_cast<std::size_t>(i)];
-  const UseBlock old = block;
-  if (inputs <= static_cast<std::size_t>(old.capacity)) return;
-  // Layers that grow do so one input after another.
-  block.capacity = std::max(static_cast<int>(inputs), 2 * old.capacity);
-  block.begin = static_cast<int>(uses_.size());
-  uses_.resize(uses_.size() + static_cast<std::size_t>(block.capacity));
-  for (std::size_t k = 0; k < layer(i).inputs.size(); ++k) {
-    const TensorId id = layer(i).inputs[k];
-    if (id == kNoTensor) continue;
-    const int at = block.begin + static_cast<int>(k);
-    const Use use = uses_[static_cast<std::size_t>(old.begin) + k];
-    uses_[static_cast<std::size_t>(at)] = use;
-    link_before(id, use.next) = link_after(id, use.before) = at;
-  }
-}
-
-// What points to the use behind `before` in the list of a tensor; behind −1 is the first.
-int& Rewriter::link_after(TensorId id, int before) {
-  return before < 0 ? use_lists_[id].first : uses_[static_cast<std::size_t>(before)].next;
-}
-
-int& Rewriter::link_before(TensorId id, int next) {
-  return next < 0 ? use_lists_[id].last : uses_[static_cast<std::size_t>(next)].before;
-}
-
-void Rewriter::link_input(int i, std::size_t index) {
-  const TensorId id = layer(i).inputs[index];
-  if (id == kNoTensor) return;
-  const int at = use_blocks_[static_cast<std::size_t>(i)].begin + static_cast<int>(index);
-  const int last = use_lists_[id].last;
-  uses_[static_cast<std::size_t>(at)] = {i, static_cast<std::uint32_t>(index), last, -1};
-  link_after(id, last) = link_before(id, -1) = at;
-  ++use_lists_[id].count;
-}
-
-void Rewriter::unlink_input(int i, std::size_t index) {
-  const TensorId id = layer(i).inputs[index];
-  if (id == kNoTensor) return;
-  const int at = use_blocks_[static_cast<std::size_t>(i)].begin + static_cast<int>(index);
-  const Use use = uses_[static_cast<std::size_t>(at)];
-  link_after(id, use.before) = use.next;
-  link_before(id, use.next) = use.before;
-  --use_lists_[id].count;
-}
-
-void Rewriter::link(int i) {
-  const std::size_t inputs = layer(i).inputs.size();
-  UseBlock& block = use_blocks_[static_cast<std::size_t>(i)];
-  if (inputs > static_cast<std::size_t>(block.capacity)) {
-    block = {static_cast<int>(uses_.size()), static_cast<int>(inputs)};
-    uses_.resize(uses_.size() + inputs);
-  }
-  for (std::size_t k = 0; k < inputs; ++k) link_input(i, k);
-  for (const TensorId id : layer(i).outputs)
-    if (id != kNoTensor) producers_[id] = i;
-}
-
-void Rewriter::unlink(int i) {
-  for (std::size_t k = 0; k < layer(i).inputs.size(); ++k) unlink_input(i, k);
-  for (const TensorId id : layer(i).outputs)
-    if (id != kNoTensor && producers_[id] == i) producers_[id] = -1;
-}
-
-int Rewriter::producer(TensorId id) const {
-  return id == kNoTensor ? -1 : producers_[id];
-}
-
-Rewriter::Consumers Rewriter::consumers(TensorId id) const {
-  return {uses_.data(), use_lists_[id].first, use_lists_[id].count};
-}
-
-bool Rewriter::has_single_use(TensorId id) const {
-  return use_lists_[id].count == 1 && !is_output_[id];
-}
-
-int Rewriter::producer_of_type(TensorId id, std::string_view type) const {
-  const int i = producer(id);
-  if (i < 0) return -1;
-  const Layer& maker = layer(i);
-  return maker.type->name == type && maker.post_ops.empty() && maker.outputs[0] == id ? i : -1;
-}
-
-bool Rewriter::is_closed(std::span<const int> matched, TensorId result) const {
-  const auto inside = [&](int i) {
-    return std::find(matched.begin(), matched.end(), i) != matched.end();
-  };
-  for (const int i : matched)
-    for (const TensorId id : layer(i).outputs) {
-      if (id == kNoTensor || id == result) continue;
-      const Consumers readers = consumers(id);
-      if (is_output_[id] || !std::all_of(readers.begin(), readers.end(), inside)) return false;
-    }
-  return true;
 }
 
 void Rewriter::replace(std::span<const int> matched, int root, const LayerType& type,
                        std::vector<TensorId> inputs, Params params) {
-  std::vector<int> others(matched.begin(), matched.end());
-  std::sort(others.begin(), others.end());
-  others.erase(std::unique(others.begin(), others.end()), others.end());
-  std::erase(others, root);
+  std::set<int> others(matched.begin(), matched.end());
+  others.erase(root);
   for (const int i : others) {
     add_sources(root, i);
     remove(i);
   }
-  unlink(root);
+  uses_.unlink(root);
   layer(root).own_inputs = static_cast<std::uint32_t>(inputs.size());
   layer(root).inputs = std::move(inputs);
-  link(root);
-  retype(root, type, std::move(params));
-}
-
-void Rewriter::retype(int i, const LayerType& type, Params params) {
-  layer(i).type = &type;
-  layer(i).params = std::move(params);
-  (void)type.check_params(layer(i).params);  // infer_shapes() reports what is wrong
-  count_change();
-}
-
-void Rewriter::absorb(int into, int from) {
-  const TensorId output = layer(from).outputs[0];
-  const std::vector<PostOp> post_ops = layer(from).post_ops;
-  for (PostOp op : post_ops) {
-    if (op.kind == PostOp::Kind::binary)
-      op.input =
-          static_cast<std::uint32_t>(append_post_op_input(into, layer(from).inputs[op.input]));
-    layer(into).post_ops.push_back(op);
-  }
-  add_sources(into, from);
-  remove(from);
-  set_output(into, 0, output);
-  count_change();
-}
-
-void Rewriter::absorb_before(int into, std::size_t index, int from, TensorId source) {
-  add_sources(into, from);
-  remove(from);
-  set_input(into, index, source);
-  count_change();
+  uses_.link(root);
+  retype(*this, root, type, std::move(params));
 }
 
 void Rewriter::remove(int i) {
-  unlink(i);
-  alive_[static_cast<std::size_t>(i)] = false;
+  uses_.unlink(i);
+  for (const TensorId id : layer(i).outputs)
+    if (producer(id) == i) producers_[id] = -1;
+  dead_[static_cast<std::size_t>(i)] = true;
 }
 
 int Rewriter::add(const LayerType& type, std::string_view name, std::vector<TensorId> inputs,
                   std::vector<TensorId> outputs, Params params) {
+  for (const TensorId id : outputs)
+    if (id != kNoTensor) producers_[id] = count();
   graph_.add_layer(type, graph_.unique_layer_name(name), std::move(inputs), std::move(outputs),
                    std::move(params));
-  alive_.push_back(true);
-  use_blocks_.emplace_back();
-  link(count() - 1);
+  dead_.push_back(false);
+  uses_.link(count() - 1);
   return count() - 1;
 }
 
-void Rewriter::add_sources(int to, int from) {
-  taken_over_[to].push_back(from);
-}
-
 void Rewriter::set_input(int i, std::size_t index, TensorId id) {
-  unlink_input(i, index);
-  layer(i).inputs[index] = id;
-  link_input(i, index);
+  std::vector<TensorId>& inputs = layer(i).inputs;
+  if (index >= inputs.size()) layer(i).own_inputs = static_cast<std::uint32_t>(index + 1);
+  while (index >= inputs.size()) uses_.append(i, kNoTensor);
+  uses_.unlink(i, index);
+  inputs[index] = id;
+  uses_.link(i, index);
 }
 
-void Rewriter::set_own_input(int i, std::size_t index, TensorId id) {
-  Layer& changed = layer(i);
-  if (changed.inputs.size() <= index) {
-    make_room(i, index + 1);
-    changed.inputs.resize(index + 1, kNoTensor);
-  }
-  set_input(i, index, id);
-  changed.own_inputs = static_cast<std::uint32_t>(changed.inputs.size());
-}
-
-int Rewriter::append_post_op_input(int i, TensorId id) {
-  const std::size_t index = layer(i).inputs.size();
-  make_room(i, index + 1);
-  layer(i).inputs.push_back(id);
-  link_input(i, index);
-  return static_cast<int>(index);
+std::uint32_t Rewriter::append_post_op_input(int i, TensorId id) {
+  uses_.append(i, id);
+  return static_cast<std::uint32_t>(layer(i).inputs.size() - 1);
 }
 
 void Rewriter::set_output(int i, std::size_t index, TensorId id) {
   TensorId& output = layer(i).outputs[index];
-  if (output != kNoTensor && producers_[output] == i) producers_[output] = -1;
+  if (producer(output) == i) producers_[output] = -1;
   output = id;
   if (id != kNoTensor) producers_[id] = i;
 }
 
 void Rewriter::redirect(TensorId from, TensorId to) {
-  UseList& gone = use_lists_[from];
-  UseList& kept = use_lists_[to];
-  if (from == to || gone.count == 0) return;
-  for (int at = gone.first; at >= 0; at = uses_[static_cast<std::size_t>(at)].next) {
-    const Use& use = uses_[static_cast<std::size_t>(at)];
-    layer(use.layer).inputs[use.index] = to;
-  }
-  uses_[static_cast<std::size_t>(gone.first)].before = kept.last;
-  link_after(to, kept.last) = gone.first;
-  kept.last = gone.last;
-  kept.count += gone.count;
-  gone = {};
-}
-
-bool Rewriter::bypass(int i, TensorId source) {
-  const TensorId result = layer(i).outputs[0];
-  TensorDef& kept = graph_.tensor(source);
-  TensorDef& gone = graph_.tensor(result);
-  if (kept.quantization && gone.quantization &&
-      !same_levels(*kept.quantization, *gone.quantization))
-    return false;
-  const int maker = producer(source);
-  if (is_output_[result]) {
-    // The value must keep the output's name: its maker makes the output directly.
-    if (maker < 0 || is_output_[source] || kept.is_constant()) return false;
-    const auto index = static_cast<std::size_t>(
-        std::find(layer(maker).outputs.begin(), layer(maker).outputs.end(), source) -
-        layer(maker).outputs.begin());
-    if (!gone.quantization) gone.quantization = kept.quantization;
-    add_sources(maker, i);
-    remove(i);
-    redirect(source, result);
-    set_output(maker, index, result);
-  } else {
-    if (!kept.quantization) kept.quantization = gone.quantization;
-    if (maker >= 0) add_sources(maker, i);
-    remove(i);
-    redirect(result, source);
-  }
-  count_change();
-  return true;
+  if (from == to) return;
+  while (const UseLists::Use* use = uses_.first(from)) set_input(use->layer, use->index, to);
 }
 
 TensorId Rewriter::add_constant(std::string_view name, Tensor value) {
-  const TensorId id = graph_.add_constant(std::string(name), std::move(value));
-  note_tensor();
-  return id;
+  return added(graph_.add_constant(std::string(name), std::move(value)));
 }
 
-TensorId Rewriter::add_tensor_like(std::string_view name, TensorId like) {
-  TensorDef def;
-  def.name = name;
-  def.type = tensor(like).type;
-  def.shape = tensor(like).shape;
-  const TensorId id = graph_.add_tensor(std::move(def));
-  note_tensor();
-  return id;
+TensorId Rewriter::add_tensor(TensorDef def) {
+  return added(graph_.add_tensor(std::move(def)));
 }
 
-void Rewriter::note_tensor() {
+TensorId Rewriter::added(TensorId id) {
   producers_.push_back(-1);
   is_output_.push_back(false);
-  use_lists_.emplace_back();
+  uses_.add_tensor();
+  return id;
+}
+
+void retype(Rewriter& rewriter, int i, const LayerType& type, Params params) {
+  Layer& layer = rewriter.layer(i);
+  layer.type = &type;
+  layer.params = std::move(params);
+  (void)type.check_params(layer.params);  // infer_shapes() reports what is wrong
+  ++rewriter.context().changes;
+}
+
+void absorb(Rewriter& rewriter, int into, int from) {
+  const TensorId output = rewriter.layer(from).outputs[0];
+  const std::vector<PostOp> post_ops = rewriter.layer(from).post_ops;
+  for (PostOp op : post_ops) {
+    if (op.kind == PostOp::Kind::binary)
+      op.input = rewriter.append_post_op_input(into, rewriter.layer(from).inputs[op.input]);
+    rewriter.layer(into).post_ops.push_back(op);
+  }
+  rewriter.add_sources(into, from);
+  rewriter.remove(from);
+  rewriter.set_output(into, 0, output);
+  ++rewriter.context().changes;
+}
+
+void absorb_before(Rewriter& rewriter, int into, std::size_t index, int from, TensorId source) {
+  rewriter.add_sources(into, from);
+  rewriter.remove(from);
+  rewriter.set_input(into, index, source);
+  ++rewriter.context().changes;
+}
+
+bool bypass(Rewriter& rewriter, int i, TensorId source) {
+  const TensorId result = rewriter.layer(i).outputs[0];
+  TensorDef& kept = rewriter.tensor(source);
+  TensorDef& gone = rewriter.tensor(result);
+  if (kept.quantization && gone.quantization &&
+      !same_levels(*kept.quantization, *gone.quantization))
+    return false;
+  const int maker = rewriter.producer(source);
+  const bool is_output = rewriter.is_output(result);
+  // The value must keep the output's name: its maker makes the output directly.
+  if (is_output && (maker < 0 || rewriter.is_output(source) || kept.is_constant())) return false;
+  if (maker >= 0) rewriter.add_sources(maker, i);
+  rewriter.remove(i);
+  if (is_output) {
+    const std::vector<TensorId>& outputs = rewriter.layer(maker).outputs;
+    const auto index = std::find(outputs.begin(), outputs.end(), source) - outputs.begin();
+    if (!gone.quantization) gone.quantization = kept.quantization;
+    rewriter.redirect(source, result);
+    rewriter.set_output(maker, static_cast<std::size_t>(index), result);
+  } else {
+    if (!kept.quantization) kept.quantization = gone.quantization;
+    rewriter.redirect(result, source);
+  }
+  ++rewriter.context().changes;
+  return true;
 }
 
 // --- the end ---------------------------------------------------------------------------------
 
-// Each list: a layer's own sources, then those that it took over, each once.
-void Rewriter::write_sources() {
-  std::vector<int> seen_by(alive_.size(), -1);
+namespace {
+
+// Each list: a layer's own sources, then those of the layers that it took over, each once.
+std::unordered_map<int, std::vector<std::string>> joint_sources(
+    const Rewriter& rewriter, const std::unordered_map<int, std::vector<int>>& taken_over) {
+  std::vector<int> seen_by(static_cast<std::size_t>(rewriter.count()), -1);
   std::vector<int> open;
   std::unordered_map<int, std::vector<std::string>> lists;
-  for (const auto& [root, unused] : taken_over_) {
-    if (!alive(root)) continue;
+  for (const auto& [root, unused] : taken_over) {
+    if (!rewriter.alive(root)) continue;
     std::vector<std::string>& list = lists[root];
     std::unordered_set<std::string_view> known;
     open.assign(1, root);
@@ -300,23 +225,22 @@ void Rewriter::write_sources() {
       const int i = open.back();
       open.pop_back();
       if (std::exchange(seen_by[static_cast<std::size_t>(i)], root) == root) continue;
-      for (const std::string& source : layer(i).sources)
+      for (const std::string& source : rewriter.layer(i).sources)
         if (known.insert(source).second) list.push_back(source);
-      if (const auto found = taken_over_.find(i); found != taken_over_.end())
+      if (const auto found = taken_over.find(i); found != taken_over.end())
         open.insert(open.end(), found->second.rbegin(), found->second.rend());
     }
   }
-  for (auto& [root, list] : lists) layer(root).sources = std::move(list);
-  taken_over_.clear();
+  return lists;
 }
 
+}  // namespace
+
 Status Rewriter::finish() {
-  write_sources();
-  if (changes_ == 0) return {};
-  context_.changes += changes_;
-  std::vector<bool> dead(alive_.size());
-  for (std::size_t i = 0; i < alive_.size(); ++i) dead[i] = !alive_[i];
-  graph_.remove_layers(dead);
+  for (auto& [root, sources] : joint_sources(*this, taken_over_))
+    layer(root).sources = std::move(sources);
+  if (context_.changes == 0) return {};
+  graph_.remove_layers(dead_);
   SN_RETURN_IF_ERROR(graph_.sort());
   graph_.compact_tensors();
   return graph_.infer_shapes(/*name_unknown=*/true);

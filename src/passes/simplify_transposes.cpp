@@ -51,8 +51,7 @@ Status make_reshape(Rewriter& rewriter, int i) {
   const Layer& layer = rewriter.layer(i);
   if (rewriter.context().type("reshape") == nullptr || !keeps_order(rewriter, layer)) return {};
   const auto target = reshape_target(rewriter.tensor(layer.outputs[0]).shape);
-  const int matched[] = {i};
-  return target ? replace_by_reshape(rewriter, matched, i, layer.inputs[0], *target) : Status();
+  return target ? replace_by_reshape(rewriter, {}, i, layer.inputs[0], *target) : Status();
 }
 
 }  // namespace

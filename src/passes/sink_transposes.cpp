@@ -76,11 +76,11 @@ bool plan_inputs(const Rewriter& rewriter, const Layer& layer, Plan& plan) {
       if (def.constant.elements() != 1) plan.inputs[k] = kNoTensor;
       continue;
     }
-    const int transpose = rewriter.producer_of_type(id, "transpose");
+    const int transpose = producer_of_type(rewriter, id, "transpose");
     if (transpose < 0 || rewriter.is_output(id)) return false;
     // Read by this layer only, be it several times.
-    for (const int reader : rewriter.consumers(id))
-      if (&rewriter.layer(reader) != &layer) return false;
+    if (!rewriter.uses().all_of(id, [&](int reader) { return &rewriter.layer(reader) == &layer; }))
+      return false;
     const TensorId x = rewriter.layer(transpose).inputs[0];
     const auto perm = permutation_of(rewriter, rewriter.layer(transpose));
     if (!perm || !rewriter.tensor(x).shape.ranked() ||
@@ -138,21 +138,19 @@ Status carry_out(Rewriter& rewriter, int i, const Plan& plan) {
   if (plan.axes_input >= 0) {
     SN_ASSIGN_OR_RETURN(Tensor axes, make_integers(plan.axes, allocator));
     const TensorId id = rewriter.add_constant(rewriter.layer(i).name + "_axes", std::move(axes));
-    rewriter.set_own_input(i, static_cast<std::size_t>(plan.axes_input), id);
+    rewriter.set_input(i, static_cast<std::size_t>(plan.axes_input), id);
   }
   rewriter.layer(i).params = plan.params;
 
   // y' is y before the transpose: y.shape[a] = y'.shape[perm[a]].
-  const TensorId moved = rewriter.add_tensor_like(rewriter.tensor(y).name + "_moved", y);
-  TensorDef& def = rewriter.graph().tensor(moved);
-  const DynamicShape& shape = rewriter.tensor(y).shape;
+  const TensorDef& result = rewriter.tensor(y);
+  TensorDef def = result;
+  def.name += "_moved";
   for (std::size_t a = 0; a < plan.result_perm.size(); ++a)
-    def.shape[plan.result_perm[a]] = shape[static_cast<int>(a)];
-  if (const auto& quantization = rewriter.tensor(y).quantization) {
-    Quantization same = *quantization;
-    if (same.axis >= 0) same.axis = plan.result_perm[static_cast<std::size_t>(same.axis)];
-    def.quantization = std::move(same);
-  }
+    def.shape[plan.result_perm[a]] = result.shape[static_cast<int>(a)];
+  if (def.quantization && def.quantization->axis >= 0)
+    def.quantization->axis = plan.result_perm[static_cast<std::size_t>(result.quantization->axis)];
+  const TensorId moved = rewriter.add_tensor(std::move(def));
   rewriter.set_output(i, 0, moved);
 
   // One of the transposes does the rest; the others are gone.
@@ -165,7 +163,7 @@ Status carry_out(Rewriter& rewriter, int i, const Plan& plan) {
   rewriter.set_output(transpose, 0, y);
   rewriter.layer(transpose).params.set(
       "perm", std::vector<std::int64_t>(plan.result_perm.begin(), plan.result_perm.end()));
-  rewriter.count_change();
+  ++rewriter.context().changes;
   return {};
 }
 

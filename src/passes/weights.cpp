@@ -53,7 +53,7 @@ void set_weights(Rewriter& rewriter, const WeightedLayer& weighted, Tensor weigh
                  std::optional<Quantization> q) {
   const TensorId old = weights_of(rewriter, weighted);
   const TensorId id = rewriter.add_constant(rewriter.tensor(old).name, std::move(weights));
-  rewriter.graph().tensor(id).quantization = std::move(q);
+  rewriter.tensor(id).quantization = std::move(q);
   rewriter.set_input(weighted.layer, weighted.type->input, id);
 }
 
@@ -62,7 +62,7 @@ void set_bias(Rewriter& rewriter, const WeightedLayer& weighted, Tensor bias) {
   const std::size_t place = weighted.type->bias;
   const std::string name =
       has_input(layer, place) ? rewriter.tensor(layer.inputs[place]).name : layer.name + "_bias";
-  rewriter.set_own_input(weighted.layer, place, rewriter.add_constant(name, std::move(bias)));
+  rewriter.set_input(weighted.layer, place, rewriter.add_constant(name, std::move(bias)));
 }
 
 bool all_zero(const std::vector<double>& values) {
@@ -172,12 +172,12 @@ Result<bool> fold_next(Rewriter& rewriter, const WeightedLayer& weighted, Affine
   const TensorId y = rewriter.layer(weighted.layer).outputs[0];
   const DynamicShape& shape = rewriter.tensor(y).shape;
   if (!rewriter.has_single_use(y) || !shape.ranked()) return false;
-  const int next = rewriter.consumers(y)[0];
+  const int next = rewriter.uses().first(y)->layer;
   const auto affine =
       affine_of(rewriter, next, y, weighted.outputs, weighted.type->channel_axis_of(shape.rank()));
   if (!affine) return false;
   SN_ASSIGN_OR_RETURN(const bool folded, fold_after(rewriter, weighted, *affine));
-  if (folded) rewriter.absorb(weighted.layer, next);
+  if (folded) absorb(rewriter, weighted.layer, next);
   return folded;
 }
 
@@ -194,7 +194,7 @@ Result<bool> fold_previous(Rewriter& rewriter, const WeightedLayer& weighted, Af
                                   weighted.type->channel_axis_of(shape.rank()));
     if (!affine || (!all_zero(affine->shift) && !weighted.sums_all)) continue;
     SN_ASSIGN_OR_RETURN(const bool folded, fold_before(rewriter, weighted, *affine));
-    if (folded) rewriter.absorb_before(weighted.layer, 0, before, source);
+    if (folded) absorb_before(rewriter, weighted.layer, 0, before, source);
     return folded;
   }
   return false;

@@ -44,12 +44,6 @@ struct ChannelSums {
   }
 };
 
-// What is remembered of one input of the net over all samples.
-struct InputHistory {
-  std::vector<double> magnitudes;  // largest |x|, per sample
-  std::size_t constants = 0;       // samples whose elements are all alike
-};
-
 std::string list_of(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 4;
   std::string text;
@@ -59,57 +53,18 @@ std::string list_of(const std::vector<std::string>& names) {
   return text;
 }
 
-class Calibrator {
+// The number that messages call a sample by.
+std::size_t number_of(std::size_t index, const CalibrationOptions& options) {
+  return index < options.numbers.size() ? options.numbers[index] : index;
+}
+
+// The inputs of all samples, and what looks wrong with them.
+class SampleHistory {
  public:
-  Calibrator(const Net& net, const CalibrationOptions& options)
-      : net_(net),
-        graph_(NetAccess::graph(net)),
-        options_(options),
-        histograms_(graph_.tensor_count()),
-        sums_(graph_.tensor_count()),
-        axes_(channel_axes(graph_)) {
-    std::vector<bool> made(graph_.tensor_count(), false);
-    for (const Layer& layer : graph_.layers())
-      for (const TensorId id : layer.outputs)
-        if (id != kNoTensor) made[id] = true;
-    for (TensorId id = 0; id < graph_.tensor_count(); ++id)
-      if (made[id] && is_real(graph_.tensor(id).type) && !graph_.is_output(id))
-        inner_.push_back(id);
-    histories_.resize(graph_.inputs.size());
-    answers_.resize(graph_.outputs.size());
-  }
+  SampleHistory(const Graph& graph, const CalibrationOptions& options)
+      : graph_(graph), options_(options), inputs_(graph.inputs.size()) {}
 
-  Status add(std::size_t index, const NamedTensors& sample) {
-    Status status = check_inputs(sample);
-    if (status.ok()) status = run(sample);
-    if (!status.ok())
-      return std::move(status).with_context(fmt::format("calibration sample {}", number_of(index)));
-    ++samples_;
-    return {};
-  }
-
-  std::size_t number_of(std::size_t index) const {
-    return index < options_.numbers.size() ? options_.numbers[index] : index;
-  }
-
-  CalibrationResult finish() {
-    CalibrationResult result;
-    result.samples = samples_;
-    const auto chosen = choose_quantizations(graph_, histograms_, options_);
-    for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
-      if (!chosen[id]) continue;
-      Quantization q = *chosen[id];
-      if (!sums_[id].sums.empty()) q.channel_means = sums_[id].means();
-      result.quantizations.emplace(graph_.tensor(id).name, std::move(q));
-    }
-    warn_of_samples(result.warnings);
-    warn_of_tensors(result.warnings);
-    warn_of_answers(result.warnings);
-    return result;
-  }
-
- private:
-  Status check_inputs(const NamedTensors& sample) {
+  Status add(const NamedTensors& sample) {
     std::size_t hash = 0;
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
       const TensorDef& def = graph_.tensor(graph_.inputs[i]);
@@ -130,13 +85,107 @@ class Calibrator {
       if (histogram.not_finite() > 0)
         return invalid_argument("input '{}' holds {} values that are NaN or infinite", def.name,
                                 histogram.not_finite());
-      histories_[i].magnitudes.push_back(std::max(-histogram.low(), histogram.high()));
-      histories_[i].constants += histogram.is_constant() && floats.elements() > 1;
+      inputs_[i].magnitudes.push_back(std::max(-histogram.low(), histogram.high()));
+      inputs_[i].constants += histogram.is_constant() && floats.elements() > 1;
     }
-    distinct_.insert(hash);
+    hashes_.insert(hash);
+    ++count_;
     return {};
   }
 
+  std::size_t count() const { return count_; }
+  std::size_t distinct() const { return hashes_.size(); }
+  void warn(std::vector<std::string>& warnings) const {
+    if (count_ == 1)
+      warnings.push_back(
+          "a single sample serves for calibration: the ranges it shows may not hold for others");
+    if (count_ > 1 && distinct() == 1)
+      warnings.push_back(fmt::format("all {} samples are the same", count_));
+    else if (distinct() * 2 <= count_)
+      warnings.push_back(fmt::format("only {} of {} samples are different", distinct(), count_));
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const Input& history = inputs_[i];
+      const std::string& name = graph_.tensor(graph_.inputs[i]).name;
+      if (history.constants > 0)
+        warnings.push_back(fmt::format(
+            "input '{}' is constant (one value everywhere) in {} of {} samples: these do not show "
+            "its range",
+            name, history.constants, count_));
+      if (std::string text = uneven(history.magnitudes); !text.empty())
+        warnings.push_back(fmt::format("input '{}': {}", name, text));
+    }
+  }
+
+ private:
+  struct Input {
+    std::vector<double> magnitudes;  // largest |x|, per sample
+    std::size_t constants = 0;       // samples whose elements are all alike
+  };
+
+  // Largest magnitudes that lie far apart: as of samples that were scaled in different ways.
+  std::string uneven(const std::vector<double>& magnitudes) const {
+    constexpr double kMost = 16;
+    if (magnitudes.size() < 2) return {};
+    std::vector<double> sorted = magnitudes;
+    std::sort(sorted.begin(), sorted.end());
+    const double least = *std::find_if(sorted.begin(), sorted.end() - 1,
+                                       [](double magnitude) { return magnitude > 0; });
+    if (!(sorted.back() > kMost * least)) return {};
+    const auto sample = std::max_element(magnitudes.begin(), magnitudes.end()) - magnitudes.begin();
+    return fmt::format(
+        "the ranges of the samples differ wildly, from {:.3g} to {:.3g} (sample {}): were all "
+        "scaled alike?",
+        least, sorted.back(), number_of(static_cast<std::size_t>(sample), options_));
+  }
+
+  const Graph& graph_;
+  const CalibrationOptions& options_;
+  std::vector<Input> inputs_;
+  std::set<std::size_t> hashes_;
+  std::size_t count_ = 0;
+};
+
+class Calibrator {
+ public:
+  Calibrator(const Net& net, const CalibrationOptions& options)
+      : net_(net),
+        graph_(NetAccess::graph(net)),
+        options_(options),
+        histograms_(graph_.tensor_count()),
+        sums_(graph_.tensor_count()),
+        axes_(channel_axes(graph_)),
+        samples_(graph_, options),
+        answers_(graph_.outputs.size()) {
+    for (const Layer& layer : graph_.layers())
+      for (const TensorId id : layer.outputs)
+        if (id != kNoTensor && is_real(graph_.tensor(id).type) && !graph_.is_output(id))
+          inner_.push_back(id);
+  }
+
+  Status add(std::size_t index, const NamedTensors& sample) {
+    Status status = samples_.add(sample);
+    if (status.ok()) status = run(sample);
+    return std::move(status).with_context(
+        fmt::format("calibration sample {}", number_of(index, options_)));
+  }
+
+  CalibrationResult finish() {
+    CalibrationResult result;
+    result.samples = samples_.count();
+    const auto chosen = choose_quantizations(graph_, histograms_, options_);
+    for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
+      if (!chosen[id]) continue;
+      Quantization q = *chosen[id];
+      if (!sums_[id].sums.empty()) q.channel_means = sums_[id].means();
+      result.quantizations.emplace(graph_.tensor(id).name, std::move(q));
+    }
+    samples_.warn(result.warnings);
+    warn_of_tensors(result.warnings);
+    warn_of_answers(result.warnings);
+    return result;
+  }
+
+ private:
   Status run(const NamedTensors& sample) {
     NamedShapes shapes;
     for (const auto& [name, tensor] : sample) shapes.emplace(name, tensor.shape());
@@ -204,56 +253,17 @@ class Calibrator {
     if (graph_.tensor(id).is_constant()) return {};
     histograms_[id].add(floats.values<float>());
     const int axis = axes_[id];
-    if (options_.bias_correction && axis >= 0 && axis < floats.shape().rank() &&
-        histograms_[id].not_finite() == 0)
+    if (axis >= 0 && axis < floats.shape().rank() && histograms_[id].not_finite() == 0)
       sums_[id].add(floats, axis);
     return {};
   }
 
-  void warn_of_samples(std::vector<std::string>& warnings) const {
-    if (samples_ == 1)
-      warnings.push_back(
-          "a single sample serves for calibration: the ranges it shows may not hold for others");
-    if (samples_ > 1 && distinct_.size() == 1)
-      warnings.push_back(fmt::format("all {} samples are the same", samples_));
-    else if (distinct_.size() * 2 <= samples_)
-      warnings.push_back(
-          fmt::format("only {} of {} samples are different", distinct_.size(), samples_));
-    for (std::size_t i = 0; i < histories_.size(); ++i) {
-      const InputHistory& history = histories_[i];
-      const std::string& name = graph_.tensor(graph_.inputs[i]).name;
-      if (history.constants > 0)
-        warnings.push_back(fmt::format(
-            "input '{}' is constant (one value everywhere) in {} of {} samples: these do not show "
-            "its range",
-            name, history.constants, samples_));
-      if (std::string text = uneven(history.magnitudes); !text.empty())
-        warnings.push_back(fmt::format("input '{}': {}", name, text));
-    }
-  }
-
   void warn_of_answers(std::vector<std::string>& warnings) const {
-    if (distinct_.size() < 2) return;  // the same samples, which was said
+    if (samples_.distinct() < 2) return;  // the same samples, which was said
     for (std::size_t o = 0; o < answers_.size(); ++o)
       if (std::string text = answers_[o].warning(); !text.empty())
         warnings.push_back(
             fmt::format("output '{}' {}", graph_.tensor(graph_.outputs[o]).name, text));
-  }
-
-  // Largest magnitudes that lie far apart: as of samples that were scaled in different ways.
-  std::string uneven(const std::vector<double>& magnitudes) const {
-    constexpr double kMost = 16;
-    if (magnitudes.size() < 2) return {};
-    std::vector<double> sorted = magnitudes;
-    std::sort(sorted.begin(), sorted.end());
-    const double least = *std::find_if(sorted.begin(), sorted.end() - 1,
-                                       [](double magnitude) { return magnitude > 0; });
-    if (!(sorted.back() > kMost * least)) return {};
-    const auto sample = std::max_element(magnitudes.begin(), magnitudes.end()) - magnitudes.begin();
-    return fmt::format(
-        "the ranges of the samples differ wildly, from {:.3g} to {:.3g} (sample {}): were all "
-        "scaled alike?",
-        least, sorted.back(), number_of(static_cast<std::size_t>(sample)));
   }
 
   void warn_of_tensors(std::vector<std::string>& warnings) const {
@@ -283,11 +293,9 @@ class Calibrator {
   std::vector<Histogram> histograms_;
   std::vector<ChannelSums> sums_;
   std::vector<int> axes_;
-  std::vector<InputHistory> histories_;  // per input
-  std::vector<OutputHistory> answers_;   // per output of the net
-  std::set<std::size_t> distinct_;       // hashes of samples
-  std::size_t samples_ = 0;
-  NamedShapes shapes_;  // for which the sessions are
+  SampleHistory samples_;
+  std::vector<OutputHistory> answers_;  // per output of the net
+  NamedShapes shapes_;                  // for which the sessions are
   std::vector<std::vector<TensorId>> parts_;
   std::vector<Session> sessions_;
 };
@@ -301,13 +309,6 @@ Status check_options(const CalibrationOptions& options) {
 }
 
 }  // namespace
-
-CalibrationSamples samples_of(const std::vector<NamedTensors>& samples) {
-  return [&samples](std::size_t i) -> Result<std::optional<NamedTensors>> {
-    if (i >= samples.size()) return std::optional<NamedTensors>();
-    return std::optional<NamedTensors>(samples[i]);
-  };
-}
 
 Result<CalibrationResult> calibrate(const Net& net, const CalibrationSamples& samples,
                                     const CalibrationOptions& options) {

@@ -17,8 +17,6 @@ namespace softneuro {
 struct CalibrationOptions {
   RangeChoice range = RangeChoice::mse;
   double percentile = 99.99;  // in (50, 100]; of the values of one tensor over all samples
-  // Keep the means of the channels that layers with weights read (Quantization::channel_means).
-  bool bias_correction = true;
   // Inner tensors that one run keeps, in bytes; where the net has more, each sample runs several
   // times, for some of its tensors at a time.
   std::size_t max_bytes = std::size_t{512} << 20;
@@ -29,8 +27,6 @@ struct CalibrationOptions {
 // Sample i of 0, 1, …: one tensor per input of the net, by name. Nothing: there are no more. An
 // error ends calibration.
 using CalibrationSamples = std::function<Result<std::optional<NamedTensors>>(std::size_t)>;
-// `samples` must outlive the callback.
-CalibrationSamples samples_of(const std::vector<NamedTensors>& samples);
 
 struct CalibrationResult {
   // By tensor name: real tensors that are no constants. Tensors in which NaN or infinities turned

@@ -214,7 +214,7 @@ ValueRange mse_range(const Histogram& histogram) {
   return best;
 }
 
-Quantization quantization_for(ValueRange range, bool is_signed) {
+Quantization quantization_for(ValueRange range) {
   const double low = std::min(range.low, 0.0), high = std::max(range.high, 0.0);
   // Below that, and above a quotient of two floats, arithmetic in float32 breaks down.
   constexpr double kLeast = 1e-30, kMost = 1e36;
@@ -222,10 +222,9 @@ Quantization quantization_for(ValueRange range, bool is_signed) {
   if (scale == 0) scale = 1;
   scale = std::clamp(scale, kLeast, kMost);
   Quantization q;
-  q.is_signed = is_signed;
+  q.is_signed = false;
   q.scales = {static_cast<float>(scale)};
-  const double zero = std::clamp(std::nearbyint(-low / scale), 0.0, 255.0);
-  q.zero_points = {static_cast<std::int32_t>(zero) - (is_signed ? 128 : 0)};
+  q.zero_points = {static_cast<std::int32_t>(std::clamp(std::nearbyint(-low / scale), 0.0, 255.0))};
   return q;
 }
 

@@ -58,8 +58,8 @@ ValueRange percentile_range(const Histogram& histogram, double percentile);
 // exact.
 ValueRange mse_range(const Histogram& histogram);
 
-// 256 levels over `range`, stretched to include 0, which is one of the levels. A range of nothing
-// but zero gets the scale 1.
-Quantization quantization_for(ValueRange range, bool is_signed = false);
+// 256 levels of uint8 over `range`, stretched to include 0, which is one of the levels. A range of
+// nothing but zero gets the scale 1.
+Quantization quantization_for(ValueRange range);
 
 }  // namespace softneuro

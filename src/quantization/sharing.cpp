@@ -12,6 +12,18 @@ namespace {
 // How much wider than its own range a tensor's shared range may be: two bits.
 constexpr double kWidest = 4;
 
+ValueRange choose_range(const Histogram& histogram, const CalibrationOptions& options) {
+  switch (options.range) {
+    case RangeChoice::percentile:
+      return percentile_range(histogram, options.percentile);
+    case RangeChoice::mse:
+      return mse_range(histogram);
+    case RangeChoice::min_max:
+      break;
+  }
+  return min_max_range(histogram);
+}
+
 // Tensors that share one quantisation, as trees.
 class Groups {
  public:
@@ -86,18 +98,6 @@ class Groups {
 };
 
 }  // namespace
-
-ValueRange choose_range(const Histogram& histogram, const CalibrationOptions& options) {
-  switch (options.range) {
-    case RangeChoice::percentile:
-      return percentile_range(histogram, options.percentile);
-    case RangeChoice::mse:
-      return mse_range(histogram);
-    case RangeChoice::min_max:
-      break;
-  }
-  return min_max_range(histogram);
-}
 
 std::vector<std::optional<Quantization>> choose_quantizations(
     const Graph& graph, const std::vector<Histogram>& histograms,

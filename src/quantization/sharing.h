@@ -10,8 +10,6 @@
 
 namespace softneuro {
 
-ValueRange choose_range(const Histogram& histogram, const CalibrationOptions& options);
-
 // One quantisation per tensor of the graph; nothing for constants, for tensors of which
 // `histograms` (by tensor) saw no value, or one that is not finite. Tensors between which elements
 // only move (views, max pools, transposes…) share one; so do a concatenation and its inputs, unless

@@ -8,11 +8,11 @@
 namespace softneuro {
 namespace {
 
-class DataMovementRoutine final : public Routine {
+class DataMovementRoutine final : public FusesPostOps<if_qint8> {
  public:
   DataMovementRoutine(const char* layer_type, const std::string& descriptor, MakeKernel make,
                       bool mixed)
-      : Routine(layer_type, descriptor), make_(make), mixed_(mixed) {}
+      : FusesPostOps(layer_type, descriptor), make_(make), mixed_(mixed) {}
   int default_rank() const override { return 10; }
   double default_speed(const Problem& problem) const override { return run_speed(problem); }
 
@@ -38,9 +38,6 @@ class DataMovementRoutine final : public Routine {
       return Applicability::no(kernel.status().message());
     return Applicability::yes();
   }
-  bool supports_post_ops(const Problem& problem) const override {
-    return problem.outputs[0].type == DataType::qint8;
-  }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, make_(problem));
@@ -61,8 +58,7 @@ Status register_moves(Registry& registry, const char* layer_type, MakeKernel mak
     return registry.add(std::make_unique<DataMovementRoutine>(
         layer_type, std::string(schema) + "/direct", make, schemas.mixed));
   };
-  if (schemas.plain_float32) SN_RETURN_IF_ERROR(add("cpu"));
-  for (const char* schema : {"cpu:float16", "cpu:bfloat16", "cpu:qint8"})
+  for (const char* schema : {"cpu", "cpu:float16", "cpu:bfloat16", "cpu:qint8"})
     SN_RETURN_IF_ERROR(add(schema));
   if (!schemas.nhwc) return {};
   for (const char* schema :

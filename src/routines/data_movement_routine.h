@@ -7,12 +7,11 @@
 namespace softneuro {
 
 struct MoveSchemas {
-  bool nhwc = false;           // besides the plain layout
-  bool plain_float32 = false;  // also as cpu/direct
-  bool mixed = false;          // one of input and output may be plain while the other is nhwc
+  bool nhwc = false;   // besides the plain layout
+  bool mixed = false;  // one of input and output may be plain while the other is nhwc
 };
 
-// Registers `layer_type` cpu/direct in float16, bfloat16 and qint8, and where else `schemas` says.
+// Registers `layer_type` cpu/direct in all real types, in the layouts that `schemas` says.
 // qint8 outputs whose quantisation differs from the input's are requantised, and take post-ops of
 // one number. The rank is 10. `make`: the kernel that moves the elements of input 0 to the outputs,
 // in the types and layouts of the problem; `unsupported` where it cannot handle those layouts.

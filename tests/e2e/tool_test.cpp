@@ -188,14 +188,20 @@ TEST_CASE("softneuro: a word that is no command is named, with the commands ther
   CHECK_THAT(wrong.errors(), Contains("inspect"));
 }
 
-TEST_CASE("run: --input for a name that is no input is wrong usage, and names the inputs") {
+TEST_CASE(
+    "run, compare: --input for a name that is no input is wrong usage, and names the inputs") {
   const TemporaryFolder folder;
-  const std::string sample = make_sample(folder, "sample", 1, 0.5f);
-  ToolProcess run({"run", shapes_net(), "--input", "picture=" + sample + "/input_0.npy"}, {},
-                  folder.path().string());
-  CHECK(run.wait() == 2);
-  CHECK_THAT(run.errors(), Contains("picture"));
-  CHECK_THAT(run.errors(), Contains("image"));
+  const std::string sample = make_sample(folder, "sample", 1, 0.5f) + "/input_0.npy";
+  for (std::vector<std::string> words :
+       {std::vector<std::string>{"run", shapes_net()},
+        {"compare", shapes_net(), "--reference", "scores=" + sample},
+        {"compare", shapes_net(), "--model", shapes_net(), "--json"}}) {
+    words.insert(words.end(), {"--input", "picture=" + sample});
+    ToolProcess tool(words, {}, folder.path().string());
+    CHECK(tool.wait() == 2);
+    CHECK_THAT(tool.errors(), Contains("picture") && Contains("image"));
+    CHECK(tool.output().empty());
+  }
 }
 
 TEST_CASE("tune: --limit is --max-error in the unit of --metric; both together are wrong usage") {

@@ -121,7 +121,7 @@ TEST_CASE("a session by name: what is wrong is said where it is bound", "[sessio
   CHECK_THAT(constant.message(), Catch::Contains("read-only"));
 
   REQUIRE(session.set_input("a", good).ok());
-  CHECK(session.run().message() == "input 'b' is not set");
+  CHECK(session.run().message().starts_with("input 'b' is not set: "));
   CHECK(session.output("y").status().code() == StatusCode::invalid_argument);
   REQUIRE(session.set_input("b", good).ok());
   REQUIRE(session.run().ok());
@@ -157,7 +157,7 @@ TEST_CASE("an asynchronous run: what is wrong is said, and leaves the session us
   const Tensor good = Tensor::from({1.f, 2.f}, {1, 2}).value();
   const auto refused = [](const Status& status, const char* message) {
     CHECK(status.code() == StatusCode::invalid_argument);
-    CHECK(status.message() == message);
+    CHECK(status.message().starts_with(message));
   };
   const char* const none = "no run of the session is in flight: call run_async() first";
   const char* const busy = "a run of the session is in flight: call wait() first";
@@ -228,7 +228,7 @@ TEST_CASE("a session goes on with other shapes and back, on the net's plans", "[
   const auto first = net.plan(shapes(1)).value();
   REQUIRE(session.set_plan(net.plan(shapes(2)).value()).ok());
   CHECK(session.plan().inputs()[0].shape.to_shape() == Shape{2, 2});
-  CHECK(session.run().message() == "input 'a' is not set");  // what was bound went
+  CHECK(session.run().message().starts_with("input 'a' is not set: "));  // what was bound went
   REQUIRE(session.set_input("a", two).ok());
   REQUIRE(session.set_input("b", two).ok());
   REQUIRE(session.run().ok());

@@ -169,7 +169,6 @@ TEST_CASE("default path: adapts that cost more than they save are not made") {
 TEST_CASE("default path: keeps to the schemas that are allowed") {
   const Prepared net(conv_chain(2), {kImage});
   CHECK(net.path({"cpu:float32:plain"}).layers.empty());
-  CHECK(net.path({"cpu:float16"}).layers.empty());
   CHECK(net.path({"cpu:float32"}).layers.size() == net.path().layers.size());
   CHECK(net.path({"cpu:float32:nhwc"}).layers.size() == net.path().layers.size());
 }
@@ -188,6 +187,23 @@ TEST_CASE("default path: data types stay the model's") {
     CHECK(choice.formats.inputs[0].type == DataType::float16);
     CHECK(choice.formats.outputs[0].type == DataType::float16);
   }
+}
+
+TEST_CASE("default path: what only cpu/naive computes in 16 bits is computed in float32") {
+  SmallNetBuilder b;
+  const Shape shape{12, 2, 24};
+  const TensorId x = b.input("x", DynamicShape(shape));
+  b.graph.tensor(x).type = DataType::float16;
+  const auto constant = [&](const char* name, const Shape& of) {
+    return b.graph.add_constant(name, Tensor::create(DataType::float16, of).value());
+  };
+  const TensorId w = constant("w", Shape{1, 128, 24}), r = constant("r", Shape{1, 128, 32});
+  b.graph.outputs = {b.layer("lstm", "lstm", {x, w, r}, {})};
+  const Prepared net(std::move(b.graph), {shape});
+  const RoutinePath path = net.path();
+  REQUIRE(net.choice(path, "lstm") != nullptr);
+  CHECK(net.choice(path, "lstm")->routine == "cpu/gemm");
+  CHECK(net.adapts() == 2);
 }
 
 TEST_CASE("default path: a routine of the application is used where its rank says so") {

@@ -61,6 +61,8 @@ TEST_CASE("packed only: the file is smaller and the net gives the same bits on t
 
   const Net loaded = Net::load(folder.file("only.dnn"), one_thread()).value();
   CHECK(loaded.plan().value()->describe() == net.plan().value()->describe());
+  CHECK(loaded.plan().value()->memory_report().weights == loaded.memory_report().weights);
+  CHECK(loaded.memory_report().weights + kWeights <= net.memory_report().weights);
   const NamedTensors expected = net.run({{"image", random_image(2)}}).value();
   const NamedTensors found = loaded.run({{"image", random_image(2)}}).value();
   for (const auto& [name, tensor] : expected) {

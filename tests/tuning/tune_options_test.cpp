@@ -223,7 +223,7 @@ TEST_CASE("tune: samples that are made when they are needed serve as those in me
   }
   SECTION("a number of samples without a function is an error") {
     options.calibration_source.make = nullptr;
-    CHECK_THAT(failure(options), Contains("no function that makes them"));
+    CHECK_THAT(failure(options), Contains("no function makes them"));
   }
 }
 

@@ -73,6 +73,19 @@ TEST_CASE(
   CHECK(both.value(ErrorMetric::relative_rms) == 0);
 }
 
+TEST_CASE("answer error: integers of 64 bits are classes, those of 8 bits numbers") {
+  AnswerError classes;
+  add(classes, {Tensor::from<std::int64_t>({7, 3, 900, 2}, Shape{4}).value()},
+      {Tensor::from<std::int64_t>({7, 3, 901, 2}, Shape{4}).value()});
+  CHECK(classes.value(ErrorMetric::relative_rms) == Approx(std::sqrt(2 * 0.25)));
+  CHECK(classes.value(ErrorMetric::cosine) == Approx(0.25));
+  CHECK(classes.value(ErrorMetric::top1) == 1);
+  AnswerError levels;
+  add(levels, {Tensor::from<std::uint8_t>({100, 0}, Shape{2}).value()},
+      {Tensor::from<std::uint8_t>({101, 0}, Shape{2}).value()});
+  CHECK(levels.value(ErrorMetric::relative_rms) == Approx(0.01));
+}
+
 TEST_CASE("answer error: outputs of other shapes are counted, not compared") {
   AnswerError error;
   add(error, {values({1, 2})}, {values({1, 2, 3})});

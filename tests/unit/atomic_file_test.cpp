@@ -202,7 +202,7 @@ TEST_CASE("dnn: standard descriptors that the host has closed stay closed") {
   const int status = in_child([&] {
     for (int i = 0; i < 3; ++i) close(i);
     if (!save_dnn(test::random_graph(2), path).ok()) return 1;
-    const Result<Graph> loaded = load_dnn(path, test::sample_types());
+    const Result<DnnContents> loaded = load_dnn_contents(path, test::sample_types());
     if (!loaded.ok()) return 2;
     Result<AtomicFile> file = AtomicFile::create(folder.file("open"));
     if (!file.ok()) return 3;
@@ -231,7 +231,7 @@ TEST_CASE("dnn: many processes save to one path; a reader always finds a whole f
   for (const pid_t child : children) {
     int status = 0;
     while (waitpid(child, &status, WNOHANG) == 0) {
-      REQUIRE(load_dnn(path, test::sample_types()).status().message() == "");
+      REQUIRE(load_dnn_contents(path, test::sample_types()).status().message() == "");
       ++reads;
     }
     REQUIRE(status == 0);

@@ -26,7 +26,8 @@ using test::TemporaryFolder;
 namespace {
 
 Result<Graph> load(const Tensor& file, Verify verify = Verify::full) {
-  return load_dnn_memory(file.data(), file.bytes(), nullptr, sample_types(), verify);
+  return load_dnn_contents_memory(file.data(), file.bytes(), nullptr, sample_types(), verify)
+      .transform([](DnnContents&& contents) { return std::move(contents.graph); });
 }
 
 // One layer on one constant.
@@ -96,12 +97,12 @@ TEST_CASE("dnn: a saved file has the bytes of the one in memory, and loads from 
   REQUIRE(bytes.size() == memory.bytes());
   REQUIRE(std::memcmp(bytes.data(), memory.data(), bytes.size()) == 0);
   {
-    const Result<Graph> loaded = load_dnn(path, sample_types());
+    const Result<DnnContents> loaded = load_dnn_contents(path, sample_types());
     REQUIRE(loaded.status().message() == "");
-    REQUIRE(difference(graph, *loaded) == "");
+    REQUIRE(difference(graph, loaded->graph) == "");
     // The mapping outlives the file's name.
     REQUIRE(unlink(path.c_str()) == 0);
-    REQUIRE(difference(graph, *loaded) == "");
+    REQUIRE(difference(graph, loaded->graph) == "");
   }
   REQUIRE(test::open_descriptors() == descriptors);
   REQUIRE(folder.entries() == 0);
@@ -112,9 +113,10 @@ TEST_CASE("dnn: constants are not copied, aligned, and keep their owner alive") 
   CountingAllocator allocator;
   Tensor weights;
   {
-    const Graph graph =
-        load_dnn_memory(file->data(), file->bytes(), file, sample_types(), Verify::full, allocator)
-            .value();
+    const Graph graph = load_dnn_contents_memory(file->data(), file->bytes(), file, sample_types(),
+                                                 Verify::full, allocator)
+                            .value()
+                            .graph;
     weights = graph.tensor(graph.find_tensor("weights")).constant;
   }
   REQUIRE(allocator.calls == 0);
@@ -137,20 +139,22 @@ TEST_CASE("dnn: misaligned memory is copied once, by the caller's allocator") {
   std::byte* const odd = shifted.data() + (64 - address % 64) + 1;
   std::memcpy(odd, file.data(), file.bytes());
   CountingAllocator allocator;
-  const Result<Graph> graph =
-      load_dnn_memory(odd, file.bytes(), nullptr, sample_types(), Verify::full, allocator);
-  REQUIRE(graph.status().message() == "");
+  const Result<DnnContents> loaded =
+      load_dnn_contents_memory(odd, file.bytes(), nullptr, sample_types(), Verify::full, allocator);
+  REQUIRE(loaded.status().message() == "");
+  const Graph& graph = loaded->graph;
   REQUIRE(allocator.calls == 1);
   std::fill(shifted.begin(), shifted.end(), std::byte{0});
-  REQUIRE(graph->tensor(graph->find_tensor("weights")).constant.values<float>()[99] == 99);
+  REQUIRE(graph.tensor(graph.find_tensor("weights")).constant.values<float>()[99] == 99);
 
   allocator = {};
   allocator.limit = 0;
   std::memcpy(odd, file.data(), file.bytes());
-  REQUIRE(load_dnn_memory(odd, file.bytes(), nullptr, sample_types(), Verify::full, allocator)
-              .status()
-              .code() == StatusCode::out_of_memory);
-  REQUIRE(serialize_dnn(*graph, allocator).status().code() == StatusCode::out_of_memory);
+  REQUIRE(
+      load_dnn_contents_memory(odd, file.bytes(), nullptr, sample_types(), Verify::full, allocator)
+          .status()
+          .code() == StatusCode::out_of_memory);
+  REQUIRE(serialize_dnn(graph, allocator).status().code() == StatusCode::out_of_memory);
 }
 
 TEST_CASE("dnn: equal constants are stored once") {
@@ -182,14 +186,14 @@ TEST_CASE("dnn: parameters at their default are understood by libraries without 
     INFO("bias " << bias);
     graph.layers()[0].params.set("bias", bias);
     const Tensor file = serialize_dnn(graph).value();
-    const Result<Graph> read = load_dnn_memory(file.data(), file.bytes(), nullptr, newer);
+    const auto read = load_dnn_contents_memory(file.data(), file.bytes(), nullptr, newer);
     REQUIRE(read.status().message() == "");
-    REQUIRE(std::signbit(read->layers()[0].params.real("bias")) == std::signbit(bias));
-    const Result<Graph> old = load_dnn_memory(file.data(), file.bytes(), nullptr, older);
+    REQUIRE(std::signbit(read->graph.layers()[0].params.real("bias")) == std::signbit(bias));
+    const auto old = load_dnn_contents_memory(file.data(), file.bytes(), nullptr, older);
     const bool is_default = bias == 0 && std::signbit(bias);
     REQUIRE(old.ok() == is_default);
     if (is_default) {
-      REQUIRE(old->layers()[0].params.integer("axis") == 1);
+      REQUIRE(old->graph.layers()[0].params.integer("axis") == 1);
     } else {
       REQUIRE_THAT(old.status().message(),
                    Catch::Contains("layer 'layer'") && Catch::Contains("'bias'"));
@@ -200,7 +204,7 @@ TEST_CASE("dnn: parameters at their default are understood by libraries without 
 TEST_CASE("dnn: an unknown layer type is named") {
   const Tensor file = serialize_dnn(graph_with(ramp(1))).value();
   const LayerTypes none;
-  const Status status = load_dnn_memory(file.data(), file.bytes(), nullptr, none).status();
+  const Status status = load_dnn_contents_memory(file.data(), file.bytes(), nullptr, none).status();
   REQUIRE(status.code() == StatusCode::unsupported);
   REQUIRE_THAT(status.message(), Catch::Contains("layer 'layer'") && Catch::Contains("'mix'"));
 }
@@ -237,7 +241,7 @@ TEST_CASE("dnn: a graph that a file cannot hold is refused before a file appears
 TEST_CASE("dnn: files that cannot be read are told apart") {
   const TemporaryFolder folder;
   const auto status = [&](const std::string& path) {
-    return load_dnn(path, sample_types()).status();
+    return load_dnn_contents(path, sample_types()).status();
   };
   REQUIRE(status(folder.file("none.dnn")).code() == StatusCode::not_found);
   REQUIRE_THAT(status(folder.file("none.dnn")).message(), Catch::Contains("none.dnn"));
@@ -270,10 +274,11 @@ TEST_CASE("dnn: more than 2 GiB of weights", "[slow]") {
     const std::string path = folder.file("large.dnn");
     REQUIRE(save_dnn(graph, path).message() == "");
     REQUIRE(std::filesystem::file_size(path) > kBytes);
-    const Result<Graph> loaded = load_dnn(path, sample_types(), Verify::full);
+    const Result<DnnContents> loaded = load_dnn_contents(path, sample_types(), Verify::full);
     REQUIRE(loaded.status().message() == "");
-    REQUIRE(loaded->tensor(loaded->find_tensor("behind")).constant.values<float>()[999] == 999);
-    REQUIRE(loaded->tensor(loaded->find_tensor("weights")).constant.bytes() == kBytes);
+    const Graph& read = loaded->graph;
+    REQUIRE(read.tensor(read.find_tensor("behind")).constant.values<float>()[999] == 999);
+    REQUIRE(read.tensor(read.find_tensor("weights")).constant.bytes() == kBytes);
   }
   munmap(zeros, kBytes);
 }

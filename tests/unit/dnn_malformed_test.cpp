@@ -35,7 +35,8 @@ class AlignedFile {
 };
 
 Status load(const Bytes& bytes, Verify verify = Verify::full) {
-  return load_dnn_memory(bytes.data(), bytes.size(), nullptr, sample_types(), verify).status();
+  return load_dnn_contents_memory(bytes.data(), bytes.size(), nullptr, sample_types(), verify)
+      .status();
 }
 
 Bytes small_file() {
@@ -162,7 +163,7 @@ TEST_CASE("dnn: every shorter file is refused") {
     INFO(size << " of " << file.size() << " bytes");
     for (const Verify verify : {Verify::full, Verify::structure}) {
       const Status status =
-          load_dnn_memory(aligned.data(), size, nullptr, sample_types(), verify).status();
+          load_dnn_contents_memory(aligned.data(), size, nullptr, sample_types(), verify).status();
       REQUIRE(status.code() == StatusCode::corrupt_file);
       REQUIRE_THAT(status.message(), Catch::Contains("truncated"));
     }
@@ -179,7 +180,8 @@ TEST_CASE("dnn: every flipped bit is found") {
   AlignedFile aligned(file.size());
   std::memcpy(aligned.data(), file.data(), file.size());
   const auto status = [&](Verify verify) {
-    return load_dnn_memory(aligned.data(), file.size(), nullptr, sample_types(), verify).status();
+    return load_dnn_contents_memory(aligned.data(), file.size(), nullptr, sample_types(), verify)
+        .status();
   };
   for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
     INFO("bit " << bit % 8 << " of byte " << bit / 8);
@@ -351,9 +353,9 @@ TEST_CASE("dnn: subgraphs deeper than eight are refused, also without an end") {
     graph->outputs = {y};
     inner = graph;
     const Tensor file = serialize_dnn(*graph).value();
-    REQUIRE(
-        load_dnn_memory(file.data(), file.bytes(), nullptr, sample_types()).status().message() ==
-        "");
+    REQUIRE(load_dnn_contents_memory(file.data(), file.bytes(), nullptr, sample_types())
+                .status()
+                .message() == "");
   }
 }
 

@@ -129,12 +129,26 @@ Result<PackedParts> packed_parts(const ExpandedChildnet& expanded) {
   return parts;
 }
 
-}  // namespace
+// The outer input i; kNoTensor if it is left out.
+TensorId add_input(ExpandedChildnet& expanded, const Problem& problem, std::size_t i) {
+  const TensorSpec& spec = problem.inputs[i];
+  if (!spec.present()) return kNoTensor;
+  TensorDef def;
+  def.name = "input" + std::to_string(i);
+  def.type = spec.type;
+  def.shape = DynamicShape(spec.shape);
+  const TensorId id = expanded.graph.add_tensor(std::move(def));
+  expanded.graph.inputs.push_back(id);
+  expanded.outer_inputs.resize(id + 1, -1);
+  expanded.outer_inputs[id] = static_cast<std::int32_t>(i);
+  expanded.specs.resize(id + 1);
+  expanded.specs[id] = spec;
+  return id;
+}
 
-// --- what is inside ------------------------------------------------------------------------------
-
-Status ChildnetRoutine::add_layer(ExpandedChildnet& expanded, std::size_t index,
-                                  const Problem& problem, const RoutineParams& params) const {
+// `layout`: of the tensors inside that have three dimensions or more.
+Status add_layer(ExpandedChildnet& expanded, std::size_t index, const Problem& problem,
+                 Layout layout, const RoutineDescriptor& childnet) {
   const Layer& layer = expanded.graph.layers()[index];
   std::vector<TensorSpec> inputs;
   for (const TensorId id : layer.inputs)
@@ -150,12 +164,11 @@ Status ChildnetRoutine::add_layer(ExpandedChildnet& expanded, std::size_t index,
     if (id == kNoTensor) continue;
     TensorSpec& spec = inner.problem.outputs[i];
     spec.constant = constant;
-    if (!constant && is_real(spec.type) && spec.shape.rank() >= 3)
-      spec.layout = inner_layout(params);
+    if (!constant && is_real(spec.type) && spec.shape.rank() >= 3) spec.layout = layout;
     for (std::size_t o = 0; o < expanded.graph.outputs.size(); ++o)
       if (expanded.graph.outputs[o] == id) {
         if (!(spec.shape == problem.outputs[o].shape) || spec.type != problem.outputs[o].type)
-          return internal_error("output {} of {} is {} {} inside", o, descriptor().str(),
+          return internal_error("output {} of {} is {} {} inside", o, childnet.str(),
                                 to_string(spec.type), spec.shape.str());
         spec.layout = problem.outputs[o].layout;
       }
@@ -173,6 +186,10 @@ Status ChildnetRoutine::add_layer(ExpandedChildnet& expanded, std::size_t index,
   return {};
 }
 
+}  // namespace
+
+// --- what is inside ------------------------------------------------------------------------------
+
 Result<ExpandedChildnet> ChildnetRoutine::expand(const Problem& problem,
                                                  const RoutineParams& params) const {
   if (problem.registry == nullptr)
@@ -183,22 +200,8 @@ Result<ExpandedChildnet> ChildnetRoutine::expand(const Problem& problem,
   SN_ASSIGN_OR_RETURN(const auto choices, parse_inner(params.text("inner")));
   ExpandedChildnet expanded;
   std::vector<TensorId> own;
-  const auto add_input = [&](std::size_t i) {
-    const TensorSpec& spec = problem.inputs[i];
-    if (!spec.present()) return kNoTensor;
-    TensorDef def;
-    def.name = "input" + std::to_string(i);
-    def.type = spec.type;
-    def.shape = DynamicShape(spec.shape);
-    const TensorId id = expanded.graph.add_tensor(std::move(def));
-    expanded.graph.inputs.push_back(id);
-    expanded.outer_inputs.resize(id + 1, -1);
-    expanded.outer_inputs[id] = static_cast<std::int32_t>(i);
-    expanded.specs.resize(id + 1);
-    expanded.specs[id] = spec;
-    return id;
-  };
-  for (std::size_t i = 0; i < problem.own_inputs; ++i) own.push_back(add_input(i));
+  for (std::size_t i = 0; i < problem.own_inputs; ++i)
+    own.push_back(add_input(expanded, problem, i));
   SN_RETURN_IF_ERROR(build(problem, params, expanded.graph, own));
   if (expanded.graph.outputs.size() != problem.outputs.size() || expanded.graph.layers().empty())
     return internal_error("{} built no net for its outputs", descriptor().str());
@@ -209,23 +212,18 @@ Result<ExpandedChildnet> ChildnetRoutine::expand(const Problem& problem,
       if (op.kind != PostOp::Kind::binary) continue;
       const std::size_t outer_input = op.input;
       op.input = static_cast<std::uint32_t>(last.inputs.size());
-      last.inputs.push_back(add_input(outer_input));
+      last.inputs.push_back(add_input(expanded, problem, outer_input));
     }
   }
   // Constants that build() added.
   expanded.outer_inputs.resize(expanded.graph.tensor_count(), -1);
   expanded.specs.resize(expanded.graph.tensor_count());
-  for (TensorId id = 0; id < expanded.graph.tensor_count(); ++id) {
-    const TensorDef& def = expanded.graph.tensor(id);
-    if (!def.is_constant()) continue;
-    TensorSpec& spec = expanded.specs[id];
-    spec.type = def.type;
-    spec.shape = def.constant.shape();
-    spec.constant = true;
-    spec.value = def.constant;
-  }
+  for (TensorId id = 0; id < expanded.graph.tensor_count(); ++id)
+    if (const TensorDef& def = expanded.graph.tensor(id); def.is_constant())
+      expanded.specs[id] = {
+          .type = def.type, .shape = def.constant.shape(), .constant = true, .value = def.constant};
   for (std::size_t i = 0; i < expanded.graph.layers().size(); ++i)
-    SN_RETURN_IF_ERROR(add_layer(expanded, i, problem, params));
+    SN_RETURN_IF_ERROR(add_layer(expanded, i, problem, inner_layout(params), descriptor()));
   for (const InnerChoice& choice : choices)
     if (std::none_of(expanded.layers.begin(), expanded.layers.end(), [&](const ChildnetLayer& l) {
           return !l.view && l.problem.layer_name == choice.layer;
@@ -284,11 +282,10 @@ Applicability ChildnetRoutine::check_params(const Problem& problem,
 }
 
 ParamSpace ChildnetRoutine::param_space(const Problem& problem) const {
-  ParamSpace space;
-  space.axes = own_axes(problem);
+  ParamSpace space = outer_space(problem);
   // One layer at a time is given another routine, for tests; a tuner names whole paths instead, and
   // check_params() takes them. Specifications (rank 0) are there to compare with.
-  ParamAxis inner{"inner", {std::string()}};
+  ParamAxis& inner = space.axes.back();
   const auto usual = expand(problem, default_params(problem));
   if (usual.ok())
     for (const ChildnetLayer& layer : usual->layers) {
@@ -299,8 +296,6 @@ ParamSpace ChildnetRoutine::param_space(const Problem& problem) const {
           inner.values.emplace_back(
               print_inner({{layer.problem.layer_name, candidate.routine->descriptor().str(), {}}}));
     }
-  space.axes.push_back(std::move(inner));
-  space.allows = [this, problem](const Params& params) { return expand(problem, params).ok(); };
   return space;
 }
 

@@ -41,6 +41,7 @@ struct ExpandedChildnet {
   std::vector<ChildnetLayer> layers;       // the others, in order
 };
 
+// It has more than 20 methods, since it answers those of Routine from the layers inside.
 class SN_INTREE ChildnetRoutine : public Routine {
  public:
   using Routine::Routine;
@@ -85,10 +86,6 @@ class SN_INTREE ChildnetRoutine : public Routine {
   virtual Layout inner_layout(const RoutineParams&) const { return descriptor().layout; }
   // Whether output 0 is made by a layer that may carry the problem's post-ops.
   virtual bool carries_post_ops() const { return false; }
-
- private:
-  Status add_layer(ExpandedChildnet& expanded, std::size_t index, const Problem& problem,
-                   const RoutineParams& params) const;
 };
 
 }  // namespace softneuro

@@ -16,14 +16,121 @@ static_assert(static_cast<int>(schema::DataType::QInt8) == static_cast<int>(Data
 static_assert(static_cast<int>(schema::ParamKind::Text) == static_cast<int>(ParamKind::text));
 static_assert(static_cast<int>(schema::ParamKind::Texts) == static_cast<int>(ParamKind::texts));
 
+template <class T>
+using Rows = flatbuffers::Vector<flatbuffers::Offset<T>>;
+
+// Copies fields out of the graph part, of which it reads no more than there are bytes: a file that
+// refers to one piece many times would need far more memory than its size. The writer never does
+// that.
+class FieldReader {
+ public:
+  explicit FieldReader(std::uint64_t graph_bytes) : budget_(graph_bytes) {}
+
+  // A table of the vector takes the four bytes of its offset and at least four of its own.
+  template <class T>
+  Status count(const Rows<T>* source) {
+    return charge(source == nullptr ? 0 : 4 + std::uint64_t{source->size()} * 8);
+  }
+
+  Result<std::string> text(const flatbuffers::String* source) {
+    if (source == nullptr) return std::string();
+    SN_RETURN_IF_ERROR(charge(std::uint64_t{source->size()} + 5));
+    return source->str();
+  }
+
+  // What read(row) makes of each row, in order; none where the vector is absent.
+  template <class T, class Read,
+            class V = typename std::invoke_result_t<Read, const T&>::value_type>
+  Result<std::vector<V>> each(const Rows<T>* source, Read&& read) {
+    std::vector<V> result;
+    SN_RETURN_IF_ERROR(count(source));
+    if (source == nullptr) return result;
+    result.reserve(source->size());
+    for (const T* row : *source) {
+      SN_ASSIGN_OR_RETURN(result.emplace_back(), read(*row));
+    }
+    return result;
+  }
+
+  Result<std::vector<std::string>> texts(const Rows<schema::Text>* source) {
+    return each(source, [&](const schema::Text& row) { return text(row.value()); });
+  }
+
+  template <class T>
+  Result<std::vector<T>> numbers(const flatbuffers::Vector<T>* source) {
+    if (source == nullptr) return std::vector<T>();
+    SN_RETURN_IF_ERROR(charge(4 + std::uint64_t{source->size()} * sizeof(T)));
+    return std::vector<T>(source->begin(), source->end());
+  }
+
+  Status params(const Rows<schema::Param>* source, Params& params) {
+    SN_RETURN_IF_ERROR(count(source));
+    if (source == nullptr) return {};
+    for (const schema::Param* row : *source) {
+      SN_ASSIGN_OR_RETURN(const std::string name, text(row->name()));
+      if (params.has(name)) return invalid_model("parameter '{}' is given twice", name);
+      Result<ParamValue> value = param_value(*row);
+      if (!value.ok())
+        return Status(value.status()).with_context(fmt::format("parameter '{}'", name));
+      params.set(name, *std::move(value));
+    }
+    return {};
+  }
+
+  Result<ParamValue> param_value(const schema::Param& source) {
+    SN_ASSIGN_OR_RETURN(std::vector<std::int64_t> integers, numbers(source.integers()));
+    SN_ASSIGN_OR_RETURN(std::vector<double> reals, numbers(source.reals()));
+    SN_ASSIGN_OR_RETURN(std::vector<std::string> texts, this->texts(source.texts()));
+    switch (source.kind()) {
+      case schema::ParamKind::Integer:
+        if (integers.size() == 1) return ParamValue(integers[0]);
+        break;
+      case schema::ParamKind::Real:
+        if (reals.size() == 1) return ParamValue(reals[0]);
+        break;
+      case schema::ParamKind::Text:
+        if (texts.size() == 1) return ParamValue(std::move(texts[0]));
+        break;
+      case schema::ParamKind::Integers:
+        return ParamValue(std::move(integers));
+      case schema::ParamKind::Reals:
+        return ParamValue(std::move(reals));
+      case schema::ParamKind::Texts:
+        return ParamValue(std::move(texts));
+    }
+    return invalid_model("unknown kind {}, or not exactly one value",
+                         static_cast<int>(source.kind()));
+  }
+
+ private:
+  Status charge(std::uint64_t bytes) {
+    if (bytes > budget_) return invalid_model("several entries of the file share the same bytes");
+    budget_ -= bytes;
+    return {};
+  }
+
+  std::uint64_t budget_;  // bytes that were not read yet
+};
+
+Result<Tensor> left_out(DataType type, const DynamicShape& shape) {
+  if (!shape.is_static() || type == DataType::undefined)
+    return invalid_model("left out of the file, but its shape or data type is not known");
+  const std::int64_t bytes = storage_bytes(type, shape.to_shape(), Layout::plain);
+  if (bytes < 0) return invalid_model("shape {} has too many elements", shape.str());
+  const auto size = static_cast<std::size_t>(bytes);
+  SN_ASSIGN_OR_RETURN(std::shared_ptr<const void> zeros, map_zeros(size));
+  const void* const data = zeros.get();
+  return Tensor::share(type, shape.to_shape(), data, size, std::move(zeros));
+}
+
 // What is decoded must have passed the FlatBuffers verifier.
-class Decoder {
+class Decoder : private FieldReader {
  public:
   // `segments` and `types` must outlive this object; constants of the result keep `owner`.
   // `graph_bytes` is the size of the graph part.
   Decoder(const LayerTypes& types, std::span<const std::span<const std::byte>> segments,
           std::shared_ptr<const void> owner, std::uint64_t graph_bytes)
-      : types_(types), segments_(segments), owner_(std::move(owner)), budget_(graph_bytes) {}
+      : FieldReader(graph_bytes), types_(types), segments_(segments), owner_(std::move(owner)) {}
 
   Result<DnnContents> file(const schema::File& source) {
     DnnContents contents;
@@ -35,45 +142,6 @@ class Decoder {
   }
 
  private:
-  using Texts = flatbuffers::Vector<flatbuffers::Offset<schema::Text>>;
-
-  Status charge(std::uint64_t bytes) {
-    if (bytes > budget_) return invalid_model("several entries of the file share the same bytes");
-    budget_ -= bytes;
-    return {};
-  }
-
-  // A table of the vector takes the four bytes of its offset and at least four of its own.
-  template <class T>
-  Status count(const flatbuffers::Vector<T>* source) {
-    return charge(source == nullptr ? 0 : 4 + std::uint64_t{source->size()} * (sizeof(T) + 4));
-  }
-
-  Result<std::string> text(const flatbuffers::String* source) {
-    if (source == nullptr) return std::string();
-    SN_RETURN_IF_ERROR(charge(std::uint64_t{source->size()} + 5));
-    return source->str();
-  }
-
-  Result<std::vector<std::string>> texts(const Texts* source) {
-    SN_RETURN_IF_ERROR(count(source));
-    std::vector<std::string> result;
-    if (source == nullptr) return result;
-    result.reserve(source->size());
-    for (const schema::Text* row : *source) {
-      SN_ASSIGN_OR_RETURN(std::string value, text(row->value()));
-      result.push_back(std::move(value));
-    }
-    return result;
-  }
-
-  template <class T>
-  Result<std::vector<T>> numbers(const flatbuffers::Vector<T>* source) {
-    if (source == nullptr) return std::vector<T>();
-    SN_RETURN_IF_ERROR(charge(4 + std::uint64_t{source->size()} * sizeof(T)));
-    return std::vector<T>(source->begin(), source->end());
-  }
-
   Result<Graph> graph(const schema::Graph& source, int nesting) {
     if (nesting > kDnnMaxNesting)
       return invalid_model("subgraphs are nested more than {} deep", kDnnMaxNesting);
@@ -83,15 +151,11 @@ class Decoder {
     SN_ASSIGN_OR_RETURN(graph.outputs, numbers(source.outputs()));
     SN_ASSIGN_OR_RETURN(graph.applied_passes, texts(source.applied_passes()));
     SN_RETURN_IF_ERROR(tensors(source, graph));
-
     SN_RETURN_IF_ERROR(count(source.layers()));
     graph.layers().reserve(source.layers()->size());
-    for (const schema::Layer* row : *source.layers()) {
-      Layer layer;
-      SN_RETURN_IF_ERROR(this->layer(*row, nesting, layer)
+    for (const schema::Layer* row : *source.layers())
+      SN_RETURN_IF_ERROR(layer(*row, nesting, graph.layers().emplace_back())
                              .with_context(fmt::format("layer '{}'", row->name()->string_view())));
-      graph.layers().push_back(std::move(layer));
-    }
     graph.set_next_layer_id(source.next_layer_id());
     return graph;
   }
@@ -152,17 +216,6 @@ class Decoder {
     return DynamicShape(std::move(dims));
   }
 
-  Result<Tensor> left_out(DataType type, const DynamicShape& shape) {
-    if (!shape.is_static() || type == DataType::undefined)
-      return invalid_model("left out of the file, but its shape or data type is not known");
-    const std::int64_t bytes = storage_bytes(type, shape.to_shape(), Layout::plain);
-    if (bytes < 0) return invalid_model("shape {} has too many elements", shape.str());
-    const auto size = static_cast<std::size_t>(bytes);
-    SN_ASSIGN_OR_RETURN(std::shared_ptr<const void> zeros, map_zeros(size));
-    const void* const data = zeros.get();
-    return Tensor::share(type, shape.to_shape(), data, size, std::move(zeros));
-  }
-
   Result<Tensor> constant(std::uint32_t segment, DataType type, const DynamicShape& shape) {
     if (!shape.is_static() || type == DataType::undefined)
       return invalid_model("a constant of unknown shape or data type");
@@ -210,61 +263,15 @@ class Decoder {
     SN_RETURN_IF_ERROR(params(source.params(), layer.params));
     SN_RETURN_IF_ERROR(layer.type->check_params(layer.params));
     SN_ASSIGN_OR_RETURN(layer.sources, texts(source.sources()));
-
-    SN_RETURN_IF_ERROR(count(source.post_ops()));
-    if (source.post_ops() != nullptr)
-      for (const schema::PostOp* row : *source.post_ops()) {
-        SN_ASSIGN_OR_RETURN(const PostOp op, post_op(*row));
-        layer.post_ops.push_back(op);
-      }
-
-    SN_RETURN_IF_ERROR(count(source.subgraphs()));
-    if (source.subgraphs() != nullptr)
-      for (const schema::Graph* row : *source.subgraphs()) {
-        SN_ASSIGN_OR_RETURN(Graph subgraph, graph(*row, nesting + 1));
-        layer.subgraphs.push_back(std::make_shared<const Graph>(std::move(subgraph)));
-      }
+    SN_ASSIGN_OR_RETURN(layer.post_ops, each(source.post_ops(), [&](const schema::PostOp& row) {
+                          return post_op(row);
+                        }));
+    SN_ASSIGN_OR_RETURN(layer.subgraphs, each(source.subgraphs(), [&](const schema::Graph& row) {
+                          return graph(row, nesting + 1).transform([](Graph&& subgraph) {
+                            return std::make_shared<const Graph>(std::move(subgraph));
+                          });
+                        }));
     return {};
-  }
-
-  Status params(const flatbuffers::Vector<flatbuffers::Offset<schema::Param>>* source,
-                Params& params) {
-    SN_RETURN_IF_ERROR(count(source));
-    if (source == nullptr) return {};
-    for (const schema::Param* row : *source) {
-      SN_ASSIGN_OR_RETURN(const std::string name, text(row->name()));
-      if (params.has(name)) return invalid_model("parameter '{}' is given twice", name);
-      Result<ParamValue> value = param_value(*row);
-      if (!value.ok())
-        return Status(value.status()).with_context(fmt::format("parameter '{}'", name));
-      params.set(name, *std::move(value));
-    }
-    return {};
-  }
-
-  Result<ParamValue> param_value(const schema::Param& source) {
-    SN_ASSIGN_OR_RETURN(std::vector<std::int64_t> integers, numbers(source.integers()));
-    SN_ASSIGN_OR_RETURN(std::vector<double> reals, numbers(source.reals()));
-    SN_ASSIGN_OR_RETURN(std::vector<std::string> texts, this->texts(source.texts()));
-    switch (source.kind()) {
-      case schema::ParamKind::Integer:
-        if (integers.size() == 1) return ParamValue(integers[0]);
-        break;
-      case schema::ParamKind::Real:
-        if (reals.size() == 1) return ParamValue(reals[0]);
-        break;
-      case schema::ParamKind::Text:
-        if (texts.size() == 1) return ParamValue(std::move(texts[0]));
-        break;
-      case schema::ParamKind::Integers:
-        return ParamValue(std::move(integers));
-      case schema::ParamKind::Reals:
-        return ParamValue(std::move(reals));
-      case schema::ParamKind::Texts:
-        return ParamValue(std::move(texts));
-    }
-    return invalid_model("unknown kind {}, or not exactly one value",
-                         static_cast<int>(source.kind()));
   }
 
   Result<PostOp> post_op(const schema::PostOp& source) {
@@ -286,8 +293,7 @@ class Decoder {
     return op;
   }
 
-  // --- tuned paths
-  // --------------------------------------------------------------------------------
+  // --- tuned paths ------------------------------------------------------------------------------
 
   Status paths(const schema::File& source, DnnContents& contents) {
     SN_RETURN_IF_ERROR(count(source.paths()));
@@ -340,12 +346,9 @@ class Decoder {
       if (!path.layers.emplace(row->layer(), std::move(choice)).second)
         return invalid_model("the path has two choices for layer {}", row->layer());
     }
-    SN_RETURN_IF_ERROR(count(source.adapts()));
-    if (source.adapts() != nullptr)
-      for (const schema::TunedAdapt* row : *source.adapts()) {
-        SN_ASSIGN_OR_RETURN(AdaptChoice adapt, this->adapt(*row, graph));
-        path.adapts.push_back(std::move(adapt));
-      }
+    SN_ASSIGN_OR_RETURN(path.adapts, each(source.adapts(), [&](const schema::TunedAdapt& row) {
+                          return adapt(row, graph);
+                        }));
     return {};
   }
 
@@ -398,9 +401,6 @@ class Decoder {
   const LayerTypes& types_;
   std::span<const std::span<const std::byte>> segments_;
   std::shared_ptr<const void> owner_;
-  // Bytes of the graph part that were not read yet. A file that refers to one piece many times
-  // would need far more memory than its size; the writer never does that.
-  std::uint64_t budget_;
 };
 
 }  // namespace

@@ -47,18 +47,9 @@ struct DnnContents {
 SN_INTREE Result<DnnContents> load_dnn_contents(const std::string& path, const LayerTypes& types,
                                                 Verify verify = Verify::full,
                                                 Allocator& allocator = default_allocator());
-// The graph alone.
-SN_INTREE Result<Graph> load_dnn(const std::string& path, const LayerTypes& types,
-                                 Verify verify = Verify::full,
-                                 Allocator& allocator = default_allocator());
 // Reads a file's bytes from memory. Constants refer to that memory and keep `owner` alive; without
 // an owner the caller keeps it alive and unchanged. Memory that is not aligned to kTensorAlignment
 // is copied once into memory of `allocator`.
-SN_INTREE Result<Graph> load_dnn_memory(const void* data, std::size_t bytes,
-                                        std::shared_ptr<const void> owner, const LayerTypes& types,
-                                        Verify verify = Verify::full,
-                                        Allocator& allocator = default_allocator());
-
 SN_INTREE Result<DnnContents> load_dnn_contents_memory(const void* data, std::size_t bytes,
                                                        std::shared_ptr<const void> owner,
                                                        const LayerTypes& types,

@@ -28,7 +28,9 @@ Result<DnnHeader> read_header(std::span<const std::byte> file) {
   if (!looks_like_dnn(file.data(), file.size())) {
     if (file.size() < sizeof(kDnnMagic))
       return corrupt("truncated: {} bytes are too few for a .dnn file", file.size());
-    return corrupt("not a .dnn file: it does not begin with the signature of one");
+    return corrupt(
+        "not a .dnn file: it does not begin with the signature of one (models are imported: "
+        "Net::import, sn_net_import, softneuro import)");
   }
   DnnHeader header{};
   if (file.size() < sizeof(header))
@@ -170,20 +172,6 @@ Result<DnnContents> load_dnn_contents_memory(const void* data, std::size_t bytes
     }
     return decode(file, std::move(owner), types, verify, false, allocator);
   });
-}
-
-Result<Graph> load_dnn(const std::string& path, const LayerTypes& types, Verify verify,
-                       Allocator& allocator) {
-  SN_ASSIGN_OR_RETURN(DnnContents contents, load_dnn_contents(path, types, verify, allocator));
-  return std::move(contents.graph);
-}
-
-Result<Graph> load_dnn_memory(const void* data, std::size_t bytes,
-                              std::shared_ptr<const void> owner, const LayerTypes& types,
-                              Verify verify, Allocator& allocator) {
-  SN_ASSIGN_OR_RETURN(DnnContents contents, load_dnn_contents_memory(data, bytes, std::move(owner),
-                                                                     types, verify, allocator));
-  return std::move(contents.graph);
 }
 
 }  // namespace softneuro

@@ -69,7 +69,8 @@ struct Layer {
   std::vector<std::shared_ptr<const Graph>> subgraphs;  // control flow; captures are inputs
 };
 
-// Value semantics (layers and definitions are copied, constant bytes are shared).
+// Value semantics (layers and definitions are copied, constant bytes are shared). It has more than
+// 20 methods, since they are the common tools of all that builds, checks and rewrites graphs.
 class SN_INTREE Graph {
  public:
   std::string name;

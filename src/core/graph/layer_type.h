@@ -206,8 +206,8 @@ class KnownInputs;       // core/graph/shape_values.h
 struct ShapeValue;       // ditto
 struct AxisPermutation;  // core/graph/axis_permutation.h
 
-// What a kind of layer is. What generic code (passes, planning, tuning, quantisation) needs to know
-// of a layer stands here: it names no layer type.
+// What a kind of layer is. It has more than 12 fields, since generic code (passes, planning,
+// tuning) names no layer type: all that it needs to know of one stands here.
 struct LayerType {
   std::string name;  // "conv2"
   std::string doc;   // one paragraph: meaning, inputs, outputs, shapes
@@ -257,8 +257,7 @@ struct LayerType {
   // and written: places under the windows of a pool, pairs of boxes. nullptr: they are not more.
   double (*steps)(const LayerSizes& sizes) = nullptr;
   // What is known of the elements of output 0, an integer or boolean tensor of rank 0 or 1, without
-  // a kernel. Set for layers that occur in shape computations of exported models. std::nullopt if
-  // unknown.
+  // a kernel; std::nullopt: nothing. Set for layers of shape computations in exported models.
   std::optional<ShapeValue> (*known_values)(const KnownInputs& inputs) = nullptr;
   // The own input that output 0 always equals (a cast to the same type, a pad by nothing); −1 if
   // there is none. All shapes and types of the context are filled in, as far as they are known;
@@ -270,10 +269,9 @@ struct LayerType {
 
   bool is_adapt() const { return formats == FormatRule::any; }
   bool moves_elements() const { return is_view || elements == ElementSource::input_0; }
-  // Input i is among value_inputs.
-  bool needs_value(std::size_t i) const { return value_input(i) != nullptr; }
   // nullptr if input i is not among value_inputs.
   SN_INTREE const ValueInput* value_input(std::size_t i) const;
+  bool needs_value(std::size_t i) const { return value_input(i) != nullptr; }
   // Fills in the default values and checks names and kinds; infer checks limits of values.
   SN_INTREE Status check_params(Params& params) const;
 };

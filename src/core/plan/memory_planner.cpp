@@ -167,10 +167,8 @@ class MemoryPlanner {
   static bool is_view(const Step& step) { return step.view && step.outputs[0] != kNoTensor; }
 
   void share_views() {
-    for (const Step& step : plan_.steps) {
-      if (!is_view(step)) continue;
-      share(step.outputs[0], step.inputs[0]);
-    }
+    for (const Step& step : plan_.steps)
+      if (is_view(step)) share(step.outputs[0], step.inputs[0]);
   }
 
   // Roots are chains while they are found: a tensor that views share may come to lie in the memory
@@ -204,10 +202,7 @@ class MemoryPlanner {
       if (plan_.tensors[out].storage != Storage::arena ||
           plan_.tensors[out].bytes != plan_.tensors[in].bytes)
         continue;
-      // Views of the output were shared with it before: they move along.
-      const std::uint32_t root = root_of(in);
-      plan_.tensors[out].alias_of = root;
-      last_use_[root] = std::max(last_use_[root], last_use_[out]);
+      share(out, in);  // views of the output were shared with it before: they move along
     }
   }
 

@@ -16,6 +16,115 @@ constexpr std::int64_t kFoldLimit = std::int64_t{1} << 20;
 
 alignas(kTensorAlignment) const unsigned char kNoBytes[kTensorAlignment] = {};
 
+// For each layer, whether some output depends on it.
+std::vector<bool> needed_layers(const Graph& graph) {
+  std::vector<bool> needed(graph.layers().size());
+  const std::vector<std::int32_t> producers = graph.producers();
+  std::vector<TensorId> open = graph.outputs;
+  while (!open.empty()) {
+    const std::int32_t producer = producers[open.back()];
+    open.pop_back();
+    if (producer < 0 || needed[static_cast<std::size_t>(producer)]) continue;
+    needed[static_cast<std::size_t>(producer)] = true;
+    for (const TensorId input : graph.layers()[static_cast<std::size_t>(producer)].inputs)
+      if (input != kNoTensor) open.push_back(input);
+  }
+  return needed;
+}
+
+// An adapt that changes no byte.
+bool is_void(const Layer& layer, const Problem& problem) {
+  if (!layer.type->is_adapt()) return false;
+  const TensorSpec& from = problem.inputs[0];
+  const TensorSpec& to = problem.outputs[0];
+  // Both sides are the same tensor of the model, with one quantisation.
+  return is_noop_adapt(from.shape, format_of(from), format_of(to), true);
+}
+
+// Null if the plan has none.
+const Choice* choice_of(const PlanImpl& plan, const Layer& layer) {
+  const auto found = plan.choices.find(layer.id);
+  return found == plan.choices.end() ? nullptr : &found->second;
+}
+
+// Its constants are the graph's own, not computed for this plan only.
+bool has_own_constants(const PlanImpl& plan, const Layer& layer) {
+  for (const TensorId id : layer.inputs)
+    if (id != kNoTensor && plan.tensors[id].storage == Storage::constant &&
+        !plan.graph->tensor(id).is_constant())
+      return false;
+  return true;
+}
+
+// What the step takes is what its producers made. If not, the choices are wrong.
+Status check_formats(const PlanImpl& plan, const Layer& layer, const Problem& problem) {
+  for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+    const TensorId id = layer.inputs[i];
+    if (id == kNoTensor) continue;
+    const Format wanted = format_of(problem.inputs[i]);
+    if (!(plan.tensors[id].format == wanted))
+      return internal_error("layer '{}': input {} is {}, but its routine wants {}", layer.name, i,
+                            plan.tensors[id].format.str(), wanted.str());
+  }
+  return {};
+}
+
+// No session takes less than the largest tensor that a layer makes. Where there is no memory for
+// that, the plan is refused before kernels take theirs, some of it by the same sizes.
+// Of the host's only: devices say at once what they do not have.
+Status ask_for_memory(const PlanImpl& plan) {
+  constexpr std::size_t kWorthAsking = std::size_t{64} << 20;  // bytes
+  const PlannedTensor* largest = nullptr;
+  for (const Step& step : plan.steps) {
+    if (step.view || step.dynamic) continue;
+    for (const TensorId id : step.outputs)
+      if (id != kNoTensor && plan.tensors[id].device == 0 &&
+          (largest == nullptr || plan.tensors[id].bytes > largest->bytes))
+        largest = &plan.tensors[id];
+  }
+  if (largest == nullptr || largest->bytes < kWorthAsking) return {};
+  Allocator& allocator = plan.core->allocator();
+  void* bytes = allocator.allocate(largest->bytes, kTensorAlignment);
+  if (bytes == nullptr) {
+    const auto id = static_cast<TensorId>(largest - plan.tensors.data());
+    return make_error(StatusCode::out_of_memory,
+                      "no memory for the tensor '{}' of {} bytes ({} {}): give the net smaller "
+                      "inputs, or its allocator more memory",
+                      plan.graph->tensor(id).name, largest->bytes, to_string(largest->type),
+                      largest->shape.str());
+  }
+  allocator.deallocate(bytes, largest->bytes);
+  return {};
+}
+
+Status set_outputs(PlanImpl& plan) {
+  for (const TensorId id : plan.graph->outputs) {
+    const TensorDef& def = plan.graph->tensor(id);
+    const PlannedTensor& planned = plan.tensors[id];
+    if (planned.storage == Storage::none)
+      return invalid_model("output '{}' is computed by no layer", def.name);
+    TensorInfo info{def.name, planned.type, def.shape};
+    if (planned.storage != Storage::dynamic) info.shape = planned.shape;
+    plan.outputs.push_back(std::move(info));
+  }
+  return {};
+}
+
+// What a device writes to the host is there once its stream is synchronised.
+void set_waits(PlanImpl& plan) {
+  if (plan.devices.size() == 1) return;
+  std::vector<bool> pending(plan.tensors.size());
+  for (Step& step : plan.steps) {
+    for (const TensorId id : step.inputs)
+      step.needs_sync = step.needs_sync || (id != kNoTensor && pending[plan.tensors[id].alias_of]);
+    if (step.needs_sync) pending.assign(pending.size(), false);
+    if (step.device == 0) continue;
+    for (const TensorId id : step.outputs)
+      if (id != kNoTensor && plan.tensors[id].device == 0)
+        pending[plan.tensors[id].alias_of] = true;
+  }
+}
+
 class PlanBuilder {
  public:
   PlanBuilder(std::shared_ptr<Runtime> core, std::shared_ptr<const Graph> graph, Choices choices,
@@ -25,19 +134,19 @@ class PlanBuilder {
     plan_->graph = std::move(graph);
     plan_->choices = std::move(choices);
     plan_->tensors.resize(graph_.tensor_count());
-    known_.resize(graph_.tensor_count());
   }
 
   Result<std::shared_ptr<const Plan>> build(std::span<const Shape> input_shapes) {
     SN_RETURN_IF_ERROR(make_steps(input_shapes));
-    SN_RETURN_IF_ERROR(set_outputs());
+    SN_RETURN_IF_ERROR(ask_for_memory(*plan_));
+    SN_RETURN_IF_ERROR(prepare_kernels());
+    SN_RETURN_IF_ERROR(set_outputs(*plan_));
     plan_memory(*plan_);
-    set_waits();
+    set_waits(*plan_);
     return PlanAccess::make(std::move(plan_));
   }
 
   Result<std::unique_ptr<PlanImpl>> outline(std::span<const Shape> input_shapes) {
-    with_kernels_ = false;
     SN_RETURN_IF_ERROR(make_steps(input_shapes));
     return std::move(plan_);
   }
@@ -52,15 +161,13 @@ class PlanBuilder {
   Status make_steps(std::span<const Shape> input_shapes) {
     SN_RETURN_IF_ERROR(set_inputs(input_shapes));
     set_constants();
-    mark_needed();
-    for (const Layer& layer : graph_.layers()) {
-      if (!needed_[static_cast<std::size_t>(&layer - graph_.layers().data())]) continue;
+    const std::vector<bool> needed = needed_layers(graph_);
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+      if (!needed[i]) continue;
       SN_RETURN_IF_ERROR(check_cancelled(cancel_));
-      SN_RETURN_IF_ERROR(add_layer(layer));
+      SN_RETURN_IF_ERROR(add_layer(graph_.layers()[i]));
     }
-    if (!with_kernels_) return {};
-    SN_RETURN_IF_ERROR(ask_for_memory());
-    return prepare_kernels();
+    return {};
   }
 
   Status set_inputs(std::span<const Shape> shapes) {
@@ -87,24 +194,8 @@ class PlanBuilder {
     for (TensorId id = 0; id < graph_.tensor_count(); ++id)
       if (const Tensor& constant = graph_.tensor(id).constant; !constant.empty()) {
         set_known(id, constant);
-        plan_->weight_bytes += constant.bytes();
+        if (!graph_.tensor(id).left_out) plan_->weight_bytes += constant.bytes();
       }
-  }
-
-  // Layers that some output depends on.
-  void mark_needed() {
-    needed_.assign(graph_.layers().size(), false);
-    const std::vector<std::int32_t> producers = graph_.producers();
-    std::vector<TensorId> open = graph_.outputs;
-    while (!open.empty()) {
-      const TensorId id = open.back();
-      open.pop_back();
-      const std::int32_t producer = producers[id];
-      if (producer < 0 || needed_[static_cast<std::size_t>(producer)]) continue;
-      needed_[static_cast<std::size_t>(producer)] = true;
-      for (const TensorId input : graph_.layers()[static_cast<std::size_t>(producer)].inputs)
-        if (input != kNoTensor) open.push_back(input);
-    }
   }
 
   void set_known(TensorId id, const Tensor& value) {
@@ -115,19 +206,21 @@ class PlanBuilder {
     planned.shape = value.shape();
     planned.bytes = value.bytes();
     planned.constant = value;
-    known_[id] = true;
   }
+
+  // Its value is in PlannedTensor::constant.
+  bool is_known(TensorId id) const { return plan_->tensors[id].storage == Storage::constant; }
 
   bool is_dynamic(const Layer& layer) const {
     for (std::size_t i = 0; i < layer.inputs.size(); ++i)
-      if (layer.inputs[i] != kNoTensor && layer.type->needs_value(i) && !known_[layer.inputs[i]])
+      if (layer.inputs[i] != kNoTensor && layer.type->needs_value(i) && !is_known(layer.inputs[i]))
         return true;
     return layer.type->data_dependent_output || has_dynamic_input(layer);
   }
 
   bool all_known(const Layer& layer) const {
     for (const TensorId id : layer.inputs)
-      if (id != kNoTensor && !known_[id]) return false;
+      if (id != kNoTensor && !is_known(id)) return false;
     return true;
   }
 
@@ -140,8 +233,9 @@ class PlanBuilder {
       SN_ASSIGN_OR_RETURN(const bool folded, fold(layer));
       if (folded) return {};
     }
-    if (is_dynamic(layer)) return add_dynamic_step(layer);
-    return add_step(layer);
+    if (!is_dynamic(layer)) return add_step(layer);
+    add_dynamic_step(layer);
+    return {};
   }
 
   bool has_dynamic_input(const Layer& layer) const {
@@ -161,7 +255,7 @@ class PlanBuilder {
             "layer '{}': the file was saved with SaveOptions::packed_only (tune --packed only) and "
             "has no weights for this routine: load a file that was saved without it",
             layer.name);
-      } else if (known_[id]) {
+      } else if (is_known(id)) {
         inputs.push_back(plan_->tensors[id].constant);
       } else {  // a layer that reads the shape only: the bytes do not exist yet
         const PlannedTensor& planned = plan_->tensors[id];
@@ -181,7 +275,7 @@ class PlanBuilder {
     return true;
   }
 
-  Status add_dynamic_step(const Layer& layer) {
+  void add_dynamic_step(const Layer& layer) {
     Step step;
     step.layer = &layer;
     step.routine_name = "chosen at run time";
@@ -195,12 +289,11 @@ class PlanBuilder {
       plan_->tensors[id].format = {graph_.tensor(id).type, Layout::plain};
     }
     plan_->steps.push_back(std::move(step));
-    return {};
   }
 
   Status add_step(const Layer& layer) {
-    SN_ASSIGN_OR_RETURN(const Problem problem, problem_of(*plan_, layer));
-    SN_RETURN_IF_ERROR(check_formats(layer, problem));
+    SN_ASSIGN_OR_RETURN(Problem problem, problem_of(*plan_, layer));
+    SN_RETURN_IF_ERROR(check_formats(*plan_, layer, problem));
     Step step;
     step.layer = &layer;
     step.inputs = layer.inputs;
@@ -218,7 +311,7 @@ class PlanBuilder {
       planned.shape = spec.shape;
       planned.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
     }
-    if (!step.view && with_kernels_) unprepared_.push_back({plan_->steps.size(), problem});
+    if (!step.view) unprepared_.push_back({plan_->steps.size(), std::move(problem)});
     plan_->steps.push_back(std::move(step));
     return {};
   }
@@ -233,34 +326,6 @@ class PlanBuilder {
       return make_error(StatusCode::not_found, "there is no device '{}' here", id.c_str());
     devices.push_back({.id = id, .device = device});
     return static_cast<std::uint32_t>(devices.size() - 1);
-  }
-
-  // No session takes less than the largest tensor that a layer makes. Where there is no memory for
-  // that, the plan is refused before kernels take theirs, some of it by the same sizes.
-  // Of the host's only: devices say at once what they do not have.
-  Status ask_for_memory() const {
-    constexpr std::size_t kWorthAsking = std::size_t{64} << 20;  // bytes
-    const PlannedTensor* largest = nullptr;
-    for (const Step& step : plan_->steps) {
-      if (step.view || step.dynamic) continue;
-      for (const TensorId id : step.outputs)
-        if (id != kNoTensor && plan_->tensors[id].device == 0 &&
-            (largest == nullptr || plan_->tensors[id].bytes > largest->bytes))
-          largest = &plan_->tensors[id];
-    }
-    if (largest == nullptr || largest->bytes < kWorthAsking) return {};
-    Allocator& allocator = plan_->core->allocator();
-    void* bytes = allocator.allocate(largest->bytes, kTensorAlignment);
-    if (bytes == nullptr) {
-      const auto id = static_cast<TensorId>(largest - plan_->tensors.data());
-      return make_error(StatusCode::out_of_memory,
-                        "no memory for the tensor '{}' of {} bytes ({} {}): give the net smaller "
-                        "inputs, or its allocator more memory",
-                        graph_.tensor(id).name, largest->bytes, to_string(largest->type),
-                        largest->shape.str());
-    }
-    allocator.deallocate(bytes, largest->bytes);
-    return {};
   }
 
   // Packing weights and making code takes most of the time that a plan takes: all threads share it.
@@ -285,90 +350,20 @@ class PlanBuilder {
   Status prepare_step(const Unprepared& unprepared) {
     SN_RETURN_IF_ERROR(check_cancelled(cancel_));
     Step& step = plan_->steps[unprepared.step];
-    SN_ASSIGN_OR_RETURN(PreparedKernel prepared,
-                        prepare_kernel(*plan_->core, *step.layer, unprepared.problem,
-                                       has_own_constants(*step.layer), choice_of(*step.layer)));
-    step.routine = prepared.routine;
-    step.routine_name = prepared.routine->descriptor().str();
-    step.params = std::move(prepared.params);
-    step.kernel = std::move(prepared.kernel);
-    step.packed = prepared.packed;
-    const DeviceId device = prepared.routine->descriptor().device;
+    SN_ASSIGN_OR_RETURN(
+        static_cast<PreparedKernel&>(step),
+        prepare_kernel(*plan_, *step.layer, unprepared.problem, choice_of(*plan_, *step.layer)));
+    step.routine_name = step.routine->descriptor().str();
+    const DeviceId device = step.routine->descriptor().device;
     for (std::uint32_t d = 0; d < plan_->devices.size(); ++d)
       if (plan_->devices[d].id == device) step.device = d;
-    return {};
-  }
-
-  // An adapt that changes no byte.
-  static bool is_void(const Layer& layer, const Problem& problem) {
-    if (!layer.type->is_adapt()) return false;
-    const TensorSpec& from = problem.inputs[0];
-    const TensorSpec& to = problem.outputs[0];
-    // Both sides are the same tensor of the model, with one quantisation.
-    return is_noop_adapt(from.shape, format_of(from), format_of(to), true);
-  }
-
-  const Choice* choice_of(const Layer& layer) const {
-    const auto found = plan_->choices.find(layer.id);
-    return found == plan_->choices.end() ? nullptr : &found->second;
-  }
-
-  // Its constants are the graph's own, not computed for this plan only.
-  bool has_own_constants(const Layer& layer) const {
-    for (const TensorId id : layer.inputs)
-      if (id != kNoTensor && known_[id] && !graph_.tensor(id).is_constant()) return false;
-    return true;
-  }
-
-  // What the step takes is what its producers made. If not, the choices are wrong.
-  Status check_formats(const Layer& layer, const Problem& problem) const {
-    for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
-      const TensorId id = layer.inputs[i];
-      if (id == kNoTensor) continue;
-      const Format wanted = format_of(problem.inputs[i]);
-      if (!(plan_->tensors[id].format == wanted))
-        return internal_error("layer '{}': input {} is {}, but its routine wants {}", layer.name, i,
-                              plan_->tensors[id].format.str(), wanted.str());
-    }
-    return {};
-  }
-
-  // What a device writes to the host is there once its stream is synchronised.
-  void set_waits() {
-    if (plan_->devices.size() == 1) return;
-    std::vector<bool> pending(plan_->tensors.size());
-    for (Step& step : plan_->steps) {
-      for (const TensorId id : step.inputs)
-        step.needs_sync =
-            step.needs_sync || (id != kNoTensor && pending[plan_->tensors[id].alias_of]);
-      if (step.needs_sync) pending.assign(pending.size(), false);
-      if (step.device == 0) continue;
-      for (const TensorId id : step.outputs)
-        if (id != kNoTensor && plan_->tensors[id].device == 0)
-          pending[plan_->tensors[id].alias_of] = true;
-    }
-  }
-
-  Status set_outputs() {
-    for (const TensorId id : graph_.outputs) {
-      const TensorDef& def = graph_.tensor(id);
-      const PlannedTensor& planned = plan_->tensors[id];
-      if (planned.storage == Storage::none)
-        return invalid_model("output '{}' is computed by no layer", def.name);
-      TensorInfo info{def.name, planned.type, def.shape};
-      if (planned.storage != Storage::dynamic) info.shape = planned.shape;
-      plan_->outputs.push_back(std::move(info));
-    }
     return {};
   }
 
   std::unique_ptr<PlanImpl> plan_;
   const Graph& graph_;
   const std::atomic<bool>* cancel_;
-  std::vector<bool> known_;   // per tensor: its value is in PlannedTensor::constant
-  std::vector<bool> needed_;  // per layer
   std::vector<Unprepared> unprepared_;
-  bool with_kernels_ = true;
 };
 
 }  // namespace
@@ -396,17 +391,18 @@ Result<Problem> problem_of(const PlanImpl& plan, const Layer& layer) {
   for (std::size_t i = 0; i < layer.outputs.size(); ++i)
     if (layer.outputs[i] != kNoTensor)
       problem.outputs[i].quantization = plan.graph->tensor(layer.outputs[i]).quantization;
-  const auto choice = plan.choices.find(layer.id);
-  if (choice == plan.choices.end()) return problem;
-  if (choice->second.formats.inputs.size() != problem.inputs.size() ||
-      choice->second.formats.outputs.size() != problem.outputs.size())
+  const Choice* const choice = choice_of(plan, layer);
+  if (choice == nullptr) return problem;
+  if (choice->formats.inputs.size() != problem.inputs.size() ||
+      choice->formats.outputs.size() != problem.outputs.size())
     return internal_error("layer '{}': the choice has formats for other inputs or outputs",
                           layer.name);
-  return with_formats(problem, choice->second.formats);
+  return with_formats(problem, choice->formats);
 }
 
-Result<PreparedKernel> prepare_kernel(Runtime& core, const Layer& layer, const Problem& problem,
-                                      bool shareable, const Choice* choice) {
+Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer,
+                                      const Problem& problem, const Choice* choice) {
+  Runtime& core = *plan.core;
   PreparedKernel prepared;
   const bool is_named = choice != nullptr && !choice->routine.empty();
   if (is_named) {
@@ -425,8 +421,8 @@ Result<PreparedKernel> prepare_kernel(Runtime& core, const Layer& layer, const P
   const auto context = [&] {
     return fmt::format("layer '{}', routine {}", layer.name, prepared.routine->descriptor().str());
   };
-  auto packed =
-      core.packed_weights().get(layer, *prepared.routine, problem, prepared.params, shareable);
+  auto packed = core.packed_weights().get(layer, *prepared.routine, problem, prepared.params,
+                                          has_own_constants(plan, layer));
   if (!packed.ok()) return Status(packed.status()).with_context(context());
   auto kernel = core.registry().create_kernel(*prepared.routine, problem, prepared.params, *packed);
   if (!kernel.ok()) return Status(kernel.status()).with_context(context());

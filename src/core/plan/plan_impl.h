@@ -36,8 +36,8 @@ struct PlannedTensor {
   DataType type = DataType::undefined;  // the model's: what shape inference sees
   Format format;  // how the bytes lie; the model's type, plain, unless a choice says else
   Shape shape;    // not for dynamic ones
-  std::uint32_t alias_of =
-      0;  // the tensor whose memory this one has; itself unless view or in place
+  // The tensor whose memory this one has; itself unless view or in place.
+  std::uint32_t alias_of = 0;
   std::uint32_t io_index = 0;  // index of the input or output for those storages
   std::uint32_t device = 0;    // index of the plan's device
   std::size_t offset = 0;      // in that device's arena
@@ -45,14 +45,18 @@ struct PlannedTensor {
   Tensor constant;
 };
 
-struct Step {
-  const Layer* layer = nullptr;      // of the plan's own graph
-  const Routine* routine = nullptr;  // nullptr for dynamic steps: chosen at run time
-  std::string routine_name;
+struct PreparedKernel {
+  const Routine* routine = nullptr;
   RoutineParams params;
   std::shared_ptr<const Kernel> kernel;
   // The kernel's packed weights, which it may share with others; empty: it has none.
   std::span<const std::byte> packed;
+};
+
+// Views have no kernel; those of dynamic steps are chosen and made at run time.
+struct Step : PreparedKernel {
+  const Layer* layer = nullptr;  // of the plan's own graph
+  std::string routine_name;
   std::vector<TensorId> inputs;  // kNoTensor: left out
   std::vector<TensorId> outputs;
   std::uint32_t device = 0;          // index of the plan's device that its routine works on
@@ -115,16 +119,10 @@ Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> core,
 // shapes depend on data.
 SN_INTREE Result<Problem> problem_of(const PlanImpl& plan, const Layer& layer);
 
-// Packs and creates the kernel for a problem: as `choice` says, or if that is null or names no
-// routine, the default one.
-struct PreparedKernel {
-  const Routine* routine = nullptr;
-  RoutineParams params;
-  std::shared_ptr<const Kernel> kernel;
-  std::span<const std::byte> packed;  // empty: none
-};
-Result<PreparedKernel> prepare_kernel(Runtime& core, const Layer& layer, const Problem& problem,
-                                      bool shareable, const Choice* choice = nullptr);
+// Packs and creates the kernel for the problem of a layer of the plan: as `choice` says, or if that
+// is null or names no routine, the default one.
+Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer,
+                                      const Problem& problem, const Choice* choice = nullptr);
 
 // Gives every tensor that needs one a place in the arena, after views and in-place work are known.
 // Fills storage, alias_of and offset of the tensors, the workspace_offset of the steps, copies,

@@ -147,7 +147,8 @@ class SN_INTREE Kernel {
 
 class ChildnetRoutine;
 
-// One implementation of one layer type. Stateless and const: one object per registry.
+// One implementation of one layer type. Stateless and const: one object per registry. It has more
+// than 20 methods, since it is an interface: a routine overrides only those that it needs.
 class SN_INTREE Routine {
  public:
   Routine(std::string_view layer_type,

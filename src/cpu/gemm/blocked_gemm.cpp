@@ -27,20 +27,21 @@ BlockedGemm::BlockedGemm(const GemmShape& shape, const GemmLimits& limits,
                          const MicroKernels& kernels)
     : shape_(shape), kernels_(&kernels) {
   if (shape_.b_panel_stride == 0) shape_.b_panel_stride = shape_.depth() * kTilePanel;
-  vectors_ = chunks_of(stored_columns(), kernels.lanes);
-  unit_vectors_ = std::min<std::int64_t>(kernels.max_vectors, kTilePanel / kernels.lanes);
+  groups_.vectors = chunks_of(shape_.stored_columns(), kernels.lanes);
+  groups_.unit_vectors = std::min<std::int64_t>(kernels.max_vectors, kTilePanel / kernels.lanes);
   vectors_of_line_ = static_cast<std::size_t>(std::max<std::int64_t>(
       kTileLine / (kernels.lanes * static_cast<std::int64_t>(sizeof(float))), 1));
-  const std::int64_t units = chunks_of(vectors_, unit_vectors_);
-  groups_ = std::max<std::int64_t>(chunks_of(units, kernels.max_vectors / unit_vectors_), 1);
-  group_units_ = units / groups_;
-  wider_groups_ = units % groups_;
-  large_output_ = shape_.matrices * shape_.rows * stored_columns() * 4 > kLargeOutput;
+  const std::int64_t units = chunks_of(groups_.vectors, groups_.unit_vectors);
+  groups_.count =
+      std::max<std::int64_t>(chunks_of(units, kernels.max_vectors / groups_.unit_vectors), 1);
+  groups_.units = units / groups_.count;
+  groups_.wider = units % groups_.count;
+  large_output_ = shape_.matrices * shape_.rows * shape_.stored_columns() * 4 > kLargeOutput;
   const std::int64_t depth = std::max<std::int64_t>(shape_.depth(), 1);
-  tasks_ =
-      partition_gemm({shape_.matrices, shape_.rows, groups_, shape_.rows * shape_.columns * depth,
-                      depth * shape_.columns * 4, kernels.max_rows[0]},
-                     limits);
+  tasks_ = partition_gemm(
+      {shape_.matrices, shape_.rows, groups_.count, shape_.rows * shape_.columns * depth,
+       depth * shape_.columns * 4, kernels.max_rows[0]},
+      limits);
   choose_blocks(limits);
 }
 
@@ -66,21 +67,11 @@ BlockedGemm::DepthBlock BlockedGemm::depth_block(std::int64_t index) const noexc
   return {segment, std::min(block_segments_, shape_.segments - segment), begin, end - begin};
 }
 
-int BlockedGemm::widest_group(std::int64_t first, std::int64_t last) const noexcept {
+int BlockedGemm::Groups::widest(std::int64_t first, std::int64_t last) const noexcept {
   std::int64_t widest = 1;
   for (std::int64_t g = first; g < last; ++g)
     widest = std::max(widest, vectors_before(g + 1) - vectors_before(g));
   return static_cast<int>(widest);
-}
-
-std::int64_t BlockedGemm::column_offset(std::int64_t column) const noexcept {
-  if (shape_.c_block == 0) return column;
-  return column / shape_.c_block * shape_.c_block_stride + column % shape_.c_block;
-}
-
-std::int64_t BlockedGemm::stored_columns() const noexcept {
-  if (shape_.c_block == 0) return shape_.columns;
-  return chunks_of(shape_.columns, shape_.c_block) * shape_.c_block;
 }
 
 void BlockedGemm::run(const Workers& workers, std::span<const TensorView> inputs, float* c,
@@ -92,7 +83,7 @@ void BlockedGemm::run(const Workers& workers, std::span<const TensorView> inputs
 }
 
 void BlockedGemm::begin_task(Task& task, std::int64_t index) const noexcept {
-  const GemmTasks::Part part = tasks_.part(index, shape_.rows, groups_);
+  const GemmTasks::Part part = tasks_.part(index, shape_.rows, groups_.count);
   task.matrix = part.matrix;
   task.operand = task.operands.matrix(task.matrix);
   task.row = part.row;
@@ -145,8 +136,8 @@ BlockedGemm::Prefetch BlockedGemm::prefetch_of(const Task& task,
                                                const Block& block) const noexcept {
   if (shape_.b_row_stride != kTilePanel) return {};  // not packed
   const DepthBlock depth = depth_block(block.depth);
-  const std::int64_t first = vectors_before(block.first_group) * kernels_->lanes;
-  const std::int64_t last = vectors_before(block.last_group) * kernels_->lanes;
+  const std::int64_t first = groups_.vectors_before(block.first_group) * kernels_->lanes;
+  const std::int64_t last = groups_.vectors_before(block.last_group) * kernels_->lanes;
   const std::int64_t bytes = depth.segments * depth.length * shape_.b_row_stride * weight_bytes();
   return {weights(task, first, depth.segment * shape_.length + depth.offset),
           shape_.b_panel_stride * weight_bytes(), chunks_of(bytes, kTileLine),
@@ -182,7 +173,7 @@ void BlockedGemm::Prefetch::give(MicroTile& tile) noexcept {
 }
 
 void BlockedGemm::run_block(const Task& task, const Block& block, Prefetch& next) const noexcept {
-  const int widest = widest_group(block.first_group, block.last_group);
+  const int widest = groups_.widest(block.first_group, block.last_group);
   const std::int64_t tiles = chunks_of(task.rows, kernels_->max_rows[widest - 1]);
   const DepthBlock depth = depth_block(block.depth);
   next.begin(tiles * (block.last_group - block.first_group), depth.segments * depth.length);
@@ -213,19 +204,20 @@ void BlockedGemm::run_rows(const Task& task, std::int64_t row, int rows, const B
   tile.high = task.ops.high();
   const int lanes = kernels_->lanes;
   const auto& functions = shape_.half_weights ? kernels_->multiply_half : kernels_->multiply;
-  std::int64_t end_vector = vectors_before(block.first_group);
+  std::int64_t end_vector = groups_.vectors_before(block.first_group);
   for (std::int64_t g = block.first_group; g < block.last_group; ++g) {
     const std::int64_t column = end_vector * lanes;
-    const auto vectors = static_cast<std::size_t>(vectors_before(g + 1) - end_vector);
+    const auto vectors = static_cast<std::size_t>(groups_.vectors_before(g + 1) - end_vector);
     end_vector += static_cast<std::int64_t>(vectors);
     const std::int64_t offset =
-        task.operand.c_offset + row * shape_.c_row_stride + column_offset(column);
+        task.operand.c_offset + row * shape_.c_row_stride + shape_.column_offset(column);
     tile.b = weights(task, column, first_depth);
     tile.c = task.c + offset;
     for (std::size_t v = 0; v < vectors; ++v)
-      tile.c_offsets[v] =
-          column_offset(column + static_cast<std::int64_t>(v) * lanes) - column_offset(column);
-    tile.last_lanes = std::min<std::int64_t>(stored_columns() - (end_vector - 1) * lanes, lanes);
+      tile.c_offsets[v] = shape_.column_offset(column + static_cast<std::int64_t>(v) * lanes) -
+                          shape_.column_offset(column);
+    tile.last_lanes =
+        std::min<std::int64_t>(shape_.stored_columns() - (end_vector - 1) * lanes, lanes);
     tile.bias = first && task.operand.bias != nullptr ? task.operand.bias + column : nullptr;
     tile.addend = first ? task.ops.addend(task.inputs, offset) : tile.c;
     next.give(tile);
@@ -251,8 +243,9 @@ void BlockedGemm::prefetch_output(const MicroTile& tile, std::int64_t rows_befor
 // The other post-ops, on what is still in the cache.
 void BlockedGemm::finish(const Task& task, std::int64_t row, int rows, std::int64_t first_group,
                          std::int64_t last_group) const noexcept {
-  const std::int64_t column = vectors_before(first_group) * kernels_->lanes;
-  const std::int64_t end = std::min(vectors_before(last_group) * kernels_->lanes, stored_columns());
+  const std::int64_t column = groups_.vectors_before(first_group) * kernels_->lanes;
+  const std::int64_t end =
+      std::min(groups_.vectors_before(last_group) * kernels_->lanes, shape_.stored_columns());
   const std::int64_t begin = task.operand.c_offset + row * shape_.c_row_stride;
   const auto apply = [&](std::int64_t offset, std::int64_t count) {
     task.ops.rest().apply(task.inputs, task.c + offset, offset, count);
@@ -261,7 +254,7 @@ void BlockedGemm::finish(const Task& task, std::int64_t row, int rows, std::int6
     count = end - j;
     // Groups of narrow vectors may begin and end within a block of C.
     if (shape_.c_block > 0) count = std::min(count, shape_.c_block - j % shape_.c_block);
-    const std::int64_t at = begin + column_offset(j);
+    const std::int64_t at = begin + shape_.column_offset(j);
     if (count == shape_.c_row_stride) {
       apply(at, rows * count);
     } else {

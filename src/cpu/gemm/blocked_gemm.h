@@ -16,7 +16,6 @@ namespace softneuro {
 // Immutable. The partition depends on shape, limits and instruction set only.
 class BlockedGemm {
  public:
-  BlockedGemm() = default;
   BlockedGemm(const GemmShape& shape, const GemmLimits& limits, const MicroKernels& kernels);
 
   static std::int64_t workspace_floats() noexcept { return 0; }
@@ -55,17 +54,20 @@ class BlockedGemm {
     std::int64_t line_ = 0, lines_of_tile_ = 0, every_ = kTileNever;
   };
 
-  // A group is what lies side by side in one tile: whole panels, or within one. The first ones are
-  // wider where they are not alike. Vectors that come before group g.
-  std::int64_t vectors_before(std::int64_t group) const noexcept {
-    const std::int64_t units = group * group_units_ + std::min(group, wider_groups_);
-    return std::min(units * unit_vectors_, vectors_);
-  }
-  int widest_group(std::int64_t first, std::int64_t last) const noexcept;
+  // A group is what lies side by side in one tile: whole panels, or within one.
+  struct Groups {
+    std::int64_t count = 0, vectors = 0;  // vectors of all groups
+    std::int64_t unit_vectors = 1;        // groups are made of whole units
+    std::int64_t units = 0, wider = 0;    // of a group; so many of the first have one more
+
+    // Vectors that come before group g.
+    std::int64_t vectors_before(std::int64_t group) const noexcept {
+      return std::min((group * units + std::min(group, wider)) * unit_vectors, vectors);
+    }
+    int widest(std::int64_t first, std::int64_t last) const noexcept;
+  };
+
   std::int64_t weight_bytes() const noexcept { return shape_.half_weights ? 2 : 4; }
-  std::int64_t column_offset(std::int64_t column) const noexcept;
-  // Columns that are written: blocks are written whole.
-  std::int64_t stored_columns() const noexcept;
   DepthBlock depth_block(std::int64_t index) const noexcept;
   void choose_blocks(const GemmLimits& limits);
 
@@ -85,9 +87,7 @@ class BlockedGemm {
 
   GemmShape shape_;
   const MicroKernels* kernels_ = nullptr;
-  std::int64_t vectors_ = 0, groups_ = 0;
-  std::int64_t unit_vectors_ = 1;  // groups are made of whole units
-  std::int64_t group_units_ = 0, wider_groups_ = 0;
+  Groups groups_;
   GemmTasks tasks_;                  // tasks of one matrix
   std::int64_t block_groups_ = 0;    // groups that go together
   std::size_t vectors_of_line_ = 1;  // in a cache line of C, where columns lie side by side

@@ -2,6 +2,8 @@
 // tile is in registers, and the rest, done while it is in the cache.
 #pragma once
 
+#include <limits>
+
 #include "cpu/gemm/micro_kernels.h"
 #include "cpu/post_ops/post_ops.h"
 
@@ -28,6 +30,7 @@ class EpiloguePostOps {
   // written, and no other input can be the same tensor. −1: none.
   int in_place_input() const noexcept { return in_place_ ? addend_ : -1; }
   bool clamps() const noexcept { return clamp_; }
+  // Infinite where nothing clamps.
   float low() const noexcept { return low_; }
   float high() const noexcept { return high_; }
   // What is left to do on memory.
@@ -37,7 +40,8 @@ class EpiloguePostOps {
   int addend_ = -1;  // input
   bool in_place_ = false;
   bool clamp_ = false;
-  float low_ = 0, high_ = 0;
+  float low_ = -std::numeric_limits<float>::infinity();
+  float high_ = std::numeric_limits<float>::infinity();
   PostOpProgram rest_;
 };
 

@@ -7,7 +7,8 @@
 
 namespace softneuro {
 
-// T: of the results, Half, BFloat16 or float.
+// T: of the results, Half, BFloat16 or float. It has many fields because one call of an inner loop
+// reads them all.
 template <class T>
 struct EpilogueStore {
   const float* sums = nullptr;

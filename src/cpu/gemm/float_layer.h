@@ -7,13 +7,11 @@
 #include "cpu/gemm/gemm_tasks.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/float_span.h"
+#include "cpu/simd/float_workspace.h"
 
 namespace softneuro {
 
-class FloatLayerKernel : public Kernel {
- public:
-  std::size_t workspace_bytes() const noexcept final { return regions_.bytes(); }
-
+class FloatLayerKernel : public FloatWorkspaceKernel {
  protected:
   enum Input : std::size_t { kX, kWeights, kBias, kInputs };
 
@@ -21,8 +19,6 @@ class FloatLayerKernel : public Kernel {
       : type_(type), post_ops_(std::move(post_ops)) {}
 
   DataType type() const noexcept { return type_; }  // of y
-  // For constructors: where so many floats of the workspace begin.
-  std::int64_t reserve(std::int64_t floats) noexcept { return regions_.add(floats); }
   // For constructors: that run() asks for this input, or for the output of so many elements.
   void reserve_input(Input input, const Problem& problem) noexcept {
     const TensorSpec& spec = problem.inputs[input];
@@ -32,9 +28,6 @@ class FloatLayerKernel : public Kernel {
     if (type_ != DataType::float32) output_at_ = reserve(elements);
   }
 
-  static float* workspace_of(const Context& context) noexcept {
-    return reinterpret_cast<float*>(context.workspace());
-  }
   // In float32; converted now if it is of another type.
   const float* input(const Context& context, Input input) const noexcept {
     const TensorView& view = context.input(input);
@@ -66,7 +59,6 @@ class FloatLayerKernel : public Kernel {
  private:
   DataType type_;
   PostOpProgram post_ops_;
-  FloatRegions regions_;
   std::int64_t at_[kInputs] = {}, output_at_ = 0;
 };
 

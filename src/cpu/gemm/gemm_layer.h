@@ -8,6 +8,7 @@
 #include "core/routine/routine.h"
 #include "cpu/gemm/blocked_gemm.h"
 #include "cpu/simd/float_span.h"
+#include "cpu/simd/float_workspace.h"
 
 namespace softneuro {
 
@@ -21,21 +22,15 @@ struct GemmLayerParts {
   EpiloguePostOps post_ops;
 };
 
-// Keeps its parts, and books the workspace: the bias, then what reserve() is asked for.
-class GemmLayerKernel : public Kernel {
+// Keeps its parts. The workspace begins with the bias.
+class GemmLayerKernel : public FloatWorkspaceKernel {
  public:
-  std::size_t workspace_bytes() const noexcept final { return regions_.bytes(); }
   int in_place_input() const noexcept final { return parts_.post_ops.in_place_input(); }
 
  protected:
   explicit GemmLayerKernel(GemmLayerParts parts)
-      : parts_(std::move(parts)), bias_at_(regions_.add(parts_.bias.workspace_floats())) {}
+      : parts_(std::move(parts)), bias_at_(reserve(parts_.bias.workspace_floats())) {}
 
-  // For constructors: where so many floats of the workspace begin.
-  std::int64_t reserve(std::int64_t floats) noexcept { return regions_.add(floats); }
-  static float* workspace_of(const Context& context) noexcept {
-    return reinterpret_cast<float*>(context.workspace());
-  }
   const std::byte* weights() const noexcept {
     return static_cast<const std::byte*>(parts_.packed.data());
   }
@@ -49,7 +44,6 @@ class GemmLayerKernel : public Kernel {
 
  private:
   GemmLayerParts parts_;
-  FloatRegions regions_;
   std::int64_t bias_at_;
 };
 

@@ -27,6 +27,13 @@ struct GemmShape {
 
   std::int64_t depth() const noexcept { return segments * length; }
   std::int64_t panels() const noexcept { return (columns + kTilePanel - 1) / kTilePanel; }
+  // Columns of C that are written: blocks are written whole.
+  std::int64_t stored_columns() const noexcept {
+    return c_block == 0 ? columns : (columns + c_block - 1) / c_block * c_block;
+  }
+  std::int64_t column_offset(std::int64_t column) const noexcept {
+    return c_block == 0 ? column : column / c_block * c_block_stride + column % c_block;
+  }
 };
 
 struct GemmMatrix {

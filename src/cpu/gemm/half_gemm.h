@@ -27,7 +27,6 @@ class HalfGemm {
   // Of a weight, in the parameters: a task reads its weights again and again.
   static constexpr std::int64_t kReusedBytes = sizeof(T);
 
-  HalfGemm() = default;
   // rows, columns and depth are positive or the result is never run.
   HalfGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops);
 

@@ -18,7 +18,8 @@ namespace softneuro {
 inline constexpr int kHalfTileRows[] = {14, 14, 9, 6};
 
 // C[r, j] = Σ a[s·rows + r][k] · B[s·length + k, j], added to what is there if `add`.
-// T: of A's and B's numbers, Half or BFloat16.
+// T: of A's and B's numbers, Half or BFloat16. It has many fields because one call of an inner loop
+// reads them all.
 template <class T>
 struct HalfTile {
   const T* const* a = nullptr;  // a pointer for each segment and row

@@ -35,7 +35,8 @@ struct Int8Levels {
 
 // y[r, c] = levels(fma(start[c] + Σ x[r, k] · w[c, k], scale[c], bias[c])) + addend[r, c], then
 // either stored as float32, or as saturate(round(y · inverse) + zero_point) (half to even), with
-// the rounded number held within [low, high].
+// the rounded number held within [low, high]. It has many fields because one call of an inner loop
+// reads them all.
 struct Int8Tile {
   // Activations: bytes of `taps` pieces of each row, 4 · quads each: rows[tap · row_count + r].
   const std::uint8_t* const* rows = nullptr;

@@ -17,6 +17,7 @@ inline constexpr std::int64_t kTileLine = 64;                      // bytes of a
 inline constexpr std::int64_t kTileNever = std::int64_t{1} << 40;  // of MicroTile::next_every
 
 // C[r, j] = bias[j] + addend[r, j] + Σ a[s·rows + r][offset + k] · B[s·length + k, j], clamped.
+// It has many fields because one call of an inner loop reads them all.
 struct MicroTile {
   const float* const* a = nullptr;  // a pointer for each segment and row
   std::int64_t segments = 0;

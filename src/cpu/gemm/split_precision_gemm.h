@@ -23,7 +23,6 @@ class SplitPrecisionGemm {
   static constexpr DataType kAccumulator = DataType::float32;  // Routine::accumulator_type()
   static constexpr std::int64_t kReusedBytes = 0;  // of a weight: read once for a block of rows
 
-  SplitPrecisionGemm() = default;
   // limits.cache_bytes: sums that wait together.
   SplitPrecisionGemm(const GemmShape& shape, const GemmLimits& limits, const Ops& ops);
 

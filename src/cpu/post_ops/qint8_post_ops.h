@@ -1,15 +1,24 @@
 // Post-ops behind layers whose output is qint8.
 #pragma once
 
-#include "core/routine/routine.h"
+#include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/qint8_rows.h"
 
 namespace softneuro {
 
-// Whether all post-ops are functions of one number, so that they can be put into a table. Routines
-// whose output is qint8 say that they support post-ops, whatever these are, and refuse the problem
-// if this refuses them: the registry's tail knows floats only.
+// Whether all post-ops are functions of one number, so that they can be put into a table.
 SN_INTREE Applicability supports_qint8_post_ops(const Problem& problem);
+// For FusesPostOps: all post-ops of an output that is qint8. Its routine refuses the problem if it
+// cannot apply them, since the registry's tail knows floats only.
+inline Applicability if_qint8(const Problem& problem) {
+  return problem.outputs[0].type == DataType::qint8 ? Applicability::yes()
+                                                    : Applicability::no("the output is not qint8");
+}
+// The same, and of other outputs what kOthers supports.
+template <Applicability (*kOthers)(const Problem&)>
+Applicability if_qint8_or(const Problem& problem) {
+  return problem.outputs[0].type == DataType::qint8 ? Applicability::yes() : kOthers(problem);
+}
 // All post-ops of one number, in order. Precondition: supports_qint8_post_ops.
 SN_INTREE float apply_unary_post_ops(const Problem& problem, float value) noexcept;
 

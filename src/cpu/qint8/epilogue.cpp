@@ -63,7 +63,7 @@ bool QuantizedEpilogue::fold_addend(const Problem& problem, const PostOp& op) {
   const TensorScale added = tensor_scale(operand);
   addend_input = static_cast<int>(op.input);
   addend.scale = added.scale;
-  addend.zero_point = added.zero_point + (added.is_signed ? 128 : 0);
+  addend.zero_point = added.unsigned_zero_point();
   addend.flip = added.is_signed ? 0x80 : 0;
   return true;
 }

@@ -38,11 +38,6 @@ const T* part(const void* packed, std::int64_t at) {
   return reinterpret_cast<const T*>(static_cast<const std::byte*>(packed) + at);
 }
 
-// x as the tile reads it: unsigned.
-std::int32_t unsigned_zero(const TensorScale& x) {
-  return x.zero_point + (x.is_signed ? 128 : 0);
-}
-
 // Output m of a group: [channels][kernel] → [kernel][channels], four by four, into its lane.
 void pack_output(const ProductSizes& s, const std::int8_t* row, std::int64_t kernel, std::int64_t m,
                  std::int8_t* group) {
@@ -74,7 +69,7 @@ Status QuantizedProduct::pack(const Problem& problem, const ProductSizes& sizes,
     for (std::int64_t k = 0; k < weights.depth; ++k) sum += row[k];
     const std::int64_t at = group * parts.columns + column;
     const auto i = static_cast<std::size_t>(m);
-    part<std::int32_t>(packed, parts.start)[at] = -unsigned_zero(x) * sum;
+    part<std::int32_t>(packed, parts.start)[at] = -x.unsigned_zero_point() * sum;
     part<float>(packed, parts.scale)[at] = x.scale * weights.scales[i];
     part<float>(packed, parts.bias)[at] = weights.bias[i];
     pack_output(sizes, row, kernel, column,

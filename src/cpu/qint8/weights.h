@@ -50,6 +50,8 @@ struct TensorScale {
 
   std::int32_t low() const noexcept { return is_signed ? -128 : 0; }
   std::int32_t high() const noexcept { return is_signed ? 127 : 255; }
+  // Of the bytes as kernels read them: unsigned, signed ones + 128.
+  std::int32_t unsigned_zero_point() const noexcept { return zero_point + (is_signed ? 128 : 0); }
 };
 // Precondition: spec.type is qint8 and it has one scale.
 SN_INTREE TensorScale tensor_scale(const TensorSpec& spec);

@@ -53,20 +53,4 @@ SN_INTREE void load_floats(ThreadPool& pool, DataType type, const void* from, fl
 SN_INTREE void store_floats(ThreadPool& pool, DataType type, const float* from, void* to,
                             std::int64_t count) noexcept;
 
-// Where the parts of a workspace of floats begin, each aligned to kTensorAlignment.
-class FloatRegions {
- public:
-  // Reserves `floats` floats; gives the offset of the first.
-  std::int64_t add(std::int64_t floats) noexcept {
-    constexpr std::int64_t kStep = kTensorAlignment / sizeof(float);
-    const std::int64_t offset = total_;
-    total_ += (floats + kStep - 1) / kStep * kStep;
-    return offset;
-  }
-  std::size_t bytes() const noexcept { return static_cast<std::size_t>(total_) * sizeof(float); }
-
- private:
-  std::int64_t total_ = 0;
-};
-
 }  // namespace softneuro

@@ -36,10 +36,8 @@ Outline outline_of(std::span<const std::byte> bytes) {
   while (at < bytes.size() && outline.known && !outline.truncated) {
     std::uint64_t tag = 0;
     std::uint64_t value = 0;
-    if (!read_varint(bytes, at, tag)) {
-      outline.truncated = true;
-      break;
-    }
+    outline.truncated = !read_varint(bytes, at, tag);
+    if (outline.truncated) break;
     const std::uint64_t field = tag >> 3;
     const std::uint64_t kind = tag & 7;
     const bool number = field == 1 || field == 5;  // ir_version, model_version
@@ -47,10 +45,8 @@ Outline outline_of(std::span<const std::byte> bytes) {
         (field >= 2 && field <= 4) || (field >= 6 && field <= 8) || (field >= 9 && field <= 64);
     outline.known = (number && kind == 0) || (message && kind == 2);
     if (!outline.known) break;
-    if (!read_varint(bytes, at, value)) {
-      outline.truncated = true;
-      break;
-    }
+    outline.truncated = !read_varint(bytes, at, value);
+    if (outline.truncated) break;
     outline.version |= field == 1;
     outline.graph |= field == 7;
     if (kind != 2) continue;
@@ -80,8 +76,21 @@ Result<onnx::ModelProto> parse(std::span<const std::byte> bytes) {
   return model;
 }
 
-Allocator& allocator_of(const OnnxImportOptions& options) {
-  return options.allocator != nullptr ? *options.allocator : default_allocator();
+// What import fails with if the report lists anything: the first, and how many more.
+Status first_failure(const OnnxReport& report) {
+  if (report.unsupported.empty()) return {};
+  const UnsupportedNode& first = report.unsupported.front();
+  std::string message;
+  if (first.op.empty())
+    message = fmt::format("{}: {}", first.node, first.reason);
+  else
+    message = fmt::format("node '{}' ({}{}{}, operator set {}; inputs {}): {}", first.node,
+                          first.domain, first.domain.empty() ? "" : "::", first.op, first.opset,
+                          first.types.empty() ? "none" : first.types, first.reason);
+  if (report.unsupported.size() > 1)
+    message += fmt::format("; {} more nodes cannot be imported (import --check lists them all)",
+                           report.unsupported.size() - 1);
+  return Status(StatusCode::unsupported, message);
 }
 
 Result<Graph> import(std::span<const std::byte> bytes, const std::string& folder,
@@ -89,8 +98,8 @@ Result<Graph> import(std::span<const std::byte> bytes, const std::string& folder
   SN_ASSIGN_OR_RETURN(onnx::ModelProto model, parse(bytes));
   onnx::GraphImporter importer(model, folder, options);
   SN_RETURN_IF_ERROR(importer.run());
-  SN_RETURN_IF_ERROR(importer.first_failure());
-  Graph graph = std::move(importer.graph());
+  SN_RETURN_IF_ERROR(first_failure(importer.report()));
+  Graph graph = std::move(importer.builder().graph());
   SN_RETURN_IF_ERROR(graph.sort());
   graph.compact_tensors();
   SN_RETURN_IF_ERROR(graph.verify(builtin_layer_types()));
@@ -109,11 +118,8 @@ Result<OnnxReport> check(std::span<const std::byte> bytes, const std::string& fo
 }  // namespace
 
 Result<Graph> import_onnx_file(const std::string& path, const OnnxImportOptions& options) noexcept {
-  return guarded([&]() -> Result<Graph> {
-    SN_ASSIGN_OR_RETURN(const FileBytes file, map_file(path, allocator_of(options)));
-    Result<Graph> graph = import(file.bytes, folder_of(path), options);
-    if (graph.ok()) return graph;
-    return Status(graph.status()).with_context(fmt::format("'{}'", path));
+  return with_file(path, options.allocator, [&](auto bytes, const std::string& folder) {
+    return import(bytes, folder, options);
   });
 }
 
@@ -124,11 +130,8 @@ Result<Graph> import_onnx_memory(std::span<const std::byte> bytes, const std::st
 
 Result<OnnxReport> check_onnx_file(const std::string& path,
                                    const OnnxImportOptions& options) noexcept {
-  return guarded([&]() -> Result<OnnxReport> {
-    SN_ASSIGN_OR_RETURN(const FileBytes file, map_file(path, allocator_of(options)));
-    Result<OnnxReport> report = check(file.bytes, folder_of(path), options);
-    if (report.ok()) return report;
-    return Status(report.status()).with_context(fmt::format("'{}'", path));
+  return with_file(path, options.allocator, [&](auto bytes, const std::string& folder) {
+    return check(bytes, folder, options);
   });
 }
 

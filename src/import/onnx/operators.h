@@ -4,10 +4,30 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <variant>
 
 namespace softneuro::onnx {
 
 class Node;
+
+// What an attribute without a default is where it is left out: an error, or no parameter.
+enum class LeftOut : std::uint8_t { error, nothing };
+
+// An attribute, a number, that is a parameter of the layer.
+struct AttributeRow {
+  std::string_view name;
+  std::variant<std::int64_t, double, LeftOut> fallback;  // an integer without a default: LeftOut
+  std::string_view param = {};                           // empty: the same name
+};
+
+// Up to four of them.
+struct AttributeRows {
+  constexpr AttributeRows(AttributeRow a = {}, AttributeRow b = {}, AttributeRow c = {},
+                          AttributeRow d = {})
+      : rows{a, b, c, d} {}
+
+  AttributeRow rows[4];  // those behind the last one have no name
+};
 
 // One form of an operator. The form that counts is the one with the highest `since` that is not
 // above the model's operator set.
@@ -19,6 +39,7 @@ struct Operator {
   void (*import)(Node& node) = nullptr;  // null: recognised, and refused for `detail`
   // Tells apart the operators that share a handler: Node::detail().
   std::string_view detail = {};
+  AttributeRows attributes = {};  // row_params()
 };
 
 // A file of operators/ defines one of these, named after it: gather_operators() in gather.cpp.

@@ -19,6 +19,8 @@ constexpr double kStepsPerByte = 3;
 // What one more step of the plan takes in itself, to hand out its work and wait for the last thread
 // (0.5 µs). It keeps adapts away from layers that take hardly longer.
 constexpr double kStepsPerKernel = 100'000;
+// Of cpu/naive, which computes one element after the other in double.
+constexpr double kNaiveSpeed = 0.01;
 
 // The formats that a default plan considers: the model's types, plain or channels-last. Blocked
 // layouts were faster by a few percent at most where they were faster at all.
@@ -49,11 +51,28 @@ class Lister {
     if (std::isinf((*usual)->default_speed(problem))) return {plain};
     plain.unit_us = estimated_cost(**usual, problem);
     std::vector<Candidate> candidates = {plain};
+    add_float32(problem, candidates);
     add_others(problem, candidates);
     return candidates;
   }
 
  private:
+  // Where a layer of 16-bit numbers has nothing but cpu/naive: the default routine in float32.
+  void add_float32(const Problem& problem, std::vector<Candidate>& candidates) {
+    const auto is_half = [](const TensorSpec& spec) {
+      return spec.type == DataType::float16 || spec.type == DataType::bfloat16;
+    };
+    if (candidates[0].routine->default_rank() > 0 || std::ranges::none_of(problem.outputs, is_half))
+      return;
+    for (const FormatTuple& formats : uniform_formats(problem, DataType::float32, Layout::plain)) {
+      const Problem wide = with_formats(problem, formats);
+      const auto routine = registry_.default_choice(wide, schemas_);
+      if (!routine.ok() || (*routine)->default_rank() == 0) continue;
+      candidates[0].unit_us /= kNaiveSpeed;
+      candidates.push_back(candidate_of(**routine, wide, formats));
+    }
+  }
+
   // The best routine in each of the other formats.
   void add_others(const Problem& problem, std::vector<Candidate>& candidates) {
     std::vector<const Routine*> ranked = registry_.routines(problem.type->name);
@@ -69,13 +88,18 @@ class Lister {
         if (is_known || !is_considered(formats, candidates[0].formats)) continue;
         const Problem formatted = with_formats(problem, formats);
         if (!registry_.check(*routine, formatted)) continue;
-        Candidate candidate;
-        candidate.routine = routine;
-        candidate.params = routine->default_params(formatted);
-        candidate.formats = formats;
-        candidate.unit_us = estimated_cost(*routine, formatted);
-        candidates.push_back(std::move(candidate));
+        candidates.push_back(candidate_of(*routine, formatted, formats));
       }
+  }
+
+  static Candidate candidate_of(const Routine& routine, const Problem& formatted,
+                                const FormatTuple& formats) {
+    Candidate candidate;
+    candidate.routine = &routine;
+    candidate.params = routine.default_params(formatted);
+    candidate.formats = formats;
+    candidate.unit_us = estimated_cost(routine, formatted);
+    return candidate;
   }
 
   // Routines of rank 0 serve where nothing else does, which is in the plain layout.

@@ -323,9 +323,9 @@ void UnitProfiler::ProblemProfile::keep_all() {
 void UnitProfiler::ProblemProfile::tell_wrong() {
   if (profiler_.warn && !wrong_.empty())
     profiler_.warn(LogLevel::warning,
-                   fmt::format("layer '{}': candidates dropped, whose results differ from "
-                               "the reference (relative RMS): "
-                               "{}",
+                   fmt::format("layer '{}': candidates are not used whose results differ from the "
+                               "default routine's by more than their data type explains (relative "
+                               "RMS): {}",
                                model_.layer_name, fmt::join(wrong_, ", ")));
 }
 

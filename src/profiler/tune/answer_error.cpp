@@ -37,6 +37,20 @@ bool is_moved(const Tensor& expected, const Tensor& actual) {
   return expected.bytes() > 0 && std::memcmp(expected.data(), actual.data(), expected.bytes()) != 0;
 }
 
+// Whether the integers of this type are taken for numbers, as levels of 8 or 16 bits are. Wider
+// ones and booleans are classes, indices or counts: whether one is nearly right says nothing.
+bool is_number(DataType type) {
+  return is_float(type) || size_of(type) == 2 || type == DataType::int8 || type == DataType::uint8;
+}
+
+// Elements that differ. Precondition: one shape and data type.
+double count_of_moved(const Tensor& expected, const Tensor& actual) {
+  const TensorView e = view_of(expected), a = view_of(actual);
+  double moved = 0;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) moved += load(e, i) != load(a, i);
+  return moved;
+}
+
 // 1 − cos of the angle between two tensors; 0 between zeros.
 double angle_of(const Comparison& c) {
   if (c.difference == 0) return 0;
@@ -62,10 +76,15 @@ void AnswerError::add(std::span<const Tensor> expected, std::span<const Tensor> 
     Share square, angle;
     if (!(expected[o].shape() == actual[o].shape())) {
       comparable = false;
-    } else if (is_float(expected[o].data_type())) {
+    } else if (is_number(expected[o].data_type())) {
       const Comparison c = compare_tensors(expected[o], actual[o], 0);
       square = {c.broken ? INFINITY : c.difference, c.square};
       angle = {c.broken ? INFINITY : angle_of(c), 1};
+    } else if (expected[o].elements() > 0) {  // as one-hot vectors
+      const auto count = static_cast<double>(expected[o].elements());
+      const double moved = count_of_moved(expected[o], actual[o]);
+      square = {2 * moved, count};
+      angle = {moved / count, 1};
     }
     squares_[o].push_back(square);
     angles_[o].push_back(angle);

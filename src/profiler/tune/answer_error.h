@@ -18,7 +18,8 @@ struct ErrorInterval {
 class SN_INTREE AnswerError {
  public:
   // One sample's outputs. Outputs of other shapes than the reference's cannot be compared and add
-  // nothing but to incomparable(); integers count in `top1` alone.
+  // nothing but to incomparable(). Booleans and integers of 32 and 64 bits count as classes, that
+  // is, as one-hot vectors.
   void add(std::span<const Tensor> expected, std::span<const Tensor> actual);
 
   // Infinite where an output is NaN or infinite and its reference is not, or the other way round.

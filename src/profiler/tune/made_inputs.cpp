@@ -130,15 +130,17 @@ Result<MadeInputs> make_inputs(const std::shared_ptr<Runtime>& core,
   std::vector<Use> uses;
   for (const TensorId id : graph->inputs) uses.push_back(use_of(*graph, consumers, id));
   std::optional<Session> session;
+  MadeInputs made;
   const auto runs = [&](const std::vector<Tensor>& set) -> Result<bool> {
     if (!session) {
       SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core, graph, shapes));
       SN_ASSIGN_OR_RETURN(session, Session::create(plan));
     }
     std::vector<Tensor> outputs(graph->outputs.size());
-    return session->run(set, outputs).ok();
+    const Status status = session->run(set, outputs);
+    if (!status.ok()) made.failure = status;
+    return status.ok();
   };
-  MadeInputs made;
   std::uint32_t bit = 1;
   for (const bool with_zeros : kWithZeros) {
     for (const Distribution distribution : kDistributions) {

@@ -18,6 +18,7 @@ struct MadeInputs {
   std::vector<std::vector<Tensor>> sets;
   // Which of the sets that can be made these are, as a bit mask.
   std::uint32_t runnable = 0;
+  Status failure;  // why the last of those that were tried failed; ok where none did
 };
 
 // Sets of inputs that `graph` runs on with default choices. They differ in their distribution:

@@ -155,13 +155,10 @@ Result<std::vector<std::vector<Tensor>>> spread_over(const SampleSet& samples, s
 
 // Inputs for a tuning without samples; none: the model runs on nothing that can be made. The
 // profile cache says what it runs on, so that a tuning from the cache need not try.
-Result<std::vector<std::vector<Tensor>>> synthetic_inputs(const TuneJob& job) {
+Result<MadeInputs> synthetic_inputs(const TuneJob& job) {
   const TuneOptions& options = *job.options;
   const std::uint64_t code = options.use_cache ? loaded_code() : 0;
-  if (code == 0) {
-    SN_ASSIGN_OR_RETURN(MadeInputs made, make_inputs(job.core, job.model, job.shapes));
-    return std::move(made.sets);
-  }
+  if (code == 0) return make_inputs(job.core, job.model, job.shapes);
   const int threads = job.core->pool().concurrency();
   ProfileCache cache;
   cache.open(options.cache.empty() ? ProfileCache::default_folder() : options.cache,
@@ -175,7 +172,7 @@ Result<std::vector<std::vector<Tensor>>> synthetic_inputs(const TuneJob& job) {
   SN_ASSIGN_OR_RETURN(MadeInputs made, make_inputs(job.core, job.model, job.shapes, runnable));
   // Not that there are none: the next tuning may have more luck, as with memory.
   if (made.runnable != 0) cache.put(key, {.time_us = static_cast<double>(made.runnable)});
-  return std::move(made.sets);
+  return made;
 }
 
 // The shapes of the first sample, where `wanted` has none of that name.
@@ -196,13 +193,14 @@ Status add_shapes(const char* kind, const std::vector<NamedTensors>& given,
 }
 
 // For nets that fail on all synthetic inputs: default choices stay.
-TuneReport left_alone(const TuneJob& job) {
+TuneReport left_alone(const TuneJob& job, const Status& failure) {
   TuneReport report;
   report.threads = job.core->pool().concurrency();
   report.machine = machine_name(report.threads);
   report.complete = false;
   report.warnings.push_back(
-      "not tuned: the net failed on all synthetic inputs; give calibration samples");
+      fmt::format("not tuned: the net failed on all synthetic inputs: {}; give calibration samples",
+                  failure.message()));
   job.core->log(LogLevel::warning, report.warnings.back());
   return report;
 }
@@ -250,8 +248,10 @@ Result<TuneResult> tune_within_limit(TuneJob& job, const Warn& warn) {
         "no path{} was found that keeps the error below {}: the least is {:.3g}{}; raise max_error",
         options.max_memory > 0 ? " within max_memory" : "", *options.max_error, result.least_error,
         options.pin.empty() ? "" : ", with pinned layers as they are");
-  warn(fmt::format("the error is {:.3g}: no path keeps it below {}", result.report.error,
-                   kDefaultMaxError));
+  warn(fmt::format(
+      "the error is {:.3g}: no path keeps it below {}, so that the fastest one is kept; "
+      "a max_error of your own is an error where none keeps it",
+      result.report.error, kDefaultMaxError));
   return result;
 }
 
@@ -303,8 +303,9 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   if (job.has_samples) {
     SN_ASSIGN_OR_RETURN(job.verification_inputs, spread_over(samples, kVerificationSamples));
   } else {
-    SN_ASSIGN_OR_RETURN(job.verification_inputs, synthetic_inputs(job));
-    if (job.verification_inputs.empty()) return left_alone(job);
+    SN_ASSIGN_OR_RETURN(MadeInputs made, synthetic_inputs(job));
+    if (made.sets.empty()) return left_alone(job, made.failure);
+    job.verification_inputs = std::move(made.sets);
   }
   job.inputs = job.verification_inputs[0];
 

@@ -83,8 +83,9 @@ const std::string& PathError::validation_digest() {
 Result<bool> PathError::keeps_limit(Finalist& finalist) {
   // What a score of the caller's depends on is not known.
   if (context_.options.score) return measure(finalist);
-  const std::string key = fmt::format("error|{}|{}|{}", static_cast<int>(context_.options.metric),
-                                      validation_digest(), context_.path_key(finalist.path));
+  const std::string key =
+      fmt::format("path_error|{}|{}|{}", static_cast<int>(context_.options.metric),
+                  validation_digest(), context_.path_key(finalist.path));
   const Profile* const known = context_.cache.find(key);
   if (known != nullptr && known->error > limit()) {
     finalist.error = known->error;

@@ -19,8 +19,10 @@ constexpr std::size_t kMostSamples = std::size_t{1} << 31;
 
 Status check_source(const char* kind, const SampleSource& source) {
   if (source.count > 0 && !source.make)
-    return invalid_argument("{} samples are to be made, but there is no function that makes them",
-                            kind);
+    return invalid_argument(
+        "{} {} samples are to be made, but no function makes them: SampleSource::make is empty "
+        "(sn_sample_callback is null)",
+        source.count, kind);
   if (source.count > kMostSamples)
     return invalid_argument("{} {} samples are to be made: at most {} can be", source.count, kind,
                             kMostSamples);

@@ -78,8 +78,8 @@ Status UnitStage::drop_what_half_cannot_hold() {
                                             context_.candidate_rules, context_.space.layers));
   for (const auto& [type, layers] : dropped)
     context_.warn(fmt::format(
-        "{} values near or beyond the largest number of {}: its routines are left out there",
-        layers == 1 ? "one layer has" : fmt::format("{} layers have", layers), to_string(type)));
+        "{} routines are left out for {} whose values come near the largest number of the type",
+        to_string(type), layers == 1 ? "one layer" : fmt::format("{} layers", layers)));
   if (float16 && !job.has_samples)
     context_.warn(
         "the ranges of float16 layers come from synthetic inputs only: give calibration samples, "

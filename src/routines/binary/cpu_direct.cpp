@@ -80,8 +80,7 @@ class DirectBinaryKernel final : public Kernel {
         operands_{RealTensor(problem.inputs[0]), RealTensor(problem.inputs[1])},
         output_(problem.outputs[0]),
         padded_{padded[0], padded[1]},
-        program_(std::move(program)),
-        padding_(problem.outputs[0].shape, problem.outputs[0].layout) {
+        program_(std::move(program)) {
     if (output_.type == DataType::qint8) unary_ = problem.post_ops;
   }
   int in_place_input() const noexcept override { return in_place_; }
@@ -124,10 +123,7 @@ class DirectBinaryKernel final : public Kernel {
                        span_ops().binary(op_, span);
                      });
     for (const PostOp& op : unary_) span_ops().unary(op.unary, y, y, count, op.alpha, op.beta);
-    if (program_.empty())
-      padding_.clear(y, offset, count);
-    else
-      program_.apply(context.inputs(), y, offset, count);
+    program_.apply(context.inputs(), y, offset, count);
   }
 
   // An operand's elements opposite a block of the output, as float32: where they are, or converted
@@ -154,8 +150,7 @@ class DirectBinaryKernel final : public Kernel {
   RealTensor operands_[2], output_;
   Tensor padded_[2];
   std::vector<PostOp> unary_;  // post-ops of qint8 outputs
-  PostOpProgram program_;
-  ChannelPadding padding_;
+  PostOpProgram program_;      // of others
 };
 
 // Sums and products of two qint8 tensors in one pass over the bytes.
@@ -221,9 +216,9 @@ std::optional<Qint8Form> form_of(const Problem& problem, BinaryOp op) {
   return std::nullopt;
 }
 
-class DirectBinary final : public Routine {
+class DirectBinary final : public FusesPostOps<if_qint8_or<PostOpProgram::supports_in_float32>> {
  public:
-  explicit DirectBinary(const std::string& descriptor) : Routine("binary", descriptor) {}
+  explicit DirectBinary(const std::string& descriptor) : FusesPostOps("binary", descriptor) {}
   int default_rank() const override { return 20; }
   int version() const override { return 2; }
 
@@ -249,10 +244,6 @@ class DirectBinary final : public Routine {
     if (const auto walk = make_walk(problem, padded); !walk.ok())
       return Applicability::no(walk.status().message());
     return Applicability::yes();
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return problem.outputs[0].type == DataType::qint8 ||
-           PostOpProgram::supports_in_float32(problem).ok();
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {

@@ -17,8 +17,7 @@ Result<std::unique_ptr<Kernel>> make_move(const Problem& problem) {
 }  // namespace
 
 Status register_routine_center_crop_pad_cpu_direct(Registry& registry) {
-  return register_moves(registry, "center_crop_pad", make_move,
-                        {.nhwc = true, .plain_float32 = true});
+  return register_moves(registry, "center_crop_pad", make_move, {.nhwc = true});
 }
 
 }  // namespace softneuro

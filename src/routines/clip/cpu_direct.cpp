@@ -63,9 +63,9 @@ class DirectClipKernel final : public Kernel {
   std::optional<Quantization> from_, to_;
 };
 
-class DirectClip final : public Routine {
+class DirectClip final : public FusesPostOps<if_qint8> {
  public:
-  explicit DirectClip(const std::string& descriptor) : Routine("clip", descriptor) {}
+  explicit DirectClip(const std::string& descriptor) : FusesPostOps("clip", descriptor) {}
   int default_rank() const override { return 20; }
   Applicability applicable(const Problem& problem) const override {
     const DataType type = problem.inputs[0].type;
@@ -86,10 +86,6 @@ class DirectClip final : public Routine {
         return Applicability::no("a limit is not float32, float16 or bfloat16");
     }
     return Applicability::yes();
-  }
-  // So that applicable() sees those of qint8, and refuses them.
-  bool supports_post_ops(const Problem& problem) const override {
-    return problem.outputs[0].type == DataType::qint8;
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {

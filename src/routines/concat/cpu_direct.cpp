@@ -70,9 +70,9 @@ class DirectConcatKernel final : public Kernel {
   std::vector<Part> parts_;
 };
 
-class DirectConcat final : public Routine {
+class DirectConcat final : public FusesPostOps<if_qint8> {
  public:
-  explicit DirectConcat(const std::string& descriptor) : Routine("concat", descriptor) {}
+  explicit DirectConcat(const std::string& descriptor) : FusesPostOps("concat", descriptor) {}
   int default_rank() const override { return 10; }
   double default_speed(const Problem& problem) const override { return run_speed(problem); }
 
@@ -96,9 +96,6 @@ class DirectConcat final : public Routine {
       if (problem.inputs[i].shape[1] % block_of(layout) != 0)
         return Applicability::no(fmt::format("the channels of input {} are not whole blocks", i));
     return Applicability::yes();
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return problem.outputs[0].type == DataType::qint8;
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {

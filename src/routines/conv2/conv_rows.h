@@ -18,7 +18,6 @@ struct ConvSegment {
 // How a convolution's input is read; made once per kernel.
 class ConvRows {
  public:
-  ConvRows() = default;
   // `layout`: channels_last, nchw8c or nchw16c. In the blocked ones, groups must be whole blocks.
   ConvRows(const ConvGeometry& geometry, Layout layout);
 

@@ -33,17 +33,12 @@ class DirectConvKernel final : public Kernel {
     // Small planes go several at a time.
     const std::int64_t together =
         std::max<std::int64_t>(kTaskOutputs / std::max<std::int64_t>(x.output * y.output, 1), 1);
-    if (pieces > 1) {
-      parallel_for(context.pool(), planes * pieces, [&](std::int64_t i) {
-        run_rows(context, i / pieces, i % pieces * rows,
-                 std::min((i % pieces + 1) * rows, y.output));
-      });
-    } else {
-      parallel_for(context.pool(), (planes + together - 1) / together, [&](std::int64_t i) {
-        for (std::int64_t p = i * together; p < std::min((i + 1) * together, planes); ++p)
-          run_rows(context, p, 0, y.output);
-      });
-    }
+    const std::int64_t units = planes * pieces;
+    parallel_for(context.pool(), (units + together - 1) / together, [&](std::int64_t i) {
+      for (std::int64_t u = i * together; u < std::min((i + 1) * together, units); ++u)
+        run_rows(context, u / pieces, u % pieces * rows,
+                 std::min((u % pieces + 1) * rows, y.output));
+    });
     return {};
   }
 

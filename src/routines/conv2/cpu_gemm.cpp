@@ -85,8 +85,7 @@ class ConvKernel final : public GemmConvKernel {
     const std::int64_t group = (chunk.slice + slice) % g_.group;
     GemmTask task;
     task.m = std::min(kGemmTileRows, g_.out - row);
-    task.n = std::min({kTilePanels, chunk.panels - panel}) * kGemmColumns;
-    task.n = std::min(task.n, outputs - column);
+    task.n = std::min(std::min(kTilePanels, chunk.panels - panel) * kGemmColumns, outputs - column);
     task.k = g_.depth();
     task.a = operands.weights + group * group_floats() + row * g_.depth();
     task.b = operands.patches + (slice * chunk.panels + panel) * panel_floats();

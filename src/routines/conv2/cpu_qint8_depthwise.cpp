@@ -178,7 +178,6 @@ class QuantizedDepthwise final : public QuantizedRoutine {
     SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem));
     const TensorScale x = tensor_scale(problem.inputs[0]);
-    const std::int32_t zero = x.zero_point + (x.is_signed ? 128 : 0);
     const DepthwiseParts parts(g);
     std::memset(packed, 0, static_cast<std::size_t>(parts.bytes));
     for (std::int64_t c = 0; c < g.channels_out(); ++c) {
@@ -193,7 +192,7 @@ class QuantizedDepthwise final : public QuantizedRoutine {
         w[t / kDepthwiseTaps * kDepthwiseTaps * kDepthwiseBlock + t % kDepthwiseTaps] = row[t];
       }
       const std::int64_t at = table_place(c);
-      reinterpret_cast<std::int32_t*>(packed)[at] = -zero * sum;
+      reinterpret_cast<std::int32_t*>(packed)[at] = -x.unsigned_zero_point() * sum;
       reinterpret_cast<float*>(packed + parts.scale)[at] = x.scale * weights.scales[i];
       reinterpret_cast<float*>(packed + parts.bias)[at] = weights.bias[i];
     }

@@ -1,7 +1,6 @@
 #include "routines/conv2/narrow_groups.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/base/error.h"
 #include "core/base/isa_variants.h"
@@ -9,6 +8,7 @@
 #include "cpu/gemm/epilogue_post_ops.h"
 #include "cpu/gemm/gemm_tasks.h"
 #include "cpu/simd/float_span.h"
+#include "cpu/simd/float_workspace.h"
 #include "routines/conv2/geometry.h"
 #include "routines/typed_constants.h"
 
@@ -39,7 +39,7 @@ void pack_bias(const float* from, float* to) noexcept {
   std::copy_n(from, kGroupPanel, to);
 }
 
-class NarrowGroupKernel final : public Kernel {
+class NarrowGroupKernel final : public FloatWorkspaceKernel {
  public:
   NarrowGroupKernel(const ConvGeometry& geometry, const GroupConvCode& code, const Problem& problem,
                     const RoutineParams& params, PackedWeights packed, TypedConstants constants,
@@ -47,7 +47,6 @@ class NarrowGroupKernel final : public Kernel {
       : g_(geometry),
         code_(code),
         type_(problem.inputs[kX].type),
-        rounds_(type_ != DataType::float32),
         packed_(std::move(packed.bytes)),
         constants_(std::move(constants)),
         post_ops_(std::move(post_ops)) {
@@ -59,16 +58,14 @@ class NarrowGroupKernel final : public Kernel {
         task_operations(g_.batch * g_.window.axes[1].output * row_ops,
                         params.integer("task_ops", kDefaultTaskOps), problem.threads);
     rows_ = std::max<std::int64_t>(task_ops / std::max<std::int64_t>(row_ops, 1), 1);
-    zeros_at_ = regions_.add(g_.channels_in());
-    if (g_.bias) bias_at_ = regions_.add(panels * code_.panel);
-    if (rounds_ && !post_ops_.rest().empty())
-      floats_at_ = regions_.add(g_.batch * g_.window.output_elements() * g_.channels_out());
+    zeros_at_ = reserve(g_.channels_in());
+    if (g_.bias) bias_at_ = reserve(panels * code_.panel);
+    if (keeps_floats())
+      floats_at_ = reserve(g_.batch * g_.window.output_elements() * g_.channels_out());
   }
 
-  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
-
   Status run(Context& context) const noexcept override {
-    float* const workspace = reinterpret_cast<float*>(context.workspace());
+    float* const workspace = workspace_of(context);
     std::fill_n(workspace + zeros_at_, g_.channels_in(), 0.0f);
     if (g_.bias)
       for (std::int64_t p = 0; p < chunks_of(g_.channels_in(), code_.panel); ++p)
@@ -85,16 +82,20 @@ class NarrowGroupKernel final : public Kernel {
   }
 
  private:
+  // Results before the last post-ops, where rounding comes after these.
+  bool keeps_floats() const noexcept {
+    return type_ != DataType::float32 && !post_ops_.rest().empty();
+  }
+
   void run_rows(Context& context, std::int64_t image, std::int64_t first,
                 std::int64_t last) const noexcept {
-    float* const workspace = reinterpret_cast<float*>(context.workspace());
+    float* const workspace = workspace_of(context);
     const std::int64_t channels = g_.channels_in();
     const std::int64_t row_elements = g_.window.axes[2].output * channels;
     const std::int64_t offset = (image * g_.window.axes[1].output + first) * row_elements;
     const std::int64_t size = static_cast<std::int64_t>(size_of(type_));
     auto* const output = static_cast<std::byte*>(context.output(0).data) + offset * size;
-    float* const floats =
-        rounds_ && !post_ops_.rest().empty() ? workspace + floats_at_ + offset : nullptr;
+    float* const floats = keeps_floats() ? workspace + floats_at_ + offset : nullptr;
     GroupConvRow task;
     task.y = g_.window.axes[1];
     task.x = g_.window.axes[2];
@@ -105,9 +106,8 @@ class NarrowGroupKernel final : public Kernel {
     task.zeros = workspace + zeros_at_;
     task.weights = packed_.data();
     task.bias = g_.bias ? workspace + bias_at_ : nullptr;
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    task.low = post_ops_.clamps() ? post_ops_.low() : -kInfinity;
-    task.high = post_ops_.clamps() ? post_ops_.high() : kInfinity;
+    task.low = post_ops_.low();
+    task.high = post_ops_.high();
     const std::int64_t panels = chunks_of(channels, code_.panel);
     for (std::int64_t p = 0; p < panels; p += together_) {
       task.first_panel = p;
@@ -120,22 +120,20 @@ class NarrowGroupKernel final : public Kernel {
       }
     }
     if (post_ops_.rest().empty()) return;
-    float* const results = rounds_ ? floats : reinterpret_cast<float*>(output);
+    float* const results = floats != nullptr ? floats : reinterpret_cast<float*>(output);
     const std::int64_t count = (last - first) * row_elements;
     post_ops_.rest().apply(context.inputs(), results, offset, count);
-    if (rounds_) float_spans().store(type_, results, output, count);
+    if (floats != nullptr) float_spans().store(type_, results, output, count);
   }
 
   ConvGeometry g_;
   GroupConvCode code_;
   DataType type_;  // of x and y
-  bool rounds_;    // results
   Tensor packed_;
   TypedConstants constants_;  // in float32
   EpiloguePostOps post_ops_;
   std::int64_t together_ = 1;  // panels
   std::int64_t rows_ = 1;      // of a task
-  FloatRegions regions_;
   std::int64_t zeros_at_ = 0, bias_at_ = 0, floats_at_ = 0;
 };
 

@@ -17,7 +17,8 @@ inline constexpr std::int64_t kGroupPanel = 16;
 // The most pointers that one block of columns may need, see group_tables_fit().
 inline constexpr std::int64_t kGroupPointers = 1024;
 
-// One row of the output of one image, or some panels of it.
+// One row of the output of one image, or some panels of it. It has many fields because one call of
+// an inner loop reads them all.
 struct GroupConvRow {
   WindowAxis y, x;
   std::int64_t channels = 0;    // a panel at least

@@ -16,7 +16,8 @@ constexpr std::int64_t depthwise_lane(std::int64_t c) noexcept {
 }
 
 // Output positions with all their channels: y[p, c] = fma(start[c] + Σ x[tap, c] · w[tap, c],
-// scale[c], bias[c]), then float32 or bytes as in cpu/gemm/int8_tile.h.
+// scale[c], bias[c]), then float32 or bytes as in cpu/gemm/int8_tile.h. It has many fields because
+// one call of an inner loop reads them all.
 struct Qint8DepthwiseTask {
   // taps[p · tap_count + t]: the channels of one input position; tap_count is a multiple of
   // kDepthwiseTaps and at most kDepthwiseMostTaps, what is missing points anywhere (its weights are

@@ -64,7 +64,8 @@ struct WgMultiply {
   bool accumulate;  // add to what c holds
 };
 
-// One tile of the output: y = clamp(inverse + bias + addend, low, high).
+// One tile of the output: y = clamp(inverse + bias + addend, low, high). It has many fields because
+// one call of an inner loop reads them all.
 template <class T>
 struct WgDecode {
   const float* from;  // at (0, 0, tile)

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/childnet/childnet.h"
 #include "core/layers/builtin_layers.h"
+#include "routines/dense/dense_sizes.h"
 
 namespace softneuro {
 namespace {
@@ -27,16 +28,13 @@ class ConvNet final : public ChildnetRoutine {
 
   Status build(const Problem& problem, const RoutineParams&, Graph& graph,
                const std::vector<TensorId>& inputs) const override {
-    const Shape& x = problem.inputs[kX].shape;
-    const bool transposed = problem.params.integer("transpose_weights") != 0;
-    const Shape& w = problem.inputs[kWeights].shape;
-    const std::int64_t depth = w[transposed ? 1 : 0], columns = w[transposed ? 0 : 1];
-    const std::int64_t rows = x.elements(0, x.rank() - 1);
+    const DenseSizes s(problem);
     TensorId weights = inputs[kWeights];
-    if (!transposed) weights = add(graph, "transpose", "turn", {weights});
-    SN_ASSIGN_OR_RETURN(weights, reshape(graph, "kernels", weights, Shape{columns, depth, 1, 1}));
+    if (!s.transposed) weights = add(graph, "transpose", "turn", {weights});
+    SN_ASSIGN_OR_RETURN(weights,
+                        reshape(graph, "kernels", weights, Shape{s.columns, s.depth, 1, 1}));
     SN_ASSIGN_OR_RETURN(const TensorId pixels,
-                        reshape(graph, "pixels", inputs[kX], Shape{rows, depth, 1, 1}));
+                        reshape(graph, "pixels", inputs[kX], Shape{s.rows, s.depth, 1, 1}));
     std::vector<TensorId> from = {pixels, weights};
     if (problem.has_input(kBias)) from.push_back(inputs[kBias]);
     const TensorId products = add(graph, "conv2", "conv", std::move(from));

@@ -7,6 +7,7 @@
 #include "core/routine/registry.h"
 #include "cpu/gemm/gemm_tasks.h"
 #include "cpu/qint8/product.h"
+#include "routines/dense/dense_sizes.h"
 
 namespace softneuro {
 namespace {
@@ -15,11 +16,10 @@ constexpr std::int64_t kPointers = 64;       // rows of a block, at most
 constexpr std::int64_t kTaskWork = 1 << 22;  // products of a task, at most
 
 ProductSizes sizes_of(const Problem& problem) {
-  const Shape& w = problem.inputs[1].shape;
-  const bool transposed = problem.params.integer("transpose_weights") != 0;
+  const DenseSizes dense(problem);
   ProductSizes sizes;
-  sizes.outputs = w[transposed ? 0 : 1];
-  sizes.depth = w[transposed ? 1 : 0];
+  sizes.outputs = dense.columns;
+  sizes.depth = dense.depth;
   return sizes;
 }
 
@@ -27,8 +27,7 @@ class QuantizedDenseKernel final : public Kernel {
  public:
   QuantizedDenseKernel(const Problem& problem, const ProductSizes& sizes, QuantizedProduct product)
       : product_(std::move(product)), sizes_(sizes) {
-    const Shape& x = problem.inputs[0].shape;
-    rows_ = x.elements(0, x.rank() - 1);
+    rows_ = DenseSizes(problem).rows;
     padded_ = round_up(sizes.depth, 4);
     block_rows_ = std::min({product_.max_rows(), kPointers, std::max<std::int64_t>(rows_, 1)});
     const std::int64_t depth = std::max<std::int64_t>(sizes.depth, 1);

@@ -1,4 +1,4 @@
-// expand cpu/direct: what cpu/naive does, in other data types.
+// expand cpu/direct: what cpu/naive does, in all real types.
 #include "routines/data_movement_routine.h"
 #include "routines/moves.h"
 

@@ -7,6 +7,7 @@
 #include "core/routine/registry.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/float_span.h"
+#include "cpu/simd/float_workspace.h"
 #include "routines/layer_norm/row_norm.h"
 
 namespace softneuro {
@@ -19,7 +20,7 @@ enum Input : std::size_t { kX, kScale, kBias };
 
 constexpr std::int64_t kTaskElements = 8192;
 
-class DirectLayerNormKernel final : public Kernel {
+class DirectLayerNormKernel final : public FloatWorkspaceKernel {
  public:
   DirectLayerNormKernel(const Problem& problem, int axis, bool centred, PostOpProgram post_ops)
       : rows_(problem.inputs[kX].shape.elements(0, axis)),
@@ -31,11 +32,10 @@ class DirectLayerNormKernel final : public Kernel {
         post_ops_(std::move(post_ops)) {
     for (std::size_t i = kX; i < problem.own_inputs; ++i)
       if (problem.has_input(i) && problem.inputs[i].type != DataType::float32)
-        converted_at_[i] = regions_.add(problem.inputs[i].shape.elements());
+        converted_at_[i] = reserve(problem.inputs[i].shape.elements());
   }
   // Without post-ops alone: those may want to read x.
   int in_place_input() const noexcept override { return post_ops_.empty() ? 0 : -1; }
-  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
 
   Status run(Context& context) const noexcept override {
     const float* const x = in_float32(context, kX);
@@ -61,7 +61,7 @@ class DirectLayerNormKernel final : public Kernel {
   const float* in_float32(Context& context, std::size_t i) const noexcept {
     const TensorView& input = context.input(i);
     if (input.type == DataType::float32) return input.as<float>();
-    float* converted = reinterpret_cast<float*>(context.workspace()) + converted_at_[i];
+    float* converted = workspace_of(context) + converted_at_[i];
     load_floats(context.pool(), input.type, input.data, converted, input.elements());
     return converted;
   }
@@ -84,8 +84,7 @@ class DirectLayerNormKernel final : public Kernel {
   double epsilon_;
   bool centred_, scale_, bias_;
   PostOpProgram post_ops_;
-  FloatRegions regions_;  // of the workspace: inputs that are not float32
-  std::int64_t converted_at_[3] = {};
+  std::int64_t converted_at_[3] = {};  // inputs that are not float32, in the workspace
 };
 
 class DirectLayerNorm final : public FusesPostOps<PostOpProgram::supports_in_float32> {

@@ -6,6 +6,7 @@
 #include "core/routine/registry.h"
 #include "cpu/gemm/gemm.h"
 #include "cpu/simd/float_span.h"
+#include "cpu/simd/float_workspace.h"
 #include "cpu/simd/span_ops.h"
 #include "routines/rnn/naive_recurrent.h"
 #include "routines/typed_constants.h"
@@ -39,7 +40,79 @@ void pack_weights(const PackedLayout& layout, const RecurrentSizes& sizes, int d
   }
 }
 
-class GemmRecurrentKernel final : public Kernel {
+// What a cell does element by element, in one direction.
+struct Cell {
+  const RecurrentOptions& options;
+  const std::array<RecurrentActivation, 3>& functions;
+  std::int64_t hidden;
+  const float* peepholes;  // null: none
+
+  void finish_rnn(float* gates, float* h) const noexcept {
+    activate(0, gates, hidden);
+    std::copy_n(gates, hidden, h);
+  }
+
+  void finish_gru(const float* gates, float* h) const noexcept {
+    const float* const z = gates;
+    const float* const n = gates + 2 * hidden;
+    for (std::int64_t i = 0; i < hidden; ++i) h[i] = (1 - z[i]) * n[i] + z[i] * h[i];
+  }
+
+  void finish_lstm(float* gates, float* h, float* c) const noexcept {
+    float* const i = gates;
+    float* const o = i + hidden;
+    float* const f = o + hidden;
+    float* const g = f + hidden;
+    const auto look = [&](std::int64_t which, float* gate) {
+      if (peepholes == nullptr) return;
+      for (std::int64_t k = 0; k < hidden; ++k) gate[k] += peepholes[which * hidden + k] * c[k];
+    };
+    look(0, i);
+    activate(0, i, hidden);
+    if (options.input_forget) {
+      for (std::int64_t k = 0; k < hidden; ++k) f[k] = 1 - i[k];
+    } else {
+      look(2, f);
+      activate(0, f, hidden);
+    }
+    activate(1, g, hidden);
+    for (std::int64_t k = 0; k < hidden; ++k) c[k] = f[k] * c[k] + i[k] * g[k];
+    look(1, o);
+    activate(0, o, hidden);
+    std::copy_n(c, hidden, g);
+    apply_function(2, g, hidden);
+    for (std::int64_t k = 0; k < hidden; ++k) h[k] = o[k] * g[k];
+  }
+
+  void activate(std::size_t which, float* data, std::int64_t count) const noexcept {
+    if (options.clip > 0) {
+      const auto bound = static_cast<float>(options.clip);
+      span_ops().unary(UnaryOp::clip, data, data, count, -bound, bound);
+    }
+    apply_function(which, data, count);
+  }
+
+ private:
+  void apply_function(std::size_t which, float* data, std::int64_t count) const noexcept {
+    const RecurrentActivation& function = functions[which];
+    const auto alpha = static_cast<float>(function.alpha), beta = static_cast<float>(function.beta);
+    if (!function.scaled_tanh) {
+      span_ops().unary(function.op, data, data, count, alpha, beta);
+      return;
+    }
+    span_ops().unary(UnaryOp::linear, data, data, count, beta, 0);
+    span_ops().unary(UnaryOp::tanh, data, data, count, 0, 0);
+    span_ops().unary(UnaryOp::linear, data, data, count, alpha, 0);
+  }
+};
+
+// Where what is in the workspace begins.
+struct Places {
+  std::int64_t packed = 0, x = 0, inputs = 0, bias = 0, gates = 0, state = 0, extra = 0, h = 0,
+               c = 0;
+};
+
+class GemmRecurrentKernel final : public FloatWorkspaceKernel {
  public:
   GemmRecurrentKernel(const RecurrentOptions& options, const RecurrentSizes& sizes, Tensor packed,
                       TypedConstants constants)
@@ -49,70 +122,74 @@ class GemmRecurrentKernel final : public Kernel {
         packed_(std::move(packed)),
         constants_(std::move(constants)) {
     const std::int64_t rows = s_.steps * s_.batch;
-    if (packed_.empty()) packed_at_ = regions_.add(o_.directions * layout_.direction());
-    x_at_ = regions_.add(packed_a_floats(rows, s_.input));
-    inputs_at_ = regions_.add(rows * width());
-    bias_at_ = regions_.add(width());
-    gates_at_ = regions_.add(s_.batch * width());
-    state_at_ = regions_.add(packed_a_floats(s_.batch, s_.hidden));
-    extra_at_ = regions_.add(s_.batch * s_.hidden);
-    h_at_ = regions_.add(s_.batch * s_.hidden);
-    c_at_ = regions_.add(s_.batch * s_.hidden);
+    if (packed_.empty()) at_.packed = reserve(o_.directions * layout_.direction());
+    at_.x = reserve(packed_a_floats(rows, s_.input));
+    at_.inputs = reserve(rows * width());
+    at_.bias = reserve(width());
+    at_.gates = reserve(s_.batch * width());
+    at_.state = reserve(packed_a_floats(s_.batch, s_.hidden));
+    at_.extra = reserve(s_.batch * s_.hidden);
+    at_.h = reserve(s_.batch * s_.hidden);
+    at_.c = reserve(s_.batch * s_.hidden);
   }
-
-  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
 
   Status run(Context& context) const noexcept override {
     if (context.has_input(kRecurrentLengths))
       SN_RETURN_IF_ERROR(check_sequence_lengths(context.input(kRecurrentLengths), s_.steps));
-    float* const workspace = reinterpret_cast<float*>(context.workspace());
+    float* const workspace = workspace_of(context);
     const float* weights = static_cast<const float*>(packed_.data());
     if (packed_.empty()) {
       pack_weights(layout_, s_, o_.directions, floats(context, kRecurrentW),
-                   floats(context, kRecurrentR), workspace + packed_at_);
-      weights = workspace + packed_at_;
+                   floats(context, kRecurrentR), workspace + at_.packed);
+      weights = workspace + at_.packed;
     }
     pack_a({floats(context, kRecurrentX), s_.input, 1}, s_.steps * s_.batch, s_.input,
-           workspace + x_at_);
-    for (int d = 0; d < o_.directions; ++d)
-      run_direction(context, {d, weights + d * layout_.direction(), workspace});
+           workspace + at_.x);
+    for (int d = 0; d < o_.directions; ++d) {
+      Cell cell{o_, o_.activations[static_cast<std::size_t>(d)], s_.hidden, nullptr};
+      if (context.has_input(kRecurrentPeepholes))
+        cell.peepholes = floats(context, kRecurrentPeepholes) + d * 3 * s_.hidden;
+      run_direction({context, d, weights + d * layout_.direction(), workspace, cell});
+    }
     return {};
   }
 
  private:
+  // One direction of one run.
   struct Direction {
+    Context& context;
     int index;
     const float* weights;  // packed
     float* workspace;
+    Cell cell;
   };
 
   // Of one row of gates.
   std::int64_t width() const noexcept { return layout_.gates * s_.hidden; }
 
-  void run_direction(Context& context, const Direction& d) const noexcept {
-    multiply_inputs(context, d);
-    load_state(context, d, kRecurrentH0, h_at_);
-    load_state(context, d, kRecurrentC0, c_at_);
+  void run_direction(const Direction& d) const noexcept {
+    multiply_inputs(d);
+    load_state(d, kRecurrentH0, at_.h);
+    load_state(d, kRecurrentC0, at_.c);
     for (std::int64_t s = 0; s < s_.steps; ++s) {
       for (std::int64_t b = 0; b < s_.batch; ++b)
-        std::copy_n(d.workspace + inputs_at_ + row_of(step_of(context, d, s, b), b) * width(),
-                    width(), d.workspace + gates_at_ + b * width());
-      advance(context, d, s);
-      for (std::int64_t b = 0; b < s_.batch; ++b) store_step(context, d, s, b);
+        std::copy_n(d.workspace + at_.inputs + row_of(step_of(d, s, b), b) * width(), width(),
+                    d.workspace + at_.gates + b * width());
+      advance(d, s);
+      for (std::int64_t b = 0; b < s_.batch; ++b) store_step(d, s, b);
     }
-    store_state(context, d, 1, h_at_);
-    store_state(context, d, 2, c_at_);
+    store_state(d, 1, at_.h);
+    store_state(d, 2, at_.c);
   }
 
-  std::int64_t length_of(Context& context, std::int64_t b) const noexcept {
-    return context.has_input(kRecurrentLengths)
-               ? context.input(kRecurrentLengths).as<std::int32_t>()[b]
+  std::int64_t length_of(const Direction& d, std::int64_t b) const noexcept {
+    return d.context.has_input(kRecurrentLengths)
+               ? d.context.input(kRecurrentLengths).as<std::int32_t>()[b]
                : s_.steps;
   }
   // Which element of sequence b comes at step s. Behind its end, s itself.
-  std::int64_t step_of(Context& context, const Direction& d, std::int64_t s,
-                       std::int64_t b) const noexcept {
-    const std::int64_t length = length_of(context, b);
+  std::int64_t step_of(const Direction& d, std::int64_t s, std::int64_t b) const noexcept {
+    const std::int64_t length = length_of(d, b);
     return s < length && o_.reversed(d.index) ? length - 1 - s : s;
   }
   // Row of x, as [rows, I], of step t of sequence b.
@@ -121,11 +198,11 @@ class GemmRecurrentKernel final : public Kernel {
   }
 
   // x · wᵀ + biases for all steps. gru with linear_before_reset keeps r's bias of the last gate.
-  void multiply_inputs(Context& context, const Direction& d) const noexcept {
-    float* const bias = d.workspace + bias_at_;
+  void multiply_inputs(const Direction& d) const noexcept {
+    float* const bias = d.workspace + at_.bias;
     std::fill_n(bias, width(), 0.0f);
-    if (context.has_input(kRecurrentBias)) {
-      const float* const own = floats(context, kRecurrentBias) + d.index * 2 * width();
+    if (d.context.has_input(kRecurrentBias)) {
+      const float* const own = floats(d.context, kRecurrentBias) + d.index * 2 * width();
       const std::int64_t with_r = width() - (o_.linear_before_reset ? s_.hidden : 0);
       for (std::int64_t i = 0; i < width(); ++i)
         bias[i] = own[i] + (i < with_r ? own[width() + i] : 0.0f);
@@ -133,7 +210,7 @@ class GemmRecurrentKernel final : public Kernel {
     const std::int64_t rows = s_.steps * s_.batch;
     const std::int64_t row_tiles = chunks_of(rows, kGemmTileRows);
     const std::int64_t column_tiles = chunks_of(s_.hidden, kGemmTileColumns);
-    parallel_for(context.pool(), layout_.gates * row_tiles * column_tiles, [&](std::int64_t i) {
+    parallel_for(d.context.pool(), layout_.gates * row_tiles * column_tiles, [&](std::int64_t i) {
       const std::int64_t row = i % row_tiles * kGemmTileRows;
       const std::int64_t column = i / row_tiles % column_tiles * kGemmTileColumns;
       const std::int64_t gate = i / row_tiles / column_tiles;
@@ -141,10 +218,10 @@ class GemmRecurrentKernel final : public Kernel {
       task.m = std::min(kGemmTileRows, rows - row);
       task.n = std::min(kGemmTileColumns, s_.hidden - column);
       task.k = s_.input;
-      task.a = d.workspace + x_at_ + row * s_.input;
+      task.a = d.workspace + at_.x + row * s_.input;
       task.b = d.weights + gate * layout_.w + column * s_.input;
       const std::int64_t at = gate * s_.hidden + column;
-      task.c = d.workspace + inputs_at_ + row * width() + at;
+      task.c = d.workspace + at_.inputs + row * width() + at;
       task.c_row_stride = width();
       task.accumulate = true;
       for (std::int64_t r = 0; r < task.m; ++r)
@@ -154,12 +231,12 @@ class GemmRecurrentKernel final : public Kernel {
   }
 
   // to[b, i] += state · rᵀ for gates [first, first + count); a row of `to` has `stride` floats.
-  void multiply_state(Context& context, const Direction& d, const float* state, std::int64_t first,
+  void multiply_state(const Direction& d, const float* state, std::int64_t first,
                       std::int64_t count, float* to, std::int64_t stride) const noexcept {
     const float* a = state;
     if (s_.batch > 1) {
-      pack_a({state, s_.hidden, 1}, s_.batch, s_.hidden, d.workspace + state_at_);
-      a = d.workspace + state_at_;
+      pack_a({state, s_.hidden, 1}, s_.batch, s_.hidden, d.workspace + at_.state);
+      a = d.workspace + at_.state;
     }
     const std::int64_t column_tiles = chunks_of(s_.hidden, kGemmTileColumns);
     const auto tile = [&](std::int64_t i) {
@@ -179,126 +256,62 @@ class GemmRecurrentKernel final : public Kernel {
     };
     const std::int64_t tiles = count * column_tiles;
     if (s_.batch * s_.hidden * s_.hidden * count >= kParallelWork)
-      parallel_for(context.pool(), tiles, tile);
+      parallel_for(d.context.pool(), tiles, tile);
     else
       for (std::int64_t i = 0; i < tiles; ++i) tile(i);
   }
 
   // The gates hold what comes from the input; h and c are advanced where a sequence goes on.
-  void advance(Context& context, const Direction& d, std::int64_t s) const noexcept {
-    float* const gates = d.workspace + gates_at_;
-    float* const h = d.workspace + h_at_;
+  void advance(const Direction& d, std::int64_t s) const noexcept {
+    float* const gates = d.workspace + at_.gates;
+    float* const h = d.workspace + at_.h;
     if (o_.cell != RecurrentCell::gru)
-      multiply_state(context, d, h, 0, layout_.gates, gates, width());
+      multiply_state(d, h, 0, layout_.gates, gates, width());
     else
-      advance_gru_gates(context, d);
+      advance_gru_gates(d);
     for (std::int64_t b = 0; b < s_.batch; ++b) {
-      if (s >= length_of(context, b)) continue;
+      if (s >= length_of(d, b)) continue;
       float* const row = gates + b * width();
       float* const state = h + b * s_.hidden;
       if (o_.cell == RecurrentCell::lstm)
-        finish_lstm(context, d, row, state, d.workspace + c_at_ + b * s_.hidden);
+        d.cell.finish_lstm(row, state, d.workspace + at_.c + b * s_.hidden);
       else if (o_.cell == RecurrentCell::gru)
-        finish_gru(row, state);
+        d.cell.finish_gru(row, state);
       else
-        finish_rnn(d, row, state);
+        d.cell.finish_rnn(row, state);
     }
   }
 
   // All three gates up to their activation; finish_gru mixes them into h.
-  void advance_gru_gates(Context& context, const Direction& d) const noexcept {
+  void advance_gru_gates(const Direction& d) const noexcept {
     const std::int64_t hidden = s_.hidden;
-    float* const gates = d.workspace + gates_at_;
-    float* const extra = d.workspace + extra_at_;
-    const float* const h = d.workspace + h_at_;
-    multiply_state(context, d, h, 0, 2, gates, width());
-    for (std::int64_t b = 0; b < s_.batch; ++b) activate(d, 0, gates + b * width(), 2 * hidden);
+    float* const gates = d.workspace + at_.gates;
+    float* const extra = d.workspace + at_.extra;
+    const float* const h = d.workspace + at_.h;
+    multiply_state(d, h, 0, 2, gates, width());
+    for (std::int64_t b = 0; b < s_.batch; ++b) d.cell.activate(0, gates + b * width(), 2 * hidden);
     if (o_.linear_before_reset) {
       const float* const bias =
-          context.has_input(kRecurrentBias)
-              ? floats(context, kRecurrentBias) + (d.index * 2 + 1) * width() + 2 * hidden
+          d.context.has_input(kRecurrentBias)
+              ? floats(d.context, kRecurrentBias) + (d.index * 2 + 1) * width() + 2 * hidden
               : nullptr;
       for (std::int64_t b = 0; b < s_.batch; ++b)
         for (std::int64_t i = 0; i < hidden; ++i)
           extra[b * hidden + i] = bias == nullptr ? 0.0f : bias[i];
-      multiply_state(context, d, h, 2, 1, extra, hidden);
+      multiply_state(d, h, 2, 1, extra, hidden);
     } else {
       for (std::int64_t b = 0; b < s_.batch; ++b)
         for (std::int64_t i = 0; i < hidden; ++i)
           extra[b * hidden + i] = gates[b * width() + hidden + i] * h[b * hidden + i];
-      multiply_state(context, d, extra, 2, 1, gates + 2 * hidden, width());
+      multiply_state(d, extra, 2, 1, gates + 2 * hidden, width());
     }
     for (std::int64_t b = 0; b < s_.batch; ++b) {
       float* const row = gates + b * width();
       if (o_.linear_before_reset)
         for (std::int64_t i = 0; i < hidden; ++i)
           row[2 * hidden + i] += row[hidden + i] * extra[b * hidden + i];
-      activate(d, 1, row + 2 * hidden, hidden);
+      d.cell.activate(1, row + 2 * hidden, hidden);
     }
-  }
-
-  void finish_rnn(const Direction& d, float* gates, float* h) const noexcept {
-    activate(d, 0, gates, s_.hidden);
-    std::copy_n(gates, s_.hidden, h);
-  }
-
-  void finish_gru(const float* gates, float* h) const noexcept {
-    const float* const z = gates;
-    const float* const n = gates + 2 * s_.hidden;
-    for (std::int64_t i = 0; i < s_.hidden; ++i) h[i] = (1 - z[i]) * n[i] + z[i] * h[i];
-  }
-
-  void finish_lstm(Context& context, const Direction& d, float* gates, float* h,
-                   float* c) const noexcept {
-    const std::int64_t hidden = s_.hidden;
-    float* const i = gates;
-    float* const o = i + hidden;
-    float* const f = o + hidden;
-    float* const g = f + hidden;
-    const float* const peepholes = context.has_input(kRecurrentPeepholes)
-                                       ? floats(context, kRecurrentPeepholes) + d.index * 3 * hidden
-                                       : nullptr;
-    const auto look = [&](std::int64_t which, float* gate) {
-      if (peepholes == nullptr) return;
-      for (std::int64_t k = 0; k < hidden; ++k) gate[k] += peepholes[which * hidden + k] * c[k];
-    };
-    look(0, i);
-    activate(d, 0, i, hidden);
-    if (o_.input_forget) {
-      for (std::int64_t k = 0; k < hidden; ++k) f[k] = 1 - i[k];
-    } else {
-      look(2, f);
-      activate(d, 0, f, hidden);
-    }
-    activate(d, 1, g, hidden);
-    for (std::int64_t k = 0; k < hidden; ++k) c[k] = f[k] * c[k] + i[k] * g[k];
-    look(1, o);
-    activate(d, 0, o, hidden);
-    std::copy_n(c, hidden, g);
-    apply_function(d, 2, g, hidden);
-    for (std::int64_t k = 0; k < hidden; ++k) h[k] = o[k] * g[k];
-  }
-
-  void activate(const Direction& d, std::size_t which, float* data,
-                std::int64_t count) const noexcept {
-    if (o_.clip > 0) {
-      const auto bound = static_cast<float>(o_.clip);
-      span_ops().unary(UnaryOp::clip, data, data, count, -bound, bound);
-    }
-    apply_function(d, which, data, count);
-  }
-
-  void apply_function(const Direction& d, std::size_t which, float* data,
-                      std::int64_t count) const noexcept {
-    const RecurrentActivation& function = o_.activations[static_cast<std::size_t>(d.index)][which];
-    const auto alpha = static_cast<float>(function.alpha), beta = static_cast<float>(function.beta);
-    if (!function.scaled_tanh) {
-      span_ops().unary(function.op, data, data, count, alpha, beta);
-      return;
-    }
-    span_ops().unary(UnaryOp::linear, data, data, count, beta, 0);
-    span_ops().unary(UnaryOp::tanh, data, data, count, 0, 0);
-    span_ops().unary(UnaryOp::linear, data, data, count, alpha, 0);
   }
 
   // Where the state of sequence b lies in h0, c0, Y_h and Y_c.
@@ -306,34 +319,31 @@ class GemmRecurrentKernel final : public Kernel {
     return (o_.batch_first ? b * o_.directions + d.index : d.index * s_.batch + b) * s_.hidden;
   }
 
-  void load_state(Context& context, const Direction& d, std::size_t input,
-                  std::int64_t at) const noexcept {
+  void load_state(const Direction& d, std::size_t input, std::int64_t at) const noexcept {
     for (std::int64_t b = 0; b < s_.batch; ++b) {
       float* const to = d.workspace + at + b * s_.hidden;
-      if (context.has_input(input))
-        std::copy_n(floats(context, input) + state_offset(d, b), s_.hidden, to);
+      if (d.context.has_input(input))
+        std::copy_n(floats(d.context, input) + state_offset(d, b), s_.hidden, to);
       else
         std::fill_n(to, s_.hidden, 0.0f);
     }
   }
 
-  void store_state(Context& context, const Direction& d, std::size_t output,
-                   std::int64_t at) const noexcept {
-    if (!context.has_output(output)) return;
+  void store_state(const Direction& d, std::size_t output, std::int64_t at) const noexcept {
+    if (!d.context.has_output(output)) return;
     for (std::int64_t b = 0; b < s_.batch; ++b)
       std::copy_n(d.workspace + at + b * s_.hidden, s_.hidden,
-                  context.output(output).as_mutable<float>() + state_offset(d, b));
+                  d.context.output(output).as_mutable<float>() + state_offset(d, b));
   }
 
-  void store_step(Context& context, const Direction& d, std::int64_t s,
-                  std::int64_t b) const noexcept {
-    if (!context.has_output(0)) return;
-    const std::int64_t t = step_of(context, d, s, b);
+  void store_step(const Direction& d, std::int64_t s, std::int64_t b) const noexcept {
+    if (!d.context.has_output(0)) return;
+    const std::int64_t t = step_of(d, s, b);
     const std::int64_t row = o_.batch_first ? (b * s_.steps + t) * o_.directions + d.index
                                             : (t * o_.directions + d.index) * s_.batch + b;
-    float* const to = context.output(0).as_mutable<float>() + row * s_.hidden;
-    if (s < length_of(context, b))
-      std::copy_n(d.workspace + h_at_ + b * s_.hidden, s_.hidden, to);
+    float* const to = d.context.output(0).as_mutable<float>() + row * s_.hidden;
+    if (s < length_of(d, b))
+      std::copy_n(d.workspace + at_.h + b * s_.hidden, s_.hidden, to);
     else
       std::fill_n(to, s_.hidden, 0.0f);
   }
@@ -347,9 +357,7 @@ class GemmRecurrentKernel final : public Kernel {
   PackedLayout layout_;
   Tensor packed_;  // empty: the weights are packed when they are known
   TypedConstants constants_;
-  FloatRegions regions_;
-  std::int64_t packed_at_ = 0, x_at_ = 0, inputs_at_ = 0, bias_at_ = 0, gates_at_ = 0,
-               state_at_ = 0, extra_at_ = 0, h_at_ = 0, c_at_ = 0;
+  Places at_;
 };
 
 class GemmRecurrent final : public Routine {

@@ -27,7 +27,6 @@ class DirectPoolKernel final : public Kernel {
         function_(kind == PoolKind::max ? pool_functions().max : pool_functions().mean),
         post_ops_(std::move(post_ops)) {
     const TensorSpec& x = problem.inputs[0];
-    const TensorSpec& y = problem.outputs[0];
     const std::int64_t block = block_of(x.layout);
     const std::int64_t blocks = (x.shape[1] + block - 1) / block;
     if (x.layout == Layout::channels_last) task_.inner = x.shape[1];
@@ -35,7 +34,6 @@ class DirectPoolKernel final : public Kernel {
     planes_ = x.shape[0] * (x.layout == Layout::channels_last ? 1 : blocks);
     task_.type = x.type;
     element_bytes_ = static_cast<std::int64_t>(size_of(x.type));
-    padding_ = ChannelPadding(y.shape, y.layout);
     if (x.type == DataType::qint8) quantize(problem, kind);
   }
 
@@ -93,15 +91,12 @@ class DirectPoolKernel final : public Kernel {
     task.last = last;
     function_(task);
     std::byte* const results = output + offset * element_bytes_;
-    if (task_.type == DataType::float32 && !post_ops_.empty())
+    if (task_.type == DataType::float32)
       return post_ops_.apply(context.inputs(), reinterpret_cast<float*>(results), offset, count);
     auto* bytes = reinterpret_cast<std::uint8_t*>(results);
     if (flips_)
       for (std::int64_t i = 0; i < count; ++i) bytes[i] ^= 0x80;
     if (maps_) qint8_rows().map(table_, bytes, bytes, count);
-    padding_.for_each(offset, count, [&](std::int64_t i) {
-      std::fill_n(results + i * element_bytes_, element_bytes_, std::byte{0});
-    });
   }
 
   Window window_;
@@ -110,15 +105,14 @@ class DirectPoolKernel final : public Kernel {
   PostOpProgram post_ops_;
   PoolRows task_;
   std::int64_t planes_ = 0, element_bytes_ = 4;
-  ChannelPadding padding_;
   bool maps_ = false, flips_ = false;  // qint8: a table, or another signedness, afterwards
   Qint8Table table_{};
 };
 
-class DirectPool final : public Routine {
+class DirectPool final : public FusesPostOps<if_qint8_or<PostOpProgram::supports>> {
  public:
   DirectPool(const char* layer_type, const std::string& descriptor, PoolKind kind)
-      : Routine(layer_type, descriptor), kind_(kind) {}
+      : FusesPostOps(layer_type, descriptor), kind_(kind) {}
   int default_rank() const override { return 20; }
   int version() const override { return 2; }
 
@@ -126,10 +120,6 @@ class DirectPool final : public Routine {
     if (problem.outputs.size() > 1 && problem.outputs[1].present())
       return Applicability::no("the indices output is not supported");
     return check_pool(problem, kind_);
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return problem.outputs[0].type == DataType::qint8 || PostOpProgram::supports(problem).ok();
   }
 
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,

@@ -2,8 +2,6 @@
 #pragma once
 
 #include "core/routine/registry.h"
-#include "cpu/post_ops/post_ops.h"
-#include "cpu/simd/qint8_rows.h"
 #include "routines/max_pool2/pool_rows.h"
 
 namespace softneuro {

@@ -10,6 +10,7 @@
 #include "core/base/parallel.h"
 #include "core/layers/reduction.h"
 #include "cpu/simd/float_span.h"
+#include "cpu/simd/float_workspace.h"
 #include "cpu/tensor/memory_order.h"
 #include "routines/add_each.h"
 #include "routines/reduce/folds.h"
@@ -53,7 +54,7 @@ StoredReduction in_memory_order(const Shape& shape, std::uint32_t axes, Layout l
   return stored;
 }
 
-class DirectReduceKernel final : public Kernel {
+class DirectReduceKernel final : public FloatWorkspaceKernel {
  public:
   DirectReduceKernel(ReduceOp op, const StoredReduction& stored, bool converts)
       : op_(op), plan_(plan_reduction(stored.shape, stored.axes)), converts_(converts) {
@@ -66,11 +67,9 @@ class DirectReduceKernel final : public Kernel {
     results_ = plan_.kept.elements();
     is_along_ = run_.rank > 0 && run_.strides[run_.rank - 1] == 1;
     if (!converts) return;
-    regions_.add(results_ * addends_);
-    results_at_ = regions_.add(results_);
+    reserve(results_ * addends_);
+    results_at_ = reserve(results_);
   }
-
-  std::size_t workspace_bytes() const noexcept override { return regions_.bytes(); }
 
   Status run(Context& context) const noexcept override {
     const TensorView& x = context.input(0);
@@ -80,7 +79,7 @@ class DirectReduceKernel final : public Kernel {
       run_float32(context.pool(), x.as<float>(), y.as_mutable<float>());
       return {};
     }
-    float* workspace = reinterpret_cast<float*>(context.workspace());
+    float* workspace = workspace_of(context);
     load_floats(context.pool(), x.type, x.data, workspace, results_ * addends_);
     run_float32(context.pool(), workspace, workspace + results_at_);
     store_floats(context.pool(), y.type, workspace + results_at_, y.data, results_);
@@ -162,8 +161,7 @@ class DirectReduceKernel final : public Kernel {
   FoldRun run_;
   std::int64_t addends_, results_;
   bool is_along_, converts_;
-  FloatRegions regions_;  // of the workspace: the converted input, then the results
-  std::int64_t results_at_ = 0;
+  std::int64_t results_at_ = 0;  // in the workspace, behind the converted input
 };
 
 class DirectReduce final : public Routine {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/layers/reduction.h"
+#include "cpu/post_ops/qint8_post_ops.h"
 #include "routines/add_each.h"
 #include "routines/max_pool2/direct_pool.h"
 
@@ -19,9 +20,9 @@ Window whole_plane(const Shape& x) {
   return window;
 }
 
-class PoolReduce final : public Routine {
+class PoolReduce final : public FusesPostOps<if_qint8_or<PostOpProgram::supports>> {
  public:
-  explicit PoolReduce(const std::string& descriptor) : Routine("reduce", descriptor) {}
+  explicit PoolReduce(const std::string& descriptor) : FusesPostOps("reduce", descriptor) {}
   int default_rank() const override { return 15; }
 
   Applicability applicable(const Problem& problem) const override {
@@ -40,9 +41,6 @@ class PoolReduce final : public Routine {
     if (block_of(descriptor().layout) > 1 && problem.outputs[0].layout != descriptor().layout)
       return Applicability::no("the layout needs keepdims");
     return check_pool(problem, *op == ReduceOp::mean ? PoolKind::mean : PoolKind::max);
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return problem.outputs[0].type == DataType::qint8 || PostOpProgram::supports(problem).ok();
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {

@@ -5,16 +5,16 @@
 
 #include "core/routine/noop_adapt.h"
 #include "core/routine/registry.h"
-#include "cpu/simd/qint8_rows.h"
+#include "cpu/post_ops/qint8_post_ops.h"
 #include "routines/moves.h"
 
 namespace softneuro {
 namespace {
 
-class DirectView final : public Routine {
+class DirectView final : public FusesPostOps<if_qint8> {
  public:
   DirectView(const char* layer_type, const std::string& descriptor)
-      : Routine(layer_type, descriptor) {}
+      : FusesPostOps(layer_type, descriptor) {}
   int default_rank() const override { return 10; }
 
   Applicability applicable(const Problem& problem) const override {
@@ -33,10 +33,6 @@ class DirectView final : public Routine {
                          true))
         return Applicability::no("needs the same order of elements at input and output");
     return Applicability::yes();
-  }
-  // So that applicable() sees those of qint8, and refuses them.
-  bool supports_post_ops(const Problem& problem) const override {
-    return problem.outputs[0].type == DataType::qint8;
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {

@@ -204,9 +204,9 @@ class DirectResizeKernel final : public Kernel {
   std::int64_t pieces_ = 1;
 };
 
-class DirectResize final : public Routine {
+class DirectResize final : public FusesPostOps<if_qint8> {
  public:
-  explicit DirectResize(const std::string& descriptor) : Routine("resize", descriptor) {}
+  explicit DirectResize(const std::string& descriptor) : FusesPostOps("resize", descriptor) {}
   int default_rank() const override { return 10; }
   int version() const override { return 2; }
 
@@ -233,10 +233,6 @@ class DirectResize final : public Routine {
     const auto span = resized_span(*axes);
     return span.ok() ? Applicability::yes() : Applicability::no(span.status().message());
   }
-  bool supports_post_ops(const Problem& problem) const override {
-    return problem.outputs[0].type == DataType::qint8;
-  }
-
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {
     SN_ASSIGN_OR_RETURN(const ResizeOptions options, resize_options(problem.params));

@@ -1,4 +1,4 @@
-// slice cpu/direct: what cpu/naive does, in other data types and in nhwc.
+// slice cpu/direct: what cpu/naive does, in all real types and in nhwc.
 #include "routines/data_movement_routine.h"
 #include "routines/moves.h"
 

@@ -1,4 +1,4 @@
-// space_to_depth cpu/direct: what cpu/naive does, in other data types and in nhwc.
+// space_to_depth cpu/direct: what cpu/naive does, in all real types and in nhwc.
 #include "routines/data_movement_routine.h"
 #include "routines/moves.h"
 

@@ -1,4 +1,4 @@
-// split cpu/direct: what cpu/naive does, in other data types and in nhwc.
+// split cpu/direct: what cpu/naive does, in all real types and in nhwc.
 #include "routines/data_movement_routine.h"
 #include "routines/moves.h"
 

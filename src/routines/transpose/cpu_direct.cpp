@@ -15,26 +15,15 @@ constexpr std::int64_t kTileRows = 128;
 constexpr std::int64_t kTileColumns = 64;
 constexpr std::int64_t kGrain = 8192;  // elements
 
-// target[i · target_stride + j] = source[j · source_stride + i], counted in elements.
-struct Tile {
-  const std::byte* source;
-  std::byte* target;
-  std::int64_t source_stride;
-  std::int64_t target_stride;
-};
-
-void transpose_eight(const Tile& t, std::int64_t rows, std::int64_t columns) noexcept {
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < columns; ++j)
-      std::memcpy(t.target + (i * t.target_stride + j) * 8,
-                  t.source + (j * t.source_stride + i) * 8, 8);
-}
-
-void transpose_tile(const Tile& t, std::int64_t rows, std::int64_t columns,
-                    std::size_t bytes) noexcept {
-  if (bytes == 8) return transpose_eight(t, rows, columns);
-  transpose_tiles().transpose(
-      bytes, {t.source, t.target, t.source_stride, t.target_stride, columns, rows});
+// TransposeTiles::transpose, and the same of 8 bytes.
+void transpose_tile(std::size_t bytes, const TileMove& t) noexcept {
+  if (bytes != 8) return transpose_tiles().transpose(bytes, t);
+  const auto* const source = static_cast<const std::byte*>(t.source);
+  auto* const target = static_cast<std::byte*>(t.target);
+  for (std::int64_t i = 0; i < t.columns; ++i)
+    for (std::int64_t j = 0; j < t.rows; ++j)
+      std::memcpy(target + (i * t.target_stride + j) * 8, source + (j * t.source_stride + i) * 8,
+                  8);
 }
 
 class DirectTransposeKernel final : public Kernel {
@@ -62,12 +51,12 @@ class DirectTransposeKernel final : public Kernel {
             const std::int64_t i = unit % tiles / column_tiles * kTileRows;
             const std::int64_t j = unit % column_tiles * kTileColumns;
             const auto size = static_cast<std::int64_t>(bytes);
-            const Tile tile = {
-                x.as<std::byte>() + (outer.source + j * column.source_stride + i) * size,
-                y.as_mutable<std::byte>() + (outer.target + i * row.target_stride + j) * size,
-                column.source_stride, row.target_stride};
-            transpose_tile(tile, std::min(kTileRows, row.count - i),
-                           std::min(kTileColumns, column.count - j), bytes);
+            transpose_tile(
+                bytes,
+                {x.as<std::byte>() + (outer.source + j * column.source_stride + i) * size,
+                 y.as_mutable<std::byte>() + (outer.target + i * row.target_stride + j) * size,
+                 column.source_stride, row.target_stride, std::min(kTileColumns, column.count - j),
+                 std::min(kTileRows, row.count - i)});
           }
         });
     return {};
@@ -116,8 +105,7 @@ Result<std::unique_ptr<Kernel>> make_transpose_move(const Problem& problem) {
 }  // namespace
 
 Status register_routine_transpose_cpu_direct(Registry& registry) {
-  return register_moves(registry, "transpose", make_transpose_move,
-                        {.nhwc = true, .plain_float32 = true, .mixed = true});
+  return register_moves(registry, "transpose", make_transpose_move, {.nhwc = true, .mixed = true});
 }
 
 }  // namespace softneuro

@@ -23,8 +23,7 @@ class DirectUnaryKernel final : public Kernel {
         beta_(static_cast<float>(problem.params.real("beta"))),
         elements_(stored_elements(problem.outputs[0].shape, problem.outputs[0].layout)),
         in_place_(post_ops_allow_in_place(problem, 0) ? 0 : -1),
-        program_(std::move(program)),
-        padding_(problem.outputs[0].shape, problem.outputs[0].layout) {}
+        program_(std::move(program)) {}
   int in_place_input() const noexcept override { return in_place_; }
 
   Status run(Context& context) const noexcept override {
@@ -35,10 +34,7 @@ class DirectUnaryKernel final : public Kernel {
       const float* source = read_floats(x.data, x.type, begin, count, buffer);
       float* target = target_floats(y.data, y.type, begin, buffer);
       span_ops().unary(op_, source, target, count, alpha_, beta_);
-      if (program_.empty())
-        padding_.clear(target, begin, count);
-      else
-        program_.apply(context.inputs(), target, begin, count);
+      program_.apply(context.inputs(), target, begin, count);
       write_floats(y.data, y.type, begin, count, target);
     });
     return {};
@@ -50,7 +46,6 @@ class DirectUnaryKernel final : public Kernel {
   std::int64_t elements_;
   int in_place_;
   PostOpProgram program_;
-  ChannelPadding padding_;
 };
 
 class TableUnaryKernel final : public Kernel {
@@ -75,9 +70,9 @@ class TableUnaryKernel final : public Kernel {
   Qint8Table table_{};
 };
 
-class DirectUnary final : public Routine {
+class DirectUnary final : public FusesPostOps<if_qint8_or<PostOpProgram::supports_in_float32>> {
  public:
-  explicit DirectUnary(const std::string& descriptor) : Routine("unary", descriptor) {}
+  explicit DirectUnary(const std::string& descriptor) : FusesPostOps("unary", descriptor) {}
   int default_rank() const override { return 20; }
   Applicability applicable(const Problem& problem) const override {
     UnaryOp op;
@@ -89,10 +84,6 @@ class DirectUnary final : public Routine {
     if (!is_span_float(problem.inputs[0].type))
       return Applicability::no("input 0 is not float32, float16 or bfloat16");
     return Applicability::yes();
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return problem.outputs[0].type == DataType::qint8 ||
-           PostOpProgram::supports_in_float32(problem).ok();
   }
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
                                          const PackedWeights&) const override {

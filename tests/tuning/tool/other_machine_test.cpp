@@ -147,7 +147,7 @@ Graph quantised_graph(const TemporaryFolder& folder) {
   for (std::uint32_t s = 0; s < 5; ++s) tuning.calibration.push_back({{"image", random_image(s)}});
   REQUIRE(net.tune(tuning).ok());
   REQUIRE(net.save(folder.file("quantised.dnn")).ok());
-  return load_dnn(folder.file("quantised.dnn"), builtin_layer_types()).value();
+  return load_dnn_contents(folder.file("quantised.dnn"), builtin_layer_types()).value().graph;
 }
 
 }  // namespace

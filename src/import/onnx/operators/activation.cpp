@@ -49,7 +49,7 @@ void import_dropout(Node& node) {
   node.define(0, x);
   if (!node.wants_output(1)) return;
   const DataType type = node.opset() < 10 ? node.type(x) : DataType::boolean;
-  node.finish_output(1, "fill", {node.emit("shape", {x}), node.number_constant(1, type)});
+  node.finish_output(1, "fill", {node.emit("shape", {x}), number_constant(node, 1, type)});
 }
 
 constexpr Operator kOperators[] = {

@@ -16,14 +16,14 @@ TensorId dim_scalar(Node& node, TensorId x, std::int64_t axis) {
 
 // 0, 1, … count − 1
 TensorId indices_below(Node& node, TensorId count) {
-  return node.emit("range", {node.integer_constant(0), count, node.integer_constant(1)});
+  return node.emit("range", {integer_constant(node, 0), count, integer_constant(node, 1)});
 }
 
 // [batch, length, heads · size] → [batch, heads, length, size]; four dimensions stay.
 TensorId split_heads(Node& node, TensorId x, std::int64_t heads) {
   if (node.need_rank(x) == 4 || node.failed()) return x;
   if (heads < 1) node.reject("inputs of three dimensions need the number of heads");
-  const TensorId apart = node.emit("reshape", {x, node.integers_constant({0, 0, heads, -1})});
+  const TensorId apart = node.emit("reshape", {x, integers_constant(node, {0, 0, heads, -1})});
   return node.emit("transpose", {apart}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
 }
 
@@ -31,10 +31,10 @@ TensorId split_heads(Node& node, TensorId x, std::int64_t heads) {
 TensorId repeat_heads(Node& node, TensorId x, std::int64_t heads, std::int64_t times) {
   if (times == 1) return x;
   const TensorId copies =
-      node.emit("expand", {node.unsqueeze(x, {2}), node.integers_constant({1, 1, times, 1, 1})});
+      node.emit("expand", {unsqueeze(node, x, {2}), integers_constant(node, {1, 1, times, 1, 1})});
   const TensorId behind = node.emit("shape", {x}, {{"start", 2}});
   const TensorId shape =
-      node.emit("concat", {dim_list(node, x, 0), node.integers_constant({heads * times}), behind},
+      node.emit("concat", {dim_list(node, x, 0), integers_constant(node, {heads * times}), behind},
                 {{"axis", 0}});
   return node.emit("reshape", {copies, shape});
 }
@@ -59,24 +59,24 @@ class Bias {
 
   // Query i stands at `offset` + i and sees keys up to itself.
   void add_causal(TensorId offset) {
-    add(where_allowed(node_.binary("less_equal", distance(), offset)));
+    add(where_allowed(binary(node_, "less_equal", distance(), offset)));
   }
 
   // Keys that are at most so far to the left and right of the query; −1: any.
   void add_window(TensorId offset, std::int64_t left, std::int64_t right) {
     may_hide_all_ = true;
-    const TensorId apart = node_.binary("sub", distance(), offset);
+    const TensorId apart = binary(node_, "sub", distance(), offset);
     if (left >= 0)
-      add(where_allowed(node_.binary("greater_equal", apart, node_.integer_constant(-left))));
+      add(where_allowed(binary(node_, "greater_equal", apart, integer_constant(node_, -left))));
     if (right >= 0)
-      add(where_allowed(node_.binary("less_equal", apart, node_.integer_constant(right))));
+      add(where_allowed(binary(node_, "less_equal", apart, integer_constant(node_, right))));
   }
 
   // Keys from `lengths`[batch] on are padding.
   void add_lengths(TensorId lengths) {
     may_hide_all_ = true;
-    const TensorId limits = node_.unsqueeze(lengths, {1, 2, 3});
-    add(where_allowed(node_.binary("less", columns(), limits)));
+    const TensorId limits = unsqueeze(node_, lengths, {1, 2, 3});
+    add(where_allowed(binary(node_, "less", columns(), limits)));
   }
 
  private:
@@ -86,15 +86,15 @@ class Bias {
   TensorId distance() {
     if (distance_ == kNoTensor) {
       const TensorId rows =
-          node_.unsqueeze(indices_below(node_, dim_scalar(node_, queries_, 2)), {1});
-      distance_ = node_.binary("sub", columns(), rows);
+          unsqueeze(node_, indices_below(node_, dim_scalar(node_, queries_, 2)), {1});
+      distance_ = binary(node_, "sub", columns(), rows);
     }
     return distance_;
   }
 
   TensorId where_allowed(TensorId allowed) {
-    return node_.emit("where", {allowed, node_.number_constant(0, type_),
-                                node_.number_constant(-INFINITY, type_)});
+    return node_.emit("where", {allowed, number_constant(node_, 0, type_),
+                                number_constant(node_, -INFINITY, type_)});
   }
 
   // The mask with −∞ for keys behind its end.
@@ -103,14 +103,14 @@ class Bias {
     const std::int64_t own = node_.dim(mask, rank - 1);
     if (rank < 1 || (own >= 0 && own == node_.dim(keys_, 2))) return mask;
     const TensorId missing =
-        node_.binary("sub", dim_list(node_, keys_, 2), dim_list(node_, mask, rank - 1));
+        binary(node_, "sub", dim_list(node_, keys_, 2), dim_list(node_, mask, rank - 1));
     const std::vector<std::int64_t> before(static_cast<std::size_t>(2 * rank - 1), 0);
     const TensorId pads =
-        node_.emit("concat", {node_.integers_constant(before), missing}, {{"axis", 0}});
-    return node_.emit("pad", {mask, pads, node_.number_constant(-INFINITY, type_)});
+        node_.emit("concat", {integers_constant(node_, before), missing}, {{"axis", 0}});
+    return node_.emit("pad", {mask, pads, number_constant(node_, -INFINITY, type_)});
   }
 
-  void add(TensorId term) { sum_ = sum_ == kNoTensor ? term : node_.binary("add", sum_, term); }
+  void add(TensorId term) { sum_ = sum_ == kNoTensor ? term : binary(node_, "add", sum_, term); }
 
   Node& node_;
   TensorId queries_, keys_;  // [batch, heads, length, size]
@@ -128,11 +128,12 @@ Bias make_bias(Node& node, TensorId queries, TensorId keys) {
   const std::int64_t left = node.integer("left_window_size", -1);
   const std::int64_t right = node.integer("right_window_size", -1);
   if (causal || left >= 0 || right >= 0) {
-    TensorId offset = node.integer_constant(0);
+    TensorId offset = integer_constant(node, 0);
     if (node.has_input(4))
       offset = dim_scalar(node, node.input(4), 2);
     else if (lengths != kNoTensor)
-      offset = node.unsqueeze(node.binary("sub", lengths, dim_scalar(node, queries, 2)), {1, 2, 3});
+      offset =
+          unsqueeze(node, binary(node, "sub", lengths, dim_scalar(node, queries, 2)), {1, 2, 3});
     if (causal) bias.add_causal(offset);
     if (left >= 0 || right >= 0) bias.add_window(offset, left, right);
   }
@@ -145,15 +146,15 @@ TensorId probabilities(Node& node, TensorId scores, bool may_hide_all) {
   const DataType type = node.type(scores);
   DataType inner = type;
   if (node.integer("softmax_precision", 0) != 0) inner = node.data_type("softmax_precision", 0);
-  const TensorId wide = node.cast(scores, inner);
+  const TensorId wide = cast(node, scores, inner);
   TensorId result = node.emit("softmax", {wide}, {{"axis", -1}});
   if (may_hide_all) {
-    const TensorId largest =
-        node.emit("reduce", {wide, node.integers_constant({-1})}, {{"op", "max"}, {"keepdims", 1}});
-    const TensorId hidden = node.unary("is_inf", largest, 1, 0);
-    result = node.emit("where", {hidden, node.number_constant(0, inner), result});
+    const TensorId largest = node.emit("reduce", {wide, integers_constant(node, {-1})},
+                                       {{"op", "max"}, {"keepdims", 1}});
+    const TensorId hidden = unary(node, "is_inf", largest, 1, 0);
+    result = node.emit("where", {hidden, number_constant(node, 0, inner), result});
   }
-  return node.cast(result, type);
+  return cast(node, result, type);
 }
 
 void import_attention(Node& node) {
@@ -181,22 +182,23 @@ void import_attention(Node& node) {
 
   // Both factors are scaled by the root, so that products of small types stay in range.
   TensorId scores = node.emit("matmul",
-                              {node.unary("linear", queries, std::sqrt(scale)),
-                               node.unary("linear", keys, std::sqrt(scale))},
+                              {unary(node, "linear", queries, std::sqrt(scale)),
+                               unary(node, "linear", keys, std::sqrt(scale))},
                               {{"transpose_b", 1}});
   const std::int64_t mode = node.integer("qk_matmul_output_mode", 0);
   if (mode == 0) node.define(3, scores);
   if (const double cap = node.real("softcap", 0); cap > 0)
-    scores = node.unary("linear", node.unary("tanh", node.unary("linear", scores, 1 / cap)), cap);
+    scores =
+        unary(node, "linear", unary(node, "tanh", unary(node, "linear", scores, 1 / cap)), cap);
   if (mode == 1) node.define(3, scores);
-  if (bias.sum() != kNoTensor) scores = node.binary("add", scores, bias.sum());
+  if (bias.sum() != kNoTensor) scores = binary(node, "add", scores, bias.sum());
   if (mode == 2) node.define(3, scores);
   const TensorId weights = probabilities(node, scores, bias.may_hide_all());
   if (mode == 3) node.define(3, weights);
   if (!flat) return node.finish_output(0, "matmul", {weights, values});
   const TensorId y = node.emit("transpose", {node.emit("matmul", {weights, values})},
                                {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
-  node.finish_output(0, "reshape", {y, node.integers_constant({0, 0, -1})});
+  node.finish_output(0, "reshape", {y, integers_constant(node, {0, 0, -1})});
 }
 
 // Pairs of elements, turned by an angle that depends on the position.
@@ -207,8 +209,9 @@ void import_rotary_embedding(Node& node) {
   const std::int64_t heads = node.integer("num_heads", 0);
   if (flat && heads < 1) return node.reject("an input of three dimensions needs num_heads");
   // [batch, length, heads, size]
-  const TensorId x = flat ? node.emit("reshape", {input, node.integers_constant({0, 0, heads, -1})})
-                          : node.emit("transpose", {input}, {{"perm", swap}});
+  const TensorId x = flat
+                         ? node.emit("reshape", {input, integers_constant(node, {0, 0, heads, -1})})
+                         : node.emit("transpose", {input}, {{"perm", swap}});
   const std::int64_t size = node.need_dim(x, 3);
   std::int64_t turned = node.integer("rotary_embedding_dim", 0);
   if (turned == 0) turned = size;
@@ -217,28 +220,28 @@ void import_rotary_embedding(Node& node) {
     return node.reject("rotary_embedding_dim is {}, expected an even number from 2 to {}", turned,
                        size);
   const auto part = [&](std::int64_t begin, std::int64_t end, std::int64_t step) {
-    return node.emit("slice", {x, node.integers_constant({begin}), node.integers_constant({end}),
-                               node.integers_constant({3}), node.integers_constant({step})});
+    return node.emit("slice", {x, integers_constant(node, {begin}), integers_constant(node, {end}),
+                               integers_constant(node, {3}), integers_constant(node, {step})});
   };
   const auto cached = [&](TensorId cache) {
     if (node.has_input(3)) cache = node.emit("gather", {cache, node.input(3)}, {{"axis", 0}});
-    return node.unsqueeze(cache, {2});
+    return unsqueeze(node, cache, {2});
   };
   const TensorId cosine = cached(node.input(1)), sine = cached(node.input(2));
   const bool interleaved = node.integer("interleaved", 0) != 0;
   const TensorId a = interleaved ? part(0, turned, 2) : part(0, turned / 2, 1);
   const TensorId b = interleaved ? part(1, turned, 2) : part(turned / 2, turned, 1);
-  TensorId real = node.binary("sub", node.binary("mul", cosine, a), node.binary("mul", sine, b));
+  TensorId real = binary(node, "sub", binary(node, "mul", cosine, a), binary(node, "mul", sine, b));
   TensorId imaginary =
-      node.binary("add", node.binary("mul", sine, a), node.binary("mul", cosine, b));
+      binary(node, "add", binary(node, "mul", sine, a), binary(node, "mul", cosine, b));
   if (interleaved) {
-    real = node.unsqueeze(real, {4});
-    imaginary = node.unsqueeze(imaginary, {4});
+    real = unsqueeze(node, real, {4});
+    imaginary = unsqueeze(node, imaginary, {4});
   }
   TensorId y = node.emit("concat", {real, imaginary}, {{"axis", -1}});
-  if (interleaved) y = node.emit("reshape", {y, node.integers_constant({0, 0, 0, turned})});
+  if (interleaved) y = node.emit("reshape", {y, integers_constant(node, {0, 0, 0, turned})});
   if (turned < size) y = node.emit("concat", {y, part(turned, size, 1)}, {{"axis", 3}});
-  if (flat) return node.finish("reshape", {y, node.integers_constant({0, 0, -1})});
+  if (flat) return node.finish("reshape", {y, integers_constant(node, {0, 0, -1})});
   node.finish("transpose", {y}, {{"perm", swap}});
 }
 
@@ -251,7 +254,7 @@ void import_causal_conv(Node& node) {
   const TensorId before = node.input(3);
   const TensorId whole =
       before != kNoTensor ? node.emit("concat", {before, x}, {{"axis", 2}})
-                          : node.emit("pad", {x, node.integers_constant({0, 0, memory, 0, 0, 0})});
+                          : node.emit("pad", {x, integers_constant(node, {0, 0, memory, 0, 0, 0})});
   const LayerParams params{{"group", channels}};
   const std::vector<TensorId> inputs{whole, node.input(1), node.input(2)};
   if (node.choice("activation", "none", {"none", "silu", "swish"}) == "none")
@@ -262,8 +265,8 @@ void import_causal_conv(Node& node) {
   // Without memory nothing is handed on: an empty slice.
   const std::int64_t begin = memory > 0 ? -memory : INT64_MAX;
   node.finish_output(1, "slice",
-                     {whole, node.integers_constant({begin}), node.integers_constant({INT64_MAX}),
-                      node.integers_constant({2})});
+                     {whole, integers_constant(node, {begin}), integers_constant(node, {INT64_MAX}),
+                      integers_constant(node, {2})});
 }
 
 // Writes `update` into a cache, from a place on that each sample of the batch has for itself.
@@ -278,10 +281,10 @@ void import_tensor_scatter(Node& node) {
                        node.integer("axis", -2), rank);
   const bool circular = node.choice("mode", "linear", {"linear", "circular"}) == "circular";
   TensorId places = indices_below(node, dim_scalar(node, update, axis));
-  places = node.unsqueeze(places, axes_between(1, rank - axis));
+  places = unsqueeze(node, places, axes_between(1, rank - axis));
   if (node.has_input(2))
-    places = node.binary("add", places, node.unsqueeze(node.input(2), axes_between(1, rank)));
-  if (circular) places = node.binary("mod", places, dim_scalar(node, cache, axis));
+    places = binary(node, "add", places, unsqueeze(node, node.input(2), axes_between(1, rank)));
+  if (circular) places = binary(node, "mod", places, dim_scalar(node, cache, axis));
   places = node.emit("expand", {places, node.emit("shape", {update})});
   node.finish("scatter_elements", {cache, places, update}, {{"axis", axis}});
 }

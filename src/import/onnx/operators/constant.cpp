@@ -1,53 +1,32 @@
 // Constants, and tensors made from nothing but a few numbers.
-#include <algorithm>
-
-#include "core/base/element.h"
-#include "import/onnx/graph_importer.h"
 #include "import/onnx/node.h"
 
 namespace softneuro::onnx {
 namespace {
 
-template <class T, class Values>
-Tensor make_tensor(Node& node, const Shape& shape, const Values& values) {
-  Result<Tensor> made = Tensor::create(data_type_of<T>(), shape);
-  if (!made.ok()) {
-    node.fail(made.status());
-    return {};
-  }
-  std::transform(values.begin(), values.end(), made->template mutable_values<T>().begin(),
-                 [](auto value) { return static_cast<T>(value); });
-  return *std::move(made);
-}
-
-Tensor constant_value(Node& node) {
+Result<Tensor> constant_value(Node& node) {
+  const auto count = [](const auto& values) { return static_cast<std::int64_t>(values.size()); };
   if (node.has("value")) return node.tensor_attribute("value");
   if (node.has("value_float"))
-    return make_tensor<float>(node, {}, std::vector<double>{node.real("value_float", 0)});
-  if (node.has("value_int"))
-    return make_tensor<std::int64_t>(node, {}, std::vector{node.integer("value_int", 0)});
+    return Tensor::from({static_cast<float>(node.real("value_float", 0))}, {});
+  if (node.has("value_int")) return Tensor::from({node.integer("value_int", 0)}, {});
   if (node.has("value_floats")) {
     const std::vector<double> values = node.reals("value_floats");
-    return make_tensor<float>(node, {static_cast<std::int64_t>(values.size())}, values);
+    return Tensor::from(std::vector<float>(values.begin(), values.end()), {count(values)});
   }
   if (node.has("value_ints")) {
     const std::vector<std::int64_t> values = node.integers("value_ints");
-    return make_tensor<std::int64_t>(node, {static_cast<std::int64_t>(values.size())}, values);
+    return Tensor::from(values, {count(values)});
   }
-  if (const AttributeProto* sparse = node.find("sparse_value"); sparse != nullptr) {
-    Result<Tensor> dense = node.importer().reader().read(sparse->sparse_tensor());
-    if (!dense.ok()) node.fail(dense.status());
-    return dense.ok() ? *std::move(dense) : Tensor{};
-  }
+  if (const AttributeProto* sparse = node.find("sparse_value"); sparse != nullptr)
+    return node.reader().read(sparse->sparse_tensor());
   if (node.has("value_string") || node.has("value_strings"))
-    node.refuse("string tensors are not supported");
-  else
-    node.reject("it has no value");
-  return {};
+    return unsupported("string tensors are not supported");
+  return invalid_model("it has no value");
 }
 
 void import_constant(Node& node) {
-  node.define_constant(0, constant_value(node));
+  node.define_constant(0, node.take(constant_value(node)));
 }
 
 void import_constant_of_shape(Node& node) {
@@ -59,7 +38,7 @@ void import_constant_of_shape(Node& node) {
       return node.reject("its value has {} elements, but must have one", given.elements());
     value = node.constant(given, "value");
   } else {
-    value = node.number_constant(0, DataType::float32);
+    value = number_constant(node, 0, DataType::float32);
   }
   node.finish("fill", {node.input(0), value});
 }
@@ -74,9 +53,7 @@ void import_cast(Node& node) {
   if (!node.has("to")) return node.reject("the attribute 'to' is missing");
   // The oldest exporters wrote the type's name.
   if (const AttributeProto* to = node.find("to"); to->type() == 3) {
-    std::string name = to->s();
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::string name = lower_case(to->s());
     if (name == "float") name = "float32";
     if (name == "double") name = "float64";
     if (name == "bool") name = "boolean";
@@ -103,17 +80,18 @@ void import_window(Node& node) {
   if (node.detail() == "hamming") terms = {25.0 / 46, -21.0 / 46};
   if (node.detail() == "blackman") terms = {0.42, -0.5, 0.08};
   const DataType real = DataType::float64;
-  const TensorId size = node.cast(node.input(0), real);
+  const TensorId size = cast(node, node.input(0), real);
   const TensorId n =
-      node.emit("range", {node.number_constant(0, real), size, node.number_constant(1, real)});
-  const TensorId length = periodic ? size : node.binary("sub", size, node.number_constant(1, real));
+      node.emit("range", {number_constant(node, 0, real), size, number_constant(node, 1, real)});
+  const TensorId length =
+      periodic ? size : binary(node, "sub", size, number_constant(node, 1, real));
   const TensorId turn =
-      node.binary("div", node.unary("linear", n, 2 * 3.14159265358979323846), length);
+      binary(node, "div", unary(node, "linear", n, 2 * 3.14159265358979323846), length);
   TensorId sum = kNoTensor;
   for (std::size_t k = 1; k < terms.size(); ++k) {
-    const TensorId wave = node.unary("cos", node.unary("linear", turn, static_cast<double>(k)));
-    const TensorId term = node.unary("linear", wave, terms[k], k == 1 ? terms[0] : 0);
-    sum = sum == kNoTensor ? term : node.binary("add", sum, term);
+    const TensorId wave = unary(node, "cos", unary(node, "linear", turn, static_cast<double>(k)));
+    const TensorId term = unary(node, "linear", wave, terms[k], k == 1 ? terms[0] : 0);
+    sum = sum == kNoTensor ? term : binary(node, "add", sum, term);
   }
   node.finish("cast", {sum}, {{"to", to_string(type)}});
 }

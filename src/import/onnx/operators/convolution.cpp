@@ -50,20 +50,19 @@ void import_conv_transpose(Node& node) {
               params);
 }
 
-// x − zero_point in int32. A list of zero points belongs to `axis` of x.
-TensorId centred(Node& node, TensorId x, TensorId zero_point, int axis, int rank) {
-  const TensorId wide = node.cast(x, DataType::int32);
-  if (zero_point == kNoTensor) return wide;
-  TensorId zero = node.cast(zero_point, DataType::int32);
-  if (node.rank(zero) == 1 && node.dim(zero, 0) != 1)
-    zero = node.unsqueeze(zero, axes_between(1, rank - axis));
-  return node.binary("sub", wide, zero);
+// The axes that put a list of zero points along `axis` of a tensor of this rank; none for one
+// value.
+std::vector<std::int64_t> axes_of_list(const Node& node, TensorId list, int axis, int rank) {
+  const bool is_list = node.rank(list) == 1 && node.dim(list, 0) != 1;
+  return is_list ? axes_between(1, rank - axis) : std::vector<std::int64_t>{};
 }
 
 void import_conv_integer(Node& node) {
   const int dims = conv_dims(node, node.input(1));
-  const TensorId x = centred(node, node.input(0), node.input(2), 1, dims + 2);
-  const TensorId weights = centred(node, node.input(1), node.input(3), 0, dims + 2);
+  const TensorId x = less_zero_point(node, node.input(0), node.input(2),
+                                     axes_of_list(node, node.input(2), 1, dims + 2));
+  const TensorId weights = less_zero_point(node, node.input(1), node.input(3),
+                                           axes_of_list(node, node.input(3), 0, dims + 2));
   node.finish(spatial_type("conv", dims), {x, weights}, conv_params(node, dims));
 }
 
@@ -79,8 +78,8 @@ void import_qlinear_conv(Node& node) {
   TensorId bias = kNoTensor;
   if (node.has_input(8)) {
     // The bias is in units of x_scale · w_scale.
-    const TensorId product = node.binary("mul", x_scale, w_scale);
-    bias = node.binary("mul", node.cast(node.input(8), DataType::float32), product);
+    const TensorId product = binary(node, "mul", x_scale, w_scale);
+    bias = binary(node, "mul", cast(node, node.input(8), DataType::float32), product);
   }
   const TensorId y =
       node.emit(spatial_type("conv", dims), {x, weights, bias}, conv_params(node, dims));

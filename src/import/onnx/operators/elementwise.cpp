@@ -8,7 +8,7 @@ namespace softneuro::onnx {
 namespace {
 
 void import_unary(Node& node) {
-  node.finish("unary", {node.input(0)}, {{"op", std::string(node.detail())}});
+  finish_op(node, "unary", node.inputs());
 }
 
 void finish_unary(Node& node, std::string_view op, double alpha, double beta = 0) {
@@ -16,25 +16,8 @@ void finish_unary(Node& node, std::string_view op, double alpha, double beta = 0
               {{"op", std::string(op)}, {"alpha", alpha}, {"beta", beta}});
 }
 
-void import_alpha_unary(Node& node) {
-  finish_unary(node, node.detail(), node.real("alpha", 1));
-}
-void import_leaky_relu(Node& node) {
-  finish_unary(node, "leaky_relu", node.real("alpha", 0.01f));
-}
-void import_selu(Node& node) {
-  // Operator set 1 rounded these; all later ones have them in full.
-  finish_unary(node, "selu", node.real("alpha", 1.67326319217681884765625),
-               node.real("gamma", 1.05070102214813232421875));
-}
-void import_hard_sigmoid(Node& node) {
-  finish_unary(node, "hard_sigmoid", node.real("alpha", 0.2f), node.real("beta", 0.5));
-}
 void import_hard_swish(Node& node) {
   finish_unary(node, "hard_swish", 1.0 / 6, 0.5);
-}
-void import_shrink(Node& node) {
-  finish_unary(node, "shrink", node.real("lambd", 0.5), node.real("bias", 0));
 }
 void import_gelu(Node& node) {
   const bool tanh = node.choice("approximate", "none", {"none", "tanh"}) == "tanh";
@@ -43,11 +26,6 @@ void import_gelu(Node& node) {
 void import_is_inf(Node& node) {
   finish_unary(node, "is_inf", node.integer("detect_negative", 1) != 0,
                node.integer("detect_positive", 1) != 0);
-}
-
-void import_clip_attributes(Node& node) {
-  finish_unary(node, "clip", node.real("min", std::numeric_limits<float>::lowest()),
-               node.real("max", std::numeric_limits<float>::max()));
 }
 
 void import_clip(Node& node) {
@@ -76,7 +54,7 @@ TensorId second_operand(Node& node) {
                 own_rank);
     return b;
   }
-  return node.unsqueeze(b, axes_between(own_rank, rank - axis));
+  return unsqueeze(node, b, axes_between(own_rank, rank - axis));
 }
 
 void finish_binary(Node& node, std::string_view op) {
@@ -104,10 +82,10 @@ void import_pow(Node& node) {
   const DataType exponent_type = node.type(exponent);
   if (type == exponent_type) return node.finish("binary", {base, exponent}, {{"op", "pow"}});
   if (is_integer(type) && is_float(exponent_type)) {
-    const TensorId power = node.binary("pow", node.cast(base, exponent_type), exponent);
+    const TensorId power = binary(node, "pow", cast(node, base, exponent_type), exponent);
     return node.finish("cast", {power}, {{"to", to_string(type)}});
   }
-  node.finish("binary", {base, node.cast(exponent, type)}, {{"op", "pow"}});
+  node.finish("binary", {base, cast(node, exponent, type)}, {{"op", "pow"}});
 }
 
 void import_prelu(Node& node) {
@@ -115,36 +93,43 @@ void import_prelu(Node& node) {
   TensorId slope = node.input(1);
   // Operator set 6: a list of slopes is one per channel.
   if (node.opset() < 7 && node.rank(slope) == 1 && node.dim(slope, 0) != 1)
-    slope = node.unsqueeze(slope, axes_between(1, node.need_rank(x) - 1));
+    slope = unsqueeze(node, slope, axes_between(1, node.need_rank(x) - 1));
   node.finish("binary", {x, slope}, {{"op", "prelu"}});
 }
 
 TensorId chain(Node& node, std::string_view op, std::size_t count) {
   TensorId result = node.input(0);
-  for (std::size_t i = 1; i < count; ++i) result = node.binary(op, result, node.input(i));
+  for (std::size_t i = 1; i < count; ++i) result = binary(node, op, result, node.input(i));
   return result;
 }
 
 // Sum, Max, Min of any number of tensors: one binary layer after the other.
 void import_variadic(Node& node) {
-  const std::size_t count = node.input_count();
+  const std::size_t count = node.inputs().size();
   if (count == 1) return node.define(0, node.input(0));
   node.finish("binary", {chain(node, node.detail(), count - 1), node.input(count - 1)},
               {{"op", std::string(node.detail())}});
 }
 
 void import_mean(Node& node) {
-  const TensorId sum = chain(node, "add", node.input_count());
-  const auto count = static_cast<double>(node.input_count());
-  node.finish("binary", {sum, node.number_constant(count, node.type(node.input(0)))},
+  const TensorId sum = chain(node, "add", node.inputs().size());
+  const auto count = static_cast<double>(node.inputs().size());
+  node.finish("binary", {sum, number_constant(node, count, node.type(node.input(0)))},
               {{"op", "div"}});
 }
 
 // y = swish(a) · b.
 void import_swiglu(Node& node) {
-  const TensorId gate = node.unary("silu", node.input(0), node.real("alpha", 1));
+  const TensorId gate = unary(node, "silu", node.input(0), node.real("alpha", 1));
   node.finish("binary", {gate, node.input(1)}, {{"op", "mul"}});
 }
+
+constexpr double kLowest = std::numeric_limits<float>::lowest();
+constexpr double kHighest = std::numeric_limits<float>::max();
+
+// Operator set 1 rounded these; all later ones have them in full.
+constexpr AttributeRows kSelu = {{"alpha", 1.67326319217681884765625},
+                                 {"gamma", 1.05070102214813232421875, "beta"}};
 
 constexpr Operator kOperators[] = {
     {"Abs", 6, 1, 1, import_unary, "abs"},
@@ -162,13 +147,13 @@ constexpr Operator kOperators[] = {
     {"BitwiseOr", 18, 2, 2, import_binary, "bitwise_or"},
     {"BitwiseXor", 18, 2, 2, import_binary, "bitwise_xor"},
     {"Ceil", 6, 1, 1, import_unary, "ceil"},
-    {"Celu", 12, 1, 1, import_alpha_unary, "celu"},
-    {"Clip", 6, 1, 1, import_clip_attributes},
+    {"Celu", 12, 1, 1, import_unary, "celu", {{"alpha", 1.0}}},
+    {"Clip", 6, 1, 1, import_unary, "clip", {{"min", kLowest, "alpha"}, {"max", kHighest, "beta"}}},
     {"Clip", 11, 1, 3, import_clip},
     {"Cos", 7, 1, 1, import_unary, "cos"},
     {"Cosh", 9, 1, 1, import_unary, "cosh"},
     {"Div", 6, 2, 2, import_binary, "div"},
-    {"Elu", 6, 1, 1, import_alpha_unary, "elu"},
+    {"Elu", 6, 1, 1, import_unary, "elu", {{"alpha", 1.0}}},
     {"Equal", 1, 2, 2, import_binary, "equal"},
     {"Erf", 9, 1, 1, import_unary, "erf"},
     {"Exp", 6, 1, 1, import_unary, "exp"},
@@ -176,11 +161,11 @@ constexpr Operator kOperators[] = {
     {"Gelu", 20, 1, 1, import_gelu},
     {"Greater", 1, 2, 2, import_binary, "greater"},
     {"GreaterOrEqual", 12, 2, 2, import_binary, "greater_equal"},
-    {"HardSigmoid", 6, 1, 1, import_hard_sigmoid},
+    {"HardSigmoid", 6, 1, 1, import_unary, "hard_sigmoid", {{"alpha", 0.2f}, {"beta", 0.5}}},
     {"HardSwish", 14, 1, 1, import_hard_swish},
     {"IsInf", 10, 1, 1, import_is_inf},
     {"IsNaN", 9, 1, 1, import_unary, "is_nan"},
-    {"LeakyRelu", 6, 1, 1, import_leaky_relu},
+    {"LeakyRelu", 6, 1, 1, import_unary, "leaky_relu", {{"alpha", 0.01f}}},
     {"Less", 1, 2, 2, import_binary, "less"},
     {"LessOrEqual", 12, 2, 2, import_binary, "less_equal"},
     {"Log", 6, 1, 1, import_unary, "log"},
@@ -198,8 +183,8 @@ constexpr Operator kOperators[] = {
     {"Reciprocal", 6, 1, 1, import_unary, "reciprocal"},
     {"Relu", 6, 1, 1, import_unary, "relu"},
     {"Round", 11, 1, 1, import_unary, "round"},
-    {"Selu", 6, 1, 1, import_selu},
-    {"Shrink", 9, 1, 1, import_shrink},
+    {"Selu", 6, 1, 1, import_unary, "selu", kSelu},
+    {"Shrink", 9, 1, 1, import_unary, "shrink", {{"lambd", 0.5, "alpha"}, {"bias", 0.0, "beta"}}},
     {"Sigmoid", 6, 1, 1, import_unary, "sigmoid"},
     {"Sign", 9, 1, 1, import_unary, "sign"},
     {"Sin", 7, 1, 1, import_unary, "sin"},
@@ -210,10 +195,10 @@ constexpr Operator kOperators[] = {
     {"Sub", 6, 2, 2, import_binary, "sub"},
     {"Sum", 6, 1, -1, import_variadic, "add"},
     {"SwiGLU", 28, 2, 2, import_swiglu},
-    {"Swish", 24, 1, 1, import_alpha_unary, "silu"},
+    {"Swish", 24, 1, 1, import_unary, "silu", {{"alpha", 1.0}}},
     {"Tan", 7, 1, 1, import_unary, "tan"},
     {"Tanh", 6, 1, 1, import_unary, "tanh"},
-    {"ThresholdedRelu", 1, 1, 1, import_alpha_unary, "thresholded_relu"},
+    {"ThresholdedRelu", 1, 1, 1, import_unary, "thresholded_relu", {{"alpha", 1.0}}},
     {"Where", 9, 3, 3, import_layer, "where"},
     {"Xor", 1, 2, 2, import_binary, "logical_xor"},
 };

@@ -4,57 +4,23 @@
 namespace softneuro::onnx {
 namespace {
 
-void import_gather(Node& node) {
-  node.finish(node.detail(), {node.input(0), node.input(1)}, {{"axis", node.integer("axis", 0)}});
-}
-
-void import_gather_nd(Node& node) {
-  node.finish("gather_nd", {node.input(0), node.input(1)},
-              {{"batch_dims", node.integer("batch_dims", 0)}});
-}
-
-std::string reduction(Node& node) {
-  return node.choice("reduction", "none", {"none", "add", "mul", "max", "min"});
-}
-
-void import_scatter_elements(Node& node) {
-  node.finish("scatter_elements", {node.input(0), node.input(1), node.input(2)},
-              {{"axis", node.integer("axis", 0)}, {"reduction", reduction(node)}});
-}
-
-void import_scatter_nd(Node& node) {
-  node.finish("scatter_nd", {node.input(0), node.input(1), node.input(2)},
-              {{"reduction", reduction(node)}});
-}
-
-void import_one_hot(Node& node) {
-  node.finish("one_hot", {node.input(0), node.input(1), node.input(2)},
-              {{"axis", node.integer("axis", -1)}});
-}
-
-void import_unique(Node& node) {
-  LayerParams params{{"sorted", node.integer("sorted", 1)}};
-  if (node.has("axis")) params.set("axis", node.integer("axis", 0));
-  node.finish("unique", {node.input(0)}, params);
-}
-
-void import_non_max_suppression(Node& node) {
-  node.finish("non_max_suppression",
-              {node.input(0), node.input(1), node.input(2), node.input(3), node.input(4)},
-              {{"center_point_box", node.integer("center_point_box", 0)}});
+void import_scatter(Node& node) {
+  LayerParams params = row_params(node);
+  params.set("reduction", node.choice("reduction", "none", {"none", "add", "mul", "max", "min"}));
+  node.finish(node.detail(), node.inputs(), params);
 }
 
 constexpr Operator kOperators[] = {
-    {"Gather", 1, 2, 2, import_gather, "gather"},
-    {"GatherElements", 11, 2, 2, import_gather, "gather_elements"},
-    {"GatherND", 11, 2, 2, import_gather_nd},
-    {"NonMaxSuppression", 10, 2, 5, import_non_max_suppression},
+    {"Gather", 1, 2, 2, import_layer, "gather", {{"axis", 0}}},
+    {"GatherElements", 11, 2, 2, import_layer, "gather_elements", {{"axis", 0}}},
+    {"GatherND", 11, 2, 2, import_layer, "gather_nd", {{"batch_dims", 0}}},
+    {"NonMaxSuppression", 10, 2, 5, import_layer, "non_max_suppression", {{"center_point_box", 0}}},
     {"NonZero", 9, 1, 1, import_layer, "nonzero"},
-    {"OneHot", 9, 3, 3, import_one_hot},
-    {"Scatter", 9, 3, 3, import_scatter_elements},
-    {"ScatterElements", 11, 3, 3, import_scatter_elements},
-    {"ScatterND", 11, 3, 3, import_scatter_nd},
-    {"Unique", 11, 1, 1, import_unique},
+    {"OneHot", 9, 3, 3, import_layer, "one_hot", {{"axis", -1}}},
+    {"Scatter", 9, 3, 3, import_scatter, "scatter_elements", {{"axis", 0}}},
+    {"ScatterElements", 11, 3, 3, import_scatter, "scatter_elements", {{"axis", 0}}},
+    {"ScatterND", 11, 3, 3, import_scatter, "scatter_nd"},
+    {"Unique", 11, 1, 1, import_layer, "unique", {{"sorted", 1}, {"axis", LeftOut::nothing}}},
 };
 
 }  // namespace

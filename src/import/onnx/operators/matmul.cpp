@@ -9,11 +9,11 @@ TensorId bias_of(Node& node, TensorId c, std::int64_t n) {
   const Tensor* value = node.value(c);
   const Shape& shape = value->shape();
   if (shape == Shape{n}) return c;
-  if (shape == Shape{1, n}) return node.emit("reshape", {c, node.integers_constant({n})});
+  if (shape == Shape{1, n}) return node.emit("reshape", {c, integers_constant(node, {n})});
   if (value->elements() != 1 || shape.rank() > 2) return kNoTensor;
   const TensorId list =
-      shape.rank() == 2 ? node.emit("reshape", {c, node.integers_constant({1})}) : c;
-  return node.emit("expand", {list, node.integers_constant({n})});
+      shape.rank() == 2 ? node.emit("reshape", {c, integers_constant(node, {1})}) : c;
+  return node.emit("expand", {list, integers_constant(node, {n})});
 }
 
 // alpha · A' · B' + beta · C. The usual form, a matrix times constant weights plus one bias per
@@ -38,47 +38,40 @@ void import_gemm(Node& node) {
   const DataType type = node.type(a);
   TensorId product = node.emit("matmul", {a, b}, transposes);
   if (c == kNoTensor)
-    return node.finish("binary", {product, node.number_constant(alpha, type)}, {{"op", "mul"}});
-  if (alpha != 1) product = node.binary("mul", product, node.number_constant(alpha, type));
-  if (beta != 1) c = node.binary("mul", c, node.number_constant(beta, type));
+    return node.finish("binary", {product, number_constant(node, alpha, type)}, {{"op", "mul"}});
+  if (alpha != 1) product = binary(node, "mul", product, number_constant(node, alpha, type));
+  if (beta != 1) c = binary(node, "mul", c, number_constant(node, beta, type));
   node.finish("binary", {product, c}, {{"op", "add"}});
 }
 
 // A list of values, one per row (or column) of the last two dimensions of `of`, shaped so that it
 // broadcasts; scalars and full shapes stay.
 TensorId per_row(Node& node, TensorId list) {
-  return node.rank(list) == 1 && node.dim(list, 0) != 1 ? node.unsqueeze(list, {-1}) : list;
-}
-
-TensorId centred(Node& node, TensorId x, TensorId zero_point) {
-  const TensorId wide = node.cast(x, DataType::int32);
-  if (zero_point == kNoTensor) return wide;
-  return node.binary("sub", wide, node.cast(zero_point, DataType::int32));
+  return node.rank(list) == 1 && node.dim(list, 0) != 1 ? unsqueeze(node, list, {-1}) : list;
 }
 
 void import_matmul_integer(Node& node) {
   const TensorId a_zero = node.has_input(2) ? per_row(node, node.input(2)) : kNoTensor;
-  const TensorId a = centred(node, node.input(0), a_zero);
-  const TensorId b = centred(node, node.input(1), node.input(3));
+  const TensorId a = less_zero_point(node, node.input(0), a_zero);
+  const TensorId b = less_zero_point(node, node.input(1), node.input(3));
   node.finish("matmul", {a, b});
 }
 
 // The integers are multiplied exactly; the scales of rows and columns are applied to the sums.
 void import_qlinear_matmul(Node& node) {
-  const TensorId a = centred(node, node.input(0), per_row(node, node.input(2)));
-  const TensorId b = centred(node, node.input(3), node.input(5));
+  const TensorId a = less_zero_point(node, node.input(0), per_row(node, node.input(2)));
+  const TensorId b = less_zero_point(node, node.input(3), node.input(5));
   const DataType real = node.type(node.input(1));
-  const TensorId sums = node.cast(node.emit("matmul", {a, b}), DataType::float32);
-  const auto scale = [&](TensorId id) { return node.cast(id, DataType::float32); };
-  TensorId y = node.binary("mul", sums, scale(per_row(node, node.input(1))));
-  y = node.binary("mul", y, scale(node.input(4)));
+  const TensorId sums = cast(node, node.emit("matmul", {a, b}), DataType::float32);
+  const auto scale = [&](TensorId id) { return cast(node, id, DataType::float32); };
+  TensorId y = binary(node, "mul", sums, scale(per_row(node, node.input(1))));
+  y = binary(node, "mul", y, scale(node.input(4)));
   // A list of scales is one per row.
-  node.finish("quantize", {node.cast(y, real), node.input(6), node.input(7)}, {{"axis", -2}});
+  node.finish("quantize", {cast(node, y, real), node.input(6), node.input(7)}, {{"axis", -2}});
 }
 
 void import_einsum(Node& node) {
-  std::vector<TensorId> inputs = node.inputs();
-  node.finish("einsum", inputs, {{"equation", node.text("equation", "")}});
+  node.finish("einsum", node.inputs(), {{"equation", node.text("equation", "")}});
 }
 
 constexpr Operator kOperators[] = {

@@ -5,7 +5,7 @@ namespace {
 
 // Scale and bias in x's own type.
 TensorId like_x(Node& node, std::size_t i) {
-  return node.cast(node.input(i), node.type(node.input(0)));
+  return cast(node, node.input(i), node.type(node.input(0)));
 }
 
 void import_batch_normalization(Node& node) {
@@ -21,17 +21,12 @@ void import_batch_normalization(Node& node) {
               {{"epsilon", node.real("epsilon", 1e-5f)}});
 }
 
-void import_instance_normalization(Node& node) {
-  node.finish("instance_norm", {node.input(0), node.input(1), node.input(2)},
-              {{"epsilon", node.real("epsilon", 1e-5f)}});
-}
-
 // One value per group → one per channel.
 TensorId per_channel(Node& node, TensorId per_group, std::int64_t groups, std::int64_t channels) {
-  const TensorId column = node.unsqueeze(per_group, {1});
-  const TensorId size = node.integers_constant({groups, channels / groups});
+  const TensorId column = unsqueeze(node, per_group, {1});
+  const TensorId size = integers_constant(node, {groups, channels / groups});
   const TensorId repeated = node.emit("expand", {column, size});
-  return node.emit("reshape", {repeated, node.integers_constant({channels})});
+  return node.emit("reshape", {repeated, integers_constant(node, {channels})});
 }
 
 void import_group_normalization(Node& node) {
@@ -51,53 +46,34 @@ void import_group_normalization(Node& node) {
               {{"groups", groups}, {"epsilon", node.real("epsilon", 1e-5f)}});
 }
 
-void import_layer_normalization(Node& node) {
-  node.finish("layer_norm", {node.input(0), node.input(1), node.input(2)},
-              {{"axis", node.integer("axis", -1)}, {"epsilon", node.real("epsilon", 1e-5f)}});
-}
-
-void import_rms_normalization(Node& node) {
-  node.finish("rms_norm", {node.input(0), node.input(1)},
-              {{"axis", node.integer("axis", -1)}, {"epsilon", node.real("epsilon", 1e-5f)}});
-}
-
-void import_lrn(Node& node) {
-  node.finish("lrn", {node.input(0)},
-              {{"size", node.required_integer("size")},
-               {"alpha", node.real("alpha", 0.0001f)},
-               {"beta", node.real("beta", 0.75)},
-               {"bias", node.real("bias", 1)}});
-}
-
-void import_lp_normalization(Node& node) {
-  node.finish("lp_norm", {node.input(0)},
-              {{"axis", node.integer("axis", -1)}, {"p", node.integer("p", 2)}});
-}
-
 // (x − mean) / (standard deviation + 1e-9), both over `axes`.
 void import_mean_variance_normalization(Node& node) {
   const TensorId x = node.input(0);
   std::vector<std::int64_t> list = node.integers("axes");
   if (!node.has("axes")) list = {0, 2, 3};
-  const TensorId axes = node.integers_constant(list);
+  const TensorId axes = integers_constant(node, list);
   const TensorId mean = node.emit("reduce", {x, axes}, {{"op", "mean"}, {"keepdims", 1}});
-  const TensorId centred = node.binary("sub", x, mean);
-  const TensorId variance =
-      node.emit("reduce", {node.unary("square", centred), axes}, {{"op", "mean"}, {"keepdims", 1}});
+  const TensorId centred = binary(node, "sub", x, mean);
+  const TensorId variance = node.emit("reduce", {unary(node, "square", centred), axes},
+                                      {{"op", "mean"}, {"keepdims", 1}});
   const TensorId divisor =
-      node.binary("add", node.unary("sqrt", variance), node.number_constant(1e-9, node.type(x)));
+      binary(node, "add", unary(node, "sqrt", variance), number_constant(node, 1e-9, node.type(x)));
   node.finish("binary", {centred, divisor}, {{"op", "div"}});
 }
+
+constexpr AttributeRows kAxisEpsilon = {{"axis", -1}, {"epsilon", 1e-5f}};
+constexpr AttributeRows kLrn = {
+    {"size", LeftOut::error}, {"alpha", 0.0001f}, {"beta", 0.75}, {"bias", 1.0}};
 
 constexpr Operator kOperators[] = {
     {"BatchNormalization", 6, 5, 5, import_batch_normalization},
     {"GroupNormalization", 18, 3, 3, import_group_normalization},
-    {"InstanceNormalization", 6, 3, 3, import_instance_normalization},
-    {"LRN", 1, 1, 1, import_lrn},
-    {"LayerNormalization", 17, 2, 3, import_layer_normalization},
-    {"LpNormalization", 1, 1, 1, import_lp_normalization},
+    {"InstanceNormalization", 6, 3, 3, import_layer, "instance_norm", {{"epsilon", 1e-5f}}},
+    {"LRN", 1, 1, 1, import_layer, "lrn", kLrn},
+    {"LayerNormalization", 17, 2, 3, import_layer, "layer_norm", kAxisEpsilon},
+    {"LpNormalization", 1, 1, 1, import_layer, "lp_norm", {{"axis", -1}, {"p", 2}}},
     {"MeanVarianceNormalization", 9, 1, 1, import_mean_variance_normalization},
-    {"RMSNormalization", 23, 2, 2, import_rms_normalization},
+    {"RMSNormalization", 23, 2, 2, import_layer, "rms_norm", kAxisEpsilon},
 };
 
 }  // namespace

@@ -4,24 +4,13 @@
 namespace softneuro::onnx {
 namespace {
 
-// `own`: the attribute that this kind of pool has besides those of all.
-void finish_pool(Node& node, std::string_view family, std::string_view own, std::int64_t fallback) {
+void import_pool(Node& node) {
   const int dims = spatial_dims(node, "kernel_shape", node.input(0));
   LayerParams params = window_params(node, dims);
   params.set("kernel", node.required_integers("kernel_shape"));
   params.set("ceil_mode", node.integer("ceil_mode", 0));
-  params.set(own, node.integer(own, fallback));
-  node.finish(spatial_type(family, dims), {node.input(0)}, params);
-}
-
-void import_max_pool(Node& node) {
-  finish_pool(node, "max_pool", "storage_order", 0);
-}
-void import_average_pool(Node& node) {
-  finish_pool(node, "avg_pool", "count_include_pad", 0);
-}
-void import_lp_pool(Node& node) {
-  finish_pool(node, "lp_pool", "p", 2);
+  node.finish(spatial_type(node.detail(), dims), node.inputs(),
+              row_params(node, std::move(params)));
 }
 
 void import_max_unpool(Node& node) {
@@ -35,7 +24,7 @@ void import_max_unpool(Node& node) {
 
 // All dimensions behind N and C.
 TensorId spatial_axes(Node& node) {
-  return node.integers_constant(axes_between(2, node.need_rank(node.input(0))));
+  return integers_constant(node, axes_between(2, node.need_rank(node.input(0))));
 }
 
 LayerParams global_params(std::string_view op) {
@@ -56,9 +45,9 @@ void import_global_lp_pool(Node& node) {
   const DataType type = node.type(node.input(0));
   const auto real_p = static_cast<double>(p);
   const TensorId powers =
-      node.binary("pow", node.unary("abs", node.input(0)), node.number_constant(real_p, type));
+      binary(node, "pow", unary(node, "abs", node.input(0)), number_constant(node, real_p, type));
   const TensorId sum = node.emit("reduce", {powers, axes}, global_params("sum"));
-  node.finish("binary", {sum, node.number_constant(1 / real_p, type)}, {{"op", "pow"}});
+  node.finish("binary", {sum, number_constant(node, 1 / real_p, type)}, {{"op", "pow"}});
 }
 
 void import_roi_align(Node& node) {
@@ -77,12 +66,12 @@ void import_roi_align(Node& node) {
 }
 
 constexpr Operator kOperators[] = {
-    {"AveragePool", 1, 1, 1, import_average_pool},
+    {"AveragePool", 1, 1, 1, import_pool, "avg_pool", {{"count_include_pad", 0}}},
     {"GlobalAveragePool", 1, 1, 1, import_global_pool, "mean"},
     {"GlobalLpPool", 2, 1, 1, import_global_lp_pool},
     {"GlobalMaxPool", 1, 1, 1, import_global_pool, "max"},
-    {"LpPool", 2, 1, 1, import_lp_pool},
-    {"MaxPool", 1, 1, 1, import_max_pool},
+    {"LpPool", 2, 1, 1, import_pool, "lp_pool", {{"p", 2}}},
+    {"MaxPool", 1, 1, 1, import_pool, "max_pool", {{"storage_order", 0}}},
     {"MaxUnpool", 9, 2, 3, import_max_unpool},
     {"RoiAlign", 10, 3, 3, import_roi_align},
 };

@@ -9,12 +9,8 @@ DataType output_type(Node& node) {
                                               : node.data_type("output_dtype", 0);
 }
 
-LayerParams block_params(Node& node) {
-  return {{"axis", node.integer("axis", 1)}, {"block_size", node.integer("block_size", 0)}};
-}
-
 void import_quantize(Node& node) {
-  LayerParams params = block_params(node);
+  LayerParams params = row_params(node);
   DataType type = output_type(node);
   if (node.has_input(2)) type = node.type(node.input(2));
   params.set("to", to_string(type == DataType::undefined ? DataType::uint8 : type));
@@ -23,17 +19,19 @@ void import_quantize(Node& node) {
 
 void import_dequantize(Node& node) {
   const DataType wanted = output_type(node);
-  const LayerParams params = block_params(node);
+  const LayerParams params = row_params(node);
   const std::vector<TensorId> inputs{node.input(0), node.input(1), node.input(2)};
   if (wanted == DataType::undefined || wanted == node.type(node.input(1)))
     return node.finish("dequantize", inputs, params);
   node.finish("cast", {node.emit("dequantize", inputs, params)}, {{"to", to_string(wanted)}});
 }
 
+constexpr AttributeRows kBlocks = {{"axis", 1}, {"block_size", 0}};
+
 constexpr Operator kOperators[] = {
-    {"DequantizeLinear", 10, 2, 3, import_dequantize},
+    {"DequantizeLinear", 10, 2, 3, import_dequantize, {}, kBlocks},
     {"DynamicQuantizeLinear", 11, 1, 1, import_layer, "dynamic_quantize"},
-    {"QuantizeLinear", 10, 2, 3, import_quantize},
+    {"QuantizeLinear", 10, 2, 3, import_quantize, {}, kBlocks},
 };
 
 }  // namespace

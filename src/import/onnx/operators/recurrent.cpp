@@ -1,19 +1,10 @@
-#include <algorithm>
-#include <cctype>
-
 #include "import/onnx/node.h"
 
 namespace softneuro::onnx {
 namespace {
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 // What LSTM, GRU and RNN share. hidden_size may be left out: r is [directions, gates · H, H].
-LayerParams recurrent_params(Node& node) {
+void import_recurrent(Node& node) {
   LayerParams params;
   params.set("direction",
              node.choice("direction", "forward", {"forward", "reverse", "bidirectional"}));
@@ -21,35 +12,19 @@ LayerParams recurrent_params(Node& node) {
   if (hidden == 0) hidden = node.need_dim(node.input(2), 2);
   params.set("hidden_size", hidden);
   std::vector<std::string> activations = node.texts("activations");
-  for (std::string& name : activations) name = lower(std::move(name));
+  for (std::string& name : activations) name = lower_case(std::move(name));
   params.set("activations", std::move(activations));
   params.set("activation_alpha", node.reals("activation_alpha"));
   params.set("activation_beta", node.reals("activation_beta"));
   params.set("clip", node.real("clip", 0));
   params.set("layout", node.integer("layout", 0));
-  return params;
-}
-
-void import_lstm(Node& node) {
-  LayerParams params = recurrent_params(node);
-  params.set("input_forget", node.integer("input_forget", 0));
-  node.finish("lstm", node.inputs(), params);
-}
-
-void import_gru(Node& node) {
-  LayerParams params = recurrent_params(node);
-  params.set("linear_before_reset", node.integer("linear_before_reset", 0));
-  node.finish("gru", node.inputs(), params);
-}
-
-void import_rnn(Node& node) {
-  node.finish("rnn", node.inputs(), recurrent_params(node));
+  node.finish(node.detail(), node.inputs(), row_params(node, std::move(params)));
 }
 
 constexpr Operator kOperators[] = {
-    {"GRU", 3, 3, 6, import_gru},
-    {"LSTM", 1, 3, 8, import_lstm},
-    {"RNN", 1, 3, 6, import_rnn},
+    {"GRU", 3, 3, 6, import_recurrent, "gru", {{"linear_before_reset", 0}}},
+    {"LSTM", 1, 3, 8, import_recurrent, "lstm", {{"input_forget", 0}}},
+    {"RNN", 1, 3, 6, import_recurrent, "rnn"},
 };
 
 }  // namespace

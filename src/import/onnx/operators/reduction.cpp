@@ -12,7 +12,7 @@ void finish_reduce(Node& node, TensorId axes) {
 
 void import_reduce_attribute(Node& node) {
   const std::vector<std::int64_t> axes = node.integers("axes");
-  finish_reduce(node, axes.empty() ? kNoTensor : node.integers_constant(axes));
+  finish_reduce(node, axes.empty() ? kNoTensor : integers_constant(node, axes));
 }
 
 void import_reduce(Node& node) {
@@ -20,36 +20,21 @@ void import_reduce(Node& node) {
 }
 
 void import_arg_reduce(Node& node) {
-  node.finish("arg_reduce", {node.input(0)},
-              {{"op", std::string(node.detail())},
-               {"axis", node.integer("axis", 0)},
-               {"keepdims", node.integer("keepdims", 1)},
-               {"select_last_index", node.integer("select_last_index", 0)}});
-}
-
-void import_running(Node& node) {
-  node.finish(
-      node.detail(), {node.input(0), node.input(1)},
-      {{"exclusive", node.integer("exclusive", 0)}, {"reverse", node.integer("reverse", 0)}});
+  finish_op(node, "arg_reduce", node.inputs());
 }
 
 void import_topk_attribute(Node& node) {
-  const TensorId k = node.integers_constant({node.required_integer("k")});
+  const TensorId k = integers_constant(node, {node.required_integer("k")});
   node.finish("topk", {node.input(0), k}, {{"axis", node.integer("axis", -1)}});
 }
 
-void import_topk(Node& node) {
-  node.finish("topk", {node.input(0), node.input(1)},
-              {{"axis", node.integer("axis", -1)},
-               {"largest", node.integer("largest", 1)},
-               {"sorted", node.integer("sorted", 1)}});
-}
+constexpr AttributeRows kArgReduce = {{"axis", 0}, {"keepdims", 1}, {"select_last_index", 0}};
 
 constexpr Operator kOperators[] = {
-    {"ArgMax", 1, 1, 1, import_arg_reduce, "max"},
-    {"ArgMin", 1, 1, 1, import_arg_reduce, "min"},
-    {"CumProd", 26, 2, 2, import_running, "cum_prod"},
-    {"CumSum", 11, 2, 2, import_running, "cumsum"},
+    {"ArgMax", 1, 1, 1, import_arg_reduce, "max", kArgReduce},
+    {"ArgMin", 1, 1, 1, import_arg_reduce, "min", kArgReduce},
+    {"CumProd", 26, 2, 2, import_layer, "cum_prod", {{"exclusive", 0}, {"reverse", 0}}},
+    {"CumSum", 11, 2, 2, import_layer, "cumsum", {{"exclusive", 0}, {"reverse", 0}}},
     {"ReduceL1", 1, 1, 1, import_reduce_attribute, "l1"},
     {"ReduceL1", 18, 1, 2, import_reduce, "l1"},
     {"ReduceL2", 1, 1, 1, import_reduce_attribute, "l2"},
@@ -71,7 +56,7 @@ constexpr Operator kOperators[] = {
     {"ReduceSumSquare", 1, 1, 1, import_reduce_attribute, "sum_square"},
     {"ReduceSumSquare", 18, 1, 2, import_reduce, "sum_square"},
     {"TopK", 1, 1, 1, import_topk_attribute},
-    {"TopK", 10, 2, 2, import_topk},
+    {"TopK", 10, 2, 2, import_layer, "topk", {{"axis", -1}, {"largest", 1}, {"sorted", 1}}},
 };
 
 }  // namespace

@@ -4,17 +4,10 @@
 namespace softneuro::onnx {
 namespace {
 
-TensorId reals_constant(Node& node, std::span<const double> values) {
-  if (node.failed()) return kNoTensor;
-  Result<Tensor> made =
-      Tensor::create(DataType::float32, Shape{static_cast<std::int64_t>(values.size())});
-  if (!made.ok()) {
-    node.fail(made.status());
-    return kNoTensor;
-  }
-  for (std::size_t i = 0; i < values.size(); ++i)
-    made->mutable_values<float>()[i] = static_cast<float>(values[i]);
-  return node.constant(*std::move(made), "scales");
+TensorId scales_constant(Node& node, const std::vector<double>& values) {
+  const std::vector<float> scales(values.begin(), values.end());
+  return node.constant(node.take(Tensor::from(scales, {static_cast<std::int64_t>(scales.size())})),
+                       "scales");
 }
 
 // Upsample, and Resize in its first form: output pixel i is taken at i / scale.
@@ -27,11 +20,11 @@ void finish_asymmetric(Node& node, TensorId scales) {
 
 void import_upsample_attribute(Node& node) {
   if (node.has("scales"))
-    return finish_asymmetric(node, reals_constant(node, node.reals("scales")));
+    return finish_asymmetric(node, scales_constant(node, node.reals("scales")));
   // Operator set 1, which some exporters kept writing.
-  const double scales[] = {1, 1, node.real("height_scale", 0), node.real("width_scale", 0)};
+  const std::vector<double> scales{1, 1, node.real("height_scale", 0), node.real("width_scale", 0)};
   if (scales[2] <= 0 || scales[3] <= 0) return node.reject("the attribute 'scales' is missing");
-  finish_asymmetric(node, reals_constant(node, scales));
+  finish_asymmetric(node, scales_constant(node, scales));
 }
 
 void import_asymmetric(Node& node) {
@@ -88,18 +81,18 @@ void import_grid_sample(Node& node) {
 // Coordinates of `size` places between −1 and 1: the pixels' centres, or, if not
 // `align_corners`, the centres of equal parts.
 TensorId grid_axis(Node& node, TensorId size, bool align_corners, DataType type) {
-  const TensorId count = node.cast(size, type);
-  const TensorId zero = node.number_constant(0, type);
-  const TensorId one = node.number_constant(1, type);
+  const TensorId count = cast(node, size, type);
+  const TensorId zero = number_constant(node, 0, type);
+  const TensorId one = number_constant(node, 1, type);
   const TensorId steps = node.emit("range", {zero, count, one});
   if (!align_corners) {
     // (2 i + 1) / size − 1
-    return node.unary("linear", node.binary("div", node.unary("linear", steps, 2, 1), count), 1,
-                      -1);
+    return unary(node, "linear", binary(node, "div", unary(node, "linear", steps, 2, 1), count), 1,
+                 -1);
   }
   // 2 i / (size − 1) − 1; a single place lies at −1.
-  const TensorId last = node.binary("max", node.binary("sub", count, one), one);
-  return node.unary("linear", node.binary("div", node.unary("linear", steps, 2), last), 1, -1);
+  const TensorId last = binary(node, "max", binary(node, "sub", count, one), one);
+  return unary(node, "linear", binary(node, "div", unary(node, "linear", steps, 2), last), 1, -1);
 }
 
 // theta · (x, y[, z], 1) for every place of a grid of the given size [N, C, spatial…].
@@ -114,25 +107,25 @@ void import_affine_grid(Node& node) {
     return node.reject("the size has {} values, expected 4 or 5", dims + 2);
 
   const TensorId spatial =
-      node.emit("slice", {size, node.integers_constant({2}), node.integers_constant({dims + 2})});
+      node.emit("slice", {size, integers_constant(node, {2}), integers_constant(node, {dims + 2})});
   std::vector<TensorId> columns;  // x first: the last spatial dimension
   for (std::int64_t i = dims - 1; i >= 0; --i) {
-    const TensorId length = node.emit("gather", {spatial, node.integer_constant(i)});
+    const TensorId length = node.emit("gather", {spatial, integer_constant(node, i)});
     TensorId places = grid_axis(node, length, align_corners, type);
-    places = node.unsqueeze(places, axes_between(1, dims - i));
-    columns.push_back(node.unsqueeze(node.emit("expand", {places, spatial}), {dims}));
+    places = unsqueeze(node, places, axes_between(1, dims - i));
+    columns.push_back(unsqueeze(node, node.emit("expand", {places, spatial}), {dims}));
   }
-  columns.push_back(
-      node.emit("fill", {node.emit("concat", {spatial, node.integers_constant({1})}, {{"axis", 0}}),
-                         node.number_constant(1, type)}));
+  columns.push_back(node.emit(
+      "fill", {node.emit("concat", {spatial, integers_constant(node, {1})}, {{"axis", 0}}),
+               number_constant(node, 1, type)}));
   // [spatial…, dims + 1] → [1, places, dims + 1] · [N, dims + 1, dims]
   const TensorId places = node.emit("concat", columns, {{"axis", dims}});
-  const TensorId list = node.emit("reshape", {places, node.integers_constant({1, -1, dims + 1})});
+  const TensorId list = node.emit("reshape", {places, integers_constant(node, {1, -1, dims + 1})});
   const TensorId product = node.emit("matmul", {list, theta}, {{"transpose_b", 1}});
   const TensorId batch =
-      node.emit("slice", {size, node.integers_constant({0}), node.integers_constant({1})});
+      node.emit("slice", {size, integers_constant(node, {0}), integers_constant(node, {1})});
   const TensorId shape =
-      node.emit("concat", {batch, spatial, node.integers_constant({dims})}, {{"axis", 0}});
+      node.emit("concat", {batch, spatial, integers_constant(node, {dims})}, {{"axis", 0}});
   node.finish("reshape", {product, shape});
 }
 

@@ -1,0 +1,76 @@
+// The graph that an import builds, and what is known of its tensors on the way.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/graph/shape_values.h"
+#include "core/routine/registry.h"
+#include "import/onnx/onnx.pb.h"
+
+namespace softneuro::onnx {
+
+// The names that a list of nodes sees: those of the main graph, or of one call of a function.
+struct Scope {
+  const Scope* parent = nullptr;  // a branch sees the graph around it; a function sees nothing
+  std::unordered_map<std::string, TensorId> values;
+  std::map<std::string, std::int64_t> opsets;  // by domain; the default one is ""
+  std::unordered_map<std::string, const AttributeProto*> attributes;  // of the call
+  std::unordered_map<std::string, const TypeProto*> hints;  // what the model says about its values
+  std::string prefix;  // before the names of a function's nodes and values
+  int depth = 0;
+
+  // Null if nothing defined the name.
+  const TensorId* find(const std::string& value) const;
+  // The attribute, or that of the call which it stands for; null if the call leaves it out.
+  const AttributeProto* resolve(const AttributeProto& attribute) const;
+};
+
+// Names that are given once.
+struct Names {
+  std::unordered_set<std::string> taken;
+  std::unordered_set<std::string> reserved;
+  std::unordered_map<std::string, int> next_suffix;
+
+  // `base`, with a suffix if it is taken, or reserved for others.
+  std::string take(const std::string& base, bool may_be_reserved = false);
+};
+
+class GraphBuilder {
+ public:
+  Graph& graph() { return graph_; }
+  // Keeps the name of a value of the main graph free for it.
+  void reserve(const std::string& name) { tensor_names_.reserved.insert(name); }
+  // A new tensor for a value of the model, with these bytes if it is constant; its name stays the
+  // model's in the main graph.
+  TensorId add_value(Scope& scope, const std::string& name, const Tensor& constant = {});
+  // A new tensor that the model does not name, with these bytes if it is constant.
+  TensorId add_temporary(const std::string& name, const Tensor& constant = {});
+  // A copy of the tensor, which alone has this name.
+  Result<TensorId> add_copy(TensorId id, const std::string& name);
+  // Fills in types and shapes of the outputs. `sources`: nodes of the model.
+  Status add_layer(std::string_view type, const std::string& name, std::vector<TensorId> inputs,
+                   std::vector<TensorId> outputs, Params params = {},
+                   std::vector<std::string> sources = {});
+  // The value of a tensor that is a constant, that follows from shapes alone, or that is small and
+  // was computed from such values; else null.
+  const Tensor* value(TensorId id);
+
+ private:
+  TensorId add(std::string name, const Tensor& constant);
+  Status infer(const Layer& layer);
+  // Computes the layer's outputs if that is cheap and everything for it is known.
+  void fold(const Layer& layer);
+
+  Graph graph_;
+  ShapeValues shape_values_{graph_};
+  std::unordered_map<TensorId, Tensor> folded_;
+  std::optional<Registry> registry_;  // for folding; made when needed
+  Names tensor_names_, layer_names_;
+};
+
+}  // namespace softneuro::onnx
