@@ -28,7 +28,7 @@ class Cancellation {
 };
 
 inline Status cancelled() {
-  return Status(StatusCode::cancelled, "cancelled");
+  return Status(StatusCode::cancelled, "cancelled by the caller");
 }
 // For work in steps of its own: nets that are imported or planned.
 inline Status check_cancelled(const std::atomic<bool>* request) {

@@ -306,7 +306,7 @@ class Decoder : private FieldReader {
         contents.paths.push_back(std::move(path));
       else
         contents.unread_paths.push_back(
-            fmt::format("tuned path {} is left out: {}",
+            fmt::format("tuned path {} is left out, since this version cannot read it: {}",
                         contents.paths.size() + contents.unread_paths.size(), status.message()));
     }
     return {};

@@ -9,6 +9,7 @@
 
 namespace softneuro {
 
+// It has a field for each thing that a kernel may need, on the host and on a device.
 class SN_INTREE KernelRun {
  public:
   KernelRun() = default;  // of nothing; to be assigned to

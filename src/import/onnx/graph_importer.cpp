@@ -78,14 +78,21 @@ Result<std::map<std::string, std::int64_t>> read_opsets(
   return result;
 }
 
+std::vector<std::string> names_of_inputs(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const TensorId id : graph.inputs) names.push_back(graph.tensor(id).name);
+  return names;
+}
+
 // Fills in the sizes that the options give.
 Status fix_input_shapes(Graph& graph, const OnnxImportOptions& options) {
   std::map<std::string, std::int64_t> symbols;
   for (const auto& [name, shape] : options.shapes) {
     const TensorId id = graph.find_tensor(name);
     if (id == kNoTensor || !graph.is_input(id))
-      return make_error(StatusCode::not_found, "the model has no input '{}' to give a shape to",
-                        name);
+      return make_error(StatusCode::not_found,
+                        "the model has no input '{}' to give a shape to; its inputs are '{}'", name,
+                        fmt::join(names_of_inputs(graph), "', '"));
     DynamicShape& declared = graph.tensor(id).shape;
     bool fits = !declared.ranked() || declared.rank() == shape.rank();
     for (int i = 0; fits && declared.ranked() && i < shape.rank(); ++i) {
@@ -295,7 +302,10 @@ Status GraphImporter::import_node(const NodeProto& proto, int index, Scope& scop
   if (function != functions_.end()) return import_call(found, *function->second);
   if (!is_default)
     return give_up(found,
-                   fmt::format("operators of the domain '{}' are not supported", found.domain));
+                   fmt::format("operators of the domain '{}' are not supported{}", found.domain,
+                               found.domain == "com.microsoft"
+                                   ? ": export the model without ONNX Runtime's optimiser"
+                                   : ""));
   if (found.opset == 0) return invalid_model("the model does not say which operator set it uses");
   if (find_operator(proto.op_type(), kNewestOpset) == nullptr)
     return give_up(found, "this operator is not known");

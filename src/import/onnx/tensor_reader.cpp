@@ -212,7 +212,10 @@ Result<Tensor> TensorReader::read_external(const TensorProto& proto, DataType ty
   if (!options_.external_data)
     return unsupported("the model keeps weights in other files, which the options refuse");
   if (base_folder_.empty())
-    return unsupported("the model keeps weights in other files, but it was given without a folder");
+    return unsupported(
+        "the model keeps weights in other files, but it was given without a folder "
+        "(ImportOptions::folder, `folder` of "
+        "sn_net_import_memory)");
   std::string location;
   std::int64_t offset = 0;
   std::int64_t length = -1;

@@ -188,6 +188,10 @@ class QuantizedConv final : public QuantizedRoutine {
  public:
   explicit QuantizedConv(const char* type) : QuantizedRoutine(type, "cpu:qint8:nhwc/direct") {}
   int default_rank() const override { return 10; }
+  Applicability applicable(const Problem& problem) const override {
+    if (problem.inputs[0].shape[1] == 0) return Applicability::no("needs input channels");
+    return QuantizedRoutine::applicable(problem);
+  }
 
   Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));

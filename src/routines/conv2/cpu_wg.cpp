@@ -172,6 +172,7 @@ class WgConv final : public Routine {
     if (y.stride != 1 || x.stride != 1) return Applicability::no("needs stride 1");
     if (y.dilation != 1 || x.dilation != 1) return Applicability::no("needs dilation 1");
     if (g->group != 1) return Applicability::no("needs one group");
+    if (g->in == 0) return Applicability::no("needs input channels");
     return Applicability::yes();
   }
 
