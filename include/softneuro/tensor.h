@@ -68,7 +68,8 @@ constexpr DataType data_type_of() noexcept {
 
 // A handle: copies share the same bytes. Owns them (create, from), borrows them from the caller
 // (borrow: the caller keeps them alive), or shares an owner such as a file mapping (share).
-// Thread compatible: concurrent reads are safe.
+// Thread compatible: concurrent reads are safe. Typed access and its checks are members, so that
+// callers find them.
 class SN_API Tensor {
  public:
   Tensor() noexcept = default;  // empty: undefined data type, no bytes

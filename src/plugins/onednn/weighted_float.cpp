@@ -23,7 +23,8 @@ constexpr std::size_t kWorksKept = 16;
 // `split` says whether the work is partitioned for the threads. Post-ops that an implementation
 // does not know are applied to each part when it is done; in bfloat16 the result is rounded before
 // them, too. bfloat16 needs a processor that multiplies it: elsewhere the library computes in
-// float32, and more slowly than it does on float32 tensors.
+// float32, and more slowly than it does on float32 tensors. It has a method for each question that
+// the registry, planning and tuning ask a routine.
 class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float32> {
  public:
   FloatRoutine(const WeightedLayer& layer, const char* descriptor)

@@ -20,7 +20,8 @@ struct WeightedTask {
   std::int32_t x_zero_point = 0;
 };
 
-// A part of the work: an operation of its own on parts of the tensors.
+// A part of the work: an operation of its own on parts of the tensors. One call of the library
+// needs all of it.
 struct WeightedPart {
   Operation operation;                   // packed weights' format is left open
   dnnl::memory::desc x, y;               // y: see `channel`

@@ -15,6 +15,7 @@
 #include "profiler/measure/timer.h"
 #include "profiler/select/childnet_solve.h"
 #include "profiler/select/control_runs.h"
+#include "profiler/select/problem_reference.h"
 
 namespace softneuro {
 namespace {
@@ -28,47 +29,6 @@ constexpr double kLostInside = 1.25;
 // Weights of that many bytes take a part of the layer's time that counts, where they are read anew.
 constexpr std::size_t kColdBytes = std::size_t{1} << 16;
 constexpr int kDeepest = 2;  // childnets within childnets that are looked into
-
-// Random inputs reach farther than the samples that the range comes from, and saturating there is
-// right.
-RealRange bounds_of(const Format& format, const std::optional<Quantization>& quantization) {
-  if (format.type != DataType::qint8 || !quantization || quantization->axis >= 0) return {};
-  return range_of(*quantization);
-}
-
-// The same where all numbers are finite, several at a time; else NaN or infinity.
-double relative_rms_of_floats(const float* expected, const float* actual, std::int64_t count) {
-  constexpr std::int64_t kLanes = 16;
-  double square[kLanes] = {}, difference[kLanes] = {};
-  const auto add = [&](std::int64_t i, std::int64_t lane) {
-    const double x = expected[i], d = x - actual[i];
-    square[lane] += x * x;
-    difference[lane] += d * d;
-  };
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
-  for (; i < count; ++i) add(i, 0);
-  double squares = 0, differences = 0;
-  for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-    squares += square[lane];
-    differences += difference[lane];
-  }
-  if (differences == 0) return squares * 0;  // NaN is no zero
-  return std::sqrt(differences / squares);
-}
-
-// RMS(actual − expected) / RMS(expected); 0 if both are zero. Infinite where only one is NaN.
-double relative_rms(const Tensor& expected, const Tensor& actual, const RealRange& bounds) {
-  if (expected.data_type() == DataType::float32 && actual.data_type() == DataType::float32 &&
-      std::isinf(bounds.low) && std::isinf(bounds.high)) {
-    const double quick =
-        relative_rms_of_floats(static_cast<const float*>(expected.data()),
-                               static_cast<const float*>(actual.data()), expected.elements());
-    if (std::isfinite(quick)) return quick;
-  }
-  return compare_tensors(expected, actual, 0, bounds).relative();
-}
 
 std::size_t constant_bytes(const Problem& problem) {
   std::size_t bytes = 0;
@@ -97,7 +57,8 @@ class UnitProfiler::ProblemProfile {
         depth_(depth),
         fill_constants_(std::move(fill)),
         is_cold_(profiler.caches_.residency() != CacheResidency::own_cache &&
-                 constant_bytes(model) >= kColdBytes) {}
+                 constant_bytes(model) >= kColdBytes),
+        reference_(profiler.core_, model) {}
 
   Status profile(std::vector<Candidate>& candidates);
 
@@ -112,9 +73,6 @@ class UnitProfiler::ProblemProfile {
   Status choose_inside(Candidate& candidate, double best_us);
   Status measure(Candidate& candidate, double best_us);
   void fill_constants();
-  Status prepare_reference();
-  Result<std::vector<Tensor>> inputs_as(const Problem& problem);
-  Result<double> error_of(const Candidate& candidate, KernelBench& bench);
   double time_us(KernelBench& bench, int batch);
   double time_control();
   void correct_disturbed();
@@ -132,9 +90,7 @@ class UnitProfiler::ProblemProfile {
   ControlRuns controls_;
   std::map<Candidate*, double> unkept_;  // measured, not in the cache yet: spread
   std::vector<std::string> wrong_;       // candidates, and by how much
-  std::vector<Tensor> inputs_;           // in the model's formats
-  std::map<std::string, Tensor> inputs_by_format_;
-  std::vector<Tensor> reference_;  // the outputs; empty until they are needed
+  ProblemReference reference_;
   LastPacking last_packing_;
 };
 
@@ -150,49 +106,6 @@ double UnitProfiler::ProblemProfile::time_us(KernelBench& bench, int batch) {
 void UnitProfiler::ProblemProfile::fill_constants() {
   if (fill_constants_) fill_constants_();
   fill_constants_ = nullptr;
-}
-
-Status UnitProfiler::ProblemProfile::prepare_reference() {
-  if (!reference_.empty()) return {};
-  fill_constants();
-  SN_ASSIGN_OR_RETURN(inputs_, random_inputs(model_, core_.allocator()));
-  const std::string float32 = "cpu:float32";
-  SN_ASSIGN_OR_RETURN(const Routine* routine,
-                      core_.registry().default_choice(model_, {&float32, 1}));
-  SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, inputs_as(model_));
-  SN_ASSIGN_OR_RETURN(KernelBench bench,
-                      KernelBench::create(core_, *routine, model_, routine->default_params(model_),
-                                          inputs, &last_packing_));
-  SN_RETURN_IF_ERROR(bench.run());
-  for (std::size_t o = 0; o < bench.outputs().size(); ++o) {
-    Tensor output = bench.outputs()[o];
-    if (!output.empty()) {
-      SN_ASSIGN_OR_RETURN(output, in_format(core_, output, {output.data_type(), Layout::plain},
-                                            model_.outputs[o].quantization));
-    }
-    reference_.push_back(std::move(output));
-  }
-  return {};
-}
-
-// The inputs at hand in the formats of `problem`.
-Result<std::vector<Tensor>> UnitProfiler::ProblemProfile::inputs_as(const Problem& problem) {
-  std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const TensorSpec& spec = problem.inputs[i];
-    if (inputs_[i].empty()) {
-      inputs.emplace_back();
-      continue;
-    }
-    // Most candidates want the formats that others had before.
-    const Format format{spec.type, spec.layout};  // on the host
-    auto& known = inputs_by_format_[fmt::format("{} {}", i, format.str())];
-    if (known.empty()) {
-      SN_ASSIGN_OR_RETURN(known, in_format(core_, inputs_[i], format, spec.quantization));
-    }
-    inputs.push_back(known);
-  }
-  return inputs;
 }
 
 // Names the best path inside of a childnet.
@@ -221,32 +134,11 @@ Status UnitProfiler::ProblemProfile::choose_inside(Candidate& candidate, double 
   return {};
 }
 
-Result<double> UnitProfiler::ProblemProfile::error_of(const Candidate& candidate,
-                                                      KernelBench& bench) {
-  double worst = 0;
-  for (std::size_t o = 0; o < reference_.size(); ++o) {
-    const Tensor& expected = reference_[o];
-    if (expected.empty() || expected.elements() == 0) continue;
-    SN_ASSIGN_OR_RETURN(const Tensor actual,
-                        in_format(core_, bench.outputs()[o], {expected.data_type(), Layout::plain},
-                                  model_.outputs[o].quantization));
-    if (is_real(expected.data_type())) {
-      const double error =
-          relative_rms(expected, actual,
-                       bounds_of(candidate.formats.outputs[o], model_.outputs[o].quantization));
-      worst = std::isnan(error) ? INFINITY : std::max(worst, error);
-    } else if (expected.bytes() > 0 &&
-               std::memcmp(expected.data(), actual.data(), expected.bytes()) != 0) {
-      worst = INFINITY;
-    }
-  }
-  return worst;
-}
-
 Status UnitProfiler::ProblemProfile::measure(Candidate& candidate, double best_us) {
-  SN_RETURN_IF_ERROR(prepare_reference());
+  fill_constants();
+  SN_RETURN_IF_ERROR(reference_.prepare(last_packing_));
   const Problem problem = with_formats(model_, candidate.formats);
-  SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, inputs_as(problem));
+  SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, reference_.inputs_as(problem));
   SN_ASSIGN_OR_RETURN(KernelBench bench,
                       KernelBench::create(core_, *candidate.routine, problem, candidate.params,
                                           std::move(inputs), &last_packing_));
@@ -254,7 +146,7 @@ Status UnitProfiler::ProblemProfile::measure(Candidate& candidate, double best_u
   ++profiler_.counts_.measured;
   candidate.workspace = bench.workspace_bytes();
   candidate.packed = bench.packed_bytes();
-  SN_ASSIGN_OR_RETURN(candidate.error, error_of(candidate, bench));
+  SN_ASSIGN_OR_RETURN(candidate.error, reference_.error_of(bench.outputs(), candidate.formats));
   candidate.wrong = candidate.error > tolerance_of(candidate.routine->descriptor().type);
   if (candidate.wrong) {
     ++profiler_.counts_.rejected;

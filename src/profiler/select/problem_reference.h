@@ -1,0 +1,36 @@
+// What the candidates of a problem must give.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiler/measure/kernel_bench.h"
+
+namespace softneuro {
+
+// Random inputs of a problem in the model's formats, and what its default choice in float32 gives
+// for them.
+class ProblemReference {
+ public:
+  // Both outlive it.
+  ProblemReference(Runtime& core, const Problem& model) : core_(core), model_(model) {}
+
+  // Makes them, where that is not done. The problem's constants have their values.
+  Status prepare(LastPacking& packing);
+  // The inputs in the formats of `problem`, which is the model's in others.
+  Result<std::vector<Tensor>> inputs_as(const Problem& problem);
+  // Relative RMS of the worst output of a candidate; infinite where integers differ, or only one of
+  // two numbers is NaN.
+  Result<double> error_of(std::span<const Tensor> outputs, const FormatTuple& formats) const;
+
+ private:
+  Runtime& core_;
+  const Problem& model_;
+  std::vector<Tensor> inputs_;
+  std::map<std::string, Tensor> by_format_;  // of inputs
+  std::vector<Tensor> outputs_;              // empty: not made yet
+};
+
+}  // namespace softneuro

@@ -1,0 +1,183 @@
+#include "profiler/tune/step_judge.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/element.h"
+#include "core/base/error.h"
+#include "core/routine/evaluate.h"
+#include "core/routine/layer_cost.h"
+
+namespace softneuro {
+namespace {
+
+// Where tuned plan and model took one routine, cpu/naive is the reference, if it takes no longer
+// than some milliseconds for the layer.
+constexpr double kNaiveMacs = 1e6;
+// A result in another order of sums may be farther from the model's than either is from exact.
+constexpr double kFloatNoise = 8;
+// The same of rounding inputs: what it does to a layer is measured for one rounding, and the kernel
+// rounds inside as well.
+constexpr double kRoundings = 2;
+// A number is halfway between two levels if it is so, apart from a hundredth of a level.
+constexpr double kHalfway = 1.02;
+constexpr double kSmallestHalf = 0x1p-24;  // the least number above zero that float16 has
+
+// The data type whose rounding the step's results carry.
+DataType type_of(const Step& step, const PlannedTensor& planned) {
+  const DataType own =
+      step.routine != nullptr ? step.routine->descriptor().type : DataType::float32;
+  if (tolerance_of(own) >= tolerance_of(planned.format.type) || !is_real(planned.format.type))
+    return own;
+  return planned.format.type;
+}
+
+// What the layer itself rounds to levels, of whichever kind.
+void set_levels(const Step& step, Explained& explained) {
+  const auto round_to = [&](double scale) {
+    explained.on_levels = true;
+    explained.step = std::max(explained.step, scale);
+  };
+  const Layer& layer = *step.layer;
+  if (layer.type->name == "unary" && layer.params.text("op") == to_string(UnaryOp::fake_quantize))
+    round_to(layer.params.real("alpha"));
+  for (const PostOp& op : layer.post_ops)
+    if (op.kind == PostOp::Kind::unary && op.unary == UnaryOp::fake_quantize)
+      round_to(static_cast<double>(op.alpha));
+}
+
+Result<Tensor> within_range(const Tensor& tensor, const RealRange& range, Allocator& allocator) {
+  SN_ASSIGN_OR_RETURN(Tensor held, tensor.clone(allocator));
+  const TensorView view = view_of(held);
+  for (std::int64_t i = 0; i < held.elements(); ++i)
+    store(view, i, std::fmin(std::fmax(load(view, i), range.low), range.high));
+  return held;
+}
+
+}  // namespace
+
+// The layer as the tuned graph has it against the model, both in the model's types.
+Status StepJudge::check_meaning(const Step& step, TensorId id, const Tensor& meant,
+                                const Tensor& actual) const {
+  if (is_same_graph_) return {};
+  Explained explained;
+  explained.relative = tolerance_of(DataType::float32);
+  set_levels(step, explained);
+  const std::string why = departure(meant, actual, explained);
+  return why.empty() ? Status() : departs(step, id, why + ", even when computed in float32");
+}
+
+Status StepJudge::check_output(const Step& step, std::size_t o, const Tensor& expected,
+                               const Tensor& actual, std::span<const Tensor> inputs,
+                               const Tensor* untouched) const {
+  const TensorId id = step.outputs[o];
+  const PlannedTensor& planned = plan_.tensors[id];
+  const DataType type = type_of(step, planned);
+  Explained explained;
+  explained.relative = tolerance_of(type);
+  explained.unbiased = type != DataType::float32;
+  set_levels(step, explained);
+  const Tensor* reference = &expected;
+  Tensor held;
+  const std::optional<Quantization>& q = plan_.graph->tensor(id).quantization;
+  // 8-bit arithmetic cannot tell less than a step of the result's range, whatever it is stored
+  // as.
+  if (type == DataType::qint8 && q && q->axis < 0)
+    explained.step = std::max(explained.step, static_cast<double>(q->scales[0]));
+  if (type == DataType::float16) explained.step = std::max(explained.step, kSmallestHalf);
+  if (planned.format.type == DataType::qint8) {
+    const bool has_range = is_real(expected.data_type()) && q->axis < 0;
+    if (has_range) {
+      SN_ASSIGN_OR_RETURN(held, within_range(expected, range_of(*q), core_.allocator()));
+      reference = &held;
+    }
+  }
+  // By how much rounding of the inputs moves the result.
+  if (untouched != nullptr)
+    explained.absolute = kRoundings * compare_tensors(expected, *untouched, 0).error();
+  std::string why = departure(*reference, actual, explained);
+  if (!why.empty() && explained.on_levels) {
+    const Tensor* const both[] = {reference, &actual};
+    SN_ASSIGN_OR_RETURN(const bool nearest, are_nearest(step, o, both, inputs, explained));
+    if (nearest) return {};
+  }
+  if (why.empty() && !is_judged_by_itself(step, o)) return {};
+  if (is_same_graph_ && type == DataType::float32 && o == 0 && !step.layer->type->is_adapt()) {
+    // Neither of the two need be the exact one.
+    const bool cheap = naive_is_cheap(*step.layer);
+    if (why.empty() && !cheap) return {};
+    const auto naive = evaluate_with(core_.registry(), "cpu/naive", *step.layer, inputs);
+    if (!naive.ok()) return why.empty() ? Status() : departs(step, id, why);
+    const double noise = compare_tensors((*naive)[o], expected, 0).error();
+    explained.absolute = why.empty() ? 0 : kFloatNoise * noise;
+    why = departure((*naive)[o], actual, explained);
+    if (!why.empty()) {
+      SN_ASSIGN_OR_RETURN(const double cancelled, error_of_rounding(step, o, (*naive)[o], inputs));
+      explained.absolute += kFloatNoise * cancelled;
+      why = departure((*naive)[o], actual, explained);
+    }
+  }
+  return why.empty() ? Status() : departs(step, id, why);
+}
+
+// What a rounding of each float32 input does to the exact output: much where sums cancel.
+Result<double> StepJudge::error_of_rounding(const Step& step, std::size_t o, const Tensor& exact,
+                                            std::span<const Tensor> inputs) const {
+  constexpr float kRounding = 0x1p-23f;
+  std::vector<Tensor> rounded(inputs.begin(), inputs.end());
+  for (Tensor& tensor : rounded) {
+    if (tensor.data_type() != DataType::float32) continue;
+    SN_ASSIGN_OR_RETURN(tensor, tensor.clone(core_.allocator()));
+    float sign = kRounding;
+    for (float& value : tensor.mutable_values<float>()) value += value * (sign = -sign);
+  }
+  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
+                      evaluate_with(core_.registry(), "cpu/naive", *step.layer, rounded));
+  return compare_tensors(exact, outputs[o], 0).error();
+}
+
+// Whether the step's last post-op rounds to levels, and each of `rounded` is nearest to what that
+// is given: means of levels often lie halfway between two, where the order of a sum decides.
+Result<bool> StepJudge::are_nearest(const Step& step, std::size_t o,
+                                    std::span<const Tensor* const> rounded,
+                                    std::span<const Tensor> inputs, Explained explained) const {
+  Layer layer = *step.layer;
+  if (layer.post_ops.empty() || layer.post_ops.back().kind != PostOp::Kind::unary ||
+      layer.post_ops.back().unary != UnaryOp::fake_quantize)
+    return false;
+  const auto scale = static_cast<double>(layer.post_ops.back().alpha);
+  const auto low = static_cast<double>(layer.post_ops.back().beta);
+  layer.post_ops.pop_back();
+  const Registry& registry = core_.registry();
+  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> given,
+                      naive_is_cheap(layer) ? evaluate_with(registry, "cpu/naive", layer, inputs)
+                                            : evaluate(registry, layer, inputs, core_.allocator()));
+  SN_ASSIGN_OR_RETURN(const Tensor held, within_range(given[o], {scale * low, scale * (low + 255)},
+                                                      core_.allocator()));
+  explained.step *= kHalfway;
+  return std::all_of(rounded.begin(), rounded.end(), [&](const Tensor* tensor) {
+    return departure(held, *tensor, explained).empty();
+  });
+}
+
+// The model's plan may have taken the same routine: a flaw of it would not show.
+bool StepJudge::is_judged_by_itself(const Step& step, std::size_t o) const {
+  return o == 0 && step.routine != nullptr && is_same_graph_ &&
+         step.routine->descriptor().type == DataType::float32 &&
+         step.routine->descriptor().algorithm != "naive";
+}
+
+bool StepJudge::naive_is_cheap(const Layer& layer) const {
+  const Result<Problem> problem = problem_of(plan_, layer);
+  return problem.ok() && layer_cost(*problem).macs <= kNaiveMacs &&
+         problem->outputs[0].shape.elements() <= static_cast<std::int64_t>(kNaiveMacs);
+}
+
+Status StepJudge::departs(const Step& step, TensorId id, const std::string& why) const {
+  return internal_error(
+      "the net differs from the model at layer '{}' ({}): '{}' {}; try other schemas, and please "
+      "report this",
+      step.layer->name, step.routine_name, plan_.graph->tensor(id).name, why);
+}
+
+}  // namespace softneuro
