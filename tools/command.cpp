@@ -106,7 +106,9 @@ Result<Shape> parse_shape(const std::string& text) {
     if (error != std::errc() || dim < 0 || shape.rank() == kMaxRank ||
         (next != end && *next != 'x'))
       return Status(StatusCode::invalid_argument,
-                    fmt::format("'{}' is not a shape: expected sizes like 1x3x224x224", text));
+                    fmt::format("'{}' is not a shape: expected sizes like 1x3x224x224, at most {}, "
+                                "or scalar",
+                                text, kMaxRank));
     shape.push_back(dim);
     if (next == end) return shape;
     place = next + 1;

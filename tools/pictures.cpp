@@ -125,8 +125,10 @@ Result<std::vector<NamedTensors>> read_pictures(const std::vector<std::string>& 
   for (const auto& [what, values] :
        {std::pair("mean", &options.mean), std::pair("scale", &options.scale)})
     if (values->size() != 1 && values->size() != static_cast<std::size_t>(place->channels))
-      return refuse(
-          fmt::format("{} values of {} for {} channels", values->size(), what, place->channels));
+      return refuse(fmt::format(
+          "--picture-{} has {} values, input '{}' {} channels: give one for all, or one "
+          "for each",
+          what, values->size(), place->name, place->channels));
   if (place->type == DataType::uint8 &&
       (options.mean != std::vector<double>{0} || options.scale != std::vector<double>{1}))
     return refuse(fmt::format("input '{}' takes bytes: no mean, no scale", place->name));

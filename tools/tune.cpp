@@ -77,7 +77,9 @@ std::string set_limit(const TuneArguments& arguments, TuneOptions& options) {
   } else if (arguments.metric == "snr") {  // RMS(ref) / RMS(out − ref) = 10^(dB / 20)
     options.max_error = std::pow(10.0, -limit / 20);
   } else if (arguments.metric == "cosine" || arguments.metric == "top1") {
-    if (!(limit <= 1)) return fmt::format("--limit is {}: at most 1", limit);
+    if (!(limit <= 1))
+      return fmt::format("--limit is {}: with --metric {} it is the least agreement, at most 1",
+                         limit, arguments.metric);
     options.metric = arguments.metric == "top1" ? ErrorMetric::top1 : ErrorMetric::cosine;
     options.max_error = 1 - limit;
   } else {

@@ -121,10 +121,17 @@ Status check_pins(const NetProblems& problems, const CandidateRules& rules) {
         std::find_if(problems.layers.begin(), problems.layers.end(),
                      [&](const LayerProblem& known) { return known.layer->name == name; });
     if (layer == problems.layers.end())
-      return invalid_argument("no layer of the net is named '{}', which is pinned to '{}'", name,
-                              pin.second);
+      return std::ranges::find(problems.graph->layers(), name, &Layer::name) ==
+                     problems.graph->layers().end()
+                 ? invalid_argument("no layer of the net is named '{}', which is pinned to '{}'",
+                                    name, pin.second)
+                 : invalid_argument(
+                       "layer '{}' cannot be pinned: its result is a constant, is not used, or has "
+                       "a shape that depends on data",
+                       name);
     if (layer->problem.type->is_view)
-      return invalid_argument("layer '{}' is a view: no routine computes it", name);
+      return invalid_argument("layer '{}' cannot be pinned: it is a view, which nothing computes",
+                              name);
   }
   return {};
 }
