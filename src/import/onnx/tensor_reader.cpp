@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "the format's raw data
 // A value of TensorProto.DataType: its name, the type that its elements get here, and the bits that
 // each takes where several are packed in a byte.
 struct ElementType {
-  const char* name;
+  const char* name = "";
   DataType type = DataType::undefined;
   int packed_bits = 0;
 };
@@ -112,6 +112,7 @@ void widen(std::span<const std::byte> packed, int bits, bool is_signed, std::int
 // bits).
 template <class F>
 auto with_field(const TensorProto& proto, DataType type, F&& f) {
+  // NOLINTBEGIN(bugprone-branch-clone): the branches differ in the type.
   switch (type) {
     case DataType::float32:
       return f(proto.float_data(), float());
@@ -135,6 +136,7 @@ auto with_field(const TensorProto& proto, DataType type, F&& f) {
     default:
       return f(proto.int32_data(), std::uint8_t());
   }
+  // NOLINTEND(bugprone-branch-clone)
 }
 
 Result<std::int64_t> parse_count(const std::string& key, const std::string& text) {
