@@ -233,7 +233,7 @@ class Replacement {
 // How often each index of the equation runs.
 std::array<double, kMaxEinsumLabels> sizes_of(const Rewriter& rewriter, const Layer& layer,
                                               const EinsumPlan& plan) {
-  std::array<double, kMaxEinsumLabels> sizes;
+  std::array<double, kMaxEinsumLabels> sizes = {};
   sizes.fill(1);
   for (std::size_t i = 0; i < plan.inputs.size(); ++i)
     for (std::size_t k = 0; k < plan.inputs[i].size(); ++k) {
