@@ -76,6 +76,7 @@ struct SampleSource {
   std::function<Result<std::map<std::string, Tensor, std::less<>>>(std::size_t index)> make = {};
 };
 
+// A field for each thing that a tuning may be told.
 struct TuneOptions {
   // Which schemas routines may have: "cpu" (any data type), "cpu:float32" (any layout),
   // "cpu:qint8:nhwc"; invalid_argument for a pattern that no routine here matches. A layer that has
@@ -216,6 +217,7 @@ struct LayerSensitivity {
   bool is_kept = false;  // the layer is still in reduced precision in the tuned net
 };
 
+// A field for each thing that a tuning has found.
 struct TuneReport {
   std::vector<TunedLayer> layers;
   // Of a run of the default plan, and beside it on the chosen path: the median; where other
