@@ -21,7 +21,8 @@ constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for preem
 // A path is run if its lower bound is below the best path's time by this part. The bound adds up
 // the uncertainties of many layers; the real gain is a fraction of that.
 constexpr double kLeastGain = 0.01;
-constexpr double kMostDrift = 1.3;
+// Of the machine's speed between searches: others have halved that of a virtual one for minutes.
+constexpr double kMostDrift = 4;
 // A first run, times the second one: of ResNet-50 1.01, of SqueezeNet 1.1.
 constexpr double kSlower = 1.03;
 constexpr double kProbingUs = 100'000;  // first runs are compared with second ones about so long
