@@ -12,6 +12,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/parallel.h"
+#include "profiler/measure/constants.h"
 
 namespace softneuro {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kUnknownCache = std::size_t{1} << 20;  // where the system does not say
 constexpr std::size_t kMostCache = std::size_t{4} << 20;
-constexpr std::int64_t kTimeoutNs = 1'000'000;  // for threads that do not arrive
+
 // Of a processor's own second-level cache.
 std::size_t cache_bytes() {
 #ifdef _SC_LEVEL2_CACHE_SIZE
@@ -133,7 +134,7 @@ void ColdCaches::sweep(std::span<const std::span<const std::byte>> recent) {
   const PoolBurst burst(pool_);
   const auto threads = static_cast<std::size_t>(pool_.concurrency());
   if (memory_.empty()) memory_.resize(own_bytes() * 3 / 2, std::byte{1});
-  Sweep sweep{memory_, recent, threads, clock_ns() + kTimeoutNs};
+  Sweep sweep{memory_, recent, threads, clock_ns() + constants::kAtOnceNs};
   pool_.run(threads, sweep_share, &sweep);
 }
 

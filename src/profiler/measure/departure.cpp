@@ -9,19 +9,12 @@
 #include "core/base/element.h"
 #include "core/base/error.h"
 #include "core/routine/format.h"
+#include "profiler/measure/constants.h"
 
 namespace softneuro {
 namespace {
 
-// Sums in another order end on the other side of a tie now and then: by one level, and rarely.
-constexpr double kMovedShare = 0.02;
-constexpr double kMovedSteps = 1.5;
-// Rounding that favours no direction shrinks or stretches a tensor by no more than this, apart from
-// what chance does: so many standard deviations.
-constexpr double kStretch = 0.005;
-constexpr double kDeviations = 4;
-// Tensors whose RMS is fewer levels than this may shrink: much of them is rounded to zero.
-constexpr double kLevels = 8;
+using namespace constants;
 
 bool is_equal(const Tensor& a, const Tensor& b) {
   return a.bytes() == b.bytes() &&
@@ -29,12 +22,12 @@ bool is_equal(const Tensor& a, const Tensor& b) {
 }
 
 bool is_within_levels(const Comparison& c, double step) {
-  return c.largest <= kMovedSteps * step && c.moved <= std::max(1.0, kMovedShare * c.count);
+  return c.largest <= kMovedLevels * step && c.moved <= std::max(1.0, kMovedShare * c.count);
 }
 
 // The factor that fits best, against its standard error.
 bool is_stretched(const Comparison& c, double step) {
-  if (c.square == 0 || c.square < c.count * step * step * kLevels * kLevels) return false;
+  if (c.square == 0 || c.square < c.count * step * step * kFewLevels * kFewLevels) return false;
   const double stretch = std::fabs(c.product / c.square - 1);
   return stretch > kStretch + kDeviations * std::sqrt(c.scatter) / c.square;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "profiler/measure/constants.h"
+
 namespace softneuro {
 
 // In each round every plan has a turn: some warm-up runs, then some measured ones. The warm-up runs
@@ -12,19 +14,17 @@ struct InterleavedSchedule {
   int warmup = 0, measured = 1;  // runs of each turn
   int rounds = 1;
 
-  static int rounds_in(double us, double round_us, int least, int most) {
-    if (round_us <= 0) return most;
-    return static_cast<int>(std::clamp(us / round_us, 1.0 * least, 1.0 * most));
-  }
-
   // A schedule for about `us`; one run of every plan takes `run_us` together. `needs_warmup`:
-  // whether a plan's time depends on what ran before. Each plan has at least about `least` measured
-  // runs, and at most about `most`.
-  static InterleavedSchedule in(double us, double run_us, int least, int most, bool needs_warmup) {
-    constexpr InterleavedSchedule kThorough{3, 4};
+  // whether a plan's time depends on what ran before. Each plan has at least about kFewestRuns
+  // measured runs, and at most about `times` kMostRuns.
+  static InterleavedSchedule in(double us, double run_us, bool needs_warmup, int times = 1) {
+    using namespace constants;
     InterleavedSchedule schedule{needs_warmup ? 1 : 0, 1};
-    if (needs_warmup && us >= run_us * least * kThorough.runs()) schedule = kThorough;
-    schedule.rounds = rounds_in(us, run_us * schedule.runs(), least, most / schedule.measured);
+    const double thorough_us = run_us * (kWarmUpRuns + kTurnRuns);
+    if (needs_warmup && us >= kFewestRuns * thorough_us) schedule = {kWarmUpRuns, kTurnRuns};
+    const double most = times * kMostRuns / schedule.measured;
+    const double fit = run_us > 0 ? us / (run_us * schedule.runs()) : most;
+    schedule.rounds = static_cast<int>(std::clamp(fit, 1.0 * kFewestRuns, most));
     return schedule;
   }
   constexpr int runs() const { return warmup + measured; }

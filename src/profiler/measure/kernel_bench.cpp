@@ -9,14 +9,12 @@
 #include "core/base/parallel.h"
 #include "core/base/random.h"
 #include "core/routine/registry.h"
+#include "profiler/measure/constants.h"
 #include "profiler/measure/departure.h"
 #include "profiler/measure/timer.h"
 
 namespace softneuro {
 namespace {
-
-constexpr int kAttempts = 4;
-constexpr std::int64_t kSliceNs = 4'000'000;  // that a thread keeps a processor, about
 
 constexpr std::uint64_t kSeed = 42;  // of inputs; any will do
 
@@ -139,7 +137,7 @@ double KernelBench::time_us(int runs, PoolBarrier& barrier) noexcept {
   const PoolBurst burst(core_->pool());  // as inside of a session's run
   double best = INFINITY;
   barrier.synchronize();
-  for (int attempt = 0; attempt < kAttempts; ++attempt)
+  for (int attempt = 0; attempt < constants::kAttempts; ++attempt)
     if (time_once(runs, barrier, best)) break;
   return best;
 }
@@ -148,7 +146,7 @@ double KernelBench::cold_time_us(ColdCaches& caches, PoolBarrier& barrier) {
   if (run_.stream() != nullptr) return time_us(1, barrier);
   const PoolBurst burst(core_->pool());
   double best = INFINITY;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < constants::kAttempts; ++attempt) {
     caches.prepare(weights_, recent_);
     // The address of a library's own copy of the weights is unknown; other data evicts part of it.
     if (kernel_->library_bytes() > 0 && caches.residency() == CacheResidency::memory)
@@ -167,8 +165,7 @@ bool KernelBench::time_once(int runs, PoolBarrier& barrier, double& best) noexce
     return true;
   }
   best = std::min(best, *us / runs);
-  // Runs longer than a time slice are preempted nearly always.
-  return barrier.synchronize() || *us * 1e3 > static_cast<double>(kSliceNs);
+  return barrier.synchronize() || *us * 1e3 > static_cast<double>(constants::kTimeSliceNs);
 }
 
 Problem adapt_problem(Runtime& core, TensorSpec tensor, const Format& from, const Format& to) {

@@ -4,13 +4,15 @@
 
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "profiler/measure/constants.h"
 
 namespace softneuro {
 
 // Where nearly all samples of a step were disturbed, all of them count.
 const Samples& StepSamples::samples(std::size_t step) const {
-  constexpr std::size_t kFewest = 3;
-  return whole_[step].count() >= std::min(kFewest, any_[step].count()) ? whole_[step] : any_[step];
+  return whole_[step].count() >= std::min(constants::kFewestSamples, any_[step].count())
+             ? whole_[step]
+             : any_[step];
 }
 
 double StepSamples::sum_us() const {
@@ -34,14 +36,9 @@ Result<double> NetBench::run() {
   return static_cast<double>(clock_ns() - begin) * 1e-3;
 }
 
-Status NetBench::warm_up(PoolBarrier& barrier, int runs) {
-  constexpr int kMore = 2;
-  if (runs <= 0) return {};
+Status NetBench::warm_up(int runs) {
   const PoolBurst burst(impl_of(*plan_).core->pool());
-  for (int i = 0; i < runs + kMore; ++i) {
-    SN_RETURN_IF_ERROR(run().status());
-    if (barrier.synchronize() && i + 1 >= runs) break;
-  }
+  for (int i = 0; i < runs; ++i) SN_RETURN_IF_ERROR(run().status());
   return {};
 }
 

@@ -36,8 +36,7 @@ class NetBench {
   static Result<NetBench> create(std::shared_ptr<const Plan> plan, std::vector<Tensor> inputs);
   // One run; its time in microseconds.
   Result<double> run();
-  // Warm-up: `runs` untimed runs, plus at most two while threads are preempted.
-  Status warm_up(PoolBarrier& barrier, int runs);
+  Status warm_up(int runs);
   // One run with a clock at every step.
   Status run_traced(StepSamples& samples, PoolBarrier& barrier, const TuneBudget& budget);
   std::size_t steps() const { return impl_of(*plan_).steps.size(); }

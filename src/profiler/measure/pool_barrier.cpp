@@ -10,19 +10,11 @@
 
 #include "core/base/parallel.h"
 #include "core/base/physical_cores.h"
+#include "profiler/measure/constants.h"
 #include "profiler/measure/timer.h"
 
 namespace softneuro {
-namespace {
-
-constexpr std::int64_t kAtOnceNs = 300'000;  // waking a parked thread takes a third of that
-// A thread that has waited for longer leaves its processor, which the late one may need: where two
-// threads are on one processor, spinning would keep them apart for whole time slices.
-constexpr std::chrono::microseconds kBetweenLooks(100);
-constexpr std::int64_t kTimeoutNs = 20'000'000;
-constexpr int kMostTimeouts = 3;
-
-}  // namespace
+namespace {}  // namespace
 
 // The processor that a thread runs on, and those that it may run on.
 struct PoolBarrier::ThreadPlace {
@@ -65,7 +57,9 @@ void PoolBarrier::arrive(void* context, std::size_t index) noexcept {
   while (state.arrived.load(std::memory_order_acquire) < state.all) {
     const std::int64_t now = clock_ns();
     if (now >= state.closes_ns) break;
-    if (now >= state.late_ns) std::this_thread::sleep_for(kBetweenLooks);
+    // Leaves its processor, which the late one may need: where two threads are on one processor,
+    // spinning would keep them apart for whole time slices.
+    if (now >= state.late_ns) std::this_thread::sleep_for(constants::kBetweenLooks);
   }
 }
 
@@ -74,14 +68,14 @@ bool PoolBarrier::wait_for_all(std::vector<ThreadPlace>* places) noexcept {
   State state;
   state.places = places;
   state.all = pool_.concurrency();
-  state.late_ns = begin + kAtOnceNs;
-  state.closes_ns = begin + kTimeoutNs;
+  state.late_ns = begin + constants::kAtOnceNs;
+  state.closes_ns = begin + constants::kLatestNs;
   pool_.run(static_cast<std::size_t>(state.all), arrive, &state);
   const std::int64_t took = clock_ns() - begin;
   // A pool may have lent its threads elsewhere for good, or run every task on one of them.
-  timeouts_ = took < kTimeoutNs ? 0 : timeouts_ + 1;
-  if (timeouts_ == kMostTimeouts) give_up();
-  return took <= kAtOnceNs;
+  timeouts_ = took < constants::kLatestNs ? 0 : timeouts_ + 1;
+  if (timeouts_ == constants::kMostTimeouts) give_up();
+  return took <= constants::kAtOnceNs;
 }
 
 // Processors that the pool's threads, which may be pinned, may run on together; 0: not known.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/unyielding_wait.h"
+#include "profiler/measure/constants.h"
 #include "softneuro/thread_pool.h"
 
 namespace softneuro {
@@ -38,7 +39,7 @@ class PoolBarrier {
   // other processes had preempted. Late arrivals are few, since nothing is measured meanwhile.
   double waited() const noexcept;
   // Whether that share is large, or threads that had arrived before no longer do.
-  bool disturbed() const noexcept { return lost_ || waited() > 0.05; }
+  bool disturbed() const noexcept { return lost_ || waited() > constants::kDisturbed; }
 
  private:
   struct ThreadPlace;

@@ -8,6 +8,7 @@
 
 #include "core/plan/net_problems.h"
 #include "core/routine/routine_path.h"
+#include "profiler/measure/constants.h"
 #include "profiler/measure/timer.h"
 
 namespace softneuro {
@@ -56,9 +57,9 @@ void for_each_tensor(const LayerProblem& layer, const F& visit) {
 }
 
 struct CandidateRules {
-  std::vector<std::string> schemas;  // patterns
-  std::size_t max_params = 8;        // combinations of one routine's parameters
-  bool childnets = true;             // whether routines that are nets count
+  std::vector<std::string> schemas;                 // patterns
+  std::size_t max_params = constants::kMostParams;  // combinations of one routine's parameters
+  bool childnets = true;                            // whether routines that are nets count
   // Parameters that ParamSpace::promising leaves out, and blocks of 8 channels, count, too.
   bool include_pruned = false;
   std::vector<std::string> avoid;                       // TuneOptions::avoid

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profiler/measure/constants.h"
+
 namespace softneuro {
 
 void ControlRuns::record(Candidate& candidate, const Candidate& control, double us) {
@@ -19,7 +21,7 @@ std::vector<ControlRuns::Disturbed> ControlRuns::disturbed() const {
   std::vector<Disturbed> disturbed;
   for (const Run& run : runs_) {
     const double slowdown = run.us / least_us_.at(run.control);
-    if (slowdown >= kDisturbed) disturbed.push_back({run.candidate, slowdown});
+    if (slowdown >= constants::kSlowControl) disturbed.push_back({run.candidate, slowdown});
   }
   return disturbed;
 }

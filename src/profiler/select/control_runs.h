@@ -23,11 +23,9 @@ class ControlRuns {
   // `control` took `us` at some other time. Without effect if it never was a control.
   void record_again(const Candidate& control, double us);
 
-  // The candidates whose control took at least kDisturbed times as long as at its fastest, in the
+  // The candidates whose control took at least kSlowControl times as long as at its fastest, in the
   // order of measurement.
   std::vector<Disturbed> disturbed() const;
-
-  static constexpr double kDisturbed = 1.15;
 
  private:
   struct Run {

@@ -7,20 +7,13 @@
 #include "core/base/tensor_view.h"
 #include "core/routine/layer_cost.h"
 #include "core/routine/noop_adapt.h"
+#include "profiler/measure/constants.h"
 #include "profiler/select/selection.h"
 
 namespace softneuro {
 namespace {
 
-// Multiply-adds of a dense product that take as long as moving a byte between layers, most of it to
-// and from caches: 250 G/s against 80 GB/s on two cores of a server with AVX-512. Less by half on
-// processors with narrower vectors, where adapts then look dearer than they are.
-constexpr double kStepsPerByte = 3;
-// What one more step of the plan takes in itself, to hand out its work and wait for the last thread
-// (0.5 µs). It keeps adapts away from layers that take hardly longer.
-constexpr double kStepsPerKernel = 100'000;
-// Of cpu/naive, which computes one element after the other in double.
-constexpr double kNaiveSpeed = 0.01;
+using namespace constants;
 
 // The formats that a default plan considers: the model's types, plain or channels-last. Blocked
 // layouts were faster by a few percent at most where they were faster at all.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "profiler/measure/constants.h"
 
 namespace softneuro {
 namespace {
@@ -13,9 +14,6 @@ std::string key_of(TensorId tensor, const Format& from, const Format& to) {
   return fmt::format("{}|{}|{}", tensor, from.str(), to.str());
 }
 
-// Times inside and alone differ by 10 % more or less (standard deviation) among one layer's
-// candidates.
-constexpr double kUnmeasuredUncertainty = 0.2;
 // A standard deviation of the low quartile of n samples is 1.36 of theirs over √n, and theirs 1.48
 // of half the distance between their quartiles.
 constexpr double kTwoDeviations = 2 * 1.36 * 1.48;
@@ -38,7 +36,7 @@ double net_ratio(const LayerCandidates& layer) {
       sum += c.inside.us / c.unit_us;
       ++count;
     }
-  return count == 0 ? 1 : std::clamp(sum / count, 0.8, 1.5);
+  return count == 0 ? 1 : std::clamp(sum / count, constants::kLeastRatio, constants::kMostRatio);
 }
 
 class Mapper {
@@ -267,8 +265,8 @@ class Mapper {
 }  // namespace
 
 double uncertainty(const MeanTime& inside, double noise) {
-  if (inside.samples <= 0) return kUnmeasuredUncertainty;
-  return std::min(kUnmeasuredUncertainty, kTwoDeviations * noise / std::sqrt(inside.samples));
+  if (inside.samples <= 0) return constants::kUnmeasured;
+  return std::min(constants::kUnmeasured, kTwoDeviations * noise / std::sqrt(inside.samples));
 }
 
 Result<AdaptChoice> AdaptTimes::of(TensorId tensor, const Format& from, const Format& to) {

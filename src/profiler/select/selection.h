@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dprs/dprs.h"
+#include "profiler/measure/constants.h"
 #include "profiler/select/candidates.h"
 
 namespace softneuro {
@@ -36,9 +37,6 @@ struct Selection {
   bool operator==(const Selection& other) const { return choice == other.choice; }
 };
 
-// Samples inside the net scatter so much (half the distance between the quartiles, relative) where
-// that is not known: about what a disturbed machine shows.
-inline constexpr double kUsualNoise = 0.05;
 // By what part of it a mean time inside the net may be too long: two standard deviations, at
 // samples that scatter by `noise`.
 double uncertainty(const MeanTime& inside, double noise);
@@ -60,7 +58,7 @@ struct SelectionRules {
   // Whether a candidate costs the least that it may: that time less its uncertainty(). Null: none
   // does.
   std::function<bool(const LayerCandidates&, const Candidate&)> optimistic;
-  double noise = kUsualNoise;
+  double noise = constants::kUsualNoise;
 };
 
 struct Selections {

@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/routine/registry.h"
+#include "profiler/measure/constants.h"
 #include "profiler/measure/departure.h"
 #include "profiler/measure/kernel_bench.h"
 #include "profiler/measure/timer.h"
@@ -20,15 +21,7 @@
 namespace softneuro {
 namespace {
 
-constexpr double kFloorUs = 40;      // a batch lasts at least this long
-constexpr double kPruneRatio = 1.4;  // of the best time, after two samples
-constexpr int kControlRounds = 3;    // what one run says of a control's undisturbed time is noise
-// A childnet whose layers inside take this many times the best of the other candidates cannot win:
-// what they leave in the caches for each other does not save as much.
-constexpr double kLostInside = 1.25;
-// Weights of that many bytes take a part of the layer's time that counts, where they are read anew.
-constexpr std::size_t kColdBytes = std::size_t{1} << 16;
-constexpr int kDeepest = 2;  // childnets within childnets that are looked into
+using namespace constants;
 
 std::size_t constant_bytes(const Problem& problem) {
   std::size_t bytes = 0;
@@ -40,7 +33,13 @@ std::size_t constant_bytes(const Problem& problem) {
 
 int batch_of(double us) {
   if (us <= 0) return 1000;
-  return static_cast<int>(std::clamp(std::ceil(kFloorUs / us), 1.0, 1000.0));
+  return static_cast<int>(std::clamp(std::ceil(kBatchUs / us), 1.0, 1000.0));
+}
+
+// Whether a candidate has too few samples, each of a batch of so many runs.
+bool is_sampling_on(const Samples& samples, std::size_t wanted, int batch) {
+  return samples.count() < wanted &&
+         (samples.count() < kFewestSamples || samples.total() * batch < kSamplesUs);
 }
 
 }  // namespace
@@ -119,7 +118,7 @@ Status UnitProfiler::ProblemProfile::choose_inside(Candidate& candidate, double 
     return ProblemProfile(profiler_, problem, depth_ + 1, fill_both).profile(candidates);
   };
   CandidateRules rules = profiler_.inside_rules;
-  rules.childnets = depth_ + 1 < kDeepest;
+  rules.childnets = depth_ + 1 < kDeepestChildnet;
   const Problem problem = with_formats(model_, candidate.formats);
   SN_ASSIGN_OR_RETURN(
       const ChildnetInside inside,
@@ -159,16 +158,12 @@ Status UnitProfiler::ProblemProfile::measure(Candidate& candidate, double best_u
   const double first = time_us(bench, 1);
   samples.add(first);
   const int batch = is_cold_ ? 1 : batch_of(first);
-  // Inside of childnets times only rank what is measured again as a whole.
-  const bool exhaustive = profiler_.exhaustive_;
-  const std::size_t wanted = exhaustive ? 15 : 5;
-  const double most_us = exhaustive ? 2e5 : depth_ > 0 ? 1e4 : 4e4;
+  const std::size_t wanted = profiler_.exhaustive_ ? kExhaustiveSamples : kSamples;
   candidate.pruned = false;
-  while (!candidate.pruned && samples.count() < wanted &&
-         (samples.count() < 3 || samples.total() * batch < most_us)) {
+  while (!candidate.pruned && is_sampling_on(samples, wanted, batch)) {
     samples.add(time_us(bench, batch));
     candidate.pruned =
-        !exhaustive && samples.count() == 2 && samples.minimum() > kPruneRatio * best_us;
+        !profiler_.exhaustive_ && samples.count() == 2 && samples.minimum() > kBeaten * best_us;
   }
   candidate.unit_us = samples.centre();
   unkept_[&candidate] = samples.spread();
@@ -193,7 +188,7 @@ double UnitProfiler::ProblemProfile::time_control() {
 // fast as the fastest of the others.
 void UnitProfiler::ProblemProfile::correct_disturbed() {
   // It may have been disturbed for as long as it served as the control.
-  for (int round = 0; control_ && round < kControlRounds; ++round) time_control();
+  for (int round = 0; control_ && round < kControlRuns; ++round) time_control();
   std::map<Candidate*, double> slowdowns;
   for (const ControlRuns::Disturbed& disturbed : controls_.disturbed())
     slowdowns[disturbed.candidate] = disturbed.slowdown;
@@ -321,8 +316,7 @@ Status UnitProfiler::measure_adapt(const TensorSpec& tensor, const Format& from,
   const PoolBurst burst(core_.pool());
   Samples samples;
   const int batch = batch_of(bench.time_us(1, barrier_));
-  while (samples.count() < 5 && (samples.count() < 2 || samples.total() * batch < 5e3))
-    samples.add(bench.time_us(batch, barrier_));
+  while (is_sampling_on(samples, kSamples, batch)) samples.add(bench.time_us(batch, barrier_));
   if (samples.minimum() < 0) return {};
   candidate.unit_us = samples.centre();
   keep(candidate, false, samples.spread());

@@ -8,20 +8,9 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "profiler/measure/constants.h"
 
 namespace softneuro {
-namespace {
-
-// Of the sensitivity's samples: those that the fastest path's rounding affects most. Others would
-// show next to nothing of a layer's sensitivity.
-constexpr std::size_t kSensitivitySamples = 8;
-// Measuring sensitivity, taking layers out in each order, and putting them back take at most this
-// long each, or this share of what is left of a time limit.
-constexpr std::chrono::seconds kSensitivityTime{3};
-constexpr int kParts = 4;  // that these are
-constexpr int kSensitivityShare = 4;
-
-}  // namespace
 
 SelectionRules ErrorLimit::float32_rules() const {
   SelectionRules float32 = memory_.rules();
@@ -31,9 +20,9 @@ SelectionRules ErrorLimit::float32_rules() const {
 
 std::chrono::steady_clock::time_point ErrorLimit::end_of_search() const {
   const auto now = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::duration allowed = kSensitivityTime;
+  std::chrono::steady_clock::duration allowed = constants::kErrorPartTime;
   if (context_.is_time_limited())
-    allowed = std::min(allowed, (context_.budget.end - now) / kSensitivityShare);
+    allowed = std::min(allowed, (context_.budget.end - now) / constants::kErrorParts);
   return now + allowed;
 }
 
@@ -44,7 +33,7 @@ Status ErrorLimit::measure_sensitivity(const Finalist& rounded) {
   std::iota(samples.begin(), samples.end(), std::size_t{0});
   std::stable_sort(samples.begin(), samples.end(),
                    [&](std::size_t a, std::size_t b) { return squares[a] > squares[b]; });
-  samples.resize(std::min(samples.size(), kSensitivitySamples));
+  samples.resize(std::min(samples.size(), constants::kSensitivitySamples));
   const Result<Selections> base = space_.select(float32_rules());
   if (!base.ok()) return {};  // the layers' own errors have to do
   base_ = base->paths[0];
@@ -163,7 +152,8 @@ Status ErrorLimit::put_layers_back(std::optional<Finalist>& best, std::span<cons
 Result<Finalist> ErrorLimit::choose(std::vector<Finalist> ranked, double& untuned_us) {
   SN_ASSIGN_OR_RETURN(is_kept_, error_.measure(ranked[0]));
   if (!is_kept_)
-    context_.expect(kParts * std::chrono::duration<double>(kSensitivityTime).count() +
+    context_.expect(constants::kErrorParts *
+                        std::chrono::duration<double>(constants::kErrorPartTime).count() +
                     race_seconds(context_));
   if (!context_.job.validation.empty() && (context_.options.measure_sensitivity || !is_kept_))
     SN_RETURN_IF_ERROR(measure_sensitivity(ranked[0]));

@@ -4,11 +4,10 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "profiler/measure/constants.h"
 
 namespace softneuro {
 namespace {
-
-constexpr double kTie = 1.01;  // within this the solver's order holds
 
 Status add(TuneContext& context, const MemoryLimit& memory, const Selection& selection,
            std::vector<Finalist>& finalists) {
@@ -45,7 +44,9 @@ Result<std::vector<Finalist>> find_finalists(TuneContext& context, const MemoryL
     return softneuro::add(context, memory, selection, finalists);
   };
   SelectionRules rules = memory.rules();
-  rules.k = context.budget.expired() ? 1 : std::max(1, options.exhaustive ? 20 : options.finalists);
+  rules.k = context.budget.expired() ? 1
+                                     : std::max(1, options.exhaustive ? constants::kExhaustiveRounds
+                                                                      : options.finalists);
   SN_ASSIGN_OR_RETURN(const Selections best, context.space.select(rules));
   context.gap = best.gap;
   for (const Selection& selection : best.paths) SN_RETURN_IF_ERROR(add(selection));
@@ -92,7 +93,7 @@ void put_in_order(const TuneContext& context, std::vector<Finalist>& finalists) 
   for (const Finalist& finalist : finalists) best = std::min(best, finalist.time_us);
   const auto rank = [&](const Finalist& finalist) {
     return is_allowed(context, finalist)
-               ? std::max(finalist.time_us - finalist.uncertainty_us, kTie * best)
+               ? std::max(finalist.time_us - finalist.uncertainty_us, (1 + constants::kTie) * best)
                : INFINITY;
   };
   std::stable_sort(finalists.begin(), finalists.end(),

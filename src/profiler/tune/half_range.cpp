@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/routine/layer_cost.h"
 #include "cpu/simd/float_span.h"
+#include "profiler/measure/constants.h"
 #include "profiler/tune/inner_values.h"
 
 namespace softneuro {
@@ -15,8 +16,6 @@ namespace {
 
 constexpr double kLargestHalf = 65504;
 constexpr double kLargestBFloat16 = 0x1.fep127;
-// Other inputs may reach farther than those that were seen: two bits are left for them.
-constexpr double kHeadroom = 4;
 
 // The largest number of a format's type, where tensors may reach it.
 double largest_of(const Format& format) {
@@ -81,7 +80,7 @@ Result<HalfRange> HalfRange::measure(const std::shared_ptr<Runtime>& core,
 bool HalfRange::fits(const LayerCandidates& entry, const Candidate& candidate) const {
   const Layer& layer = *entry.layer.layer;
   const auto is_beyond = [&](TensorId id, const Format& format) {
-    return id != kNoTensor && largest_[id] * kHeadroom > largest_of(format);
+    return id != kNoTensor && largest_[id] * constants::kHeadroom > largest_of(format);
   };
   for (std::size_t i = 0; i < layer.inputs.size(); ++i)
     if (is_beyond(layer.inputs[i], candidate.formats.inputs[i])) return false;

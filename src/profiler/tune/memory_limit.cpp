@@ -4,14 +4,10 @@
 
 #include "core/base/error.h"
 #include "core/plan/plan_impl.h"
+#include "profiler/measure/constants.h"
 
 namespace softneuro {
 namespace {
-
-// Plans that are made to find the solver's bound, after the fastest and the smallest.
-constexpr int kMemoryRounds = 8;
-// Paths whose size differs by less than one in so many are alike.
-constexpr std::size_t kMemorySteps = 64;
 
 double mebibytes(std::size_t bytes) {
   return static_cast<double>(bytes) / (1 << 20);
@@ -64,9 +60,9 @@ Result<MemoryLimit::Fit> MemoryLimit::fit(SelectionRules rules) const {
   rules.fallback = smallest.selection;
   Sized over = fastest;
   Fit fit{smallest.selection, smallest.selection.memory, smallest.selection};
-  for (int round = 0; round < kMemoryRounds; ++round) {
+  for (int round = 0; round < constants::kMemoryPlans; ++round) {
     const std::size_t fails = over.selection.memory;
-    if (fails <= fit.bound + fit.bound / kMemorySteps) break;
+    if (fails <= fit.bound + fit.bound / constants::kMemorySteps) break;
     SN_RETURN_IF_ERROR(context_.check_cancel());
     const std::size_t excess = over.memory - bytes();
     const bool is_first_guess = round == 0 && fit.bound + excess < fails;

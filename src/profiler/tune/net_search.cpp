@@ -4,33 +4,17 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "profiler/measure/constants.h"
 #include "profiler/measure/interleaved_schedule.h"
 #include "profiler/tune/finalist.h"
 
 namespace softneuro {
 namespace {
 
-// Paths of one round. Their packed weights are in memory at once, so that there are fewer where all
-// of them would take more than so many bytes; at least two.
-constexpr std::size_t kMostPaths = 8;
-constexpr std::size_t kPackedBytes = std::size_t{512} << 20;
-constexpr std::int64_t kMakingNs = 1'600'000'000;  // their plans are made for about this long
-constexpr std::int64_t kRoundUs = 600'000;         // their runs last about this long, all together
-constexpr int kFewestRuns = 4, kMostRuns = 60;     // of each path
-constexpr std::int64_t kMostWaiting = 4;  // times as long as planned, for preempted threads
-// A path is run if its lower bound is below the best path's time by this part. The bound adds up
-// the uncertainties of many layers; the real gain is a fraction of that.
-constexpr double kLeastGain = 0.01;
-// Of the machine's speed between searches: others have halved that of a virtual one for minutes.
-constexpr double kMostDrift = 4;
-// A first run, times the second one: of ResNet-50 1.01, of SqueezeNet 1.1.
-constexpr double kSlower = 1.03;
-constexpr double kProbingUs = 100'000;  // first runs are compared with second ones about so long
-
 // Of each search, at most.
 std::size_t rounds_of(const TuneContext& context) {
-  return static_cast<std::size_t>(
-      std::max(1, context.options.exhaustive ? 20 : context.options.rounds));
+  return static_cast<std::size_t>(std::max(
+      1, context.options.exhaustive ? constants::kExhaustiveRounds : context.options.rounds));
 }
 
 // The mixture's, and each kind's where there are several.
@@ -43,7 +27,7 @@ std::size_t searches(const TuneContext& context) {
 
 double NetSearch::most_seconds(const TuneContext& context) {
   return static_cast<double>(searches(context) * rounds_of(context)) *
-             (static_cast<double>(kMakingNs) * 1e-9 + static_cast<double>(kRoundUs) * 1e-6) +
+             (constants::kRaceSeconds + constants::kRoundSeconds) +
          race_seconds(context);
 }
 
@@ -57,22 +41,22 @@ Result<std::vector<NetSearch::Contender>> NetSearch::find_contenders(SelectionRu
     return !known.empty() &&
            !known.contains(static_cast<int>(&candidate - layer.candidates.data()));
   };
-  const std::size_t most =
-      std::clamp<std::size_t>(kPackedBytes / (context_.constant_bytes() + 1), 2, kMostPaths);
+  const std::size_t most = std::clamp<std::size_t>(
+      constants::kPathsBytes / (context_.constant_bytes() + 1), 2, constants::kMostPaths);
   std::vector<Contender> contenders;
-  const std::int64_t begin = clock_ns();
-  // At most half of a time limit: what is made has to be run.
   const auto now = std::chrono::steady_clock::now();
-  const auto made_by = now + (context_.budget.end - now) / 2;
+  const std::chrono::duration<double> allowed(constants::kRaceSeconds);
+  // At most half of a time limit: what is made has to be run.
+  const auto made_by =
+      now + std::min((context_.budget.end - now) / 2,
+                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(allowed));
   while (contenders.size() < most && context_.check_cancel().ok() && !context_.budget.expired()) {
-    if (contenders.size() > 1 &&
-        (clock_ns() - begin > kMakingNs || std::chrono::steady_clock::now() > made_by))
-      break;
+    if (contenders.size() > 1 && std::chrono::steady_clock::now() > made_by) break;
     SN_ASSIGN_OR_RETURN(const Selections best, context_.space.select(rules));
     const Selection& selection = best.paths[0];
     if (contenders.empty())
       context_.gap = best.gap;
-    else if (selection.cost_us > (1 - kLeastGain) * contenders[0].selection.cost_us)
+    else if (selection.cost_us > (1 - constants::kLeastGain) * contenders[0].selection.cost_us)
       break;
     for (std::size_t l = 0; l < context_.space.layers.size(); ++l)
       taken[l].insert(selection.choice[l]);
@@ -129,8 +113,9 @@ void NetSearch::learn_from(const std::vector<Contender>& contenders) {
     }
   }
   if (all > 0) noise_ = spread / all;
-  const double drift =
-      before > 0 && now > 0 ? std::clamp(before / now, 1 / kMostDrift, kMostDrift) : 1;
+  const double drift = before > 0 && now > 0 ? std::clamp(before / now, 1 / constants::kMostDrift,
+                                                          constants::kMostDrift)
+                                             : 1;
   const auto add = [&](MeanTime& mean, const Samples& samples) {
     mean.add(samples.centre() * drift, static_cast<double>(samples.count()));
   };
@@ -166,9 +151,6 @@ Result<bool> NetSearch::search_round(const SelectionRules& rules, std::size_t ro
   if (contenders.size() < 2 && is_measured_inside(contenders[0].selection)) return false;
   double round_us = 0;
   for (const Contender& contender : contenders) round_us += contender.run_us;
-  if (!context_.first_runs_slower && !context_.is_time_limited()) {
-    SN_ASSIGN_OR_RETURN(context_.first_runs_slower, find_first_runs_slower(contenders, round_us));
-  }
   SN_RETURN_IF_ERROR(run_round(contenders, round_us, round, rounds));
   context_.measured += contenders.size();
   learn_from(contenders);
@@ -178,39 +160,27 @@ Result<bool> NetSearch::search_round(const SelectionRules& rules, std::size_t ro
 Status NetSearch::run_round(std::vector<Contender>& contenders, double round_us, std::size_t round,
                             std::size_t rounds) {
   // Small differences need more samples on a disturbed machine.
-  const int times = context_.options.exhaustive ? 4 : context_.barrier.disturbed() ? 3 : 1;
-  const std::int64_t us = kRoundUs * times;
-  const InterleavedSchedule schedule = InterleavedSchedule::in(
-      static_cast<double>(us), round_us, kFewestRuns, kMostRuns * times, context_.needs_warmup());
-  const std::int64_t end = clock_ns() + kMostWaiting * 1000 * us;
+  const int times = context_.options.exhaustive    ? constants::kExhaustiveTimes
+                    : context_.barrier.disturbed() ? constants::kDisturbedRuns
+                                                   : 1;
+  const double us = 1e6 * times * constants::kRoundSeconds;
+  const InterleavedSchedule schedule =
+      InterleavedSchedule::in(us, round_us, context_.needs_warmup(), times);
+  // Waiting for preempted threads may take longer than the runs.
+  const std::int64_t end =
+      clock_ns() + static_cast<std::int64_t>(1e3 * constants::kMostWaiting * us);
   for (int turn = 0; turn < schedule.rounds && (turn < 1 || !context_.budget.expired()); ++turn) {
-    if (turn >= kFewestRuns && clock_ns() > end) break;
+    if (turn >= constants::kFewestRuns && clock_ns() > end) break;
     SN_RETURN_IF_ERROR(context_.check_cancel());
     context_.report_progress("net", round, rounds);
     for (Contender& contender : contenders) {
-      SN_RETURN_IF_ERROR(contender.bench.warm_up(context_.barrier, schedule.warmup));
+      SN_RETURN_IF_ERROR(contender.bench.warm_up(schedule.warmup));
       for (int i = 0; i < schedule.measured; ++i)
         SN_RETURN_IF_ERROR(
             contender.bench.run_traced(contender.samples, context_.barrier, context_.budget));
     }
   }
   return {};
-}
-
-// Whether plans run slower right after another one, which has evicted what they keep in the caches
-// from run to run. The cache residency of weights says the same, except for nets that just do not
-// fit.
-Result<bool> NetSearch::find_first_runs_slower(std::vector<Contender>& contenders,
-                                               double round_us) {
-  Samples ratios;
-  for (int probe = InterleavedSchedule::rounds_in(kProbingUs, 2 * round_us, 2, 5); probe > 0;
-       --probe)
-    for (Contender& contender : contenders) {
-      SN_ASSIGN_OR_RETURN(const double first, contender.bench.run());
-      SN_ASSIGN_OR_RETURN(const double second, contender.bench.run());
-      ratios.add(first / second);
-    }
-  return ratios.median() > kSlower;
 }
 
 // At most so many rounds, those of earlier tunings with this cache included. False: the time is up.

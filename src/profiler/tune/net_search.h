@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/measure/constants.h"
 #include "profiler/measure/net_profile.h"
 #include "profiler/tune/memory_limit.h"
 
@@ -33,7 +34,6 @@ class NetSearch {
   Result<bool> search_among(const std::string& what, const SelectionRules& rules);
   Result<bool> search_round(const SelectionRules& rules, std::size_t round, std::size_t rounds);
   Result<std::vector<Contender>> find_contenders(SelectionRules rules);
-  Result<bool> find_first_runs_slower(std::vector<Contender>& contenders, double round_us);
   Status run_round(std::vector<Contender>& contenders, double round_us, std::size_t round,
                    std::size_t rounds);
   void learn_from(const std::vector<Contender>& contenders);
@@ -43,7 +43,7 @@ class NetSearch {
   const MemoryLimit& memory_;
   std::map<std::string, MeanTime> adapts_inside_;  // as Candidate::inside, by adapt_key()
   std::size_t searches_done_ = 0;                  // that one included which runs
-  double noise_ = kUsualNoise;                     // of samples inside the net, as last seen
+  double noise_ = constants::kUsualNoise;          // of samples inside the net, as last seen
 };
 
 }  // namespace softneuro

@@ -11,6 +11,7 @@
 #include "profiler/cache/loaded_code.h"
 #include "profiler/cache/profile_cache.h"
 #include "profiler/measure/budget.h"
+#include "profiler/measure/constants.h"
 #include "profiler/measure/net_profile.h"
 #include "profiler/select/candidates.h"
 #include "profiler/tune/made_inputs.h"
@@ -20,9 +21,6 @@
 
 namespace softneuro {
 namespace {
-
-// Samples that the outputs are verified on and ranges are seen on.
-constexpr std::size_t kVerificationSamples = 4;
 
 using Warn = std::function<void(std::string)>;
 
@@ -301,7 +299,8 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   job.is_model = own == before;
   job.has_samples = !samples.empty();
   if (job.has_samples) {
-    SN_ASSIGN_OR_RETURN(job.verification_inputs, spread_over(samples, kVerificationSamples));
+    SN_ASSIGN_OR_RETURN(job.verification_inputs,
+                        spread_over(samples, constants::kVerificationSamples));
   } else {
     SN_ASSIGN_OR_RETURN(MadeInputs made, synthetic_inputs(job));
     if (made.sets.empty()) return left_alone(job, made.failure);

@@ -5,6 +5,7 @@
 #include "core/base/checksum.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "profiler/measure/constants.h"
 #include "profiler/measure/interleaved_schedule.h"
 #include "profiler/measure/net_profile.h"
 #include "profiler/tune/finalist.h"
@@ -12,13 +13,6 @@
 namespace softneuro {
 namespace {
 
-// Finalists run for about this long, all together; so many times as long as there are kinds of
-// candidates. The mixture is compared with each of them, and is often nearly the same plan as one.
-constexpr double kRaceSeconds = 1.2;
-constexpr int kFewestRuns = 5;  // of each finalist
-constexpr int kQualifyingRounds =
-    3;                           // show which finalists are beaten, and whether the machine is busy
-constexpr double kBeaten = 1.5;  // times the fastest: not run any further
 // Two standard errors of a median, from half the distance between the quartiles (normal errors).
 constexpr double kTwoErrors = 2 * 1.253 / 0.6745;
 
@@ -40,8 +34,8 @@ class Race {
   };
   // Default choices, mostly: they would take more time than all the others.
   bool is_beaten(const Contender& contender) const {
-    return !busy_ && contender.whole.count() >= kQualifyingRounds &&
-           contender.whole.minimum() > kBeaten * fastest_us_;
+    return !busy_ && contender.whole.count() >= constants::kFewestSamples &&
+           contender.whole.minimum() > constants::kBeaten * fastest_us_;
   }
   bool is_decided() const {
     return std::ranges::count_if(contenders_, [this](const Contender& contender) {
@@ -80,7 +74,7 @@ double Race::round_us() const {
 }
 
 Status Race::run_turn(Contender& contender, const InterleavedSchedule& schedule) {
-  SN_RETURN_IF_ERROR(contender.bench.warm_up(context_.barrier, schedule.warmup));
+  SN_RETURN_IF_ERROR(contender.bench.warm_up(schedule.warmup));
   for (int i = 0; i < schedule.measured; ++i) {
     if (busy_) {
       SN_RETURN_IF_ERROR(
@@ -113,11 +107,12 @@ Status Race::run_rounds(const InterleavedSchedule& schedule) {
 
 Status Race::run(double us) {
   const std::int64_t begin = clock_ns();
-  SN_RETURN_IF_ERROR(run_rounds({context_.needs_warmup() ? 1 : 0, 1, kQualifyingRounds}));
+  // These show which finalists are beaten, and whether the machine is busy.
+  SN_RETURN_IF_ERROR(run_rounds(
+      {context_.needs_warmup() ? 1 : 0, 1, static_cast<int>(constants::kFewestSamples)}));
   busy_ = context_.barrier.disturbed() || disturbed_ * 2 > runs_;
   const double left_us = us - static_cast<double>(clock_ns() - begin) * 1e-3;
-  return run_rounds(InterleavedSchedule::in(left_us, round_us(), kFewestRuns - kQualifyingRounds,
-                                            101, context_.needs_warmup()));
+  return run_rounds(InterleavedSchedule::in(left_us, round_us(), context_.needs_warmup()));
 }
 
 Profile Race::profile(std::size_t contender) const {
@@ -132,7 +127,9 @@ Profile Race::profile(std::size_t contender) const {
 
 double race_seconds(const TuneContext& context) {
   const std::size_t kinds = context.space.kinds().size();
-  return kRaceSeconds * (context.options.exhaustive ? 4 : static_cast<double>(kinds));
+  // The mixture is compared with each kind, and is often nearly the same plan as one.
+  return constants::kRaceSeconds *
+         (context.options.exhaustive ? constants::kExhaustiveTimes : static_cast<double>(kinds));
 }
 
 Status race(TuneContext& context, std::vector<Finalist>& finalists) {

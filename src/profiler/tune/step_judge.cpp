@@ -7,20 +7,13 @@
 #include "core/base/error.h"
 #include "core/routine/evaluate.h"
 #include "core/routine/layer_cost.h"
+#include "profiler/measure/constants.h"
 
 namespace softneuro {
 namespace {
 
-// Where tuned plan and model took one routine, cpu/naive is the reference, if it takes no longer
-// than some milliseconds for the layer.
-constexpr double kNaiveMacs = 1e6;
-// A result in another order of sums may be farther from the model's than either is from exact.
-constexpr double kFloatNoise = 8;
-// The same of rounding inputs: what it does to a layer is measured for one rounding, and the kernel
-// rounds inside as well.
-constexpr double kRoundings = 2;
-// A number is halfway between two levels if it is so, apart from a hundredth of a level.
-constexpr double kHalfway = 1.02;
+using namespace constants;
+
 constexpr double kSmallestHalf = 0x1p-24;  // the least number above zero that float16 has
 
 // The data type whose rounding the step's results carry.

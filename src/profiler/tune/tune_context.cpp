@@ -8,6 +8,7 @@
 #include "core/base/machine.h"
 #include "core/graph/graph_key.h"
 #include "net/tuned_plan.h"
+#include "profiler/measure/constants.h"
 
 namespace softneuro {
 namespace {
@@ -48,7 +49,7 @@ TuneContext::TuneContext(const TuneJob& given)
   candidate_rules.schemas = options.schemas;
   candidate_rules.avoid = options.avoid;
   candidate_rules.pin = options.pin;
-  if (options.exhaustive) candidate_rules.max_params = 64;
+  if (options.exhaustive) candidate_rules.max_params = constants::kExhaustiveParams;
   candidate_rules.include_pruned = options.exhaustive;
   space.graph = job.graph;
 }
@@ -119,11 +120,8 @@ void TuneContext::report_progress(const char* stage, std::size_t done, std::size
   options.progress(progress);
 }
 
-// On a disturbed machine they do even if first runs are no slower: other processes evict the
-// weights in some runs only.
 bool TuneContext::needs_warmup() const {
-  return barrier.disturbed() ||
-         first_runs_slower.value_or(caches.residency() != CacheResidency::memory);
+  return barrier.disturbed() || caches.residency() != CacheResidency::memory;
 }
 
 }  // namespace softneuro

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,7 +42,9 @@ struct TuneContext {
                        const std::string& layer = {}, const std::string& candidate = {},
                        double best_us = 0) const;
 
-  // Whether measured runs of plans need warm-up.
+  // Whether plans run slower right after another one, which has evicted what they keep in the
+  // caches from run to run. On a disturbed machine other processes evict it as well, in some runs
+  // only.
   bool needs_warmup() const;
 
   const TuneJob& job;
@@ -56,8 +57,7 @@ struct TuneContext {
   std::uint64_t whole_key;  // of the graph, its inputs' shapes and all routines there are
   CandidateRules candidate_rules;
   SearchSpace space;
-  RoutinePath default_path;               // what an untuned net runs on
-  std::optional<bool> first_runs_slower;  // nothing before the first round of the search
+  RoutinePath default_path;  // what an untuned net runs on
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point expected_end = std::chrono::steady_clock::time_point::max();
   std::size_t measured = 0, cached = 0;  // plans that were run, or that the cache knows

@@ -8,12 +8,10 @@
 #include "core/plan/plan_impl.h"
 #include "core/routine/layer_cost.h"
 #include "net/tuned_plan.h"
+#include "profiler/measure/constants.h"
 
 namespace softneuro {
 namespace {
-
-// Share of the tuning time that other processes took: less is not worth a warning.
-constexpr double kLeastTold = 0.01;
 
 // Why a layer is not computed in the other data types, and on the other devices, that tuning
 // considered.
@@ -103,7 +101,7 @@ void add_layers(const TuneContext& context, const ErrorLimit& limit, const TuneO
 }
 
 void add_warnings(TuneContext& context, const Finalist& chosen, TuneReport& report) {
-  if (context.barrier.disturbed() && context.barrier.waited() >= kLeastTold)
+  if (context.barrier.waited() > constants::kDisturbed)
     context.warn(fmt::format(
         "other processes used the CPUs for {:.0f} % of the tuning time; affected measurements were "
         "repeated or discarded: tune on an idle machine for better results",

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/routine/layer_cost.h"
 #include "core/routine/noop_adapt.h"
+#include "profiler/measure/constants.h"
 #include "profiler/select/default_path.h"
 #include "profiler/tune/half_range.h"
 #include "profiler/tune/net_search.h"
@@ -14,14 +15,10 @@
 namespace softneuro {
 namespace {
 
-// How a time limit is shared between layers: a candidate takes about a millisecond in itself, and
-// as long again for so many multiply-adds.
-constexpr double kMacsOfMillisecond = 1e7;
-
 // About what measuring the layer's candidates takes.
 double effort_of(const LayerCandidates& layer) {
   return static_cast<double>(layer.candidates.size()) *
-         (1 + layer_cost(layer.layer.problem).macs / kMacsOfMillisecond);
+         (1 + layer_cost(layer.layer.problem).macs / constants::kMacsOfMillisecond);
 }
 
 }  // namespace

@@ -1,0 +1,167 @@
+// Every figure that decides what tuning measures, for how long, and what it concludes. Each says
+// what it means and what set it; "results" is docs/results/tuning.md. What is arithmetic (a type's
+// largest number, a quantile) or a format's size stands where it is used.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace softneuro::constants {
+
+// --- Candidates (docs/internals/tuner.md) ---
+
+// Combinations of one routine's parameters that are tried; by an exhaustive tuning. Results, "which
+// candidates are tried".
+inline constexpr std::size_t kMostParams = 8, kExhaustiveParams = 64;
+
+// Values may reach so many times as far as those that were seen before a layer keeps its candidates
+// in 16 bits: other inputs may go farther.
+inline constexpr double kHeadroom = 4;
+
+// --- Default plans (docs/internals/default-plans.md) ---
+
+// Multiply-adds of a dense product that take as long as moving a byte between layers, most of it to
+// and from caches: 250 G/s against 80 GB/s on two cores of a server with AVX-512. Less by half on
+// processors with narrower vectors, where adapts then look dearer than they are.
+inline constexpr double kStepsPerByte = 3;
+// What one more step of the plan takes in itself, to hand out its work and wait for the last thread
+// (0.5 µs). It keeps adapts away from layers that take hardly longer.
+inline constexpr double kStepsPerKernel = 100'000;
+// Of cpu/naive, which computes one element after the other in double.
+inline constexpr double kNaiveSpeed = 0.01;
+
+// --- A kernel alone (docs/internals/measuring.md) ---
+
+// A sample is a batch of runs that lasts at least so long: the clock and the barrier take some
+// 0.1 µs each, a quarter of a per cent.
+inline constexpr double kBatchUs = 40;
+// Samples of a candidate, of which the low quartile counts; of an exhaustive tuning. Results, "what
+// the short cuts cost": 1.00 to 1.01 times.
+inline constexpr std::size_t kSamples = 5, kExhaustiveSamples = 15;
+// Slow candidates have three samples once these have taken so long together.
+inline constexpr std::size_t kFewestSamples = 3;
+inline constexpr double kSamplesUs = 40'000;
+// A candidate, or a whole path, that takes so many times as long as the best one after its first
+// samples is not measured any further. Times alone and inside the net differ by a tenth (results,
+// "weights"), so that it cannot be the best.
+inline constexpr double kBeaten = 1.4;
+// Weights of that many bytes take a part of a layer's time that counts, where they are read anew:
+// a microsecond and a half from memory.
+inline constexpr std::size_t kColdBytes = std::size_t{1} << 16;
+// A control run that took so many times its least says that the machine was slow. Two runs of one
+// kernel on a quiet machine differ by some per cent. Results: "control measurements".
+inline constexpr double kSlowControl = 1.15;
+// The control runs so many times more at the end: its least time is not known from one run.
+inline constexpr int kControlRuns = 3;
+// A childnet whose layers inside take so many times the best of the other candidates cannot win:
+// what they leave in the caches for each other does not save as much.
+inline constexpr double kLostInside = 1.25;
+// Childnets within childnets that are looked into: none has more.
+inline constexpr int kDeepestChildnet = 2;
+
+// --- Other processes ---
+
+// Threads that arrive within this ran at the same time: waking a parked one takes a third of it.
+inline constexpr std::int64_t kAtOnceNs = 300'000;
+// Who has waited for longer sleeps between looks: a time slice is forty times as long.
+inline constexpr std::chrono::microseconds kBetweenLooks{100};
+// A late thread is waited for so long. A time slice is some milliseconds, and several processes may
+// be ahead of it.
+inline constexpr std::int64_t kLatestNs = 20'000'000;
+// The barrier is given up after so many waits in a row that nobody ended.
+inline constexpr int kMostTimeouts = 3;
+// A thread keeps a processor for about this long: runs that last longer are preempted nearly always
+// on a busy machine, so that repeating them is no use. Others are repeated so often.
+inline constexpr std::int64_t kTimeSliceNs = 4'000'000;
+inline constexpr int kAttempts = 4;
+// The machine is disturbed where threads wait for late ones for this share of the time. Quiet
+// machines show less than 0.01, one busy process 0.2 and more.
+inline constexpr double kDisturbed = 0.05;
+// Plans have so many times as many runs then; and where threads are waited for, the runs last so
+// many times as long as planned at most.
+inline constexpr int kDisturbedRuns = 3, kMostWaiting = 4;
+
+// --- Plans in turns (docs/internals/measuring.md, "interleaved comparison") ---
+
+// Warm-up runs and measured runs of a plan's turn. Results, "first runs": the fourth one takes
+// 1.02 times as long as the twelfth.
+inline constexpr int kWarmUpRuns = 3, kTurnRuns = 4;
+// Runs of each plan in a comparison: the low quartile of fewer is their minimum; more show nothing
+// that the next round does not.
+inline constexpr int kFewestRuns = 4, kMostRuns = 60;
+// Runs of a round of the search last about so long, all together, and those of the race between the
+// finalists so long for each kind of candidates. Results, "what the short cuts cost": four times as
+// long gains nothing that can be told.
+inline constexpr double kRoundSeconds = 0.6, kRaceSeconds = 1.2;
+// An exhaustive tuning takes so many times as long for both, and has so many rounds and finalists.
+inline constexpr int kExhaustiveTimes = 4, kExhaustiveRounds = 20;
+// Paths of one round, and what their constants may take together. Their plans are made for at most
+// kRaceSeconds.
+inline constexpr std::size_t kMostPaths = 8;
+inline constexpr std::size_t kPathsBytes = std::size_t{512} << 20;
+
+// --- What is concluded (docs/internals/tuner.md) ---
+
+// By so much less the time inside the net of a candidate that was only measured alone may be: two
+// standard deviations of the ratio between the two within a layer (results, "weights").
+inline constexpr double kUnmeasured = 0.2;
+// A layer's candidates take from so little to so many times their times alone inside the net; what
+// lies outside says more about one sample than about the layer.
+inline constexpr double kLeastRatio = 0.8, kMostRatio = 1.5;
+// Half the distance between the quartiles of samples inside the net, relative, before any is known:
+// about what a disturbed machine shows.
+inline constexpr double kUsualNoise = 0.05;
+// A path is run if its lower bound is below the best path's time by this part. The bound adds up
+// the uncertainties of many layers; the real gain is a fraction of that.
+inline constexpr double kLeastGain = 0.01;
+// Finalists whose times differ by less than this part are equal: the solver's order holds.
+inline constexpr double kTie = 0.01;
+// The machine's speed may have changed by so many times since what is known was measured: other
+// virtual machines halve it for minutes.
+inline constexpr double kMostDrift = 4;
+
+// --- Limits of time, memory and error ---
+
+// Shares of a time limit at whose end candidates alone, paths inside the net, and the race are
+// over. What is left is for the error limit and the verification.
+inline constexpr double kAloneShare = 0.5, kInsideShare = 0.7, kRaceShare = 0.8;
+// How the first share is divided: a candidate takes about a millisecond in itself, and as long
+// again for so many multiply-adds.
+inline constexpr double kMacsOfMillisecond = 1e7;
+// Plans that are made to find the solver's bound under a memory limit, and the part of the memory
+// by which two bounds must differ: 1.6 per cent.
+inline constexpr int kMemoryPlans = 8;
+inline constexpr std::size_t kMemorySteps = 64;
+// Samples on which a layer's sensitivity is measured: those that rounding affects most. Others show
+// next to nothing of it.
+inline constexpr std::size_t kSensitivitySamples = 8;
+// The error limit has four parts: sensitivity, two orders in which layers are taken out, and
+// putting layers back. Each takes at most this long, or a quarter of what is left of a time limit.
+inline constexpr std::chrono::seconds kErrorPartTime{3};
+inline constexpr int kErrorParts = 4;
+
+// --- Verification (docs/internals/accuracy.md, "The verification") ---
+
+// Sets of inputs that the outputs are verified on and ranges are seen on.
+inline constexpr std::size_t kVerificationSamples = 4;
+// cpu/naive is the reference of layers with at most so many multiply-adds or outputs: some
+// milliseconds.
+inline constexpr double kNaiveMacs = 1e6;
+// Sums in another order end on the other side of a tie now and then: by one level (and its own
+// rounding), and rarely.
+inline constexpr double kMovedLevels = 1.5, kMovedShare = 0.02;
+// Rounding that favours no direction shrinks or stretches a tensor by no more than this, apart from
+// what chance does: so many standard deviations.
+inline constexpr double kStretch = 0.005, kDeviations = 4;
+// Tensors whose RMS is fewer levels than this may shrink: much of them is rounded to zero.
+inline constexpr double kFewLevels = 8;
+// A result in another order of sums may be farther from the model's than either is from exact.
+inline constexpr double kFloatNoise = 8;
+// The same of rounding inputs: what it does to a layer is measured for one rounding, and the kernel
+// rounds inside as well.
+inline constexpr double kRoundings = 2;
+// A number is halfway between two levels if it is so, apart from a hundredth of a level.
+inline constexpr double kHalfway = 1.02;
+
+}  // namespace softneuro::constants
