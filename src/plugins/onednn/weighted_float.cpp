@@ -152,13 +152,30 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
     });
   }
 
+  // Kept for the few questions about one layer that follow each other while a plan is made.
+  using Work = Result<WeightedWork>;
+  static ChoiceCache<Work, kWorksKept>& works() {
+    static ChoiceCache<Work, kWorksKept> cache;
+    return cache;
+  }
+  Work make_work(const Problem& problem, const WeightedChoice& choice) const {
+    return WeightedWork::make(layer_, problem, task_of(problem), choice,
+                              fuse(problem, choice.fused));
+  }
+
   using Named = std::optional<WeightedChoice>;
   // The choice that `params` name.
   ChoiceCache<Named>::Entry named(const Problem& problem, const RoutineParams& params) const {
     static ChoiceCache<Named> cache;
-    return cache.get(key_of(problem) + ' ' + params.str(), [&] {
+    const std::string key = key_of(problem) + ' ' + params.str();
+    return cache.get(key, [&] {
       return or_none<Named>([&] {
-        return named_choice(layer_, problem, task_of(problem), ways_of(problem), params);
+        Named choice = named_choice(layer_, problem, task_of(problem), ways_of(problem), params);
+        if (!choice) return choice;
+        // A plan asks for the work soon.
+        works().get(key, [&] { return make_work(problem, *choice); });
+        choice->descs.clear();
+        return choice;
       });
     });
   }
@@ -170,15 +187,11 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
     return **choice;
   }
 
-  // Kept for the few questions about one layer that follow each other while a plan is made.
-  using Work = Result<WeightedWork>;
   Result<std::shared_ptr<const WeightedWork>> work_of(const Problem& problem,
                                                       const RoutineParams& params) const {
-    static ChoiceCache<Work, kWorksKept> cache;
-    const auto work = cache.get(key_of(problem) + ' ' + params.str(), [&]() -> Work {
+    const auto work = works().get(key_of(problem) + ' ' + params.str(), [&]() -> Work {
       SN_ASSIGN_OR_RETURN(const WeightedChoice choice, choice_of(problem, params));
-      return WeightedWork::make(layer_, problem, task_of(problem), choice,
-                                fuse(problem, choice.fused));
+      return make_work(problem, choice);
     });
     if (!work->ok()) return work->status();
     return std::shared_ptr<const WeightedWork>(work, &work->value());

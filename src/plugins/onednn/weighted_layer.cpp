@@ -48,18 +48,23 @@ bool is_trusted(std::string_view impl, const FusedOps& ops) {
          });
 }
 
-bool exists(const WeightedTask& task, std::span<const WeightedPart> parts, const FusedOps& ops,
-            std::string_view impl) {
+// What the library has for the parts, each kind once; nothing where it lacks one of them.
+std::optional<std::vector<dnnl::primitive_desc_base>> find_all(const WeightedTask& task,
+                                                               std::span<const WeightedPart> parts,
+                                                               const FusedOps& ops,
+                                                               std::string_view impl) {
+  std::vector<dnnl::primitive_desc_base> descs;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const auto begin = parts.begin(), end = begin + static_cast<std::ptrdiff_t>(p);
     const bool is_known = std::any_of(begin, end, [&](const WeightedPart& other) {
       return asks_the_same(task, other, parts[p]);
     });
-    if (!is_known &&
-        !find_implementation(parts[p].operation, part_attributes(task, parts[p], ops), impl))
-      return false;
+    if (is_known) continue;
+    auto desc = find_implementation(parts[p].operation, part_attributes(task, parts[p], ops), impl);
+    if (!desc) return std::nullopt;
+    descs.push_back(*std::move(desc));
   }
-  return true;
+  return descs;
 }
 
 }  // namespace
@@ -135,9 +140,9 @@ std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const P
             std::any_of(choices.begin(), choices.end(),
                         [&](const WeightedChoice& choice) { return choice.impl == impl; });
         if (known || !is_trusted(impl, ops)) continue;
-        if (partition.size() > 1 && exists(task, partition, ops, impl))
-          choices.push_back({impl, problem.threads, ops.taken});
-        choices.push_back({impl, 1, ops.taken});
+        if (partition.size() > 1 && find_all(task, partition, ops, impl))
+          choices.push_back({impl, problem.threads, ops.taken, {}});
+        choices.push_back({impl, 1, ops.taken, {}});
       }
   }
   return choices;
@@ -162,18 +167,20 @@ std::optional<WeightedChoice> named_choice(const WeightedLayer& layer, const Pro
                                            const RoutineParams& params) {
   WeightedChoice choice;
   choice.impl = params.text(kImpl);
-  const bool winograd = choice.is_winograd();
-  const auto whole = layer.parts(problem, task, 1, winograd);
-  if (whole.empty()) return std::nullopt;
-  for (const FusedOps& ops : ways) {
-    if (!is_trusted(choice.impl, ops) || !exists(task, whole, ops, choice.impl)) continue;
-    choice.fused = ops.taken;
-    if (is_whole(params)) return choice;
-    const auto partition = layer.parts(problem, task, problem.threads, winograd);
-    if (partition.size() > 1 && exists(task, partition, ops, choice.impl))
-      choice.split = problem.threads;
-    return choice;
-  }
+  std::vector<std::int64_t> splits = {1};
+  if (!is_whole(params) && problem.threads > 1) splits.insert(splits.begin(), problem.threads);
+  for (const FusedOps& ops : ways)
+    for (const std::int64_t split : splits) {
+      const auto parts = layer.parts(problem, task, split, choice.is_winograd());
+      if (!is_trusted(choice.impl, ops) || parts.empty() || (split > 1 && parts.size() < 2))
+        continue;
+      auto descs = find_all(task, parts, ops, choice.impl);
+      if (!descs) continue;
+      choice.fused = ops.taken;
+      choice.split = split;
+      choice.descs = *std::move(descs);
+      return choice;
+    }
   return std::nullopt;
 }
 

@@ -190,8 +190,10 @@ class QuantizedRoutine final : public Routine {
     static ChoiceCache<Named> cache;
     return *cache.get(key_of(problem, ops) + ' ' + params.str(), [&] {
       return or_none<Named>([&] {
-        return ops ? named_choice(layer_, problem, task_of(problem, {}), {&*ops, 1}, params)
-                   : Named();
+        if (!ops) return Named();
+        Named choice = named_choice(layer_, problem, task_of(problem, {}), {&*ops, 1}, params);
+        if (choice) choice->descs.clear();  // 2.6 has scales in them
+        return choice;
       });
     });
   }

@@ -41,14 +41,18 @@ Result<WeightedWork> WeightedWork::make(const WeightedLayer& layer, const Proble
     WeightedWork work;
     work.task_ = task;
     work.packs_ = layer.packs_weights();
+    auto known = choice.descs.begin();
     for (const WeightedPart& part : partition) {
       const auto alike =
           std::find_if(work.parts_.begin(), work.parts_.end(),
                        [&](const Part& other) { return asks_the_same(task, other.part, part); });
-      const auto desc =
-          alike != work.parts_.end()
-              ? std::optional(alike->desc)
-              : find_implementation(part.operation, part_attributes(task, part, ops), choice.impl);
+      std::optional<dnnl::primitive_desc_base> desc;
+      if (alike != work.parts_.end())
+        desc = alike->desc;
+      else if (known != choice.descs.end())
+        desc = *known++;
+      else
+        desc = find_implementation(part.operation, part_attributes(task, part, ops), choice.impl);
       if (!desc)
         return unsupported("oneDNN has no implementation '{}' of this problem here", choice.impl);
       Part made{part, *desc, desc->query_md(dnnl::query::weights_md, 0), work.packed_bytes_};

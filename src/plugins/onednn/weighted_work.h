@@ -11,7 +11,8 @@ namespace softneuro::onednn {
 
 class WeightedWork {
  public:
-  // `ops`: those that the choice fuses. unsupported if the library does not have it (any more).
+  // `ops`: those that the choice fuses. WeightedChoice::descs, if any, are of this task.
+  // unsupported if the library does not have it (any more).
   static Result<WeightedWork> make(const WeightedLayer& layer, const Problem& problem,
                                    const WeightedTask& task, const WeightedChoice& choice,
                                    const FusedOps& ops);

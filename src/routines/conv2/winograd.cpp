@@ -11,43 +11,16 @@ SN_CHOOSE_VARIANT(WgOps, kWgOps, wg_ops)
 
 namespace {
 
-constexpr int kMaxTile = kMaxWinogradTile;
-constexpr int kLanes = static_cast<int>(kWgPanel);
+constexpr std::size_t kMostTaps = (kMaxWinogradTile - 1) * (kMaxWinogradTile - 1);
 
-// One element of each of a panel's columns.
-struct Lanes {
-  float v[kLanes];
-};
-
-// to[i][j] = Σ G[i][k] · g[k][l] · G[j][l] for all columns of a panel at once.
-void transform(const WinogradMatrices& w, const Lanes (&g)[kMaxTile][kMaxTile],
-               Lanes (&to)[kMaxTile][kMaxTile]) noexcept {
-  double half[kMaxTile][kMaxTile][kLanes];
-  for (std::size_t i = 0; i < static_cast<std::size_t>(w.tile); ++i)
-    for (std::size_t l = 0; l < static_cast<std::size_t>(w.taps); ++l)
-      for (int n = 0; n < kLanes; ++n) {
-        double sum = 0;
-        for (std::size_t k = 0; k < static_cast<std::size_t>(w.taps); ++k)
-          sum += w.weights[i][k] * static_cast<double>(g[k][l].v[n]);
-        half[i][l][n] = sum;
-      }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(w.tile); ++i)
-    for (std::size_t j = 0; j < static_cast<std::size_t>(w.tile); ++j)
-      for (int n = 0; n < kLanes; ++n) {
-        double sum = 0;
-        for (std::size_t l = 0; l < static_cast<std::size_t>(w.taps); ++l)
-          sum += half[i][l][n] * w.weights[j][l];
-        to[i][j].v[n] = static_cast<float>(sum);
-      }
-}
-
-// Element k of the kernels from input channel c to a panel of outputs; zeros beyond the last.
-Lanes lanes_at(const WgWeights& weights, std::int64_t panel, std::int64_t c, int k) noexcept {
+// The kernels from input channel c to a panel of outputs, zeros beyond the last: taps² rows.
+void read_panel(const WgWeights& weights, std::int64_t panel, std::int64_t c, float* to) noexcept {
   const std::int64_t kernel = weights.taps * weights.taps;
-  Lanes lanes{};
-  for (std::int64_t n = 0; n < std::min(kWgPanel, weights.out - panel * kWgPanel); ++n)
-    lanes.v[n] = weights.data[((panel * kWgPanel + n) * weights.in + c) * kernel + k];
-  return lanes;
+  const std::int64_t first = panel * kWgPanel, count = std::min(kWgPanel, weights.out - first);
+  std::fill_n(to, kernel * kWgPanel, 0.0f);
+  for (std::int64_t n = 0; n < count; ++n)
+    for (std::int64_t k = 0; k < kernel; ++k)
+      to[k * kWgPanel + n] = weights.data[((first + n) * weights.in + c) * kernel + k];
 }
 
 }  // namespace
@@ -83,15 +56,15 @@ void pack_wg_weights(const WgWeights& weights, float* to) noexcept {
   const WinogradMatrices w = winograd_matrices(weights.tile, weights.taps);
   const std::int64_t points = weights.tile * weights.tile;
   const std::int64_t panels = (weights.out + kWgPanel - 1) / kWgPanel;
+  const WgOps& ops = wg_ops();
+  float g[kMostTaps * kWgPanel];
+  float u[kMaxWinogradTile * kMaxWinogradTile * kWgPanel];
   for (std::int64_t panel = 0; panel < panels; ++panel)
     for (std::int64_t c = 0; c < weights.in; ++c) {
-      Lanes g[kMaxTile][kMaxTile];
-      Lanes u[kMaxTile][kMaxTile];
-      for (int k = 0; k < weights.taps * weights.taps; ++k)
-        g[k / weights.taps][k % weights.taps] = lanes_at(weights, panel, c, k);
-      transform(w, g, u);
+      read_panel(weights, panel, c, g);
+      ops.transform_weights(w, g, u);
       for (std::int64_t p = 0; p < points; ++p)
-        std::copy_n(u[p / weights.tile][p % weights.tile].v, kWgPanel,
+        std::copy_n(u + p * kWgPanel, kWgPanel,
                     to + ((p * panels + panel) * weights.in + c) * kWgPanel);
     }
 }
@@ -99,9 +72,8 @@ void pack_wg_weights(const WgWeights& weights, float* to) noexcept {
 void pack_wg_panels(const WgWeights& weights, float* to) noexcept {
   const std::int64_t panels = (weights.out + kWgPanel - 1) / kWgPanel;
   for (std::int64_t panel = 0; panel < panels; ++panel)
-    for (std::int64_t c = 0; c < weights.in; ++c)
-      for (int k = 0; k < weights.taps * weights.taps; ++k, to += kWgPanel)
-        std::copy_n(lanes_at(weights, panel, c, k).v, kWgPanel, to);
+    for (std::int64_t c = 0; c < weights.in; ++c, to += weights.taps * weights.taps * kWgPanel)
+      read_panel(weights, panel, c, to);
 }
 
 }  // namespace softneuro

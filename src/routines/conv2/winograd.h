@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "core/base/cpu.h"
+#include "core/layers/winograd_matrices.h"
 #include "softneuro/types.h"
 
 namespace softneuro {
@@ -94,6 +95,9 @@ struct WgOps {
   WgTransforms<BFloat16> bfloat16;
   void (*expand)(int tile, int taps, const WgExpand& task) noexcept;
   void (*multiply)(const WgMultiply& task) noexcept;
+  // G g Gᵀ of kWgPanel kernels. g: taps² rows of them, u: tile². In double, so that G's fractions
+  // do not add to Winograd's own rounding.
+  void (*transform_weights)(const WinogradMatrices& w, const float* g, float* u) noexcept;
   std::int64_t tile_rows;  // tiles that multiply() takes at once: best in multiples of it
 
   template <class T>
@@ -120,7 +124,7 @@ struct WgWeights {
   }
 };
 // G g Gᵀ as multiply() reads it, point_floats() for each of tile² points: panels of kWgPanel
-// columns (outputs, padded with zeros) of `in` rows each. The same for every instruction set.
+// columns (outputs, padded with zeros) of `in` rows each.
 void pack_wg_weights(const WgWeights& weights, float* to) noexcept;
 // The weights as they are, as expand() reads them: panels of `in` channels of taps² rows each;
 // taps² · point_floats().

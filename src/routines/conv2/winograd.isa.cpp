@@ -404,6 +404,42 @@ void multiply(const WgMultiply& task) noexcept {
   }
 }
 
+// With a number of taps that the compiler knows, at least w.taps, sums stay in registers.
+template <int Taps>
+void transform_panel(const WinogradMatrices& w, const float* g, float* u) noexcept {
+  constexpr int kTogether = 16;  // kernels
+  using Row = double[kTogether];
+  for (std::int64_t n = 0; n < kWgPanel; n += kTogether) {
+    Row tap[Taps][Taps] = {};
+    for (int k = 0; k < w.taps; ++k)
+      for (int l = 0; l < w.taps; ++l)
+        for (int x = 0; x < kTogether; ++x)
+          tap[k][l][x] = static_cast<double>(g[(k * w.taps + l) * kWgPanel + n + x]);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(w.tile); ++i) {
+      Row half[Taps];  // of G g
+      for (int l = 0; l < Taps; ++l)
+        for (int x = 0; x < kTogether; ++x) {
+          double sum = 0;
+          for (std::size_t k = 0; k < Taps; ++k) sum += w.weights[i][k] * tap[k][l][x];
+          half[l][x] = sum;
+        }
+      float* row = u + static_cast<std::int64_t>(i) * w.tile * kWgPanel + n;
+      for (std::size_t j = 0; j < static_cast<std::size_t>(w.tile); ++j, row += kWgPanel)
+        for (int x = 0; x < kTogether; ++x) {
+          double sum = 0;
+          for (std::size_t l = 0; l < Taps; ++l) sum += half[l][x] * w.weights[j][l];
+          row[x] = static_cast<float>(sum);
+        }
+    }
+  }
+}
+
+void transform_weights(const WinogradMatrices& w, const float* g, float* u) noexcept {
+  (w.taps <= 3   ? transform_panel<3>
+   : w.taps <= 5 ? transform_panel<5>
+                 : transform_panel<7>)(w, g, u);
+}
+
 }  // namespace
 
 extern const WgOps kWgOps;
@@ -412,6 +448,7 @@ const WgOps kWgOps = {{encode<float>, decode<float>},
                       {encode<BFloat16>, decode<BFloat16>},
                       expand,
                       multiply,
+                      transform_weights,
                       kRows};
 
 }  // namespace softneuro::SN_ISA_NAMESPACE

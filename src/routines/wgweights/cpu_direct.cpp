@@ -1,14 +1,13 @@
-// wgweights cpu/direct: G g, then (G g) Gᵀ, of 16 kernels at a time.
+// wgweights cpu/direct: G g Gᵀ of a panel of kernels at a time.
 #include <algorithm>
 
 #include "core/base/parallel.h"
 #include "core/layers/winograd_matrices.h"
 #include "core/routine/registry.h"
+#include "routines/conv2/winograd.h"
 
 namespace softneuro {
 namespace {
-
-constexpr std::int64_t kTogether = 16;  // kernels: a cache line of each point's row
 
 class DirectWgweightsKernel final : public Kernel {
  public:
@@ -19,43 +18,30 @@ class DirectWgweightsKernel final : public Kernel {
     const std::int64_t kernels = u[1] * u[2];
     const auto* const g = context.input(0).as<float>();
     auto* const to = context.output(0).as_mutable<float>();
-    parallel_ranges(context.pool(), (kernels + kTogether - 1) / kTogether, 16,
+    parallel_ranges(context.pool(), (kernels + kWgPanel - 1) / kWgPanel, 8,
                     [&](std::int64_t first, std::int64_t last) {
                       for (std::int64_t i = first; i < last; ++i)
-                        transform(g, i * kTogether, std::min((i + 1) * kTogether, kernels), kernels,
+                        transform(g, i * kWgPanel, std::min((i + 1) * kWgPanel, kernels), kernels,
                                   to);
                     });
     return {};
   }
 
  private:
-  using Lanes = double[kTogether];
-
-  // Kernels [first, last). In double: G's fractions should not add to Winograd's own rounding.
+  // Kernels [first, last).
   void transform(const float* g, std::int64_t first, std::int64_t last, std::int64_t kernels,
                  float* to) const noexcept {
-    const int tile = w_.tile, taps = w_.taps;
-    const std::int64_t count = last - first;
-    Lanes half[kMaxWinogradTile][kMaxWinogradTile] = {};  // G g: row, column of the kernel
-    for (int j = 0; j < taps; ++j)
-      for (int i = 0; i < taps; ++i) {
-        Lanes tap = {};
-        for (std::int64_t l = 0; l < count; ++l) tap[l] = g[((first + l) * taps + i) * taps + j];
-        for (int row = 0; row < tile; ++row) add(half[row][j], w_.weights[row][i], tap);
-      }
-    for (int row = 0; row < tile; ++row)
-      for (int column = 0; column < tile; ++column) {
-        Lanes sum = {};
-        for (int j = 0; j < taps; ++j) add(sum, w_.weights[column][j], half[row][j]);
-        float* const point = to + (row * tile + column) * kernels + first;
-        for (std::int64_t l = 0; l < count; ++l) point[l] = static_cast<float>(sum[l]);
-      }
+    constexpr std::int64_t kMost = kMaxWinogradTile * kMaxWinogradTile * kWgPanel;
+    const std::int64_t taps = w_.taps * w_.taps, points = w_.tile * w_.tile, count = last - first;
+    float panel[kMost] = {}, u[kMost];
+    for (std::int64_t l = 0; l < count; ++l)
+      for (std::int64_t k = 0; k < taps; ++k) panel[k * kWgPanel + l] = g[(first + l) * taps + k];
+    ops_.transform_weights(w_, panel, u);
+    for (std::int64_t p = 0; p < points; ++p)
+      std::copy_n(u + p * kWgPanel, count, to + p * kernels + first);
   }
 
-  static void add(Lanes& sum, double factor, const Lanes& values) noexcept {
-    for (std::int64_t l = 0; l < kTogether; ++l) sum[l] += factor * values[l];
-  }
-
+  const WgOps& ops_ = wg_ops();
   WinogradMatrices w_;
 };
 
