@@ -18,10 +18,6 @@ struct BenchArguments : NetArguments {
   bool wants_layers() const { return profile || files.any(); }
 };
 
-double mebibytes(std::size_t bytes) {
-  return static_cast<double>(bytes) / 1048576;
-}
-
 void print_json(const PreparedRun& run, const RunTimes& times, const NetProfile* profile) {
   const MemoryReport memory = run.net.memory_report();
   nlohmann::json report = {

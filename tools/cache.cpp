@@ -23,29 +23,25 @@ void warn(const std::string& warning) {
   complain("softneuro: {}\n", warning);
 }
 
-std::string folder_of(const CacheArguments& arguments) {
-  return arguments.folder.empty() ? ProfileCache::default_folder() : arguments.folder;
-}
-
-int list_cache(const CacheArguments& arguments) {
-  const std::string folder = folder_of(arguments);
-  Table table({"machine", ">threads", ">entries", ">kB", "file"});
+int list_cache(const std::string& folder, bool json) {
+  Table table({"machine", ">threads", ">entries", ">KiB", "file"});
   nlohmann::json rows = nlohmann::json::array();
   for (const ProfileCache::File& file : ProfileCache::files(folder)) {
     ProfileCache cache;
     if (!file.machine.empty()) cache.open(folder, file.machine, file.threads, warn);
     std::error_code error;
     const auto bytes = std::filesystem::file_size(file.path, error);
-    rows.push_back({{"machine", file.machine},
+    rows.push_back({{"machine", nullptr},
                     {"threads", file.threads},
                     {"rows", cache.size()},
                     {"bytes", error ? 0 : bytes},
                     {"file", file.path}});
+    if (!file.machine.empty()) rows.back()["machine"] = file.machine;
     table.add({file.machine.empty() ? "no valid entry" : file.machine, std::to_string(file.threads),
-               std::to_string(cache.size()),
-               fmt::format("{:.1f}", error ? 0.0 : static_cast<double>(bytes) * 1e-3), file.path});
+               std::to_string(cache.size()), fmt::format("{:.1f}", error ? 0.0 : kibibytes(bytes)),
+               file.path});
   }
-  if (arguments.json)
+  if (json)
     say_lines(json_text(nlohmann::json{{"folder", folder}, {"files", rows}}));
   else if (rows.empty())
     say("no measurements in '{}'\n", folder);
@@ -54,8 +50,7 @@ int list_cache(const CacheArguments& arguments) {
   return kDone;
 }
 
-int clear_cache(const CacheArguments& arguments) {
-  const std::string folder = folder_of(arguments);
+int clear_cache(const std::string& folder, bool json) {
   std::size_t removed = 0;
   for (const ProfileCache::File& file : ProfileCache::files(folder)) {
     std::error_code error;
@@ -64,7 +59,7 @@ int clear_cache(const CacheArguments& arguments) {
                          fmt::format("cannot remove '{}': {}", file.path, error.message())));
     ++removed;
   }
-  if (arguments.json)
+  if (json)
     say_lines(json_text(nlohmann::json{{"folder", folder}, {"removed", removed}}));
   else
     say("{} removed from '{}'\n", counted(removed, "file"), folder);
@@ -72,17 +67,16 @@ int clear_cache(const CacheArguments& arguments) {
 }
 
 // What both have measured stays as it is in the cache that is merged into.
-int merge_cache(const CacheArguments& arguments) {
-  const std::string folder = folder_of(arguments);
+int merge_cache(const std::string& folder, const std::string& other, bool json) {
   std::error_code error;
-  if (!std::filesystem::is_directory(arguments.other, error))
-    return fail(Status(StatusCode::not_found,
-                       fmt::format("'{}' is not a profile cache folder", arguments.other)));
+  if (!std::filesystem::is_directory(other, error))
+    return fail(
+        Status(StatusCode::not_found, fmt::format("'{}' is not a profile cache folder", other)));
   nlohmann::json rows = nlohmann::json::array();
-  for (const ProfileCache::File& file : ProfileCache::files(arguments.other)) {
+  for (const ProfileCache::File& file : ProfileCache::files(other)) {
     if (file.machine.empty()) continue;
     ProfileCache source, target;
-    source.open(arguments.other, file.machine, file.threads, warn);
+    source.open(other, file.machine, file.threads, warn);
     target.open(folder, file.machine, file.threads, warn);
     std::size_t added = 0;
     for (const auto& [key, profile] : source.rows()) {
@@ -97,14 +91,14 @@ int merge_cache(const CacheArguments& arguments) {
                     {"threads", file.threads},
                     {"added", added},
                     {"rows", target.size()}});
-    if (!arguments.json)
+    if (!json)
       say("{}, {}: {} entries added, {} now\n", file.machine, counted(file.threads, "thread"),
           added, target.size());
   }
-  if (arguments.json)
+  if (json)
     say_lines(json_text(nlohmann::json{{"folder", folder}, {"files", rows}}));
   else if (rows.empty())
-    say("no measurements in '{}'\n", arguments.other);
+    say("no measurements in '{}'\n", other);
   return kDone;
 }
 
@@ -124,8 +118,11 @@ Command add_cache(CLI::App& app) {
     action->add_flag("--json", arguments->json, "results as JSON on standard output");
   }
   return {command, [=] {
-            if (list->parsed()) return list_cache(*arguments);
-            return clear->parsed() ? clear_cache(*arguments) : merge_cache(*arguments);
+            const auto folder = cache_folder(arguments->folder);
+            if (!folder.ok()) return fail(folder.status());
+            if (list->parsed()) return list_cache(*folder, arguments->json);
+            if (clear->parsed()) return clear_cache(*folder, arguments->json);
+            return merge_cache(*folder, arguments->other, arguments->json);
           }};
 }
 

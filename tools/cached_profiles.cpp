@@ -44,13 +44,14 @@ nlohmann::json to_json(const std::string& key, const Profile& row) {
 }  // namespace
 
 int list_cached_profiles(const std::string& folder, int threads, bool json, bool quiet) {
+  const auto place = cache_folder(folder);
+  if (!place.ok()) return fail(place.status());
   if (threads == 0) threads = physical_cores();
   const std::string machine = machine_name(threads);
   ProfileCache cache;
-  cache.open(folder.empty() ? ProfileCache::default_folder() : folder, machine, threads,
-             [&](const std::string& warning) {
-               if (!quiet) complain("softneuro: {}\n", warning);
-             });
+  cache.open(*place, machine, threads, [&](const std::string& warning) {
+    if (!quiet) complain("softneuro: {}\n", warning);
+  });
   const std::map<std::string, Profile> rows(cache.rows().begin(), cache.rows().end());
   if (json) {
     nlohmann::json report = {{"file", cache.path()},
@@ -67,7 +68,8 @@ int list_cached_profiles(const std::string& folder, int threads, bool json, bool
                row.error > 0 ? fmt::format("{:.1e}", row.error) : "", kind_of(key), remark_of(row),
                key});
   say_lines(table.str());
-  say("\n{} entries for {}, {} threads, in {}\n", rows.size(), machine, threads, cache.path());
+  say("\n{} entries for {}, {}, in '{}'\n", rows.size(), machine, counted(threads, "thread"),
+      cache.path().empty() ? *place : cache.path());
   return kDone;
 }
 

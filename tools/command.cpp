@@ -13,6 +13,7 @@
 #include "npy.h"
 #include "open_sizes.h"
 #include "output.h"
+#include "profiler/cache/profile_cache.h"
 
 namespace softneuro::tool {
 
@@ -175,6 +176,15 @@ std::string settle_shapes(const Net& net, const NetArguments& arguments, NamedSh
   const OpenSizes open = complete_shapes(net.inputs(), shapes);
   if (!open.batch.empty() && !arguments.quiet) complain("softneuro: {}\n", open.batch);
   return open.missing;
+}
+
+Result<std::string> cache_folder(const std::string& given) {
+  std::string folder = given.empty() ? ProfileCache::default_folder() : given;
+  if (folder.empty())
+    return Status(StatusCode::not_found,
+                  "there is no profile cache: neither XDG_CACHE_HOME nor HOME is an absolute path; "
+                  "name a folder with --cache");
+  return folder;
 }
 
 int fail(const Status& status) {

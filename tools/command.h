@@ -62,7 +62,7 @@ Result<Net> open_net(const NetArguments& arguments);
 Result<std::pair<std::string, std::string>> split_assignment(const std::string& text);
 // "1x3x224x224"; "scalar" for rank 0.
 Result<Shape> parse_shape(const std::string& text);
-// --shape and --input of the command line.
+// --shape of the command line.
 Result<NamedShapes> given_shapes(const NetArguments& arguments);
 // --shape where it may give several sets: a name that comes again begins another one, which keeps
 // what it does not name. At least one set, which may be empty.
@@ -83,6 +83,9 @@ std::string counted(Count count, const char* thing) {
 // What --help says of the option --cache.
 inline constexpr const char* kCacheHelp =
     "folder of the profile cache (default: $XDG_CACHE_HOME/softneuro, else ~/.cache/softneuro)";
+
+// `given`, or where it is empty the usual folder; an error where there is none.
+Result<std::string> cache_folder(const std::string& given);
 
 // One line on standard error; returns the exit status.
 int fail(const Status& status);

@@ -182,6 +182,8 @@ const Row* first_departing(const std::vector<Row>& rows) {
 }
 
 int compare_net(const CompareArguments& arguments) {
+  if (const auto shapes = given_shapes(arguments); !shapes.ok())
+    return wrong_usage(shapes.status().message());
   auto net = open_net(arguments);
   if (!net.ok()) return fail(net.status());
   auto inputs = read_inputs(arguments);
@@ -213,8 +215,9 @@ int compare_net(const CompareArguments& arguments) {
   if (!arguments.json) print_rows(rows);
   std::string message;
   if (departing != nullptr) {
-    message = fmt::format("'{}' (layer '{}') differs from its reference", departing->tensor,
-                          departing->layer);
+    const std::string layer =
+        departing->layer.empty() ? "" : fmt::format(" (layer '{}')", departing->layer);
+    message = fmt::format("'{}'{} differs from its reference", departing->tensor, layer);
     auto layers = compare_with_naive(*net, *inputs, arguments);
     if (!layers.ok()) return fail(layers.status());
     const Row* wrong = first_departing(*layers);

@@ -19,11 +19,11 @@ struct Answer {
 };
 
 // What the command line says, else what the net was tuned for.
-Result<NamedShapes> shapes_for(const NetArguments& arguments, const Net& net) {
+Result<NamedShapes> shapes_for(const NetArguments& arguments, const Net& net,
+                               const NamedTensors& inputs) {
   auto shapes = given_shapes(arguments);
   if (!shapes.ok()) return shapes;
-  for (const TunedPathInfo& path : net.tuned_paths())
-    for (const auto& [name, shape] : path.shapes) shapes->emplace(name, shape);
+  for (const auto& [name, tensor] : inputs) (*shapes)[name] = tensor.shape();
   if (const std::string missing = settle_shapes(net, arguments, *shapes); !missing.empty())
     return Status(StatusCode::invalid_argument, missing);
   return shapes;
@@ -82,12 +82,12 @@ int compare_with_model(const NetArguments& arguments, const std::string& model) 
   plain.disabled_passes = {"all"};  // the model as it is written
   auto meant = open_net(plain);
   if (!meant.ok()) return fail(meant.status());
-  const auto shapes = shapes_for(arguments, *net);
-  if (!shapes.ok()) return wrong_usage(shapes.status().message());
   const auto inputs = read_inputs(arguments);
   if (!inputs.ok()) return fail(inputs.status());
   if (const std::string wrong = wrong_inputs(*net, *inputs); !inputs->empty() && !wrong.empty())
     return wrong_usage(wrong);
+  const auto shapes = shapes_for(arguments, *net, *inputs);
+  if (!shapes.ok()) return wrong_usage(shapes.status().message());
   const Result<Answer> answer = answer_of(*net, *meant, *shapes, *inputs);
   if (arguments.json) {
     nlohmann::json report = {{"same", answer.ok()}};
@@ -102,9 +102,10 @@ int compare_with_model(const NetArguments& arguments, const std::string& model) 
   }
   if (!answer.ok()) return fail(answer.status());
   if (!arguments.json)
-    say("verified against the model on {} {}: outputs differ by {:.3g} (relative RMS), within "
+    say("verified against the model on {}: outputs differ by {:.3g} (relative RMS), within "
         "rounding tolerance\n",
-        answer->inputs, answer->made ? "synthetic inputs" : "given inputs", answer->difference);
+        counted(answer->inputs, answer->made ? "synthetic input" : "given input"),
+        answer->difference);
   return kDone;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include "core/base/printable.h"
 #include "core/graph/layer_type.h"
 #include "core/routine/routine.h"
+#include "output.h"
 
 extern char** environ;
 
@@ -100,8 +102,7 @@ std::string weights_of(const Graph& graph, const Layer& layer) {
   for (const TensorId id : layer.inputs)
     if (id != kNoTensor && graph.tensor(id).is_constant())
       weights += graph.tensor(id).constant.bytes();
-  return weights > 0 ? fmt::format("\n{:.1f} kB of weights", static_cast<double>(weights) * 1e-3)
-                     : "";
+  return weights > 0 ? fmt::format("\n{:.1f} KiB of weights", kibibytes(weights)) : "";
 }
 
 std::string label_of(const Graph& graph, const Layer& layer, const LayerNote* note) {
@@ -227,7 +228,9 @@ Status write_text(const std::string& text, const std::string& path) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
-  if (!file) return Status(StatusCode::io_error, fmt::format("cannot write {}", path));
+  if (!file)
+    return Status(StatusCode::io_error,
+                  fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
   return {};
 }
 
@@ -248,7 +251,8 @@ Status write_svg(const std::string& dot, const std::string& path) {
                   fmt::format("cannot start Graphviz' dot ({}): install graphviz, or use --dot",
                               std::strerror(error)));
   if (!WIFEXITED(state) || WEXITSTATUS(state) != 0)
-    return Status(StatusCode::io_error, fmt::format("Graphviz' dot could not draw {}", path));
+    return Status(StatusCode::io_error,
+                  fmt::format("Graphviz' dot could not draw '{}': it says why above", path));
   return {};
 }
 

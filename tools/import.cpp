@@ -50,8 +50,8 @@ int check_model(const ImportArguments& arguments) {
     say_lines(table.str());
   }
   if (unsupported.empty()) return kDone;
-  complain("softneuro: {}: {} of {} nodes cannot be imported\n", arguments.path, unsupported.size(),
-           report->nodes);
+  complain("softneuro: {}: {} of its inputs and nodes cannot be imported\n", arguments.path,
+           unsupported.size());
   return kFailed;
 }
 
@@ -61,10 +61,10 @@ int import_model(const ImportArguments& arguments) {
                        fmt::format("'{}' is a .dnn file already: tune, run and the other commands "
                                    "take it as it is",
                                    arguments.path)));
-  if (arguments.check) return check_model(arguments);
-  if (arguments.output.empty()) return wrong_usage("say where to write: -o NET.dnn (or --check)");
   auto shapes = given_shapes(arguments);
   if (!shapes.ok()) return wrong_usage(shapes.status().message());
+  if (arguments.check) return check_model(arguments);
+  if (arguments.output.empty()) return wrong_usage("say where to write: -o NET.dnn (or --check)");
   auto net =
       Net::import(arguments.path, {.log = net_log(arguments.verbose, arguments.quiet)},
                   {.shapes = *std::move(shapes), .disabled_passes = arguments.disabled_passes});
@@ -78,8 +78,7 @@ int import_model(const ImportArguments& arguments) {
     say_lines(json_text(
         nlohmann::json{{"file", arguments.output}, {"bytes", bytes}, {"layers", layers}}));
   } else {
-    say("{}: {}, {:.2f} MB\n", arguments.output, counted(layers, "layer"),
-        static_cast<double>(bytes) * 1e-6);
+    say("{}: {}, {:.2f} MiB\n", arguments.output, counted(layers, "layer"), mebibytes(bytes));
   }
   return kDone;
 }

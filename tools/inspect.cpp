@@ -9,6 +9,7 @@
 #include "drawing.h"
 #include "json_text.h"
 #include "net/net_access.h"
+#include "open_sizes.h"
 #include "output.h"
 #include "passes/pass.h"
 #include "table.h"
@@ -50,14 +51,20 @@ nlohmann::json tensor_json(const Graph& graph, TensorId id) {
 }
 
 nlohmann::json to_json(const Graph& graph) {
-  nlohmann::json out = {{"name", graph.name}, {"passes", graph.applied_passes}};
+  const auto none = nlohmann::json::array();
+  nlohmann::json out = {{"name", graph.name},
+                        {"passes", graph.applied_passes},
+                        {"inputs", none},
+                        {"outputs", none},
+                        {"layers", none}};
   for (const TensorId id : graph.inputs) out["inputs"].push_back(tensor_json(graph, id));
   for (const TensorId id : graph.outputs) out["outputs"].push_back(tensor_json(graph, id));
-  out["layers"] = nlohmann::json::array();
   for (const Layer& layer : graph.layers()) {
     nlohmann::json row = {{"id", layer.id},           {"name", layer.name},
                           {"type", layer.type->name}, {"params", layer.params.str()},
-                          {"sources", layer.sources}, {"weight_bytes", weight_bytes(graph, layer)}};
+                          {"sources", layer.sources}, {"weight_bytes", weight_bytes(graph, layer)},
+                          {"post_ops", none},         {"inputs", none},
+                          {"outputs", none}};
     for (const PostOp& op : layer.post_ops) row["post_ops"].push_back(op.str());
     for (const TensorId id : layer.inputs)
       row["inputs"].push_back(id == kNoTensor ? nlohmann::json() : tensor_json(graph, id));
@@ -75,7 +82,7 @@ void print_graph(const Graph& graph) {
   for (const TensorId id : graph.outputs)
     say("output  {}  {} {}\n", graph.tensor(id).name, to_string(graph.tensor(id).type),
         graph.tensor(id).shape.str());
-  Table table({"layer", "type", "parameters", "post-ops", "output", "shape", ">weights, kB"});
+  Table table({"layer", "type", "parameters", "post-ops", "output", "shape", ">weights, KiB"});
   std::size_t total = 0;
   for (const Layer& layer : graph.layers()) {
     const std::size_t bytes = weight_bytes(graph, layer);
@@ -84,11 +91,10 @@ void print_graph(const Graph& graph) {
     table.add({layer.name, layer.type->name, layer.params.str(), post_ops(layer),
                names(graph, layer.outputs),
                first == kNoTensor ? "" : graph.tensor(first).shape.str(),
-               bytes == 0 ? "" : fmt::format("{:.1f}", static_cast<double>(bytes) * 1e-3)});
+               bytes == 0 ? "" : fmt::format("{:.1f}", kibibytes(bytes))});
   }
   say_lines('\n' + table.str());
-  say("\n{}, {:.2f} MB of weights\n", counted(graph.layers().size(), "layer"),
-      static_cast<double>(total) * 1e-6);
+  say("\n{}, {:.2f} MiB of weights\n", counted(graph.layers().size(), "layer"), mebibytes(total));
 }
 
 // "net.dnn: 1.234 ms at 2 threads, cpu:float32,cpu:qint8, AMD EPYC …", of each path.
@@ -102,12 +108,11 @@ std::string title_of(const std::string& file, const std::vector<TunedPathInfo>& 
 }
 
 // The layers; of a tuned net the plan that runs here, with its routines, times and adapt layers.
-Result<std::string> draw(const Net& net, const InspectArguments& arguments) {
+Result<std::string> draw(const Net& net, const InspectArguments& arguments, NamedShapes shapes) {
   const std::vector<TunedPathInfo> paths = net.tuned_paths();
   if (paths.empty()) return to_dot(NetAccess::graph(net));
-  auto shapes = given_shapes(arguments);
-  if (!shapes.ok()) return shapes.status();
-  const auto plan = net.plan(*shapes);
+  complete_shapes_from(paths.front().shapes, net.inputs(), shapes);
+  const auto plan = net.plan(shapes);
   if (!plan.ok()) return plan.status();
   DrawingNotes notes = notes_of(impl_of(**plan));
   notes.title = title_of(arguments.path, paths);
@@ -115,11 +120,13 @@ Result<std::string> draw(const Net& net, const InspectArguments& arguments) {
 }
 
 int inspect_net(const InspectArguments& arguments) {
+  const auto shapes = given_shapes(arguments);
+  if (!shapes.ok()) return wrong_usage(shapes.status().message());
   auto net = open_net(arguments);
   if (!net.ok()) return fail(net.status());
   const Graph& graph = NetAccess::graph(*net);
   if (!arguments.dot.empty() || !arguments.svg.empty()) {
-    const auto dot = draw(*net, arguments);
+    const auto dot = draw(*net, arguments, *shapes);
     if (!dot.ok()) return fail(dot.status());
     if (!arguments.dot.empty())
       if (Status status = write_text(*dot, arguments.dot); !status.ok()) return fail(status);

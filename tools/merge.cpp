@@ -41,9 +41,9 @@ void add_paths(DnnContents& into, DnnContents&& from, const std::string& file) {
   for (RoutinePath& path : from.paths) {
     if (!same_ranges && reads_ranges(path)) {
       complain(
-          "softneuro: '{}': the path for {}, {} threads, is left out: it has 8-bit layers, "
-          "whose ranges differ from those of the files before\n",
-          file, path.machine, path.threads);
+          "softneuro: '{}': the path for {}, {}, is left out: it has 8-bit layers, whose ranges "
+          "differ from those of the files before\n",
+          file, path.machine, counted(path.threads, "thread"));
       continue;
     }
     const auto replaced =

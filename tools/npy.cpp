@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -244,13 +245,15 @@ Status write_npy(const std::string& path, const Tensor& tensor) {
                             path);
   const std::string header = header_of(tensor);
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  if (!file) return make_error(StatusCode::io_error, "cannot create '{}'", path);
+  if (!file)
+    return make_error(StatusCode::io_error, "cannot create '{}': {}", path, std::strerror(errno));
   file.write(header.data(), static_cast<std::streamsize>(header.size()));
   file.write(static_cast<const char*>(tensor.data()), static_cast<std::streamsize>(tensor.bytes()));
   file.close();
   if (file) return {};
+  const int reason = errno;
   std::remove(path.c_str());
-  return make_error(StatusCode::io_error, "cannot write '{}'", path);
+  return make_error(StatusCode::io_error, "cannot write '{}': {}", path, std::strerror(reason));
 }
 
 }  // namespace softneuro

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -35,6 +36,14 @@ template <class... A>
 void complain(fmt::format_string<Told<A>...> format, A&&... args) {
   fmt::print(stderr, format, told<A>(std::forward<A>(args))...);
 }
+// Bytes as people read them: all commands count in these.
+constexpr double kibibytes(std::size_t bytes) {
+  return static_cast<double>(bytes) / 1024;
+}
+constexpr double mebibytes(std::size_t bytes) {
+  return kibibytes(bytes) / 1024;
+}
+
 // Lines that are printable already: a table, JSON.
 inline void say_lines(const std::string& lines) {
   fmt::print("{}", lines);

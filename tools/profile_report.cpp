@@ -102,15 +102,17 @@ nlohmann::json row_json(const NetProfile& profile, std::size_t step) {
                         {"type", row.type},
                         {"routine", row.routine},
                         {"params", row.params},
-                        {"formats", row.formats},
-                        {"output", row.output},
+                        {"formats", nullptr},
+                        {"output", nullptr},
                         {"sources", row.sources},
                         {"us", row.us},
                         {"share", profile.share(row)},
                         {"median_us", row.median_us},
                         {"min_us", row.min_us}};
   for (const char* key : {"macs", "bytes", "gflops", "gb_per_s"}) out[key] = nullptr;
-  if (!row.has_cost) return out;
+  if (!row.has_cost) return out;  // what depends on data is not known
+  out["formats"] = row.formats;
+  out["output"] = row.output;
   out["macs"] = row.cost.macs;
   out["bytes"] = row.cost.bytes;
   out["gb_per_s"] = row.gigabytes_per_second();

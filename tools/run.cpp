@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -25,15 +26,17 @@ struct RunArguments : NetArguments {
 
 void print_summary(const NamedTensors& outputs) {
   Table table({"output", "type", "shape", ">min", ">max", ">mean", "largest (index: value)"});
+  const auto number = [](double value) {
+    return std::isnan(value) ? "" : fmt::format("{:.5g}", value);
+  };
   for (const auto& [name, tensor] : outputs) {
     const TensorSummary s = summarize(tensor);
     std::string top;
     for (const auto& [index, value] : s.top)
       top += fmt::format("{}{}: {:.5g}", top.empty() ? "" : ", ", index, value);
     if (s.not_finite > 0) top += fmt::format(" ({} not finite)", s.not_finite);
-    table.add({name, to_string(tensor.data_type()), tensor.shape().str(),
-               fmt::format("{:.5g}", s.minimum), fmt::format("{:.5g}", s.maximum),
-               fmt::format("{:.5g}", s.mean), top});
+    table.add({name, to_string(tensor.data_type()), tensor.shape().str(), number(s.minimum),
+               number(s.maximum), number(s.mean), top});
   }
   say_lines(table.str());
 }

@@ -36,7 +36,7 @@ TensorSummary summarize(const Tensor& tensor, std::size_t top) {
       if (summary.top.size() > top) summary.top.pop_back();
     }
   }
-  summary.mean = finite > 0 ? sum / static_cast<double>(finite) : 0;
+  if (finite > 0) summary.mean = sum / static_cast<double>(finite);
   return summary;
 }
 

@@ -1,6 +1,7 @@
 // A tensor in one row: shape, range, largest elements.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,7 +11,7 @@
 namespace softneuro::tool {
 
 struct TensorSummary {
-  double minimum = 0, maximum = 0, mean = 0;
+  double minimum = NAN, maximum = NAN, mean = NAN;   // NaN: no element is finite
   std::int64_t not_finite = 0;                       // NaN and infinities; left out above
   std::vector<std::pair<std::int64_t, double>> top;  // flat index, value; largest first
 };

@@ -188,6 +188,23 @@ void print_reports(const TuneArguments& arguments, const std::vector<NamedShapes
   if (arguments.json) say_lines(json_text(reports.size() > 1 ? rows : rows[0]));
 }
 
+// What Net::tune gives for a net that failed on all synthetic inputs: it was not tuned, and the
+// report's only content is the warning.
+bool is_left_alone(const TuneReport& report) {
+  return !report.complete && report.layers.empty() && !report.warnings.empty();
+}
+
+// The log has shown the reason, as a warning.
+Status not_tuned(const TuneArguments& arguments) {
+  return {
+      StatusCode::unsupported,
+      fmt::format(
+          "'{}' is not tuned{}: it fails on all synthetic inputs; give samples with "
+          "--calibration",
+          arguments.path,
+          arguments.output.empty() ? "" : fmt::format(", and '{}' not written", arguments.output))};
+}
+
 int tune_net(const TuneArguments& arguments) {
   auto net = open_net(arguments);
   if (!net.ok()) return fail(net.status());
@@ -213,6 +230,7 @@ int tune_net(const TuneArguments& arguments) {
     Result<TuneReport> report = net->tune(options);
     progress.finish();
     if (!report.ok()) return fail(report.status());
+    if (is_left_alone(*report)) return fail(not_tuned(arguments));
     reports.push_back(*std::move(report));
   }
   if (!arguments.output.empty())

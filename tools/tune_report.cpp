@@ -25,7 +25,8 @@ void print_sensitivity(const TuneReport& report) {
   if (report.sensitivity.empty()) return;
   say("what reduced precision does, layer by layer (signal-to-noise ratio at the layer's and the "
       "net's output):\n");
-  Table table({"layer", "routine", ">dB, own", ">dB, net", ">µs saved", "still reduced"});
+  Table table(
+      {"layer", "routine", ">dB, own", ">dB, net", ">µs saved", "kept in reduced precision"});
   for (std::size_t i = 0; i < report.sensitivity.size() && i < kSensitivityRows; ++i) {
     const LayerSensitivity& row = report.sensitivity[i];
     table.add({row.layer, row.routine, decibels(row.own_error), decibels(row.net_error),
@@ -63,8 +64,7 @@ void print_error(const TuneReport& report, const std::string& metric) {
 
 void print_tune_report(const TuneReport& report, const std::string& metric) {
   if (report.layers.empty()) {
-    say("{}\n",
-        report.complete ? "the net has no layers: nothing to tune" : report.warnings.front());
+    say("the net has no layers: nothing to tune\n");
     return;
   }
   Table table({"layer", "type", "routine", "parameters", "formats", ">µs"});
@@ -97,8 +97,7 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
         std::string(report.verified_on_samples ? "sample" : "synthetic input") +
             (report.verification_inputs == 1 ? "" : "s"),
         report.difference);
-  say("{:.1f} MiB of memory: arena of one session, and packed weights\n",
-      static_cast<double>(report.memory) / (1 << 20));
+  say("{:.1f} MiB of memory: arena of one session, and packed weights\n", mebibytes(report.memory));
   if (report.qint8_share > 0)
     say("{:.1f} % of the multiply-accumulates in qint8\n", 100 * report.qint8_share);
 }
@@ -114,11 +113,13 @@ nlohmann::json tune_report_json(const TuneReport& report, const std::string& out
                            {"is_kept", row.is_kept}});
   const auto not_chosen = [](const TunedLayer& layer) {
     nlohmann::json rows = nlohmann::json::array();
-    for (const NotChosen& row : layer.not_chosen)
+    for (const NotChosen& row : layer.not_chosen) {
       rows.push_back({{"kind", row.kind},
                       {"reason", to_string(row.reason)},
                       {"routine", row.routine},
-                      {"time_us", row.time_us}});
+                      {"time_us", nullptr}});
+      if (row.time_us > 0) rows.back()["time_us"] = row.time_us;
+    }
     return rows;
   };
   nlohmann::json layers = nlohmann::json::array();

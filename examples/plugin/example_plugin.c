@@ -129,8 +129,15 @@ static int64_t dense_panels(const dense_state* state) {
 static int32_t dense_applicable(const sn_plugin_routine* self, const sn_plugin_problem* problem,
                                 char* reason, size_t reason_size) {
   (void)self;
-  if (input_of(problem, 0).type != SN_PLUGIN_FLOAT32)
-    return refuse(reason, reason_size, "the input is not float32");
+  // Weights and bias have the model's type: in a float16 model that is computed in float32 they are
+  // float16 beside a float32 input.
+  for (uint32_t i = 0; i < problem->own_input_count; ++i) {
+    const int32_t type = input_of(problem, i).type;
+    if (type != SN_PLUGIN_FLOAT32 && type != SN_PLUGIN_UNDEFINED) {
+      snprintf(reason, reason_size, "input %u is not float32", (unsigned)i);
+      return 0;
+    }
+  }
   if (!input_of(problem, 1).is_constant)
     return refuse(reason, reason_size, "the weights are not constant: they cannot be packed");
   return 1;

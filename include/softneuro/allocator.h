@@ -17,7 +17,8 @@ class SN_API Allocator {
  public:
   virtual ~Allocator();
   // At least `bytes` (> 0) bytes aligned to `alignment`, or nullptr. The library asks for a power
-  // of two, at most kTensorAlignment.
+  // of two, at most kTensorAlignment. Some requests are freed before the call returns
+  // (NetOptions::allocator). Must not call the library.
   virtual void* allocate(std::size_t bytes, std::size_t alignment) noexcept = 0;
   // `pointer` came from allocate() of this object with the same `bytes`; never null.
   virtual void deallocate(void* pointer, std::size_t bytes) noexcept = 0;

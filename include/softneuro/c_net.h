@@ -36,13 +36,16 @@ typedef struct sn_net_options {
   const sn_allocator* allocator;     /* null: the system's; NetOptions::allocator in net.h says for
                                         what */
   const sn_thread_pool* thread_pool; /* null: the library's own; else `threads` is ignored */
-  sn_log_callback log;               /* warnings of loading, planning and tuning, too */
+  sn_log_callback log;               /* warnings of loading, planning and tuning, too; null: none */
   void* log_context;
   const char* const* schemas; /* schemas for layers without a tuned choice (net.h); none: all;
-                                 SN_INVALID_ARGUMENT for one that no routine here has */
+                                 SN_INVALID_ARGUMENT for one that no routine here has. They restrict
+                                 and do not convert: an untuned net is computed in the model's data
+                                 types */
   size_t schema_count;
   /* Libraries with routines, by path, in order; "none": not the library's own plugins. An empty
-   * list: SOFTNEURO_PLUGINS of the environment. If one cannot be loaded, the call fails (net.h). */
+   * list: SOFTNEURO_PLUGINS of the environment. If one cannot be loaded, the call fails. net.h says
+   * more. */
   const char* const* plugins;
   size_t plugin_count;
   size_t max_plans; /* maximum number of plans that the net caches; 0: 8 */
@@ -79,8 +82,9 @@ SN_API sn_status sn_net_import(const char* path, const sn_net_options* options, 
  * (null: refused). In libsoftneuro_import. Errors: as of sn_net_import. */
 SN_API sn_status sn_net_import_memory(const void* data, size_t bytes, const char* folder,
                                       const sn_net_options* options, sn_net** net);
-/* Writes a .dnn file, whole or not at all. Errors: SN_IO_ERROR, SN_UNSUPPORTED (larger than the
- * format allows), SN_INVALID_ARGUMENT (the net is from a packed_only file), SN_OUT_OF_MEMORY. */
+/* Writes a .dnn file, whole or not at all; allowed during a tuning, and then writes the state
+ * before it. Errors: SN_IO_ERROR, SN_UNSUPPORTED (larger than the format allows),
+ * SN_INVALID_ARGUMENT (the net is from a packed_only file), SN_OUT_OF_MEMORY. */
 SN_API sn_status sn_net_save(const sn_net* net, const char* path);
 
 typedef struct sn_save_options {
@@ -108,14 +112,15 @@ SN_API sn_status sn_net_input_info(const sn_net* net, size_t index, sn_tensor_in
 SN_API sn_status sn_net_output_info(const sn_net* net, size_t index, sn_tensor_info* info);
 
 /* Plans ahead, so that sn_net_run on these shapes is quick from the first time on. Inputs whose
- * shape the model or the first tuned path fixes may be left out.
- * Errors: SN_NOT_FOUND (no such input), SN_INVALID_ARGUMENT (a shape does not fit, or is missing),
- * SN_INVALID_MODEL (a layer cannot take these shapes), SN_UNSUPPORTED (no routine for a layer),
- * SN_OUT_OF_MEMORY, SN_DEVICE_FAILED. */
+ * shape the model or the first tuned path fixes may be left out. Cannot be cancelled:
+ * sn_session_create can, and plans likewise. Plan::describe (session.h) is not given in C; a trace
+ * callback (c_session.h) names the routine of each layer. Errors: SN_NOT_FOUND (no such input),
+ * SN_INVALID_ARGUMENT (a shape does not fit, or is missing), SN_INVALID_MODEL (a layer cannot take
+ * these shapes), SN_UNSUPPORTED (no routine for a layer), SN_OUT_OF_MEMORY, SN_DEVICE_FAILED. */
 SN_API sn_status sn_net_prepare(const sn_net* net, const sn_shape* shapes, size_t shape_count);
 
-/* In bytes, but for the last two. Of a net, or of a session's plan: session.h says how they differ.
- */
+/* In bytes, but for the last two. Of a net, or of a session's plan: session.h says how they differ,
+ * and what is not counted. */
 typedef struct sn_memory_report {
   size_t struct_size;
   size_t weights;        /* constants of the graph, mapped or not; not those that a packed_only

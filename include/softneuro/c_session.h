@@ -44,7 +44,8 @@ SN_API sn_status sn_session_output_info(const sn_session* session, size_t index,
  * Errors: SN_OUT_OF_MEMORY. */
 SN_API sn_status sn_session_memory_report(const sn_session* session, sn_memory_report* report);
 
-/* One step that has just run. Names are valid as long as the session keeps its shapes. */
+/* One step that has just run. Names are valid as long as the session keeps its shapes; with
+ * sn_net_run_for during the call only. */
 typedef struct sn_step_trace {
   size_t struct_size; /* set by the library */
   size_t index;       /* in the order of the plan */
@@ -90,16 +91,18 @@ SN_API sn_status sn_session_run(sn_session* session, const sn_tensor* inputs, si
 
 /* Binds a tensor to the input that it names, for all runs to come of sn_session_run_bound. The
  * memory stays the caller's, must stay valid, and is read anew by each run.
- * SN_NOT_FOUND: no such input; SN_INVALID_ARGUMENT: another data type or shape. */
+ * SN_NOT_FOUND: no such input; SN_INVALID_ARGUMENT: no name (null), another data type or shape, a
+ * run is in flight. */
 SN_API sn_status sn_session_set_input(sn_session* session, const sn_tensor* tensor);
-/* Likewise an output, written as by sn_session_run; data null: the session's memory, as at first. A
- * shape that depends on data is checked after the run, which then fails (SN_INVALID_ARGUMENT). */
+/* Likewise an output, with the same errors, written as by sn_session_run; data null: the session's
+ * memory, as at first. A shape that depends on data is checked after the run, which then fails
+ * (SN_INVALID_ARGUMENT). */
 SN_API sn_status sn_session_set_output(sn_session* session, const sn_tensor* tensor);
 /* Runs on what is bound; all else as for sn_session_run. SN_INVALID_ARGUMENT if an input is not. */
 SN_API sn_status sn_session_run_bound(sn_session* session, const sn_run_options* options);
 /* What the last sn_session_run_bound, or sn_session_run_async and sn_session_wait, gave under that
  * name: a view, valid until the next run, sn_session_set_shapes or sn_session_free.
- * SN_NOT_FOUND: no such output; SN_INVALID_ARGUMENT: no such run, or it failed. */
+ * SN_NOT_FOUND: no such output; SN_INVALID_ARGUMENT: no such run, it failed, or is in flight. */
 SN_API sn_status sn_session_output(const sn_session* session, const char* name, sn_tensor* tensor);
 
 /* --- asynchronously ------------------------------------------------------------------------------
@@ -125,10 +128,10 @@ SN_API sn_status sn_session_wait(sn_session* session);
 /* --- other shapes --------------------------------------------------------------------------------
  */
 
-/* Goes on with other shapes, which the net plans, or has planned before (max_plans). Inputs whose
- * shape the model or the first tuned path fixes may be left out. The host's arena stays if it is
- * large enough; otherwise, and on other devices, the new one is allocated before the old one is
- * freed. What was bound has to be bound anew, and what sn_session_input_info and
+/* Switches the session to other shapes, which the net plans, or has planned before (max_plans).
+ * Inputs whose shape the model or the first tuned path fixes may be left out. The host's arena
+ * stays if it is large enough; otherwise, and on other devices, the new one is allocated before the
+ * old one is freed. What was bound has to be bound anew, and what sn_session_input_info and
  * sn_session_output_info gave is no longer valid. Cancel may be null. Errors: those of
  * sn_session_create; SN_INVALID_ARGUMENT also while a run is in flight. After an error the session
  * is as before. */

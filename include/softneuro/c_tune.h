@@ -39,7 +39,9 @@ enum { SN_METRIC_RELATIVE_RMS = 0, SN_METRIC_COSINE = 1, SN_METRIC_TOP1 = 2 };
 /* An sn_cancel does not stop tuning: only `progress` does, and the status of another callback. */
 typedef struct sn_tune_options {
   size_t struct_size;
-  const char* const* schemas; /* patterns of schemas that routines may have; none: cpu:float32 */
+  const char* const* schemas; /* patterns of schemas that routines may have: "cpu",
+                                 "cpu:float32:nhwc"; none: cpu:float32; SN_INVALID_ARGUMENT for one
+                                 that no routine here matches */
   size_t schema_count;
   const sn_shape* shapes; /* of inputs with dynamic dimensions */
   size_t shape_count;
@@ -60,7 +62,7 @@ typedef struct sn_tune_options {
   int32_t strict;    /* 1: a layer without a routine in the schemas is an error */
   const char* cache; /* null: the default folder (TuneOptions::cache); "": no cache. If it cannot be
                         made or written, a warning says so */
-  sn_tune_callback progress;
+  sn_tune_callback progress; /* may be null */
   void* progress_context;
   /* Profiling rounds over the whole net, at most, and the solver's best paths that are timed end to
    * end in the last stage (TuneOptions says more); 0: the defaults, 6 rounds and 1 path; negative:
@@ -82,8 +84,8 @@ typedef struct sn_tune_options {
   sn_score_callback score;     /* instead of `metric`; may be null */
   void* score_context;
   int32_t pin_threads;              /* 1: each to a processor of its own while tuning lasts */
-  size_t max_memory;                /* bytes of arenas (on all devices) and packed weights at most;
-                                       0: no limit */
+  size_t max_memory;                /* bytes of arenas (on all devices) and packed weights at most
+                                       (TuneOptions says what is not counted); 0: no limit */
   sn_sample_callback sample_source; /* makes more, appended to `samples`; may be null */
   void* sample_source_context;
   size_t sample_source_count;
@@ -99,6 +101,7 @@ typedef struct sn_tune_options {
 
 enum { SN_RANGE_MSE = 0, SN_RANGE_PERCENTILE = 1, SN_RANGE_MIN_MAX = 2 };
 
+/* What a tuning found (TuneReport, whose time_by_schema_us is not given in C). */
 typedef struct sn_tune_report {
   size_t struct_size;
   double untuned_us;          /* one run of the default plan: TuneReport says how it is measured */
@@ -153,7 +156,7 @@ typedef struct sn_tuned_layer {
   const char* const* sources; /* nodes of the imported model */
   size_t source_count;
   double time_us;      /* inside the tuned net */
-  double unit_us;      /* the candidate alone */
+  double unit_us;      /* unit time: of the candidate in isolation; 0: not measured */
   size_t candidates;   /* that were considered */
   int32_t fallback;    /* 1: no routine in the allowed schemas */
   int32_t is_measured; /* 0: the default routine, since the time limit was reached */
@@ -168,7 +171,8 @@ SN_API sn_status sn_net_tune_in_detail(sn_net* net, const sn_tune_options* optio
                                        sn_tuning** tuning);
 /* Fills in *report. Errors: none but null pointers and versions (c_api.h). */
 SN_API sn_status sn_tuning_report(const sn_tuning* tuning, sn_tune_report* report);
-/* Processor, features, caches, and devices that the path uses; "" for null. */
+/* Processor, features, caches, and devices that the path uses; "" for null. Valid until the tuning
+ * is freed. */
 SN_API const char* sn_tuning_machine(const sn_tuning* tuning);
 /* 0 for null. */
 SN_API size_t sn_tuning_layer_count(const sn_tuning* tuning);
@@ -200,7 +204,7 @@ typedef struct sn_layer_sensitivity {
   const char* routine; /* in reduced precision */
   double own_error;    /* RMS of the layer's error over its output's, on random inputs */
   double net_error;    /* the same at the net's worst output, on the samples */
-  double saved_us;     /* against the layer's float32 routine */
+  double saved_us;     /* against the layer's float32 routine; conversions not counted */
   int32_t is_kept;     /* 1: still in reduced precision in the tuned net */
 } sn_layer_sensitivity;
 #define SN_LAYER_SENSITIVITY_INIT \
@@ -209,7 +213,8 @@ typedef struct sn_layer_sensitivity {
 SN_API size_t sn_tuning_sensitivity_count(const sn_tuning* tuning);
 SN_API sn_status sn_tuning_sensitivity(const sn_tuning* tuning, size_t index,
                                        sn_layer_sensitivity* sensitivity);
-/* Human-readable lines, which the net's log had, too; null beyond the last one. */
+/* Human-readable lines, which the net's log had, too; null beyond the last one. Valid until the
+ * tuning is freed. */
 SN_API const char* sn_tuning_warning(const sn_tuning* tuning, size_t index);
 SN_API void sn_tuning_free(sn_tuning* tuning);
 

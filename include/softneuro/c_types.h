@@ -73,7 +73,8 @@ SN_API const char* sn_data_type_name(sn_data_type type);
  * aligned to the element size at least. Owns nothing. */
 typedef struct sn_tensor {
   size_t struct_size;
-  const char* name; /* given to the library: null, or must be that of the input or output */
+  const char* name; /* given to the library: null, or must be that of the input or output;
+                       sn_session_set_input and sn_session_set_output need it */
   sn_data_type data_type;
   int32_t rank; /* 0: a scalar */
   int64_t dims[SN_MAX_RANK];
@@ -92,12 +93,12 @@ typedef struct sn_tensor_info {
   const char* symbols[SN_MAX_RANK]; /* "batch", ...; equal symbols are equal sizes; null: none */
 } sn_tensor_info;
 
-/* The shape to plan for one input. */
+/* The shape to plan for one input: all of its dimensions. */
 typedef struct sn_shape {
   size_t struct_size;
-  const char* name;
-  int32_t rank;
-  int64_t dims[SN_MAX_RANK];
+  const char* name;          /* of the input; null: SN_INVALID_ARGUMENT */
+  int32_t rank;              /* 0 to SN_MAX_RANK */
+  int64_t dims[SN_MAX_RANK]; /* the first `rank` are read; each >= 0 */
 } sn_shape;
 
 #define SN_TENSOR_INIT \
@@ -125,13 +126,17 @@ typedef struct sn_allocator {
   size_t struct_size;
   void* context;
   /* At least `bytes` (> 0) bytes aligned to `alignment` (a power of two, at most 64), or null. A
-   * pointer that is not so aligned is given back to `deallocate` and counts as null. */
+   * pointer that is not so aligned is given back to `deallocate` and counts as null. Some requests
+   * are freed before the call returns (NetOptions::allocator). Must not call the library. */
   void* (*allocate)(void* context, size_t bytes, size_t alignment);
   /* `pointer` came from `allocate`, with the same `bytes`; never null. */
   void (*deallocate)(void* context, void* pointer, size_t bytes);
 } sn_allocator;
+#define SN_ALLOCATOR_INIT \
+  { sizeof(sn_allocator), 0, 0, 0 }
 
-/* The application's threads. Copied, and valid for as long, as an allocator. */
+/* The application's threads. Copied, and valid for as long, as an allocator. C has neither bursts
+ * nor the library's own pool as an object (ThreadPool and create_thread_pool in thread_pool.h). */
 typedef struct sn_thread_pool {
   size_t struct_size;
   void* context;
@@ -139,13 +144,15 @@ typedef struct sn_thread_pool {
    * counts as 1. The same for the life of the pool: plans are made for it. */
   int32_t (*concurrency)(void* context);
   /* Calls task(task_context, i) exactly once for each i in [0, count), in any order and on any
-   * thread, and returns when all are done. Is called by several threads at once, and from within a
-   * task (then it may run the tasks in place). Must not allocate, so that runs do not. A task of
-   * the built-in routines takes up to about 100 KiB of stack: give threads 256 KiB at least, and
-   * what libraries need. */
+   * thread, and returns when all are done: `task` is not called afterwards. count may be 0. Is
+   * called by several threads at once, and from within a task (then it may run the tasks in place).
+   * Must not allocate, so that runs do not. A task of the built-in routines takes up to about 100
+   * KiB of stack: give threads 256 KiB at least, and what libraries need. */
   void (*run)(void* context, size_t count, void (*task)(void* task_context, size_t index),
               void* task_context);
 } sn_thread_pool;
+#define SN_THREAD_POOL_INIT \
+  { sizeof(sn_thread_pool), 0, 0, 0 }
 
 typedef int32_t sn_log_level;
 enum {
@@ -154,9 +161,10 @@ enum {
   SN_LOG_WARNING = 2, /* the work goes on, but slower, less exact or otherwise than asked */
   SN_LOG_ERROR = 3    /* something is broken (a library, a routine); the work goes on without it */
 };
-/* Called with one printable line by any thread that uses the net, also by several at once. No lock
- * is held: it may use the net, but neither tune nor free it. It and its context must outlive the
- * net and its sessions. */
+/* Called with one printable line by any thread that uses the net, also by several at once, and
+ * already while the net is loaded or imported. No lock is held: once there is a handle, it may use
+ * the net, but neither tune nor free it. It and its context must outlive the net and its sessions.
+ */
 typedef void (*sn_log_callback)(void* context, sn_log_level level, const char* message);
 
 enum {

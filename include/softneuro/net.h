@@ -27,9 +27,10 @@ enum class LogLevel : int {
   warning = 2,  // the work goes on, but slower, less exact or otherwise than asked
   error = 3,    // something is broken: a library, a routine, a file; the work goes on without it
 };
-// Called with one printable line by any thread that uses the net, also by several at once. No lock
-// is held: it may call const members of the net. Must not throw. What it refers to must outlive the
-// net and everything that comes from it.
+// Called with one printable line by any thread that uses the net, also by several at once, and
+// already while the net is loaded or imported. No lock is held: once the net has been returned, it
+// may call const members of it. Must not throw. What it refers to must outlive the net and
+// everything that comes from it.
 using LogCallback = std::function<void(LogLevel, std::string_view message)>;
 
 // Which checksums of a .dnn file are compared before it is used: `full` those of the weights, too,
@@ -39,35 +40,42 @@ enum class Verify : int { full = 0, structure = 1 };
 // How a net runs, wherever it comes from. Intended for designated initialisers:
 //   Net::load("a.dnn", {.threads = 2})
 //   Net::import("a.onnx", {.threads = 2}, {.shapes = {{"x", {1, 3, 224, 224}}}})
-// Options that only imports need are in ImportOptions.
+// Options that only imports need are in ImportOptions. Plans and sessions that outlive the net keep
+// its pool, allocator, log, plugins and schemas.
 struct NetOptions {
   // Maximum number of threads that work for one caller, the calling thread included; at most 1024.
   // 0: one for each physical core that this process may use (processor affinity, the quota of its
   // cgroup).
-  // A net has threads − 1 workers of its own, all in all. Several callers at once work on their own
-  // threads and share the workers: C callers keep at most C + threads − 1 cores busy. Workers help
-  // with at most 8 layers at a time; further callers compute theirs alone. Other nets have workers
-  // of their own; a thread_pool is how nets share them.
+  // A net has threads − 1 workers of its own in total, however many callers there are. Several
+  // callers at once work on their own threads and share the workers: C callers keep at most C +
+  // threads − 1 cores busy. Workers help with at most 8 layers at a time; further callers compute
+  // theirs alone. Other nets have workers of their own; a thread_pool is how nets share them.
   int threads = 0;
   // The application's pool instead (then `threads` is ignored). Must outlive the net and everything
   // that comes from it.
   ThreadPool* thread_pool = nullptr;
   // For tensors that the net makes, weights that are not mapped from a file, packed weights and
-  // arenas; nullptr: default_allocator(). Not for mapped files, graph and plans, nor for what
-  // import and calibration need while they last. Must outlive the net and everything that comes
-  // from it.
+  // arenas; nullptr: default_allocator(). Not for mapped files, graph and plans, constants that an
+  // import makes of attributes, nor for what import and calibration need while they last. Two
+  // requests are freed before the call returns: load() takes a copy of a mapped file's graph part,
+  // and plan() asks for the bytes of the largest tensor, if it has 64 MiB or more, to see whether
+  // it fits. Must outlive the net and everything that comes from it.
   Allocator* allocator = nullptr;
   LogCallback log = {};
   Verify verify = Verify::full;  // checksums of .dnn files
   // Shared libraries with routines (plugin.h), by path, loaded in order; if one cannot be loaded,
   // creating the net fails. Before them, softneuro's own in softneuro/plugins beside libsoftneuro,
   // unless "none" is in the list; if one of these cannot be loaded, the log says so. An empty list:
-  // the colon-separated SOFTNEURO_PLUGINS of the environment, if set. Unsupported in edge builds.
+  // the colon-separated SOFTNEURO_PLUGINS of the environment, if set (not in set-uid programs); any
+  // other list, {"none"} too, replaces it. A path without a slash is in the current folder.
+  // Unsupported in edge builds.
   std::vector<std::string> plugins = {};
   // Schemas that layers without a tuned choice take their routines from ("cpu", "cpu:float32");
   // empty: all. A pattern that no routine here matches is an error (invalid_argument) that lists
-  // the schemas there are. A layer that has no routine in them takes a float32 one. Tuned paths are
-  // used whatever this says: TuneOptions::schemas limits those.
+  // the schemas there are. A layer that has no routine in them takes a float32 one. Schemas
+  // restrict and do not convert: an untuned net is computed in the model's data types. To compute a
+  // float32 model in 16 or 8 bits, tune it. Tuned paths are used whatever this says:
+  // TuneOptions::schemas limits those.
   std::vector<std::string> schemas = {};
   // Maximum number of plans that the net caches (one per set of input shapes and extra outputs),
   // least recently used evicted first; >= 1.
@@ -95,12 +103,12 @@ struct SaveOptions {
   // Also write the weights pre-packed in the memory layout of each kernel of this machine's tuned
   // paths: loading then packs and copies nothing. The file grows by about the size of the weights.
   bool packed_weights = false;
-  // A deployment file: packed weights, and of the model's own only those that a kernel of
-  // these paths reads. It runs where each kernel finds its packed weights: on processors with the
-  // same best instruction set (avx512, avx2 or neither: TunedPathInfo::machine names it), with
-  // other shapes or numbers of threads only if the routines pack the same. Elsewhere plan() and
-  // run() are unsupported and name the layer, and so is tuning what is loaded from it. Paths of
-  // other machines are left out. The net itself stays as it is.
+  // A deployment file: packed weights, and of the model's own only those that a kernel of these
+  // paths reads. It runs where each kernel finds its packed weights: on processors with the same
+  // best instruction set (avx512, avx2 or neither, which 64-bit ARM always is here:
+  // TunedPathInfo::machine names it), with other shapes or numbers of threads only if the routines
+  // pack the same. Elsewhere plan() and run() are unsupported and name the layer, and so is tuning
+  // what is loaded from it. Paths of other machines are left out. The net itself stays as it is.
   bool packed_only = false;
 };
 
@@ -140,17 +148,18 @@ class SN_API Net {
   static Result<Net> load_memory(const void* data, std::size_t bytes,
                                  const NetOptions& options = {}) noexcept;
   // Writes a .dnn file: to a temporary file beside it, synced, then renamed, so that the file is
-  // replaced as a whole or not at all. After an io_error whose message begins with "written, but"
-  // it was replaced, and may not survive a power failure. Errors: io_error, unsupported (the graph
-  // takes more than the format can hold), out_of_memory; invalid_argument (packed_only without a
-  // tuned path for this machine; a net that was loaded from such a file, saved otherwise); with
-  // packed weights also those of plan().
+  // replaced as a whole or not at all. Allowed during a tune(), and then writes the state before
+  // it. Only files can be written, not memory. After an io_error whose message begins with
+  // "written, but" it was replaced, and may not survive a power failure. Errors: io_error,
+  // unsupported (the graph takes more than the format can hold), out_of_memory; invalid_argument
+  // (packed_only without a tuned path for this machine; a net that was loaded from such a file,
+  // saved otherwise); with packed weights also those of plan().
   Status save(const std::string& path, const SaveOptions& options = {}) const noexcept;
 
   // --- tuning ---------------------------------------------------------------------------------
-  // Measures which routine computes each layer fastest here, alone and inside the net, and keeps
-  // the fastest path for these shapes and threads; run() and plans made from now on use it, save()
-  // writes it. Takes seconds to minutes (docs/results/performance.md, table IV);
+  // Measures which routine computes each layer fastest here, in isolation and inside the net, and
+  // keeps the fastest path for these shapes and threads; run() and plans made from now on use it,
+  // save() writes it. Takes seconds to minutes (docs/results/performance.md, table IV);
   // TuneOptions::time_limit bounds it. The caller must not run two tune() calls on one net at a
   // time; all const members may be called meanwhile, but disturb the measuring. Not in edge builds.
   // Errors: invalid_argument (options, samples; qint8 without ranges), unsupported (strict, an

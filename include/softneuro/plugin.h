@@ -180,7 +180,8 @@ struct sn_plugin_host {
   int32_t (*output)(const sn_plugin_problem* problem, uint32_t index, sn_plugin_spec* spec);
   int32_t (*post_op)(const sn_plugin_problem* problem, uint32_t index, sn_plugin_post_op* op);
 
-  // A parameter: 1, or 0 if there is none of that name and kind. Lists and texts are borrowed.
+  // A parameter: 1, or 0 if there is none of that name and kind. Lists and texts are borrowed until
+  // the plugin's function returns: copy what `run` needs.
   int32_t (*get_integer)(const sn_plugin_params* params, const char* name, int64_t* value);
   int32_t (*get_real)(const sn_plugin_params* params, const char* name, double* value);
   int32_t (*get_text)(const sn_plugin_params* params, const char* name, const char** value);
@@ -225,12 +226,13 @@ struct sn_plugin_routine {
   // unique within this layer type. Constants come plain, in the model's type; integers, booleans
   // and float64 keep theirs. Other tensors come in this layout (plain if their rank is below 3)
   // and, on tuned paths, in this type (left out: float32); in plans that are not tuned, in the
-  // model's types. Quantised tensors come only if the type is qint8. `applicable` must check type
-  // and layout of each tensor.
+  // model's types. Quantised tensors come only if the type is qint8, and layouts have been checked.
+  // `applicable` must check the data type of each tensor, constants included.
   const char* descriptor;
 
-  // 1 if the routine computes the problem correctly, whatever the speed; else 0 and the reason,
-  // one short sentence that `explain` shows.
+  // 1 if the routine computes the problem correctly, whatever the speed; else 0 and the reason, one
+  // short sentence that `explain` shows (a text like `message`). Asked for each layer and format of
+  // every plan: cheap, without effects, and the same each time.
   int32_t (*applicable)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
                         char* reason, size_t reason_size);
   // Optional: 1 if the kernel does the problem's post-ops too. Without, the runtime applies them
@@ -244,14 +246,16 @@ struct sn_plugin_routine {
   // shared by all kernels of a layer whose routine parameters are equal. So they must not depend on
   // inputs that are not constant, nor on their shapes, but through those parameters. *bytes is
   // initialised to 0; if it stays 0, nothing is packed. pack_bytes is called more than once for one
-  // packing, and gives the same number each time.
+  // packing, and gives the same number each time. pack writes every byte of `packed`, whose
+  // contents are undefined before (files store them), and which is aligned to SN_PLUGIN_ALIGNMENT.
   sn_plugin_status (*pack_bytes)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
                                  const sn_plugin_params* params, size_t* bytes, char* message,
                                  size_t message_size);
   sn_plugin_status (*pack)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
                            const sn_plugin_params* params, void* packed, size_t bytes,
                            char* message, size_t message_size);
-  // Fills in *kernel. `packed` (NULL if nothing is) stays valid until destroy.
+  // Fills in *kernel. `packed` (NULL if nothing is) stays valid until destroy, which is not called
+  // after an error: `create` then frees what it made.
   sn_plugin_status (*create)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
                              const sn_plugin_params* params, const void* packed,
                              size_t packed_bytes, sn_plugin_kernel* kernel, char* message,

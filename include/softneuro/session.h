@@ -22,7 +22,8 @@ struct TensorInfo {
 };
 
 // Where the bytes are. All figures in bytes, but for `sessions` and `plans`. Net::memory_report()
-// is about the net and the plans that it keeps, Plan::memory_report() about one plan.
+// is about the net and the plans that it keeps, Plan::memory_report() about one plan. Not counted:
+// what libraries keep for each session, such as XNNPACK's own copy of the packed weights.
 struct MemoryReport {
   std::size_t weights = 0;         // constants of the graph, mapped or not; not those
                                    // that a packed_only file lacks
@@ -40,7 +41,8 @@ struct MemoryReport {
 };
 
 // Made by Net::plan. Immutable and shared: any number of sessions on any number of threads may use
-// one plan.
+// one plan. Keeps what it needs of the net: NetOptions, graph, and packed weights, also those that
+// a tuning has replaced in the net; the bytes of both are taken until the plan is gone.
 class SN_API Plan {
  public:
   ~Plan();
@@ -68,8 +70,8 @@ class SN_API Plan {
 struct StepTrace {
   std::size_t index = 0;  // in plan order
   std::size_t count = 0;  // steps of the plan
-  // Valid as long as the plan: name, type, and the routine's descriptor; "chosen at run time" for a
-  // step whose shapes depend on data.
+  // Valid as long as the plan (with Net::run: during the call only, copy them): name, type, and the
+  // routine's descriptor; "chosen at run time" for a step whose shapes depend on data.
   const char* layer = "";
   const char* layer_type = "";
   const char* routine = "";
@@ -175,13 +177,14 @@ class SN_API Session {
   Status wait() noexcept;
 
   // --- other shapes ---------------------------------------------------------------------------
-  // Goes on with another plan, for other shapes as a rule (with the one it has, nothing changes):
+  // Switches the session to another plan of the same net, normally for other shapes (with the one
+  // it has, nothing changes):
   //   session.set_plan(net.plan({{"x", {8, 64}}}).value());
   // The net keeps its plans (NetOptions::max_plans), so going back to shapes that were planned
   // before is quick. The host's arena stays if it is large enough; otherwise, and on other
   // devices, the new one is allocated before the old one is freed. What was bound by name has to be
-  // bound anew; views of the session's memory end. Errors: invalid_argument (null), out_of_memory;
-  // the session is then as before, on its old plan.
+  // bound anew; views of the session's memory end. Errors: invalid_argument (null, or a plan of
+  // another net), out_of_memory; the session is then as before, on its old plan.
   Status set_plan(std::shared_ptr<const Plan> plan) noexcept;
 
   const Plan& plan() const noexcept;  // valid until set_plan() or the session's end

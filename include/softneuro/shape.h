@@ -84,7 +84,8 @@ class SN_API DynamicShape {
   std::vector<Dim>& dims() noexcept { return dims_; }
   // Precondition: is_static() and rank() <= kMaxRank (further dimensions are left out).
   Shape to_shape() const noexcept;
-  // "batchx3x224x224", "?" for an unknown dimension, "unknown" for an unknown rank.
+  // "batchx3x224x224", "?" for an unknown dimension, "scalar" for rank 0, "unknown" for an unknown
+  // rank.
   std::string str() const;
 
  private:

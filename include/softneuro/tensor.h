@@ -15,9 +15,9 @@
 
 namespace softneuro {
 
-// What a quantised tensor's integers mean: real = scale · (q − zero_point). Describes tensors
-// inside of a net; no function of the API takes or gives it. One pair for the tensor, or one per
-// index of `axis`.
+// What a quantised tensor's integers mean: real = scale · (q − zero_point). One pair for the
+// tensor, or one per index of `axis`. Describes tensors inside of a net, and so what
+// DataType::qint8 means; no function of the API takes or gives it.
 struct Quantization {
   bool is_signed = true;
   int axis = -1;                          // −1: per tensor, else per index of this axis
@@ -75,12 +75,12 @@ class SN_API Tensor {
   Tensor() noexcept = default;  // empty: undefined data type, no bytes
 
   // The functions that make tensors return invalid_argument for DataType::undefined, for shapes
-  // with a negative dimension or more bytes than int64 counts, and for blocked
-  // layouts of a rank below 2, and those that allocate (create, from, clone) out_of_memory. Memory
-  // that is borrowed or shared has to be aligned to the element size, null only if `bytes` is 0,
-  // and `bytes` must be storage_bytes(type, shape, layout) exactly; else invalid_argument.
-  // An allocator must outlive the tensor and all of its copies. `layout`: inputs and outputs of
-  // nets are plain; sessions refuse other layouts, which are for the caller's own use.
+  // with a negative dimension or more bytes than int64 counts, and for blocked layouts of a rank
+  // below 2, and those that allocate (create, from, clone) out_of_memory. Memory that is borrowed
+  // or shared has to be aligned to the element size, null only if `bytes` is 0, and `bytes` must be
+  // storage_bytes(type, shape, layout) exactly; else invalid_argument. An allocator must outlive
+  // the tensor and all of its copies. `layout`: inputs and outputs of nets are plain; sessions
+  // refuse other layouts, which are for the caller's own use. clone() of an empty tensor is empty.
 
   // Uninitialised memory from `allocator`, aligned to kTensorAlignment.
   static Result<Tensor> create(DataType type, const Shape& shape,

@@ -19,9 +19,10 @@ class SN_API ThreadPool {
   // >= 1. The same for the life of the pool: plans are made for it.
   virtual int concurrency() const noexcept = 0;
   // Calls task(context, i) exactly once for each i in [0, count), from any of its threads, in any
-  // order, and returns when all are done. The calling thread takes part. Must be callable from
-  // several threads at once, and from within a task (then it may run the tasks in place).
-  // Must not allocate or throw, so that Session::run does neither.
+  // order, and returns when all are done: `task` is not called afterwards. count may be 0. The
+  // calling thread takes part. Must be callable from several threads at once, and from within a
+  // task (then it may run the tasks in place). Must not allocate or throw, so that Session::run
+  // does neither.
   virtual void run(std::size_t count, Task task, void* context) noexcept = 0;
   // A burst is a sequence of run() calls that follow each other closely, such as all layers of one
   // Session::run. During a burst workers may spin (busy-wait) for the next call, since waking a

@@ -76,7 +76,7 @@ struct SampleSource {
   std::function<Result<std::map<std::string, Tensor, std::less<>>>(std::size_t index)> make = {};
 };
 
-// A field for each thing that a tuning may be told.
+// Options of Net::tune.
 struct TuneOptions {
   // Which schemas routines may have: "cpu" (any data type), "cpu:float32" (any layout),
   // "cpu:qint8:nhwc"; invalid_argument for a pattern that no routine here matches. A layer that has
@@ -97,16 +97,17 @@ struct TuneOptions {
   // Input shapes to tune for. May be left out: inputs of static shape, those that samples give,
   // those of the first tuned path.
   std::map<std::string, Shape, std::less<>> shapes = {};
-  // Samples: input name → tensor, with the data types and shapes of the inputs, the same shapes in
-  // all samples. Needed for qint8, unless the model is already quantised, and for max_error.
-  // Without `validation`, every fifth one (of two to four, the last) is held back from calibration,
-  // and the error is measured on these; a single one serves for both, but then a finite max_error
-  // is invalid_argument. The ranges that calibration finds replace those of an earlier one; tuned
-  // paths with 8-bit layers that were for others are dropped, with a warning.
+  // Samples: input name → tensor for exactly the net's inputs, with their data types and shapes,
+  // the same shapes in all samples. Needed for qint8, unless the model is already quantised, and
+  // for max_error. Without `validation`, every fifth one (of two to four, the last) is held back
+  // from calibration, and the error is measured on these; a single one serves for both, but then a
+  // finite max_error is invalid_argument. The ranges that calibration finds replace those of an
+  // earlier one; tuned paths with 8-bit layers that were for others are dropped, with a warning.
   std::vector<std::map<std::string, Tensor, std::less<>>> calibration = {};
   SampleSource calibration_source = {};  // more of them, appended to those
   RangeChoice range = RangeChoice::mse;
-  // Samples that the error is measured on; calibration does not see them.
+  // Samples that the error is measured on; calibration does not see them. Times and the
+  // verification are of calibration samples; where there are none, of synthetic inputs.
   std::vector<std::map<std::string, Tensor, std::less<>>> validation = {};
   SampleSource validation_source = {};  // more of them, appended to those
   ErrorMetric metric = ErrorMetric::relative_rms;
@@ -126,8 +127,9 @@ struct TuneOptions {
   // validation samples and with fewer than two calibration samples.
   std::optional<double> max_error = std::nullopt;
   // The most bytes that the tuned net may take: the arenas of one session (MemoryReport::arena and
-  // device_arenas) and packed weights, together; 0: no limit. The model's own constants
-  // are not counted. An error (unsupported) if no plan that was found takes so little.
+  // device_arenas) and packed weights, together; 0: no limit. The model's own constants, and what
+  // libraries keep for each session (MemoryReport), are not counted. An error (unsupported) if no
+  // plan that was found takes so little.
   std::size_t max_memory = 0;
   // Time limit for tuning; 0 or negative: no limit. It begins when calibration and float32's runs
   // over the validation samples are done. Each layer gets its part of it; layers that were not
@@ -198,7 +200,7 @@ struct TunedLayer {
   std::string formats;               // "float32:nhwc -> float32:nhwc"
   std::vector<std::string> sources;  // nodes of the imported model
   double time_us = 0;                // inside the tuned net
-  double unit_us = 0;                // of the candidate in isolation; 0: not measured
+  double unit_us = 0;                // unit time: of the candidate in isolation; 0: not measured
   bool is_measured = true;           // false: the default routine, since the time limit was reached
   std::size_t candidates = 0;        // that were considered
   bool fallback = false;             // no routine in the allowed schemas
@@ -217,7 +219,7 @@ struct LayerSensitivity {
   bool is_kept = false;  // the layer is still in reduced precision in the tuned net
 };
 
-// A field for each thing that a tuning has found.
+// What Net::tune returns.
 struct TuneReport {
   std::vector<TunedLayer> layers;
   // Of a run of the default plan, and beside it on the chosen path: the median; where other
@@ -239,7 +241,7 @@ struct TuneReport {
   double error_low = 0, error_high = 0;
   std::size_t validation_samples = 0;
   // Bytes of the tuned plan's arenas (of one session: MemoryReport::arena and device_arenas) and of
-  // its packed weights.
+  // its packed weights, without what libraries keep for each session.
   std::size_t memory = 0;
   bool within_limit = true;                   // false only where the caller set no limit
   std::vector<LayerSensitivity> sensitivity;  // the greatest first; empty: not measured

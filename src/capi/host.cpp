@@ -33,8 +33,8 @@ int HostThreadPool::concurrency() const noexcept {
 Result<std::unique_ptr<HostAllocator>> host_allocator(const sn_allocator* given) {
   if (given == nullptr) return std::unique_ptr<HostAllocator>();
   SN_ASSIGN_OR_RETURN(const sn_allocator host, read(given, "sn_allocator"));
-  if (host.allocate == nullptr || host.deallocate == nullptr)
-    return invalid_argument("sn_allocator: both functions are needed");
+  if (host.allocate == nullptr) return invalid_argument("sn_allocator.allocate is null");
+  if (host.deallocate == nullptr) return invalid_argument("sn_allocator.deallocate is null");
   return std::make_unique<HostAllocator>(host);
 }
 
@@ -49,8 +49,8 @@ Result<NetOptions> net_options(const sn_net_options* given, std::shared_ptr<Host
   result.allocator = host->allocator.get();
   if (options.thread_pool != nullptr) {
     SN_ASSIGN_OR_RETURN(const sn_thread_pool pool, read(options.thread_pool, "sn_thread_pool"));
-    if (pool.concurrency == nullptr || pool.run == nullptr)
-      return invalid_argument("sn_thread_pool: both functions are needed");
+    if (pool.concurrency == nullptr) return invalid_argument("sn_thread_pool.concurrency is null");
+    if (pool.run == nullptr) return invalid_argument("sn_thread_pool.run is null");
     host->thread_pool = std::make_unique<HostThreadPool>(pool);
     result.thread_pool = host->thread_pool.get();
   }

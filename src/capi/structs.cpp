@@ -70,7 +70,9 @@ Result<Shape> shape_from(std::int32_t rank, const std::int64_t* dims, const char
 
 Result<Tensor> tensor_from(const sn_tensor& view, bool writable) {
   const char* const name = view.name != nullptr ? view.name : "tensor";
-  if (view.data_type <= SN_UNDEFINED || view.data_type >= kDataTypeCount)
+  if (view.data_type == SN_UNDEFINED)
+    return invalid_argument("'{}': data_type is not set (SN_UNDEFINED)", name);
+  if (view.data_type < SN_UNDEFINED || view.data_type >= kDataTypeCount)
     return invalid_argument("'{}' has the unknown data type {}", name, view.data_type);
   SN_ASSIGN_OR_RETURN(const Shape shape, shape_from(view.rank, view.dims, name));
   const auto type = static_cast<DataType>(view.data_type);

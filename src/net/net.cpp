@@ -23,9 +23,11 @@ std::vector<TensorInfo> describe(const Graph& graph, std::span<const TensorId> i
   return infos;
 }
 
+// Symbol → its size, and the input that it was first seen in.
+using SymbolSizes = std::map<std::string, std::pair<std::int64_t, std::string_view>>;
+
 // `shape` against what the model declares; symbols must mean the same size everywhere.
-Status check_shape(const TensorInfo& info, const Shape& shape,
-                   std::map<std::string, std::int64_t>& symbols) {
+Status check_shape(const TensorInfo& info, const Shape& shape, SymbolSizes& symbols) {
   if (shape.elements() < 0)
     return invalid_argument("input '{}': shape {} is negative or too large", info.name,
                             shape.str());
@@ -39,10 +41,10 @@ Status check_shape(const TensorInfo& info, const Shape& shape,
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const std::string& symbol = info.shape[axis].symbol;
     if (info.shape[axis].known() || symbol.empty()) continue;
-    const auto [place, is_new] = symbols.emplace(symbol, shape[axis]);
-    if (!is_new && place->second != shape[axis])
-      return invalid_argument("input '{}': dimension '{}' is {} here and {} in another input",
-                              info.name, symbol, shape[axis], place->second);
+    const auto& [size, input] = symbols.try_emplace(symbol, shape[axis], info.name).first->second;
+    if (size != shape[axis])
+      return invalid_argument("input '{}': dimension '{}' is {} here and {} in input '{}'",
+                              info.name, symbol, shape[axis], size, input);
   }
   return {};
 }
@@ -93,7 +95,7 @@ Result<std::vector<Shape>> Net::Impl::resolve_shapes(const NamedShapes& shapes) 
       return make_error(StatusCode::not_found, "the net has no input '{}'; its inputs are {}",
                         given.first, names_of(inputs));
   std::vector<Shape> resolved;
-  std::map<std::string, std::int64_t> symbols;
+  SymbolSizes symbols;
   const NamedShapes tuned = tuned_shapes();
   for (const TensorInfo& info : inputs) {
     const auto given = shapes.find(info.name), known = tuned.find(info.name);
@@ -187,7 +189,8 @@ void Net::Impl::log_path_match(const RoutinePath& path, std::span<const Shape> s
   if (path.machine != machine)
     other.push_back(fmt::format("machine '{}' (here '{}')", path.machine, machine));
   if (path.threads != threads)
-    other.push_back(fmt::format("{} threads (here {})", path.threads, threads));
+    other.push_back(
+        fmt::format("{} thread{} (here {})", path.threads, path.threads == 1 ? "" : "s", threads));
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (const auto known = path.shapes.find(inputs[i].name);
         known != path.shapes.end() && !(known->second == shapes[i]))
@@ -407,8 +410,11 @@ Result<NamedTensors> Net::run(const NamedTensors& inputs, std::span<const std::s
       if (impl_of(*planned).tensors[impl_of(*planned).graph->outputs[o]].storage ==
           Storage::dynamic)
         continue;
-      SN_ASSIGN_OR_RETURN(outputs[o], Tensor::create(infos[o].type, infos[o].shape.to_shape(),
-                                                     impl_->core->allocator()));
+      Result<Tensor> made =
+          Tensor::create(infos[o].type, infos[o].shape.to_shape(), impl_->core->allocator());
+      if (!made.ok())
+        return Status(made.status()).with_context(fmt::format("output '{}'", infos[o].name));
+      outputs[o] = *std::move(made);
     }
     const std::vector<Tensor> before = outputs;
     if (Status status = session.run(ordered, outputs, options); !status.ok()) {

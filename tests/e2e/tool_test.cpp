@@ -1,15 +1,18 @@
 // The softneuro command as its users call it: exit status, JSON, files.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <tuple>
 
+#include "net/net_access.h"
 #include "npy.h"
 #include "softneuro/net.h"
 #include "support/skip.h"
 #include "support/temporary_folder.h"
+#include "tuning/small_net.h"
 #include "tuning/tool/run_tool.h"
 
 using namespace softneuro;
@@ -132,6 +135,76 @@ TEST_CASE("cache: list counts rows, merge adds those that are missing, clear rem
   CHECK(run_tool({"cache", "clear", "--cache", a, "--json"}, {}, path).at("removed") == 1);
   CHECK(run_tool({"cache", "list", "--cache", a, "--json"}, {}, path).at("files").empty());
   CHECK(run_tool({"cache", "list", "--cache", b, "--json"}, {}, path).at("files").size() == 1);
+
+  write_file(a + "/profile-0000000000000000-1threads.tsv", "");  // without a valid entry
+  const json empty = run_tool({"cache", "list", "--cache", a, "--json"}, {}, path).at("files");
+  REQUIRE(empty.size() == 1);
+  CHECK(empty[0].at("machine").is_null());
+}
+
+TEST_CASE("cache, profile --cached: without a folder there is one line that names --cache") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"cache", "list"},
+                                                {"cache", "clear"},
+                                                {"cache", "merge", path},
+                                                {"profile", "--cached"}}) {
+    ToolProcess tool(words, {{"XDG_CACHE_HOME", ""}, {"HOME", ""}}, path);
+    CHECK(tool.wait() == 1);
+    CHECK_THAT(tool.errors(), Contains("there is no profile cache") && Contains("--cache"));
+    CHECK(tool.output().empty());
+  }
+}
+
+TEST_CASE("inspect, import --check, compare --reference: a malformed --shape is wrong usage") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  for (std::vector<std::string> words :
+       {std::vector<std::string>{"inspect", shapes_net()},
+        {"inspect", shapes_net(), "--dot", path + "/net.dot"},
+        {"import", source_dir() + "/models/shapes/shapes.onnx", "--check"},
+        {"compare", shapes_net(), "--reference", "probabilities=none.npy"}}) {
+    words.insert(words.end(), {"--shape", "image=abc"});
+    ToolProcess tool(words, {}, path);
+    CHECK(tool.wait() == 2);
+    CHECK_THAT(tool.errors(), Contains("'abc' is not a shape"));
+  }
+}
+
+TEST_CASE("inspect --json: every layer has its lists, also empty ones") {
+  const TemporaryFolder folder;
+  const json report = run_tool({"inspect", shapes_net(), "--json"}, {}, folder.path().string());
+  REQUIRE(!report.at("layers").empty());
+  for (const json& layer : report["layers"])
+    for (const char* key : {"post_ops", "inputs", "outputs"}) CHECK(layer.at(key).is_array());
+}
+
+TEST_CASE("run --json: least, largest and mean are null where no element is finite") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string(), net = path + "/net.dnn", x = path + "/x.npy";
+  SmallNetBuilder b;
+  b.graph.outputs = {b.unary("neg", "neg", b.input("x", DynamicShape(Shape{2})))};
+  REQUIRE(NetAccess::from_graph(std::move(b.graph), {}).value().save(net).ok());
+  Tensor values = Tensor::create(DataType::float32, Shape{2}).value();
+  std::ranges::fill(values.mutable_values<float>(), NAN);
+  REQUIRE(write_npy(x, values).ok());
+  const json row =
+      run_tool({"run", net, "--input", "x=" + x, "--json"}, {}, path).at("outputs").at(0);
+  for (const char* key : {"min", "max", "mean"}) CHECK(row.at(key).is_null());
+  CHECK(row.at("not_finite") == 2);
+}
+
+TEST_CASE("run, inspect: a file that cannot be written is named with the system's reason") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  const std::string sample = make_sample(folder, "sample", 1, 0.5f) + "/input_0.npy";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"inspect", shapes_net(), "--dot", sample + "/net.dot"},
+        {"run", shapes_net(), "--input", "image=" + sample, "--output-dir", sample}}) {
+    ToolProcess tool(words, {}, path);
+    CHECK(tool.wait() == 1);
+    CHECK_THAT(tool.errors(), Contains(sample) && Contains("Not a directory"));
+  }
 }
 
 TEST_CASE(
@@ -155,6 +228,8 @@ TEST_CASE(
       if (known.at("layer") == row.at("layer")) layer = &known;
     REQUIRE(layer != nullptr);
     CHECK(layer->at("chosen") == row.at("routine"));
+    for (const json& other : row.at("not_chosen"))
+      CHECK((other.at("time_us").is_null() || other.at("time_us") > 0));
     bool found = false;
     for (const json& routine : layer->at("routines")) {
       timed += routine.contains("time_us");
@@ -348,6 +423,25 @@ TEST_CASE("tune: a metric that is a command gets the outputs of each sample and 
   const auto wordy = tune("echo no number in");
   CHECK(std::get<0>(wordy) == 1);
   CHECK_THAT(std::get<2>(wordy), Contains("print a number"));
+}
+
+TEST_CASE("tune: a net that fails on all synthetic inputs is an error, and no file is written") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string(), net = path + "/net.dnn";
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{2}));
+  const TensorId shape = b.input("shape", DynamicShape(Shape{2}));
+  b.graph.tensor(shape).type = DataType::int64;
+  // Only a shape of three columns fits.
+  const TensorId three = b.layer("reshape", "three", {x, shape});
+  b.graph.outputs = {b.layer("dense", "fc", {three, b.weights("w", {3, 4})})};
+  REQUIRE(NetAccess::from_graph(std::move(b.graph), {}).value().save(net).ok());
+  ToolProcess tune({"tune", net, "-o", path + "/tuned.dnn", "--no-cache", "--json"}, {}, path);
+  CHECK(tune.wait() == 1);
+  CHECK_THAT(tune.errors(), Contains("is not tuned") && Contains(path + "/tuned.dnn") &&
+                                Contains("--calibration"));
+  CHECK(tune.output().empty());
+  CHECK(!std::filesystem::exists(path + "/tuned.dnn"));
 }
 
 TEST_CASE("tune: in a new process, the path is for this machine and the default thread count") {

@@ -185,6 +185,35 @@ TEST_CASE("a plugin's refusal and its reason reach explain") {
   CHECK_THAT(plan_of(*net), Contains("cpu/example_panels") && !Contains("cpu/example_relu"));
 }
 
+TEST_CASE("the example plugin refuses weights of another type than its own") {
+  const DenseNet model(2, 3, 4, "relu");
+  const auto net = NetAccess::from_graph(model.graph, with_plugins({example()}));
+  INFO(net.status().message());
+  REQUIRE(net.ok());
+  const Layer* layer = NetAccess::graph(*net).find_layer("product");
+  const auto constant = [](const Tensor& value) {
+    TensorSpec spec;
+    spec.type = value.data_type();
+    spec.shape = value.shape();
+    spec.constant = true;
+    spec.value = value;
+    return spec;
+  };
+  TensorSpec x;
+  x.type = DataType::float32;
+  x.shape = Shape{2, 3};
+  const Registry& registry = NetAccess::registry(*net);
+  auto problem = make_problem(registry, *layer,
+                              {x, constant(filled(Shape{3, 4}, 1)), constant(filled(Shape{4}, 2))});
+  REQUIRE(problem.ok());
+  const Routine* routine = registry.find("dense", "cpu/example_panels");
+  REQUIRE(routine != nullptr);
+  CHECK(registry.check(*routine, *problem).ok());
+  // As in a float16 model that is computed in float32.
+  problem->inputs[1] = constant(*Tensor::create(DataType::float16, Shape{3, 4}));
+  CHECK(registry.check(*routine, *problem).reason() == "input 1 is not float32");
+}
+
 TEST_CASE("SOFTNEURO_PLUGINS names plugins for nets that name none") {
   const Graph graph = DenseNet(2, 3, 4, "relu").graph;
   REQUIRE(setenv("SOFTNEURO_PLUGINS",

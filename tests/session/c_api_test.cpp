@@ -642,10 +642,13 @@ TEST_CASE("c api: an allocator that refuses at any time") {
   memory.shift = 8;
   REQUIRE(use(file, &options) == SN_OUT_OF_MEMORY);
   REQUIRE(memory.live.empty());
-  sn_allocator half = allocator;
-  half.deallocate = nullptr;
+  sn_allocator half = SN_ALLOCATOR_INIT;
   options.allocator = &half;
   REQUIRE(use(file, &options) == SN_INVALID_ARGUMENT);
+  REQUIRE(last_error() == "sn_allocator.allocate is null");
+  half.allocate = allocator.allocate;
+  REQUIRE(use(file, &options) == SN_INVALID_ARGUMENT);
+  REQUIRE(last_error() == "sn_allocator.deallocate is null");
 }
 
 TEST_CASE("c api: a session's own allocator, used no more once it runs") {
@@ -757,8 +760,8 @@ TEST_CASE("c api: cancelling, tracing, logging, the host's threads") {
   REQUIRE(sn_session_run(session.session, &x, 1, outputs, 2, &run) == SN_OK);
   sn_cancel_free(cancel);
 
-  sn_thread_pool half = threads;
-  half.run = nullptr;
+  sn_thread_pool half = SN_THREAD_POOL_INIT;
+  half.concurrency = threads.concurrency;
   options.thread_pool = &half;
   sn_net* refused = nullptr;
   REQUIRE(sn_net_load_memory(file.data(), file.bytes(), &options, &refused) == SN_INVALID_ARGUMENT);

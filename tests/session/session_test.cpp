@@ -269,6 +269,9 @@ TEST_CASE("a session without memory for other shapes stays on its plan", "[sessi
   memory.refuses = true;
   CHECK(session.set_plan(larger).code() == StatusCode::out_of_memory);
   CHECK(session.set_plan(nullptr).code() == StatusCode::invalid_argument);
+  const Net other = two_inputs();
+  CHECK_THAT(session.set_plan(other.plan(shapes(1)).value()).message(),
+             Catch::Contains("of another net"));
   REQUIRE(session.run().ok());
   CHECK(values(session.output("y").value()) == std::vector<float>{2, 4});
   memory.refuses = false;

@@ -104,8 +104,14 @@ std::string mask_problem(std::string_view mask) {
   std::optional<std::string_view> unknown;
   read_mask(mask, unknown);
   if (!unknown) return {};
+  std::string words;
+  for (const Processor& row : kProcessors) words += std::string(row.name) + ", ";
+  words += "-FEATURE with one of";
+  for (const Feature& row : kFeatures) words += ' ' + std::string(row.name);
   return "SOFTNEURO_MAX_ISA: '" + std::string(*unknown) +
-         "' is not a processor, level or -feature: all features of this processor are hidden";
+         "' is not known: all features of this processor are hidden, and nets run without SIMD, "
+         "many times slower; known are " +
+         words;
 }
 
 std::string to_string(CpuFeatures features) {

@@ -38,7 +38,7 @@ auto guarded(F&& f) noexcept -> decltype(f()) {
   try {
     return f();
   } catch (const std::bad_alloc&) {
-    return Status(StatusCode::out_of_memory, "out of memory");
+    return Status(StatusCode::out_of_memory, "out of memory: the heap is exhausted");
   } catch (const std::exception& e) {
     return Status(StatusCode::internal, e.what());
   }

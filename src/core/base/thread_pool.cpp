@@ -191,8 +191,10 @@ class ParkingThreadPool final : public ThreadPool {
       try {
         workers_.emplace_back([this, i] { serve(static_cast<std::size_t>(i)); });
       } catch (const std::exception& e) {
-        return make_error(StatusCode::out_of_memory, "cannot start thread {} of {}: {}", i + 1,
-                          threads_, e.what());
+        return make_error(StatusCode::out_of_memory,
+                          "cannot start thread {} of {}: {}; ask for fewer (NetOptions::threads, "
+                          "--threads), or raise the system's limit (ulimit -u)",
+                          i + 1, threads_, e.what());
       }
 #else
       workers_.emplace_back([this, i] { serve(static_cast<std::size_t>(i)); });

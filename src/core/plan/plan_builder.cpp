@@ -307,7 +307,7 @@ class PlanBuilder {
       planned.type = graph_.tensor(layer.outputs[i]).type;
       if (planned.type == DataType::undefined || !is_real(spec.type)) planned.type = spec.type;
       planned.format = format_of(spec);
-      SN_ASSIGN_OR_RETURN(planned.device, device_of(spec.device));
+      SN_ASSIGN_OR_RETURN(planned.device, device_of(spec.device, layer));
       planned.shape = spec.shape;
       planned.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
     }
@@ -317,13 +317,15 @@ class PlanBuilder {
   }
 
   // Its index in the plan.
-  Result<std::uint32_t> device_of(DeviceId id) {
+  Result<std::uint32_t> device_of(DeviceId id, const Layer& layer) {
     std::vector<PlannedDevice>& devices = plan_->devices;
     for (std::uint32_t d = 0; d < devices.size(); ++d)
       if (devices[d].id == id) return d;
     Device* const device = plan_->core->registry().device(id);
     if (device == nullptr)
-      return make_error(StatusCode::not_found, "there is no device '{}' here", id.c_str());
+      return make_error(StatusCode::not_found,
+                        "layer '{}': there is no device '{}' here (softneuro doctor shows why)",
+                        layer.name, id.c_str());
     devices.push_back({.id = id, .device = device});
     return static_cast<std::uint32_t>(devices.size() - 1);
   }

@@ -549,7 +549,8 @@ Session::~Session() = default;
 Result<Session> Session::create(std::shared_ptr<const Plan> plan,
                                 const SessionOptions& options) noexcept {
   return guarded([&]() -> Result<Session> {
-    if (plan == nullptr) return invalid_argument("a session needs a plan");
+    if (plan == nullptr)
+      return invalid_argument("Session::create: the plan is null (did Net::plan fail?)");
     auto impl = std::make_unique<Impl>(std::move(plan), options);
     SN_RETURN_IF_ERROR(impl->run.init(nullptr));
     return Session(std::move(impl));
@@ -614,8 +615,12 @@ Result<Tensor> Session::output(std::string_view name) const noexcept {
 Status Session::set_plan(std::shared_ptr<const Plan> plan) noexcept {
   return guarded([&]() -> Status {
     SN_RETURN_IF_ERROR(impl_->check_idle());
-    if (plan == nullptr) return invalid_argument("a session needs a plan");
+    if (plan == nullptr)
+      return invalid_argument("Session::set_plan: the plan is null (did Net::plan fail?)");
     if (plan == impl_->plan) return {};
+    if (impl_of(*plan).core != impl_of(*impl_->plan).core)
+      return invalid_argument(
+          "Session::set_plan: the plan is of another net: create a session for it");
     auto next = std::make_unique<Impl>(std::move(plan), impl_->options);
     SN_RETURN_IF_ERROR(next->run.init(&impl_->run));
     impl_ = std::move(next);

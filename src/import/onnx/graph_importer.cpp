@@ -86,7 +86,8 @@ std::vector<std::string> names_of_inputs(const Graph& graph) {
 
 // Fills in the sizes that the options give.
 Status fix_input_shapes(Graph& graph, const OnnxImportOptions& options) {
-  std::map<std::string, std::int64_t> symbols;
+  // Symbol → its size, and the input that it was first seen in.
+  std::map<std::string, std::pair<std::int64_t, std::string>> symbols;
   for (const auto& [name, shape] : options.shapes) {
     const TensorId id = graph.find_tensor(name);
     if (id == kNoTensor || !graph.is_input(id))
@@ -98,10 +99,11 @@ Status fix_input_shapes(Graph& graph, const OnnxImportOptions& options) {
     for (int i = 0; fits && declared.ranked() && i < shape.rank(); ++i) {
       fits = !declared[i].known() || declared[i].value == shape[i];
       if (declared[i].known() || declared[i].symbol.empty()) continue;
-      const auto [known, is_new] = symbols.emplace(declared[i].symbol, shape[i]);
-      if (!is_new && known->second != shape[i])
-        return invalid_argument("the shapes given for the inputs say {} and {} for '{}'",
-                                known->second, shape[i], declared[i].symbol);
+      const auto& [size, input] =
+          symbols.try_emplace(declared[i].symbol, shape[i], name).first->second;
+      if (size != shape[i])
+        return invalid_argument("input '{}': dimension '{}' is {} here and {} in input '{}'", name,
+                                declared[i].symbol, shape[i], size, input);
     }
     if (!fits || shape.elements() < 0)
       return invalid_argument("input '{}' has the shape {}: {} does not fit", name, declared.str(),
@@ -111,7 +113,7 @@ Status fix_input_shapes(Graph& graph, const OnnxImportOptions& options) {
   for (const TensorId id : graph.inputs)
     for (Dim& dim : graph.tensor(id).shape.dims())
       if (const auto known = symbols.find(dim.symbol); !dim.known() && known != symbols.end())
-        dim = Dim(known->second);
+        dim = Dim(known->second.first);
   return {};
 }
 
@@ -244,8 +246,10 @@ Status GraphImporter::import_nodes(const Nodes& nodes, Scope& scope) {
   for (const int index : order_of(nodes)) {
     SN_RETURN_IF_ERROR(check_cancelled(options_.cancel));
     if (static_cast<std::int64_t>(++report_.nodes) > options_.max_nodes)
-      return unsupported("the model has more than {} nodes, its functions expanded",
-                         options_.max_nodes);
+      return unsupported(
+          "the model has more than {} nodes, its functions expanded, which is the most that is "
+          "imported: split it into several models",
+          options_.max_nodes);
     SN_RETURN_IF_ERROR(import_node(nodes[index], index, scope));
   }
   return {};
@@ -308,7 +312,9 @@ Status GraphImporter::import_node(const NodeProto& proto, int index, Scope& scop
                                    : ""));
   if (found.opset == 0) return invalid_model("the model does not say which operator set it uses");
   if (find_operator(proto.op_type(), kNewestOpset) == nullptr)
-    return give_up(found, "this operator is not known");
+    return give_up(found, fmt::format("no operator set up to {} has this operator: its name is "
+                                      "misspelt, or its domain is missing",
+                                      kNewestOpset));
   return give_up(found,
                  fmt::format("this operator does not exist in operator set {}", found.opset));
 }

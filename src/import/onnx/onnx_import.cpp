@@ -88,8 +88,9 @@ Status first_failure(const OnnxReport& report) {
                           first.domain, first.domain.empty() ? "" : "::", first.op, first.opset,
                           first.types.empty() ? "none" : first.types, first.reason);
   if (report.unsupported.size() > 1)
-    message += fmt::format("; {} more nodes cannot be imported (import --check lists them all)",
-                           report.unsupported.size() - 1);
+    message +=
+        fmt::format("; {} more inputs and nodes cannot be imported (import --check lists them all)",
+                    report.unsupported.size() - 1);
   return Status(StatusCode::unsupported, message);
 }
 

@@ -223,6 +223,20 @@ Status check_samples(const TuneOptions& options) {
   return {};
 }
 
+// " (40 dB)": an error in the unit that callers give limits in; "" where there is no other.
+std::string in_other_unit(const TuneOptions& options, double error) {
+  if (options.score) return "";
+  switch (options.metric) {
+    case ErrorMetric::relative_rms:
+      return fmt::format(" ({:.3g} dB)", 20 * std::log10(1 / error));
+    case ErrorMetric::cosine:
+      return fmt::format(" (cosine {:.4g})", 1 - error);
+    case ErrorMetric::top1:
+      return fmt::format(" (top-1 agreement {:.4g})", 1 - error);
+  }
+  return "";
+}
+
 // Tunes; where no path in the schemas meets the limit, float32 may be taken as well.
 Result<TuneResult> tune_within_limit(TuneJob& job, const Warn& warn) {
   const TuneOptions& options = *job.options;
@@ -243,8 +257,11 @@ Result<TuneResult> tune_within_limit(TuneJob& job, const Warn& warn) {
   }
   if (options.max_error)
     return unsupported(
-        "no path{} was found that keeps the error below {}: the least is {:.3g}{}; raise max_error",
-        options.max_memory > 0 ? " within max_memory" : "", *options.max_error, result.least_error,
+        "no path{} was found that keeps the error below {}{}: the least is {:.3g}{}{}; allow a "
+        "larger error (max_error, --max-error, or --limit in the unit of --metric)",
+        options.max_memory > 0 ? " within max_memory" : "", *options.max_error,
+        in_other_unit(options, *options.max_error), result.least_error,
+        in_other_unit(options, result.least_error),
         options.pin.empty() ? "" : ", with pinned layers as they are");
   warn(fmt::format(
       "the error is {:.3g}: no path keeps it below {}, so that the fastest one is kept; "

@@ -40,6 +40,11 @@ SampleSet::SampleSet(const char* kind, const std::vector<NamedTensors>& given,
   }
 }
 
+std::string SampleSet::place(std::size_t number) const {
+  return fmt::format("{} sample {} (counted from 0, in memory first, then those of the source)",
+                     kind_, number);
+}
+
 Result<std::vector<Tensor>> SampleSet::at(std::size_t i) const {
   const std::size_t number = numbers_[i];
   NamedTensors made;
@@ -47,8 +52,7 @@ Result<std::vector<Tensor>> SampleSet::at(std::size_t i) const {
   if (is_made) {
     auto sample = source_->make(number - given_->size());
     if (!sample.ok())
-      return Status(sample.status())
-          .with_context(fmt::format("{} sample {} cannot be made", kind_, number));
+      return Status(sample.status()).with_context(place(number) + " cannot be made");
     made = std::move(sample).value();
   }
   const NamedTensors& sample = is_made ? made : (*given_)[number];
@@ -56,11 +60,11 @@ Result<std::vector<Tensor>> SampleSet::at(std::size_t i) const {
   for (const Input& input : inputs_) {
     const auto found = sample.find(input.name);
     if (found == sample.end())
-      return invalid_argument("{} sample {} has no input '{}'", kind_, number, input.name);
+      return invalid_argument("{} has no input '{}'", place(number), input.name);
     const Tensor& tensor = found->second;
     if (tensor.data_type() != input.type || !(tensor.shape() == input.shape))
-      return invalid_argument("{} sample {}: input '{}' is {} {}, but the net is tuned for {} {}",
-                              kind_, number, input.name, to_string(tensor.data_type()),
+      return invalid_argument("{}: input '{}' is {} {}, but the net is tuned for {} {}",
+                              place(number), input.name, to_string(tensor.data_type()),
                               tensor.shape().str(), to_string(input.type), input.shape.str());
     tensors.push_back(tensor);
   }

@@ -46,6 +46,8 @@ class SampleSet {
     Shape shape;
   };
   SampleSet part(bool held) const;
+  // For messages: "calibration sample 3", and how samples are counted.
+  std::string place(std::size_t number) const;
 
   const char* kind_ = "";
   const std::vector<NamedTensors>* given_ = nullptr;

@@ -3,6 +3,7 @@
 
 #include "core/dnn/file.h"
 #include "net/net_access.h"
+#include "npy.h"
 #include "support/temporary_folder.h"
 #include "tuning/small_net.h"
 #include "tuning/tool/run_tool.h"
@@ -47,4 +48,31 @@ TEST_CASE("compare --model: a tuned net answers as its model, one with other wei
 
   ToolProcess neither({"compare", tuned}, {}, at);
   CHECK(neither.wait() == 2);
+}
+
+TEST_CASE("compare --model, inspect --dot: --input and --shape come before the tuned sizes",
+          "[compare]") {
+  const TemporaryFolder folder;
+  const std::string at = folder.path().string();
+  const std::string model = folder.file("model.dnn"), tuned = folder.file("tuned.dnn");
+  SmallNetBuilder b;
+  const TensorId left = b.input("a", DynamicShape{Dim("N"), 4});
+  const TensorId right = b.input("b", DynamicShape{Dim("N"), 4});
+  b.graph.outputs = {b.unary("tanh", "tanh", b.add("sum", left, right))};
+  REQUIRE(NetAccess::from_graph(std::move(b.graph), {}).value().save(model).ok());
+  run_tool({"tune", model, "-o", tuned, "--cache", at, "--json"}, {}, at);  // N is 1
+
+  for (const char* name : {"a.npy", "b.npy"})
+    REQUIRE(write_npy(folder.file(name), random_image(1, {8, 4})).ok());
+  const nlohmann::json given =
+      run_tool({"compare", tuned, "--model", model, "--input", "a=" + folder.file("a.npy"),
+                "b=" + folder.file("b.npy"), "--json"},
+               {}, at);
+  CHECK(given["inputs"] == 1);
+  CHECK(given["synthetic_inputs"] == false);
+  // The size of one input holds for the other, by its symbol.
+  run_tool({"compare", tuned, "--model", model, "--shape", "a=8x4", "--json"}, {}, at);
+  run_tool({"inspect", tuned, "--dot", folder.file("net.dot"), "--shape", "a=8x4", "--json"}, {},
+           at);
+  CHECK(read_file(folder.file("net.dot")).find("8x4") != std::string::npos);
 }
