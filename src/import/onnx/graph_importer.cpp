@@ -312,8 +312,8 @@ Status GraphImporter::import_node(const NodeProto& proto, int index, Scope& scop
                                    : ""));
   if (found.opset == 0) return invalid_model("the model does not say which operator set it uses");
   if (find_operator(proto.op_type(), kNewestOpset) == nullptr)
-    return give_up(found, fmt::format("no operator set up to {} has this operator: its name is "
-                                      "misspelt, or its domain is missing",
+    return give_up(found, fmt::format("this operator is not known in any operator set up to {}: "
+                                      "its name is misspelt, or its domain is missing",
                                       kNewestOpset));
   return give_up(found,
                  fmt::format("this operator does not exist in operator set {}", found.opset));
