@@ -141,7 +141,9 @@ Status UnitProfiler::ProblemProfile::measure(Candidate& candidate, double best_u
   SN_ASSIGN_OR_RETURN(KernelBench bench,
                       KernelBench::create(core_, *candidate.routine, problem, candidate.params,
                                           std::move(inputs), &last_packing_));
-  SN_RETURN_IF_ERROR(bench.run());
+  const PoolBurst burst(core_.pool());  // keeps threads from parking between samples
+  double first = time_us(bench, 1);
+  if (std::isinf(first)) SN_RETURN_IF_ERROR(bench.run());  // says why
   ++profiler_.counts_.measured;
   candidate.workspace = bench.workspace_bytes();
   candidate.packed = bench.packed_bytes();
@@ -153,9 +155,9 @@ Status UnitProfiler::ProblemProfile::measure(Candidate& candidate, double best_u
     profiler_.keep(candidate, is_cold_, 0);
     return {};
   }
-  const PoolBurst burst(core_.pool());  // keeps threads from parking between samples
+  // A first run is slower. Where it hardly matters how often a candidate runs, it does not count.
+  if (first * kSamples < kSamplesUs) first = time_us(bench, 1);
   Samples samples;
-  const double first = time_us(bench, 1);
   samples.add(first);
   const int batch = is_cold_ ? 1 : batch_of(first);
   const std::size_t wanted = profiler_.exhaustive_ ? kExhaustiveSamples : kSamples;
