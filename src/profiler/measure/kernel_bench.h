@@ -34,6 +34,8 @@ class KernelBench {
 
   // A run whose outputs are on the host afterwards.
   Status run() noexcept;
+  // Brings the outputs of what was timed last to the host.
+  Status finish() noexcept { return run_.finish(); }
   const std::vector<Tensor>& outputs() const { return run_.outputs(); }
   std::size_t workspace_bytes() const {
     return kernel_->workspace_bytes() + kernel_->host_workspace_bytes();

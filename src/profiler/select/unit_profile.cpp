@@ -143,7 +143,7 @@ Status UnitProfiler::ProblemProfile::measure(Candidate& candidate, double best_u
                                           std::move(inputs), &last_packing_));
   const PoolBurst burst(core_.pool());  // keeps threads from parking between samples
   double first = time_us(bench, 1);
-  if (std::isinf(first)) SN_RETURN_IF_ERROR(bench.run());  // says why
+  SN_RETURN_IF_ERROR(std::isinf(first) ? bench.run() : bench.finish());  // run() says why
   ++profiler_.counts_.measured;
   candidate.workspace = bench.workspace_bytes();
   candidate.packed = bench.packed_bytes();

@@ -389,7 +389,7 @@ void multiply(const WgMultiply& task) noexcept {
   constexpr std::int64_t kColumns = kVectors * kLanes;
   const std::int64_t columns = task.output_blocks * kBlock;
   for (std::int64_t n = 0; n < columns; n += kColumns) {
-    Product product;
+    Product product{};
     product.depth = task.depth;
     product.v = task.v;
     product.v_block_stride = task.v_block_stride;
