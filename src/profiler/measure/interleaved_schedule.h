@@ -22,9 +22,9 @@ struct InterleavedSchedule {
     InterleavedSchedule schedule{needs_warmup ? 1 : 0, 1};
     const double thorough_us = run_us * (kWarmUpRuns + kTurnRuns);
     if (needs_warmup && us >= kFewestRuns * thorough_us) schedule = {kWarmUpRuns, kTurnRuns};
-    const double most = times * kMostRuns / schedule.measured;
+    const int most = times * kMostRuns / schedule.measured;
     const double fit = run_us > 0 ? us / (run_us * schedule.runs()) : most;
-    schedule.rounds = static_cast<int>(std::clamp(fit, 1.0 * kFewestRuns, most));
+    schedule.rounds = static_cast<int>(std::clamp(fit, 1.0 * kFewestRuns, 1.0 * most));
     return schedule;
   }
   constexpr int runs() const { return warmup + measured; }
