@@ -428,14 +428,7 @@ TEST_CASE("tune: a metric that is a command gets the outputs of each sample and 
 TEST_CASE("tune: a net that fails on all synthetic inputs is an error, and no file is written") {
   const TemporaryFolder folder;
   const std::string path = folder.path().string(), net = path + "/net.dnn";
-  SmallNetBuilder b;
-  const TensorId x = b.input("x", DynamicShape(Shape{2}));
-  const TensorId shape = b.input("shape", DynamicShape(Shape{2}));
-  b.graph.tensor(shape).type = DataType::int64;
-  // Only a shape of three columns fits.
-  const TensorId three = b.layer("reshape", "three", {x, shape});
-  b.graph.outputs = {b.layer("dense", "fc", {three, b.weights("w", {3, 4})})};
-  REQUIRE(NetAccess::from_graph(std::move(b.graph), {}).value().save(net).ok());
+  REQUIRE(NetAccess::from_graph(graph_without_synthetic_inputs(), {}).value().save(net).ok());
   ToolProcess tune({"tune", net, "-o", path + "/tuned.dnn", "--no-cache", "--json"}, {}, path);
   CHECK(tune.wait() == 1);
   CHECK_THAT(tune.errors(), Contains("is not tuned") && Contains(path + "/tuned.dnn") &&

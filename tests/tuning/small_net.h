@@ -106,6 +106,17 @@ inline Graph small_graph() {
   return b.graph;
 }
 
+// Runs on no synthetic inputs: x [2] is reshaped to `shape`, of which only three columns fit.
+inline Graph graph_without_synthetic_inputs() {
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{2}));
+  const TensorId shape = b.input("shape", DynamicShape(Shape{2}));
+  b.graph.tensor(shape).type = DataType::int64;
+  const TensorId three = b.layer("reshape", "three", {x, shape});
+  b.graph.outputs = {b.layer("dense", "fc", {three, b.weights("w", {3, 4})})};
+  return std::move(b.graph);
+}
+
 inline Tensor random_image(std::uint32_t seed, const Shape& shape = {1, 3, 12, 12}) {
   std::mt19937 random(seed);
   Tensor tensor = Tensor::create(DataType::float32, shape).value();

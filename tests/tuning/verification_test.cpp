@@ -512,13 +512,7 @@ TEST_CASE("verification: sets of inputs that are known to run are made again wit
   CHECK(are_equal(known.sets[1][0], tried.sets[2][0]));
 
   // Nothing can be made that this net runs on: sets that are said to run are not tried.
-  SmallNetBuilder failing;
-  const TensorId pair = failing.input("x", DynamicShape(Shape{2}));
-  const TensorId shape = failing.input("shape", DynamicShape(Shape{2}));
-  failing.graph.tensor(shape).type = DataType::int64;
-  const TensorId three = failing.layer("reshape", "three", {pair, shape});
-  failing.graph.outputs = {failing.layer("dense", "fc", {three, failing.weights("w", {3, 4})})};
-  const auto never = finished(std::move(failing.graph));
+  const auto never = finished(graph_without_synthetic_inputs());
   const std::vector<Shape> pairs = {Shape{2}, Shape{2}};
   CHECK(make_inputs(one_thread(), never, pairs)->sets.empty());
   CHECK(make_inputs(one_thread(), never, pairs, 0b010u)->sets.size() == 1);
@@ -527,16 +521,7 @@ TEST_CASE("verification: sets of inputs that are known to run are made again wit
 TEST_CASE("verification: a net that runs on no synthetic inputs keeps default choices and says so",
           "[verification]") {
   const TemporaryFolder folder;
-  SmallNetBuilder b;
-  const TensorId x = b.input("x", DynamicShape(Shape{2}));
-  const TensorId shape = b.input("shape", DynamicShape(Shape{2}));
-  b.graph.tensor(shape).type = DataType::int64;
-  // Only a shape of three columns fits.
-  Params axis;
-  axis.set("axis", std::int64_t{1});
-  const TensorId three = b.layer("reshape", "three", {x, shape});
-  b.graph.outputs = {b.layer("dense", "fc", {three, b.weights("w", {3, 4})})};
-  Net net = NetAccess::from_graph(b.graph, {}).value();
+  Net net = NetAccess::from_graph(graph_without_synthetic_inputs(), {}).value();
   const Result<TuneReport> report = net.tune(quick(folder, {"cpu:float32"}));
   REQUIRE(report.ok());
   CHECK(mentions(report->warnings, "the net failed on all synthetic inputs"));

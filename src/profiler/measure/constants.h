@@ -1,6 +1,7 @@
-// Every figure that decides what tuning measures, for how long, and what it concludes. Each says
-// what it means and what set it; "results" is docs/results/tuning.md. What is arithmetic (a type's
-// largest number, a quantile) or a format's size stands where it is used.
+// The figures that decide what tuning measures, for how long, and what it concludes: each with its
+// meaning and, where there is one, the experiment that set it ("results": docs/results/tuning.md).
+// Not here: TuneOptions' defaults, tolerance_of() in departure.h, and what is arithmetic (a type's
+// largest number, a quantile) or a format's size.
 #pragma once
 
 #include <chrono>
@@ -33,8 +34,7 @@ inline constexpr double kNaiveSpeed = 0.01;
 
 // --- A kernel alone (docs/internals/measuring.md) ---
 
-// A sample is a batch of runs that lasts at least so long: the clock and the barrier take some
-// 0.1 µs each, a quarter of a per cent.
+// A sample is a batch of runs that lasts at least so long.
 inline constexpr double kBatchUs = 40;
 // Samples of a candidate, of which the low quartile counts; of an exhaustive tuning. Results, "what
 // the short cuts cost": 1.00 to 1.01 times.
@@ -43,21 +43,20 @@ inline constexpr std::size_t kSamples = 5, kExhaustiveSamples = 15;
 inline constexpr std::size_t kFewestSamples = 3;
 inline constexpr double kSamplesUs = 40'000;
 // A candidate, or a whole path, that takes so many times as long as the best one after its first
-// samples is not measured any further. Times alone and inside the net differ by a tenth (results,
-// "weights"), so that it cannot be the best.
+// samples is not measured any further. The ratio of times inside the net and alone scatters by a
+// tenth within a layer (results, "weights"), so that it is hardly ever the best.
 inline constexpr double kBeaten = 1.4;
-// Weights of that many bytes take a part of a layer's time that counts, where they are read anew:
-// a microsecond and a half from memory.
+// Weights of that many bytes take a part of a layer's time that counts, where they are read anew.
 inline constexpr std::size_t kColdBytes = std::size_t{1} << 16;
-// A control run that took so many times its least says that the machine was slow. Two runs of one
-// kernel on a quiet machine differ by some per cent. Results: "control measurements".
+// A control run that took so many times its least says that the machine was slow. Results: "control
+// measurements".
 inline constexpr double kSlowControl = 1.15;
 // The control runs so many times more at the end: its least time is not known from one run.
 inline constexpr int kControlRuns = 3;
 // A childnet whose layers inside take so many times the best of the other candidates cannot win:
 // what they leave in the caches for each other does not save as much.
 inline constexpr double kLostInside = 1.25;
-// Childnets within childnets that are looked into: none has more.
+// Childnets within childnets that are looked into.
 inline constexpr int kDeepestChildnet = 2;
 
 // --- Other processes ---
@@ -75,8 +74,7 @@ inline constexpr int kMostTimeouts = 3;
 // on a busy machine, so that repeating them is no use. Others are repeated so often.
 inline constexpr std::int64_t kTimeSliceNs = 4'000'000;
 inline constexpr int kAttempts = 4;
-// The machine is disturbed where threads wait for late ones for this share of the time. Quiet
-// machines show less than 0.01, one busy process 0.2 and more.
+// The machine is disturbed where threads wait for late ones for this share of the time.
 inline constexpr double kDisturbed = 0.05;
 // Plans have so many times as many runs then; and where threads are waited for, the runs last so
 // many times as long as planned at most.
