@@ -12,7 +12,6 @@
 #include "core/plan/runtime.h"
 #include "net/make_runtime.h"
 #include "net/tuned_plan.h"
-#include "profiler/select/control_runs.h"
 #include "profiler/tune/tuner.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
@@ -46,77 +45,100 @@ std::span<const std::byte> bytes_of(const std::vector<int>& numbers) {
 
 }  // namespace
 
-TEST_CASE("unit profile: a disturbed candidate's time is put on the scale of the others") {
-  const SettableClock clock;
-  const std::shared_ptr<Runtime> core = one_thread();
-  auto& registry = const_cast<Registry&>(core->registry());
-  const Routine& naive = *registry.find("cumsum", "cpu/naive");
-  // In the order of their ranks.
-  std::vector<TimedCumsum*> routines;
-  for (const auto& [name, us] : {std::pair("cpu/fast", 400), std::pair("cpu/fair", 300),
-                                 std::pair("cpu/best", 200), std::pair("cpu/last", 150)}) {
-    auto routine = std::make_unique<TimedCumsum>(name, naive, us);
-    routines.push_back(routine.get());
-    REQUIRE(registry.add(std::move(routine)).ok());
-  }
-  SmallNetBuilder b;
-  const TensorId x = b.input("x", DynamicShape(Shape{1, 64}));
-  Tensor axis = Tensor::create(DataType::int64, Shape{1}).value();
-  axis.mutable_values<std::int64_t>()[0] = 1;
-  const auto graph =
-      finished(b, b.layer("cumsum", "sum", {x, b.graph.add_constant("axis", std::move(axis))}));
-  const Shape shapes[] = {Shape{1, 64}};
-  const NetProblems problems = problems_of(core, graph, shapes).value();
-  auto layers = candidates_of(core, problems);
-  REQUIRE(layers.size() == 1);
-  auto& candidates = layers[0].candidates;
-  REQUIRE(candidates.size() == 4);
-  REQUIRE(candidates[0].str() == "cpu/fast");
+namespace {
 
+// cumsum, by routines whose times are known. The best of them comes last but one.
+class TimedProblem {
+ public:
+  static constexpr std::int64_t kUs[] = {250, 300, 200, 600};
+
+  TimedProblem() {
+    auto& registry = const_cast<Registry&>(core->registry());
+    const Routine& naive = *registry.find("cumsum", "cpu/naive");
+    // In the order of their ranks.
+    for (const auto& [name, rank] : {std::pair("cpu/fast", 400), std::pair("cpu/fair", 300),
+                                     std::pair("cpu/best", 200), std::pair("cpu/last", 150)}) {
+      auto routine = std::make_unique<TimedCumsum>(name, naive, rank);
+      routines_.push_back(routine.get());
+      REQUIRE(registry.add(std::move(routine)).ok());
+    }
+    SmallNetBuilder b;
+    const TensorId x = b.input("x", DynamicShape(Shape{1, 64}));
+    Tensor axis = Tensor::create(DataType::int64, Shape{1}).value();
+    axis.mutable_values<std::int64_t>()[0] = 1;
+    graph_ =
+        finished(b, b.layer("cumsum", "sum", {x, b.graph.add_constant("axis", std::move(axis))}));
+    const Shape shapes[] = {Shape{1, 64}};
+    problems_ = problems_of(core, graph_, shapes).value();
+  }
+
+  std::vector<Candidate> candidates() const {
+    auto layers = candidates_of(core, problems_);
+    REQUIRE(layers.size() == 1);
+    REQUIRE(layers[0].candidates.size() == std::size(kUs));
+    REQUIRE(layers[0].candidates[0].str() == "cpu/fast");
+    return std::move(layers[0].candidates);
+  }
+  // The machine takes so many times as long from now on.
+  void slow_down(std::int64_t times) {
+    for (std::size_t i = 0; i < routines_.size(); ++i)
+      routines_[i]->take_from_now_on(times * kUs[i]);
+  }
+  const Problem& problem() const { return problems_.layers[0].problem; }
+
+  const std::shared_ptr<Runtime> core = one_thread();
+
+ private:
+  std::vector<TimedCumsum*> routines_;
+  std::shared_ptr<const Graph> graph_;
+  NetProblems problems_;
+};
+
+}  // namespace
+
+TEST_CASE("unit profile: times are on one scale, whatever candidate the machine is slow for") {
+  const SettableClock clock;
+  TimedProblem timed;
+  std::vector<Candidate> candidates = timed.candidates();
   ProfileCache cache;
   const TuneBudget budget;
-  PoolBarrier barrier(core->pool());
-  ColdCaches caches(core->pool());
-  UnitProfiler profiler(*core, cache, budget, barrier, caches, false);
-  // The machine is five times as slow while `when` is measured.
-  const std::string when = GENERATE("cpu/fast", "cpu/best");
-  constexpr std::int64_t kTrueUs[] = {250, 300, 200, 600};
-  const std::int64_t kBestOfOthersUs = when == "cpu/best" ? 250 : 200;
+  PoolBarrier barrier(timed.core->pool());
+  ColdCaches caches(timed.core->pool());
+  UnitProfiler profiler(*timed.core, cache, budget, barrier, caches, false);
+  const std::string when = GENERATE("cpu/fast", "cpu/fair", "cpu/best", "cpu/last");
   profiler.on_candidate = [&](const Candidate& candidate, double) {
-    for (std::size_t i = 0; i < routines.size(); ++i)
-      routines[i]->take_from_now_on(candidate.str() == when ? 5 * kTrueUs[i] : kTrueUs[i]);
+    timed.slow_down(candidate.str() == when ? 5 : 1);
   };
-  REQUIRE(profiler.profile(layers[0].layer.problem, candidates).ok());
+  REQUIRE(profiler.profile(timed.problem(), candidates).ok());
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
     INFO(candidate.str());
-    // What was disturbed is not taken for faster than all that was not.
-    const auto us = std::max(kTrueUs[i], candidate.str() == when ? kBestOfOthersUs : 0);
-    CHECK(candidate.unit_us == Approx(static_cast<double>(us)).epsilon(0.01));
+    CHECK(candidate.unit_us == Approx(static_cast<double>(TimedProblem::kUs[i])).epsilon(0.01));
+    CHECK(candidate.pruned == (candidate.str() == "cpu/last"));
     const Profile* row = cache.find(candidate.key);
     REQUIRE(row != nullptr);
     CHECK(row->time_us == candidate.unit_us);
   }
 }
 
-TEST_CASE("control runs: candidates measured while the control was slow are disturbed") {
-  Candidate a, b, c, d;
-  ControlRuns controls;
-  CHECK(controls.disturbed().empty());
-  controls.record(a, a, 100);
-  controls.record(b, a, 101);
-  controls.record(c, c, 80);
-  controls.record(d, c, 93);
-  REQUIRE(controls.disturbed().size() == 1);  // d: c took 1.16 times as long
-  CHECK(controls.disturbed()[0].candidate == &d);
-  // The first one was disturbed as long as it was a control.
-  controls.record_again(a, 50);
-  controls.record_again(b, 1);  // was none
-  const auto disturbed = controls.disturbed();
-  REQUIRE(disturbed.size() == 3);
-  CHECK(disturbed[0].candidate == &a);
-  CHECK(disturbed[0].slowdown == 2);
-  CHECK(disturbed[1].candidate == &b);
+TEST_CASE("unit profile: what the cache does not know is put on the scale of what it does") {
+  const SettableClock clock;
+  TimedProblem timed;
+  std::vector<Candidate> candidates = timed.candidates();
+  ProfileCache cache;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
+    cache.put(candidates[i].key, {.time_us = static_cast<double>(TimedProblem::kUs[i])});
+  const TuneBudget budget;
+  PoolBarrier barrier(timed.core->pool());
+  ColdCaches caches(timed.core->pool());
+  UnitProfiler profiler(*timed.core, cache, budget, barrier, caches, false);
+  timed.slow_down(3);
+  REQUIRE(profiler.profile(timed.problem(), candidates).ok());
+  CHECK(profiler.counts().measured == 2);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    INFO(candidates[i].str());
+    CHECK(candidates[i].unit_us == Approx(static_cast<double>(TimedProblem::kUs[i])).epsilon(0.01));
+  }
 }
 
 TEST_CASE("unit profile: times at another cache residency are other rows") {

@@ -48,11 +48,6 @@ inline constexpr double kSamplesUs = 40'000;
 inline constexpr double kBeaten = 1.4;
 // Weights of that many bytes take a part of a layer's time that counts, where they are read anew.
 inline constexpr std::size_t kColdBytes = std::size_t{1} << 16;
-// A control run that took so many times its least says that the machine was slow. Results: "control
-// measurements".
-inline constexpr double kSlowControl = 1.15;
-// The control runs so many times more at the end: its least time is not known from one run.
-inline constexpr int kControlRuns = 3;
 // A childnet whose layers inside take so many times the best of the other candidates cannot win:
 // what they leave in the caches for each other does not save as much.
 inline constexpr double kLostInside = 1.25;

@@ -15,7 +15,6 @@
 #include "profiler/measure/kernel_bench.h"
 #include "profiler/measure/timer.h"
 #include "profiler/select/childnet_solve.h"
-#include "profiler/select/control_runs.h"
 #include "profiler/select/problem_reference.h"
 
 namespace softneuro {
@@ -62,7 +61,8 @@ class UnitProfiler::ProblemProfile {
   Status profile(std::vector<Candidate>& candidates);
 
  private:
-  // The fastest candidate so far, which is timed again after each of the others.
+  // The fastest candidate so far. The others run in turns with it: their times are on one scale,
+  // however fast the machine is at the moment.
   struct Control {
     Candidate* candidate;
     KernelBench bench;
@@ -70,11 +70,13 @@ class UnitProfiler::ProblemProfile {
   };
   Status profile_each(std::vector<Candidate>& candidates);
   Status choose_inside(Candidate& candidate, double best_us);
-  Status measure(Candidate& candidate, double best_us);
+  Result<KernelBench> bench_of(const Candidate& candidate);
+  Status measure(Candidate& candidate);
+  void time_in_turns(Candidate& candidate, KernelBench& bench, int batch, Samples& samples);
   void fill_constants();
   double time_us(KernelBench& bench, int batch);
-  double time_control();
-  void correct_disturbed();
+  int warm_up(KernelBench& bench, double& first);
+  void begin_control(Candidate* known);
   void keep_all();
   void tell_wrong();
   void drop(Candidate& candidate, const Status& status);
@@ -86,7 +88,10 @@ class UnitProfiler::ProblemProfile {
   FillConstants fill_constants_;
   bool is_cold_;  // weights are read anew in each run
   std::optional<Control> control_;
-  ControlRuns controls_;
+  // How many times as long as on the scale of the layer's times the control took beside each of the
+  // others. From the cache: the scale is that of the rows there.
+  Samples slowness_;
+  bool is_scale_known_ = false;
   std::map<Candidate*, double> unkept_;  // measured, not in the cache yet: spread
   std::vector<std::string> wrong_;       // candidates, and by how much
   ProblemReference reference_;
@@ -133,14 +138,36 @@ Status UnitProfiler::ProblemProfile::choose_inside(Candidate& candidate, double 
   return {};
 }
 
-Status UnitProfiler::ProblemProfile::measure(Candidate& candidate, double best_us) {
+Result<KernelBench> UnitProfiler::ProblemProfile::bench_of(const Candidate& candidate) {
   fill_constants();
   SN_RETURN_IF_ERROR(reference_.prepare(last_packing_));
   const Problem problem = with_formats(model_, candidate.formats);
   SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, reference_.inputs_as(problem));
-  SN_ASSIGN_OR_RETURN(KernelBench bench,
-                      KernelBench::create(core_, *candidate.routine, problem, candidate.params,
-                                          std::move(inputs), &last_packing_));
+  return KernelBench::create(core_, *candidate.routine, problem, candidate.params,
+                             std::move(inputs), &last_packing_);
+}
+
+// After its first run, which took `first`: runs of a sample, and the time of the first sample. A
+// first run is slower. Where it hardly matters how often a candidate runs, it does not count.
+int UnitProfiler::ProblemProfile::warm_up(KernelBench& bench, double& first) {
+  if (first * kSamples < kSamplesUs) first = time_us(bench, 1);
+  return is_cold_ ? 1 : batch_of(first);
+}
+
+// A candidate that the cache knows: those that it does not are put on its scale.
+void UnitProfiler::ProblemProfile::begin_control(Candidate* known) {
+  if (control_ || known == nullptr) return;
+  Result<KernelBench> bench = bench_of(*known);
+  if (!bench.ok()) return;
+  double first = time_us(*bench, 1);
+  if (std::isinf(first)) return;
+  const int batch = warm_up(*bench, first);
+  control_ = Control{known, std::move(*bench), batch};
+  is_scale_known_ = true;
+}
+
+Status UnitProfiler::ProblemProfile::measure(Candidate& candidate) {
+  SN_ASSIGN_OR_RETURN(KernelBench bench, bench_of(candidate));
   const PoolBurst burst(core_.pool());  // keeps threads from parking between samples
   double first = time_us(bench, 1);
   SN_RETURN_IF_ERROR(std::isinf(first) ? bench.run() : bench.finish());  // run() says why
@@ -155,57 +182,43 @@ Status UnitProfiler::ProblemProfile::measure(Candidate& candidate, double best_u
     profiler_.keep(candidate, is_cold_, 0);
     return {};
   }
-  // A first run is slower. Where it hardly matters how often a candidate runs, it does not count.
-  if (first * kSamples < kSamplesUs) first = time_us(bench, 1);
+  const int batch = warm_up(bench, first);
   Samples samples;
   samples.add(first);
-  const int batch = is_cold_ ? 1 : batch_of(first);
-  const std::size_t wanted = profiler_.exhaustive_ ? kExhaustiveSamples : kSamples;
-  candidate.pruned = false;
-  while (!candidate.pruned && is_sampling_on(samples, wanted, batch)) {
-    samples.add(time_us(bench, batch));
-    candidate.pruned =
-        !profiler_.exhaustive_ && samples.count() == 2 && samples.minimum() > kBeaten * best_us;
-  }
-  candidate.unit_us = samples.centre();
-  unkept_[&candidate] = samples.spread();
-  double control_us = candidate.unit_us;
-  if (control_) control_us = time_control();
-  if (!control_ || candidate.unit_us < control_->candidate->unit_us) {
+  time_in_turns(candidate, bench, batch, samples);
+  if (!control_ || candidate.unit_us < control_->candidate->unit_us)
     control_ = Control{&candidate, std::move(bench), batch};
-    control_us = candidate.unit_us;
-  }
-  controls_.record(candidate, *control_->candidate, control_us);
   return {};
 }
 
-double UnitProfiler::ProblemProfile::time_control() {
-  const double us = time_us(control_->bench, control_->batch);
-  controls_.record_again(*control_->candidate, us);
-  return us;
+void UnitProfiler::ProblemProfile::time_in_turns(Candidate& candidate, KernelBench& bench,
+                                                 int batch, Samples& samples) {
+  const std::size_t wanted = profiler_.exhaustive_ ? kExhaustiveSamples : kSamples;
+  Samples controls;
+  candidate.pruned = false;
+  while (true) {
+    if (control_) controls.add(time_us(control_->bench, control_->batch));
+    candidate.pruned = !profiler_.exhaustive_ && control_ && samples.count() == 2 &&
+                       samples.minimum() > kBeaten * controls.minimum();
+    if (candidate.pruned || !is_sampling_on(samples, wanted, batch)) break;
+    samples.add(time_us(bench, batch));
+  }
+  // Infinite where the control fails.
+  double slowness = control_ ? controls.centre() / control_->candidate->unit_us : 1;
+  if (!std::isfinite(slowness)) slowness = 1;
+  slowness_.add(slowness);
+  candidate.unit_us = samples.centre() / slowness;
+  unkept_[&candidate] = samples.spread() / slowness;
 }
 
-// Times that were made while the machine was slow, as its controls tell, are put on the scale of
-// the others. A control may have been disturbed where the candidate was not: at best they are as
-// fast as the fastest of the others.
-void UnitProfiler::ProblemProfile::correct_disturbed() {
-  // It may have been disturbed for as long as it served as the control.
-  for (int round = 0; control_ && round < kControlRuns; ++round) time_control();
-  std::map<Candidate*, double> slowdowns;
-  for (const ControlRuns::Disturbed& disturbed : controls_.disturbed())
-    slowdowns[disturbed.candidate] = disturbed.slowdown;
-  double best_us = INFINITY;
-  for (const auto& [candidate, spread_us] : unkept_)
-    if (!slowdowns.contains(candidate)) best_us = std::min(best_us, candidate->unit_us);
-  for (const auto& [candidate, slowdown] : slowdowns)
-    candidate->unit_us =
-        std::min(candidate->unit_us, std::max(candidate->unit_us / slowdown, best_us));
-}
-
-// Rows are kept when a layer is done: until then a row may turn out to be disturbed.
+// Rows are kept when a layer is done: only then it is known how fast the machine is as a rule.
 void UnitProfiler::ProblemProfile::keep_all() {
-  for (const auto& [candidate, spread_us] : unkept_)
-    if (candidate->is_usable()) profiler_.keep(*candidate, is_cold_, spread_us);
+  const double usual = is_scale_known_ || slowness_.count() == 0 ? 1 : slowness_.centre();
+  for (const auto& [candidate, spread_us] : unkept_) {
+    if (!candidate->is_usable()) continue;
+    candidate->unit_us *= usual;
+    profiler_.keep(*candidate, is_cold_, usual * spread_us);
+  }
 }
 
 // One warning for the layer: where 8 bits cannot hold a tensor, every 8-bit candidate is wrong.
@@ -229,7 +242,6 @@ void UnitProfiler::ProblemProfile::drop(Candidate& candidate, const Status& stat
 
 Status UnitProfiler::ProblemProfile::profile(std::vector<Candidate>& candidates) {
   Status status = profile_each(candidates);
-  if (status.ok()) correct_disturbed();
   keep_all();
   if (status.ok()) tell_wrong();
   return status;
@@ -241,10 +253,13 @@ Status UnitProfiler::ProblemProfile::profile_each(std::vector<Candidate>& candid
     return profiler_.from_cache(candidate, is_cold_);
   };
   double best = INFINITY;
+  Candidate* known = nullptr;
   for (Candidate& candidate : candidates)
     if (candidate.routine != nullptr && !candidate.unresolved && from_cache(candidate) &&
-        !candidate.wrong)
-      best = std::min(best, candidate.unit_us);
+        !candidate.wrong && candidate.unit_us < best) {
+      best = candidate.unit_us;
+      known = &candidate;
+    }
   for (Candidate& candidate : candidates) {
     if (candidate.routine == nullptr || candidate.wrong || std::isfinite(candidate.unit_us))
       continue;
@@ -257,7 +272,10 @@ Status UnitProfiler::ProblemProfile::profile_each(std::vector<Candidate>& candid
       if (status.code() == StatusCode::cancelled) return status;
       if (status.ok() && candidate.unresolved) continue;
     }
-    if (status.ok() && !from_cache(candidate)) status = measure(candidate, best);
+    if (status.ok() && !from_cache(candidate)) {
+      begin_control(known);
+      status = measure(candidate);
+    }
     if (!status.ok())
       drop(candidate, status);
     else if (!candidate.wrong)
