@@ -145,7 +145,9 @@ function(softneuro_runtime_defaults target)
   endif()
 endfunction()
 
-# For programs whose own code is never hot (the tool, the tests): half the optimiser's time.
+# For programs whose own code is never hot (the tool, the tests): half the optimiser's time. Clang
+# takes half the time where it does not optimise what the sanitizers add.
 function(softneuro_compile_quickly target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${target} PRIVATE
+    $<$<CONFIG:Release>:-O1> $<$<AND:$<CONFIG:Debug>,$<CXX_COMPILER_ID:Clang>>:-O0>)
 endfunction()

@@ -32,7 +32,7 @@ class LatePool final : public ThreadPool {
   int concurrency() const noexcept override { return 2; }
   void run(std::size_t count, Task task, void* context) noexcept override {
     std::thread second([&] {
-      if (late-- > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      if (late-- > 0) std::this_thread::sleep_for(std::chrono::milliseconds(15));
       for (std::size_t i = 1; i < count; ++i) task(context, i);
     });
     task(context, 0);
@@ -74,6 +74,7 @@ TEST_CASE("pool barrier: a thread that arrives late is counted with the time wai
   PoolBarrier barrier(pool);
   CHECK_FALSE(barrier.disturbed());
   CHECK_FALSE(barrier.synchronize());
+  CHECK_FALSE(barrier.disturbed());  // once shows nothing
   CHECK_FALSE(barrier.synchronize());
   CHECK(barrier.calls() == 2);
   CHECK(barrier.late_arrivals() == 2);
@@ -90,7 +91,8 @@ TEST_CASE("pool barrier: it is given up when fewer processors than threads are l
   }
   LatePool pool;
   PoolBarrier barrier(pool);
-  barrier.synchronize();
+  while (!barrier.synchronize()) {
+  }  // on a busy machine threads may be late
   int only = 0;
   while (!CPU_ISSET(only, &before)) ++only;
   cpu_set_t one;

@@ -305,6 +305,37 @@ TEST_CASE("tune: whole-net rows of the cache serve the same shapes and routines 
   }
 }
 
+TEST_CASE("tune: what was measured on a disturbed machine is measured again on a quiet one") {
+  const SettableClock clock;
+  const TemporaryFolder folder;
+  TuneOptions options;
+  options.cache = folder.path().string();
+  const TuneJob job = job_for(core_with_near_ties(), chain(), Shape{1, 64}, options);
+  REQUIRE(tune(job).ok());
+  REQUIRE(tune(job)->report.measured == 0);
+  const auto open = [&](ProfileCache& cache) {
+    cache.open(options.cache, machine_name(), 1, nullptr);
+  };
+  {
+    ProfileCache cache;
+    open(cache);
+    const auto rows = cache.rows();
+    for (auto [key, profile] : rows) {
+      profile.disturbed = true;
+      cache.put(key, profile);
+    }
+  }
+  CHECK(tune(job)->report.measured > 0);  // with one thread no machine is disturbed
+  CHECK(tune(job)->report.measured == 0);
+  ProfileCache cache;
+  open(cache);
+  for (const auto& [key, profile] : cache.rows())
+    if (key.starts_with("net|") || key.starts_with("rounds|") || key.starts_with("end_to_end|")) {
+      INFO(key);
+      CHECK_FALSE(profile.disturbed);
+    }
+}
+
 TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slow]") {
   const SettableClock clock;
   const TemporaryFolder folder;

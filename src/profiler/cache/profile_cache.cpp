@@ -194,7 +194,7 @@ void ProfileCache::open(const std::string& folder, const std::string& machine, i
         fmt::format("profile cache '{}': {} rows are damaged, or of another version or machine, "
                     "and were skipped",
                     path_, skipped_));
-  if (read_rows_ + skipped_ > 2 * rows_.size() + 1000) compact();
+  if (read_rows_ + skipped_ > 2 * rows_.size() + 1000) rewrite([] {});
 }
 
 void ProfileCache::read(std::string_view text) {
@@ -223,6 +223,7 @@ void ProfileCache::read(std::string_view text) {
     }
     profile.wrong = flags.find('w') != std::string_view::npos;
     profile.pruned = flags.find('h') != std::string_view::npos;
+    profile.disturbed = flags.find('d') != std::string_view::npos;
     rows_[std::string(key)] = profile;
     ++read_rows_;
   }
@@ -231,15 +232,29 @@ void ProfileCache::read(std::string_view text) {
 std::string ProfileCache::row_of(const std::string& key, const Profile& profile) const {
   // Numbers exactly: what is read makes the same choices as what was measured.
   const std::string rest = fmt::format(
-      "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}{}-", kVersion, machine_, key, profile.time_us,
+      "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}{}{}-", kVersion, machine_, key, profile.time_us,
       profile.spread_us, profile.error, profile.workspace, profile.packed, profile.samples,
-      profile.wrong ? "w" : "", profile.pruned ? "h" : "");
+      profile.wrong ? "w" : "", profile.pruned ? "h" : "", profile.disturbed ? "d" : "");
   return hex(checksum(rest.data(), rest.size())) + '\t' + rest + '\n';
 }
 
 const Profile* ProfileCache::find(const std::string& key) const {
   const auto found = rows_.find(field(key));
   return found == rows_.end() ? nullptr : &found->second;
+}
+
+std::size_t ProfileCache::disturbed_rows() const {
+  return static_cast<std::size_t>(std::count_if(
+      rows_.begin(), rows_.end(), [](const auto& row) { return row.second.disturbed; }));
+}
+
+void ProfileCache::forget_disturbed_rows() {
+  const auto forget = [this] {
+    std::erase_if(rows_, [](const auto& row) { return row.second.disturbed; });
+  };
+  forget();
+  flush();
+  rewrite(forget);
 }
 
 void ProfileCache::put(const std::string& key, const Profile& profile) {
@@ -269,14 +284,15 @@ void ProfileCache::flush() {
   pending_rows_ = 0;
 }
 
-// Rewrites the file with one row per key. Rows that others append meanwhile would be lost, so it is
-// done under the same lock, on the file as it is then.
-void ProfileCache::compact() {
+// Rewrites the file with one row per key, after `change` of the rows. Rows that others append
+// meanwhile would be lost, so it is done under the same lock, on the file as it is then.
+void ProfileCache::rewrite(const std::function<void()>& change) {
   const Descriptor file(open_descriptor(path_.c_str(), O_RDWR, 0));
   if (!file.ok() || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return;
   rows_.clear();
   read_rows_ = skipped_ = 0;
   read(read_all(file.get()));
+  change();
   std::string text;
   for (const auto& [key, profile] : rows_) text += row_of(key, profile);
   auto fresh = AtomicFile::create(path_);

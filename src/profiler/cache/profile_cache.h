@@ -19,14 +19,15 @@
 namespace softneuro {
 
 struct Profile {
-  double time_us = 0;    // robust centre
-  double spread_us = 0;  // half the distance between the quartiles
-  double error = 0;      // RMS of the difference from float32, relative
-  double workspace = 0;  // bytes that the kernel needs while it runs
-  double packed = 0;     // bytes of its packed weights
-  double samples = 0;    // that time_us is the mean of, inside a net
-  bool wrong = false;    // the results were: never to be taken
-  bool pruned = false;   // stopped early: time_us is only known to be about right
+  double time_us = 0;      // robust centre
+  double spread_us = 0;    // half the distance between the quartiles
+  double error = 0;        // RMS of the difference from float32, relative
+  double workspace = 0;    // bytes that the kernel needs while it runs
+  double packed = 0;       // bytes of its packed weights
+  double samples = 0;      // that time_us is the mean of, inside a net
+  bool wrong = false;      // the results were: never to be taken
+  bool pruned = false;     // stopped early: time_us is only known to be about right
+  bool disturbed = false;  // measured while other processes kept threads waiting
 
   bool operator==(const Profile&) const = default;
 };
@@ -48,6 +49,10 @@ class SN_INTREE ProfileCache {
   const Profile* find(const std::string& key) const;
   // Kept in memory at once, on disk by the next flush().
   void put(const std::string& key, const Profile& profile);
+  // Rows that were measured on a disturbed machine: how many there are, and without them, in the
+  // file as well.
+  std::size_t disturbed_rows() const;
+  void forget_disturbed_rows();
   // Appends what is new. Called by put() every few rows and by the destructor.
   void flush();
 
@@ -70,7 +75,7 @@ class SN_INTREE ProfileCache {
 
  private:
   void read(std::string_view text);
-  void compact();
+  void rewrite(const std::function<void()>& change);
   std::string row_of(const std::string& key, const Profile& profile) const;
 
   std::string path_;  // empty: nothing is kept

@@ -69,8 +69,12 @@ inline constexpr int kMostTimeouts = 3;
 // on a busy machine, so that repeating them is no use. Others are repeated so often.
 inline constexpr std::int64_t kTimeSliceNs = 4'000'000;
 inline constexpr int kAttempts = 4;
-// The machine is disturbed where threads wait for late ones for this share of the time.
+// A look whether the machine is disturbed lasts so long: dozens of time slices.
+inline constexpr std::int64_t kLookNs = 200'000'000;
+// The machine is disturbed where threads wait for late ones for this share of the time, which
+// counts as so long at least: one late thread shows nothing.
 inline constexpr double kDisturbed = 0.05;
+inline constexpr std::int64_t kLeastNs = 500'000'000;
 // Plans have so many times as many runs then; and where threads are waited for, the runs last so
 // many times as long as planned at most.
 inline constexpr int kDisturbedRuns = 3, kMostWaiting = 4;

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <set>
@@ -14,7 +15,6 @@
 #include "profiler/measure/timer.h"
 
 namespace softneuro {
-namespace {}  // namespace
 
 // The processor that a thread runs on, and those that it may run on.
 struct PoolBarrier::ThreadPlace {
@@ -108,8 +108,14 @@ bool PoolBarrier::synchronize() noexcept {
   return false;
 }
 
+void PoolBarrier::observe() noexcept {
+  const std::int64_t end = clock_ns() + constants::kLookNs;
+  while (possible_ && clock_ns() < end) synchronize();
+}
+
 double PoolBarrier::waited() const noexcept {
-  return static_cast<double>(waited_ns_) / static_cast<double>(clock_ns() - begin_ns_ + 1);
+  return static_cast<double>(waited_ns_) /
+         static_cast<double>(std::max(clock_ns() - begin_ns_, constants::kLeastNs));
 }
 
 void PoolBarrier::pin_threads() {

@@ -35,9 +35,13 @@ class PoolBarrier {
   // How often synchronize() was called, and how often a thread arrived late.
   std::int64_t calls() const noexcept { return calls_; }
   std::int64_t late_arrivals() const noexcept { return late_arrivals_; }
-  // The share of the time since this object was made that was spent waiting for late threads, which
-  // other processes had preempted. Late arrivals are few, since nothing is measured meanwhile.
+  // The share of the time since this object was made, of kLeastNs at least, that was spent waiting
+  // for late threads, which other processes had preempted. Late arrivals are few, since nothing is
+  // measured meanwhile.
   double waited() const noexcept;
+  // Synchronises for kLookNs, in which a thread that competes for its processor is preempted. Call
+  // it within a burst of the pool.
+  void observe() noexcept;
   // Whether that share is large, or threads that had arrived before no longer do.
   bool disturbed() const noexcept { return lost_ || waited() > constants::kDisturbed; }
 

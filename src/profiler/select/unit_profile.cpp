@@ -77,6 +77,7 @@ class UnitProfiler::ProblemProfile {
   double time_us(KernelBench& bench, int batch);
   int warm_up(KernelBench& bench, double& first);
   void begin_control(Candidate* known);
+  double settle_scale();
   void keep_all();
   void tell_wrong();
   void drop(Candidate& candidate, const Status& status);
@@ -89,9 +90,9 @@ class UnitProfiler::ProblemProfile {
   bool is_cold_;  // weights are read anew in each run
   std::optional<Control> control_;
   // How many times as long as on the scale of the layer's times the control took beside each of the
-  // others. From the cache: the scale is that of the rows there.
+  // others.
   Samples slowness_;
-  bool is_scale_known_ = false;
+  bool is_scale_known_ = false;          // that of the cache's rows, or what is usual now
   std::map<Candidate*, double> unkept_;  // measured, not in the cache yet: spread
   std::vector<std::string> wrong_;       // candidates, and by how much
   ProblemReference reference_;
@@ -211,14 +212,23 @@ void UnitProfiler::ProblemProfile::time_in_turns(Candidate& candidate, KernelBen
   unkept_[&candidate] = samples.spread() / slowness;
 }
 
-// Rows are kept when a layer is done: only then it is known how fast the machine is as a rule.
-void UnitProfiler::ProblemProfile::keep_all() {
-  const double usual = is_scale_known_ || slowness_.count() == 0 ? 1 : slowness_.centre();
-  for (const auto& [candidate, spread_us] : unkept_) {
-    if (!candidate->is_usable()) continue;
+// Brings all times to the speed that the machine has as a rule; returns by how much.
+double UnitProfiler::ProblemProfile::settle_scale() {
+  if (is_scale_known_ || slowness_.count() == 0) return 1;
+  const double usual = slowness_.centre();
+  for (auto& [candidate, spread_us] : unkept_) {
     candidate->unit_us *= usual;
-    profiler_.keep(*candidate, is_cold_, usual * spread_us);
+    spread_us *= usual;
   }
+  is_scale_known_ = true;
+  return usual;
+}
+
+// Rows are kept when a layer is done: until then their scale may change.
+void UnitProfiler::ProblemProfile::keep_all() {
+  settle_scale();
+  for (const auto& [candidate, spread_us] : unkept_)
+    if (candidate->is_usable()) profiler_.keep(*candidate, is_cold_, spread_us);
 }
 
 // One warning for the layer: where 8 bits cannot hold a tensor, every 8-bit candidate is wrong.
@@ -268,6 +278,7 @@ Status UnitProfiler::ProblemProfile::profile_each(std::vector<Candidate>& candid
     if (profiler_.on_candidate) profiler_.on_candidate(candidate, std::isfinite(best) ? best : 0);
     Status status;
     if (candidate.unresolved) {
+      best *= settle_scale();  // it decides which childnets are measured: the next time, too
       status = choose_inside(candidate, best);
       if (status.code() == StatusCode::cancelled) return status;
       if (status.ok() && candidate.unresolved) continue;
@@ -313,6 +324,7 @@ void UnitProfiler::keep(const Candidate& candidate, bool is_cold, double spread_
   profile.packed = static_cast<double>(candidate.packed);
   profile.wrong = candidate.wrong;
   profile.pruned = candidate.pruned;
+  profile.disturbed = barrier_.disturbed();
   cache_.put(row_key(candidate, is_cold), profile);
 }
 

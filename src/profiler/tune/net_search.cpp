@@ -123,13 +123,15 @@ void NetSearch::learn_from(const std::vector<Contender>& contenders) {
     Candidate& candidate = candidate_of(key);
     add(candidate.inside, samples);
     context_.cache.put(context_.net_key(context_.space.layers[key.first], candidate),
-                       {.time_us = candidate.inside.us, .samples = candidate.inside.samples});
+                       {.time_us = candidate.inside.us,
+                        .samples = candidate.inside.samples,
+                        .disturbed = context_.barrier.disturbed()});
   }
   for (const auto& [key, adapt] : adapts) {
     MeanTime& mean = adapts_inside_[key];
     add(mean, adapt.samples);
     context_.space.adapts.set_net_time(adapt.tensor, adapt.from, adapt.to, mean.us);
-    context_.cache.put(key, {.time_us = mean.us});
+    context_.cache.put(key, {.time_us = mean.us, .disturbed = context_.barrier.disturbed()});
   }
   context_.cache.flush();
 }
@@ -207,7 +209,8 @@ Result<bool> NetSearch::search_among(const std::string& what, const SelectionRul
     SN_RETURN_IF_ERROR(news.status());
     round = *news ? round + 1 : rounds;
     if (context_.budget.expired()) return false;
-    context_.cache.put(key, {.time_us = static_cast<double>(round)});
+    context_.cache.put(
+        key, {.time_us = static_cast<double>(round), .disturbed = context_.barrier.disturbed()});
   }
   context_.cache.flush();
   return true;

@@ -120,7 +120,8 @@ Profile Race::profile(std::size_t contender) const {
   // What most runs take is what users get; low quartiles do not see what happens in most runs.
   return {.time_us = busy_ ? known.steps.sum_us() : known.samples.median(),
           .spread_us = known.samples.spread(),
-          .samples = static_cast<double>(known.samples.count())};
+          .samples = static_cast<double>(known.samples.count()),
+          .disturbed = context_.barrier.disturbed()};
 }
 
 }  // namespace

@@ -29,6 +29,9 @@ struct TuneContext {
   void end_stage_at(double share);
   Status check_cancel() const { return softneuro::check_cancel(budget.cancel); }
 
+  // Leaves out rows of the cache that were measured on a disturbed machine, unless this one is so.
+  void forget_disturbed_rows();
+
   // The tuning lasts for so long from now on, at most (TuneProgress::seconds_left).
   void expect(double seconds);
 
@@ -43,8 +46,7 @@ struct TuneContext {
                        double best_us = 0) const;
 
   // Whether plans run slower right after another one, which has evicted what they keep in the
-  // caches from run to run. On a disturbed machine other processes evict it as well, in some runs
-  // only.
+  // caches from run to run.
   bool needs_warmup() const;
 
   const TuneJob& job;

@@ -28,6 +28,7 @@ Result<TuneResult> tune(const TuneJob& job) {
   UnitStage units(context);
   SN_RETURN_IF_ERROR(units.find_candidates());
   if (context.options.pin_threads) context.barrier.pin_threads();
+  context.forget_disturbed_rows();
   context.end_stage_at(constants::kAloneShare);
   context.caches.set_residency_of(context.constant_bytes());
   SN_RETURN_IF_ERROR(units.profile());
