@@ -146,8 +146,13 @@ function(softneuro_runtime_defaults target)
 endfunction()
 
 # For programs whose own code is never hot (the tool, the tests): half the optimiser's time. Clang
-# takes half the time where it does not optimise what the sanitizers add.
+# takes half the time where it does not optimise what the sanitizers add; COMPARES: unless the
+# target compares tensors, which would take longer than compiling.
 function(softneuro_compile_quickly target)
-  target_compile_options(${target} PRIVATE
-    $<$<CONFIG:Release>:-O1> $<$<AND:$<CONFIG:Debug>,$<CXX_COMPILER_ID:Clang>>:-O0>)
+  cmake_parse_arguments(arg COMPARES "" "" ${ARGN})
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(NOT arg_COMPARES)
+    target_compile_options(${target} PRIVATE
+      $<$<AND:$<CONFIG:Debug>,$<CXX_COMPILER_ID:Clang>>:-O0>)
+  endif()
 endfunction()

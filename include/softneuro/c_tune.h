@@ -66,7 +66,7 @@ typedef struct sn_tune_options {
   void* progress_context;
   /* Profiling rounds over the whole net, at most, and the solver's best paths that are timed end to
    * end in the last stage (TuneOptions says more); 0: the defaults, 6 rounds and 1 path; negative:
-   * SN_INVALID_ARGUMENT. With `exhaustive` both are 20. */
+   * SN_INVALID_ARGUMENT. With `exhaustive` four times as many. */
   int32_t rounds;
   int32_t finalists;
   int32_t exhaustive;          /* 1: measure every candidate fully; slow */

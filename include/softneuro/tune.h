@@ -152,13 +152,14 @@ struct TuneOptions {
   // Maximum number of profiling rounds over the whole net, of up to eight paths each: for the
   // mixture of data types and devices, and again for each of these alone. They end earlier where no
   // path is left that might be better. Those of earlier tunings with the same cache count. Less
-  // than 1 counts as 1. Ignored with `exhaustive`, which takes 20.
+  // than 1 counts as 1. With `exhaustive` four times as many.
   int rounds = 6;
   // Number of the solver's best paths that are timed end to end in the last stage; less than 1
-  // counts as 1; with `exhaustive` 20. The best path of each data type and device alone, the
-  // smallest path (with max_memory) and default plans are timed as well. All are in memory at once.
+  // counts as 1; with `exhaustive` four times as many. The best path of each data type and device
+  // alone, the smallest path (with max_memory) and default plans are timed as well. All are in
+  // memory at once.
   int finalists = 1;
-  // Measure candidates fully: none is stopped early, up to 64 combinations of a routine's
+  // Measure candidates fully: none is stopped early, up to 32 combinations of a routine's
   // parameters are tried instead of 8, and blocks of 8 channels beside those of 16. Naive routines
   // are left out where there is any other. Slow; to evaluate the default method.
   bool exhaustive = false;

@@ -12,9 +12,11 @@ namespace softneuro::constants {
 
 // --- Candidates (docs/internals/tuner.md) ---
 
-// Combinations of one routine's parameters that are tried; by an exhaustive tuning. Results, "which
-// candidates are tried".
-inline constexpr std::size_t kMostParams = 8, kExhaustiveParams = 64;
+// Combinations of one routine's parameters that are tried. Results, "which candidates are tried".
+inline constexpr std::size_t kMostParams = 8;
+// An exhaustive tuning has so many times as many of them, of samples, of runs in a round and in the
+// race, of rounds and of finalists. Results, "what the short cuts cost": 1.00 to 1.01 times.
+inline constexpr int kExhaustiveTimes = 4;
 
 // Values may reach so many times as far as those that were seen before a layer keeps its candidates
 // in 16 bits: other inputs may go farther.
@@ -36,21 +38,19 @@ inline constexpr double kNaiveSpeed = 0.01;
 
 // A sample is a batch of runs that lasts at least so long.
 inline constexpr double kBatchUs = 40;
-// Samples of a candidate, of which the low quartile counts; of an exhaustive tuning. Results, "what
-// the short cuts cost": 1.00 to 1.01 times.
-inline constexpr std::size_t kSamples = 5, kExhaustiveSamples = 15;
-// Slow candidates have three samples once these have taken so long together.
+// Samples of a candidate, of which the low quartile counts.
+inline constexpr std::size_t kSamples = 5;
+// What is slow has so many: candidates once these have taken kSamplesUs together, and plans,
+// however long their runs are.
 inline constexpr std::size_t kFewestSamples = 3;
 inline constexpr double kSamplesUs = 40'000;
 // A candidate, or a whole path, that takes so many times as long as the best one after its first
-// samples is not measured any further. The ratio of times inside the net and alone scatters by a
-// tenth within a layer (results, "weights"), so that it is hardly ever the best.
+// samples is not measured any further; a childnet whose layers inside take as long is not measured
+// at all. The ratio of times inside the net and alone scatters by a tenth within a layer (results,
+// "weights"), so that it is hardly ever the best.
 inline constexpr double kBeaten = 1.4;
 // Weights of that many bytes take a part of a layer's time that counts, where they are read anew.
 inline constexpr std::size_t kColdBytes = std::size_t{1} << 16;
-// A childnet whose layers inside take so many times the best of the other candidates cannot win:
-// what they leave in the caches for each other does not save as much.
-inline constexpr double kLostInside = 1.25;
 // Childnets within childnets that are looked into.
 inline constexpr int kDeepestChildnet = 2;
 
@@ -69,10 +69,9 @@ inline constexpr int kMostTimeouts = 3;
 // on a busy machine, so that repeating them is no use. Others are repeated so often.
 inline constexpr std::int64_t kTimeSliceNs = 4'000'000;
 inline constexpr int kAttempts = 4;
-// A look whether the machine is disturbed lasts so long: dozens of time slices.
-inline constexpr std::int64_t kLookNs = 200'000'000;
 // The machine is disturbed where threads wait for late ones for this share of the time, which
-// counts as so long at least: one late thread shows nothing.
+// counts as so long at least: one late thread shows nothing. A look whether it still is lasts so
+// long.
 inline constexpr double kDisturbed = 0.05;
 inline constexpr std::int64_t kLeastNs = 500'000'000;
 // Plans have so many times as many runs then; and where threads are waited for, the runs last so
@@ -84,15 +83,12 @@ inline constexpr int kDisturbedRuns = 3, kMostWaiting = 4;
 // Warm-up runs and measured runs of a plan's turn. Results, "first runs": the fourth one takes
 // 1.02 times as long as the twelfth.
 inline constexpr int kWarmUpRuns = 3, kTurnRuns = 4;
-// Runs of each plan in a comparison: the low quartile of fewer is their minimum; more show nothing
-// that the next round does not.
-inline constexpr int kFewestRuns = 4, kMostRuns = 60;
+// Runs of each plan in a comparison: more show nothing that the next round does not.
+inline constexpr int kMostRuns = 60;
 // Runs of a round of the search last about so long, all together, and those of the race between the
 // finalists so long for each kind of candidates. Results, "what the short cuts cost": four times as
 // long gains nothing that can be told.
 inline constexpr double kRoundSeconds = 0.6, kRaceSeconds = 1.2;
-// An exhaustive tuning takes so many times as long for both, and has so many rounds and finalists.
-inline constexpr int kExhaustiveTimes = 4, kExhaustiveRounds = 20;
 // Paths of one round, and what their constants may take together. Their plans are made for at most
 // kRaceSeconds.
 inline constexpr std::size_t kMostPaths = 8;
@@ -103,17 +99,16 @@ inline constexpr std::size_t kPathsBytes = std::size_t{512} << 20;
 // By so much less the time inside the net of a candidate that was only measured alone may be: two
 // standard deviations of the ratio between the two within a layer (results, "weights").
 inline constexpr double kUnmeasured = 0.2;
-// A layer's candidates take from so little to so many times their times alone inside the net; what
-// lies outside says more about one sample than about the layer.
-inline constexpr double kLeastRatio = 0.8, kMostRatio = 1.5;
+// A layer's candidates take at most so many times their times alone inside the net, and less by
+// kUnmeasured at most; what lies outside says more about one sample than about the layer.
+inline constexpr double kMostRatio = 1.5;
 // Half the distance between the quartiles of samples inside the net, relative, before any is known:
 // about what a disturbed machine shows.
 inline constexpr double kUsualNoise = 0.05;
-// A path is run if its lower bound is below the best path's time by this part. The bound adds up
-// the uncertainties of many layers; the real gain is a fraction of that.
+// Less than this part is no difference. A path is run if its lower bound is below the best path's
+// time by more: the bound adds up the uncertainties of many layers, and the real gain is a fraction
+// of that. Among finalists that are as fast the solver's order holds. Bounds on memory are as near.
 inline constexpr double kLeastGain = 0.01;
-// Finalists whose times differ by less than this part are equal: the solver's order holds.
-inline constexpr double kTie = 0.01;
 // The machine's speed may have changed by so many times since what is known was measured: other
 // virtual machines halve it for minutes.
 inline constexpr double kMostDrift = 4;
@@ -126,10 +121,8 @@ inline constexpr double kAloneShare = 0.5, kInsideShare = 0.7, kRaceShare = 0.8;
 // How the first share is divided: a candidate takes about a millisecond in itself, and as long
 // again for so many multiply-adds.
 inline constexpr double kMacsOfMillisecond = 1e7;
-// Plans that are made to find the solver's bound under a memory limit, and the part of the memory
-// by which two bounds must differ: 1.6 per cent.
+// Plans that are made to find the solver's bound under a memory limit.
 inline constexpr int kMemoryPlans = 8;
-inline constexpr std::size_t kMemorySteps = 64;
 // Samples on which a layer's sensitivity is measured: those that rounding affects most. Others show
 // next to nothing of it.
 inline constexpr std::size_t kSensitivitySamples = 8;

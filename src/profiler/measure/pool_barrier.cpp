@@ -109,7 +109,7 @@ bool PoolBarrier::synchronize() noexcept {
 }
 
 void PoolBarrier::observe() noexcept {
-  const std::int64_t end = clock_ns() + constants::kLookNs;
+  const std::int64_t end = clock_ns() + constants::kLeastNs;
   while (possible_ && clock_ns() < end) synchronize();
 }
 

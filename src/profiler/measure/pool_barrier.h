@@ -39,7 +39,7 @@ class PoolBarrier {
   // for late threads, which other processes had preempted. Late arrivals are few, since nothing is
   // measured meanwhile.
   double waited() const noexcept;
-  // Synchronises for kLookNs, in which a thread that competes for its processor is preempted. Call
+  // Synchronises for kLeastNs, in which a thread that competes for its processor is preempted. Call
   // it within a burst of the pool.
   void observe() noexcept;
   // Whether that share is large, or threads that had arrived before no longer do.

@@ -36,7 +36,8 @@ double net_ratio(const LayerCandidates& layer) {
       sum += c.inside.us / c.unit_us;
       ++count;
     }
-  return count == 0 ? 1 : std::clamp(sum / count, constants::kLeastRatio, constants::kMostRatio);
+  return count == 0 ? 1
+                    : std::clamp(sum / count, 1 - constants::kUnmeasured, constants::kMostRatio);
 }
 
 class Mapper {

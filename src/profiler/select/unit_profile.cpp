@@ -129,8 +129,8 @@ Status UnitProfiler::ProblemProfile::choose_inside(Candidate& candidate, double 
   SN_ASSIGN_OR_RETURN(
       const ChildnetInside inside,
       solve_inside(core_.registry(), *candidate.routine->as_childnet(), problem, candidate.params,
-                   rules, profiler_.exhaustive_ ? INFINITY : kLostInside * best_us,
-                   core_.allocator(), measure));
+                   rules, profiler_.exhaustive_ ? INFINITY : kBeaten * best_us, core_.allocator(),
+                   measure));
   candidate.pruned = !inside.within_bound;
   if (!inside.known) return {};
   candidate.unresolved = false;
@@ -194,7 +194,7 @@ Status UnitProfiler::ProblemProfile::measure(Candidate& candidate) {
 
 void UnitProfiler::ProblemProfile::time_in_turns(Candidate& candidate, KernelBench& bench,
                                                  int batch, Samples& samples) {
-  const std::size_t wanted = profiler_.exhaustive_ ? kExhaustiveSamples : kSamples;
+  const std::size_t wanted = profiler_.exhaustive_ ? kExhaustiveTimes * kSamples : kSamples;
   Samples controls;
   candidate.pruned = false;
   while (true) {

@@ -44,9 +44,7 @@ Result<std::vector<Finalist>> find_finalists(TuneContext& context, const MemoryL
     return softneuro::add(context, memory, selection, finalists);
   };
   SelectionRules rules = memory.rules();
-  rules.k = context.budget.expired() ? 1
-                                     : std::max(1, options.exhaustive ? constants::kExhaustiveRounds
-                                                                      : options.finalists);
+  rules.k = context.budget.expired() ? 1 : context.times() * std::max(1, options.finalists);
   SN_ASSIGN_OR_RETURN(const Selections best, context.space.select(rules));
   context.gap = best.gap;
   for (const Selection& selection : best.paths) SN_RETURN_IF_ERROR(add(selection));
@@ -92,9 +90,9 @@ void put_in_order(const TuneContext& context, std::vector<Finalist>& finalists) 
   double best = INFINITY;
   for (const Finalist& finalist : finalists) best = std::min(best, finalist.time_us);
   const auto rank = [&](const Finalist& finalist) {
-    return is_allowed(context, finalist)
-               ? std::max(finalist.time_us - finalist.uncertainty_us, (1 + constants::kTie) * best)
-               : INFINITY;
+    return is_allowed(context, finalist) ? std::max(finalist.time_us - finalist.uncertainty_us,
+                                                    (1 + constants::kLeastGain) * best)
+                                         : INFINITY;
   };
   std::stable_sort(finalists.begin(), finalists.end(),
                    [&](const Finalist& a, const Finalist& b) { return rank(a) < rank(b); });

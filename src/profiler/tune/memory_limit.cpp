@@ -62,7 +62,9 @@ Result<MemoryLimit::Fit> MemoryLimit::fit(SelectionRules rules) const {
   Fit fit{smallest.selection, smallest.selection.memory, smallest.selection};
   for (int round = 0; round < constants::kMemoryPlans; ++round) {
     const std::size_t fails = over.selection.memory;
-    if (fails <= fit.bound + fit.bound / constants::kMemorySteps) break;
+    if (static_cast<double>(fails - fit.bound) <=
+        constants::kLeastGain * static_cast<double>(fit.bound))
+      break;
     SN_RETURN_IF_ERROR(context_.check_cancel());
     const std::size_t excess = over.memory - bytes();
     const bool is_first_guess = round == 0 && fit.bound + excess < fails;

@@ -13,8 +13,7 @@ namespace {
 
 // Of each search, at most.
 std::size_t rounds_of(const TuneContext& context) {
-  return static_cast<std::size_t>(std::max(
-      1, context.options.exhaustive ? constants::kExhaustiveRounds : context.options.rounds));
+  return static_cast<std::size_t>(context.times() * std::max(1, context.options.rounds));
 }
 
 // The mixture's, and each kind's where there are several.
@@ -162,9 +161,8 @@ Result<bool> NetSearch::search_round(const SelectionRules& rules, std::size_t ro
 Status NetSearch::run_round(std::vector<Contender>& contenders, double round_us, std::size_t round,
                             std::size_t rounds) {
   // Small differences need more samples on a disturbed machine.
-  const int times = context_.options.exhaustive    ? constants::kExhaustiveTimes
-                    : context_.barrier.disturbed() ? constants::kDisturbedRuns
-                                                   : 1;
+  const int times =
+      std::max(context_.times(), context_.barrier.disturbed() ? constants::kDisturbedRuns : 1);
   const double us = 1e6 * times * constants::kRoundSeconds;
   const InterleavedSchedule schedule =
       InterleavedSchedule::in(us, round_us, context_.needs_warmup(), times);
@@ -172,7 +170,7 @@ Status NetSearch::run_round(std::vector<Contender>& contenders, double round_us,
   const std::int64_t end =
       clock_ns() + static_cast<std::int64_t>(1e3 * constants::kMostWaiting * us);
   for (int turn = 0; turn < schedule.rounds && (turn < 1 || !context_.budget.expired()); ++turn) {
-    if (turn >= constants::kFewestRuns && clock_ns() > end) break;
+    if (turn >= static_cast<int>(constants::kFewestSamples) && clock_ns() > end) break;
     SN_RETURN_IF_ERROR(context_.check_cancel());
     context_.report_progress("net", round, rounds);
     for (Contender& contender : contenders) {

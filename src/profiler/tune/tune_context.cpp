@@ -50,7 +50,7 @@ TuneContext::TuneContext(const TuneJob& given)
   candidate_rules.schemas = options.schemas;
   candidate_rules.avoid = options.avoid;
   candidate_rules.pin = options.pin;
-  if (options.exhaustive) candidate_rules.max_params = constants::kExhaustiveParams;
+  candidate_rules.max_params *= static_cast<std::size_t>(times());
   candidate_rules.include_pruned = options.exhaustive;
   space.graph = job.graph;
 }

@@ -8,6 +8,7 @@
 #include "profiler/cache/profile_cache.h"
 #include "profiler/measure/budget.h"
 #include "profiler/measure/cold_caches.h"
+#include "profiler/measure/constants.h"
 #include "profiler/measure/pool_barrier.h"
 #include "profiler/select/search_space.h"
 #include "profiler/tune/tune_job.h"
@@ -24,6 +25,8 @@ struct TuneContext {
   Result<std::shared_ptr<const Plan>> plan_of(const RoutinePath& path) const;
   std::size_t constant_bytes() const;  // of the graph
 
+  // So many times as many samples, rounds and finalists as usual.
+  int times() const { return options.exhaustive ? constants::kExhaustiveTimes : 1; }
   bool is_time_limited() const { return options.time_limit.count() > 0; }
   // A stage ends when this share of a time limit is over.
   void end_stage_at(double share);
