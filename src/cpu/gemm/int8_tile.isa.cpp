@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMostRows = 4;  // that are summed together: more would not leave registers enough
 constexpr std::int64_t kGroup = 8;   // outputs that are
-constexpr std::int64_t kQuads = 32;  // that are widened at a time: a panel's weights of them fit L1
+constexpr std::int64_t kQuads = 64;  // that are widened at a time: a panel's weights of them fit L1
 constexpr std::int64_t kStride = 4 * kQuads + 16;  // of widened rows, which begin in unlike sets
 
 // Quads [first, last) of a row, over all taps, in 16 bits.
