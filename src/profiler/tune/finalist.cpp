@@ -44,7 +44,7 @@ Result<std::vector<Finalist>> find_finalists(TuneContext& context, const MemoryL
     return softneuro::add(context, memory, selection, finalists);
   };
   SelectionRules rules = memory.rules();
-  rules.k = context.budget.expired() ? 1 : context.times() * std::max(1, options.finalists);
+  rules.k = context.budget.expired() ? 1 : context.times_as_many(options.finalists);
   SN_ASSIGN_OR_RETURN(const Selections best, context.space.select(rules));
   context.gap = best.gap;
   for (const Selection& selection : best.paths) SN_RETURN_IF_ERROR(add(selection));

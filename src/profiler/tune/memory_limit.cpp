@@ -62,9 +62,8 @@ Result<MemoryLimit::Fit> MemoryLimit::fit(SelectionRules rules) const {
   Fit fit{smallest.selection, smallest.selection.memory, smallest.selection};
   for (int round = 0; round < constants::kMemoryPlans; ++round) {
     const std::size_t fails = over.selection.memory;
-    if (static_cast<double>(fails - fit.bound) <=
-        constants::kLeastGain * static_cast<double>(fit.bound))
-      break;
+    const double as_large = (1 + constants::kLeastGain) * static_cast<double>(fit.bound);
+    if (static_cast<double>(fails) <= as_large) break;
     SN_RETURN_IF_ERROR(context_.check_cancel());
     const std::size_t excess = over.memory - bytes();
     const bool is_first_guess = round == 0 && fit.bound + excess < fails;

@@ -13,7 +13,7 @@ namespace {
 
 // Of each search, at most.
 std::size_t rounds_of(const TuneContext& context) {
-  return static_cast<std::size_t>(context.times() * std::max(1, context.options.rounds));
+  return static_cast<std::size_t>(context.times_as_many(context.options.rounds));
 }
 
 // The mixture's, and each kind's where there are several.

@@ -1,6 +1,8 @@
 // What the stages of one tuning share.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +29,10 @@ struct TuneContext {
 
   // So many times as many samples, rounds and finalists as usual.
   int times() const { return options.exhaustive ? constants::kExhaustiveTimes : 1; }
+  // times() · `count`, which is the caller's: less than 1 counts as 1.
+  int times_as_many(int count) const {
+    return times() * std::clamp(count, 1, std::numeric_limits<int>::max() / times());
+  }
   bool is_time_limited() const { return options.time_limit.count() > 0; }
   // A stage ends when this share of a time limit is over.
   void end_stage_at(double share);
