@@ -20,7 +20,7 @@ TEST_CASE("interleaved schedule: slow plans have one warm-up and one measured ru
   const InterleavedSchedule schedule = InterleavedSchedule::in(6e5, 1e5, true);
   CHECK(schedule.warmup == 1);
   CHECK(schedule.measured == 1);
-  CHECK(schedule.rounds == 3);
+  CHECK(schedule.rounds == 4);
 }
 
 TEST_CASE("interleaved schedule: without warm-up a turn is one measured run") {

@@ -43,10 +43,6 @@ std::span<const std::byte> bytes_of(const std::vector<int>& numbers) {
   return std::as_bytes(std::span(numbers));
 }
 
-}  // namespace
-
-namespace {
-
 // cumsum, by routines whose times are known. The best of them comes last but one.
 class TimedProblem {
  public:

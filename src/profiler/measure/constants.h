@@ -40,8 +40,7 @@ inline constexpr double kNaiveSpeed = 0.01;
 inline constexpr double kBatchUs = 40;
 // Samples of a candidate, of which the low quartile counts.
 inline constexpr std::size_t kSamples = 5;
-// What is slow has so many: candidates once these have taken kSamplesUs together, and plans,
-// however long their runs are.
+// Slow candidates have so many once these have taken kSamplesUs together.
 inline constexpr std::size_t kFewestSamples = 3;
 inline constexpr double kSamplesUs = 40'000;
 // A candidate, or a whole path, that takes so many times as long as the best one after its first
@@ -84,7 +83,7 @@ inline constexpr int kDisturbedRuns = 3, kMostWaiting = 4;
 // 1.02 times as long as the twelfth.
 inline constexpr int kWarmUpRuns = 3, kTurnRuns = 4;
 // Runs of each plan in a comparison: more show nothing that the next round does not.
-inline constexpr int kMostRuns = 60;
+inline constexpr int kFewestRuns = 4, kMostRuns = 60;
 // Runs of a round of the search last about so long, all together, and those of the race between the
 // finalists so long for each kind of candidates. Results, "what the short cuts cost": four times as
 // long gains nothing that can be told.

@@ -170,7 +170,7 @@ Status NetSearch::run_round(std::vector<Contender>& contenders, double round_us,
   const std::int64_t end =
       clock_ns() + static_cast<std::int64_t>(1e3 * constants::kMostWaiting * us);
   for (int turn = 0; turn < schedule.rounds && (turn < 1 || !context_.budget.expired()); ++turn) {
-    if (turn >= static_cast<int>(constants::kFewestSamples) && clock_ns() > end) break;
+    if (turn >= constants::kFewestRuns && clock_ns() > end) break;
     SN_RETURN_IF_ERROR(context_.check_cancel());
     context_.report_progress("net", round, rounds);
     for (Contender& contender : contenders) {

@@ -135,7 +135,7 @@ void TuneContext::report_progress(const char* stage, std::size_t done, std::size
 }
 
 bool TuneContext::needs_warmup() const {
-  return caches.residency() != CacheResidency::memory;
+  return barrier.disturbed() || caches.residency() != CacheResidency::memory;
 }
 
 }  // namespace softneuro

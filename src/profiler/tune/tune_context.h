@@ -55,7 +55,8 @@ struct TuneContext {
                        double best_us = 0) const;
 
   // Whether plans run slower right after another one, which has evicted what they keep in the
-  // caches from run to run.
+  // caches from run to run. On a disturbed machine other processes evict it as well, in some runs
+  // only.
   bool needs_warmup() const;
 
   const TuneJob& job;
