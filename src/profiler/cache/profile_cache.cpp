@@ -21,7 +21,7 @@
 namespace softneuro {
 namespace {
 
-constexpr std::string_view kVersion = "5";
+constexpr std::string_view kVersion = "6";
 constexpr std::size_t kRowsPerFlush = 64;
 constexpr off_t kMaxFileBytes = off_t{256} << 20;
 
