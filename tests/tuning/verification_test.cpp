@@ -315,11 +315,15 @@ TEST_CASE("verification: a tensor that the model has not is judged on each input
   b.graph.outputs = {b.unary("square", "y", b.layer("transpose", "t", {x}, perm))};
   const TensorId z = moved.input("x", DynamicShape(Shape{4, 6}));
   moved.graph.outputs = {moved.layer("transpose", "y", {moved.unary("square", "z", z)}, perm)};
-  const VerificationJob job = verification_of(one_thread(), finished(std::move(b.graph)),
-                                              finished(std::move(moved.graph)), {}, Shape{4, 6});
+  VerificationJob job = verification_of(one_thread(), finished(std::move(b.graph)),
+                                        finished(std::move(moved.graph)), {}, Shape{4, 6});
   const std::vector<std::vector<Tensor>> inputs = {{filled({4, 6}, 2)}, {filled({4, 6}, 3)}};
   const Result<double> verified = verify_answer(job, inputs);
   CHECK(verified.status().message() == "");
+  int sets = 0;
+  job.on_set = [&] { return ++sets < 1; };
+  CHECK(verify_answer(job, inputs).ok());
+  CHECK(sets == 1);
 }
 
 TEST_CASE("verification: a routine that is off on what the model has not is named",

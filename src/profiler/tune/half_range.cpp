@@ -70,9 +70,15 @@ Result<HalfRange> HalfRange::measure(const std::shared_ptr<Runtime>& core,
     range.largest_[id] = std::max(range.largest_[id], largest_magnitude(floats));
     return {};
   };
-  for (const std::vector<Tensor>& set : inputs) {
+  for (const std::vector<Tensor>& set : inputs)
     for (std::size_t i = 0; i < set.size(); ++i) SN_RETURN_IF_ERROR(see(graph->inputs[i], set[i]));
-    SN_RETURN_IF_ERROR(read_inner_values(core, graph, shapes, set, inner, see));
+  SN_ASSIGN_OR_RETURN(const auto parts, in_parts(core, graph, shapes, inner));
+  for (const std::vector<TensorId>& part : parts) {
+    SN_ASSIGN_OR_RETURN(InnerValues values, InnerValues::create(core, graph, shapes, part));
+    for (const std::vector<Tensor>& set : inputs) {
+      SN_RETURN_IF_ERROR(values.run(set));
+      for (const TensorId id : part) SN_RETURN_IF_ERROR(see(id, values.find(id)));
+    }
   }
   return range;
 }

@@ -148,7 +148,7 @@ Result<bool> NetSearch::search_round(const SelectionRules& rules, std::size_t ro
                                      std::size_t rounds) {
   SN_ASSIGN_OR_RETURN(std::vector<Contender> contenders, find_contenders(rules));
   SN_RETURN_IF_ERROR(context_.check_cancel());
-  if (contenders.empty()) return true;  // the time is up
+  if (contenders.empty() || context_.budget.expired()) return true;
   if (contenders.size() < 2 && is_measured_inside(contenders[0].selection)) return false;
   double round_us = 0;
   for (const Contender& contender : contenders) round_us += contender.run_us;

@@ -58,21 +58,14 @@ Result<Verified> verify_path(TuneContext& context, const std::shared_ptr<const P
   verification.shapes = job.shapes;
   verification.cancel = context.options.cancel;
   verification.tuned = plan;
-  if (total > 0) {
-    SN_ASSIGN_OR_RETURN(verification.untuned, build_plan(job.core, job.model, job.shapes));
-  }
-  const auto begin = std::chrono::steady_clock::now();
-  for (const std::vector<Tensor>& inputs : job.verification_inputs) {
-    const auto now = std::chrono::steady_clock::now();
-    const auto each =
-        (now - begin) / std::max<std::int64_t>(1, static_cast<std::int64_t>(verified.inputs));
-    if (verified.inputs > 0 && context.is_time_limited() && now + each > job.end) return verified;
-    const Result<double> difference = verify_answer(verification, {&inputs, 1});
-    if (!difference.ok())
-      return Status(difference.status()).with_context("not tuned, the net stays as it was");
-    verified.difference = std::max(verified.difference, *difference);
+  verification.on_set = [&] {
     context.report_progress("verify", ++verified.inputs, total);
-  }
+    return !context.budget.expired();
+  };
+  const Result<double> difference = verify_answer(verification, job.verification_inputs);
+  if (!difference.ok())
+    return Status(difference.status()).with_context("not tuned, the net stays as it was");
+  verified.difference = *difference;
   if (!key.empty() && std::isfinite(verified.difference))
     context.cache.put(key, {.error = verified.difference});
   return verified;

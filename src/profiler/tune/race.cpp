@@ -111,6 +111,7 @@ Status Race::run(double us) {
   SN_RETURN_IF_ERROR(run_rounds(
       {context_.needs_warmup() ? 1 : 0, 1, static_cast<int>(constants::kFewestSamples)}));
   busy_ = context_.barrier.disturbed() || disturbed_ * 2 > runs_;
+  if (context_.budget.expired()) return {};
   const double left_us = us - static_cast<double>(clock_ns() - begin) * 1e-3;
   return run_rounds(InterleavedSchedule::in(left_us, round_us(), context_.needs_warmup()));
 }

@@ -15,7 +15,7 @@ std::vector<double> step_times(TuneContext& context, NetBench& bench, bool has_m
   std::vector<double> times(bench.steps());
   StepSamples samples(bench.steps());
   const std::size_t runs = has_measured ? constants::kSamples : 1;
-  for (std::size_t i = 0; i < runs; ++i)
+  for (std::size_t i = 0; i < runs && (i == 0 || !context.budget.expired()); ++i)
     if (!bench.run_traced(samples, context.barrier, context.budget).ok()) return times;
   for (std::size_t s = 0; s < times.size(); ++s) times[s] = samples.time_us(s);
   return times;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/checksum.h"
 #include "core/base/element.h"
@@ -19,8 +21,6 @@
 namespace softneuro {
 namespace {
 
-// Of one pass over the steps: values of the model that are in memory at once.
-constexpr std::size_t kBytesAtOnce = std::size_t{256} << 20;
 class Verifier {
  public:
   explicit Verifier(const VerificationJob& job)
@@ -46,36 +46,72 @@ class Verifier {
         alias_[layer.outputs[0]] = layer.inputs[0];
       }
     }
+    find_parts();
+  }
+
+  // Gives the error of the plan's worst real output.
+  Result<double> check(std::span<const Tensor> inputs) {
+    inputs_ = inputs;
+    SN_RETURN_IF_ERROR(check_steps());
+    if (!tuned_) {
+      SN_ASSIGN_OR_RETURN(tuned_, Session::create(job_.tuned));
+    }
+    std::vector<Tensor> outputs(plan_.outputs.size());
+    SN_RETURN_IF_ERROR(tuned_->run(inputs, outputs));
+    if (!std::exchange(is_whole_checked_, true)) SN_RETURN_IF_ERROR(check_whole(outputs));
+    return error_of(outputs);
+  }
+
+ private:
+  // Consecutive steps, and the model's tensors that are looked at.
+  struct Part {
+    std::size_t begin, end;
+    std::vector<TensorId> wanted;
+  };
+
+  // The values of a part are in memory at once.
+  void find_parts() {
+    std::size_t begin = 0;
+    do {
+      Part part{begin, begin, {}};
+      for (std::size_t bytes = 0;
+           part.end < plan_.steps.size() && (part.end == begin || bytes < kInnerBytesAtOnce);
+           ++part.end)
+        for (const auto* ids : {&plan_.steps[part.end].inputs, &plan_.steps[part.end].outputs})
+          for (const TensorId id : *ids) bytes += want(id, part.wanted);
+      std::ranges::sort(part.wanted);
+      const auto again = std::ranges::unique(part.wanted);
+      part.wanted.erase(again.begin(), again.end());
+      begin = part.end;
+      parts_.push_back(std::move(part));
+    } while (begin < plan_.steps.size());
   }
 
   // Every step by itself, on the model's values.
-  Status check_steps(std::span<const Tensor> inputs) {
-    inputs_ = inputs;
+  Status check_steps() {
     made_.clear();
-    std::size_t begin = 0;
-    while (begin < plan_.steps.size()) {
-      std::vector<TensorId> wanted;
-      std::size_t bytes = 0, end = begin;
-      for (; end < plan_.steps.size() && (end == begin || bytes < kBytesAtOnce); ++end)
-        for (const auto* ids : {&plan_.steps[end].inputs, &plan_.steps[end].outputs})
-          for (const TensorId id : *ids) bytes += want(id, wanted);
-      std::sort(wanted.begin(), wanted.end());
-      wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-      values_.clear();
-      SN_RETURN_IF_ERROR(read_inner_values(job_.core, job_.model, job_.shapes, inputs, wanted,
-                                           [&](TensorId id, const Tensor& tensor) -> Status {
-                                             SN_ASSIGN_OR_RETURN(
-                                                 values_[id], tensor.clone(job_.core->allocator()));
-                                             return {};
-                                           }));
-      for (; begin < end; ++begin) SN_RETURN_IF_ERROR(check_step(plan_.steps[begin]));
+    for (const Part& part : parts_) {
+      SN_RETURN_IF_ERROR(read(part));
+      for (std::size_t s = part.begin; s < part.end; ++s)
+        SN_RETURN_IF_ERROR(check_step(plan_.steps[s]));
     }
     return {};
   }
 
-  // The whole plan against its steps one after the other.
-  Status check_whole(std::span<const Tensor> inputs) {
-    inputs_ = inputs;
+  Status read(const Part& part) {
+    if (planned_ != &part) {
+      std::shared_ptr<const Plan> packed;  // what all parts pack
+      if (values_) packed = values_->plan();
+      values_.reset();
+      SN_ASSIGN_OR_RETURN(values_,
+                          InnerValues::create(job_.core, job_.model, job_.shapes, part.wanted));
+      planned_ = &part;
+    }
+    return values_->run(inputs_);
+  }
+
+  // The whole plan, which gave `together`, against its steps one after the other.
+  Status check_whole(std::span<const Tensor> together) {
     std::vector<Tensor> own(graph_.tensor_count());
     for (const Step& step : plan_.steps) {
       SN_RETURN_IF_ERROR(check_cancel(job_.cancel));
@@ -89,24 +125,37 @@ class Verifier {
       for (std::size_t o = 0; o < outputs.size(); ++o)
         if (step.outputs[o] != kNoTensor) own[step.outputs[o]] = std::move(outputs[o]);
     }
-    SN_ASSIGN_OR_RETURN(Session session, Session::create(job_.tuned));
-    std::vector<Tensor> outputs(plan_.outputs.size());
-    SN_RETURN_IF_ERROR(session.run(inputs, outputs));
-    for (std::size_t o = 0; o < outputs.size(); ++o) {
+    for (std::size_t o = 0; o < together.size(); ++o) {
       SN_ASSIGN_OR_RETURN(const Tensor alone, own_value(graph_.outputs[o], own));
       if (alone.empty()) continue;  // a constant
-      if (alone.bytes() != outputs[o].bytes() ||
-          (alone.bytes() > 0 && std::memcmp(alone.data(), outputs[o].data(), alone.bytes()) != 0))
+      if (alone.bytes() != together[o].bytes() ||
+          (alone.bytes() > 0 && std::memcmp(alone.data(), together[o].data(), alone.bytes()) != 0))
         return internal_error(
             "output '{}' of the plan differs from what its layers give one at a time; please "
-            "report "
-            "this",
+            "report this",
             plan_.outputs[o].name);
     }
     return {};
   }
 
- private:
+  // Of the worst real output.
+  Result<double> error_of(std::span<const Tensor> actual) const {
+    const std::span<const Tensor> expected = values_->outputs();
+    double worst = 0;
+    for (std::size_t o = 0; o < expected.size(); ++o) {
+      if (!is_float(expected[o].data_type()) || !(expected[o].shape() == actual[o].shape()))
+        continue;
+      const Comparison comparison = compare_tensors(expected[o], actual[o], 0);
+      if (comparison.broken)
+        return internal_error(
+            "output '{}' is NaN or infinite where the model's is not, or the other way round; try "
+            "schemas without 16-bit types",
+            job_.model->tensor(job_.model->outputs[o]).name);
+      worst = std::max(worst, comparison.relative());
+    }
+    return worst;
+  }
+
   // The tensor of the model that means the same; kNoTensor if there is none of that name.
   TensorId of_model(const TensorDef& def) const {
     const TensorId id = job_.model->find_tensor(def.name);
@@ -153,10 +202,10 @@ class Verifier {
     Tensor tensor;
     if (const int i = input_index(root); i >= 0)
       tensor = inputs_[static_cast<std::size_t>(i)];
-    else if (const auto found = values_.find(meant_[root]); found != values_.end())
-      tensor = found->second;
     else if (const auto made = made_.find(root); made != made_.end())
       tensor = made->second;
+    else
+      tensor = values_->find(meant_[root]);
     if (tensor.empty()) return tensor;
     const PlannedTensor& planned = plan_.tensors[id];
     if (tensor.elements() != planned.shape.elements()) return Tensor();
@@ -269,32 +318,14 @@ class Verifier {
   std::vector<TensorId> alias_;  // the tensor that holds the same numbers; itself
   std::vector<TensorId> meant_;  // in the model
   std::span<const Tensor> inputs_;
-  std::unordered_map<TensorId, Tensor> values_;  // by tensor of the model
+  std::vector<Part> parts_;
+  const Part* planned_ = nullptr;  // what values_ is of
+  std::optional<InnerValues> values_;
+  std::optional<Session> tuned_;
+  bool is_whole_checked_ = false;
   // What the model has not: by tensor of the plan, computed from the model's values.
   std::unordered_map<TensorId, Tensor> made_;
 };
-
-// Of the worst real output.
-Result<double> error_of(const VerificationJob& job, std::span<const Tensor> inputs) {
-  const std::shared_ptr<const Plan>& model = job.untuned;
-  SN_ASSIGN_OR_RETURN(Session meant, Session::create(model));
-  SN_ASSIGN_OR_RETURN(Session tuned, Session::create(job.tuned));
-  std::vector<Tensor> expected(model->outputs().size()), actual(expected.size());
-  SN_RETURN_IF_ERROR(meant.run(inputs, expected));
-  SN_RETURN_IF_ERROR(tuned.run(inputs, actual));
-  double worst = 0;
-  for (std::size_t o = 0; o < expected.size(); ++o) {
-    if (!is_float(expected[o].data_type()) || !(expected[o].shape() == actual[o].shape())) continue;
-    const Comparison comparison = compare_tensors(expected[o], actual[o], 0);
-    if (comparison.broken)
-      return internal_error(
-          "output '{}' is NaN or infinite where the model's is not, or the other way round; try "
-          "schemas without 16-bit types",
-          job.model->tensor(job.model->outputs[o]).name);
-    worst = std::max(worst, comparison.relative());
-  }
-  return worst;
-}
 
 }  // namespace
 
@@ -306,17 +337,14 @@ std::uint64_t answer_digest(std::span<const Tensor> outputs) {
   return checksum(text.data(), text.size());
 }
 
-Result<double> verify_answer(VerificationJob job, std::span<const std::vector<Tensor>> inputs) {
-  if (job.untuned == nullptr) {
-    SN_ASSIGN_OR_RETURN(job.untuned, build_plan(job.core, job.model, job.shapes));
-  }
+Result<double> verify_answer(const VerificationJob& job,
+                             std::span<const std::vector<Tensor>> inputs) {
   Verifier verifier(job);
   double worst = 0;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    SN_RETURN_IF_ERROR(verifier.check_steps(inputs[i]));
-    if (i == 0) SN_RETURN_IF_ERROR(verifier.check_whole(inputs[i]));
-    SN_ASSIGN_OR_RETURN(const double error, error_of(job, inputs[i]));
+  for (const std::vector<Tensor>& set : inputs) {
+    SN_ASSIGN_OR_RETURN(const double error, verifier.check(set));
     worst = std::max(worst, error);
+    if (job.on_set && !job.on_set()) break;
   }
   return worst;
 }

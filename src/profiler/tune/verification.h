@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -19,8 +20,7 @@ struct VerificationJob {
   bool is_same_graph = false;          // `tuned` is of `model` itself: tensors keep their meaning
   std::vector<Shape> shapes;           // of the graph's inputs
   const std::atomic<bool>* cancel = nullptr;
-  // The model's plan; made where it is null. While it is kept, its packed weights are.
-  std::shared_ptr<const Plan> untuned = nullptr;
+  std::function<bool()> on_set;  // called after each set of inputs: whether to go on; may be null
 };
 
 // Runs every step of the tuned plan by itself on what the model computes there, and compares its
@@ -29,7 +29,7 @@ struct VerificationJob {
 // one after the other. Inputs are sets in the order of the graph's inputs. Gives the relative RMS
 // error of the worst real output of the whole plan over all sets. `internal` where something
 // differs: the message names the first layer that does.
-SN_INTREE Result<double> verify_answer(VerificationJob job,
+SN_INTREE Result<double> verify_answer(const VerificationJob& job,
                                        std::span<const std::vector<Tensor>> inputs);
 
 // Digest of all bits of an answer: the outputs of one run.
