@@ -41,6 +41,12 @@ bool is_sampling_on(const Samples& samples, std::size_t wanted, int batch) {
          (samples.count() < kFewestSamples || samples.total() * batch < kSamplesUs);
 }
 
+// By its first two samples; by the first one alone where there is no doubt.
+bool is_beaten(const Samples& samples, const Samples& controls) {
+  const double bound = samples.count() == 1 ? kBeaten * kBeaten : kBeaten;
+  return samples.count() <= 2 && samples.minimum() > bound * controls.minimum();
+}
+
 }  // namespace
 
 // One problem, whose candidates are measured in turn.
@@ -199,8 +205,7 @@ void UnitProfiler::ProblemProfile::time_in_turns(Candidate& candidate, KernelBen
   candidate.pruned = false;
   while (true) {
     if (control_) controls.add(time_us(control_->bench, control_->batch));
-    candidate.pruned = !profiler_.exhaustive_ && control_ && samples.count() == 2 &&
-                       samples.minimum() > kBeaten * controls.minimum();
+    candidate.pruned = !profiler_.exhaustive_ && control_ && is_beaten(samples, controls);
     if (candidate.pruned || !is_sampling_on(samples, wanted, batch)) break;
     samples.add(time_us(bench, batch));
   }
