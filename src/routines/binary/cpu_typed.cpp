@@ -1,7 +1,6 @@
 // binary cpu/typed: comparisons of float32 and all functions of the common integer types and of
 // booleans, by loops over rows in the data type itself. Exact: the same bits as cpu/naive.
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 
 #include "core/base/parallel.h"
@@ -176,9 +175,7 @@ class TypedBinaryKernel final : public Kernel {
                     walk_.at(i, first) * in_size_;
       if (!walk_.is_row_constant(i)) continue;
       width = std::min(kRepeated, columns);
-      const auto size = static_cast<std::size_t>(in_size_);
-      for (std::int64_t k = 0; k < width; ++k)
-        std::memcpy(buffers[i] + k * in_size_, operands[i], size);
+      repeat(operands[i], width, buffers[i]);
       operands[i] = buffers[i];
     }
     std::byte* y = context.output(0).as_mutable<std::byte>() + first * out_size_;
@@ -188,6 +185,21 @@ class TypedBinaryKernel final : public Kernel {
       };
       function_({at(0), at(1), y + c * out_size_, std::min(width, columns - c)});
     }
+  }
+
+  void repeat(const std::byte* value, std::int64_t count, std::byte* buffer) const noexcept {
+    switch (in_size_) {
+      case 1:
+        return repeat_as<std::uint8_t>(value, count, buffer);
+      case 4:
+        return repeat_as<std::uint32_t>(value, count, buffer);
+      default:
+        return repeat_as<std::uint64_t>(value, count, buffer);
+    }
+  }
+  template <class T>
+  static void repeat_as(const std::byte* value, std::int64_t count, std::byte* buffer) noexcept {
+    std::fill_n(reinterpret_cast<T*>(buffer), count, *reinterpret_cast<const T*>(value));
   }
 
   RowFunction function_;
