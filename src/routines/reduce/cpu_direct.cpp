@@ -66,6 +66,7 @@ class DirectReduceKernel final : public FloatWorkspaceKernel {
     addends_ = plan_.gone.elements();
     results_ = plan_.kept.elements();
     is_along_ = run_.rank > 0 && run_.strides[run_.rank - 1] == 1;
+    if (const int rank = plan_.kept.rank(); rank > 0) result_stride_ = plan_.kept_strides[rank - 1];
     if (!converts) return;
     reserve(results_ * addends_);
     results_at_ = reserve(results_);
@@ -88,12 +89,14 @@ class DirectReduceKernel final : public FloatWorkspaceKernel {
 
  private:
   void run_float32(ThreadPool& pool, const float* x, float* y) const noexcept {
-    const std::int64_t width =
-        is_along_ ? 1 : std::min(kColumns, plan_.kept.rank() > 0 ? last_kept() : 1);
     // Tasks: `width` neighbouring results, never beyond the end of a row of results.
-    const std::int64_t row = is_along_ || plan_.kept.rank() == 0 ? 1 : last_kept();
+    const std::int64_t row = plan_.kept.rank() == 0 ? 1 : last_kept();
+    const std::int64_t most = std::min(kColumns, row),
+                       addends = std::max<std::int64_t>(1, addends_);
+    const std::int64_t width =
+        is_along_ ? std::clamp<std::int64_t>(kElements / addends, 1, most) : most;
     const std::int64_t per_row = (row + width - 1) / width;
-    const std::int64_t grain = kElements / std::max<std::int64_t>(1, addends_ * width);
+    const std::int64_t grain = kElements / (addends * width);
     parallel_ranges(pool, results_ / row * per_row, grain,
                     [&](std::int64_t first, std::int64_t last) {
                       for (std::int64_t task = first; task < last; ++task) {
@@ -119,8 +122,8 @@ class DirectReduceKernel final : public FloatWorkspaceKernel {
       fold(Fold::exp_sum, x, y + first, width);
     }
     for (std::int64_t i = 0; i < width; ++i)
-      y[first + i] =
-          op_ == ReduceOp::l2 ? root(y[first + i], x + i) : finish(y[first + i], largest[i]);
+      y[first + i] = op_ == ReduceOp::l2 ? root(y[first + i], x + i * result_stride_)
+                                         : finish(y[first + i], largest[i]);
   }
 
   // √Σ x². Where squares may have left the range of float32, summed again in double.
@@ -137,10 +140,9 @@ class DirectReduceKernel final : public FloatWorkspaceKernel {
   }
 
   void fold(Fold fold, const float* x, float* y, std::int64_t width) const noexcept {
-    if (is_along_)
-      *y = folds().along(fold, x, run_, *y);
-    else
-      folds().across(fold, x, y, width, run_);
+    if (!is_along_) return folds().across(fold, x, y, width, run_);
+    for (std::int64_t i = 0; i < width; ++i)
+      y[i] = folds().along(fold, x + i * result_stride_, run_, y[i]);
   }
 
   float finish(float folded, float largest) const noexcept {
@@ -160,6 +162,7 @@ class DirectReduceKernel final : public FloatWorkspaceKernel {
   ReductionPlan plan_;
   FoldRun run_;
   std::int64_t addends_, results_;
+  std::int64_t result_stride_ = 1;  // between neighbouring results, in x
   bool is_along_, converts_;
   std::int64_t results_at_ = 0;  // in the workspace, behind the converted input
 };
