@@ -111,6 +111,16 @@ void add_parameters(ProblemSet& set) {
       .constant({10}, integers())
       .param("strides", {2, 3})
       .exact();
+  // Windows as long as those of a spectrogram.
+  for (const std::int64_t rows : {1, 3})
+    for (const std::int64_t pad : {0, 300})
+      set.add("conv2")
+          .input({1, 1, 4, 1500}, integers())
+          .constant({18, 1, rows, 700}, integers())
+          .constant({18}, integers())
+          .param("strides", {1, 160})
+          .param("pads", {rows / 2, pad, rows / 2, pad})
+          .exact();
   // Groups.
   for (const std::int64_t group : {2, 3, 6})
     exact_conv2(set, 12, 18, 7, 7, 3, group).param("pads", {1, 1, 1, 1});

@@ -5,6 +5,11 @@
 namespace softneuro {
 namespace {
 
+bool is_padded(const WindowAxis& axis) {
+  return axis.pad_begin > 0 ||
+         (axis.output - 1) * axis.stride + axis.extent() - axis.pad_begin > axis.input;
+}
+
 // Below that many channels a whole row of the kernel is one segment: its positions lie side by
 // side, and a tile's inner loop gets longer. Above, the loop is long enough, and segments that
 // stick out at a border need not be copied.
@@ -12,14 +17,9 @@ constexpr std::int64_t kMergedChannels = 16;
 
 bool can_merge(const ConvGeometry& g, Layout layout) {
   const auto& [z, y, x] = g.window.axes;
+  const std::int64_t window = z.kernel * y.kernel * x.kernel * g.in;
   return layout == Layout::channels_last && g.group == 1 && x.kernel > 1 && x.dilation == 1 &&
-         g.in < kMergedChannels &&
-         kTileMaxRows * z.kernel * y.kernel * x.kernel * g.in <= kGemmScratchFloats;
-}
-
-bool is_padded(const WindowAxis& axis) {
-  return axis.pad_begin > 0 ||
-         (axis.output - 1) * axis.stride + axis.extent() - axis.pad_begin > axis.input;
+         g.in < kMergedChannels && (!is_padded(x) || kTileMaxRows * window <= kGemmScratchFloats);
 }
 
 }  // namespace
