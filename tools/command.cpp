@@ -16,13 +16,32 @@
 #include "profiler/cache/profile_cache.h"
 
 namespace softneuro::tool {
+namespace {
+
+std::function<std::string(const std::string&)> is_assignment_to(const char* value) {
+  return [value](const std::string& text) {
+    return split_assignment(text).ok() ? std::string()
+                                       : fmt::format("'{}' is not NAME={}", text, value);
+  };
+}
+
+}  // namespace
 
 void add_net_option(CLI::App& command, NetArguments& arguments) {
   command.add_option("NET", arguments.path, "a .dnn file, or a model file (imported on the fly)")
       ->required();
+  add_import_options(command, arguments);
+  add_message_options(command, arguments);
+}
+
+void add_import_options(CLI::App& command, NetArguments& arguments) {
+  command
+      .add_option("--constant", arguments.constants,
+                  "NAME=NUMBER or NAME=FILE.npy: an input of a model that always has this value "
+                  "(repeatable)")
+      ->check(is_assignment_to("NUMBER or FILE.npy"));
   command.add_option("--disable-pass", arguments.disabled_passes,
                      "leave out a graph pass when a model is imported (repeatable; 'all')");
-  add_message_options(command, arguments);
 }
 
 void add_message_options(CLI::App& command, NetArguments& arguments) {
@@ -41,10 +60,7 @@ void add_shape_option(CLI::App& command, NetArguments& arguments) {
 
 void add_input_option(CLI::App& command, NetArguments& arguments) {
   command.add_option("--input", arguments.inputs, "NAME=FILE.npy: an input tensor (repeatable)")
-      ->check([](const std::string& text) {
-        return split_assignment(text).ok() ? std::string()
-                                           : fmt::format("'{}' is not NAME=FILE.npy", text);
-      });
+      ->check(is_assignment_to("FILE.npy"));
 }
 
 void add_routine_options(CLI::App& command, NetArguments& arguments) {
@@ -79,12 +95,19 @@ Result<Net> open_net(const NetArguments& arguments) {
                               .plugins = arguments.plugins,
                               .schemas = arguments.schemas};
   if (is_dnn_file(arguments.path)) {
-    if (!arguments.disabled_passes.empty() && !arguments.quiet)
-      complain("softneuro: --disable-pass has no effect on a .dnn file: passes run at import\n");
+    if (!arguments.quiet)
+      for (const auto& [name, values] : {std::pair("--constant", &arguments.constants),
+                                         std::pair("--disable-pass", &arguments.disabled_passes)})
+        if (!values->empty())
+          complain("softneuro: {} has no effect on a .dnn file: it is for imports\n", name);
     return Net::load(arguments.path, options);
   }
+  auto constants = given_constants(arguments);
+  if (!constants.ok()) return constants.status();
   // What cannot be read is left to the importer, whose message says why.
-  return Net::import(arguments.path, options, {.disabled_passes = arguments.disabled_passes});
+  return Net::import(
+      arguments.path, options,
+      {.constants = *std::move(constants), .disabled_passes = arguments.disabled_passes});
 }
 
 Result<std::pair<std::string, std::string>> split_assignment(const std::string& text) {
@@ -150,6 +173,30 @@ Result<NamedTensors> read_inputs(const NetArguments& arguments) {
     auto tensor = read_npy(assignment->second);
     if (!tensor.ok()) return tensor.status();
     tensors[assignment->first] = *std::move(tensor);
+  }
+  return tensors;
+}
+
+Result<NamedTensors> given_constants(const NetArguments& arguments) {
+  NamedTensors tensors;
+  for (const std::string& text : arguments.constants) {
+    auto assignment = split_assignment(text);
+    if (!assignment.ok()) return assignment.status();
+    const auto& [name, value] = *assignment;
+    const char* const end = value.data() + value.size();
+    std::int64_t integer = 0;
+    double real = 0;
+    Result<Tensor> tensor = Tensor();
+    if (const auto read = std::from_chars(value.data(), end, integer);
+        read.ec == std::errc() && read.ptr == end)
+      tensor = Tensor::from({integer}, Shape());
+    else if (const auto number = std::from_chars(value.data(), end, real);
+             number.ec == std::errc() && number.ptr == end)
+      tensor = Tensor::from({real}, Shape());
+    else
+      tensor = read_npy(value);
+    if (!tensor.ok()) return tensor.status();
+    tensors[name] = *std::move(tensor);
   }
   return tensors;
 }

@@ -17,9 +17,10 @@ inline constexpr int kWrongUsage = 2;  // the command line is wrong
 
 // Options that every command takes, and those that most do.
 struct NetArguments {
-  std::string path;                 // .dnn or a model file, imported on the fly
-  std::vector<std::string> shapes;  // NAME=1x3x224x224
-  std::vector<std::string> inputs;  // NAME=FILE.npy
+  std::string path;                    // .dnn or a model file, imported on the fly
+  std::vector<std::string> shapes;     // NAME=1x3x224x224
+  std::vector<std::string> inputs;     // NAME=FILE.npy
+  std::vector<std::string> constants;  // NAME=NUMBER or NAME=FILE.npy
   std::vector<std::string> disabled_passes;
   std::vector<std::string> schemas;
   std::vector<std::string> plugins;
@@ -49,6 +50,7 @@ Command add_merge(CLI::App& app);
 void add_net_option(CLI::App& command, NetArguments& arguments);
 void add_message_options(CLI::App& command, NetArguments& arguments);  // --json, -v, -q
 void add_shape_option(CLI::App& command, NetArguments& arguments);
+void add_import_options(CLI::App& command, NetArguments& arguments);  // --constant, --disable-pass
 void add_input_option(CLI::App& command, NetArguments& arguments);
 void add_routine_options(CLI::App& command, NetArguments& arguments);  // threads, schemas, plugins
 void add_plugin_option(CLI::App& command, NetArguments& arguments);
@@ -68,6 +70,8 @@ Result<NamedShapes> given_shapes(const NetArguments& arguments);
 // what it does not name. At least one set, which may be empty.
 Result<std::vector<NamedShapes>> given_shape_sets(const NetArguments& arguments);
 Result<NamedTensors> read_inputs(const NetArguments& arguments);
+// --constant of the command line.
+Result<NamedTensors> given_constants(const NetArguments& arguments);
 // What is wrong with them as the inputs of `net`, as a message; empty if nothing is.
 std::string wrong_inputs(const Net& net, const NamedTensors& inputs);
 // Adds the sizes that need not be given (open_sizes.h): says on standard error what is taken for an

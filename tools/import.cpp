@@ -20,8 +20,8 @@ struct ImportArguments : NetArguments {
   bool check = false;
 };
 
-int check_model(const ImportArguments& arguments) {
-  auto report = check_onnx_file(arguments.path);
+int check_model(const ImportArguments& arguments, const OnnxImportOptions& options) {
+  auto report = check_onnx_file(arguments.path, options);
   if (!report.ok()) return fail(report.status());
   const std::vector<UnsupportedNode>& unsupported = report->unsupported;
   if (arguments.json) {
@@ -63,11 +63,14 @@ int import_model(const ImportArguments& arguments) {
                                    arguments.path)));
   auto shapes = given_shapes(arguments);
   if (!shapes.ok()) return wrong_usage(shapes.status().message());
-  if (arguments.check) return check_model(arguments);
+  auto constants = given_constants(arguments);
+  if (!constants.ok()) return fail(constants.status());
+  if (arguments.check) return check_model(arguments, {.shapes = *shapes, .constants = *constants});
   if (arguments.output.empty()) return wrong_usage("say where to write: -o NET.dnn (or --check)");
-  auto net =
-      Net::import(arguments.path, {.log = net_log(arguments.verbose, arguments.quiet)},
-                  {.shapes = *std::move(shapes), .disabled_passes = arguments.disabled_passes});
+  auto net = Net::import(arguments.path, {.log = net_log(arguments.verbose, arguments.quiet)},
+                         {.shapes = *std::move(shapes),
+                          .constants = *std::move(constants),
+                          .disabled_passes = arguments.disabled_passes});
   if (!net.ok()) return fail(net.status());
   if (Status status = net->save(arguments.output); !status.ok()) return fail(status);
 
@@ -92,8 +95,7 @@ Command add_import(CLI::App& app) {
   command->add_option("-o,--output", arguments->output, "the .dnn file to write");
   command->add_flag("--check", arguments->check,
                     "write nothing; list everything that is unsupported");
-  command->add_option("--disable-pass", arguments->disabled_passes,
-                      "leave out a graph pass (repeatable; 'all')");
+  add_import_options(*command, *arguments);
   add_message_options(*command, *arguments);
   add_shape_option(*command, *arguments);
   return {command, [arguments] { return import_model(*arguments); }};

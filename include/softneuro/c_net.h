@@ -49,7 +49,7 @@ typedef struct sn_net_options {
   const char* const* plugins;
   size_t plugin_count;
   size_t max_plans; /* maximum number of plans that the net caches; 0: 8 */
-  /* For imports alone; sn_net_load and sn_net_load_memory refuse the two lists. */
+  /* For imports alone; sn_net_load and sn_net_load_memory refuse the lists. */
   const sn_cancel* cancel; /* stops an import, which then gives SN_CANCELLED */
   /* Shapes for inputs with dynamic dimensions: all dimensions of each. The size of a symbol also
    * holds in the other inputs that name it; a contradiction is SN_INVALID_ARGUMENT. */
@@ -57,9 +57,13 @@ typedef struct sn_net_options {
   size_t shape_count;
   const char* const* disabled_passes; /* to disable, by name; "all": every one */
   size_t disabled_pass_count;
+  /* Inputs that always have the same value, with their names: the net does not have them, and
+   * branches that depend on them are settled (ImportOptions::constants in net.h). Copied. */
+  const sn_tensor* constants;
+  size_t constant_count;
 } sn_net_options;
 #define SN_NET_OPTIONS_INIT \
-  { sizeof(sn_net_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(sn_net_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Options may be null everywhere. Loads a .dnn file; weights are mapped, not copied. Until the net
  * and all that comes from it is freed, the file may be replaced (renamed over, as sn_net_save does,

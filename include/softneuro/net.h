@@ -83,12 +83,19 @@ struct NetOptions {
 };
 
 // How a model becomes a net.
+using NamedTensors = std::map<std::string, Tensor, std::less<>>;
+
 struct ImportOptions {
   // Shapes to fix for inputs with dynamic dimensions, so that passes can rely on them: all
   // dimensions of each input that is named. The size of a symbol also holds in the other inputs
   // that name it (not so in Net::plan). One that contradicts the model, or another one, is
   // invalid_argument.
   NamedShapes shapes = {};
+  // Inputs that always have the same value, by name: the net does not have them, and what follows
+  // from them is settled at import, branches among it (a sampling rate, a switch). Of the input's
+  // type and a shape that fits; one element is taken for any shape of one element, and in any
+  // numeric type that can say the same number. Copied. What does not fit is invalid_argument.
+  NamedTensors constants = {};
   // Passes to disable, by name; "all": every one. `softneuro inspect --passes` lists them.
   std::vector<std::string> disabled_passes = {};
   // Where external data of a model in memory is looked for; empty: refused. Files have their own
@@ -112,8 +119,6 @@ struct SaveOptions {
   bool packed_only = false;
 };
 
-using NamedTensors = std::map<std::string, Tensor, std::less<>>;
-
 // A handle: copies share one net; one that was moved from may only be assigned to or destroyed.
 // Thread safe: all const members may be called at once.
 class SN_API Net {
@@ -123,9 +128,10 @@ class SN_API Net {
   // external data are mapped: for them holds what load() says of its file.
   // Errors: not_found and io_error (the file, or one with external data), invalid_model,
   // unsupported (an operator, or a use of one), invalid_argument (options, unknown schemas, a .dnn
-  // file), out_of_memory, cancelled; not_found also for a shape for a name that is not an input. A
-  // plugin that cannot be loaded: not_found, io_error, invalid_argument (not a plugin, or a
-  // malformed one), incompatible (another version), unsupported or device_failed (not usable here).
+  // file), out_of_memory, cancelled; not_found also for a shape or constant for a name that is not
+  // an input. A plugin that cannot be loaded: not_found, io_error, invalid_argument (not a plugin,
+  // or a malformed one), incompatible (another version), unsupported or device_failed (not usable
+  // here).
   static Result<Net> import(const std::string& path, const NetOptions& options = {},
                             const ImportOptions& import_options = {}) noexcept;
   // From a model in memory, which is not needed afterwards. Errors: as for import().

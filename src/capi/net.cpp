@@ -28,8 +28,9 @@ Result<NamedTensors> named_inputs(const Net& net, const sn_tensor* inputs, std::
 // What only an import can do.
 Result<NetOptions> load_options(const sn_net_options* given, std::shared_ptr<Host>& host) {
   SN_ASSIGN_OR_RETURN(const sn_net_options known, read(given, "sn_net_options"));
-  if (known.shape_count > 0 || known.disabled_pass_count > 0)
-    return invalid_argument("sn_net_options: shapes and disabled_passes are for imports");
+  if (known.shape_count > 0 || known.disabled_pass_count > 0 || known.constant_count > 0)
+    return invalid_argument(
+        "sn_net_options: shapes, disabled_passes and constants are for imports");
   return net_options(given, host);
 }
 

@@ -8,11 +8,25 @@ using namespace softneuro::capi;
 
 namespace {
 
+Result<NamedTensors> named_constants(const sn_tensor* tensors, std::size_t count) {
+  if (tensors == nullptr && count > 0) return invalid_argument("sn_net_options.constants is null");
+  NamedTensors named;
+  for (std::size_t i = 0; i < count; ++i) {
+    SN_ASSIGN_OR_RETURN(const sn_tensor given, read(element(tensors, i), "sn_tensor"));
+    if (given.name == nullptr) return invalid_argument("constant {} names no input", i);
+    SN_ASSIGN_OR_RETURN(Tensor value, tensor_from(given, false));
+    if (!named.emplace(given.name, std::move(value)).second)
+      return invalid_argument("two constants are given for input '{}'", given.name);
+  }
+  return named;
+}
+
 // What an import takes of the options, beside what every net does.
 Result<ImportOptions> import_options(const sn_net_options* given) {
   SN_ASSIGN_OR_RETURN(const sn_net_options known, read(given, "sn_net_options"));
   ImportOptions options;
   SN_ASSIGN_OR_RETURN(options.shapes, named_shapes(known.shapes, known.shape_count));
+  SN_ASSIGN_OR_RETURN(options.constants, named_constants(known.constants, known.constant_count));
   SN_ASSIGN_OR_RETURN(options.disabled_passes,
                       texts_from(known.disabled_passes, known.disabled_pass_count,
                                  "sn_net_options.disabled_passes"));

@@ -30,6 +30,7 @@ Result<Graph> import_graph(std::span<const std::byte> bytes, const std::string& 
   OnnxImportOptions onnx;
   onnx.allocator = options.allocator;
   onnx.shapes = import_options.shapes;
+  onnx.constants = import_options.constants;
   onnx.cancel = import_options.cancel;
   return import_onnx_memory(bytes, folder, onnx);
 }

@@ -171,6 +171,25 @@ TEST_CASE("inspect, import --check, compare --reference: a malformed --shape is 
   }
 }
 
+TEST_CASE("import --constant: the net does not have the input; bad names and numbers are errors") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string(), net = path + "/net.dnn";
+  const std::string model = source_dir() + "/models/shapes/shapes.onnx";
+  const std::string image = make_sample(folder, "a", 1, 0.5f) + "/input_0.npy";
+  run_tool({"import", model, "-o", net, "--constant", "image=" + image, "--json"}, {}, path);
+  CHECK(Net::load(net).value().inputs().empty());
+  const auto refused = [&](const std::string& constant, int status, const std::string& why) {
+    ToolProcess tool({"import", model, "-o", path + "/no.dnn", "--constant", constant}, {}, path);
+    CHECK(tool.wait() == status);
+    CHECK_THAT(tool.errors(), Contains(why));
+    CHECK(!std::filesystem::exists(path + "/no.dnn"));
+  };
+  refused("image", 2, "'image' is not NAME=NUMBER or FILE.npy");
+  refused("image=1", 1, "does not fit");
+  refused("picture=1", 1, "no input 'picture'");
+  refused("image=none.npy", 1, "none.npy");
+}
+
 TEST_CASE("inspect --json: every layer has its lists, also empty ones") {
   const TemporaryFolder folder;
   const json report = run_tool({"inspect", shapes_net(), "--json"}, {}, folder.path().string());

@@ -128,6 +128,43 @@ TEST_CASE("c api: an import fixes sizes and leaves out passes") {
   sn_net_free(open);  // shape.name belongs to it
 }
 
+TEST_CASE("c api: an input that is given as a constant is none of the net's inputs") {
+  const std::string path = source_dir() + "/models/shapes/shapes.onnx";
+  std::vector<float> values = picture(0);
+  sn_net *model = nullptr, *fixed = nullptr;
+  REQUIRE(sn_net_import(path.c_str(), nullptr, &model) == SN_OK);
+  sn_tensor_info info = SN_TENSOR_INFO_INIT;
+  REQUIRE(sn_net_input_info(model, 0, &info) == SN_OK);
+  sn_tensor constant = SN_TENSOR_INIT;
+  constant.data_type = SN_FLOAT32;
+  constant.rank = 4;
+  const std::int64_t dims[] = {1, 3, 32, 32};
+  std::copy(std::begin(dims), std::end(dims), constant.dims);
+  constant.data = values.data();
+  constant.bytes = values.size() * sizeof(float);
+  sn_net_options options = SN_NET_OPTIONS_INIT;
+  options.constants = &constant;
+  options.constant_count = 1;
+  CHECK(sn_net_import(path.c_str(), &options, &fixed) == SN_INVALID_ARGUMENT);  // no name
+  constant.name = info.name;
+  const sn_status status = sn_net_import(path.c_str(), &options, &fixed);
+  INFO(sn_last_error());
+  REQUIRE(status == SN_OK);
+  CHECK(sn_net_input_count(fixed) == 0);
+  const std::vector<float> wanted = run(model, values);
+  std::fill(values.begin(), values.end(), 0.0f);  // it was copied
+  sn_result* result = nullptr;
+  REQUIRE(sn_net_run(fixed, nullptr, 0, &result) == SN_OK);
+  sn_tensor output = SN_TENSOR_INIT;
+  REQUIRE(sn_result_get(result, 0, &output) == SN_OK);
+  const auto* const scores = static_cast<const float*>(output.data);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    CHECK(scores[i] == Approx(wanted[i]).margin(1e-6));
+  sn_result_free(result);
+  sn_net_free(fixed);
+  sn_net_free(model);
+}
+
 TEST_CASE("c api: what cannot be imported is refused") {
   sn_net* net = nullptr;
   REQUIRE(sn_net_import("none.onnx", nullptr, &net) == SN_NOT_FOUND);

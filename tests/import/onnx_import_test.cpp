@@ -205,6 +205,40 @@ TEST_CASE("onnx: a condition that follows from shapes picks its branch") {
   CHECK(run(model, {{"x", floats({1, 2}, {2, 1})}}, "y") == std::vector<float>{-1, -2});
 }
 
+TEST_CASE("onnx: an input that is given as a constant picks a branch, and the net has it no more") {
+  OnnxModel model;
+  model.input("x", {2});
+  model.input("rate", {}, kOnnxInt64);
+  model.int64s("wide", {}, {16000});
+  model.node("Equal", {"rate", "wide"}, {"is_wide"});
+  OnnxNode choice = model.node("If", {"is_wide"}, {"y"});
+  for (const auto& [name, op] : {std::pair("then_branch", "Neg"), {"else_branch", "Relu"}}) {
+    onnx::GraphProto& branch = choice.graph(name);
+    add_node(branch, op, {"x"}, {"a"});
+    branch.add_output()->set_name("a");
+  }
+  model.output("y");
+  const std::string bytes = model.bytes();
+  const auto import = [&](const std::string& name, const Tensor& value) {
+    return Net::import_memory(bytes.data(), bytes.size(), {}, {.constants = {{name, value}}});
+  };
+  const auto answer = [&](const Tensor& rate) {
+    const Net net = import("rate", rate).value();
+    REQUIRE(net.inputs().size() == 1);
+    const Tensor y = net.run({{"x", floats({1, -2}, {2})}}).value().at("y");
+    return std::vector<float>(y.values<float>().begin(), y.values<float>().end());
+  };
+  const auto refusal = [&](const std::string& name, const Tensor& value) {
+    return import(name, value).status().message();
+  };
+  CHECK(answer(Tensor::from({std::int64_t{16000}}, Shape()).value()) == std::vector<float>{-1, 2});
+  CHECK(answer(Tensor::from({8000.0f}, Shape{1}).value()) == std::vector<float>{1, 0});
+  CHECK_THAT(refusal("rate", floats({0.5}, {1})), Catch::Contains("is int64: the constant 0.5"));
+  CHECK_THAT(refusal("rate", floats({1, 2}, {2})), Catch::Contains("has the shape scalar"));
+  CHECK_THAT(refusal("speed", floats({1}, {1})),
+             Catch::Contains("no input 'speed'") && Catch::Contains("'x', 'rate'"));
+}
+
 TEST_CASE("onnx: dropout's mask says that nothing is dropped") {
   OnnxModel model(13);
   model.input("x", {2});

@@ -488,6 +488,9 @@ TEST_CASE("c api: options of imports are refused where a file is loaded") {
   options.disabled_passes = passes;
   options.disabled_pass_count = 1;
   REQUIRE(sn_net_load_memory(file.data(), file.bytes(), &options, &net.net) == SN_INVALID_ARGUMENT);
+  options.disabled_pass_count = 0;
+  options.constant_count = 1;
+  REQUIRE(sn_net_load_memory(file.data(), file.bytes(), &options, &net.net) == SN_INVALID_ARGUMENT);
 }
 
 TEST_CASE("c api: inner tensors as outputs of a session") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/element.h"
 #include "import/onnx/node_order.h"
 
 namespace softneuro::onnx {
@@ -82,6 +83,40 @@ std::vector<std::string> names_of_inputs(const Graph& graph) {
   std::vector<std::string> names;
   for (const TensorId id : graph.inputs) names.push_back(graph.tensor(id).name);
   return names;
+}
+
+// `given`, as the value of an input that is declared so.
+Result<Tensor> constant_as(const std::string& name, const Tensor& given, const TensorDef& declared,
+                           Allocator& allocator) {
+  Shape shape = given.shape();
+  if (given.elements() == 1 && declared.shape.ranked()) {
+    shape = Shape();
+    for (int i = 0; i < declared.shape.rank(); ++i) shape.push_back(1);
+  }
+  bool fits = !declared.shape.ranked() || declared.shape.rank() == shape.rank();
+  for (int i = 0; fits && declared.shape.ranked() && i < shape.rank(); ++i)
+    fits = !declared.shape[i].known() || declared.shape[i].value == shape[i];
+  if (!fits)
+    return invalid_argument("input '{}' has the shape {}: a constant of the shape {} does not fit",
+                            name, declared.shape.str(), given.shape().str());
+  if (given.data_type() == declared.type) {
+    SN_ASSIGN_OR_RETURN(const Tensor copy, given.clone(allocator));
+    return copy.reshaped(shape);
+  }
+  SN_ASSIGN_OR_RETURN(Tensor value, Tensor::create(declared.type, shape, allocator));
+  const bool is_numeric = given.elements() == 1 && given.data_type() != DataType::qint8;
+  if (is_numeric) {
+    const TensorView from = view_of(given), to = view_of(value);
+    if (is_float(given.data_type()) || is_float(declared.type))
+      store(to, 0, load(from, 0));
+    else
+      store_integer(to, 0, load_integer(from, 0));
+    if (load(to, 0) == load(from, 0)) return value;
+  }
+  return invalid_argument("input '{}' is {}: {} does not fit", name, to_string(declared.type),
+                          is_numeric
+                              ? fmt::format("the constant {}", load(view_of(given), 0))
+                              : fmt::format("a constant of {}", to_string(given.data_type())));
 }
 
 // Fills in the sizes that the options give.
@@ -185,6 +220,14 @@ Status GraphImporter::import_initializers(const GraphProto& graph, Scope& scope)
 
 Status GraphImporter::import_inputs(Scope& scope) {
   Graph& graph = builder_.graph();
+  std::vector<std::string> names;
+  for (const ValueInfoProto& info : model_.graph().input())
+    if (!scope.values.contains(info.name())) names.push_back(info.name());
+  for (const auto& given : options_.constants)
+    if (std::ranges::find(names, given.first) == names.end())
+      return make_error(StatusCode::not_found,
+                        "the model has no input '{}' to give a constant to; its inputs are '{}'",
+                        given.first, fmt::join(names, "', '"));
   for (const ValueInfoProto& info : model_.graph().input()) {
     if (info.name().empty()) return invalid_model("a graph input has no name");
     // Before IR version 4 every initialiser had to be listed as an input as well.
@@ -194,9 +237,16 @@ Status GraphImporter::import_inputs(Scope& scope) {
         return invalid_model("the graph input '{}' is given twice", info.name());
       continue;
     }
+    Result<TensorDef> def = read_value_info(info.type());
+    if (const auto given = options_.constants.find(info.name());
+        given != options_.constants.end() && def.ok()) {
+      SN_ASSIGN_OR_RETURN(const Tensor value,
+                          constant_as(info.name(), given->second, *def, reader_.allocator()));
+      builder_.add_value(scope, info.name(), value);
+      continue;
+    }
     const TensorId id = builder_.add_value(scope, info.name());
     graph.inputs.push_back(id);
-    Result<TensorDef> def = read_value_info(info.type());
     if (!def.ok()) {
       refused_[id] = def.status().message();
       tainted_.insert(id);

@@ -18,6 +18,7 @@
 
 #include "core/graph/graph.h"
 #include "softneuro/allocator.h"
+#include "softneuro/tensor.h"
 
 namespace softneuro {
 
@@ -29,6 +30,7 @@ struct OnnxImportOptions {
   // Sizes of inputs that the model leaves open: input name → shape. Where an input's dimension
   // carries a symbol, other inputs with that symbol get the size as well.
   std::map<std::string, Shape, std::less<>> shapes;
+  std::map<std::string, Tensor, std::less<>> constants;  // ImportOptions::constants
   // Sparse constants that would together be larger than this as dense tensors are refused: a file
   // of some bytes may claim any size.
   std::int64_t max_sparse_bytes = std::int64_t{256} << 20;

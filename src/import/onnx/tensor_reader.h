@@ -27,13 +27,13 @@ class TensorReader {
   Result<Tensor> read(const TensorProto& proto);
   // As a dense tensor; all of them together take at most options.max_sparse_bytes.
   Result<Tensor> read(const SparseTensorProto& proto);
+  Allocator& allocator() const;
 
  private:
   Result<Tensor> read_external(const TensorProto& proto, DataType type, int bits,
                                const Shape& shape);
   Result<Tensor> from_bytes(std::span<const std::byte> bytes, DataType type, int bits,
                             const Shape& shape);
-  Allocator& allocator() const;
 
   std::string base_folder_;
   OnnxImportOptions options_;

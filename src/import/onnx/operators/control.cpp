@@ -14,7 +14,8 @@ void import_if(Node& node) {
   if (!condition)
     return node.refuse(
         "control flow is not supported: the condition '{}' is not known at import (where it "
-        "depends on sizes of the inputs, give them: ImportOptions::shapes, import --shape)",
+        "depends on sizes or on an input that always has the same value, give them: "
+        "ImportOptions::shapes and constants, import --shape and --constant)",
         node.tensor(node.input(0)).name);
   node.become(branches[*condition != 0]->g());
 }
