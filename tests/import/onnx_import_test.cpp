@@ -239,6 +239,77 @@ TEST_CASE("onnx: an input that is given as a constant picks a branch, and the ne
              Catch::Contains("no input 'speed'") && Catch::Contains("'x', 'rate'"));
 }
 
+TEST_CASE("onnx: STFT gives the spectrum of each frame, with and without a window, of any signal") {
+  OnnxModel model;
+  model.input("x", {-1, -1});
+  model.int64s("step", {}, {2});
+  model.int64s("length", {}, {4});
+  model.floats("window", {4}, {1, 1, 0, 0});
+  model.node("STFT", {"x", "step", "", "length"}, {"half"});
+  model.node("STFT", {"x", "step", "window"}, {"whole"}).integer("onesided", 0);
+  model.output("half");
+  model.output("whole");
+  const NamedTensors x = {{"x", floats({1, 2, 3, 4, 0, 0}, {1, 6})}};
+  const std::vector<float> half = run(model, x, "half"), whole = run(model, x, "whole");
+  const std::vector<float> bins = {10, 0, -2, 2, -2, 0, 7, 0, 3, -4, -1, 0};
+  const std::vector<float> windowed = {3, 0, 1, -2, -1, 0, 1, 2, 7, 0, 3, -4, -1, 0, 3, 4};
+  CHECK_THAT(half, Catch::Matchers::Approx(bins).margin(1e-5));
+  CHECK_THAT(whole, Catch::Matchers::Approx(windowed).margin(1e-5));
+}
+
+TEST_CASE("onnx: DFT along any axis, cut off and padded, and its inverse gives the signal again") {
+  OnnxModel model(20);
+  model.input("x", {4, 2, 1});
+  model.int64s("axis", {}, {0});
+  model.int64s("two", {}, {2});
+  model.int64s("eight", {}, {8});
+  model.node("DFT", {"x", "", "axis"}, {"spectrum"});
+  model.node("DFT", {"spectrum", "", "axis"}, {"again"}).integer("inverse", 1);
+  model.node("DFT", {"x", "two", "axis"}, {"short"});
+  model.node("DFT", {"x", "eight", "axis"}, {"long"}).integer("onesided", 1);
+  for (const char* output : {"spectrum", "again", "short", "long"}) model.output(output);
+  const NamedTensors x = {{"x", floats({1, 0, 2, 0, 3, 0, 4, 1}, {4, 2, 1})}};
+  const std::vector<float> spectrum = {10, 0, 1, 0, -2, 2, 0, 1, -2, 0, -1, 0, -2, -2, 0, -1};
+  const std::vector<float> again = {1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 1, 0};
+  const std::vector<float> cut = {3, 0, 0, 0, -1, 0, 0, 0};
+  CHECK_THAT(run(model, x, "spectrum"), Catch::Matchers::Approx(spectrum).margin(1e-5));
+  CHECK_THAT(run(model, x, "again"), Catch::Matchers::Approx(again).margin(1e-5));
+  CHECK_THAT(run(model, x, "short"), Catch::Matchers::Approx(cut).margin(1e-5));
+  const std::vector<float> padded = run(model, x, "long");
+  REQUIRE(padded.size() == 5 * 2 * 2);
+  CHECK(padded[4 * 4] == Approx(-2));  // bin 4 of 8: 1 − 2 + 3 − 4
+}
+
+TEST_CASE("onnx: MelWeightMatrix is a constant of triangles") {
+  OnnxModel model;
+  model.input("x", {1, 9});
+  for (const auto& [name, value] : {std::pair("bands", 2), {"points", 16}, {"rate", 8000}})
+    model.int64s(name, {}, {value});
+  model.floats("low", {}, {0});
+  model.floats("high", {}, {4000});
+  model.node("MelWeightMatrix", {"bands", "points", "rate", "low", "high"}, {"w"});
+  model.node("MatMul", {"x", "w"}, {"y"});
+  model.output("y");
+  CHECK(run(model, {{"x", floats({1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 9})}}, "y") ==
+        std::vector<float>{2, 6});
+}
+
+TEST_CASE("onnx: a list of sizes is cut like any other tensor, also from before its front") {
+  for (const bool is_list : {true, false}) {
+    OnnxModel model;
+    model.input("x", {-1, -1});
+    for (const auto& [name, value] :
+         {std::pair("start", -3), {"end", -9}, {"axis", 0}, {"step", -1}})
+      model.int64s(name, {1}, {value});
+    model.node("Shape", {"x"}, {"sizes"});
+    model.node("Cast", {"sizes"}, {"floats"}).integer("to", kOnnxFloat);
+    model.node("Slice", {is_list ? "sizes" : "floats", "start", "end", "axis", "step"}, {"cut"});
+    model.node("Cast", {"cut"}, {"y"}).integer("to", kOnnxFloat);
+    model.output("y");
+    CHECK(run(model, {{"x", floats({1, 2, 3}, {3, 1})}}, "y") == std::vector<float>{3});
+  }
+}
+
 TEST_CASE("onnx: dropout's mask says that nothing is dropped") {
   OnnxModel model(13);
   model.input("x", {2});

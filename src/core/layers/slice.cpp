@@ -92,15 +92,11 @@ std::optional<ShapeValue> known_values(const KnownInputs& inputs) {
     step = (*steps)[0];
   }
   const auto count = static_cast<std::int64_t>(x->elements.size());
-  if (step == 0 || step < -count - 1 || step > count + 1) return std::nullopt;
-  const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? count : count - 1;
-  const auto clamp = [&](std::int64_t i) {
-    return std::clamp<std::int64_t>(i < 0 ? i + count : i, low, high);
-  };
+  if (step == 0) return std::nullopt;
+  const SliceRange range = slice_range({(*starts)[0], (*ends)[0], step}, count);
   ShapeValue value;
-  const std::int64_t end = clamp((*ends)[0]);
-  for (std::int64_t i = clamp((*starts)[0]); step > 0 ? i < end : i > end; i += step)
-    value.elements.push_back(x->elements[static_cast<std::size_t>(i)]);
+  for (std::int64_t i = 0; i < range.count; ++i)
+    value.elements.push_back(x->elements[static_cast<std::size_t>(range.first + i * step)]);
   return value;
 }
 

@@ -10,7 +10,6 @@ constexpr std::string_view kOptional = "optional values are not supported";
 constexpr std::string_view kText = "string tensors are not supported";
 constexpr std::string_view kRandom = "random operators are not supported: results would not repeat";
 constexpr std::string_view kTraining = "training is not supported";
-constexpr std::string_view kSignal = "signal processing is not supported";
 constexpr std::string_view kNoLayer = "there is no layer for this operator";
 
 constexpr Operator kOperators[] = {
@@ -18,13 +17,11 @@ constexpr Operator kOperators[] = {
     {"BitCast", 1, 0, -1, nullptr, kNoLayer},
     {"Col2Im", 1, 0, -1, nullptr, kNoLayer},
     {"ConcatFromSequence", 1, 0, -1, nullptr, kSequence},
-    {"DFT", 1, 0, -1, nullptr, kSignal},
     {"DeformConv", 1, 0, -1, nullptr, kNoLayer},
     {"ImageDecoder", 1, 0, -1, nullptr, "decoding of images is not supported"},
     {"LinearAttention", 1, 0, -1, nullptr, "it needs a loop over time, which is not supported"},
     {"Loop", 1, 0, -1, nullptr, kControl},
     {"MaxRoiPool", 1, 0, -1, nullptr, kNoLayer},
-    {"MelWeightMatrix", 1, 0, -1, nullptr, kSignal},
     {"Multinomial", 1, 0, -1, nullptr, kRandom},
     {"NegativeLogLikelihoodLoss", 1, 0, -1, nullptr, kTraining},
     {"Optional", 1, 0, -1, nullptr, kOptional},
@@ -35,7 +32,6 @@ constexpr Operator kOperators[] = {
     {"RandomUniform", 1, 0, -1, nullptr, kRandom},
     {"RandomUniformLike", 1, 0, -1, nullptr, kRandom},
     {"RegexFullMatch", 1, 0, -1, nullptr, kText},
-    {"STFT", 1, 0, -1, nullptr, kSignal},
     {"Scan", 1, 0, -1, nullptr, kControl},
     {"SequenceAt", 1, 0, -1, nullptr, kSequence},
     {"SequenceConstruct", 1, 0, -1, nullptr, kSequence},
