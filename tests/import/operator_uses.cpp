@@ -44,7 +44,9 @@ constexpr const char* kNumbers[] = {"group",
                                     "softmax_precision",
                                     "left_window_size",
                                     "is_causal",
-                                    "layout"};
+                                    "layout",
+                                    "onesided",
+                                    "inverse"};
 constexpr std::int64_t kExtremes[] = {0, 1, 2, 3, 4, -1, -2, 7, 255, INT32_MAX, kHuge, -kHuge - 1};
 
 class Chance {

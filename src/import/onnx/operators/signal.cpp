@@ -31,8 +31,12 @@ struct Transform {
 };
 
 // False: the node has been given up.
-bool is_within_limits(Node& node, const Transform& transform) {
+bool is_possible(Node& node, DataType type, const Transform& transform) {
   if (node.failed()) return false;
+  if (!is_float(type)) {
+    node.refuse("transforms of {} are not supported", to_string(type));
+    return false;
+  }
   if (transform.points < 1 || transform.length < 1 || transform.points > kMostElements ||
       transform.length > kMostElements || transform.bins * 2 > kMostElements ||
       transform.length * transform.parts > kMostElements / (transform.bins * 2))
@@ -49,7 +53,10 @@ std::int64_t known_number(Node& node, std::size_t input, std::int64_t fallback) 
     node.refuse("its input {} is not known at import", input);
     return fallback;
   }
-  return static_cast<std::int64_t>(*number);
+  if (std::fabs(*number) <= static_cast<double>(kMostElements))
+    return static_cast<std::int64_t>(*number);
+  node.refuse("its input {} is {}", input, *number);
+  return fallback;
 }
 
 // The last dimension of a signal.
@@ -76,8 +83,8 @@ void import_stft(Node& node) {
   const std::int64_t parts = rank == 2 ? 1 : need_parts(node, x);
   const std::int64_t bins = node.integer("onesided", 1) != 0 ? frame / 2 + 1 : frame;
   const Transform transform = {frame, frame, parts, bins, false};
-  if (!is_within_limits(node, transform)) return;
   const DataType type = node.type(x);
+  if (!is_possible(node, type, transform)) return;
   const Tensor matrix = node.take(Tensor::create(type, Shape{bins * 2, parts, frame}));
   if (matrix.empty()) return;
   for (std::int64_t k = 0, at = 0; k < bins; ++k)
@@ -116,7 +123,7 @@ void import_dft(Node& node) {
     return node.refuse("an inverse transform of half a spectrum is not supported");
   const Transform transform = {length, points, need_parts(node, x),
                                is_half ? points / 2 + 1 : points, is_inverse};
-  if (!is_within_limits(node, transform)) return;
+  if (!is_possible(node, node.type(x), transform)) return;
   const auto [rows_of_matrix, columns] = std::pair(length * transform.parts, transform.bins * 2);
   const Tensor matrix = node.take(Tensor::create(node.type(x), Shape{rows_of_matrix, columns}));
   if (matrix.empty()) return;
@@ -152,8 +159,10 @@ void import_mel_weight_matrix(Node& node) {
   if (node.failed()) return;
   const std::int64_t bins = points / 2 + 1;
   if (bands < 1 || points < 1 || rate < 1 || !(*low >= 0) || !(*high >= *low) ||
-      bands > kMostElements / bins || points > kMostElements)
+      bands > kMostElements / bins)
     return node.refuse("{} bands of {} points are not supported", bands, points);
+  if (!(*high <= static_cast<double>(rate)))
+    return node.refuse("its upper edge of {} Hz is above half of the sampling rate", *high);
   const auto mel_of = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   const double step = (mel_of(*high) - mel_of(*low)) / static_cast<double>(bands + 2);
   const auto bin_of = [&](std::int64_t i) {
