@@ -89,7 +89,7 @@ bool is_dnn_file(const std::string& path) {
   return bytes > 0 && looks_like_dnn(head, bytes);
 }
 
-Result<Net> open_net(const NetArguments& arguments) {
+Result<Net> open_net(const NetArguments& arguments, NamedShapes shapes) {
   const NetOptions options = {.threads = arguments.threads,
                               .log = net_log(arguments.verbose, arguments.quiet),
                               .plugins = arguments.plugins,
@@ -105,9 +105,10 @@ Result<Net> open_net(const NetArguments& arguments) {
   auto constants = given_constants(arguments);
   if (!constants.ok()) return constants.status();
   // What cannot be read is left to the importer, whose message says why.
-  return Net::import(
-      arguments.path, options,
-      {.constants = *std::move(constants), .disabled_passes = arguments.disabled_passes});
+  return Net::import(arguments.path, options,
+                     {.shapes = std::move(shapes),
+                      .constants = *std::move(constants),
+                      .disabled_passes = arguments.disabled_passes});
 }
 
 Result<std::pair<std::string, std::string>> split_assignment(const std::string& text) {

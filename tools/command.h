@@ -58,7 +58,8 @@ void add_plugin_option(CLI::App& command, NetArguments& arguments);
 // By content; false where the file cannot be read.
 bool is_dnn_file(const std::string& path);
 // A .dnn or model file, by content.
-Result<Net> open_net(const NetArguments& arguments);
+// A model is imported with these shapes.
+Result<Net> open_net(const NetArguments& arguments, NamedShapes shapes = {});
 
 // NAME=VALUE.
 Result<std::pair<std::string, std::string>> split_assignment(const std::string& text);

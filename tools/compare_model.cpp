@@ -75,12 +75,16 @@ Result<Answer> answer_of(const Net& net, const Net& model, const NamedShapes& sh
 }  // namespace
 
 int compare_with_model(const NetArguments& arguments, const std::string& model) {
-  auto net = open_net(arguments);
+  NetArguments made = arguments;
+  if (is_dnn_file(made.path)) made.constants.clear();  // they are the model's
+  auto net = open_net(made);
   if (!net.ok()) return fail(net.status());
+  auto sizes = given_shapes(arguments);  // which may settle branches
+  if (!sizes.ok()) return wrong_usage(sizes.status().message());
   NetArguments plain = arguments;
   plain.path = model;
   plain.disabled_passes = {"all"};  // the model as it is written
-  auto meant = open_net(plain);
+  auto meant = open_net(plain, *std::move(sizes));
   if (!meant.ok()) return fail(meant.status());
   const auto inputs = read_inputs(arguments);
   if (!inputs.ok()) return fail(inputs.status());

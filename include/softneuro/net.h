@@ -82,9 +82,9 @@ struct NetOptions {
   std::size_t max_plans = 8;
 };
 
-// How a model becomes a net.
 using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 
+// How a model becomes a net.
 struct ImportOptions {
   // Shapes to fix for inputs with dynamic dimensions, so that passes can rely on them: all
   // dimensions of each input that is named. The size of a symbol also holds in the other inputs
@@ -93,8 +93,9 @@ struct ImportOptions {
   NamedShapes shapes = {};
   // Inputs that always have the same value, by name: the net does not have them, and what follows
   // from them is settled at import, branches among it (a sampling rate, a switch). Of the input's
-  // type and a shape that fits; one element is taken for any shape of one element, and in any
-  // numeric type that can say the same number. Copied. What does not fit is invalid_argument.
+  // type and a shape that fits; one number is taken for any shape of one element and from any
+  // numeric type: rounded for a floating-point input, else it must be the same. Copied. What does
+  // not fit is invalid_argument.
   NamedTensors constants = {};
   // Passes to disable, by name; "all": every one. `softneuro inspect --passes` lists them.
   std::vector<std::string> disabled_passes = {};

@@ -239,6 +239,23 @@ TEST_CASE("onnx: an input that is given as a constant picks a branch, and the ne
              Catch::Contains("no input 'speed'") && Catch::Contains("'x', 'rate'"));
 }
 
+TEST_CASE("onnx: a constant number is rounded to the type of a floating-point input") {
+  OnnxModel model;
+  model.input("x", {2});
+  model.input("gain", {});
+  model.node("Mul", {"x", "gain"}, {"y"});
+  model.output("y");
+  const std::string bytes = model.bytes();
+  const auto import = [&](double gain) {
+    return Net::import_memory(bytes.data(), bytes.size(), {},
+                              {.constants = {{"gain", Tensor::from({gain}, Shape()).value()}}});
+  };
+  const Net net = import(0.3).value();
+  const Tensor y = net.run({{"x", floats({1, 2}, {2})}}).value().at("y");
+  CHECK(y.values<float>()[1] == 2 * 0.3f);
+  CHECK_THAT(import(1e300).status().message(), Catch::Contains("does not fit"));
+}
+
 TEST_CASE("onnx: STFT gives the spectrum of each frame, with and without a window, of any signal") {
   OnnxModel model;
   model.input("x", {-1, -1});

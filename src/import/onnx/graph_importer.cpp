@@ -1,6 +1,7 @@
 #include "import/onnx/graph_importer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/element.h"
 #include "import/onnx/node_order.h"
@@ -111,7 +112,9 @@ Result<Tensor> constant_as(const std::string& name, const Tensor& given, const T
       store(to, 0, load(from, 0));
     else
       store_integer(to, 0, load_integer(from, 0));
-    if (load(to, 0) == load(from, 0)) return value;
+    const double wanted = load(from, 0), made = load(to, 0);
+    const bool is_rounded = is_float(declared.type) && std::isfinite(made) == std::isfinite(wanted);
+    if (is_rounded || made == wanted) return value;
   }
   return invalid_argument("input '{}' is {}: {} does not fit", name, to_string(declared.type),
                           is_numeric
