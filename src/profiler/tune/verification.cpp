@@ -79,9 +79,8 @@ class Verifier {
            ++part.end)
         for (const auto* ids : {&plan_.steps[part.end].inputs, &plan_.steps[part.end].outputs})
           for (const TensorId id : *ids) bytes += want(id, part.wanted);
-      std::ranges::sort(part.wanted);
-      const auto again = std::ranges::unique(part.wanted);
-      part.wanted.erase(again.begin(), again.end());
+      std::sort(part.wanted.begin(), part.wanted.end());
+      part.wanted.erase(std::unique(part.wanted.begin(), part.wanted.end()), part.wanted.end());
       begin = part.end;
       parts_.push_back(std::move(part));
     } while (begin < plan_.steps.size());
