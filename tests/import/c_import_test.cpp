@@ -31,15 +31,22 @@ std::vector<float> picture(std::size_t index) {
   return values;
 }
 
+// A view of a picture's values.
+sn_tensor image_of(std::vector<float>& values) {
+  sn_tensor image = SN_TENSOR_INIT;
+  image.data_type = SN_FLOAT32;
+  image.rank = 4;
+  const std::int64_t dims[] = {1, 3, 32, 32};
+  std::copy(std::begin(dims), std::end(dims), image.dims);
+  image.data = values.data();
+  image.bytes = values.size() * sizeof(float);
+  return image;
+}
+
 // Probabilities that `net` gives for a picture.
 std::vector<float> run(const sn_net* net, std::vector<float> values) {
-  sn_tensor input = SN_TENSOR_INIT, output = SN_TENSOR_INIT;
-  input.data_type = SN_FLOAT32;
-  input.rank = 4;
-  const std::int64_t dims[] = {1, 3, 32, 32};
-  std::copy(std::begin(dims), std::end(dims), input.dims);
-  input.data = values.data();
-  input.bytes = values.size() * sizeof(float);
+  const sn_tensor input = image_of(values);
+  sn_tensor output = SN_TENSOR_INIT;
   sn_result* result = nullptr;
   const sn_status status = sn_net_run(net, &input, 1, &result);
   INFO(sn_last_error());
@@ -135,13 +142,7 @@ TEST_CASE("c api: an input that is given as a constant is none of the net's inpu
   REQUIRE(sn_net_import(path.c_str(), nullptr, &model) == SN_OK);
   sn_tensor_info info = SN_TENSOR_INFO_INIT;
   REQUIRE(sn_net_input_info(model, 0, &info) == SN_OK);
-  sn_tensor constant = SN_TENSOR_INIT;
-  constant.data_type = SN_FLOAT32;
-  constant.rank = 4;
-  const std::int64_t dims[] = {1, 3, 32, 32};
-  std::copy(std::begin(dims), std::end(dims), constant.dims);
-  constant.data = values.data();
-  constant.bytes = values.size() * sizeof(float);
+  sn_tensor constant = image_of(values);
   sn_net_options options = SN_NET_OPTIONS_INIT;
   options.constants = &constant;
   options.constant_count = 1;

@@ -63,10 +63,8 @@ Result<std::vector<NetSearch::Contender>> NetSearch::find_contenders(SelectionRu
     SN_ASSIGN_OR_RETURN(const auto plan, context_.plan_of(path));
     SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, context_.job.inputs));
     SN_RETURN_IF_ERROR(bench.run().status());
+    SN_ASSIGN_OR_RETURN(const double us, bench.run());
     StepSamples samples(bench.steps());
-    const std::int64_t begin = clock_ns();
-    SN_RETURN_IF_ERROR(bench.run_traced(samples, context_.barrier, context_.budget));
-    const double us = static_cast<double>(clock_ns() - begin) * 1e-3;
     contenders.push_back({selection, std::move(bench), std::move(samples), us});
   }
   return contenders;

@@ -58,9 +58,12 @@ Result<Verified> verify_path(TuneContext& context, const std::shared_ptr<const P
   verification.shapes = job.shapes;
   verification.cancel = context.options.cancel;
   verification.tuned = plan;
+  const auto begin = std::chrono::steady_clock::now();
   verification.on_set = [&] {
     context.report_progress("verify", ++verified.inputs, total);
-    return !context.budget.expired();
+    const auto now = std::chrono::steady_clock::now();
+    const auto each = (now - begin) / static_cast<std::int64_t>(verified.inputs);
+    return !context.is_time_limited() || now + each <= job.end;
   };
   const Result<double> difference = verify_answer(verification, job.verification_inputs);
   if (!difference.ok())

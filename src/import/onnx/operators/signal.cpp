@@ -1,6 +1,7 @@
 // Fourier transforms as products with their matrix, which kernels of convolutions and products
 // compute: sizes must be known at import.
 #include <cmath>
+#include <numbers>
 #include <numeric>
 
 #include "core/base/element.h"
@@ -23,7 +24,7 @@ struct Transform {
     if (n >= points) return 0;
     // The whole turns are taken off exactly.
     const double turn = static_cast<double>(k * n % points) / static_cast<double>(points);
-    const double angle = (inverse ? 2 : -2) * 3.14159265358979323846 * turn;
+    const double angle = (inverse ? 2 : -2) * std::numbers::pi * turn;
     const double scale = inverse ? 1 / static_cast<double>(points) : 1;
     if (to == from) return scale * std::cos(angle);
     return (to == 1 ? scale : -scale) * std::sin(angle);
