@@ -310,6 +310,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     return invalid_argument(
         "qint8 needs to know the ranges of the tensors: give calibration samples "
         "(TuneOptions::calibration, --calibration), or import a model that is quantised");
+  const auto model_begin = std::chrono::steady_clock::now();
   SN_ASSIGN_OR_RETURN(job.references, references_for(job, job.validation));
   job.graph = own;
   job.model = before;
@@ -324,6 +325,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     job.verification_inputs = std::move(made.sets);
   }
   job.inputs = job.verification_inputs[0];
+  job.model_time = std::chrono::steady_clock::now() - model_begin;
 
   std::vector<std::string> warnings;
   const Warn warn = [&](std::string message) {
@@ -357,8 +359,10 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     warn(
         "a single sample: the error is measured on what calibration saw; give more, or validation "
         "samples");
-  if (options.time_limit.count() > 0)
+  if (options.time_limit.count() > 0) {
     job.end = std::chrono::steady_clock::now() + options.time_limit;
+    if (job.references.empty()) job.end -= job.model_time;  // other inputs than the caller's count
+  }
   SN_ASSIGN_OR_RETURN(TuneResult result, tune_within_limit(job, warn));
   const std::size_t dropped = keep_path(std::move(result.path), job.graph, own == before);
   if (dropped > 0)

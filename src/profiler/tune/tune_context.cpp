@@ -81,9 +81,10 @@ std::size_t TuneContext::constant_bytes() const {
 
 void TuneContext::end_stage_at(double share) {
   budget.end = job.end;
-  if (is_time_limited())
-    budget.end =
-        begin + std::chrono::duration_cast<std::chrono::nanoseconds>((job.end - begin) * share);
+  if (!is_time_limited()) return;
+  const auto left = job.end - begin;
+  const auto measuring = left - std::min(constants::kVerificationTimes * job.model_time, left / 2);
+  budget.end = begin + std::chrono::duration_cast<std::chrono::nanoseconds>(measuring * share);
 }
 
 void TuneContext::expect(double seconds) {

@@ -34,7 +34,7 @@ struct TuneContext {
     return times() * std::clamp(count, 1, std::numeric_limits<int>::max() / times());
   }
   bool is_time_limited() const { return options.time_limit.count() > 0; }
-  // A stage ends when this share of a time limit is over.
+  // A stage ends when this share of a time limit is over, without what the verification will take.
   void end_stage_at(double share);
   Status check_cancel() const { return softneuro::check_cancel(budget.cancel); }
 

@@ -36,7 +36,10 @@ struct TuneJob {
   const TuneOptions* options = nullptr;
   // When tuning began, calibration included: from then on its seconds are counted.
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-  // When measuring has to end (TuneOptions::time_limit).
+  // What planning and running the model took: float32 on the validation samples, or synthetic
+  // inputs.
+  std::chrono::steady_clock::duration model_time{0};
+  // When tuning has to end (TuneOptions::time_limit).
   std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
 };
 
