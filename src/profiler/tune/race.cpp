@@ -14,7 +14,9 @@ namespace softneuro {
 namespace {
 
 // Two standard errors of a median, from half the distance between the quartiles (normal errors).
-constexpr double kTwoErrors = 2 * 1.253 / 0.6745;
+double uncertainty_us(double spread_us, double samples) {
+  return 2 * 1.253 / 0.6745 * spread_us / std::sqrt(std::max(samples, 1.0));
+}
 
 class Race {
  public:
@@ -34,8 +36,21 @@ class Race {
   };
   // Default choices, mostly: they would take more time than all the others.
   bool is_beaten(const Contender& contender) const {
-    return !busy_ && contender.whole.count() >= constants::kFewestSamples &&
-           contender.whole.minimum() > constants::kBeaten * fastest_us_;
+    if (busy_ || contender.whole.count() < constants::kFewestSamples) return false;
+    return contender.whole.minimum() > constants::kBeaten * fastest_us_ || is_slower(contender);
+  }
+  // put_in_order() would put another one before it, by twice the fewest runs or more.
+  bool is_slower(const Contender& contender) const {
+    const auto is_known = [](const Contender& one) {
+      return one.samples.count() >= 2 * constants::kFewestRuns;
+    };
+    const double least_us =
+        contender.samples.median() -
+        uncertainty_us(contender.samples.spread(), static_cast<double>(contender.samples.count()));
+    return is_known(contender) && std::ranges::any_of(contenders_, [&](const Contender& other) {
+             return is_known(other) &&
+                    least_us > (1 + constants::kLeastGain) * other.samples.median();
+           });
   }
   bool is_decided() const {
     return std::ranges::count_if(contenders_, [this](const Contender& contender) {
@@ -145,7 +160,7 @@ Status race(TuneContext& context, std::vector<Finalist>& finalists) {
     const Profile* const row = context.cache.find(key(finalist));
     if (row == nullptr) return false;
     finalist.time_us = row->time_us;
-    finalist.uncertainty_us = kTwoErrors * row->spread_us / std::sqrt(std::max(row->samples, 1.0));
+    finalist.uncertainty_us = uncertainty_us(row->spread_us, row->samples);
     return true;
   };
   if (std::ranges::all_of(finalists, recall)) {
