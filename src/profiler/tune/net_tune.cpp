@@ -128,16 +128,20 @@ Result<std::shared_ptr<const Graph>> calibrated(const std::shared_ptr<const Grap
 }
 
 // What the net gives with the registry's default choices, in float32 and the plain layout: what
-// answers are held against should not round as they do.
-Result<std::vector<std::vector<Tensor>>> references_for(const TuneJob& job,
-                                                        const SampleSet& samples) {
+// answers are held against should not round as they do. Sets model_time, where there are samples.
+Result<std::vector<std::vector<Tensor>>> references_for(TuneJob& job, const SampleSet& samples) {
   if (samples.empty()) return std::vector<std::vector<Tensor>>();
+  const auto begin = std::chrono::steady_clock::now();
   SN_ASSIGN_OR_RETURN(const auto plan, build_plan(job.core, job.graph, job.shapes));
   const auto inputs_of = [&](std::size_t i) -> Result<std::vector<Tensor>> {
     SN_RETURN_IF_ERROR(check_cancel(job.options->cancel));
     return samples.at(i);
   };
-  return outputs_of(plan, samples.size(), inputs_of, job.core->allocator());
+  const auto planned = std::chrono::steady_clock::now();
+  auto references = outputs_of(plan, samples.size(), inputs_of, job.core->allocator());
+  const auto runs = std::chrono::steady_clock::now() - planned;
+  job.model_time = planned - begin + runs / static_cast<std::int64_t>(samples.size());
+  return references;
 }
 
 // At most so many, evenly spread.
@@ -310,7 +314,6 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     return invalid_argument(
         "qint8 needs to know the ranges of the tensors: give calibration samples "
         "(TuneOptions::calibration, --calibration), or import a model that is quantised");
-  const auto model_begin = std::chrono::steady_clock::now();
   SN_ASSIGN_OR_RETURN(job.references, references_for(job, job.validation));
   job.graph = own;
   job.model = before;
@@ -320,12 +323,13 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     SN_ASSIGN_OR_RETURN(job.verification_inputs,
                         spread_over(samples, constants::kVerificationSamples));
   } else {
+    const auto begin = std::chrono::steady_clock::now();
     SN_ASSIGN_OR_RETURN(MadeInputs made, synthetic_inputs(job));
+    if (job.references.empty()) job.model_time = std::chrono::steady_clock::now() - begin;
     if (made.sets.empty()) return left_alone(job, made.failure);
     job.verification_inputs = std::move(made.sets);
   }
   job.inputs = job.verification_inputs[0];
-  job.model_time = std::chrono::steady_clock::now() - model_begin;
 
   std::vector<std::string> warnings;
   const Warn warn = [&](std::string message) {
@@ -361,7 +365,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
         "samples");
   if (options.time_limit.count() > 0) {
     job.end = std::chrono::steady_clock::now() + options.time_limit;
-    if (job.references.empty()) job.end -= job.model_time;  // other inputs than the caller's count
+    if (job.references.empty()) job.end -= job.model_time;  // making synthetic inputs counts
   }
   SN_ASSIGN_OR_RETURN(TuneResult result, tune_within_limit(job, warn));
   const std::size_t dropped = keep_path(std::move(result.path), job.graph, own == before);

@@ -36,7 +36,7 @@ struct TuneJob {
   const TuneOptions* options = nullptr;
   // When tuning began, calibration included: from then on its seconds are counted.
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-  // What planning and running the model took: float32 on the validation samples, or synthetic
+  // What planning the model and running it took: once on a validation sample, or on the synthetic
   // inputs.
   std::chrono::steady_clock::duration model_time{0};
   // When tuning has to end (TuneOptions::time_limit).
