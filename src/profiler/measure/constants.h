@@ -115,7 +115,7 @@ inline constexpr double kMostDrift = 4;
 // --- Limits of time, memory and error ---
 
 // What planning the model and running it took before is known when a time limit begins. The
-// verification, which always runs, takes about so many times as long (1.2 to 3 on five nets).
+// verification, which always runs, takes about so many times as long. Results, "with a limit".
 inline constexpr int kVerificationTimes = 2;
 // Shares of the rest of a time limit at whose end candidates alone, paths inside the net, and the
 // race are over. What is left is for the error limit.
