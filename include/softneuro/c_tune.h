@@ -55,9 +55,10 @@ typedef struct sn_tune_options {
    * SN_INVALID_ARGUMENT; for a limit of 0 give a tiny number); INFINITY: no limit; negative:
    * SN_INVALID_ARGUMENT. */
   double max_error;
-  double time_limit; /* in seconds, at most 1e9, from the beginning, or from where calibration and
-                        float32's runs over the validation samples are done (TuneOptions); 0: no
-                        limit; negative: SN_INVALID_ARGUMENT */
+  double time_limit; /* in seconds, at most 1e9, from the beginning of the tuning; where there are
+                        samples, from where calibration and float32's runs over the validation
+                        samples are done (TuneOptions); 0: no limit; negative:
+                        SN_INVALID_ARGUMENT */
   int32_t threads;   /* to tune for, at most 1024; 0: as many as the net has (TuneOptions) */
   int32_t strict;    /* 1: a layer without a routine in the schemas is an error */
   const char* cache; /* null: the default folder (TuneOptions::cache); "": no cache. If it cannot be

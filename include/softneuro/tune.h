@@ -131,10 +131,10 @@ struct TuneOptions {
   // libraries keep for each session (MemoryReport), are not counted. An error (unsupported) if no
   // plan that was found takes so little.
   std::size_t max_memory = 0;
-  // Time limit for tuning; 0 or negative: no limit. It begins with the tuning, or when
-  // calibration and float32's runs over the validation samples are done, if there are any. Each
-  // layer gets its part of it; layers that were not measured take default routines. One
-  // verification of the result has its time kept free, and is always made.
+  // Time limit for tuning; 0 or negative: no limit. It begins with tune(), or, where
+  // there are samples, when calibration and float32's runs over the validation samples are done.
+  // Each layer gets its part of it; layers that were not measured take default routines. Time is
+  // kept free for one verification of the result, which is made even if it ends after the limit.
   std::chrono::milliseconds time_limit{0};
   // Threads to tune for, at most 1024; 0: as many as the net has. Any other number than the net's
   // has an effect only after save(): the path is for nets that are loaded with that number of

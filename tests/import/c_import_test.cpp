@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "softneuro/c_api.h"
+#include "support/c_tensor.h"
 #include "support/skip.h"
 #include "support/temporary_folder.h"
 
@@ -33,14 +34,8 @@ std::vector<float> picture(std::size_t index) {
 
 // A view of a picture's values.
 sn_tensor image_of(std::vector<float>& values) {
-  sn_tensor image = SN_TENSOR_INIT;
-  image.data_type = SN_FLOAT32;
-  image.rank = 4;
   const std::int64_t dims[] = {1, 3, 32, 32};
-  std::copy(std::begin(dims), std::end(dims), image.dims);
-  image.data = values.data();
-  image.bytes = values.size() * sizeof(float);
-  return image;
+  return softneuro::test::float_tensor(values.data(), dims);
 }
 
 // Probabilities that `net` gives for a picture.

@@ -7,6 +7,7 @@
 #include "small_net.h"
 #include "softneuro/c_tune.h"
 #include "softneuro/tune.h"
+#include "support/c_tensor.h"
 #include "support/temporary_folder.h"
 #include "support/tensor_difference.h"
 
@@ -263,13 +264,8 @@ TEST_CASE("C API: metric, score, interval and sensitivity are those of C++") {
   std::vector<sn_tensor> samples;
   for (std::uint32_t s = 0; s < 10; ++s) {
     images.push_back(random_image(s + 1, {1, 16, 12, 12}));
-    sn_tensor sample = SN_TENSOR_INIT;
-    sample.data_type = SN_FLOAT32;
-    sample.rank = 4;
-    std::ranges::copy(images.back().shape().dims(), sample.dims);
-    sample.data = images.back().mutable_data();
-    sample.bytes = images.back().bytes();
-    samples.push_back(sample);
+    samples.push_back(
+        float_tensor(images.back().mutable_values<float>().data(), images.back().shape().dims()));
   }
   const char* const schemas[] = {"cpu:float32", "cpu:qint8"};
   sn_tune_options options = SN_TUNE_OPTIONS_INIT;

@@ -8,6 +8,7 @@
 
 #include "net/net_access.h"
 #include "small_net.h"
+#include "support/c_tensor.h"
 #include "support/temporary_folder.h"
 
 using namespace softneuro;
@@ -137,13 +138,8 @@ TEST_CASE("C API: what tuning warns of reaches the log") {
   REQUIRE(sn_net_load(folder.file("small.dnn").c_str(), &net_options, &net) == SN_OK);
   // One sample: calibration says that this is little.
   std::vector<float> image(3 * 12 * 12, 0.5f);
-  sn_tensor sample = SN_TENSOR_INIT;
-  sample.data_type = SN_FLOAT32;
-  sample.rank = 4;
   const std::int64_t dims[] = {1, 3, 12, 12};
-  std::copy(std::begin(dims), std::end(dims), sample.dims);
-  sample.data = image.data();
-  sample.bytes = image.size() * sizeof(float);
+  const sn_tensor sample = float_tensor(image.data(), dims);
   const char* const schemas[] = {"cpu:float32", "cpu:qint8"};
   sn_tune_options options = SN_TUNE_OPTIONS_INIT;
   options.cache = "";
@@ -206,16 +202,10 @@ TEST_CASE("C API: samples to validate on, ranges, routines to avoid and to pin, 
   const char* schemas[] = {"cpu:qint8"};
   options.schemas = schemas;
   options.schema_count = 1;
-  const Tensor images[] = {random_image(1), random_image(2), random_image(3)};
+  Tensor images[] = {random_image(1), random_image(2), random_image(3)};
   sn_tensor samples[3];
-  for (int i = 0; i < 3; ++i) {
-    samples[i] = SN_TENSOR_INIT;
-    samples[i].data_type = SN_FLOAT32;
-    samples[i].rank = 4;
-    for (int axis = 0; axis < 4; ++axis) samples[i].dims[axis] = images[i].shape()[axis];
-    samples[i].data = const_cast<void*>(images[i].data());
-    samples[i].bytes = images[i].bytes();
-  }
+  for (int i = 0; i < 3; ++i)
+    samples[i] = float_tensor(images[i].mutable_values<float>().data(), images[i].shape().dims());
   options.samples = samples;
   options.sample_count = 1;
   options.validation = samples + 1;

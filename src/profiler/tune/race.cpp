@@ -22,7 +22,7 @@ class Race {
  public:
   explicit Race(TuneContext& context) : context_(context) {}
 
-  Status add(const RoutinePath& path);
+  Status add(const Finalist& finalist);
   // Interleaves runs for about `us` in all.
   Status run(double us);
   Profile profile(std::size_t contender) const;
@@ -31,6 +31,7 @@ class Race {
   struct Contender {
     NetBench bench;
     double run_us;  // about
+    bool is_allowed;
     StepSamples steps;
     Samples samples, whole;  // `whole`: no thread was late at the end
   };
@@ -39,16 +40,17 @@ class Race {
     if (busy_ || contender.whole.count() < constants::kFewestSamples) return false;
     return contender.whole.minimum() > constants::kBeaten * fastest_us_ || is_slower(contender);
   }
-  // put_in_order() would put another one before it, by twice the fewest runs or more.
+  // put_in_order() would put another one before it, by twice the fewest runs or more. Where there
+  // are samples, their error may still refuse that one, so that the order of all counts.
   bool is_slower(const Contender& contender) const {
-    const auto is_known = [](const Contender& one) {
-      return one.samples.count() >= 2 * constants::kFewestRuns;
-    };
+    if (!context_.job.references.empty()) return false;
+    const auto wanted = static_cast<std::size_t>(2 * context_.times() * constants::kFewestRuns);
+    const auto is_known = [&](const Contender& one) { return one.samples.count() >= wanted; };
     const double least_us =
         contender.samples.median() -
         uncertainty_us(contender.samples.spread(), static_cast<double>(contender.samples.count()));
     return is_known(contender) && std::ranges::any_of(contenders_, [&](const Contender& other) {
-             return is_known(other) &&
+             return other.is_allowed && is_known(other) &&
                     least_us > (1 + constants::kLeastGain) * other.samples.median();
            });
   }
@@ -70,13 +72,14 @@ class Race {
   double fastest_us_ = INFINITY;
 };
 
-Status Race::add(const RoutinePath& path) {
-  SN_ASSIGN_OR_RETURN(const auto plan, context_.plan_of(path));
+Status Race::add(const Finalist& finalist) {
+  SN_ASSIGN_OR_RETURN(const auto plan, context_.plan_of(finalist.path));
   SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, context_.job.inputs));
   SN_RETURN_IF_ERROR(bench.run().status());
   SN_ASSIGN_OR_RETURN(const double us, bench.run());
   StepSamples steps(bench.steps());
-  contenders_.push_back({std::move(bench), us, std::move(steps), {}, {}});
+  contenders_.push_back(
+      {std::move(bench), us, is_allowed(context_, finalist), std::move(steps), {}, {}});
   return {};
 }
 
@@ -170,7 +173,7 @@ Status race(TuneContext& context, std::vector<Finalist>& finalists) {
   Race race(context);
   for (std::size_t f = 0; f < finalists.size(); ++f) {
     context.report_progress("final", f, finalists.size());
-    SN_RETURN_IF_ERROR(race.add(finalists[f].path));
+    SN_RETURN_IF_ERROR(race.add(finalists[f]));
   }
   context.expect(race_seconds(context));
   SN_RETURN_IF_ERROR(race.run(1e6 * race_seconds(context)));
