@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "core/base/cpu.h"
+
 namespace softneuro {
 
 inline constexpr std::int64_t kInt8Lanes = 16;
@@ -16,6 +18,10 @@ inline constexpr std::int64_t kInt8Panel = 64;
 constexpr std::int64_t round_up(std::int64_t count, std::int64_t step) noexcept {
   return (count + step - 1) / step * step;
 }
+
+// Two weights next to each other in the depth, of one sign, may add up to that much if the sum of
+// their products with any two unsigned bytes shall fit 16 bits: 255 · 128 < 2¹⁵.
+inline constexpr std::int32_t kInt8PairLimit = 128;
 
 // Numbers to be added to the sums in 8 bits: scale · (q − zero point), one per element of the tile.
 struct Int8Addend {
@@ -45,6 +51,7 @@ struct Int8Tile {
 
   const std::int8_t* weights = nullptr;  // one panel
   std::int64_t columns = 0;              // outputs of the panel, at most kInt8Panel
+  bool pairs_fit = false;                // the panel's weights keep kInt8PairLimit
   // One per output, padded to a multiple of kInt8Lanes; start: − zero point of x as unsigned · Σ w.
   const std::int32_t* start = nullptr;
   const float* scale = nullptr;
@@ -62,10 +69,11 @@ struct Int8Tile {
 using Int8TileFunction = void (*)(const Int8Tile&) noexcept;
 struct Int8TileOps {
   Int8TileFunction tile;
+  bool gains_by_pairs;  // is faster where weights keep kInt8PairLimit
 };
 
-// The best for this processor.
-Int8TileFunction int8_tile_function() noexcept;
+Int8TileOps int8_tile_ops() noexcept;                      // the best for this processor
+Int8TileOps int8_tile_ops(CpuFeatures features) noexcept;  // the best for these features
 
 namespace avx512vnni {
 void int8_tile(const Int8Tile& tile) noexcept;

@@ -1,6 +1,7 @@
 #include "cpu/qint8/product.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace softneuro {
@@ -12,14 +13,15 @@ constexpr std::int64_t kTileFloats = 12288;  // float32 tiles for post-ops: 48 K
 // Where the parts of the packed bytes begin.
 struct PackedParts {
   std::int64_t columns;  // of a group, padded
-  std::int64_t start, scale, bias, weights, bytes;
+  std::int64_t start, scale, bias, fits, weights, bytes;
 
   explicit PackedParts(const ProductSizes& s) : columns(round_up(s.outputs, kInt8Lanes)) {
     const std::int64_t table = round_up(4 * s.groups * columns, kTensorAlignment);
     start = 0;
     scale = table;
     bias = 2 * table;
-    weights = 3 * table;
+    fits = 3 * table;
+    weights = fits + round_up(s.groups * s.panels(), kTensorAlignment);
     bytes = weights + s.groups * group_bytes(s);
   }
   std::int64_t group_bytes(const ProductSizes& s) const { return columns * s.taps * s.quads() * 4; }
@@ -50,6 +52,14 @@ void pack_output(const ProductSizes& s, const std::int8_t* row, std::int64_t ker
     to[k / 4 * 4 * width + k % 4] = row[k % channels * kernel + k / channels];
 }
 
+// Whether they keep kInt8PairLimit.
+bool pairs_fit(const std::int8_t* weights, std::int64_t bytes) {
+  std::int32_t largest = 0;  // pairs of unlike signs need no look: their sum is small
+  for (std::int64_t i = 0; i < bytes; i += 2)
+    largest = std::max(largest, std::abs(weights[i] + weights[i + 1]));
+  return largest <= kInt8PairLimit;
+}
+
 }  // namespace
 
 std::size_t QuantizedProduct::packed_bytes(const ProductSizes& sizes) {
@@ -75,6 +85,15 @@ Status QuantizedProduct::pack(const Problem& problem, const ProductSizes& sizes,
     pack_output(sizes, row, kernel, column,
                 part<std::int8_t>(packed, parts.weights) + group * parts.group_bytes(sizes));
   }
+  for (std::int64_t p = 0; p < sizes.groups * sizes.panels(); ++p) {
+    const std::int64_t panel = p % sizes.panels();
+    const std::int64_t group_at = parts.weights + p / sizes.panels() * parts.group_bytes(sizes);
+    const std::int64_t begin = PackedParts::panel_at(sizes, panel);
+    const std::int64_t end = panel + 1 < sizes.panels() ? PackedParts::panel_at(sizes, panel + 1)
+                                                        : parts.group_bytes(sizes);
+    part<bool>(packed, parts.fits)[p] =
+        pairs_fit(part<std::int8_t>(packed, group_at + begin), end - begin);
+  }
   return {};
 }
 
@@ -83,7 +102,7 @@ Result<QuantizedProduct> QuantizedProduct::create(const Problem& problem, const 
   QuantizedProduct product;
   product.sizes_ = sizes;
   product.packed_ = packed.bytes;
-  product.tile_ = int8_tile_function();
+  product.tile_ = int8_tile_ops().tile;
   const TensorScale x = tensor_scale(problem.inputs[0]);
   product.flip_ = x.is_signed;
   product.zero_byte_ = static_cast<std::uint8_t>(x.zero_point & 255);
@@ -141,6 +160,7 @@ void QuantizedProduct::run_panels(const Context& context, const ProductBlock& bl
     t.columns = std::min(kInt8Panel, sizes_.outputs - column);
     t.weights = part<std::int8_t>(packed, parts.weights) + block.group * parts.group_bytes(sizes_) +
                 PackedParts::panel_at(sizes_, p);
+    t.pairs_fit = part<bool>(packed, parts.fits)[block.group * sizes_.panels() + p];
     t.start = part<std::int32_t>(packed, parts.start) + table;
     t.scale = part<float>(packed, parts.scale) + table;
     t.bias = part<float>(packed, parts.bias) + table;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/base/element.h"
+#include "cpu/gemm/int8_tile.h"
 
 namespace softneuro {
 namespace {
@@ -68,7 +70,10 @@ class ModelIntegers {
     const std::int32_t low = q_->is_signed ? -128 : 0;
     const std::int32_t zero = q_->zero_points[place(m)];
     const double q = std::nearbyint(weight / static_cast<double>(scale(m))) + zero;
-    return static_cast<std::int32_t>(std::fmin(std::fmax(q, low), low + 255)) - zero;
+    return static_cast<std::int32_t>(std::clamp<double>(q, low, low + 255)) - zero;
+  }
+  void quantize_row(const std::vector<double>& row, std::int64_t m, std::int8_t* to) const {
+    for (const double w : row) *to++ = static_cast<std::int8_t>(value(m, w));
   }
 
  private:
@@ -79,39 +84,74 @@ class ModelIntegers {
   const WeightOrder& order_;
 };
 
-Status quantize_row(const WeightOrder& order, const TensorView& weights, const ModelIntegers& model,
-                    std::int64_t m, std::int8_t* row, float& scale) {
-  double largest = 0;
-  for (std::int64_t k = 0; k < order.depth; ++k) {
-    const double w = load(weights, order.at(m, k));
-    if (!std::isfinite(w))
-      return unsupported("weight {} of output {} is {}: it cannot be quantised", k, m, w);
-    largest = std::fmax(largest, std::fabs(w));
-  }
-  if (model.given()) {
-    scale = model.scale(m);
+// The weights of output m, or one that is not finite.
+Result<std::vector<double>> read_row(const WeightOrder& order, const TensorView& weights,
+                                     std::int64_t m) {
+  std::vector<double> row(static_cast<std::size_t>(order.depth));
+  dispatch(weights.type, 0, [&](auto tag) {
+    const auto* const from = weights.as<decltype(tag)>();
     for (std::int64_t k = 0; k < order.depth; ++k)
-      row[k] = static_cast<std::int8_t>(model.value(m, load(weights, order.at(m, k))));
-    return {};
+      row[static_cast<std::size_t>(k)] = to_double(from[order.at(m, k)]);
+    return 0;
+  });
+  for (std::size_t k = 0; k < row.size(); ++k)
+    if (!std::isfinite(row[k]))
+      return unsupported("weight {} of output {} is {}: it cannot be quantised", k, m, row[k]);
+  return row;
+}
+
+double largest_magnitude(const std::vector<double>& row) {
+  double largest = 0;
+  for (const double w : row) largest = std::max(largest, std::fabs(w));
+  return largest;
+}
+
+// Of the sums of two weights of one sign that lie next to each other in a row's order
+// [kernel][channels], that of Int8Tile. Depthwise convolutions have other tiles.
+double largest_pair(const WeightOrder& order, const std::vector<double>& row) {
+  const std::int64_t channels = order.depth / order.kernel;
+  if (channels == 1) return 0;
+  const auto at = [&](std::int64_t i) {
+    return row[static_cast<std::size_t>(i % channels * order.kernel + i / channels)];
+  };
+  double largest = 0;
+  for (std::int64_t i = 0; i + 1 < order.depth; i += 2) {
+    const double a = at(i), b = at(i + 1);
+    if ((a < 0) == (b < 0)) largest = std::max(largest, std::fabs(a + b));
   }
+  return largest;
+}
+
+// Rounded up, so that no integer exceeds the limit that it is made for.
+float scale_for(double largest, std::int32_t limit) {
+  return std::nextafter(static_cast<float>(largest / limit), std::numeric_limits<float>::max());
+}
+
+// The scale of weights that the model did not quantise.
+float scale_of(const WeightOrder& order, const std::vector<double>& row) {
+  const double largest = largest_magnitude(row);
+  if (largest == 0) return 1;
   // The smallest normal number keeps the quotient finite for weights that are all but zero.
-  scale = std::fmax(static_cast<float>(largest / 127), std::numeric_limits<float>::min());
-  if (largest == 0) scale = 1;
-  for (std::int64_t k = 0; k < order.depth; ++k) {
-    const double q = std::nearbyint(load(weights, order.at(m, k)) / static_cast<double>(scale));
-    row[k] = static_cast<std::int8_t>(std::fmin(std::fmax(q, -127), 127));
-  }
-  return {};
+  float scale = std::max(static_cast<float>(largest / 127), std::numeric_limits<float>::min());
+  if (int8_tile_ops().gains_by_pairs)
+    scale = std::max(scale, scale_for(largest_pair(order, row), kInt8PairLimit));
+  return scale;
+}
+
+void quantize_row(const std::vector<double>& row, float scale, std::int8_t* to) {
+  for (const double w : row)
+    *to++ = static_cast<std::int8_t>(
+        std::clamp(std::nearbyint(w / static_cast<double>(scale)), -127.0, 127.0));
 }
 
 // Σ E[x] · (w − scale · q) over the products of output m.
-double expected_error(const WeightOrder& order, const TensorView& weights,
-                      const std::vector<float>& means, std::int64_t m, const std::int8_t* row,
+double expected_error(const WeightOrder& order, const std::vector<double>& row,
+                      const std::vector<float>& means, std::int64_t m, const std::int8_t* q,
                       float scale) {
   double error = 0;
   for (std::int64_t k = 0; k < order.depth; ++k)
     error += static_cast<double>(means[static_cast<std::size_t>(order.channel(m, k))]) *
-             (load(weights, order.at(m, k)) - static_cast<double>(scale) * row[k]);
+             (row[static_cast<std::size_t>(k)] - static_cast<double>(scale) * q[k]);
   return error;
 }
 
@@ -184,10 +224,17 @@ Result<QuantizedWeights> quantize_weights(const Problem& problem) {
   q.bias.resize(static_cast<std::size_t>(order.outputs));
   for (std::int64_t m = 0; m < order.outputs; ++m) {
     const auto i = static_cast<std::size_t>(m);
-    std::int8_t* const row = q.values.data() + m * order.depth;
-    SN_RETURN_IF_ERROR(quantize_row(order, weights, model, m, row, q.scales[i]));
+    std::int8_t* const to = q.values.data() + m * order.depth;
+    SN_ASSIGN_OR_RETURN(const std::vector<double> row, read_row(order, weights, m));
+    if (model.given()) {
+      q.scales[i] = model.scale(m);
+      model.quantize_row(row, m, to);
+    } else {
+      q.scales[i] = scale_of(order, row);
+      quantize_row(row, q.scales[i], to);
+    }
     double bias = problem.has_input(kBias) ? load(view_of(problem.inputs[kBias].value), m) : 0;
-    if (correct) bias += expected_error(order, weights, means, m, row, q.scales[i]);
+    if (correct) bias += expected_error(order, row, means, m, to, q.scales[i]);
     q.bias[i] = static_cast<float>(bias);
   }
   return q;

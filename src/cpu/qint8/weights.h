@@ -37,9 +37,11 @@ SN_INTREE Applicability takes_quantized_weights(const Problem& problem);
 // float32. Nothing if x has no quantisation.
 SN_INTREE std::vector<FormatTuple> quantized_formats(const Problem& problem, Layout layout);
 
-// Per output channel, symmetric: the largest magnitude becomes 127. Where the weights carry a
-// quantisation of their own (an imported model's), exactly the model's integers, less their zero
-// point. Precondition: takes_quantized_weights(problem). unsupported if a weight is not finite.
+// Per output channel, symmetric: the largest magnitude becomes 127. On processors whose tiles gain
+// by it (Int8TileOps::gains_by_pairs) it may become less, so that pairs keep kInt8PairLimit. Where
+// the weights carry a quantisation of their own (an imported model's), exactly the model's
+// integers, less their zero point. Precondition: takes_quantized_weights(problem). unsupported if a
+// weight is not finite.
 SN_INTREE Result<QuantizedWeights> quantize_weights(const Problem& problem);
 
 // The quantisation of a qint8 tensor with one scale, as kernels want it.

@@ -24,11 +24,18 @@ bool can_merge(const ConvGeometry& g, Layout layout) {
 
 }  // namespace
 
-ConvRows::ConvRows(const ConvGeometry& g, Layout layout) : window_(g.window) {
+ConvRows::ConvRows(const ConvGeometry& g, Layout layout)
+    : ConvRows(g, layout, can_merge(g, layout)) {}
+
+ConvRows ConvRows::of_bytes(const ConvGeometry& g) {
+  return {g, Layout::channels_last, false};
+}
+
+ConvRows::ConvRows(const ConvGeometry& g, Layout layout, bool merged)
+    : window_(g.window), merged_(merged) {
   const auto& [az, ay, ax] = window_.axes;
   const std::int64_t block = block_of(layout);
   const std::int64_t blocks = block == 1 ? 1 : (g.in + block - 1) / block;
-  merged_ = can_merge(g, layout);
   pixel_ = block == 1 ? g.channels_in() : block;
   length_ = merged_ ? ax.kernel * g.in : block == 1 ? g.in : block;
   padded_ = is_padded(az) || is_padded(ay) || is_padded(ax);
@@ -106,30 +113,59 @@ const T* ConvRows::border_pointer(const ConvSegment& segment, const Origin& at, 
   return patch;
 }
 
+// Rows of one image.
 template <class T>
-void ConvRows::point(const GemmRows& rows, const T* x, const T* zeros, const T** pointers,
-                     T* scratch) const noexcept {
-  const ConvSegment* const segments = segments_.data() + rows.segment;
+void ConvRows::point_segments(const ConvSegment* segments, std::int64_t count, std::int64_t row,
+                              std::int64_t rows, const T* x, const T* zeros, const Pointers<T>& to,
+                              T* scratch) const noexcept {
   if (contiguous_) {
-    for (std::int64_t s = 0; s < rows.segments; ++s) {
-      const T* from = x + rows.row * pixel_ + segments[s].offset;
-      for (int r = 0; r < rows.rows; ++r, from += pixel_) *pointers++ = from;
+    for (std::int64_t s = 0; s < count; ++s) {
+      const T** pointer = to.first + s * to.segment_stride;
+      const T* from = x + row * pixel_ + segments[s].offset;
+      for (std::int64_t r = 0; r < rows; ++r, from += pixel_, pointer += to.row_stride)
+        *pointer = from;
     }
     return;
   }
-  Origin at = origin(rows.row);
+  Origin at = origin(row);
   const std::int64_t step = window_.axes[2].stride * pixel_;
-  for (std::int64_t r = 0; r < rows.rows;) {
-    const std::int64_t run = std::min(pixels_inside(at), rows.rows - r);
-    for (std::int64_t s = 0; s < rows.segments; ++s) {
-      const T** const to = pointers + s * rows.rows + r;
+  for (std::int64_t r = 0; r < rows;) {
+    const std::int64_t run = std::min(pixels_inside(at), rows - r);
+    for (std::int64_t s = 0; s < count; ++s) {
+      const T** pointer = to.first + s * to.segment_stride + r * to.row_stride;
       const T* from = x + at.offset + segments[s].offset;
-      for (std::int64_t i = 0; i < run; ++i, from += step) to[i] = from;
-      if (run <= 0) *to = border_pointer(segments[s], at, x, zeros, scratch);
+      for (std::int64_t i = 0; i < run; ++i, from += step, pointer += to.row_stride)
+        *pointer = from;
+      if (run <= 0) *pointer = border_pointer(segments[s], at, x, zeros, scratch);
     }
     const std::int64_t done = std::max<std::int64_t>(run, 1);
     advance(at, done);
     r += done;
+  }
+}
+
+template <class T>
+void ConvRows::point(const GemmRows& rows, const T* x, const T* zeros, const T** pointers,
+                     T* scratch) const noexcept {
+  point_segments(segments_.data() + rows.segment, rows.segments, rows.row, rows.rows, x, zeros,
+                 Pointers<T>{pointers, rows.rows, 1}, scratch);
+}
+
+void ConvRows::point_bytes(std::int64_t row, std::int64_t rows, const std::uint8_t* x,
+                           const std::uint8_t* zeros, const std::uint8_t** pointers,
+                           std::int64_t segment_stride, std::int64_t row_stride) const noexcept {
+  const std::int64_t positions = window_.output_elements();
+  x += row / positions * window_.input_elements() * pixel_;
+  row %= positions;
+  while (rows > 0) {
+    const std::int64_t count = std::min(rows, positions - row);
+    point_segments(segments_.data(), segments(), row, count, x, zeros,
+                   Pointers<std::uint8_t>{pointers, segment_stride, row_stride},
+                   static_cast<std::uint8_t*>(nullptr));
+    x += window_.input_elements() * pixel_;
+    pointers += count * row_stride;
+    rows -= count;
+    row = 0;
   }
 }
 

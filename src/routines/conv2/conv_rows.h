@@ -2,6 +2,7 @@
 // product with the weights.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "cpu/gemm/gemm_operands.h"
@@ -20,6 +21,8 @@ class ConvRows {
  public:
   // `layout`: channels_last, nchw8c or nchw16c. In the blocked ones, groups must be whole blocks.
   ConvRows(const ConvGeometry& geometry, Layout layout);
+  // For point_bytes(): layout channels_last, a segment is a kernel position.
+  static ConvRows of_bytes(const ConvGeometry& geometry);
 
   std::int64_t segments() const noexcept { return static_cast<std::int64_t>(segments_.size()); }
   std::int64_t length() const noexcept { return length_; }
@@ -30,8 +33,24 @@ class ConvRows {
   template <class T>
   void point(const GemmRows& rows, const T* x, const T* zeros, const T** pointers,
              T* scratch) const noexcept;
+  // Output positions [row, row + rows), counted over all images: pointers[s · segment_stride +
+  // r · row_stride]. x: the group's first element; zeros: what the padding points at.
+  void point_bytes(std::int64_t row, std::int64_t rows, const std::uint8_t* x,
+                   const std::uint8_t* zeros, const std::uint8_t** pointers,
+                   std::int64_t segment_stride, std::int64_t row_stride) const noexcept;
 
  private:
+  ConvRows(const ConvGeometry& geometry, Layout layout, bool merged);
+  // Where pointers of one image's rows go.
+  template <class T>
+  struct Pointers {
+    const T** first;
+    std::int64_t segment_stride, row_stride;
+  };
+  template <class T>
+  void point_segments(const ConvSegment* segments, std::int64_t count, std::int64_t row,
+                      std::int64_t rows, const T* x, const T* zeros, const Pointers<T>& to,
+                      T* scratch) const noexcept;
   // Where the window of an output pixel begins.
   struct Origin {
     std::int64_t column = 0;  // of the output

@@ -7,7 +7,7 @@
 #include "cpu/gemm/gemm_tasks.h"
 #include "cpu/qint8/epilogue.h"
 #include "routines/add_each.h"
-#include "routines/conv2/geometry.h"
+#include "routines/conv2/conv_rows.h"
 #include "routines/conv2/qint8_depthwise.h"
 
 namespace softneuro {
@@ -44,6 +44,7 @@ class QuantizedDepthwiseKernel final : public Kernel {
       : g_(geometry),
         packed_(std::move(packed)),
         epilogue_(std::move(epilogue)),
+        rows_(ConvRows::of_bytes(geometry)),
         positions_(geometry.window.output_elements()),
         taps_(DepthwiseParts(geometry).taps),
         block_(std::clamp<std::int64_t>(kPointers / taps_, 1, kMostPositions)) {
@@ -75,13 +76,14 @@ class QuantizedDepthwiseKernel final : public Kernel {
  private:
   void run_block(Context& context, std::int64_t first, std::int64_t count) const noexcept {
     const std::uint8_t* taps[kPointers];
-    for (std::int64_t r = 0; r < count; ++r) point_at_patch(context, first + r, taps + r * taps_);
+    point_at_patches(context, first, count, taps);
     const DepthwiseParts parts(g_);
     const auto* packed = static_cast<const std::byte*>(packed_.data());
     const std::int64_t offset = first * g_.channels_out();
     Qint8DepthwiseTask task;
     task.taps = taps;
     task.tap_count = taps_;
+    task.kernel_elements = rows_.segments();
     task.positions = count;
     task.channels = g_.channels_out();
     task.flip = flip_;
@@ -131,21 +133,18 @@ class QuantizedDepthwiseKernel final : public Kernel {
     }
   }
 
-  void point_at_patch(Context& context, std::int64_t row,
-                      const std::uint8_t** taps) const noexcept {
+  void point_at_patches(Context& context, std::int64_t first, std::int64_t count,
+                        const std::uint8_t** taps) const noexcept {
     const auto* zeros = reinterpret_cast<const std::uint8_t*>(context.workspace());
-    const std::int64_t channels = g_.channels_in();
-    const std::uint8_t* const image = context.input(0).as<std::uint8_t>() +
-                                      row / positions_ * g_.window.input_elements() * channels;
-    for_taps(g_.window, row % positions_, [&](std::int64_t tap, std::int64_t at) {
-      taps[tap] = at >= 0 ? image + at * channels : zeros;
-    });
-    for (std::int64_t tap = g_.window.kernel_elements(); tap < taps_; ++tap) taps[tap] = zeros;
+    rows_.point_bytes(first, count, context.input(0).as<std::uint8_t>(), zeros, taps, 1, taps_);
+    for (std::int64_t r = 0; r < count; ++r, taps += taps_)
+      std::fill(taps + rows_.segments(), taps + taps_, zeros);
   }
 
   ConvGeometry g_;
   Tensor packed_;
   QuantizedEpilogue epilogue_;
+  ConvRows rows_;
   Qint8DepthwiseFunction function_ = qint8_depthwise_function();
   std::int64_t positions_;  // of one image of the output
   std::int64_t taps_;       // kernel positions, padded

@@ -9,7 +9,7 @@
 #include "cpu/gemm/gemm_tasks.h"
 #include "cpu/qint8/product.h"
 #include "routines/add_each.h"
-#include "routines/conv2/geometry.h"
+#include "routines/conv2/conv_rows.h"
 
 namespace softneuro {
 namespace {
@@ -38,6 +38,7 @@ class QuantizedConvKernel final : public Kernel {
       : product_(std::move(product)),
         g_(geometry),
         sizes_(sizes_of(geometry)),
+        rows_(ConvRows::of_bytes(geometry)),
         copies_(copies_patches(geometry)),
         positions_(geometry.window.output_elements()),
         patch_(round_up(geometry.depth(), 4)) {
@@ -103,8 +104,10 @@ class QuantizedConvKernel final : public Kernel {
         copy_patch(context.input(0), block.first_row + r, group, patches + r * patch_);
       }
     } else {
-      for (std::int64_t r = 0; r < block.row_count; ++r)
-        point_at_patch(context, block.first_row + r, group, rows + r, block.row_count);
+      const auto* zeros = reinterpret_cast<const std::uint8_t*>(context.workspace());
+      rows_.point_bytes(block.first_row, block.row_count,
+                        context.input(0).as<std::uint8_t>() + group * g_.in, zeros, rows,
+                        block.row_count, 1);
     }
     const std::int64_t first = copies_ ? 0 : i % pieces_ * panels_;
     const std::int64_t last =
@@ -121,15 +124,6 @@ class QuantizedConvKernel final : public Kernel {
                                std::int64_t group) const noexcept {
     return x.as<std::uint8_t>() + row / positions_ * g_.window.input_elements() * g_.channels_in() +
            group * g_.in;
-  }
-
-  void point_at_patch(Context& context, std::int64_t row, std::int64_t group,
-                      const std::uint8_t** pointers, std::int64_t stride) const noexcept {
-    const auto* zeros = reinterpret_cast<const std::uint8_t*>(context.workspace());
-    const std::uint8_t* const image = image_of(context.input(0), row, group);
-    for_taps(g_.window, row % positions_, [&](std::int64_t tap, std::int64_t at) {
-      pointers[tap * stride] = at >= 0 ? image + at * g_.channels_in() : zeros;
-    });
   }
 
   void copy_patch(const TensorView& input, std::int64_t row, std::int64_t group,
@@ -177,6 +171,7 @@ class QuantizedConvKernel final : public Kernel {
   QuantizedProduct product_;
   ConvGeometry g_;
   ProductSizes sizes_;
+  ConvRows rows_;
   bool copies_;
   std::int64_t positions_;  // of one image of the output
   std::int64_t patch_;      // bytes of a copied patch

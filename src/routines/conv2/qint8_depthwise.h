@@ -24,6 +24,7 @@ struct Qint8DepthwiseTask {
   // 0).
   const std::uint8_t* const* taps = nullptr;
   std::int64_t tap_count = 0;
+  std::int64_t kernel_elements = 0;  // taps that count: those behind them have weights of 0
   std::int64_t positions = 0;
   std::int64_t channels = 0;
   bool flip = false;  // x is signed; it is read as x + 128

@@ -95,7 +95,9 @@ void finish(const Qint8DepthwiseTask& t, const Channels& channels, const Halves&
 
 // `count` channels from `first` on, at all positions.
 template <bool Whole>
-void run_channels(const Qint8DepthwiseTask& t, std::int64_t first, std::int64_t count) noexcept {
+void run_channels(const Qint8DepthwiseTask& task, std::int64_t first, std::int64_t count) noexcept {
+  const Qint8DepthwiseTask t = task;  // no store of bytes may alias it
+  const std::int64_t pairs = (t.kernel_elements + 1) / 2;
   Channels channels;
   load_channels(t, first, channels);
   const __m128i flip = _mm_set1_epi8(static_cast<char>(t.flip ? 0x80 : 0));
@@ -108,7 +110,7 @@ void run_channels(const Qint8DepthwiseTask& t, std::int64_t first, std::int64_t 
   for (std::int64_t p = 0; p < t.positions; ++p) {
     const std::uint8_t* const* const taps = t.taps + p * t.tap_count;
     Halves sums = channels.start;
-    for (std::int64_t pair = 0; pair < t.tap_count / 2; ++pair) {
+    for (std::int64_t pair = 0; pair < pairs; ++pair) {
       const __m256i a = load(taps[2 * pair] + first), b = load(taps[2 * pair + 1] + first);
       const Halves& w = channels.weights[pair];
       sums.low = _mm256_add_epi32(sums.low, _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), w.low));

@@ -3,8 +3,10 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdlib>
 
 #include "core/routine/evaluate.h"
+#include "cpu/gemm/int8_tile.h"
 #include "routines/builtin.h"
 #include "support/graph_evaluator.h"
 
@@ -142,4 +144,34 @@ TEST_CASE("weights: what cannot be quantised is refused with a reason", "[quanti
   problem = problem_of(graph);
   problem.inputs[1].constant = false;
   CHECK_FALSE(takes_quantized_weights(problem).ok());
+}
+
+TEST_CASE("weights: pairs keep their limit where the processor's tiles gain by it",
+          "[quantization]") {
+  GraphBuilder b;
+  const TensorId x = b.input("x", Shape{1, 4, 3, 3});
+  // [1][4][1][2]: channels 0 and 1 at kernel position 0 are 1 and 0.9, which lie side by side.
+  const TensorId w = b.reals({1, 4, 1, 2}, {1, 0.9, 0.9, -1, 0.2, 0.1, -0.3, 0.3});
+  const Graph graph = b.finish({b.layer("conv2", {x, w})});
+  const QuantizedWeights q = quantize_weights(problem_of(graph)).value();
+  if (int8_tile_ops().gains_by_pairs) {
+    CHECK(q.scales[0] == Approx(1.9 / 128));
+    CHECK(q.values == std::vector<std::int8_t>{67, 61, 61, -67, 13, 7, -20, 20});
+  } else {
+    CHECK(q.scales[0] == Approx(1.0 / 127));
+    CHECK(q.values == std::vector<std::int8_t>{127, 114, 114, -127, 25, 13, -38, 38});
+  }
+}
+
+TEST_CASE("weights: rounded pairs never exceed their limit", "[quantization]") {
+  GraphBuilder b;
+  const TensorId x = b.input("x", Shape{1, 64});
+  const TensorId w = b.random({64, 200});
+  const Graph graph = b.finish({b.layer("dense", {x, w})});
+  if (!int8_tile_ops().gains_by_pairs) return;
+  const QuantizedWeights q = quantize_weights(problem_of(graph)).value();
+  int largest = 0;
+  for (std::size_t i = 0; i < q.values.size(); i += 2)
+    largest = std::max(largest, std::abs(q.values[i] + q.values[i + 1]));
+  CHECK(largest == kInt8PairLimit);  // and some row makes use of it
 }
