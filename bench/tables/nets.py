@@ -36,6 +36,7 @@ TUNINGS = {
     "hybrid": ("cpu:float32,cpu:float16,cpu:qint8", True, 0.5),
     "bfloat16": ("cpu:float32,cpu:bfloat16", False, 0),
     "quantised": ("cpu:float32,cpu:qint8", False, 0),  # a model that brings its ranges along
+    "quantised7": ("cpu:float32,cpu:qint8", False, 0),  # and weights in seven bits
 }
 SCHEMA_COLUMNS = ["float32", "float16", "qint8", "hybrid"]
 CALIBRATION_SAMPLES = 16
@@ -80,12 +81,13 @@ class Folders:
             part.rename(path)
         return path
 
-    def quantised_model(self, name: str) -> pathlib.Path:
+    def quantised_model(self, name: str, column: str = "quantised") -> pathlib.Path:
         """The network in 8 bits, by ONNX Runtime's quantizer as its documentation recommends: QDQ,
         unsigned activations, signed weights per channel. Made the first time."""
-        path = self.models / "quantised" / f"{name}.onnx"
+        path = self.models / column / f"{name}.onnx"
         if not path.exists():
-            quantise(self.model(name), path, inputs_for(name, 7, CALIBRATION_SAMPLES))
+            samples = inputs_for(name, 7, CALIBRATION_SAMPLES)
+            quantise(self.model(name), path, samples, reduce_range=column == "quantised7")
         return path
 
     def calibration(self, name: str) -> pathlib.Path:
@@ -102,7 +104,13 @@ class Folders:
         return folder
 
 
-def quantise(model: pathlib.Path, to: pathlib.Path, samples: list[dict[str, np.ndarray]]) -> None:
+def quantise(
+    model: pathlib.Path,
+    to: pathlib.Path,
+    samples: list[dict[str, np.ndarray]],
+    *,
+    reduce_range: bool,
+) -> None:
     from onnxruntime import quantization
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
@@ -125,6 +133,7 @@ def quantise(model: pathlib.Path, to: pathlib.Path, samples: list[dict[str, np.n
             per_channel=True,
             activation_type=quantization.QuantType.QUInt8,
             weight_type=quantization.QuantType.QInt8,
+            reduce_range=reduce_range,
         )
         made.rename(to)
 
@@ -192,7 +201,8 @@ def tuned(folders: Folders, name: str, column: str, threads: int, again: bool = 
     cache = folder / "cache"
     for row in cache.glob("*") if cache.exists() else []:
         row.unlink()
-    model = folders.quantised_model(name) if column == "quantised" else folders.model(name)
+    is_quantised = column.startswith("quantised")
+    model = folders.quantised_model(name, column) if is_quantised else folders.model(name)
     arguments = ["tune", str(model), "-o", str(path)]
     arguments += ["--schemas", schemas, "--threads", str(threads), "--cache", str(cache)]
     if calibrated:

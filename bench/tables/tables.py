@@ -337,12 +337,13 @@ class Bench:
 
     def table_5(self) -> None:
         peers = [name for name in self.peers() if name != "ncnn"]  # it reads no quantised ONNX
-        every = self.results.setdefault("quantised", {})
+        column = "quantised7" if self.arguments.reduce_range else "quantised"
+        every = self.results.setdefault(column, {})
         for threads in self.arguments.threads:
             results = every.setdefault(str(threads), {})
             for net in self.chosen(nets.ALL_NETS):
-                quantised = self.folders.quantised_model(net)
-                file = self.tuned(net, "quantised", threads).path if self.can_tune else quantised
+                quantised = self.folders.quantised_model(net, column)
+                file = self.tuned(net, column, threads).path if self.can_tune else quantised
                 say(f"{net}: measuring {', '.join(peers)}, {threads} threads, in 8 bits")
                 results[net] = self.in_rounds(
                     measure_quantised,
@@ -354,8 +355,9 @@ class Bench:
                     peers,
                 )
                 self.put(
-                    f"table V, {threads}",
-                    f"Table V: engines, 8 bits, {threads} thread{'s' if threads > 1 else ''}",
+                    f"table V, {column}, {threads}",
+                    f"Table V: engines, 8 bits, {threads} thread{'s' if threads > 1 else ''}"
+                    + (", weights in seven bits" if self.arguments.reduce_range else ""),
                     report.table_v(results, peers, threads),
                 )
 
@@ -444,6 +446,11 @@ def parsed_arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "--untuned", action="store_true", help="table II with SoftNeuro on its default plan"
+    )
+    parser.add_argument(
+        "--reduce-range",
+        action="store_true",
+        help="table V with weights in seven bits, as is recommended for processors without VNNI",
     )
     parser.add_argument("--table3-net", default="vgg16", help="default: vgg16")
     parser.add_argument("--threads", type=numbers, default=[1, 2], help="default: 1,2")
