@@ -1,5 +1,7 @@
 #include "passes/adopt_quantization.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <map>
 
@@ -88,7 +90,9 @@ namespace {
 class Adoption {
  public:
   explicit Adoption(Rewriter& rewriter)
-      : rewriter_(rewriter), levels_(rewriter.graph().tensor_count(), nullptr) {}
+      : rewriter_(rewriter),
+        levels_(rewriter.graph().tensor_count(), nullptr),
+        fronts_(rewriter.graph().tensor_count(), -1) {}
 
   // In topological order: what is known of a tensor's levels comes from the layers before. Gives
   // the number of quantize layers that were adopted.
@@ -124,9 +128,15 @@ class Adoption {
       return;
     }
     adopted = {rewriter_.layer(front).inputs[0], kNoTensor, std::move(q)};
-    adopted.result = replace(dequantize, front, adopted.quantization);
+    if (const int concat = concat_before(front); concat >= 0) {
+      adopted.source = round_before(concat, dequantize, front, adopted.quantization);
+      adopted.result = adopted.source;
+    } else {
+      adopted.result = replace(dequantize, front, adopted.quantization);
+    }
     quantize_as(adopted.result, adopted.quantization);
     levels_[adopted.result] = &adopted.quantization;
+    fronts_[adopted.result] = front;
   }
 
   // One layer for the pair; none where the values are of these levels already.
@@ -140,6 +150,54 @@ class Adoption {
                       unary_params(round.unary, static_cast<double>(round.alpha),
                                    static_cast<double>(round.beta)));
     rewriter_.add_sources(dequantize, front);
+    return y;
+  }
+
+  // The concatenation whose output `front` alone reads, if nothing else reads what it joins: layers
+  // in front of it can round as it is joined, and it moves bytes. −1 if there is none.
+  int concat_before(int front) const {
+    const TensorId x = rewriter_.layer(front).inputs[0];
+    const int concat = rewriter_.producer(x);
+    if (concat < 0 || !joins_elements(rewriter_.layer(concat)) || !rewriter_.has_single_use(x) ||
+        levels_in_common(rewriter_.layer(concat)) != nullptr)
+      return -1;
+    for (const TensorId id : rewriter_.layer(concat).inputs)
+      if (rewriter_.producer(id) < 0 || !rewriter_.has_single_use(id) || has_more_readers(id))
+        return -1;
+    return concat;
+  }
+
+  // Dequantize layers that are yet to be adopted will read it.
+  bool has_more_readers(TensorId result) const {
+    const int front = fronts_[result];
+    return front >= 0 && rewriter_.uses().first(rewriter_.layer(front).outputs[0]) != nullptr;
+  }
+
+  // Rounds what a concatenation joins instead of its output, which is what `dequantize` gave.
+  TensorId round_before(int concat, int dequantize, int front, const Quantization& q) {
+    const LayerType& unary = *rewriter_.context().type("unary");
+    const PostOp round = fake_quantize_to(q);
+    const TensorId y = rewriter_.layer(dequantize).outputs[0];
+    for (std::size_t i = 0; i < rewriter_.layer(concat).inputs.size(); ++i) {
+      const TensorId x = rewriter_.layer(concat).inputs[i];
+      if (levels_[x] != nullptr && same_levels(*levels_[x], q)) continue;
+      TensorDef def;
+      def.name = fmt::format("{}/{}", rewriter_.tensor(y).name, i);
+      def.type = rewriter_.tensor(x).type;
+      def.shape = rewriter_.tensor(x).shape;
+      def.quantization = q;
+      const TensorId rounded = rewriter_.add_tensor(std::move(def));
+      levels_.push_back(&q);
+      fronts_.push_back(-1);
+      const std::string name = rewriter_.layer(dequantize).name;
+      const int layer = rewriter_.add(unary, name, {x}, {rounded},
+                                      unary_params(round.unary, static_cast<double>(round.alpha),
+                                                   static_cast<double>(round.beta)));
+      rewriter_.add_sources(layer, front);
+      rewriter_.set_input(concat, i, rounded);
+    }
+    absorb(rewriter_, concat, dequantize);
+    rewriter_.set_input(front, 0, y);  // for other layers that read the integers
     return y;
   }
 
@@ -179,7 +237,8 @@ class Adoption {
 
   Rewriter& rewriter_;
   std::vector<const Quantization*> levels_;  // of a tensor's values; null: not known
-  std::map<int, Adopted> adopted_;           // by quantize layer
+  std::vector<int> fronts_;         // the quantize layer whose result a tensor is; −1: of none
+  std::map<int, Adopted> adopted_;  // by quantize layer
 };
 
 }  // namespace

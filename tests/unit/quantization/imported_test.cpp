@@ -197,3 +197,58 @@ TEST_CASE("imported: a tensor that is quantised in two ways becomes two tensors"
       scales.push_back(graph.tensor(layer.outputs[0]).quantization->scales[0]);
   CHECK(scales == std::vector<float>{0.05f, 0.1f});
 }
+
+namespace {
+
+// Two convolutions, each rounded to its own levels, joined and rounded to other ones.
+struct JoinedModel {
+  GraphBuilder b;
+  TensorId x;
+  std::array<TensorId, 2> parts;
+  TensorId joined;
+  Graph graph;
+
+  explicit JoinedModel(bool read_again) {
+    x = b.input("x", Shape{1, 4, 5, 5});
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Scale levels = scale_of(b, i == 0 ? 0.05 : 0.03, 90);
+      parts[i] = round_trip(b, b.layer("conv2", {x, b.random({3, 4, 1, 1})}), levels, levels);
+    }
+    joined = b.layer("concat", {parts[0], parts[1]}, {{"axis", std::int64_t{1}}});
+    const Scale levels = scale_of(b, 0.04, 100);
+    std::vector<TensorId> outputs = {round_trip(b, joined, levels, levels)};
+    if (read_again) outputs.push_back(b.unary("relu", parts[0]));
+    graph = b.finish(std::move(outputs));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("imported: what is joined is rounded before, in the layers that make it",
+          "[quantization]") {
+  JoinedModel model(false);
+  Graph graph = model.graph;
+  CHECK(adopt_quantization(graph, test::builtin_registry()).value() == 3);
+  REQUIRE(graph.verify(test::builtin_registry().layer_types()).ok());
+  CHECK(test::outline(graph) ==
+        "conv2+fake_quantize+fake_quantize conv2+fake_quantize+fake_quantize concat");
+  const TensorDef& y = graph.tensor(graph.outputs[0]);
+  CHECK(y.name == model.graph.tensor(model.graph.outputs[0]).name);
+  REQUIRE(y.quantization);
+  CHECK(y.quantization->scales == std::vector<float>{0.04f});
+  Tensor x = Tensor::create(DataType::float32, Shape{1, 4, 5, 5}).value();
+  for (std::size_t i = 0; i < 100; ++i)
+    x.mutable_values<float>()[i] = 0.07f * static_cast<float>(i % 61) - 2;
+  const Tensor before = test::evaluate_graph(model.graph, {x})[0];
+  const Tensor after = test::evaluate_graph(graph, {x})[0];
+  CHECK(std::memcmp(before.data(), after.data(), before.bytes()) == 0);
+}
+
+TEST_CASE("imported: what is joined and read elsewhere is rounded when it is joined",
+          "[quantization]") {
+  JoinedModel model(true);
+  Graph graph = model.graph;
+  CHECK(adopt_quantization(graph, test::builtin_registry()).value() == 3);
+  CHECK(test::outline(graph) ==
+        "conv2+fake_quantize conv2+fake_quantize concat unary:fake_quantize unary:relu");
+}
