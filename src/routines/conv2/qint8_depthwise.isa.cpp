@@ -98,7 +98,7 @@ template <bool Whole>
 void run_channels(const Qint8DepthwiseTask& task, std::int64_t first, std::int64_t count) noexcept {
   const Qint8DepthwiseTask t = task;  // no store of bytes may alias it
   const std::int64_t pairs = (t.kernel_elements + 1) / 2;
-  Channels channels;
+  Channels channels;  // NOLINT(cppcoreguidelines-pro-type-member-init): large, and filled here
   load_channels(t, first, channels);
   const __m128i flip = _mm_set1_epi8(static_cast<char>(t.flip ? 0x80 : 0));
   const auto load = [&](const std::uint8_t* x) {

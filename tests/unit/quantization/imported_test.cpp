@@ -204,7 +204,7 @@ namespace {
 struct JoinedModel {
   GraphBuilder b;
   TensorId x;
-  std::array<TensorId, 2> parts;
+  std::array<TensorId, 2> parts = {};
   TensorId joined;
   Graph graph;
 
