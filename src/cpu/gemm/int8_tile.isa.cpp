@@ -187,7 +187,9 @@ class Finish {
       : inverse_(_mm256_set1_ps(t.inverse)),
         low_(_mm256_set1_ps(t.low)),
         high_(_mm256_set1_ps(t.high)),
-        zero_point_(_mm256_set1_epi32(t.zero_point)),
+        zero_point_(
+            _mm256_set1_epi16(static_cast<short>(t.zero_point + (has_negative(t) ? 128 : 0)))),
+        flip_(_mm_set1_epi8(static_cast<char>(has_negative(t) ? 0x80 : 0))),
         levels_inverse_(_mm256_set1_ps(t.levels.inverse)),
         levels_low_(_mm256_set1_ps(t.levels.low)),
         levels_high_(_mm256_set1_ps(t.levels.low + 255.0f)),
@@ -210,10 +212,12 @@ class Finish {
       return;
     }
     const __m256i words =
-        _mm256_permute4x64_epi64(_mm256_packus_epi32(to_byte(first), to_byte(second)), 0xd8);
-    _mm_storeu_si128(
-        reinterpret_cast<__m128i*>(place.bytes),
-        _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+        _mm256_add_epi16(_mm256_packs_epi32(level(first), level(second)), zero_point_);
+    const __m128i bytes =
+        _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    // Both packings left four outputs each in the order 0, 2, 1, 3.
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(place.bytes),
+                     _mm_xor_si128(_mm_shuffle_epi32(bytes, 0xd8), flip_));
   }
 
  private:
@@ -231,15 +235,18 @@ class Finish {
     const __m256i q = _mm256_sub_epi32(_mm256_cvtepu8_epi32(addend), addend_zero_point_);
     return _mm256_add_ps(y, _mm256_mul_ps(_mm256_cvtepi32_ps(q), addend_scale_));
   }
+  static bool has_negative(const Int8Tile& t) noexcept {
+    return t.low + static_cast<float>(t.zero_point) < 0;
+  }
   // NaN becomes low: the second operand.
-  __m256i to_byte(__m256 y) const noexcept {
+  __m256i level(__m256 y) const noexcept {
     y = _mm256_min_ps(_mm256_max_ps(_mm256_mul_ps(y, inverse_), low_), high_);
-    return _mm256_and_si256(_mm256_add_epi32(_mm256_cvtps_epi32(y), zero_point_),
-                            _mm256_set1_epi32(0xff));
+    return _mm256_cvtps_epi32(y);
   }
 
   __m256 inverse_, low_, high_;
-  __m256i zero_point_;
+  __m256i zero_point_;  // of the bytes as unsigned numbers
+  __m128i flip_;
   __m256 levels_inverse_, levels_low_, levels_high_, levels_scale_;
   __m128i addend_flip_;
   __m256i addend_zero_point_;

@@ -115,20 +115,22 @@ void check_floats(Int8TileFunction function, const Operands& o, Int8Tile t) {
   CHECK(std::ranges::equal(y, wanted));
 }
 
-void check_bytes(Int8TileFunction function, const Operands& o, Int8Tile t) {
+// zero_point: 100 of unsigned bytes, −28 of signed ones.
+void check_bytes(Int8TileFunction function, const Operands& o, Int8Tile t, int zero_point) {
   std::vector<std::uint8_t> y(o.outputs() + 1, 77);
   t.bytes = y.data();
   t.inverse = 0.0625f;
   t.low = -100;
   t.high = 155;
-  t.zero_point = 100;
+  t.zero_point = zero_point;
   function(t);
   CHECK(y.back() == 77);
   const std::vector<float> wanted = expected(o, t);
   std::vector<std::uint8_t> levels;
   for (const float value : wanted)
     levels.push_back(static_cast<std::uint8_t>(
-        static_cast<int>(std::nearbyint(std::clamp(value * t.inverse, t.low, t.high))) + 100));
+        static_cast<int>(std::nearbyint(std::clamp(value * t.inverse, t.low, t.high))) +
+        zero_point));
   y.pop_back();
   CHECK(std::ranges::equal(y, levels));
 }
@@ -160,7 +162,7 @@ TEST_CASE("int8 tiles: exact with weights of any size, and with pairs that keep 
             t.addend.zero_point = 3;
             t.addend.flip = 0x80;
             check_floats(ops.tile, o, t);
-            check_bytes(ops.tile, o, t);
+            for (const int zero_point : {100, -28}) check_bytes(ops.tile, o, t, zero_point);
           }
   }
 }
