@@ -91,8 +91,8 @@ Status QuantizedProduct::pack(const Problem& problem, const ProductSizes& sizes,
     const std::int64_t begin = PackedParts::panel_at(sizes, panel);
     const std::int64_t end = panel + 1 < sizes.panels() ? PackedParts::panel_at(sizes, panel + 1)
                                                         : parts.group_bytes(sizes);
-    part<bool>(packed, parts.fits)[p] =
-        pairs_fit(part<std::int8_t>(packed, group_at + begin), end - begin);
+    part<std::uint8_t>(packed, parts.fits)[p] =
+        pairs_fit(part<std::int8_t>(packed, group_at + begin), end - begin) ? 1 : 0;
   }
   return {};
 }
@@ -160,7 +160,7 @@ void QuantizedProduct::run_panels(const Context& context, const ProductBlock& bl
     t.columns = std::min(kInt8Panel, sizes_.outputs - column);
     t.weights = part<std::int8_t>(packed, parts.weights) + block.group * parts.group_bytes(sizes_) +
                 PackedParts::panel_at(sizes_, p);
-    t.pairs_fit = part<bool>(packed, parts.fits)[block.group * sizes_.panels() + p];
+    t.pairs_fit = part<std::uint8_t>(packed, parts.fits)[block.group * sizes_.panels() + p] != 0;
     t.start = part<std::int32_t>(packed, parts.start) + table;
     t.scale = part<float>(packed, parts.scale) + table;
     t.bias = part<float>(packed, parts.bias) + table;
