@@ -83,7 +83,8 @@ class Folders:
 
     def quantised_model(self, name: str, column: str = "quantised") -> pathlib.Path:
         """The network in 8 bits, by ONNX Runtime's quantizer as its documentation recommends: QDQ,
-        unsigned activations, signed weights per channel. Made the first time."""
+        unsigned activations, signed weights per channel; "quantised7": these in seven bits. Made
+        the first time."""
         path = self.models / column / f"{name}.onnx"
         if not path.exists():
             samples = inputs_for(name, 7, CALIBRATION_SAMPLES)

@@ -33,8 +33,8 @@ int integer(Random& random, int low, int high) {
   return std::uniform_int_distribution<int>(low, high)(random);
 }
 
-// limit: of the sum of two weights next to each other; the weights that are as large as it allows
-// come with the largest inputs.
+// limit: of the sum of two weights of one sign next to each other. In every other case all pairs
+// reach it, and all inputs are as large as they can be.
 Operands make(std::int64_t rows, std::int64_t columns, std::int64_t taps, std::int64_t quads,
               int limit, Random& random) {
   Operands o{rows, columns, taps, quads, {}, {}, {}, {}, {}, {}, {}};
@@ -45,10 +45,12 @@ Operands make(std::int64_t rows, std::int64_t columns, std::int64_t taps, std::i
   o.weights.resize(static_cast<std::size_t>(taps * quads * o.width() * 4));
   for (std::size_t i = 0; i < o.weights.size(); i += 2) {
     const int sign = integer(random, 0, 1) * 2 - 1;
-    const int first = integer(random, std::max(0, limit - 127), 127);
-    const int second = extreme ? limit - first : integer(random, 0, limit - first);
+    const int other = extreme ? sign : integer(random, 0, 1) * 2 - 1;
+    const int first = integer(random, extreme ? std::max(0, limit - 127) : 0, 127);
+    const int most = std::min(127, limit - first);
+    const int second = extreme ? most : integer(random, 0, most);
     o.weights[i] = static_cast<std::int8_t>(sign * first);
-    o.weights[i + 1] = static_cast<std::int8_t>(sign * second);
+    o.weights[i + 1] = static_cast<std::int8_t>(other * second);
   }
   for (std::int64_t c = 0; c < o.width(); ++c) {
     o.start.push_back(integer(random, -1000, 1000));
