@@ -86,6 +86,16 @@ void add_tile_edges(ProblemSet& set) {
 }
 
 void add_parameters(ProblemSet& set) {
+  // Images of a few positions: rows of a product belong to several of them.
+  for (const std::int64_t group : {1, 8})
+    for (const std::int64_t stride : {1, 2})
+      set.add("conv2")
+          .input({7, 8, 5, 4})
+          .constant({8, 8 / group, 3, 3}, normal(0.2))
+          .constant({8})
+          .param("group", group)
+          .param("strides", {stride, stride})
+          .param("pads", {1, 1, 1, 1});
   for (const std::int64_t kernel : {1, 2, 3, 5, 7})
     for (const std::int64_t stride : {1, 2, 3}) {
       exact_conv2(set, 3, 7, 11, 13, kernel).param("strides", {stride, stride});
