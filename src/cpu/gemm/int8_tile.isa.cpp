@@ -189,14 +189,14 @@ class Finish {
         high_(_mm256_set1_ps(t.high)),
         zero_point_(
             _mm256_set1_epi16(static_cast<short>(t.zero_point + (has_negative(t) ? 128 : 0)))),
-        flip_(_mm_set1_epi8(static_cast<char>(has_negative(t) ? 0x80 : 0))),
         levels_inverse_(_mm256_set1_ps(t.levels.inverse)),
         levels_low_(_mm256_set1_ps(t.levels.low)),
         levels_high_(_mm256_set1_ps(t.levels.low + 255.0f)),
         levels_scale_(_mm256_set1_ps(t.levels.scale)),
-        addend_flip_(_mm_set1_epi8(static_cast<char>(t.addend.flip))),
         addend_zero_point_(_mm256_set1_epi32(t.addend.zero_point)),
-        addend_scale_(_mm256_set1_ps(t.addend.scale)) {}
+        addend_scale_(_mm256_set1_ps(t.addend.scale)),
+        flip_(_mm_set1_epi8(static_cast<char>(has_negative(t) ? 0x80 : 0))),
+        addend_flip_(_mm_set1_epi8(static_cast<char>(t.addend.flip))) {}
 
   void store(const std::int32_t* sums, const float* scale, const float* bias,
              const Place& place) const noexcept {
@@ -246,11 +246,10 @@ class Finish {
 
   __m256 inverse_, low_, high_;
   __m256i zero_point_;  // of the bytes as unsigned numbers
-  __m128i flip_;
   __m256 levels_inverse_, levels_low_, levels_high_, levels_scale_;
-  __m128i addend_flip_;
   __m256i addend_zero_point_;
   __m256 addend_scale_;
+  __m128i flip_, addend_flip_;
 };
 
 template <bool kRounds, bool kAdds>
