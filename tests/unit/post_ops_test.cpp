@@ -187,7 +187,6 @@ TEST_CASE("post-ops: shapes with dimensions of one", "[post_ops]") {
 class Copier final : public Kernel {
  public:
   int in_place_input() const noexcept override { return 0; }
-  std::size_t library_bytes() const noexcept override { return 7; }
   Result<std::unique_ptr<KernelState>> make_state() const override {
     return std::make_unique<KernelState>();
   }
@@ -215,7 +214,6 @@ TEST_CASE("post-ops: a tail behind any kernel", "[post_ops]") {
   auto tail = append_post_ops(std::make_unique<Copier>(), fused.problem);
   REQUIRE(tail.ok());
   CHECK((*tail)->in_place_input() == 0);
-  CHECK((*tail)->library_bytes() == 7);
   Tensor y = fused.tensors[0].clone().value();
   std::memset(y.mutable_data(), 0xff, y.bytes());
   TensorView output{y.data_type(), y.layout(), y.shape(), y.mutable_data()};

@@ -28,11 +28,6 @@ class ChildnetKernel final : public Kernel {
   }
 
   std::size_t workspace_bytes() const noexcept override { return arena_bytes_; }
-  std::size_t library_bytes() const noexcept override {
-    std::size_t bytes = 0;
-    for (const Step& step : plan_.steps) bytes += step.kernel->library_bytes();
-    return bytes;
-  }
 
   Result<std::unique_ptr<KernelState>> make_state() const override {
     auto all = std::make_unique<ChildnetState>();

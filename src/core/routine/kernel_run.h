@@ -32,8 +32,7 @@ class SN_INTREE KernelRun {
   std::vector<Tensor>& outputs() noexcept { return outputs_; }
   const std::vector<Tensor>& outputs() const noexcept { return outputs_; }
   const std::vector<Tensor>& inputs() const noexcept { return inputs_; }
-  const Tensor& workspace() const noexcept { return workspace_; }  // on the host
-  Stream* stream() const noexcept { return stream_.get(); }        // null: on the host
+  Stream* stream() const noexcept { return stream_.get(); }  // null: on the host
   // Whether a kernel of another device reads or writes memory of the host.
   bool touches_host() const noexcept { return touches_host_; }
 

@@ -135,8 +135,6 @@ class SN_INTREE Kernel {
   virtual Result<std::unique_ptr<KernelState>> make_state() const {
     return std::unique_ptr<KernelState>();
   }
-  // Bytes of memory that a library keeps for this kernel out of the allocator's sight.
-  virtual std::size_t library_bytes() const noexcept { return 0; }
   // Post-ops are part of the work (the routine said supports_post_ops). Data-dependent
   // errors (an index out of range) are returned; everything else was checked before. A kernel of
   // another device than the host returns when its work is put into context.stream(); of its

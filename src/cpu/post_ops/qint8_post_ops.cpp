@@ -17,7 +17,6 @@ class RequantizedMove final : public Kernel {
       : base_(std::move(base)), tables_(std::move(tables)) {}
   std::size_t workspace_bytes() const noexcept override { return base_->workspace_bytes(); }
   int in_place_input() const noexcept override { return base_->in_place_input(); }
-  std::size_t library_bytes() const noexcept override { return base_->library_bytes(); }
   Result<std::unique_ptr<KernelState>> make_state() const override { return base_->make_state(); }
 
   Status run(Context& context) const noexcept override {

@@ -43,7 +43,6 @@ class UnfusedKernel final : public Kernel {
 
   std::size_t workspace_bytes() const noexcept override { return base_->workspace_bytes(); }
   int in_place_input() const noexcept override { return in_place_; }
-  std::size_t library_bytes() const noexcept override { return base_->library_bytes(); }
   Result<std::unique_ptr<KernelState>> make_state() const override { return base_->make_state(); }
 
   Status run(Context& context) const noexcept override {

@@ -109,10 +109,8 @@ class Conv2 final : public OperatorRoutine {
                       problem.has_input(kBias) ? problem.inputs[kBias].value : Tensor()};
     const auto* const weights = static_cast<const float*>(work.constants[0].data());
     const auto* const bias = static_cast<const float*>(work.constants[1].data());
-    for (const ConvChunk& chunk : partition_conv(shape, thread_parts(params, problem.threads))) {
+    for (const ConvChunk& chunk : partition_conv(shape, thread_parts(params, problem.threads)))
       work.chunks.push_back(chunk_of(chunk, weights, bias));
-      work.library_bytes += packed.bytes.bytes();
-    }
     return make_operator_kernel(std::move(work));
   }
 };

@@ -71,7 +71,6 @@ class Dense final : public OperatorRoutine {
       chunk.y_at = static_cast<std::int64_t>(first * shape.columns);
       chunk.y_count = static_cast<std::int64_t>(rows * shape.columns);
       work.chunks.push_back(std::move(chunk));
-      work.library_bytes += shape.depth * shape.columns * sizeof(float);
     }
     return make_operator_kernel(std::move(work));
   }

@@ -50,7 +50,6 @@ class OperatorKernel final : public Kernel {
  public:
   explicit OperatorKernel(OperatorWork work) : work_(std::move(work)) {}
 
-  std::size_t library_bytes() const noexcept override { return work_.library_bytes; }
   int in_place_input() const noexcept override { return work_.in_place_input; }
 
   Result<std::unique_ptr<KernelState>> make_state() const override {

@@ -33,7 +33,6 @@ struct OperatorWork {
   std::vector<OperatorChunk> chunks;
   std::vector<Tensor> constants;  // kept: what `create` reads
   PostOpProgram tail;             // all post-ops
-  std::size_t library_bytes = 0;  // about what the operators of one session keep
   int in_place_input = -1;        // that all operators read exactly where they write
 };
 

@@ -82,8 +82,6 @@ class Resize final : public OperatorRoutine {
                  chunk.x_at = first * image;
                  chunk.y_at = first * result;
                  chunk.y_count = (last - first) * result;
-                 // A pointer to each of four pixels, and two weights, for every output pixel.
-                 work.library_bytes += size(y[2] * y[3]) * (4 * sizeof(void*) + 2 * sizeof(float));
                });
     return make_operator_kernel(std::move(work));
   }

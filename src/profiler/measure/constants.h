@@ -46,10 +46,8 @@ inline constexpr double kSamplesUs = 40'000;
 // A candidate, or a whole path, that takes so many times as long as the best one after its first
 // samples is not measured any further; a childnet whose layers inside take as long is not measured
 // at all. The ratio of times inside the net and alone scatters by a tenth within a layer (results,
-// "weights"), so that it is hardly ever the best.
+// "ratios"), so that it is hardly ever the best.
 inline constexpr double kBeaten = 1.4;
-// Weights of that many bytes take a part of a layer's time that counts, where they are read anew.
-inline constexpr std::size_t kColdBytes = std::size_t{1} << 16;
 // Childnets within childnets that are looked into.
 inline constexpr int kDeepestChildnet = 2;
 
@@ -82,6 +80,9 @@ inline constexpr int kDisturbedRuns = 3, kMostWaiting = 4;
 // Warm-up runs and measured runs of a plan's turn. Results, "first runs": the fourth one takes
 // 1.02 times as long as the twelfth.
 inline constexpr int kWarmUpRuns = 3, kTurnRuns = 4;
+// Weights of so many bytes outlast no run in the caches, so that it does not matter what ran
+// before: resnet50's first run behind another plan takes 1.01 times as long as the second.
+inline constexpr std::size_t kManyBytes = std::size_t{64} << 20;
 // Runs of each plan in a comparison: more show nothing that the next round does not.
 inline constexpr int kFewestRuns = 4, kMostRuns = 60;
 // Runs of a round of the search last about so long, all together, and those of the race between the
@@ -96,7 +97,7 @@ inline constexpr std::size_t kPathsBytes = std::size_t{512} << 20;
 // --- What is concluded (docs/internals/tuner.md) ---
 
 // By so much less the time inside the net of a candidate that was only measured alone may be: two
-// standard deviations of the ratio between the two within a layer (results, "weights").
+// standard deviations of the ratio between the two within a layer (results, "ratios").
 inline constexpr double kUnmeasured = 0.2;
 // A layer's candidates take at most so many times their times alone inside the net, and less by
 // kUnmeasured at most; what lies outside says more about one sample than about the layer.

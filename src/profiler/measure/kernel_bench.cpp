@@ -61,10 +61,6 @@ Result<PackedWeights> packed_for(Runtime& core, const Routine& routine, const Pr
   return last->packed;
 }
 
-std::span<const std::byte> bytes_of(const Tensor& tensor) {
-  return {static_cast<const std::byte*>(tensor.data()), tensor.bytes()};
-}
-
 }  // namespace
 
 Result<KernelBench> KernelBench::create(Runtime& core, const Routine& routine,
@@ -77,7 +73,6 @@ Result<KernelBench> KernelBench::create(Runtime& core, const Routine& routine,
   SN_ASSIGN_OR_RETURN(KernelBench bench,
                       of(core, std::move(kernel), routine, problem, std::move(inputs)));
   bench.packed_ = std::move(packed);
-  bench.find_weights(problem, !routine.reads_constants(problem));
   return bench;
 }
 
@@ -91,23 +86,9 @@ Result<KernelBench> KernelBench::of(Runtime& core, std::shared_ptr<const Kernel>
                       KernelRun::create(*bench.kernel_, problem,
                                         core.registry().device(routine.descriptor().device),
                                         std::move(inputs), core.allocator()));
-  for (std::size_t i = 0; i < problem.inputs.size(); ++i)
-    if (!problem.inputs[i].constant) bench.recent_.push_back(bytes_of(bench.run_.inputs()[i]));
-  for (Tensor& output : bench.run_.outputs()) {
+  for (Tensor& output : bench.run_.outputs())
     if (output.bytes() > 0) std::memset(output.mutable_data(), 0, output.bytes());
-    // Layers share memory, which the previous ones have just used.
-    bench.recent_.push_back(bytes_of(output));
-  }
-  if (!bench.run_.workspace().empty()) bench.recent_.push_back(bytes_of(bench.run_.workspace()));
   return bench;
-}
-
-// What a net reads from farther away than what was just computed.
-void KernelBench::find_weights(const Problem& problem, bool packed_only) {
-  for (std::size_t i = 0; i < problem.inputs.size(); ++i)
-    if (problem.inputs[i].constant && (packed_.bytes.empty() || !packed_only))
-      weights_.push_back(bytes_of(run_.inputs()[i]));
-  if (!packed_.bytes.empty()) weights_.push_back(bytes_of(packed_.bytes));
 }
 
 Status KernelBench::run() noexcept {
@@ -139,21 +120,6 @@ double KernelBench::time_us(int runs, PoolBarrier& barrier) noexcept {
   barrier.synchronize();
   for (int attempt = 0; attempt < constants::kAttempts; ++attempt)
     if (time_once(runs, barrier, best)) break;
-  return best;
-}
-
-double KernelBench::cold_time_us(ColdCaches& caches, PoolBarrier& barrier) {
-  if (run_.stream() != nullptr) return time_us(1, barrier);
-  const PoolBurst burst(core_->pool());
-  double best = INFINITY;
-  for (int attempt = 0; attempt < constants::kAttempts; ++attempt) {
-    caches.prepare(weights_, recent_);
-    // The address of a library's own copy of the weights is unknown; other data evicts part of it.
-    if (kernel_->library_bytes() > 0 && caches.residency() == CacheResidency::memory)
-      caches.sweep(recent_);
-    barrier.synchronize();
-    if (time_once(1, barrier, best)) break;
-  }
   return best;
 }
 

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "core/plan/runtime.h"
 #include "core/routine/kernel_run.h"
-#include "profiler/measure/cold_caches.h"
 #include "profiler/measure/pool_barrier.h"
 
 namespace softneuro {
@@ -44,21 +42,15 @@ class KernelBench {
   // The time of one of `runs` runs; negative if one fails. Where a thread was preempted at the end,
   // the runs are repeated, a few times at most; the minimum counts.
   double time_us(int runs, PoolBarrier& barrier) noexcept;
-  // The same of one run with its weights where they are inside of a net; on devices other than the
-  // host, wherever they are.
-  double cold_time_us(ColdCaches& caches, PoolBarrier& barrier);
 
  private:
-  void find_weights(const Problem& problem, bool packed_only);
   Result<double> runs_us(int runs) noexcept;
   bool time_once(int runs, PoolBarrier& barrier, double& best) noexcept;
 
   Runtime* core_ = nullptr;
-  PackedWeights packed_;  // keeps what weights_ points to
+  PackedWeights packed_;
   std::shared_ptr<const Kernel> kernel_;
   KernelRun run_;
-  std::vector<std::span<const std::byte>> weights_;  // what was packed, or constants as they are
-  std::vector<std::span<const std::byte>> recent_;   // the other inputs, outputs, workspace
 };
 
 // The layer that takes `tensor` from one format to another.

@@ -22,14 +22,6 @@ namespace {
 
 using namespace constants;
 
-std::size_t constant_bytes(const Problem& problem) {
-  std::size_t bytes = 0;
-  for (const TensorSpec& spec : problem.inputs)
-    if (spec.present() && spec.constant)
-      bytes += static_cast<std::size_t>(spec.shape.elements()) * size_of(spec.type);
-  return bytes;
-}
-
 int batch_of(double us) {
   if (us <= 0) return 1000;
   return static_cast<int>(std::clamp(std::ceil(kBatchUs / us), 1.0, 1000.0));
@@ -60,8 +52,6 @@ class UnitProfiler::ProblemProfile {
         model_(model),
         depth_(depth),
         fill_constants_(std::move(fill)),
-        is_cold_(profiler.caches_.residency() != CacheResidency::own_cache &&
-                 constant_bytes(model) >= kColdBytes),
         reference_(profiler.core_, model) {}
 
   Status profile(std::vector<Candidate>& candidates);
@@ -93,7 +83,6 @@ class UnitProfiler::ProblemProfile {
   const Problem& model_;
   int depth_;
   FillConstants fill_constants_;
-  bool is_cold_;  // weights are read anew in each run
   std::optional<Control> control_;
   // How many times as long as on the scale of the layer's times the control took beside each of the
   // others.
@@ -105,12 +94,10 @@ class UnitProfiler::ProblemProfile {
   LastPacking last_packing_;
 };
 
-// One sample: a run that reads the weights anew, as in a net, or else `batch` runs in a row. A
-// failed run takes infinitely long.
+// One sample: `batch` runs in a row. A failed run takes infinitely long.
 double UnitProfiler::ProblemProfile::time_us(KernelBench& bench, int batch) {
   const PoolBurst burst(core_.pool());
-  const double us = is_cold_ ? bench.cold_time_us(profiler_.caches_, profiler_.barrier_)
-                             : bench.time_us(batch, profiler_.barrier_);
+  const double us = bench.time_us(batch, profiler_.barrier_);
   return us < 0 ? INFINITY : us;
 }
 
@@ -158,7 +145,7 @@ Result<KernelBench> UnitProfiler::ProblemProfile::bench_of(const Candidate& cand
 // first run is slower. Where it hardly matters how often a candidate runs, it does not count.
 int UnitProfiler::ProblemProfile::warm_up(KernelBench& bench, double& first) {
   if (first * kSamples < kSamplesUs) first = time_us(bench, 1);
-  return is_cold_ ? 1 : batch_of(first);
+  return batch_of(first);
 }
 
 // A candidate that the cache knows: those that it does not are put on its scale.
@@ -186,7 +173,7 @@ Status UnitProfiler::ProblemProfile::measure(Candidate& candidate) {
   if (candidate.wrong) {
     ++profiler_.counts_.rejected;
     wrong_.push_back(fmt::format("{} by {:.2g}", candidate.str(), candidate.error));
-    profiler_.keep(candidate, is_cold_, 0);
+    profiler_.keep(candidate, 0);
     return {};
   }
   const int batch = warm_up(bench, first);
@@ -233,7 +220,7 @@ double UnitProfiler::ProblemProfile::settle_scale() {
 void UnitProfiler::ProblemProfile::keep_all() {
   settle_scale();
   for (const auto& [candidate, spread_us] : unkept_)
-    if (candidate->is_usable()) profiler_.keep(*candidate, is_cold_, spread_us);
+    if (candidate->is_usable()) profiler_.keep(*candidate, spread_us);
 }
 
 // One warning for the layer: where 8 bits cannot hold a tensor, every 8-bit candidate is wrong.
@@ -264,13 +251,10 @@ Status UnitProfiler::ProblemProfile::profile(std::vector<Candidate>& candidates)
 
 // cancelled, or ok.
 Status UnitProfiler::ProblemProfile::profile_each(std::vector<Candidate>& candidates) {
-  const auto from_cache = [&](Candidate& candidate) {
-    return profiler_.from_cache(candidate, is_cold_);
-  };
   double best = INFINITY;
   Candidate* known = nullptr;
   for (Candidate& candidate : candidates)
-    if (candidate.routine != nullptr && !candidate.unresolved && from_cache(candidate) &&
+    if (candidate.routine != nullptr && !candidate.unresolved && profiler_.from_cache(candidate) &&
         !candidate.wrong && candidate.unit_us < best) {
       best = candidate.unit_us;
       known = &candidate;
@@ -288,7 +272,7 @@ Status UnitProfiler::ProblemProfile::profile_each(std::vector<Candidate>& candid
       if (status.code() == StatusCode::cancelled) return status;
       if (status.ok() && candidate.unresolved) continue;
     }
-    if (status.ok() && !from_cache(candidate)) {
+    if (status.ok() && !profiler_.from_cache(candidate)) {
       begin_control(known);
       status = measure(candidate);
     }
@@ -300,14 +284,8 @@ Status UnitProfiler::ProblemProfile::profile_each(std::vector<Candidate>& candid
   return {};
 }
 
-// Small nets find weights in a cache that large ones do not: other times, other rows.
-std::string UnitProfiler::row_key(const Candidate& candidate, bool is_cold) const {
-  return is_cold ? fmt::format("{}|weights in {}", candidate.key, to_string(caches_.residency()))
-                 : candidate.key;
-}
-
-bool UnitProfiler::from_cache(Candidate& candidate, bool is_cold) {
-  const Profile* known = cache_.find(row_key(candidate, is_cold));
+bool UnitProfiler::from_cache(Candidate& candidate) {
+  const Profile* known = cache_.find(candidate.key);
   if (known == nullptr) return false;
   if (exhaustive_ && known->pruned) return false;
   candidate.unit_us = known->time_us;
@@ -320,7 +298,7 @@ bool UnitProfiler::from_cache(Candidate& candidate, bool is_cold) {
   return true;
 }
 
-void UnitProfiler::keep(const Candidate& candidate, bool is_cold, double spread_us) {
+void UnitProfiler::keep(const Candidate& candidate, double spread_us) {
   Profile profile;
   profile.time_us = std::isfinite(candidate.unit_us) ? candidate.unit_us : 0;
   profile.spread_us = spread_us;
@@ -330,7 +308,7 @@ void UnitProfiler::keep(const Candidate& candidate, bool is_cold, double spread_
   profile.wrong = candidate.wrong;
   profile.pruned = candidate.pruned;
   profile.disturbed = barrier_.disturbed();
-  cache_.put(row_key(candidate, is_cold), profile);
+  cache_.put(candidate.key, profile);
 }
 
 Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candidates) {
@@ -356,7 +334,7 @@ Status UnitProfiler::measure_adapt(const TensorSpec& tensor, const Format& from,
   while (is_sampling_on(samples, kSamples, batch)) samples.add(bench.time_us(batch, barrier_));
   if (samples.minimum() < 0) return {};
   candidate.unit_us = samples.centre();
-  keep(candidate, false, samples.spread());
+  keep(candidate, samples.spread());
   return {};
 }
 
@@ -380,7 +358,7 @@ Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const 
       key = candidate.key;
       if (const auto known = adapts_.find(key); known != adapts_.end()) return known->second;
     }
-    if (!from_cache(candidate, false))
+    if (!from_cache(candidate))
       SN_RETURN_IF_ERROR(measure_adapt(tensor, from, problem, candidate, input));
     if (candidate.unit_us < best.time_us) {
       best.time_us = candidate.unit_us;

@@ -8,7 +8,6 @@
 
 #include "profiler/cache/profile_cache.h"
 #include "profiler/measure/budget.h"
-#include "profiler/measure/cold_caches.h"
 #include "profiler/measure/pool_barrier.h"
 #include "profiler/select/candidates.h"
 
@@ -24,13 +23,8 @@ class UnitProfiler {
  public:
   // All but `exhaustive` outlive it.
   UnitProfiler(Runtime& core, ProfileCache& cache, const TuneBudget& budget, PoolBarrier& barrier,
-               ColdCaches& caches, bool exhaustive)
-      : core_(core),
-        cache_(cache),
-        budget_(budget),
-        barrier_(barrier),
-        caches_(caches),
-        exhaustive_(exhaustive) {}
+               bool exhaustive)
+      : core_(core), cache_(cache), budget_(budget), barrier_(barrier), exhaustive_(exhaustive) {}
 
   // Which candidates count inside of childnets.
   CandidateRules inside_rules;
@@ -54,9 +48,8 @@ class UnitProfiler {
 
  private:
   class ProblemProfile;
-  std::string row_key(const Candidate& candidate, bool is_cold) const;
-  bool from_cache(Candidate& candidate, bool is_cold);
-  void keep(const Candidate& candidate, bool is_cold, double spread_us);
+  bool from_cache(Candidate& candidate);
+  void keep(const Candidate& candidate, double spread_us);
   Status measure_adapt(const TensorSpec& tensor, const Format& from, const Problem& problem,
                        Candidate& candidate, Tensor& input);
 
@@ -64,7 +57,6 @@ class UnitProfiler {
   ProfileCache& cache_;
   const TuneBudget& budget_;
   PoolBarrier& barrier_;
-  ColdCaches& caches_;
   bool exhaustive_;
   UnitCounts counts_;
   std::map<std::string, AdaptChoice> adapts_;

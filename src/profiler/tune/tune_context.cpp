@@ -37,7 +37,6 @@ TuneContext::TuneContext(const TuneJob& given)
     : job(given),
       options(*given.options),
       barrier(given.core->pool()),
-      caches(given.core->pool()),
       graph_key(softneuro::graph_key(*given.graph)),
       whole_key(whole_key_of(given, graph_key)) {
   budget.cancel = options.cancel;
@@ -136,7 +135,7 @@ void TuneContext::report_progress(const char* stage, std::size_t done, std::size
 }
 
 bool TuneContext::needs_warmup() const {
-  return barrier.disturbed() || caches.residency() != CacheResidency::memory;
+  return barrier.disturbed() || constant_bytes() < constants::kManyBytes;
 }
 
 }  // namespace softneuro

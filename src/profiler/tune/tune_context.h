@@ -9,7 +9,6 @@
 
 #include "profiler/cache/profile_cache.h"
 #include "profiler/measure/budget.h"
-#include "profiler/measure/cold_caches.h"
 #include "profiler/measure/constants.h"
 #include "profiler/measure/pool_barrier.h"
 #include "profiler/select/search_space.h"
@@ -55,8 +54,8 @@ struct TuneContext {
                        double best_us = 0) const;
 
   // Whether plans run slower right after another one, which has evicted what they keep in the
-  // caches from run to run. On a disturbed machine other processes evict it as well, in some runs
-  // only.
+  // caches from run to run; large ones keep nothing there. On a disturbed machine other processes
+  // evict it as well, in some runs only.
   bool needs_warmup() const;
 
   const TuneJob& job;
@@ -64,7 +63,6 @@ struct TuneContext {
   TuneBudget budget;
   ProfileCache cache;
   PoolBarrier barrier;
-  ColdCaches caches;
   std::uint64_t graph_key;
   std::uint64_t whole_key;  // of the graph, its inputs' shapes and all routines there are
   CandidateRules candidate_rules;

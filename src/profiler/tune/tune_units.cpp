@@ -25,7 +25,7 @@ double effort_of(const LayerCandidates& layer) {
 
 UnitStage::UnitStage(TuneContext& context)
     : context_(context),
-      units_(*context.job.core, context.cache, context.budget, context.barrier, context.caches,
+      units_(*context.job.core, context.cache, context.budget, context.barrier,
              context.options.exhaustive) {
   units_.inside_rules = context.candidate_rules;
   units_.warn = [this](LogLevel level, std::string message) {

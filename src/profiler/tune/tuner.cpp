@@ -30,7 +30,6 @@ Result<TuneResult> tune(const TuneJob& job) {
   if (context.options.pin_threads) context.barrier.pin_threads();
   context.forget_disturbed_rows();
   context.end_stage_at(constants::kAloneShare);
-  context.caches.set_residency_of(context.constant_bytes());
   SN_RETURN_IF_ERROR(units.profile());
   MemoryLimit memory(context);
   SN_RETURN_IF_ERROR(memory.find_bound());
