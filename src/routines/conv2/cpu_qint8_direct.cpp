@@ -18,6 +18,13 @@ constexpr std::int64_t kPointers = 1024;     // of a block: rows · taps, at mos
 constexpr std::int64_t kMostTaps = 64;       // kernels beyond that are copied
 constexpr std::int64_t kTaskWork = 1 << 22;  // products of a task, at most
 constexpr std::int64_t kLeastRows = 12;      // of a block that is cut for more threads
+constexpr std::int64_t kStep = 16;           // bytes that are copied at a time
+
+// Pieces of a patch are short: whole steps are faster than the exact number of bytes. Up to
+// kStep − 1 more are read and written.
+void copy_in_steps(const std::uint8_t* from, std::int64_t bytes, std::uint8_t* to) noexcept {
+  for (std::int64_t i = 0; i < bytes; i += kStep) std::memcpy(to + i, from + i, kStep);
+}
 
 bool copies_patches(const ConvGeometry& g) {
   return g.in % 4 != 0 || g.window.kernel_elements() > kMostTaps;
@@ -47,8 +54,7 @@ class QuantizedConvKernel final : public Kernel {
   }
 
   std::size_t workspace_bytes() const noexcept override {
-    const std::int64_t patches = copies_ ? blocks_ * block_rows_ * patch_ : 0;
-    return static_cast<std::size_t>(zeros_ + patches);
+    return static_cast<std::size_t>(zeros_ + (copies_ ? blocks_ * patches_ : 0));
   }
 
   Status run(Context& context) const noexcept override {
@@ -86,6 +92,7 @@ class QuantizedConvKernel final : public Kernel {
     }
     pieces_ = (sizes_.panels() + panels_ - 1) / panels_;
     blocks_ = copies_ ? row_blocks_ : row_blocks_ * pieces_;
+    patches_ = block_rows_ * patch_ + kStep;
   }
 
   void run_block(Context& context, std::int64_t i, std::int64_t group) const noexcept {
@@ -97,12 +104,9 @@ class QuantizedConvKernel final : public Kernel {
     block.row_count = std::min(block_rows_, g_.batch * positions_ - block.first_row);
     if (block.row_count <= 0) return;
     if (copies_) {
-      auto* patches =
-          reinterpret_cast<std::uint8_t*>(context.workspace()) + i * block_rows_ * patch_;
-      for (std::int64_t r = 0; r < block.row_count; ++r) {
-        rows[r] = patches + r * patch_;
-        copy_patch(context.input(0), block.first_row + r, group, patches + r * patch_);
-      }
+      auto* patches = reinterpret_cast<std::uint8_t*>(context.workspace()) + i * patches_;
+      for (std::int64_t r = 0; r < block.row_count; ++r) rows[r] = patches + r * patch_;
+      copy_patches(context.input(0), block, patches);
     } else {
       const auto* zeros = reinterpret_cast<const std::uint8_t*>(context.workspace());
       rows_.point_bytes(block.first_row, block.row_count,
@@ -126,37 +130,64 @@ class QuantizedConvKernel final : public Kernel {
            group * g_.in;
   }
 
-  void copy_patch(const TensorView& input, std::int64_t row, std::int64_t group,
-                  std::uint8_t* patch) const noexcept {
-    std::memset(patch + patch_ - 4, 0, 4);
-    const std::uint8_t* const image = image_of(input, row, group);
-    const auto& ax = g_.window.axes[2];
-    if (g_.group == 1 && ax.dilation == 1) return copy_patch_rows(image, row % positions_, patch);
-    for_taps(g_.window, row % positions_, [&](std::int64_t tap, std::int64_t at) {
-      copy_pixels(at >= 0 ? image + at * g_.channels_in() : nullptr, 1, patch + tap * g_.in);
-    });
+  // In their order: what is written behind a patch lies in the next one.
+  void copy_patches(const TensorView& input, const ProductBlock& block,
+                    std::uint8_t* patch) const noexcept {
+    const auto& [az, ay, ax] = g_.window.axes;
+    const bool by_rows = g_.group == 1 && ax.dilation == 1;
+    std::int64_t position = block.first_row % positions_;
+    std::int64_t x = position % ax.output, y = position / ax.output % ay.output;
+    std::int64_t z = position / (ax.output * ay.output);
+    const std::uint8_t* image = image_of(input, block.first_row, block.group);
+    for (std::int64_t r = 0; r < block.row_count; ++r, patch += patch_) {
+      if (by_rows)
+        copy_patch_rows(image, z * az.stride - az.pad_begin, y * ay.stride - ay.pad_begin,
+                        x * ax.stride - ax.pad_begin, patch);
+      else
+        for_taps(g_.window, position, [&](std::int64_t tap, std::int64_t at) {
+          copy_pixels(at >= 0 ? image + at * g_.channels_in() : nullptr, 1, patch + tap * g_.in);
+        });
+      std::fill(patch + g_.depth(), patch + patch_, std::uint8_t{0});
+      ++position;
+      if (++x < ax.output) continue;
+      x = 0;
+      if (++y < ay.output) continue;
+      y = 0;
+      if (++z < az.output) continue;
+      z = position = 0;
+      image += g_.window.input_elements() * g_.channels_in();
+    }
   }
 
-  // Of an undivided image, whose pixels lie side by side as they do in the patch.
-  void copy_patch_rows(const std::uint8_t* image, std::int64_t position,
+  // Of an undivided image, whose pixels lie side by side as they do in the patch. x0, y0, z0: where
+  // the window begins.
+  void copy_patch_rows(const std::uint8_t* image, std::int64_t z0, std::int64_t y0, std::int64_t x0,
                        std::uint8_t* to) const noexcept {
     const auto& [az, ay, ax] = g_.window.axes;
-    const std::int64_t z0 = position / (ay.output * ax.output) * az.stride - az.pad_begin;
-    const std::int64_t y0 = position / ax.output % ay.output * ay.stride - ay.pad_begin;
-    const std::int64_t x0 = position % ax.output * ax.stride - ax.pad_begin;
     const std::int64_t begin = std::clamp<std::int64_t>(-x0, 0, ax.kernel);
     const std::int64_t end = std::clamp<std::int64_t>(ax.input - x0, begin, ax.kernel);
-    for (std::int64_t z = z0; z < z0 + az.extent(); z += az.dilation)
-      for (std::int64_t y = y0; y < y0 + ay.extent(); y += ay.dilation) {
-        const bool inside = z >= 0 && z < az.input && y >= 0 && y < ay.input;
-        const std::int64_t at = (z * ay.input + y) * ax.input + x0;
-        copy_pixels(nullptr, inside ? begin : ax.kernel, to);
-        if (inside) {
-          copy_pixels(image + (at + begin) * g_.in, end - begin, to + begin * g_.in);
-          copy_pixels(nullptr, ax.kernel - end, to + end * g_.in);
-        }
-        to += ax.kernel * g_.in;
+    const std::int64_t piece = ax.kernel * g_.in;
+    const std::int64_t y_step = ay.dilation * ax.input * g_.in;
+    // Pieces from here on may be copied in steps that reach no farther than the image.
+    const std::int64_t last_whole = g_.window.input_elements() * g_.in - round_up(piece, kStep);
+    for (std::int64_t z = z0; z < z0 + az.extent(); z += az.dilation) {
+      std::int64_t at = ((z * ay.input + y0) * ax.input + x0) * g_.in;
+      const bool is_whole = begin == 0 && end == ax.kernel && z >= 0 && z < az.input && y0 >= 0 &&
+                            y0 + ay.extent() <= ay.input &&
+                            at + (ay.kernel - 1) * y_step <= last_whole;
+      if (is_whole) {
+        for (std::int64_t y = 0; y < ay.kernel; ++y, at += y_step, to += piece)
+          copy_in_steps(image + at, piece, to);
+        continue;
       }
+      for (std::int64_t y = y0; y < y0 + ay.extent(); y += ay.dilation, at += y_step, to += piece) {
+        const bool inside = z >= 0 && z < az.input && y >= 0 && y < ay.input;
+        copy_pixels(nullptr, inside ? begin : ax.kernel, to);
+        if (!inside) continue;
+        copy_pixels(image + at + begin * g_.in, end - begin, to + begin * g_.in);
+        copy_pixels(nullptr, ax.kernel - end, to + end * g_.in);
+      }
+    }
   }
 
   // from: null for padding.
@@ -177,6 +208,7 @@ class QuantizedConvKernel final : public Kernel {
   std::int64_t patch_;      // bytes of a copied patch
   std::int64_t zeros_ = 0;  // bytes of what the padding points at
   std::int64_t block_rows_ = 1, row_blocks_ = 1, panels_ = 1, pieces_ = 1, blocks_ = 1;
+  std::int64_t patches_ = 0;  // bytes of a block's copied patches
 };
 
 class QuantizedConv final : public QuantizedRoutine {

@@ -66,6 +66,13 @@ struct Max {
     return select(is_nan(best), best, max(best, x));  // max gives x where either is NaN
   }
 };
+// The same of integers.
+template <class T>
+struct MaxOfWhole {
+  using Whole __attribute__((vector_size(4 * kLanes))) = T;
+  SN_INLINE static Whole start() { return Whole{} + std::numeric_limits<T>::lowest(); }
+  SN_INLINE static Whole combine(Whole best, Whole x) { return x > best ? x : best; }
+};
 struct Sum {
   SN_INLINE static FloatV start() { return FloatV{}; }
   SN_INLINE static FloatV combine(FloatV sum, FloatV x) { return sum + x; }
@@ -105,6 +112,54 @@ SN_INLINE Share share_in_row(const PoolRows& task, Share row, std::int64_t ox) {
 // --- channels side by side
 // ------------------------------------------------------------------------
 
+// How vectors of elements are read and written: as float32,
+template <class T>
+struct AsFloat {
+  using Element = T;
+  using Vector = FloatV;
+  static constexpr std::int64_t kWidth = kLanes;
+  SN_INLINE static FloatV load(const T* p) { return load_element(p); }
+  SN_INLINE static void store(T* p, FloatV v) { store_element(p, v); }
+};
+// as they are (int8, uint8),
+template <class T>
+struct AsWhole {
+  using Element = T;
+  using Vector = typename MaxOfWhole<T>::Whole;
+  static constexpr std::int64_t kWidth = sizeof(Vector) / sizeof(T);
+  SN_INLINE static Vector load(const T* p) {
+    Vector v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+  }
+  SN_INLINE static void store(T* p, Vector v) {
+    __builtin_memcpy(static_cast<void*>(p), &v, sizeof v);
+  }
+};
+// or, 16-bit real numbers, as integers in the same order: −∞ becomes 0, and NaN, of either sign,
+// what is larger than ∞.
+template <class T, std::uint16_t kMinusInfinity>
+struct AsOrdered {
+  using Element = T;
+  using Vector = typename MaxOfWhole<std::uint16_t>::Whole;
+  static constexpr std::int64_t kWidth = sizeof(Vector) / sizeof(T);
+  static constexpr std::uint16_t kFirst = kMinusInfinity ^ 0x7fff;
+  // Turns the order of negative numbers around, and back.
+  SN_INLINE static Vector turn(Vector v) {
+    using Signed = typename MaxOfWhole<std::int16_t>::Whole;
+    return v ^ ((Vector)((Signed)v >> 15) & 0x7fff);
+  }
+  SN_INLINE static Vector load(const T* p) {
+    Vector v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return turn(v) - kFirst;
+  }
+  SN_INLINE static void store(T* p, Vector v) {
+    v = turn(v + kFirst);
+    __builtin_memcpy(static_cast<void*>(p), &v, sizeof v);
+  }
+};
+
 // The elements of a window that lie in the input, as offsets from where the first of them is for
 // one output: all outputs of a row whose windows lie within the width have the same.
 constexpr std::int64_t kMaxTaps = 64;
@@ -127,94 +182,102 @@ Taps list_taps(const PoolRows& task, const Range& z, const Range& y) noexcept {
 }
 
 // `vectors` vectors that are `step` elements apart, of one position or of neighbouring ones.
-template <class Op, class T, int vectors>
-SN_INLINE void combine_taps(const T* input, const Taps& taps, std::int64_t step,
-                            FloatV (&result)[vectors]) {
+template <class Op, class As, int vectors>
+SN_INLINE void combine_taps(const typename As::Element* input, const Taps& taps, std::int64_t step,
+                            typename As::Vector (&result)[vectors]) {
   for (int v = 0; v < vectors; ++v) result[v] = Op::start();
   for (std::int64_t t = 0; t < taps.count; ++t)
     for (int v = 0; v < vectors; ++v)
-      result[v] = Op::combine(result[v], load_element(input + taps.offsets[t] + v * step));
+      result[v] = Op::combine(result[v], As::load(input + taps.offsets[t] + v * step));
 }
 
-// The same for one vector of `lanes` elements, whatever the window. The sum of a row first: the
-// error of large windows grows with their sides, not their area.
-template <class Op, class T>
-FloatV combine_window(const PoolRows& task, const T* input, std::int64_t oz, std::int64_t oy,
-                      std::int64_t ox, std::int64_t lanes) noexcept {
+// The same for one vector, whatever the window; `load` takes an element's address. The sum of a row
+// first: the error of large windows grows with their sides, not their area.
+template <class Op, class T, class Load>
+SN_INLINE auto combine_window(const PoolRows& task, const T* input, std::int64_t oz,
+                              std::int64_t oy, std::int64_t ox, Load load) {
   const auto& [az, ay, ax] = task.window->axes;
   const Range z = kernel_range(az, oz), y = kernel_range(ay, oy), x = kernel_range(ax, ox);
-  FloatV result = Op::start();
+  auto result = Op::start();
   for (std::int64_t kz = z.first; kz < z.last; ++kz)
     for (std::int64_t ky = y.first; ky < y.last; ++ky) {
       const T* row =
           input + (place(az, oz, kz) * ay.input + place(ay, oy, ky)) * ax.input * task.inner;
-      FloatV part = Op::start();
-      for (std::int64_t kx = x.first; kx < x.last; ++kx) {
-        const T* p = row + place(ax, ox, kx) * task.inner;
-        part = Op::combine(part, lanes < kLanes ? load_elements(p, lanes) : load_element(p));
-      }
+      auto part = Op::start();
+      for (std::int64_t kx = x.first; kx < x.last; ++kx)
+        part = Op::combine(part, load(row + place(ax, ox, kx) * task.inner));
       result = Op::combine(result, part);
     }
   return result;
 }
 
-template <class Op>
-SN_INLINE FloatV finished(FloatV result, const PoolRows& task, const Share& share) {
+template <class Op, class V>
+SN_INLINE V finished(V result, const PoolRows& task, const Share& share) {
   if constexpr (std::is_same_v<Op, Sum>)
     return mean_of(result, task, splat(share.addends), splat(share.count));
   else
     return result;
 }
 
-// All channels of one output, the general way.
-template <class Op, class T>
+// All channels of one output, fewer than a vector or the general way.
+template <class Op, class As>
 void pool_position(const PoolRows& task, std::int64_t row, std::int64_t ox,
                    const Share& share) noexcept {
+  using T = typename As::Element;
   const auto& [az, ay, ax] = task.window->axes;
   const std::int64_t oz = row / ay.output, oy = row % ay.output;
-  T* to = static_cast<T*>(task.output) + (row * ax.output + ox) * task.inner;
-  for (std::int64_t c = 0; c < task.inner; c += kLanes) {
-    const std::int64_t lanes = std::min<std::int64_t>(kLanes, task.inner - c);
-    const FloatV result = finished<Op>(
-        combine_window<Op>(task, static_cast<const T*>(task.input) + c, oz, oy, ox, lanes), task,
-        share);
-    lanes < kLanes ? store_elements(to + c, result, lanes) : store_element(to + c, result);
+  const T* const from = static_cast<const T*>(task.input);
+  T* const to = static_cast<T*>(task.output) + (row * ax.output + ox) * task.inner;
+  if (task.inner < As::kWidth) {
+    // Of few elements, float32 alone.
+    if constexpr (As::kWidth == kLanes) {
+      const auto some = [&](const T* p) { return load_elements(p, task.inner); };
+      const FloatV result = combine_window<Op>(task, from, oz, oy, ox, some);
+      store_elements(to, finished<Op>(result, task, share), task.inner);
+    }
+    return;
+  }
+  for (std::int64_t c = 0; c < task.inner; c += As::kWidth) {
+    const std::int64_t at = std::min(c, task.inner - As::kWidth);  // some of it once more
+    As::store(to + at,
+              finished<Op>(combine_window<Op>(task, from + at, oz, oy, ox, As::load), task, share));
   }
 }
 
 // `vectors` vectors from `input` on, `from_step` apart, to `to`, `to_step` apart.
-template <class Op, class T, int vectors>
-SN_INLINE void pool_vectors(const PoolRows& task, const T* input, const Taps& taps,
-                            std::int64_t from_step, T* to, std::int64_t to_step,
-                            const Share& share) {
-  FloatV result[vectors];
-  combine_taps<Op, T, vectors>(input, taps, from_step, result);
+template <class Op, class As, int vectors>
+SN_INLINE void pool_vectors(const PoolRows& task, const typename As::Element* input,
+                            const Taps& taps, std::int64_t from_step, typename As::Element* to,
+                            std::int64_t to_step, const Share& share) {
+  typename As::Vector result[vectors];
+  combine_taps<Op, As, vectors>(input, taps, from_step, result);
   for (int v = 0; v < vectors; ++v)
-    store_element(to + v * to_step, finished<Op>(result[v], task, share));
+    As::store(to + v * to_step, finished<Op>(result[v], task, share));
 }
 
-// The outputs [first, last) of a row, whose windows lie within the input's width; inner >= kLanes.
-// `input`: the window's first element at output 0.
-template <class Op, class T>
+// The outputs [first, last) of a row, whose windows lie within the input's width; inner >=
+// As::kWidth. `input`: the window's first element at output 0.
+template <class Op, class As, class T = typename As::Element>
 void pool_within(const PoolRows& task, const T* input, const Taps& taps, T* to, std::int64_t first,
                  std::int64_t last, const Share& share) noexcept {
+  constexpr std::int64_t kWidth = As::kWidth;
   const std::int64_t from_step = task.window->axes[2].stride * task.inner;
   std::int64_t ox = first;
-  if (task.inner == kLanes)  // a block of channels: several positions at a time
+  if (task.inner == kWidth)  // several positions at a time
     for (; ox + 4 <= last; ox += 4)
-      pool_vectors<Op, T, 4>(task, input + ox * from_step, taps, from_step, to + ox * kLanes,
-                             kLanes, share);
+      pool_vectors<Op, As, 4>(task, input + ox * from_step, taps, from_step, to + ox * kWidth,
+                              kWidth, share);
   for (; ox < last; ++ox) {
     const T* from = input + ox * from_step;
     T* target = to + ox * task.inner;
     std::int64_t c = 0;
-    for (; c + 4 * kLanes <= task.inner; c += 4 * kLanes)
-      pool_vectors<Op, T, 4>(task, from + c, taps, kLanes, target + c, kLanes, share);
-    for (; c + kLanes <= task.inner; c += kLanes)
-      pool_vectors<Op, T, 1>(task, from + c, taps, kLanes, target + c, kLanes, share);
+    for (; c + 4 * kWidth <= task.inner; c += 4 * kWidth)
+      pool_vectors<Op, As, 4>(task, from + c, taps, kWidth, target + c, kWidth, share);
+    for (; c + kWidth <= task.inner; c += kWidth)
+      pool_vectors<Op, As, 1>(task, from + c, taps, kWidth, target + c, kWidth, share);
     if (c < task.inner) {  // the last whole vector, some of it once more
-      c = task.inner - kLanes;
-      pool_vectors<Op, T, 1>(task, from + c, taps, kLanes, target + c, kLanes, share);
+      c = task.inner - kWidth;
+      pool_vectors<Op, As, 1>(task, from + c, taps, kWidth, target + c, kWidth, share);
     }
   }
 }
@@ -228,8 +291,9 @@ Range whole_outputs(const WindowAxis& axis) noexcept {
   return {first, std::max(first, last)};
 }
 
-template <class Op, class T>
+template <class Op, class As>
 void pool_positions(const PoolRows& task) noexcept {
+  using T = typename As::Element;
   const auto& [az, ay, ax] = task.window->axes;
   const Range whole = whole_outputs(ax);
   for (std::int64_t row = task.first; row < task.last; ++row) {
@@ -237,52 +301,22 @@ void pool_positions(const PoolRows& task) noexcept {
     const Range z = kernel_range(az, oz), y = kernel_range(ay, oy);
     const Share outer = share_of_row<Op>(task, oz, oy);
     const Taps taps = list_taps(task, z, y);
-    const bool listed = taps.count > 0 && task.inner >= kLanes && whole.count() > 0;
+    const bool listed = taps.count > 0 && task.inner >= As::kWidth && whole.count() > 0;
     const Range within = listed ? whole : Range{0, 0};
     const auto one_by_one = [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t ox = first; ox < last; ++ox)
-        pool_position<Op, T>(task, row, ox, share_in_row<Op>(task, outer, ox));
+        pool_position<Op, As>(task, row, ox, share_in_row<Op>(task, outer, ox));
     };
     one_by_one(0, within.first);
     if (within.count() > 0) {
       const std::int64_t at =
           (place(az, oz, z.first) * ay.input + place(ay, oy, y.first)) * ax.input - ax.pad_begin;
-      pool_within<Op, T>(task, static_cast<const T*>(task.input) + at * task.inner, taps,
-                         static_cast<T*>(task.output) + row * ax.output * task.inner, within.first,
-                         within.last, share_in_row<Op>(task, outer, within.first));
+      pool_within<Op, As>(task, static_cast<const T*>(task.input) + at * task.inner, taps,
+                          static_cast<T*>(task.output) + row * ax.output * task.inner, within.first,
+                          within.last, share_in_row<Op>(task, outer, within.first));
     }
     one_by_one(within.last, ax.output);
   }
-}
-
-// The largest of bytes, without detours. `low`: the least of them.
-template <class T>
-void max_bytes(const PoolRows& task) noexcept {
-  constexpr std::int64_t kBytes = 4 * kLanes;
-  using Bytes __attribute__((vector_size(kBytes))) = T;
-  const auto& [az, ay, ax] = task.window->axes;
-  const Bytes low = Bytes{} + std::numeric_limits<T>::lowest();
-  for (std::int64_t row = task.first; row < task.last; ++row)
-    for (std::int64_t ox = 0; ox < ax.output; ++ox) {
-      const std::int64_t oz = row / ay.output, oy = row % ay.output;
-      const Range z = kernel_range(az, oz), y = kernel_range(ay, oy), x = kernel_range(ax, ox);
-      T* to = static_cast<T*>(task.output) + (row * ax.output + ox) * task.inner;
-      for (std::int64_t c = 0; c < task.inner; c += kBytes) {
-        const std::int64_t at = std::min(c, task.inner - kBytes);
-        Bytes best = low;
-        for (std::int64_t kz = z.first; kz < z.last; ++kz)
-          for (std::int64_t ky = y.first; ky < y.last; ++ky)
-            for (std::int64_t kx = x.first; kx < x.last; ++kx) {
-              const std::int64_t p =
-                  (place(az, oz, kz) * ay.input + place(ay, oy, ky)) * ax.input + place(ax, ox, kx);
-              Bytes v;
-              __builtin_memcpy(&v, static_cast<const T*>(task.input) + p * task.inner + at,
-                               sizeof v);
-              best = v > best ? v : best;
-            }
-        __builtin_memcpy(to + at, &best, sizeof best);
-      }
-    }
 }
 
 // --- positions side by side
@@ -373,7 +407,7 @@ void pool_one_by_one(const PoolRows& task) noexcept {
   for (std::int64_t row = task.first; row < task.last; ++row) {
     const Share outer = share_of_row<Op>(task, row / ay.output, row % ay.output);
     for (std::int64_t ox = 0; ox < ax.output; ++ox)
-      pool_position<Op, T>(task, row, ox, share_in_row<Op>(task, outer, ox));
+      pool_position<Op, AsFloat<T>>(task, row, ox, share_in_row<Op>(task, outer, ox));
   }
 }
 
@@ -417,7 +451,7 @@ void pool(const PoolRows& task) noexcept {
   if (task.inner == 1)
     pool_lines<Op, T>(task);
   else
-    pool_positions<Op, T>(task);
+    pool_positions<Op, AsFloat<T>>(task);
 }
 
 template <class Op>
@@ -425,11 +459,21 @@ void pool_type(const PoolRows& task) noexcept {
   with_kernel_type(task.type, [&](auto element) { pool<Op, decltype(element)>(task); });
 }
 
+template <class As>
+bool max_as(const PoolRows& task) noexcept {
+  if (kFloat32KernelsOnly || task.inner < As::kWidth) return false;
+  using Lane = std::remove_cvref_t<decltype(typename As::Vector{}[0])>;
+  pool_positions<MaxOfWhole<Lane>, As>(task);
+  return true;
+}
+
 void max_of(const PoolRows& task) noexcept {
-  const bool wide = !kFloat32KernelsOnly && task.inner >= 4 * kLanes;
-  if (wide && task.type == DataType::uint8) return max_bytes<std::uint8_t>(task);
-  if (wide && task.type == DataType::int8) return max_bytes<std::int8_t>(task);
-  pool_type<Max>(task);
+  const bool done = task.type == DataType::uint8      ? max_as<AsWhole<std::uint8_t>>(task)
+                    : task.type == DataType::int8     ? max_as<AsWhole<std::int8_t>>(task)
+                    : task.type == DataType::float16  ? max_as<AsOrdered<Half, 0xfc00>>(task)
+                    : task.type == DataType::bfloat16 ? max_as<AsOrdered<BFloat16, 0xff80>>(task)
+                                                      : false;
+  if (!done) pool_type<Max>(task);
 }
 
 }  // namespace
