@@ -19,21 +19,48 @@ Reach reach(const WindowAxis& axis, std::int64_t k) noexcept {
   return {first, std::max(first, last), first * axis.stride + shift};
 }
 
+bool operator==(const Reach& a, const Reach& b) noexcept {
+  return a.first == b.first && a.last == b.last;
+}
+
+// Adds rows of `from` and, where it is not null, of `beside`, the products of the next kernel
+// position, to outputs that lie beside each other.
+void add_row(const float* __restrict from, const float* __restrict beside, std::int64_t count,
+             std::int64_t stride, float* __restrict to) noexcept {
+  if (beside == nullptr) {
+    for (std::int64_t i = 0; i < count; ++i) to[i * stride] += from[i];
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    to[2 * i] += from[i];
+    to[2 * i + 1] += beside[i];
+  }
+}
+
 }  // namespace
 
 void col2im(const Window& window, const float* product, float* y) noexcept {
   const auto& [az, ay, ax] = window.axes;
+  const std::int64_t plane = window.input_elements();
+  const auto at = [&](std::int64_t kz, std::int64_t ky, std::int64_t kx) {
+    return product + ((kz * ay.kernel + ky) * ax.kernel + kx) * plane;
+  };
   for (std::int64_t kz = 0; kz < az.kernel; ++kz)
     for (std::int64_t ky = 0; ky < ay.kernel; ++ky)
-      for (std::int64_t kx = 0; kx < ax.kernel; ++kx, product += window.input_elements()) {
+      for (std::int64_t kx = 0; kx < ax.kernel; ++kx) {
         const Reach z = reach(az, kz), v = reach(ay, ky), x = reach(ax, kx);
+        const float* const one = at(kz, ky, kx);
+        // With stride 2 two positions fill their outputs: one pass, in vectors.
+        const bool in_pairs =
+            ax.stride == 2 && ax.dilation == 1 && kx + 1 < ax.kernel && x == reach(ax, kx + 1);
+        const float* const other = in_pairs ? at(kz, ky, ++kx) : nullptr;
         for (std::int64_t iz = z.first; iz < z.last; ++iz)
           for (std::int64_t iy = v.first; iy < v.last; ++iy) {
             const std::int64_t oz = z.output + (iz - z.first) * az.stride;
             const std::int64_t oy = v.output + (iy - v.first) * ay.stride;
-            const float* const from = product + (iz * ay.input + iy) * ax.input;
-            float* to = y + (oz * ay.output + oy) * ax.output + x.output;
-            for (std::int64_t ix = x.first; ix < x.last; ++ix, to += ax.stride) *to += from[ix];
+            const std::int64_t from = (iz * ay.input + iy) * ax.input + x.first;
+            add_row(one + from, in_pairs ? other + from : nullptr, x.last - x.first, ax.stride,
+                    y + (oz * ay.output + oy) * ax.output + x.output);
           }
       }
 }
