@@ -1,4 +1,4 @@
-// Unit profiles: candidates alone, as they are inside of a net, whatever load other processes add.
+// Unit profiles: times of candidates alone, on one scale, however fast the machine is meanwhile.
 #include "profiler/select/unit_profile.h"
 
 #include <algorithm>

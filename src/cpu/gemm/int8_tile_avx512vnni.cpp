@@ -75,10 +75,8 @@ SN_INLINE __m512 to_levels(const Int8Levels& levels, __m512 y) {
                        _mm512_set1_ps(levels.scale));
 }
 
-// `tile` is copied: stores of bytes may alias whatever lies in memory.
 template <int Rows, int Vectors>
-SN_INLINE void finish(const Int8Tile& tile, std::int64_t row, const Sums<Rows, Vectors>& sums) {
-  const Int8Tile t = tile;
+SN_INLINE void finish(const Int8Tile& t, std::int64_t row, const Sums<Rows, Vectors>& sums) {
   const __m512 inverse = _mm512_set1_ps(t.inverse);
   const __m512 low = _mm512_set1_ps(t.low), high = _mm512_set1_ps(t.high);
   const __m512i zero_point = _mm512_set1_epi32(t.zero_point);
@@ -102,11 +100,8 @@ SN_INLINE void finish(const Int8Tile& tile, std::int64_t row, const Sums<Rows, V
       }
       // NaN becomes low: the second operand.
       y = _mm512_min_ps(_mm512_max_ps(_mm512_mul_ps(y, inverse), low), high);
-      const __m128i q = _mm512_cvtepi32_epi8(_mm512_add_epi32(_mm512_cvtps_epi32(y), zero_point));
-      if (left >= 16)  // masked stores of bytes are slow on some processors
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(t.bytes + at), q);
-      else
-        _mm_mask_storeu_epi8(t.bytes + at, mask, q);
+      const __m512i q = _mm512_add_epi32(_mm512_cvtps_epi32(y), zero_point);
+      _mm512_mask_cvtepi32_storeu_epi8(t.bytes + at, mask, q);
     }
   }
 }

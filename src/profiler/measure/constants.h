@@ -80,8 +80,8 @@ inline constexpr int kDisturbedRuns = 3, kMostWaiting = 4;
 // Warm-up runs and measured runs of a plan's turn. Results, "first runs": the fourth one takes
 // 1.02 times as long as the twelfth.
 inline constexpr int kWarmUpRuns = 3, kTurnRuns = 4;
-// Weights of so many bytes outlast no run in the caches, so that it does not matter what ran
-// before: resnet50's first run behind another plan takes 1.01 times as long as the second.
+// Weights of so many bytes do not stay in the caches from run to run, so that what ran before
+// hardly matters: resnet50's first run behind another plan takes 1.01 times as long as the second.
 inline constexpr std::size_t kManyBytes = std::size_t{64} << 20;
 // Runs of each plan in a comparison: more show nothing that the next round does not.
 inline constexpr int kFewestRuns = 4, kMostRuns = 60;
