@@ -42,18 +42,16 @@ void add_row(const float* __restrict from, const float* __restrict beside, std::
 void col2im(const Window& window, const float* product, float* y) noexcept {
   const auto& [az, ay, ax] = window.axes;
   const std::int64_t plane = window.input_elements();
-  const auto at = [&](std::int64_t kz, std::int64_t ky, std::int64_t kx) {
-    return product + ((kz * ay.kernel + ky) * ax.kernel + kx) * plane;
-  };
   for (std::int64_t kz = 0; kz < az.kernel; ++kz)
     for (std::int64_t ky = 0; ky < ay.kernel; ++ky)
-      for (std::int64_t kx = 0; kx < ax.kernel; ++kx) {
+      for (std::int64_t kx = 0; kx < ax.kernel; ++kx, product += plane) {
         const Reach z = reach(az, kz), v = reach(ay, ky), x = reach(ax, kx);
-        const float* const one = at(kz, ky, kx);
+        const float* const one = product;
         // With stride 2 two positions fill their outputs: one pass, in vectors.
         const bool in_pairs =
             ax.stride == 2 && ax.dilation == 1 && kx + 1 < ax.kernel && x == reach(ax, kx + 1);
-        const float* const other = in_pairs ? at(kz, ky, ++kx) : nullptr;
+        const float* const other = in_pairs ? product += plane : nullptr;
+        if (in_pairs) ++kx;
         for (std::int64_t iz = z.first; iz < z.last; ++iz)
           for (std::int64_t iy = v.first; iy < v.last; ++iy) {
             const std::int64_t oz = z.output + (iz - z.first) * az.stride;
