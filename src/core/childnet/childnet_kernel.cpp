@@ -56,8 +56,8 @@ class ChildnetKernel final : public Kernel {
       SN_RETURN_IF_ERROR(step.kernel->run(inner));
     }
     for (const OutputCopy& copy : plan_.copies)
-      std::memcpy(context.output(copy.output).data, view_of_tensor(context, copy.from).data,
-                  plan_.tensors[copy.from].bytes);
+      if (const TensorView from = view_of_tensor(context, copy.from); from.data != nullptr)
+        std::memcpy(context.output(copy.output).data, from.data, plan_.tensors[copy.from].bytes);
     return {};
   }
 

@@ -108,7 +108,7 @@ SN_INLINE void finish(const Int8Tile& t, std::int64_t row, const Sums<Rows, Vect
 
 template <bool Flip, int Rows, int Vectors>
 void some_rows(const Int8Tile& t, std::int64_t row) noexcept {
-  Sums<Rows, Vectors> sums;
+  Sums<Rows, Vectors> sums;  // NOLINT(cppcoreguidelines-pro-type-member-init): multiply() fills it
   multiply<Flip>(t, row, sums);
   finish(t, row, sums);
 }

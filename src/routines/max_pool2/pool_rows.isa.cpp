@@ -163,7 +163,7 @@ struct AsOrdered {
 // The elements of a window that lie in the input, as offsets from where the first of them is for
 // one output: all outputs of a row whose windows lie within the width have the same.
 constexpr std::int64_t kMaxTaps = 64;
-struct Taps {
+struct Taps {  // NOLINT(cppcoreguidelines-pro-type-member-init): as many offsets as counted
   std::int64_t count = 0;  // 0: too many to list
   std::int64_t offsets[kMaxTaps];
 };
