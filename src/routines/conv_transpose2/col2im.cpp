@@ -23,8 +23,8 @@ bool operator==(const Reach& a, const Reach& b) noexcept {
   return a.first == b.first && a.last == b.last;
 }
 
-// Adds rows of `from` and, where it is not null, of `beside`, the products of the next kernel
-// position, to outputs that lie beside each other.
+// Adds products to every `stride`-th output. `beside`, if it is not null: products of the next
+// kernel position, which go to the outputs behind those; the stride is 2 then.
 void add_row(const float* __restrict from, const float* __restrict beside, std::int64_t count,
              std::int64_t stride, float* __restrict to) noexcept {
   if (beside == nullptr) {

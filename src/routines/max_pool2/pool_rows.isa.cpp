@@ -121,11 +121,11 @@ struct AsFloat {
   SN_INLINE static FloatV load(const T* p) { return load_element(p); }
   SN_INLINE static void store(T* p, FloatV v) { store_element(p, v); }
 };
-// as they are (int8, uint8),
-template <class T>
+// as integers of the same bits (int8, uint8),
+template <class T, class Lane = T>
 struct AsWhole {
   using Element = T;
-  using Vector = typename MaxOfWhole<T>::Whole;
+  using Vector = typename MaxOfWhole<Lane>::Whole;
   static constexpr std::int64_t kWidth = sizeof(Vector) / sizeof(T);
   SN_INLINE static Vector load(const T* p) {
     Vector v;
@@ -139,25 +139,17 @@ struct AsWhole {
 // or, 16-bit real numbers, as integers in the same order: −∞ becomes 0, and NaN, of either sign,
 // what is larger than ∞.
 template <class T, std::uint16_t kMinusInfinity>
-struct AsOrdered {
-  using Element = T;
-  using Vector = typename MaxOfWhole<std::uint16_t>::Whole;
-  static constexpr std::int64_t kWidth = sizeof(Vector) / sizeof(T);
+struct AsOrdered : AsWhole<T, std::uint16_t> {
+  using Bits = AsWhole<T, std::uint16_t>;
+  using Vector = typename Bits::Vector;
   static constexpr std::uint16_t kFirst = kMinusInfinity ^ 0x7fff;
   // Turns the order of negative numbers around, and back.
   SN_INLINE static Vector turn(Vector v) {
     using Signed = typename MaxOfWhole<std::int16_t>::Whole;
     return v ^ ((Vector)((Signed)v >> 15) & 0x7fff);
   }
-  SN_INLINE static Vector load(const T* p) {
-    Vector v;
-    __builtin_memcpy(&v, p, sizeof v);
-    return turn(v) - kFirst;
-  }
-  SN_INLINE static void store(T* p, Vector v) {
-    v = turn(v + kFirst);
-    __builtin_memcpy(static_cast<void*>(p), &v, sizeof v);
-  }
+  SN_INLINE static Vector load(const T* p) { return turn(Bits::load(p)) - kFirst; }
+  SN_INLINE static void store(T* p, Vector v) { Bits::store(p, turn(v + kFirst)); }
 };
 
 // The elements of a window that lie in the input, as offsets from where the first of them is for
@@ -229,8 +221,8 @@ void pool_position(const PoolRows& task, std::int64_t row, std::int64_t ox,
   const T* const from = static_cast<const T*>(task.input);
   T* const to = static_cast<T*>(task.output) + (row * ax.output + ox) * task.inner;
   if (task.inner < As::kWidth) {
-    // Of few elements, float32 alone.
-    if constexpr (As::kWidth == kLanes) {
+    // Fewer elements than a vector are read as float32 only.
+    if constexpr (std::is_same_v<As, AsFloat<T>>) {
       const auto some = [&](const T* p) { return load_elements(p, task.inner); };
       const FloatV result = combine_window<Op>(task, from, oz, oy, ox, some);
       store_elements(to, finished<Op>(result, task, share), task.inner);
