@@ -6,18 +6,17 @@
 // docs/internals/threads.md.)
 #include <dlfcn.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <string>
 #include <vector>
 
 #include "softneuro/softneuro.h"
+#include "support/new_threads.h"
 
 namespace {
 
@@ -37,10 +36,12 @@ F next(const char* name) {
 
 extern "C" {
 
+// NOLINTBEGIN(bugprone-reserved-identifier): what the C library names them.
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
+// NOLINTEND(bugprone-reserved-identifier)
 
 void* malloc(std::size_t bytes) {
   count();
@@ -80,14 +81,8 @@ namespace sn = softneuro;
 
 namespace {
 
-long cpu_microseconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000L + usage.ru_utime.tv_usec +
-         usage.ru_stime.tv_usec;
-}
-
 int check_runs(const std::string& model, int threads, bool tuned) {
+  const softneuro::test::NewThreads made;
   sn::Net net = sn::Net::import(model, {.threads = threads, .plugins = {"none"}}).value();
   sn::NamedShapes shapes;
   for (const sn::TensorInfo& input : net.inputs()) {
@@ -130,12 +125,9 @@ int check_runs(const std::string& model, int threads, bool tuned) {
               model.c_str(), tuned ? "tuned" : "untuned", threads, g_calls.load());
 
   // An idle process with a loaded net uses no processor time.
-  const long before = cpu_microseconds();
-  const timespec pause{0, 300'000'000};
-  nanosleep(&pause, nullptr);
-  const long used = cpu_microseconds() - before;
-  std::printf("%s, idle for 300 ms: %ld us of processor time\n", model.c_str(), used);
-  return failed || g_calls != 0 || used > 10000 ? 1 : 0;
+  const bool idle = made.stay_asleep();
+  if (!idle) std::printf("%s: a thread of the idle net is awake\n", model.c_str());
+  return failed || g_calls != 0 || !idle ? 1 : 0;
 }
 
 }  // namespace

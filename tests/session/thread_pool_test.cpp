@@ -1,7 +1,6 @@
 // The thread pool: every task once, nesting, several callers, fork, and quiet while idle.
 #include "softneuro/thread_pool.h"
 
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "core/base/parallel.h"
+#include "support/new_threads.h"
 
 using namespace softneuro;
 
@@ -80,22 +80,19 @@ TEST_CASE("never more threads than the cap for one caller", "[threads]") {
   CHECK(most <= 2);
 }
 
-// Processor time of this process in µs.
-static long processor_us() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000L + usage.ru_utime.tv_usec +
-         usage.ru_stime.tv_usec;
+TEST_CASE("a thread that wakes now and then does not stay asleep", "[threads]") {
+  const test::NewThreads threads;
+  std::atomic<bool> done = false;
+  std::thread thread([&] {
+    while (!done) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  });
+  CHECK_FALSE(threads.stay_asleep());
+  done = true;
+  thread.join();
 }
 
-// What it takes of that within 300 ms of doing nothing.
-static long used_while_idle() {
-  const long before = processor_us();
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  return processor_us() - before;
-}
-
-TEST_CASE("an idle pool burns no processor time", "[threads]") {
+TEST_CASE("threads of an idle pool sleep", "[threads]") {
+  const test::NewThreads threads;
   auto pool = create_thread_pool(4).value();
   const auto work = [&] {
     for (int i = 0; i < 20; ++i) parallel_for(*pool, 100, [](std::int64_t) {});
@@ -105,31 +102,25 @@ TEST_CASE("an idle pool burns no processor time", "[threads]") {
     const PoolBurst burst(*pool);
     work();
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  CHECK(used_while_idle() < 10000);  // a spinning worker would take 300,000
+  CHECK(threads.stay_asleep());
 }
 
-TEST_CASE("workers wait for a burst that follows at once, but not for long", "[threads]") {
+TEST_CASE("workers that wait for a burst to follow give up when none does", "[threads]") {
+  const test::NewThreads threads;
   auto pool = create_thread_pool(2, 100'000).value();
-  long used = 0;  // between the bursts alone: within them threads also wait for each other
-  for (int run = 0; run < 100; ++run) {
-    for (int turn = 0; turn < 2; ++turn) {
-      const PoolBurst burst(*pool);
-      parallel_for(*pool, 100, [](std::int64_t) {});
-    }
-    const long before = processor_us();
-    std::this_thread::sleep_for(std::chrono::milliseconds(3));
-    used += processor_us() - before;
+  for (int turn = 0; turn < 2; ++turn) {
+    const PoolBurst burst(*pool);
+    parallel_for(*pool, 100, [](std::int64_t) {});
   }
-  CHECK(used < 150'000);  // a worker that stays awake would take 300,000
+  CHECK(threads.stay_asleep());
 }
 
 TEST_CASE("workers park in a burst, too, when nothing comes for long", "[threads]") {
+  const test::NewThreads threads;
   auto pool = create_thread_pool(4, 1000).value();
   const PoolBurst burst(*pool);
   parallel_for(*pool, 100, [](std::int64_t) {});
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  CHECK(used_while_idle() < 10000);
+  CHECK(threads.stay_asleep());
 }
 
 TEST_CASE("bursts of several threads overlap, with and without waiting awake", "[threads]") {
