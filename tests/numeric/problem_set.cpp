@@ -1,5 +1,6 @@
 #include "numeric/problem_set.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace softneuro::test {
@@ -155,6 +156,16 @@ Case& Case::fails(StatusCode code) {
 std::uint64_t test_seed() {
   const char* text = std::getenv("SOFTNEURO_TEST_SEED");
   return text == nullptr ? 20260 : std::strtoull(text, nullptr, 10);
+}
+
+ProblemSample problem_sample() {
+  const char* const text = std::getenv("SOFTNEURO_TEST_SAMPLE");
+  if (text == nullptr || std::getenv("SOFTNEURO_TEST_MASKED") == nullptr) return {};
+  char* end = nullptr;
+  ProblemSample sample;
+  sample.one_in = std::max<std::size_t>(1, std::strtoull(text, &end, 10));
+  if (*end == ':') sample.first = std::strtoull(end + 1, nullptr, 10);
+  return sample;
 }
 
 }  // namespace softneuro::test
