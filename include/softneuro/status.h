@@ -5,13 +5,13 @@
 // - Reading the value of a failed Result without a check ends the process, with that message
 //   (Result::value() throws where exceptions are on).
 // - std::bad_alloc may leave functions that are not noexcept and make strings or lists:
-//   Net::tuned_paths, Net::memory_report, Plan::memory_report, Plan::describe, str() of shapes, and
-//   what makes or copies a Status with a message.
+//   Net::tuned_paths, Net::memory_report, Plan::memory_report, Plan::describe, str() of shapes.
 // - Edge builds have no exceptions: where the heap (not the Allocator) is exhausted, the process
 // ends.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -42,24 +42,27 @@ enum class StatusCode : int {
 // "invalid_argument", …; "unknown" for other values. Static.
 SN_API const char* to_string(StatusCode code);
 
-// Cheap while ok (no allocation). Thread compatible, like std::string.
+// Cheap while ok (no allocation). Copies share the message. Thread compatible, like
+// std::shared_ptr.
 class [[nodiscard]] Status {
  public:
   Status() noexcept = default;
-  // What is not printable in the message (names of models may be any bytes) is written \xNN.
-  SN_API Status(StatusCode code, std::string message);
+  // What is not printable in the message (names of models may be any bytes) is written \xNN. Where
+  // there is no memory for the message, it is "out of memory".
+  SN_API Status(StatusCode code, std::string_view message) noexcept;
 
   bool ok() const noexcept { return code_ == StatusCode::ok; }
   explicit operator bool() const noexcept { return ok(); }
   StatusCode code() const noexcept { return code_; }
   // One printable, human-readable line; empty while ok.
-  const std::string& message() const noexcept { return message_; }
-  // The same error with "context: " put before its message; ok stays ok.
-  SN_API Status with_context(std::string_view context) &&;
+  // Valid as long as a copy of this status.
+  SN_API const std::string& message() const noexcept;
+  // The same error with "context: " put before its message, if there is memory for it; ok stays ok.
+  SN_API Status with_context(std::string_view context) && noexcept;
 
  private:
   StatusCode code_ = StatusCode::ok;
-  std::string message_;
+  std::shared_ptr<const std::string> message_;  // null: ok, or no memory for it
 };
 
 // Thrown by Result::value() only, that is, only from code compiled into the user's program.

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <ctime>
 #include <string_view>
@@ -60,24 +62,23 @@ void remove_if_abandoned(const std::string& path) {
 
 // What killed processes have left in a folder; they may be as large as models are.
 void remove_abandoned(const std::string& folder) {
-  DIR* const entries = opendir(folder.c_str());
+  const OpenFolder entries(opendir(folder.c_str()));
   if (entries == nullptr) return;
-  while (const dirent* const entry = readdir(entries)) {
+  while (const dirent* const entry = readdir(entries.get())) {
     const std::string_view name = entry->d_name;
     if (name.size() > kPrefix.size() + kSuffix.size() && name.starts_with(kPrefix) &&
         name.ends_with(kSuffix))
       remove_if_abandoned(folder + entry->d_name);
   }
-  closedir(entries);
 }
 
 // The file that `path` stands for, through symbolic links; `path` itself where nothing is there.
-std::string resolve(const std::string& path) {
-  char* resolved = realpath(path.c_str(), nullptr);
-  if (resolved == nullptr) return path;
-  std::string result(resolved);
-  std::free(resolved);
-  return result;
+Result<std::string> resolve(const std::string& path) {
+  std::array<char, PATH_MAX> resolved{};
+  if (realpath(path.c_str(), resolved.data()) != nullptr) return std::string(resolved.data());
+  // Else a link would be replaced by the file.
+  if (errno == ENOMEM) return make_error(StatusCode::out_of_memory, "cannot write {}", path);
+  return path;
 }
 
 int sync(int descriptor) {
@@ -112,7 +113,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   file.path_ = path;
   if (path.empty() || path.find('\0') != std::string::npos)
     return invalid_argument("cannot write a file: its path is empty or holds a zero byte");
-  file.target_ = resolve(path);
+  SN_ASSIGN_OR_RETURN(file.target_, resolve(path));
 
   struct stat existing {};
   const bool exists = stat(file.target_.c_str(), &existing) == 0;
@@ -125,10 +126,10 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   const std::string folder = folder_of(file.target_);
   remove_abandoned(folder);
   for (int attempt = 0; attempt < 100 && !file.descriptor_.ok(); ++attempt) {
-    const std::string name = folder + temporary_name();
+    std::string name = folder + temporary_name();
     file.descriptor_ = FileDescriptor(
         open_descriptor(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666));
-    if (file.descriptor_.ok()) file.temporary_ = name;
+    if (file.descriptor_.ok()) file.temporary_ = std::move(name);
     if (!file.descriptor_.ok() && errno != EEXIST) break;
     if (file.descriptor_.ok() && !lock_own(file.descriptor_.get())) file.discard();
   }
@@ -152,13 +153,14 @@ Status AtomicFile::write(const void* data, std::size_t bytes) {
 }
 
 Status AtomicFile::commit() {
+  const std::string folder = folder_of(target_);  // what may fail comes before the rename
   if (const int failed = sync(descriptor_.get())) return error("cannot write", failed);
   // Closed afterwards: the lock keeps the file until it has its name.
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0)
     return error("cannot put in place", errno);
   temporary_.clear();
   descriptor_ = FileDescriptor();  // what was synced cannot fail any more
-  if (const int failed = sync_folder(folder_of(target_)))
+  if (const int failed = sync_folder(folder))
     return error("written, but not certain to survive a power failure:", failed);
   return {};
 }

@@ -9,24 +9,29 @@
 
 namespace softneuro {
 
+// As make_error(), with the arguments gathered.
+SN_INTREE Status formatted_error(StatusCode code, fmt::string_view format,
+                                 fmt::format_args args) noexcept;
+
+// These allocate, but throw nothing: see Status.
 template <class... A>
-Status make_error(StatusCode code, fmt::format_string<A...> format, A&&... args) {
-  return Status(code, fmt::format(format, std::forward<A>(args)...));
+Status make_error(StatusCode code, fmt::format_string<A...> format, A&&... args) noexcept {
+  return formatted_error(code, format, fmt::make_format_args(args...));
 }
 template <class... A>
-Status invalid_argument(fmt::format_string<A...> format, A&&... args) {
+Status invalid_argument(fmt::format_string<A...> format, A&&... args) noexcept {
   return make_error(StatusCode::invalid_argument, format, std::forward<A>(args)...);
 }
 template <class... A>
-Status invalid_model(fmt::format_string<A...> format, A&&... args) {
+Status invalid_model(fmt::format_string<A...> format, A&&... args) noexcept {
   return make_error(StatusCode::invalid_model, format, std::forward<A>(args)...);
 }
 template <class... A>
-Status unsupported(fmt::format_string<A...> format, A&&... args) {
+Status unsupported(fmt::format_string<A...> format, A&&... args) noexcept {
   return make_error(StatusCode::unsupported, format, std::forward<A>(args)...);
 }
 template <class... A>
-Status internal_error(fmt::format_string<A...> format, A&&... args) {
+Status internal_error(fmt::format_string<A...> format, A&&... args) noexcept {
   return make_error(StatusCode::internal, format, std::forward<A>(args)...);
 }
 

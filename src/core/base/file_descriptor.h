@@ -1,8 +1,10 @@
 // Opening files without touching what belongs to the host: its standard descriptors, its children.
 #pragma once
 
+#include <dirent.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -26,6 +28,12 @@ class FileDescriptor {
  private:
   int number_;
 };
+
+// What opendir(3) gives, closed in the end.
+struct ClosesFolder {
+  void operator()(DIR* folder) const noexcept { closedir(folder); }
+};
+using OpenFolder = std::unique_ptr<DIR, ClosesFolder>;
 
 // open(2) with O_CLOEXEC. Never gives 0, 1 or 2: in a host that has closed those, what it prints
 // would else end up in our file. −1 and errno on failure.

@@ -18,6 +18,23 @@ int take_number(std::string_view& text) {
   return number;
 }
 
+// The processors that the calling thread may use; none where the system does not tell.
+class Affinity {
+ public:
+  static constexpr std::size_t kSets = 8;  // of 1024 processors
+
+  Affinity() noexcept {
+    if (sched_getaffinity(0, sizeof sets_, sets_) != 0) CPU_ZERO_S(sizeof sets_, sets_);
+  }
+  bool has(int processor) const noexcept {
+    return CPU_ISSET_S(static_cast<std::size_t>(processor), sizeof sets_, sets_);
+  }
+  int count() const noexcept { return CPU_COUNT_S(sizeof sets_, sets_); }
+
+ private:
+  cpu_set_t sets_[kSets];
+};
+
 bool take(std::string_view& text, char c) {
   if (text.empty() || text[0] != c) return false;
   text.remove_prefix(1);
@@ -94,13 +111,15 @@ int cpu_quota(const TextReader& read) {
 }
 
 std::vector<int> usable_processors() {
-  constexpr std::size_t kSets = 8;  // of 1024 processors
-  cpu_set_t sets[kSets];
+  const Affinity affinity;
   std::vector<int> processors;
-  if (sched_getaffinity(0, sizeof sets, sets) != 0) return processors;
-  for (int i = 0; i < static_cast<int>(kSets) * CPU_SETSIZE; ++i)
-    if (CPU_ISSET_S(static_cast<std::size_t>(i), sizeof sets, sets)) processors.push_back(i);
+  for (int i = 0; i < static_cast<int>(Affinity::kSets) * CPU_SETSIZE; ++i)
+    if (affinity.has(i)) processors.push_back(i);
   return processors;
+}
+
+int count_usable_processors() noexcept {
+  return Affinity().count();
 }
 
 int physical_cores() {

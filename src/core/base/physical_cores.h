@@ -33,6 +33,7 @@ SN_INTREE int cpu_quota(const TextReader& read);
 // Numbers of the processors that the calling thread may use, in ascending order; none where the
 // system does not tell.
 SN_INTREE std::vector<int> usable_processors();
+SN_INTREE int count_usable_processors() noexcept;  // 0: the system does not tell
 
 // Cores that this process may use now; at least 1.
 SN_INTREE int physical_cores();

@@ -4,16 +4,55 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "core/base/error.h"
 #include "core/base/printable.h"
 
 namespace softneuro {
+namespace {
 
-Status::Status(StatusCode code, std::string message)
-    : code_(code), message_(printable_text(std::move(message))) {}
+// Short enough to need no memory itself.
+constexpr const char* kNoMemory = "out of memory";
 
-Status Status::with_context(std::string_view context) && {
-  if (!ok()) message_ = printable_text(std::string(context)) + ": " + message_;
+// make(), or `without` where there is no memory for it.
+template <class T, class Make>
+T made_or([[maybe_unused]] T without, Make&& make) noexcept {
+#if defined(__cpp_exceptions)
+  try {
+    return make();
+  } catch (const std::exception&) {
+    return without;
+  }
+#else
+  return make();
+#endif
+}
+
+std::shared_ptr<const std::string> shared_text(std::string text) {
+  return std::make_shared<const std::string>(printable_text(std::move(text)));
+}
+
+}  // namespace
+
+Status::Status(StatusCode code, std::string_view message) noexcept
+    : code_(code), message_(made_or<decltype(message_)>(nullptr, [&] {
+        return shared_text(std::string(message));
+      })) {}
+
+const std::string& Status::message() const noexcept {
+  static const std::string none, no_memory = kNoMemory;
+  if (message_ != nullptr) return *message_;
+  return ok() ? none : no_memory;
+}
+
+Status Status::with_context(std::string_view context) && noexcept {
+  if (!ok())
+    message_ =
+        made_or(message_, [&] { return shared_text(fmt::format("{}: {}", context, message())); });
   return std::move(*this);
+}
+
+Status formatted_error(StatusCode code, fmt::string_view format, fmt::format_args args) noexcept {
+  return Status(code, made_or<std::string>(kNoMemory, [&] { return fmt::vformat(format, args); }));
 }
 
 void abort_with(const Status& status) noexcept {

@@ -7,19 +7,22 @@
 namespace softneuro {
 namespace {
 
-// Owns one piece of an allocator's memory.
+// One piece of an allocator's memory.
 class OwnedBytes {
  public:
-  OwnedBytes(Allocator& allocator, void* data, std::size_t bytes)
-      : allocator_(allocator), data_(data), bytes_(bytes) {}
+  OwnedBytes(Allocator& allocator, std::size_t bytes)
+      : allocator_(allocator), bytes_(bytes), data_(allocator_.allocate(bytes, kTensorAlignment)) {}
   OwnedBytes(const OwnedBytes&) = delete;
   OwnedBytes& operator=(const OwnedBytes&) = delete;
-  ~OwnedBytes() { allocator_.deallocate(data_, bytes_); }
+  ~OwnedBytes() {
+    if (data_ != nullptr) allocator_.deallocate(data_, bytes_);
+  }
+  void* data() const { return data_; }  // null: the allocator had none
 
  private:
   Allocator& allocator_;
-  void* data_;
-  std::size_t bytes_;
+  const std::size_t bytes_;
+  void* const data_;
 };
 
 Result<std::size_t> checked_bytes(DataType type, const Shape& shape, Layout layout) {
@@ -57,17 +60,17 @@ Result<Tensor> Tensor::create(DataType type, const Shape& shape, Allocator& allo
                               Layout layout) noexcept {
   return guarded([&]() -> Result<Tensor> {
     SN_ASSIGN_OR_RETURN(const std::size_t bytes, checked_bytes(type, shape, layout));
-    void* data = allocator.allocate(bytes > 0 ? bytes : 1, kTensorAlignment);
-    if (data == nullptr)
+    auto owner = std::make_shared<OwnedBytes>(allocator, bytes > 0 ? bytes : 1);
+    if (owner->data() == nullptr)
       return make_error(StatusCode::out_of_memory, "no memory for a tensor of {} bytes ({} {})",
                         bytes, to_string(type), shape.str());
     Tensor tensor;
-    tensor.owner_ = std::make_shared<OwnedBytes>(allocator, data, bytes > 0 ? bytes : 1);
     tensor.type_ = type;
     tensor.layout_ = layout;
     tensor.shape_ = shape;
     tensor.bytes_ = bytes;
-    tensor.data_ = data;
+    tensor.data_ = owner->data();
+    tensor.owner_ = std::move(owner);
     tensor.writable_ = true;
     return tensor;
   });

@@ -118,7 +118,7 @@ std::string Params::str() const {
 
 const char* to_string(ParamKind kind) {
   static constexpr const char* kNames[] = {"integer", "real", "text", "integers", "reals", "texts"};
-  static_assert(std::size(kNames) == std::variant_size_v<ParamValue>);
+  static_assert(std::size(kNames) == std::variant_size_v<ParamAlternatives>);
   const auto index = static_cast<std::size_t>(kind);
   return index < std::size(kNames) ? kNames[index] : "unknown";
 }

@@ -14,8 +14,29 @@
 
 namespace softneuro {
 
-using ParamValue = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
-                                std::vector<double>, std::vector<std::string>>;
+using ParamAlternatives = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
+                                       std::vector<double>, std::vector<std::string>>;
+
+// A variant of its own copying: where memory runs out in the middle of a copy, libstdc++ (12) takes
+// the half-made variant for a whole one, and destroys what is not there. Here the text or list is
+// copied first.
+class ParamValue : public ParamAlternatives {
+ public:
+  using ParamAlternatives::ParamAlternatives;
+  ParamValue(const ParamValue& other) : ParamAlternatives(copy_of(other)) {}
+  ParamValue(ParamValue&&) noexcept = default;
+  ParamValue& operator=(ParamValue other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~ParamValue() = default;
+
+ private:
+  static ParamAlternatives copy_of(const ParamAlternatives& other) {
+    return std::visit([](const auto& value) { return ParamAlternatives(value); }, other);
+  }
+};
+
 enum class ParamKind : std::uint8_t { integer, real, text, integers, reals, texts };
 
 // A sorted list of name → value. Value semantics.

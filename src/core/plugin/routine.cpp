@@ -76,10 +76,8 @@ class PluginKernel final : public Kernel {
 
   Status run(Context& context) const noexcept override {
     if (context.input_count() != inputs_ || context.output_count() != outputs_)
-      return guarded([&] {
-        return internal_error("a kernel for {} inputs and {} outputs is run with {} and {}",
-                              inputs_, outputs_, context.input_count(), context.output_count());
-      });
+      return internal_error("a kernel for {} inputs and {} outputs is run with {} and {}", inputs_,
+                            outputs_, context.input_count(), context.output_count());
     const PluginContext view(context, context.workspace() + tensors_offset_);
     PluginMessage message;
     const sn_plugin_status code =

@@ -12,6 +12,8 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+
+#include "core/base/file_descriptor.h"
 #endif
 
 namespace softneuro {
@@ -39,13 +41,12 @@ namespace {
 
 std::vector<std::string> libraries_in(const std::string& folder) {
   std::vector<std::string> paths;
-  DIR* const listing = opendir(folder.c_str());
+  const OpenFolder listing(opendir(folder.c_str()));
   if (listing == nullptr) return paths;
-  while (const dirent* entry = readdir(listing)) {
+  while (const dirent* entry = readdir(listing.get())) {
     const std::string_view name = entry->d_name;
     if (name.ends_with(".so")) paths.push_back(folder + '/' + std::string(name));
   }
-  closedir(listing);
   std::sort(paths.begin(), paths.end());
   return paths;
 }

@@ -193,7 +193,7 @@ Status GraphImporter::run() {
   SN_RETURN_IF_ERROR(import_initializers(graph, scope));
   // Set free what was copied: weights would lie in memory twice.
   for (TensorProto& tensor : *model_.mutable_graph()->mutable_initializer())
-    delete tensor.release_raw_data();
+    if (tensor.has_raw_data()) std::string().swap(*tensor.mutable_raw_data());
   SN_RETURN_IF_ERROR(import_inputs(scope));
   SN_RETURN_IF_ERROR(fix_input_shapes(builder_.graph(), options_));
   SN_RETURN_IF_ERROR(import_nodes(graph.node(), scope));

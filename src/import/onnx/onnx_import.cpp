@@ -1,5 +1,7 @@
 #include "import/onnx/onnx_import.h"
 
+#include <google/protobuf/arena.h>
+
 #include <limits>
 
 #include "core/base/error.h"
@@ -56,7 +58,9 @@ Outline outline_of(std::span<const std::byte> bytes) {
   return outline;
 }
 
-Result<onnx::ModelProto> parse(std::span<const std::byte> bytes) {
+// The model lies in `arena`: what protobuf has made of it when memory runs out is freed with that,
+// while it loses messages and texts that it takes from the heap.
+Result<onnx::ModelProto*> parse(std::span<const std::byte> bytes, google::protobuf::Arena& arena) {
   if (bytes.empty()) return invalid_model("not an ONNX model: it is empty");
   if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
     return unsupported(
@@ -68,10 +72,10 @@ Result<onnx::ModelProto> parse(std::span<const std::byte> bytes) {
   if (outline.truncated)
     return invalid_model("not an ONNX model, or one that is truncated after {} bytes",
                          bytes.size());
-  onnx::ModelProto model;
+  auto* const model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
   // Partial: no field is required, and protobuf has nothing to say on its log. Nesting is
   // limited to protobuf's 100 levels.
-  if (!model.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())))
+  if (!model->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return invalid_model("not an ONNX model, or one that is damaged");
   return model;
 }
@@ -96,8 +100,9 @@ Status first_failure(const OnnxReport& report) {
 
 Result<Graph> import(std::span<const std::byte> bytes, const std::string& folder,
                      const OnnxImportOptions& options) {
-  SN_ASSIGN_OR_RETURN(onnx::ModelProto model, parse(bytes));
-  onnx::GraphImporter importer(model, folder, options);
+  google::protobuf::Arena arena;
+  SN_ASSIGN_OR_RETURN(onnx::ModelProto* const model, parse(bytes, arena));
+  onnx::GraphImporter importer(*model, folder, options);
   SN_RETURN_IF_ERROR(importer.run());
   SN_RETURN_IF_ERROR(first_failure(importer.report()));
   Graph graph = std::move(importer.builder().graph());
@@ -110,8 +115,9 @@ Result<Graph> import(std::span<const std::byte> bytes, const std::string& folder
 
 Result<OnnxReport> check(std::span<const std::byte> bytes, const std::string& folder,
                          const OnnxImportOptions& options) {
-  SN_ASSIGN_OR_RETURN(onnx::ModelProto model, parse(bytes));
-  onnx::GraphImporter importer(model, folder, options);
+  google::protobuf::Arena arena;
+  SN_ASSIGN_OR_RETURN(onnx::ModelProto* const model, parse(bytes, arena));
+  onnx::GraphImporter importer(*model, folder, options);
   SN_RETURN_IF_ERROR(importer.run());
   return std::move(importer.report());
 }

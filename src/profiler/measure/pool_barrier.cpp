@@ -79,8 +79,8 @@ bool PoolBarrier::wait_for_all(std::vector<ThreadPlace>* places) noexcept {
 }
 
 // Processors that the pool's threads, which may be pinned, may run on together; 0: not known.
-int PoolBarrier::usable_now() const {
-  if (places_.empty()) return static_cast<int>(usable_processors().size());
+int PoolBarrier::usable_now() const noexcept {
+  if (places_.empty()) return count_usable_processors();
   cpu_set_t all, own;
   CPU_ZERO(&all);
   for (const ThreadPlace& place : places_)

@@ -50,7 +50,7 @@ class PoolBarrier {
   struct State;
   static void arrive(void* context, std::size_t index) noexcept;
   bool wait_for_all(std::vector<ThreadPlace>* places) noexcept;
-  int usable_now() const;
+  int usable_now() const noexcept;
   void give_up() noexcept;
 
   ThreadPool& pool_;

@@ -44,10 +44,8 @@ class NaiveMaxUnpoolKernel final : public Kernel {
   }
 
   static Status out_of_range(std::int64_t i, std::int64_t index, std::int64_t last) noexcept {
-    return guarded([&] {
-      return invalid_argument("indices[{}] is {}, outside of the output or of [0, {}]", i, index,
-                              last);
-    });
+    return invalid_argument("indices[{}] is {}, outside of the output or of [0, {}]", i, index,
+                            last);
   }
 
   Shape natural_;

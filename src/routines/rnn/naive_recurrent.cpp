@@ -11,9 +11,7 @@ Status check_sequence_lengths(const TensorView& lengths, std::int64_t steps) noe
   for (std::int64_t b = 0; b < count; ++b) {
     const std::int64_t length = load_integer(lengths, b);
     if (length < 0 || length > steps)
-      return guarded([&] {
-        return invalid_argument("sequence_lens[{}] is {}, expected 0 to {}", b, length, steps);
-      });
+      return invalid_argument("sequence_lens[{}] is {}, expected 0 to {}", b, length, steps);
   }
   return {};
 }
