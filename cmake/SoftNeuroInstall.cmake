@@ -60,12 +60,31 @@ set(SOFTNEURO_PC_LIBS "-lstdc++ -lm -pthread -ldl")
 if(BUILD_SHARED_LIBS)
   set(SOFTNEURO_PC_CFLAGS " -DSOFTNEURO_SHARED")
 endif()
-configure_file("${PROJECT_SOURCE_DIR}/cmake/softneuro.pc.in"
-               "${PROJECT_BINARY_DIR}/softneuro.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/softneuro.pc"
-        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+set(_packages softneuro)
+if(TARGET softneuro_import)
+  list(APPEND _packages softneuro_import)
+endif()
+foreach(_name IN LISTS _packages)
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/${_name}.pc.in"
+                 "${PROJECT_BINARY_DIR}/${_name}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${_name}.pc"
+          DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endforeach()
 
-foreach(_document IN ITEMS LICENSE README.md CHANGELOG.md HACKING.md docs)
+# The documents, and what they link to (tests/docs/check_links.cmake).
+foreach(_linked IN ITEMS cmake/toolchains fuzz/README.md tests/differential/README.md
+                         tests/tuned/README.md)
+  if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${_linked}")
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/${_linked}/"
+            DESTINATION "${CMAKE_INSTALL_DOCDIR}/${_linked}")
+  else()
+    cmake_path(GET _linked PARENT_PATH _folder)
+    install(FILES "${PROJECT_SOURCE_DIR}/${_linked}"
+            DESTINATION "${CMAKE_INSTALL_DOCDIR}/${_folder}")
+  endif()
+endforeach()
+foreach(_document IN ITEMS LICENSE README.md CHANGELOG.md CONTRIBUTING.md HACKING.md docs examples
+                           schemas)
   set(_path "${PROJECT_SOURCE_DIR}/${_document}")
   if(IS_DIRECTORY "${_path}")
     install(DIRECTORY "${_path}/" DESTINATION ${CMAKE_INSTALL_DOCDIR}/${_document})

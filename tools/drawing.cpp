@@ -60,6 +60,26 @@ const char* colour_of(LayerCategory category) {
   return "#eeeeee";
 }
 
+const char* name_of(LayerCategory category) {
+  switch (category) {
+    case LayerCategory::product:
+      return "products";
+    case LayerCategory::reduction:
+      return "reductions and pools";
+    case LayerCategory::activation:
+      return "functions";
+    case LayerCategory::normalization:
+      return "normalisation";
+    case LayerCategory::recurrent:
+      return "recurrent";
+    case LayerCategory::quantization:
+      return "quantisation";
+    case LayerCategory::other:
+      break;
+  }
+  return "others";
+}
+
 // Hue by data type, depth by layout: what differs most to a reader differs most to the eye.
 const char* colour_of(const RoutineDescriptor& routine) {
   const int depth = routine.layout == Layout::plain           ? 0
@@ -132,30 +152,41 @@ std::string look_of(const Layer& layer, const LayerNote* note, const DrawingNote
                      routine.ok() ? colour_of(*routine) : "#eeeeee", 1 + 4 * weight);
 }
 
-// Layers and time by schema, as a table in a node of its own.
+// What the legend says of a layer's colour.
+std::pair<std::string, const char*> meaning_of(const Layer& layer, const LayerNote* note) {
+  if (note == nullptr) return {name_of(layer.type->category), colour_of(layer.type->category)};
+  if (is_adapt(layer)) return {"adapt", kAdaptColour};
+  const auto routine = RoutineDescriptor::parse(note->routine);
+  if (!routine.ok()) return {"other", "#eeeeee"};
+  return {routine->schema(), colour_of(*routine)};
+}
+
+// Layers by colour, and with notes their time, as a table in a node of its own.
 std::string legend(const Graph& graph, const DrawingNotes& notes) {
   struct Row {
-    const char* colour = kAdaptColour;
+    const char* colour = "";
     std::size_t layers = 0;
     double us = 0;
   };
   std::map<std::string, Row> rows;
   for (const Layer& layer : graph.layers()) {
-    const auto note = notes.layers.find(layer.id);
-    if (note == notes.layers.end()) continue;
-    const auto routine = RoutineDescriptor::parse(note->second.routine);
-    Row& row = rows[is_adapt(layer) ? "adapt" : routine.ok() ? routine->schema() : "other"];
-    if (!is_adapt(layer)) row.colour = routine.ok() ? colour_of(*routine) : "#eeeeee";
+    const auto found = notes.layers.find(layer.id);
+    const LayerNote* const note = found == notes.layers.end() ? nullptr : &found->second;
+    if (note == nullptr && !notes.empty()) continue;  // pale
+    const auto [name, colour] = meaning_of(layer, note);
+    Row& row = rows[name];
+    row.colour = colour;
     ++row.layers;
-    row.us += note->second.us;
+    if (note != nullptr) row.us += note->us;
   }
   if (rows.empty()) return "";
   std::string table = "<table border=\"0\" cellborder=\"1\" cellspacing=\"0\" cellpadding=\"4\">";
-  for (const auto& [schema, row] : rows)
+  for (const auto& [name, row] : rows)
     table += fmt::format(
-        "<tr><td align=\"left\" bgcolor=\"{}\">{}</td><td align=\"right\">{} layers</td>"
+        "<tr><td align=\"left\" bgcolor=\"{}\">{}</td><td align=\"right\">{} layer{}</td>"
         "<td align=\"right\">{}</td></tr>",
-        row.colour, schema, row.layers, row.us > 0 ? time_of(row.us) : "");
+        row.colour, name, row.layers, row.layers == 1 ? "" : "s",
+        row.us > 0 ? time_of(row.us) : "");
   return "  legend [shape=plain style=\"\" label=<" + table + "</table>>];\n";
 }
 

@@ -30,8 +30,8 @@ struct DrawingNotes {
 DrawingNotes notes_of(const PlanImpl& plan);
 
 // Layers as boxes, tensors as arrows labelled with their shapes. Weights are left out; their sizes
-// stand in the boxes. Without notes colours stand for kinds of layers; with notes for schemas,
-// which a legend lists with layers and times; thick borders are the layers that take longest;
+// stand in the boxes. Without notes colours stand for kinds of layers; with notes for schemas. A
+// legend lists them with their layers and times; thick borders are the layers that take longest;
 // adapt layers are small and dashed.
 std::string to_dot(const Graph& graph, const DrawingNotes& notes = {});
 

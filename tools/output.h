@@ -26,15 +26,20 @@ Told<T> told(T&& value) {
     return std::forward<T>(value);
 }
 
+// Errors of writing are told at the end, by end_of_output().
+inline void write(std::FILE* file, const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), file);
+}
+
 // On standard output; texts among the arguments become printable lines.
 template <class... A>
 void say(fmt::format_string<Told<A>...> format, A&&... args) {
-  fmt::print(format, told<A>(std::forward<A>(args))...);
+  write(stdout, fmt::format(format, told<A>(std::forward<A>(args))...));
 }
-// The same on standard error.
+// The same on standard error; where that cannot be written, nobody is told.
 template <class... A>
 void complain(fmt::format_string<Told<A>...> format, A&&... args) {
-  fmt::print(stderr, format, told<A>(std::forward<A>(args))...);
+  write(stderr, fmt::format(format, told<A>(std::forward<A>(args))...));
 }
 // Bytes as people read them: all commands count in these.
 constexpr double kibibytes(std::size_t bytes) {
@@ -46,7 +51,14 @@ constexpr double mebibytes(std::size_t bytes) {
 
 // Lines that are printable already: a table, JSON.
 inline void say_lines(const std::string& lines) {
-  fmt::print("{}", lines);
+  write(stdout, lines);
 }
+
+// At the start: a standard stream that is closed is one that cannot be used, so that no file that
+// is opened later takes its place; a reader that goes away is an error of writing, and no signal.
+void prepare_output();
+// At the end: the exit status, which is that of a failure where standard output could not be
+// written.
+int end_of_output(int status);
 
 }  // namespace softneuro::tool

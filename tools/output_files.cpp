@@ -1,6 +1,10 @@
 #include "output_files.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 #include "npy.h"
 #include "samples.h"
@@ -23,6 +27,22 @@ Result<std::map<std::string, std::string>> write_outputs(const NamedTensors& out
     files[name] = path;
   }
   return files;
+}
+
+Status check_place(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_directory(path, error))
+    return Status(StatusCode::io_error, fmt::format("'{}' is a folder, not a file to write", path));
+  const fs::path parent = fs::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  if (!fs::is_directory(folder, error))
+    return Status(StatusCode::not_found,
+                  fmt::format("'{}' cannot be written: there is no folder '{}'", path, folder));
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    return Status(StatusCode::io_error, fmt::format("'{}' cannot be written: folder '{}': {}", path,
+                                                    folder, std::strerror(errno)));
+  return Status();
 }
 
 }  // namespace softneuro::tool

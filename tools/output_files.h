@@ -14,4 +14,8 @@ namespace softneuro::tool {
 Result<std::map<std::string, std::string>> write_outputs(const NamedTensors& outputs,
                                                          const std::filesystem::path& folder);
 
+// Whether a file can be made there: not_found where its folder is not, io_error where nothing can
+// be written in it or `path` is a folder. For work that would be lost otherwise.
+Status check_place(const std::string& path);
+
 }  // namespace softneuro::tool

@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -51,6 +55,18 @@ std::string last_line(const std::string& text) {
 }
 
 }  // namespace
+
+bool is_command(const std::string& command) {
+  const std::size_t begin = command.find_first_not_of(' ');
+  if (begin == std::string::npos) return false;
+  const std::string word = command.substr(begin, command.find(' ', begin) - begin);
+  const bool is_plain = std::ranges::all_of(word, [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::strchr("._-+/", c) != nullptr;
+  });
+  if (!is_plain) return true;
+  const std::string line = fmt::format("command -v -- {} > /dev/null 2>&1", quoted(word));
+  return std::system(line.c_str()) == 0;  // NOLINT(concurrency-mt-unsafe): nothing else runs yet
+}
 
 Result<double> score_by_command(const std::string& command,
                                 const std::vector<NamedTensors>& outputs) {

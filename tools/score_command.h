@@ -14,4 +14,8 @@ namespace softneuro::tool {
 Result<double> score_by_command(const std::string& command,
                                 const std::vector<NamedTensors>& outputs);
 
+// Whether a shell can run `command`, as far as its first word tells: a name that it does not find
+// is none. Commands that begin otherwise (quotes, assignments, brackets) are taken for one.
+bool is_command(const std::string& command);
+
 }  // namespace softneuro::tool

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "json_text.h"
 #include "output.h"
+#include "output_files.h"
 #include "pictures.h"
 #include "progress.h"
 #include "samples.h"
@@ -36,6 +37,7 @@ struct TuneArguments : NetArguments {
   bool sensitivity = false;
   std::uint64_t max_memory = 0;
   PictureOptions pictures;
+  bool has_picture_numbers = false;  // --picture-mean or --picture-scale
   std::string cache;
   bool no_cache = false;
   bool exhaustive = false;
@@ -82,6 +84,9 @@ std::string set_limit(const TuneArguments& arguments, TuneOptions& options) {
                          limit, arguments.metric);
     options.metric = arguments.metric == "top1" ? ErrorMetric::top1 : ErrorMetric::cosine;
     options.max_error = 1 - limit;
+  } else if (!is_command(arguments.metric)) {
+    return fmt::format("the metric '{}' is neither rms, snr, cosine, top1 nor a command",
+                       arguments.metric);
   } else {
     options.score = [command = arguments.metric](const std::vector<NamedTensors>& outputs) {
       return score_by_command(command, outputs);
@@ -159,7 +164,17 @@ Status add_samples(const TuneArguments& arguments, const Net& net, TuneOptions& 
     const std::vector<std::string> pictures = pictures_in(*folder);
     auto read = pictures.empty() ? read_samples(*folder, net)
                                  : read_pictures(pictures, net, shapes, arguments.pictures);
-    if (!read.ok()) return read.status();
+    if (!read.ok())
+      return pictures.empty() && net.inputs().size() == 1
+                 ? Status(read.status().code(),
+                          fmt::format("{}, nor pictures (JPEG, PNG, BMP)", read.status().message()))
+                 : read.status();
+    if (!pictures.empty() && !arguments.has_picture_numbers && !arguments.quiet &&
+        net.inputs()[0].type == DataType::float32)
+      complain(
+          "softneuro: warning: input '{}' gets the bytes of the pictures, 0 to 255: if the net "
+          "expects other numbers, as most do, give --picture-mean and --picture-scale\n",
+          net.inputs()[0].name);
     *samples = *std::move(read);
     for (const auto& [name, tensor] : samples->front()) shapes.emplace(name, tensor.shape());
   }
@@ -206,8 +221,6 @@ Status not_tuned(const TuneArguments& arguments) {
 }
 
 int tune_net(const TuneArguments& arguments) {
-  auto net = open_net(arguments);
-  if (!net.ok()) return fail(net.status());
   auto sets = given_shape_sets(arguments);
   if (!sets.ok()) return wrong_usage(sets.status().message());
   TuneOptions options;
@@ -215,6 +228,10 @@ int tune_net(const TuneArguments& arguments) {
     return wrong_usage(wrong);
   if (sets->size() > 1 && !(arguments.calibration.empty() && arguments.validation.empty()))
     return wrong_usage("samples have one shape: tune for one --shape at a time with them");
+  if (!arguments.output.empty())
+    if (const Status status = check_place(arguments.output); !status.ok()) return fail(status);
+  auto net = open_net(arguments);
+  if (!net.ok()) return fail(net.status());
   if (const Status status = add_samples(arguments, *net, options, sets->front()); !status.ok())
     return fail(status);
   for (NamedShapes& shapes : *sets)
@@ -342,7 +359,11 @@ Command add_tune(CLI::App& app) {
       ->check(CLI::IsMember({"also", "only"}));
   command->add_flag_callback(
       "--keep-rounding", [] {}, "no effect: quantised models always keep the model's rounding");
-  return {command, [arguments] { return tune_net(*arguments); }};
+  return {command, [arguments, command] {
+            arguments->has_picture_numbers =
+                command->count("--picture-mean") > 0 || command->count("--picture-scale") > 0;
+            return tune_net(*arguments);
+          }};
 }
 
 }  // namespace softneuro::tool

@@ -25,8 +25,7 @@ void print_sensitivity(const TuneReport& report) {
   if (report.sensitivity.empty()) return;
   say("what reduced precision does, layer by layer (signal-to-noise ratio at the layer's and the "
       "net's output):\n");
-  Table table(
-      {"layer", "routine", ">dB, own", ">dB, net", ">µs saved", "kept in reduced precision"});
+  Table table({"layer", "routine", ">dB, own", ">dB, net", ">µs saved", "data type kept"});
   for (std::size_t i = 0; i < report.sensitivity.size() && i < kSensitivityRows; ++i) {
     const LayerSensitivity& row = report.sensitivity[i];
     table.add({row.layer, row.routine, decibels(row.own_error), decibels(row.net_error),
@@ -56,8 +55,9 @@ void print_error(const TuneReport& report, const std::string& metric) {
   say("error {:.4g} ({}", report.error, metric);
   if (report.error_high > report.error_low)
     say(", 95 % interval {:.3g} to {:.3g}", report.error_low, report.error_high);
-  say(") on {} {}, top-1 agreement {:.1f} %\n", report.validation_samples,
-      report.validation_samples == 1 ? "sample" : "samples", 100 * report.agreement);
+  say(") on {}", counted(report.validation_samples, "sample"));
+  if (!std::isnan(report.agreement)) say(", top-1 agreement {:.1f} %", 100 * report.agreement);
+  say("\n");
 }
 
 }  // namespace

@@ -36,7 +36,6 @@ typedef sn_status (*sn_sample_callback)(void* context, size_t index, sn_tensor* 
 /* Error of the outputs against float32's (ErrorMetric). */
 enum { SN_METRIC_RELATIVE_RMS = 0, SN_METRIC_COSINE = 1, SN_METRIC_TOP1 = 2 };
 
-/* An sn_cancel does not stop tuning: only `progress` does, and the status of another callback. */
 typedef struct sn_tune_options {
   size_t struct_size;
   const char* const* schemas; /* patterns of schemas that routines may have: "cpu",
@@ -93,11 +92,13 @@ typedef struct sn_tune_options {
   sn_sample_callback validation_source; /* the same, appended to `validation` */
   void* validation_source_context;
   size_t validation_source_count;
+  sn_cancel* cancel; /* stops tuning, which then gives SN_CANCELLED; requested by a `progress` that
+                        returns other than 0; may be null */
 } sn_tune_options;
 #define SN_TUNE_OPTIONS_INIT                                                                      \
   {                                                                                               \
     sizeof(sn_tune_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                        \
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                     \
   }
 
 enum { SN_RANGE_MSE = 0, SN_RANGE_PERCENTILE = 1, SN_RANGE_MIN_MAX = 2 };
@@ -119,7 +120,8 @@ typedef struct sn_tune_report {
                        (cost - lower bound) / cost; 0: proven optimal by that sum; 1: not
                        everything was measured, no bound is known */
   double agreement; /* top-1 agreement: share of the validation samples whose argmax of the first
-                       output is float32's; 1 without validation samples */
+                       output is float32's; 1 without validation samples; NaN where that output
+                       holds no scores of classes */
   int32_t threads;  /* that the path is for */
   int32_t complete; /* 0: the time limit was reached before everything was measured, or nothing
                        was tuned */
@@ -206,7 +208,7 @@ typedef struct sn_layer_sensitivity {
   double own_error;    /* RMS of the layer's error over its output's, on random inputs */
   double net_error;    /* the same at the net's worst output, on the samples */
   double saved_us;     /* against the layer's float32 routine; conversions not counted */
-  int32_t is_kept;     /* 1: still in reduced precision in the tuned net */
+  int32_t is_kept;     /* 1: the layer still has this data type in the tuned net */
 } sn_layer_sensitivity;
 #define SN_LAYER_SENSITIVITY_INIT \
   { sizeof(sn_layer_sensitivity), 0, 0, 0, 0, 0, 0 }

@@ -59,7 +59,8 @@ enum class ErrorMetric {
   relative_rms,  // RMS(out − ref) / RMS(ref) over all samples, of the worst output
   cosine,        // 1 − cos(out, ref), the mean over the samples, of the worst output
   // 1 − top-1 agreement: share of samples whose argmax over the first output differs, or any of its
-  // elements where it has integers or booleans.
+  // elements where it has integers or booleans. invalid_argument where the first output is of reals
+  // and holds no scores of classes, that is, has more than one dimension above 1 besides the first.
   top1,
 };
 
@@ -218,7 +219,7 @@ struct LayerSensitivity {
   double own_error = 0;  // RMS of the layer's error over its output's, on random inputs
   double net_error = 0;  // the same at the net's worst output, on the samples
   double saved_us = 0;   // against the layer's float32 routine; conversions not counted
-  bool is_kept = false;  // the layer is still in reduced precision in the tuned net
+  bool is_kept = false;  // the layer still has this data type in the tuned net
 };
 
 // What Net::tune returns.
@@ -255,7 +256,7 @@ struct TuneReport {
   std::size_t verification_inputs = 0;
   bool verified_on_samples = false;
   // Top-1 agreement: share of the validation samples whose argmax of the first output is
-  // float32's; 1 without validation samples.
+  // float32's; 1 without validation samples. NaN where that output holds no scores of classes.
   double agreement = 1;
   double qint8_share = 0;  // share of multiply-accumulates done in qint8
   // false: the time limit was reached before everything was measured, or nothing was tuned.

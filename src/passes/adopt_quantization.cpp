@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -95,7 +96,7 @@ class Adoption {
         fronts_(rewriter.graph().tensor_count(), -1) {}
 
   // In topological order: what is known of a tensor's levels comes from the layers before. Gives
-  // the number of quantize layers that were adopted.
+  // the number of quantize layers that were adopted, and of tensors beside layers that stay.
   std::size_t run() {
     for (int i = 0; i < rewriter_.count(); ++i) {
       if (!rewriter_.alive(i)) continue;
@@ -105,7 +106,7 @@ class Adoption {
         pass_on_levels(rewriter_.layer(i));
     }
     annotate_sources();
-    return adopted_.size();
+    return adopted_.size() + annotate_ends();
   }
 
  private:
@@ -230,6 +231,26 @@ class Adoption {
     }
   }
 
+  // Layers without a partner, as at 8-bit inputs and outputs: what one gives is of its levels, and
+  // what it alone reads is rounded to them. Gives the number of tensors that they annotate.
+  std::size_t annotate_ends() {
+    std::size_t count = 0;
+    for (int i = 0; i < rewriter_.count(); ++i) {
+      if (!rewriter_.alive(i) || adopted_.contains(i)) continue;
+      const Layer& layer = rewriter_.layer(i);
+      const std::optional<Quantization> q = quantization_of(rewriter_.graph(), layer);
+      if (!q || q->axis >= 0 || !layer.post_ops.empty()) continue;
+      const TensorId x = layer.inputs[0], real = is_quantize(layer) ? x : layer.outputs[0];
+      if (is_quantize(layer) && (rewriter_.is_output(x) || !is_float(rewriter_.tensor(x).type) ||
+                                 !rewriter_.uses().all_of(x, [&](int user) { return user == i; })))
+        continue;
+      if (rewriter_.tensor(real).is_constant() || rewriter_.tensor(real).quantization) continue;
+      quantize_as(real, *q);
+      ++count;
+    }
+    return count;
+  }
+
   void quantize_as(TensorId id, const Quantization& q) {
     std::optional<Quantization>& own = rewriter_.tensor(id).quantization;
     if (!own) own = q;
@@ -242,6 +263,14 @@ class Adoption {
 };
 
 }  // namespace
+
+bool is_quantised(const Graph& graph) {
+  for (TensorId id = 0; id < graph.tensor_count(); ++id)
+    if (graph.tensor(id).quantization) return true;
+  return std::ranges::any_of(graph.layers(), [](const Layer& layer) {
+    return is_quantize(layer) || is_dequantize(layer) || layer.type->name == "dynamic_quantize";
+  });
+}
 
 Result<std::size_t> adopt_quantization(Graph& graph, const Registry& registry) {
   PassOptions pass_options;

@@ -16,13 +16,19 @@ bool is_dequantize(const Layer& layer);
 // one for the tensor or one per index of an axis. Nothing otherwise.
 std::optional<Quantization> quantization_of(const Graph& graph, const Layer& layer);
 
+// Whether the model is a quantised one, in whatever way: 8 bits or 16, of inputs, outputs, inner
+// tensors or weights, known ahead or computed while it runs.
+bool is_quantised(const Graph& graph);
+
 // Pairs quantize → dequantize with the same scale and zero point become one function, unary
 // fake_quantize, which the passes fuse into the layer before: any routine gives what the model
 // means, rounding and saturation included (exporters leave out activations that saturation stands
 // for). Nothing remains where the values are of these levels already. What it gives is annotated
 // (TensorDef::quantization), so that 8-bit routines may compute it with exactly the model's levels;
 // the tensor in front as well, if nothing else reads it. Pairs with one scale per channel stay.
-// Gives the number of quantize layers that were adopted. (Dequantised constants keep their
+// Layers without a partner stay, too, as at 8-bit inputs and outputs, and the tensors beside them
+// are annotated likewise. Gives how many pairs and such tensors there are; 0: the graph is as it
+// was. (Dequantised constants keep their
 // quantisation from import on: fold_constants.)
 Result<std::size_t> adopt_quantization(Graph& graph, const Registry& registry);
 

@@ -226,6 +226,94 @@ TEST_CASE("run, inspect: a file that cannot be written is named with the system'
   }
 }
 
+TEST_CASE("softneuro: what cannot be written to standard output is an error of every command") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  const std::string image = "image=" + make_sample(folder, "sample", 1, 0.5f) + "/input_0.npy";
+  const OutputKind kind =
+      GENERATE(OutputKind::full_device, OutputKind::closed, OutputKind::pipe_without_reader);
+  CAPTURE(static_cast<int>(kind));
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"inspect", shapes_net()},
+        {"inspect", shapes_net(), "--json"},
+        {"run", shapes_net(), "--input", image, "--json"},
+        {"explain", shapes_net(), "--json"},
+        {"bench", shapes_net(), "--seconds", "0"},
+        {"profile", shapes_net(), "--seconds", "0"},
+        {"import", source_dir() + "/models/shapes/shapes.onnx", "--check"},
+        {"tune", shapes_net(), "--time-limit", "0.1", "--no-cache", "-q"},
+        {"cache", "list", "--cache", path},
+        {"doctor"},
+        {"--version"},
+        {"tune", "--help"}}) {
+    INFO(words[0] << " " << words.back());
+    ToolProcess tool(words, {}, path, kind);
+    CHECK(tool.wait() == 1);
+    CHECK(tool.errors().find('\n') != std::string::npos);
+  }
+  ToolProcess inspect({"inspect", shapes_net()}, {}, path, kind);
+  inspect.wait();
+  CHECK_THAT(inspect.errors(), Contains("standard output cannot be written: "));
+}
+
+TEST_CASE("tune: what would lose its result is refused before the net is even read") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  const auto refusal = [&](std::vector<std::string> words, int status) {
+    words.insert(words.begin(), {"tune", path + "/absent.dnn"});
+    ToolProcess tune(words, {}, path);
+    CHECK(tune.wait() == status);
+    return tune.errors();
+  };
+  CHECK_THAT(refusal({"-o", path + "/absent/tuned.dnn"}, 1),
+             Contains("there is no folder '" + path + "/absent'"));
+  CHECK_THAT(refusal({"-o", path}, 1), Contains("is a folder"));
+  for (const char* metric : {"no-such-command", "./no-such-file --really"})
+    CHECK_THAT(refusal({"--metric", metric, "--limit", "1"}, 2),
+               Contains("neither rms, snr, cosine, top1 nor a command"));
+}
+
+TEST_CASE("tune: a folder without samples is told what may be in it") {
+  const TemporaryFolder folder;
+  ToolProcess tune({"tune", shapes_net(), "--calibration", folder.path().string()}, {},
+                   folder.path().string());
+  CHECK(tune.wait() == 1);
+  CHECK_THAT(tune.errors(), Contains("input_0.npy") && Contains("nor pictures (JPEG, PNG, BMP)"));
+}
+
+TEST_CASE("tune: pictures without mean and scale for an input of reals are a warning") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string(), pictures = path + "/pictures";
+  std::filesystem::create_directory(pictures);
+  // A bitmap of one black pixel.
+  std::string bytes = {'B', 'M', 58, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0,  40,
+                       0,   0,   0,  1, 0, 0, 0, 1, 0, 0, 0,  1, 0, 24, 0};
+  bytes.resize(58);
+  write_file(pictures + "/black.bmp", bytes);
+  const auto errors = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"tune", shapes_net(), "--calibration", pictures, "--max-error",
+                                 "none", "--time-limit", "0.1", "--no-cache"});
+    ToolProcess tune(words, {}, path);
+    tune.wait();
+    return tune.errors();
+  };
+  const std::string bare = errors({});
+  if (bare.find("built without stb") != std::string::npos) SN_SKIP("no pictures in this build");
+  CHECK_THAT(bare, Contains("gets the bytes of the pictures"));
+  CHECK_THAT(errors({"--picture-scale", "1"}), !Contains("gets the bytes"));
+}
+
+TEST_CASE("tune: --packed before the net means the packed weights as well") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string(), file = path + "/tuned.dnn";
+  for (const char* other : {"", "also", "only"}) {
+    std::vector<std::string> words{"tune", "--packed", shapes_net()};
+    if (*other != '\0') words.insert(words.begin() + 2, other);
+    words.insert(words.end(), {"-o", file, "--time-limit", "0.1", "--no-cache", "--json"});
+    CHECK(run_tool(words, {}, path).at("file") == file);
+  }
+}
+
 TEST_CASE(
     "explain: lists what tune would consider in each format, with the times that it measured") {
   const TemporaryFolder folder;

@@ -36,6 +36,15 @@ else()
 endif()
 separate_arguments(flags UNIX_COMMAND "${output}")
 list(APPEND flags "-Wl,-rpath,${PREFIX}/${LIBDIR}")
+if(EXISTS "${PREFIX}/${LIBDIR}/pkgconfig/softneuro_import.pc" AND SHARED)
+  run("${pkg_config}" --cflags --libs softneuro_import)
+  separate_arguments(importing UNIX_COMMAND "${output}")
+  run("${CXX_COMPILER}" -std=c++20 -Wall -Wextra -Werror -DCONSUMER_IMPORTS
+      "${SOURCE_DIR}/consumer.cpp" -o "${WORK_DIR}/importing" ${importing}
+      "-Wl,-rpath,${PREFIX}/${LIBDIR}")
+  run("${WORK_DIR}/importing")
+  message(STATUS "pkg-config, importer: ${output}")
+endif()
 run("${CXX_COMPILER}" -std=c++20 -Wall -Wextra -Werror "${SOURCE_DIR}/consumer.cpp"
     -o "${WORK_DIR}/from_pkg_config" ${flags})
 run("${WORK_DIR}/from_pkg_config")

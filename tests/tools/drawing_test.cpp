@@ -72,11 +72,12 @@ TEST_CASE("drawing: notes colour layers by schema and tell routine, parameters a
   CHECK_THAT(dot, Contains(">adapt</td>"));
 }
 
-TEST_CASE("drawing: without notes colours stand for kinds, and there is no legend") {
+TEST_CASE("drawing: without notes colours stand for kinds, which a legend names") {
   Chain chain;
   const std::string dot = tool::to_dot(chain.graph);
   CHECK(colour(box(dot, "first")) == colour(box(dot, "second")));
-  CHECK_THAT(dot, !Contains("legend"));
+  CHECK_THAT(
+      dot, Contains(colour(box(dot, "first")) + "\">functions</td>") && Contains("2 layers</td>"));
   CHECK_THAT(dot, Contains("y \\\"quoted\\\""));
 }
 

@@ -173,7 +173,7 @@ TEST_CASE(
     if (row.type != "adapt") CHECK(is_8_bit(report, row.layer) == (row.layer == "narrow"));
 }
 
-TEST_CASE("tune: a metric without a limit is an error; top1 and cosine limit their own errors") {
+TEST_CASE("tune: a metric without a limit is an error; cosine limits its own error") {
   const TemporaryFolder folder;
   TuneOptions options = eight_bits(folder);
   options.metric = ErrorMetric::cosine;
@@ -182,11 +182,38 @@ TEST_CASE("tune: a metric without a limit is an error; top1 and cosine limit the
   const TuneReport cosine = tuned(options);
   CHECK(cosine.error <= 1e-4);
   CHECK(cosine.error_high >= cosine.error);
+}
+
+TEST_CASE("tune: top1 limits the share of other classes, and says where samples are too few") {
+  const TemporaryFolder folder;
+  Graph graph = small_graph();
+  graph.outputs = {graph.outputs[0]};
+  TuneOptions options;
+  options.cache = folder.path().string();
   options.metric = ErrorMetric::top1;
-  options.max_error = 0;
-  const TuneReport top1 = tuned(options);
-  CHECK(top1.error == 0);
-  CHECK(top1.agreement == 1);
+  options.max_error = 0.05;
+  const std::size_t count = GENERATE(1, 200);
+  for (std::uint32_t s = 0; s < count; ++s)
+    options.validation.push_back({{"image", random_image(s + 1)}});
+  Net net = NetAccess::from_graph(graph, {.threads = 1}).value();
+  const Result<TuneReport> report = net.tune(options);
+  INFO(report.status().message());
+  REQUIRE(report.ok());
+  CHECK(report->error == 0);
+  CHECK(report->agreement == 1);
+  CHECK(report->error_high > 0);  // even of one sample
+  CHECK(warns(*report, "one sample cannot show the limit") == (count == 1));
+}
+
+TEST_CASE("tune: there is no top-1 agreement where the first output holds no scores of classes") {
+  const TemporaryFolder folder;
+  TuneOptions options = eight_bits(folder);
+  CHECK(std::isnan(tuned(options).agreement));
+  options.metric = ErrorMetric::top1;
+  options.max_error = 0.05;
+  const Status status = failure(options);
+  CHECK(status.code() == StatusCode::invalid_argument);
+  CHECK_THAT(status.message(), Contains("1x16x12x12") && Contains("no scores of classes"));
 }
 
 TEST_CASE("tune: a score gets the outputs of each validation sample, and its loss is limited") {

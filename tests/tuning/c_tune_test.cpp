@@ -162,6 +162,28 @@ TEST_CASE("C API: what tuning warns of reaches the log") {
   sn_net_free(net);
 }
 
+TEST_CASE("C API: an sn_cancel stops a tuning, and a progress that stops it requests the cancel") {
+  const TemporaryFolder folder;
+  const CNet c(folder);
+  sn_cancel* cancel = nullptr;
+  REQUIRE(sn_cancel_create(&cancel) == SN_OK);
+  sn_tune_options options = SN_TUNE_OPTIONS_INIT;
+  options.cache = "";
+  options.cancel = cancel;
+  sn_cancel_request(cancel);
+  CHECK(sn_net_tune(c.net, &options, nullptr) == SN_CANCELLED);
+  sn_cancel_reset(cancel);
+  options.progress = [](void*, const char*, size_t, size_t, const char*, const char*) {
+    return std::int32_t{1};
+  };
+  CHECK(sn_net_tune(c.net, &options, nullptr) == SN_CANCELLED);
+  options.progress = nullptr;
+  CHECK(sn_net_tune(c.net, &options, nullptr) == SN_CANCELLED);  // until it is reset
+  sn_cancel_reset(cancel);
+  CHECK(sn_net_tune(c.net, &options, nullptr) == SN_OK);
+  sn_cancel_free(cancel);
+}
+
 TEST_CASE("C API: wrong options and cancelling are statuses with a message") {
   const TemporaryFolder folder;
   const CNet c(folder);

@@ -505,10 +505,10 @@ TEST_CASE("verification: sets of inputs that are known to run are made again wit
   const std::vector<Shape> shapes = {Shape{1, 3, 4, 4}};
   const MadeInputs tried = make_inputs(one_thread(), graph, shapes).value();
   REQUIRE(tried.sets.size() == 3);
-  CHECK(tried.runnable == 0b111);
+  CHECK(tried.usable == 0b111);
   const MadeInputs known = make_inputs(one_thread(), graph, shapes, 0b101u).value();
   REQUIRE(known.sets.size() == 2);
-  CHECK(known.runnable == 0b101);
+  CHECK(known.usable == 0b101);
   const auto are_equal = [](const Tensor& one, const Tensor& other) {
     return std::ranges::equal(one.values<float>(), other.values<float>());
   };

@@ -47,6 +47,25 @@ TEST_CASE("plan: a tensor larger than the allocator's memory is refused before k
   CHECK(net->plan({{"x", Shape{1, 1, 1, 1000}}}).ok());
 }
 
+TEST_CASE("plan: tensors that are alive at once are refused together, before kernels are made") {
+  GraphBuilder b;
+  const TensorId x = b.input("x", {1, Dim("w")});
+  const TensorId first = b.unary("exp", x);
+  const TensorId second = b.unary("abs", first);  // beside the first, which is read once more
+  const TensorId both = b.layer("binary", {first, second}, {{"op", std::string("add")}});
+  const TensorId y = b.layer("reduce", {both, b.integers({1})}, {{"op", std::string("sum")}});
+  MeasuringAllocator allocator;
+  NetOptions options;
+  options.allocator = &allocator;
+  const Result<Net> net = NetAccess::from_graph(b.finish({y}), options);
+  REQUIRE(net.ok());
+  const auto plan = net->plan({{"x", Shape{1, 150'000'000}}});
+  CHECK(plan.status().code() == StatusCode::out_of_memory);
+  CHECK(plan.status().message().find("at once") != std::string::npos);
+  CHECK(allocator.most() == std::size_t{2} * 4 * 150'000'000);
+  CHECK(net->plan({{"x", Shape{1, 1000}}}).ok());
+}
+
 // Its kernels note for every output position where it comes from.
 TEST_CASE("plan: a resize of no elements takes no memory by its other dimensions") {
   GraphBuilder b;

@@ -1,6 +1,7 @@
 // Graph + concrete input shapes → steps with kernels. What can be known before running is computed
 // here (shape arithmetic); what depends on data becomes a dynamic step.
 #include <cstdint>
+#include <numeric>
 
 #include "core/base/error.h"
 #include "core/base/parallel.h"
@@ -69,11 +70,59 @@ Status check_formats(const PlanImpl& plan, const Layer& layer, const Problem& pr
   return {};
 }
 
-// No session takes less than the largest tensor that a layer makes. Where there is no memory for
-// that, the plan is refused before kernels take theirs, some of it by the same sizes.
-// Of the host's only: devices say at once what they do not have.
+// Bytes of the host's arena that lie there at once before a step, and the step.
+struct Alive {
+  std::size_t bytes = 0;
+  const Step* step = nullptr;
+};
+
+// Of the step before which the most is alive. Results of the step itself do not count: they may
+// take the place of what it reads.
+Alive most_alive(const PlanImpl& plan) {
+  std::vector<TensorId> root(plan.tensors.size());  // whose bytes a view shares
+  std::iota(root.begin(), root.end(), TensorId{0});
+  std::vector<bool> made(plan.tensors.size());
+  std::vector<std::size_t> last_use(plan.tensors.size());
+  std::vector<bool> is_output(plan.tensors.size());
+  for (const TensorId id : plan.graph->outputs) is_output[id] = true;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    for (const TensorId id : step.inputs)
+      if (id != kNoTensor) last_use[root[id]] = s;
+    for (const TensorId id : step.outputs) {
+      if (id == kNoTensor) continue;
+      if (step.view) root[id] = root[step.inputs[0]];
+      made[id] = !step.view && !step.dynamic && plan.tensors[id].device == 0 && !is_output[id];
+    }
+  }
+  Alive most;
+  std::size_t alive = 0;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    if (alive > most.bytes) most = {alive, &step};
+    for (const TensorId id : step.inputs) {
+      if (id == kNoTensor || !made[root[id]] || last_use[root[id]] != s) continue;
+      alive -= plan.tensors[root[id]].bytes;
+      made[root[id]] = false;  // read twice by one step
+    }
+    for (const TensorId id : step.outputs)
+      if (id != kNoTensor && made[id] && last_use[id] > s) alive += plan.tensors[id].bytes;
+  }
+  return most;
+}
+
+// No session takes less than the largest tensor that a layer makes, nor than what is alive at once.
+// Where there is no memory for that, the plan is refused before kernels take theirs, some of it by
+// the same sizes. Of the host's only: devices say at once what they do not have.
 Status ask_for_memory(const PlanImpl& plan) {
   constexpr std::size_t kWorthAsking = std::size_t{64} << 20;  // bytes
+  const auto is_there = [&](std::size_t bytes) {
+    if (bytes < kWorthAsking) return true;
+    Allocator& allocator = plan.core->allocator();
+    void* const given = allocator.allocate(bytes, kTensorAlignment);
+    if (given != nullptr) allocator.deallocate(given, bytes);
+    return given != nullptr;
+  };
   const PlannedTensor* largest = nullptr;
   for (const Step& step : plan.steps) {
     if (step.view || step.dynamic) continue;
@@ -82,10 +131,7 @@ Status ask_for_memory(const PlanImpl& plan) {
           (largest == nullptr || plan.tensors[id].bytes > largest->bytes))
         largest = &plan.tensors[id];
   }
-  if (largest == nullptr || largest->bytes < kWorthAsking) return {};
-  Allocator& allocator = plan.core->allocator();
-  void* bytes = allocator.allocate(largest->bytes, kTensorAlignment);
-  if (bytes == nullptr) {
+  if (largest != nullptr && !is_there(largest->bytes)) {
     const auto id = static_cast<TensorId>(largest - plan.tensors.data());
     return make_error(StatusCode::out_of_memory,
                       "no memory for the tensor '{}' of {} bytes ({} {}): give the net smaller "
@@ -93,7 +139,11 @@ Status ask_for_memory(const PlanImpl& plan) {
                       plan.graph->tensor(id).name, largest->bytes, to_string(largest->type),
                       largest->shape.str());
   }
-  allocator.deallocate(bytes, largest->bytes);
+  if (const Alive most = most_alive(plan); !is_there(most.bytes))
+    return make_error(StatusCode::out_of_memory,
+                      "no memory for the {} bytes that are needed at once before layer '{}': give "
+                      "the net smaller inputs, or its allocator more memory",
+                      most.bytes, most.step->layer->name);
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "import/onnx/graph_builder.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/graph/layer_type.h"
 #include "core/layers/builtin_layers.h"
@@ -7,6 +9,32 @@
 #include "routines/builtin.h"
 
 namespace softneuro::onnx {
+namespace {
+
+// What a layer type does with inputs of a narrow type.
+struct NarrowUse {
+  // The inputs that are of it, all of one type; none: such inputs are not supported.
+  bool takes(std::size_t input) const {
+    return takes_all || std::ranges::find(inputs, static_cast<int>(input)) != std::end(inputs);
+  }
+  int inputs[2] = {-1, -1};
+  bool takes_all = false;
+  bool is_kept = true;  // outputs are of the type, too
+};
+
+NarrowUse narrow_use(const LayerType& type) {
+  if (type.name == "cast" || type.name == "shape" || type.name == "size")
+    return {.inputs = {0, -1}, .is_kept = false};
+  if (type.name == "dequantize") return {.inputs = {0, 2}, .is_kept = false};
+  if (type.name == "quantize") return {.inputs = {2, -1}, .is_kept = false};  // see its handler
+  if (type.name == "fill") return {.inputs = {1, -1}};
+  if (type.name == "pad") return {.inputs = {0, 2}};
+  if (type.moves_elements()) return {.inputs = {0, -1}};
+  if (type.elements == ElementSource::all_inputs) return {.takes_all = true};
+  return {};
+}
+
+}  // namespace
 
 const TensorId* Scope::find(const std::string& value) const {
   for (const Scope* scope = this; scope != nullptr; scope = scope->parent) {
@@ -69,7 +97,32 @@ Status GraphBuilder::add_layer(std::string_view type, const std::string& name,
   Layer& layer = graph_.add_layer(*found, layer_names_.take(name), std::move(inputs),
                                   std::move(outputs), std::move(params));
   layer.sources = std::move(sources);
-  return infer(layer);
+  SN_RETURN_IF_ERROR(infer(layer));
+  return pass_on_narrow(layer);
+}
+
+std::optional<NarrowType> GraphBuilder::narrow(TensorId id) const {
+  const auto known = narrow_.find(id);
+  return known == narrow_.end() ? std::nullopt : std::optional(known->second);
+}
+
+Status GraphBuilder::pass_on_narrow(const Layer& layer) {
+  std::optional<NarrowType> type;
+  for (const TensorId id : layer.inputs)
+    if (!type) type = narrow(id);
+  if (!type) return {};
+  const NarrowUse use = narrow_use(*layer.type);
+  for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+    const TensorId id = layer.inputs[i];
+    if (id != kNoTensor && narrow(id) != (use.takes(i) ? type : std::nullopt))
+      return unsupported(
+          "a tensor of {} may be moved, cast, quantised to and dequantised; this is not supported",
+          type->name);
+  }
+  for (const TensorId id : layer.outputs)
+    if (use.is_kept && id != kNoTensor && graph_.tensor(id).type == type->type)
+      set_narrow(id, *type);
+  return {};
 }
 
 const Tensor* GraphBuilder::value(TensorId id) {

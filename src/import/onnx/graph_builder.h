@@ -11,6 +11,7 @@
 #include "core/graph/shape_values.h"
 #include "core/routine/registry.h"
 #include "import/onnx/onnx.pb.h"
+#include "import/onnx/tensor_reader.h"
 
 namespace softneuro::onnx {
 
@@ -59,16 +60,23 @@ class GraphBuilder {
   // The value of a tensor that is a constant, that follows from shapes alone, or that is small and
   // was computed from such values; else null.
   const Tensor* value(TensorId id);
+  // The narrow type that the model gives a tensor; nothing if it is of another one.
+  std::optional<NarrowType> narrow(TensorId id) const;
+  void set_narrow(TensorId id, const NarrowType& type) { narrow_.insert_or_assign(id, type); }
 
  private:
   TensorId add(std::string name, const Tensor& constant);
   Status infer(const Layer& layer);
+  // Outputs get the narrow types of inputs whose elements they hold. unsupported where a layer
+  // would compute in a narrow type.
+  Status pass_on_narrow(const Layer& layer);
   // Computes the layer's outputs if that is cheap and everything for it is known.
   void fold(const Layer& layer);
 
   Graph graph_;
   ShapeValues shape_values_{graph_};
   std::unordered_map<TensorId, Tensor> folded_;
+  std::unordered_map<TensorId, NarrowType> narrow_;
   std::optional<Registry> registry_;  // for folding; made when needed
   Names tensor_names_, layer_names_;
 };

@@ -201,13 +201,14 @@ Status GraphImporter::run() {
 }
 
 Status GraphImporter::import_initializers(const GraphProto& graph, Scope& scope) {
-  const auto add = [&](const std::string& name, const auto& proto) -> Status {
+  const auto add = [&](const std::string& name, const auto& proto, std::int32_t type) -> Status {
     if (name.empty()) return invalid_model("an initialiser has no name");
     if (scope.values.contains(name))
       return invalid_model("the initialiser '{}' is given twice", name);
     Result<Tensor> value = reader_.read(proto);
     if (value.ok()) {
-      builder_.add_value(scope, name, *value);
+      const TensorId id = builder_.add_value(scope, name, *value);
+      if (const auto narrow = narrow_type(type)) builder_.set_narrow(id, *narrow);
     } else if (value.status().code() == StatusCode::unsupported) {
       refused_[builder_.add_value(scope, name)] = value.status().message();
     } else {
@@ -215,9 +216,10 @@ Status GraphImporter::import_initializers(const GraphProto& graph, Scope& scope)
     }
     return {};
   };
-  for (const TensorProto& proto : graph.initializer()) SN_RETURN_IF_ERROR(add(proto.name(), proto));
+  for (const TensorProto& proto : graph.initializer())
+    SN_RETURN_IF_ERROR(add(proto.name(), proto, proto.data_type()));
   for (const SparseTensorProto& proto : graph.sparse_initializer())
-    SN_RETURN_IF_ERROR(add(proto.values().name(), proto));
+    SN_RETURN_IF_ERROR(add(proto.values().name(), proto, proto.values().data_type()));
   return {};
 }
 

@@ -134,6 +134,11 @@ void Node::define_constant(std::size_t i, const Tensor& value) {
   builder_.add_value(found_.scope, output_name(i), value);
 }
 
+void Node::set_narrow_output(const NarrowType& type) {
+  if (!failed() && wants_output(0))
+    builder_.set_narrow(found_.scope.values.at(output_name(0)), type);
+}
+
 void Node::become(const GraphProto& branch) {
   if (!failed()) fail(importer_.import_branch(branch, found_));
 }

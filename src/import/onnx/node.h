@@ -41,6 +41,8 @@ class TensorFacts {
   const DynamicShape& shape(TensorId id) const { return tensor(id).shape; }
   int rank(TensorId id) const;                    // −1: unknown
   std::int64_t dim(TensorId id, int axis) const;  // −1: unknown
+  // The type of 2 or 4 bits that the model gives the tensor; nothing if it is of another one.
+  std::optional<NarrowType> narrow(TensorId id) const { return builder_.narrow(id); }
   // The tensor is a constant of the model.
   bool is_constant(TensorId id) const { return tensor(id).is_constant(); }
   // The value if the tensor is a constant or follows from shapes alone; else null.
@@ -84,6 +86,8 @@ class Node : public Attributes, public TensorFacts {
   void define(std::size_t i, TensorId id);
   // The node's output i is this constant.
   void define_constant(std::size_t i, const Tensor& value);
+  // The model gives output 0, which is defined, this type.
+  void set_narrow_output(const NarrowType& type);
   // The node becomes what this branch of it holds.
   void become(const GraphProto& branch);
 

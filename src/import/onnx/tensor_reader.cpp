@@ -156,6 +156,12 @@ Result<DataType> element_type(std::int64_t type) {
   return known->type;
 }
 
+std::optional<NarrowType> narrow_type(std::int64_t type) {
+  const ElementType* const known = find_type(type);
+  if (known == nullptr || known->packed_bits == 0) return std::nullopt;
+  return NarrowType{known->name, known->type, known->packed_bits};
+}
+
 Allocator& TensorReader::allocator() const {
   return options_.allocator != nullptr ? *options_.allocator : default_allocator();
 }

@@ -3,7 +3,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/base/file_mapping.h"
 #include "import/onnx/onnx.pb.h"
@@ -12,8 +14,22 @@
 namespace softneuro::onnx {
 
 // The data type of runtime tensors; unsupported if there is none (texts, complex numbers, 8-bit
-// floats and smaller). int4, uint4, int2 and uint2 are refused here: only constants may have them.
+// floats and smaller). Narrow types are refused here.
 Result<DataType> element_type(std::int64_t type);
+
+// An integer type of 2 or 4 bits. Its numbers are kept in int8 or uint8.
+struct NarrowType {
+  std::string_view name;
+  DataType type = DataType::undefined;  // that the numbers are kept in
+  int bits = 0;
+
+  bool is_signed() const { return type == DataType::int8; }
+  int lowest() const { return is_signed() ? -(1 << (bits - 1)) : 0; }
+  int highest() const { return lowest() + (1 << bits) - 1; }
+  bool operator==(const NarrowType&) const = default;
+};
+// Nothing for all other types of the format.
+std::optional<NarrowType> narrow_type(std::int64_t type);
 
 class TensorReader {
  public:

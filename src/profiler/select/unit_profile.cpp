@@ -223,14 +223,20 @@ void UnitProfiler::ProblemProfile::keep_all() {
     if (candidate->is_usable()) profiler_.keep(*candidate, spread_us);
 }
 
-// One warning for the layer: where 8 bits cannot hold a tensor, every 8-bit candidate is wrong.
+// One warning for the layer: where 8 bits cannot hold a tensor, every 8-bit candidate is wrong. The
+// log has all of them.
 void UnitProfiler::ProblemProfile::tell_wrong() {
-  if (profiler_.warn && !wrong_.empty())
-    profiler_.warn(LogLevel::warning,
-                   fmt::format("layer '{}': candidates are not used whose results differ from the "
-                               "default routine's by more than their data type explains (relative "
-                               "RMS): {}",
-                               model_.layer_name, fmt::join(wrong_, ", ")));
+  if (!profiler_.warn || wrong_.empty()) return;
+  profiler_.warn(LogLevel::warning,
+                 fmt::format("layer '{}': {} not used, since results differ from the default "
+                             "routine's by more than the data type explains: {}{}",
+                             model_.layer_name,
+                             wrong_.size() == 1 ? "one candidate is"
+                                                : fmt::format("{} candidates are", wrong_.size()),
+                             wrong_[0], wrong_.size() == 1 ? "" : ", …"));
+  if (wrong_.size() > 1)
+    profiler_.warn(LogLevel::info, fmt::format("layer '{}': not used (relative RMS): {}",
+                                               model_.layer_name, fmt::join(wrong_, ", ")));
 }
 
 // A routine that fails is dropped; tuning goes on.

@@ -68,6 +68,19 @@ ErrorInterval wilson(double p, double n) {
 
 }  // namespace
 
+bool has_classes(std::span<const Tensor> outputs) {
+  if (outputs.empty()) return false;
+  if (!is_float(outputs[0].data_type())) return true;
+  const Shape& shape = outputs[0].shape();
+  int wide = 0;
+  for (int axis = shape.rank() > 1 ? 1 : 0; axis < shape.rank(); ++axis) wide += shape[axis] > 1;
+  return wide == 1;
+}
+
+double largest_unseen_top1_error(std::size_t samples) {
+  return samples == 0 ? 1 : wilson(0, static_cast<double>(samples)).high;
+}
+
 void AnswerError::add(std::span<const Tensor> expected, std::span<const Tensor> actual) {
   squares_.resize(expected.size());
   angles_.resize(expected.size());
@@ -89,6 +102,7 @@ void AnswerError::add(std::span<const Tensor> expected, std::span<const Tensor> 
     squares_[o].push_back(square);
     angles_[o].push_back(angle);
   }
+  has_classes_ = has_classes_ && has_classes(expected);
   moved_.push_back({expected.empty() ? 0.0 : is_moved(expected[0], actual[0]), 1});
   incomparable_ += !comparable;
 }
@@ -120,8 +134,8 @@ double AnswerError::value(ErrorMetric metric) const {
 ErrorInterval AnswerError::interval(ErrorMetric metric) const {
   const double error = value(metric);
   const auto n = static_cast<double>(samples());
+  if (metric == ErrorMetric::top1 && samples() > 0) return wilson(error, n);
   if (samples() < 2 || !std::isfinite(error)) return {error, error};
-  if (metric == ErrorMetric::top1) return wilson(error, n);
   const Shares& shares = worst(metric);
   const double ratio = AnswerError::ratio(shares);
   double residuals = 0, whole = 0;
@@ -136,6 +150,10 @@ ErrorInterval AnswerError::interval(ErrorMetric metric) const {
   if (metric == ErrorMetric::relative_rms)
     interval = {std::sqrt(interval.low), std::sqrt(interval.high)};
   return interval;
+}
+
+double AnswerError::agreement() const {
+  return has_classes_ ? 1 - value(ErrorMetric::top1) : NAN;
 }
 
 std::vector<double> AnswerError::squares_by_sample() const {

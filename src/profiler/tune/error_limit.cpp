@@ -202,7 +202,8 @@ std::vector<LayerSensitivity> ErrorLimit::rows(const Finalist& chosen) const {
     row.own_error = rounded.error;
     row.net_error = std::sqrt(power[l]);
     row.saved_us = space_.candidate_of(*base_, l).time_us() - rounded.time_us();
-    row.is_kept = !chosen.is_default() && !space_.candidate_of(chosen.selection, l).is_float32();
+    row.is_kept = !chosen.is_default() &&
+                  kind_of(space_.candidate_of(chosen.selection, l)) == kind_of(rounded);
     rows.push_back(std::move(row));
   }
   std::stable_sort(rows.begin(), rows.end(),

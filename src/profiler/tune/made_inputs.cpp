@@ -11,6 +11,7 @@
 #include "core/plan/plan_impl.h"
 #include "passes/adopt_quantization.h"
 #include "profiler/measure/kernel_bench.h"
+#include "profiler/tune/overflow.h"
 
 namespace softneuro {
 namespace {
@@ -20,7 +21,10 @@ enum class Distribution : std::uint8_t { normal, share, image };
 constexpr std::array kDistributions = {Distribution::normal, Distribution::share,
                                        Distribution::image};
 constexpr std::array kWithZeros = {false, true};  // integers are zero
-static_assert(1 << (kDistributions.size() * kWithZeros.size()) == kMadeInputsEnd);
+// Real inputs are made so many times smaller while the net overflows on them: a product of two of
+// them shrinks by 256 each time, and the third are small enough to say little about other inputs.
+constexpr std::array kScales = {1.0, 0x1p-4, 0x1p-8};
+static_assert(1 << (kScales.size() * kWithZeros.size() * kDistributions.size()) == kMadeInputsEnd);
 constexpr double kBrightest = 255;      // of an image in bytes
 constexpr std::int64_t kStride = 7919;  // between positions that are picked: a prime, to mix them
 constexpr double kLoud = 4;             // widens `normal` for inputs that are no images
@@ -90,7 +94,14 @@ bool looks_like_image(const Shape& shape) {
   return shape.rank() == 4 && (is_colour(shape[1]) || is_colour(shape[3]));
 }
 
-void fill(Tensor& tensor, const Use& use, Distribution distribution, bool with_zeros) {
+// What distinguishes one set of inputs from another.
+struct SetKind {
+  double scale = 1;
+  bool with_zeros = false;
+  Distribution distribution = Distribution::normal;
+};
+
+void fill(Tensor& tensor, const Use& use, const SetKind& kind) {
   TensorSpec spec;
   spec.type = DataType::float32;
   spec.shape = tensor.shape();
@@ -99,71 +110,110 @@ void fill(Tensor& tensor, const Use& use, Distribution distribution, bool with_z
   const std::int64_t count = tensor.elements();
   if (use.value || !is_float(tensor.data_type())) {
     for (std::int64_t i = 0; i < count; ++i) {
-      double value = use.value ? value_of(*use.value, i) : with_zeros ? 0 : 1;
+      double value = use.value ? value_of(*use.value, i) : kind.with_zeros ? 0 : 1;
       if (use.positions && *use.positions > 0 && !use.value)
-        value = with_zeros ? 0 : static_cast<double>(kStride * i % *use.positions);
+        value = kind.with_zeros ? 0 : static_cast<double>(kStride * i % *use.positions);
       store(y, i, value);
     }
     return;
   }
   spec.type = tensor.data_type();
   fill_random(spec, tensor);
-  if (use.quantization || distribution == Distribution::normal) return;
+  const bool as_it_is = use.quantization || kind.distribution == Distribution::normal;
+  if (as_it_is && kind.scale == 1) return;
   // fill_random gives [−3, 3].
-  const bool image = distribution == Distribution::image && looks_like_image(tensor.shape());
+  const bool image = kind.distribution == Distribution::image && looks_like_image(tensor.shape());
   for (std::int64_t i = 0; i < count; ++i) {
     const double normal = load(y, i), share = (normal + 3) / 6;
-    store(y, i,
-          distribution == Distribution::share ? share
-          : image                             ? kBrightest * share
-                                              : kLoud * normal);
+    const double value = as_it_is                                   ? normal
+                         : kind.distribution == Distribution::share ? share
+                         : image                                    ? kBrightest * share
+                                                                    : kLoud * normal;
+    store(y, i, kind.scale * value);
   }
 }
+
+// Makes the sets of inputs of one graph, and tries them.
+class InputMaker {
+ public:
+  InputMaker(const std::shared_ptr<Runtime>& core, const std::shared_ptr<const Graph>& graph,
+             std::span<const Shape> shapes)
+      : core_(core), graph_(graph), shapes_(shapes), overflow_(core, graph, shapes) {
+    const auto consumers = graph->consumers();
+    for (const TensorId id : graph->inputs) uses_.push_back(use_of(*graph, consumers, id));
+  }
+
+  Result<std::vector<Tensor>> make(const SetKind& kind) const {
+    std::vector<Tensor> set;
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      const DataType type = graph_->tensor(graph_->inputs[i]).type;
+      SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(type, shapes_[i], core_->allocator()));
+      fill(tensor, uses_[i], kind);
+      set.push_back(std::move(tensor));
+    }
+    return set;
+  }
+
+  enum class Trial : std::uint8_t { good, fails, overflows };
+  Result<Trial> run(const std::vector<Tensor>& set) {
+    if (!session_) {
+      SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core_, graph_, shapes_));
+      SN_ASSIGN_OR_RETURN(session_, Session::create(plan));
+    }
+    std::vector<Tensor> outputs(graph_->outputs.size());
+    if (const Status status = session_->run(set, outputs); !status.ok()) {
+      failure_ = status;
+      return Trial::fails;
+    }
+    SN_ASSIGN_OR_RETURN(const bool passes, overflow_.passes_range(set, outputs));
+    return passes ? Trial::overflows : Trial::good;
+  }
+
+  const Status& failure() const { return failure_; }
+
+ private:
+  std::shared_ptr<Runtime> core_;
+  std::shared_ptr<const Graph> graph_;
+  std::span<const Shape> shapes_;
+  std::vector<Use> uses_;
+  std::optional<Session> session_;
+  OverflowScan overflow_;
+  Status failure_;
+};
 
 }  // namespace
 
 Result<MadeInputs> make_inputs(const std::shared_ptr<Runtime>& core,
                                const std::shared_ptr<const Graph>& graph,
-                               std::span<const Shape> shapes,
-                               std::optional<std::uint32_t> runnable) {
-  const auto consumers = graph->consumers();
-  std::vector<Use> uses;
-  for (const TensorId id : graph->inputs) uses.push_back(use_of(*graph, consumers, id));
-  std::optional<Session> session;
+                               std::span<const Shape> shapes, std::optional<std::uint32_t> usable) {
+  InputMaker maker(core, graph, shapes);
   MadeInputs made;
-  const auto runs = [&](const std::vector<Tensor>& set) -> Result<bool> {
-    if (!session) {
-      SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core, graph, shapes));
-      SN_ASSIGN_OR_RETURN(session, Session::create(plan));
-    }
-    std::vector<Tensor> outputs(graph->outputs.size());
-    const Status status = session->run(set, outputs);
-    if (!status.ok()) made.failure = status;
-    return status.ok();
+  std::vector<std::vector<Tensor>> overflowing;
+  // The first scales of all distributions are the lowest bits.
+  const auto bit_of = [](std::size_t scale, std::size_t zeros, std::size_t distribution) {
+    return 1u << ((scale * kWithZeros.size() + zeros) * kDistributions.size() + distribution);
   };
-  std::uint32_t bit = 1;
-  for (const bool with_zeros : kWithZeros) {
-    for (const Distribution distribution : kDistributions) {
-      const std::uint32_t own = bit;
-      bit <<= 1;
-      if (runnable && (*runnable & own) == 0) continue;
-      std::vector<Tensor> set;
-      for (std::size_t i = 0; i < shapes.size(); ++i) {
-        const DataType type = graph->tensor(graph->inputs[i]).type;
-        SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(type, shapes[i], core->allocator()));
-        fill(tensor, uses[i], distribution, with_zeros);
-        set.push_back(std::move(tensor));
+  for (std::size_t z = 0; z < kWithZeros.size() && made.sets.empty(); ++z)
+    for (std::size_t d = 0; d < kDistributions.size(); ++d)
+      for (std::size_t s = 0; s < kScales.size(); ++s) {
+        if (usable && (*usable & bit_of(s, z, d)) == 0) continue;
+        SN_ASSIGN_OR_RETURN(std::vector<Tensor> set,
+                            maker.make({kScales[s], kWithZeros[z], kDistributions[d]}));
+        auto trial = InputMaker::Trial::good;
+        if (!usable) {
+          SN_ASSIGN_OR_RETURN(trial, maker.run(set));
+        }
+        if (trial == InputMaker::Trial::fails) break;
+        if (trial == InputMaker::Trial::good) {
+          made.usable |= bit_of(s, z, d);
+          made.sets.push_back(std::move(set));
+          break;
+        }
+        if (s + 1 == kScales.size()) overflowing.push_back(std::move(set));
       }
-      bool is_runnable = runnable.has_value();
-      if (!is_runnable) {
-        SN_ASSIGN_OR_RETURN(is_runnable, runs(set));
-      }
-      if (!is_runnable) continue;
-      made.runnable |= own;
-      made.sets.push_back(std::move(set));
-    }
-    if (!made.sets.empty()) break;
-  }
+  made.failure = maker.failure();
+  made.overflows = made.sets.empty() && !overflowing.empty();
+  if (made.overflows) made.sets = std::move(overflowing);
   return made;
 }
 

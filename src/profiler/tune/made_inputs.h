@@ -11,24 +11,27 @@
 
 namespace softneuro {
 
-inline constexpr int kMadeInputsEnd = 1 << 6;  // above every MadeInputs::runnable
+inline constexpr int kMadeInputsEnd = 1 << 18;  // above every MadeInputs::usable
 
 struct MadeInputs {
   // Each in the order of the graph's inputs. None: no set was found that the graph runs on.
   std::vector<std::vector<Tensor>> sets;
-  // Which of the sets that can be made these are, as a bit mask.
-  std::uint32_t runnable = 0;
+  // Which of the sets that can be made these are, as a bit mask; 0 where the graph overflows.
+  std::uint32_t usable = 0;
+  // The graph passes the range of its types on each of the sets, and on all others that were tried.
+  bool overflows = false;
   Status failure;  // why the last of those that were tried failed; ok where none did
 };
 
 // Sets of inputs that `graph` runs on with default choices. They differ in their distribution:
 // about normal, a share of 1, and 0 to 255 as of images; where the model quantises an input, within
 // that range. Inputs whose values the net uses as shapes, positions, steps or counts get values
-// that such layers accept. Each set is tried in a run, unless `runnable` of an earlier call for the
-// same graph and shapes is given.
+// that such layers accept. A set on which the graph passes the range of its types is made smaller.
+// Each set is tried in a run, unless `usable` of an earlier call for the same graph and shapes is
+// given.
 SN_INTREE Result<MadeInputs> make_inputs(const std::shared_ptr<Runtime>& core,
                                          const std::shared_ptr<const Graph>& graph,
                                          std::span<const Shape> shapes,
-                                         std::optional<std::uint32_t> runnable = {});
+                                         std::optional<std::uint32_t> usable = {});
 
 }  // namespace softneuro

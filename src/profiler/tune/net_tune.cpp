@@ -14,6 +14,7 @@
 #include "profiler/measure/constants.h"
 #include "profiler/measure/net_profile.h"
 #include "profiler/select/candidates.h"
+#include "profiler/tune/answer_error.h"
 #include "profiler/tune/made_inputs.h"
 #include "profiler/tune/tuner.h"
 #include "quantization/calibration.h"
@@ -37,10 +38,26 @@ bool has_type(const Graph& graph, DataType type) {
   return false;
 }
 
-bool has_quantisation(const Graph& graph) {
+// Whether 8-bit routines have anything to compute: ranges of tensors are known.
+bool has_ranges(const Graph& graph) {
   for (TensorId id = 0; id < graph.tensor_count(); ++id)
     if (graph.tensor(id).quantization && !graph.tensor(id).is_constant()) return true;
   return false;
+}
+
+// Why none of them is. Precondition: !has_ranges(graph).
+const char* why_no_ranges(const Graph& graph) {
+  for (const Layer& layer : graph.layers()) {
+    if (layer.type->name == "dynamic_quantize")
+      return "the model computes the ranges of its tensors anew in each run";
+    if (!is_quantize(layer) && !is_dequantize(layer)) continue;
+    const TensorId levels = is_quantize(layer) ? layer.outputs[0] : layer.inputs[0];
+    if (size_of(graph.tensor(levels).type) != 1) return "the model's own levels have no 8 bits";
+    return quantization_of(graph, layer) ? "the model has one scale per channel of a tensor"
+                                         : "the model's scales are not known before it runs";
+  }
+  return is_quantised(graph) ? "the model's own quantisation is of weights alone"
+                             : "the ranges of the tensors are not known";
 }
 
 // Whether the patterns let every float32 routine of the host in.
@@ -84,7 +101,7 @@ Result<std::shared_ptr<const Graph>> adopted(std::shared_ptr<const Graph> graph,
                                              const Registry& registry) {
   const auto& layers = graph->layers();
   if (std::none_of(layers.begin(), layers.end(),
-                   [](const Layer& layer) { return is_quantize(layer); }))
+                   [](const Layer& layer) { return is_quantize(layer) || is_dequantize(layer); }))
     return graph;
   auto copy = std::make_shared<Graph>(*graph);
   SN_ASSIGN_OR_RETURN(const std::size_t annotated, adopt_quantization(*copy, registry));
@@ -167,13 +184,13 @@ Result<MadeInputs> synthetic_inputs(const TuneJob& job) {
              machine_name(threads), threads, [](const std::string&) {});  // the tuner warns
   std::string key = fmt::format("inputs|{:x}|{:x}", code, content_key(*job.model));
   for (const Shape& shape : job.shapes) key += '|' + shape.str();
-  std::optional<std::uint32_t> runnable;
+  std::optional<std::uint32_t> usable;
   if (const Profile* const known = cache.find(key);
       known != nullptr && known->time_us >= 1 && known->time_us < kMadeInputsEnd)
-    runnable = static_cast<std::uint32_t>(known->time_us);
-  SN_ASSIGN_OR_RETURN(MadeInputs made, make_inputs(job.core, job.model, job.shapes, runnable));
+    usable = static_cast<std::uint32_t>(known->time_us);
+  SN_ASSIGN_OR_RETURN(MadeInputs made, make_inputs(job.core, job.model, job.shapes, usable));
   // Not that there are none: the next tuning may have more luck, as with memory.
-  if (made.runnable != 0) cache.put(key, {.time_us = static_cast<double>(made.runnable)});
+  if (made.usable != 0) cache.put(key, {.time_us = static_cast<double>(made.usable)});
   return made;
 }
 
@@ -310,11 +327,17 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   if (!is_validated) job.validation = samples;
   SN_ASSIGN_OR_RETURN(const auto own, adopted(before, core->registry()));
   job.graph = before;  // what the references are computed with
-  if (names_type(options.schemas, DataType::qint8) && samples.empty() && !has_quantisation(*own))
+  if (names_type(options.schemas, DataType::qint8) && samples.empty() && !is_quantised(*own))
     return invalid_argument(
         "qint8 needs to know the ranges of the tensors: give calibration samples "
         "(TuneOptions::calibration, --calibration), or import a model that is quantised");
   SN_ASSIGN_OR_RETURN(job.references, references_for(job, job.validation));
+  const bool is_top1 = options.metric == ErrorMetric::top1 && !options.score;
+  if (is_top1 && !job.references.empty() && !has_classes(job.references[0]))
+    return invalid_argument(
+        "output '{}' of shape {} holds no scores of classes, so that there is no top-1 agreement: "
+        "take another metric, or a score of your own",
+        before->tensor(before->outputs[0]).name, job.references[0][0].shape().str());
   job.graph = own;
   job.model = before;
   job.is_model = own == before;
@@ -327,6 +350,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     SN_ASSIGN_OR_RETURN(MadeInputs made, synthetic_inputs(job));
     if (job.references.empty()) job.model_time = std::chrono::steady_clock::now() - begin;
     if (made.sets.empty()) return left_alone(job, made.failure);
+    job.overflows = made.overflows;
     job.verification_inputs = std::move(made.sets);
   }
   job.inputs = job.verification_inputs[0];
@@ -338,10 +362,17 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   };
   warn_of_unused_patterns(core->registry(), options, warn);
   const bool qint8 = allows_type(core->registry(), options, DataType::qint8);
-  if (qint8 && samples.empty() && !has_quantisation(*own))
-    warn(
-        "the ranges of the tensors are not known without calibration samples: 8-bit routines are "
-        "left out");
+  if (qint8 && samples.empty() && !has_ranges(*own))
+    warn(fmt::format("8-bit routines are left out: {}; give calibration samples",
+                     why_no_ranges(*own)));
+  if (const double unseen = largest_unseen_top1_error(job.validation.size());
+      is_top1 && std::isfinite(*options.max_error) && unseen > *options.max_error)
+    warn(fmt::format(
+        "{} cannot show the limit on top-1 agreement: where all agree, it may still be {:.3g} for "
+        "others (95 % interval), and the limit is {:.3g}; give more validation samples",
+        job.validation.size() == 1 ? "one sample"
+                                   : fmt::format("{} samples", job.validation.size()),
+        1 - unseen, 1 - *options.max_error));
   // Nothing says what eight significant bits do to the outputs: they are not taken unasked.
   TuneOptions careful;
   if (job.validation.empty() && !names_type(options.schemas, DataType::bfloat16) &&

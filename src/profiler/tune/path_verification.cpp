@@ -66,6 +66,13 @@ Result<Verified> verify_path(TuneContext& context, const std::shared_ptr<const P
     return !context.is_time_limited() || now + each <= job.end;
   };
   const Result<double> difference = verify_answer(verification, job.verification_inputs);
+  if (!difference.ok() && job.overflows && difference.status().code() == StatusCode::internal) {
+    job.core->log(LogLevel::info, difference.status().message());
+    context.warn(
+        "not verified: the model overflows on all synthetic inputs, and answers differ there; give "
+        "calibration samples");
+    return Verified{};
+  }
   if (!difference.ok())
     return Status(difference.status()).with_context("not tuned, the net stays as it was");
   verified.difference = *difference;

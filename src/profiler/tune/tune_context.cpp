@@ -113,7 +113,7 @@ std::string TuneContext::path_key(const RoutinePath& path) const {
 
 void TuneContext::warn(std::string message, LogLevel level) {
   job.core->log(level, message);
-  warnings.push_back(std::move(message));
+  if (level >= LogLevel::warning) warnings.push_back(std::move(message));
 }
 
 void TuneContext::report_progress(const char* stage, std::size_t done, std::size_t total,

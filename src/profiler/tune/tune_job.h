@@ -29,6 +29,8 @@ struct TuneJob {
   // What ranges and the answer are verified on: samples, or synthetic inputs.
   std::vector<std::vector<Tensor>> verification_inputs;
   bool has_samples = false;
+  // The model overflows on verification_inputs: that answers differ there is no reason to refuse.
+  bool overflows = false;
   // What the error is measured on, in the order of the graph's inputs, and what float32 gives for
   // it. Empty: there are no samples.
   SampleSet validation;

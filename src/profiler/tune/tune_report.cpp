@@ -173,7 +173,7 @@ TuneResult make_result(TuneContext& context, const TuneOutcome& outcome, const E
   report.error_high = chosen.interval.high;
   report.validation_samples = chosen.errors.samples();
   report.within_limit = limit.is_kept();
-  report.agreement = 1 - chosen.errors.value(ErrorMetric::top1);
+  report.agreement = chosen.errors.agreement();
   report.sensitivity = limit.rows(chosen);
   report.memory = plan_memory(*outcome.plan);
   report.complete = context.complete;

@@ -20,10 +20,28 @@ void redirect(const std::string& path, int target) {
   close(file);
 }
 
+// In the child.
+void redirect_output(const std::string& path, OutputKind kind) {
+  int ends[2] = {};
+  switch (kind) {
+    case OutputKind::file:
+      return redirect(path, STDOUT_FILENO);
+    case OutputKind::full_device:
+      return redirect("/dev/full", STDOUT_FILENO);
+    case OutputKind::closed:
+      close(STDOUT_FILENO);
+      return;
+    case OutputKind::pipe_without_reader:
+      if (pipe(ends) < 0 || dup2(ends[1], STDOUT_FILENO) < 0) _exit(126);
+      close(ends[0]);
+      close(ends[1]);
+  }
+}
+
 }  // namespace
 
 ToolProcess::ToolProcess(const std::vector<std::string>& arguments, const Environment& environment,
-                         const std::string& folder) {
+                         const std::string& folder, OutputKind kind) {
   static int number = 0;
   const std::string name = folder + "/tool" + std::to_string(++number);
   output_ = name + ".out";
@@ -36,7 +54,7 @@ ToolProcess::ToolProcess(const std::vector<std::string>& arguments, const Enviro
   process_ = fork();
   REQUIRE(process_ >= 0);
   if (process_ == 0) {
-    redirect(output_, STDOUT_FILENO);
+    redirect_output(output_, kind);
     redirect(errors_, STDERR_FILENO);
     for (const auto& [variable, value] : environment) setenv(variable.c_str(), value.c_str(), 1);
     execv(SOFTNEURO_TOOL, pointers.data());

@@ -12,12 +12,15 @@ namespace softneuro::test {
 
 using Environment = std::map<std::string, std::string>;
 
+// Where standard output goes.
+enum class OutputKind { file, full_device, closed, pipe_without_reader };
+
 // A process that was started and not yet waited for; its destructor kills it.
 class ToolProcess {
  public:
   // `environment` is added to this process's. Standard output and error go to files in `folder`.
   ToolProcess(const std::vector<std::string>& arguments, const Environment& environment,
-              const std::string& folder);
+              const std::string& folder, OutputKind kind = OutputKind::file);
   ToolProcess(const ToolProcess&) = delete;
   ToolProcess& operator=(const ToolProcess&) = delete;
   ~ToolProcess();

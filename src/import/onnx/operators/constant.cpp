@@ -25,8 +25,18 @@ Result<Tensor> constant_value(Node& node) {
   return invalid_model("it has no value");
 }
 
+// The narrow type of the tensor in an attribute; nothing where there is none.
+std::optional<NarrowType> narrow_type_of(const AttributeProto* attribute) {
+  if (attribute == nullptr) return std::nullopt;
+  return narrow_type(attribute->has_t() ? attribute->t().data_type()
+                                        : attribute->sparse_tensor().values().data_type());
+}
+
 void import_constant(Node& node) {
   node.define_constant(0, node.take(constant_value(node)));
+  const AttributeProto* const dense = node.find("value");
+  if (const auto narrow = narrow_type_of(dense != nullptr ? dense : node.find("sparse_value")))
+    node.set_narrow_output(*narrow);
 }
 
 void import_constant_of_shape(Node& node) {
@@ -41,12 +51,33 @@ void import_constant_of_shape(Node& node) {
     value = number_constant(node, 0, DataType::float32);
   }
   node.finish("fill", {node.input(0), value});
+  if (const auto narrow = narrow_type_of(node.find("value"))) node.set_narrow_output(*narrow);
 }
 
 void import_eye_like(Node& node) {
   LayerParams params{{"k", node.integer("k", 0)}};
   if (node.has("dtype")) params.set("to", to_string(node.data_type("dtype", 0)));
   node.finish("eye_like", {node.input(0)}, params);
+}
+
+// Real numbers saturate, as in casts to 8 bits; of integers the lowest bits count.
+void cast_to(Node& node, const NarrowType& type) {
+  const TensorId x = node.input(0);
+  const TensorId wide = cast(node, x, type.type);
+  const auto number = [&](int value) { return number_constant(node, value, type.type); };
+  if (is_float(node.type(x))) {
+    node.finish("unary", {wide},
+                {{"op", "clip"},
+                 {"alpha", static_cast<double>(type.lowest())},
+                 {"beta", static_cast<double>(type.highest())}});
+  } else if (type.is_signed()) {
+    const TensorId bits = binary(node, "bitwise_and", wide, number((1 << type.bits) - 1));
+    const TensorId flipped = binary(node, "bitwise_xor", bits, number(-type.lowest()));
+    node.finish("binary", {flipped, number(-type.lowest())}, {{"op", "sub"}});
+  } else {
+    node.finish("binary", {wide, number(type.highest())}, {{"op", "bitwise_and"}});
+  }
+  node.set_narrow_output(type);
 }
 
 void import_cast(Node& node) {
@@ -61,11 +92,13 @@ void import_cast(Node& node) {
       return node.refuse("tensors of {} are not supported", to->s());
     return node.finish("cast", {node.input(0)}, {{"to", name}});
   }
+  if (const auto narrow = narrow_type(node.integer("to", 0))) return cast_to(node, *narrow);
   const DataType type = node.data_type("to", 0);
   if (!node.failed()) node.finish("cast", {node.input(0)}, {{"to", to_string(type)}});
 }
 
 void import_cast_like(Node& node) {
+  if (const auto narrow = node.narrow(node.input(1))) return cast_to(node, *narrow);
   const DataType type = node.type(node.input(1));
   if (type == DataType::undefined) return node.refuse("the type of its second input is not known");
   node.finish("cast", {node.input(0)}, {{"to", to_string(type)}});

@@ -11,10 +11,22 @@ DataType output_type(Node& node) {
 
 void import_quantize(Node& node) {
   LayerParams params = row_params(node);
-  DataType type = output_type(node);
-  if (node.has_input(2)) type = node.type(node.input(2));
+  const std::vector<TensorId> inputs{node.input(0), node.input(1), node.input(2)};
+  const auto narrow =
+      node.has_input(2) ? node.narrow(node.input(2)) : narrow_type(node.integer("output_dtype", 0));
+  DataType type = DataType::undefined;
+  if (node.has_input(2))
+    type = node.type(node.input(2));
+  else
+    type = narrow ? narrow->type : output_type(node);
   params.set("to", to_string(type == DataType::undefined ? DataType::uint8 : type));
-  node.finish("quantize", {node.input(0), node.input(1), node.input(2)}, params);
+  if (!narrow) return node.finish("quantize", inputs, params);
+  // What saturates at 8 bits and then at fewer saturates at fewer.
+  node.finish("unary", {node.emit("quantize", inputs, params)},
+              {{"op", "clip"},
+               {"alpha", static_cast<double>(narrow->lowest())},
+               {"beta", static_cast<double>(narrow->highest())}});
+  node.set_narrow_output(*narrow);
 }
 
 void import_dequantize(Node& node) {
