@@ -7,6 +7,7 @@
 
 #include "adapt/run_cast.h"
 #include "core/base/element.h"
+#include "core/base/level.h"
 #include "core/routine/registry.h"
 #include "cpu/tensor/element_place.h"
 
@@ -47,12 +48,10 @@ class NaiveAdaptKernel final : public Kernel {
   void quantize(const TensorView& y, std::int64_t i, std::int64_t place,
                 double value) const noexcept {
     const std::size_t s = scale_of(*to_, y.shape, i);
-    const double low = to_->is_signed ? -128 : 0;
-    const double rounded =
-        std::nearbyint(static_cast<double>(static_cast<float>(value) / to_->scales[s]));
-    const double shifted = (std::isnan(rounded) ? 0 : rounded) + to_->zero_points[s];
-    const int q = static_cast<int>(std::fmin(std::fmax(shifted, low), low + 255));
-    y.as_mutable<std::uint8_t>()[place] = static_cast<std::uint8_t>(q & 255);
+    const float quotient = static_cast<float>(value) / to_->scales[s];
+    const LevelRange range = levels_of(to_->is_signed ? DataType::int8 : DataType::uint8);
+    y.as_mutable<std::uint8_t>()[place] = static_cast<std::uint8_t>(
+        level_of(std::isnan(quotient) ? 0 : quotient, range, to_->zero_points[s]));
   }
 
   std::optional<Quantization> from_, to_;

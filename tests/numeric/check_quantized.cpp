@@ -16,12 +16,14 @@ namespace {
 
 // How the tensors of a case are quantised.
 enum class Scales {
-  own,      // unsigned, each tensor by its own range
-  shared,   // unsigned, all alike: what layers that only move elements want; not with weights
-  as_model  // signed, each by its own range
+  own,       // unsigned, each tensor by its own range
+  shared,    // unsigned, all alike: what layers that only move elements want; not with weights
+  as_model,  // signed, each by its own range
+  ties       // powers of two, odd zero points: sums are exact, and many are halfway to a level
 };
 const char* name_of(Scales scales) {
-  return scales == Scales::own ? "own" : scales == Scales::shared ? "shared" : "signed";
+  constexpr const char* kNames[] = {"own", "shared", "signed", "ties"};
+  return kNames[static_cast<int>(scales)];
 }
 
 struct Range {
@@ -42,14 +44,43 @@ std::optional<Range> range_of(const Tensor& tensor) {
   return range;
 }
 
-Quantization quantization_of(const Range& range, bool is_signed) {
+// The least power of two of which `levels` reach as far as `extent`.
+float power_of_two_step(double extent, int levels) {
+  return extent > 1e-30 ? static_cast<float>(std::exp2(std::ceil(std::log2(extent / levels)))) : 1;
+}
+
+Quantization quantization_of(const Range& range, Scales scales) {
   Quantization q;
-  q.is_signed = is_signed;
+  q.is_signed = scales == Scales::as_model;
   const double step = (range.high - range.low) / 255;
   q.scales = {step > 1e-30 ? static_cast<float>(step) : 1.0f};
+  if (scales == Scales::ties) q.scales = {power_of_two_step(range.high - range.low, 255)};
   const auto zero = static_cast<std::int32_t>(std::nearbyint(-range.low / q.scales[0]));
-  q.zero_points = {std::clamp(zero, 0, 255) - (is_signed ? 128 : 0)};
+  q.zero_points = {std::clamp(zero, 0, 255) - (q.is_signed ? 128 : 0)};
+  if (scales == Scales::ties) q.zero_points[0] |= 1;
   return q;
+}
+
+// The elements of a constant as whole numbers of `step`.
+void round_constant(TensorSpec& spec, Tensor& tensor, float step) {
+  tensor = tensor.clone().value();
+  for (float& value : tensor.mutable_values<float>()) value = step * std::nearbyint(value / step);
+  spec.value = tensor;
+}
+
+// Weights of so few bits that many sums lie halfway between two levels of the output, and the bias
+// in units of the sums.
+void set_weights(PreparedCase& prepared) {
+  constexpr int kLevels = 7;
+  std::vector<TensorSpec>& inputs = prepared.problem.inputs;
+  double extent = 0;
+  for (const float w : prepared.inputs[1].values<float>())
+    extent = std::max(extent, std::fabs(static_cast<double>(w)));
+  const float step = power_of_two_step(extent, kLevels);
+  round_constant(inputs[1], prepared.inputs[1], step);
+  inputs[1].quantization = Quantization{true, -1, {step}, {0}, {}};
+  if (prepared.problem.own_inputs > 2 && inputs[2].present() && inputs[2].constant)
+    round_constant(inputs[2], prepared.inputs[2], step * inputs[0].quantization->scales[0]);
 }
 
 bool is_quantizable(const TensorSpec& spec) {
@@ -138,8 +169,7 @@ std::optional<std::vector<Range>> ranges_of(const std::vector<TensorSpec>& specs
 void set_quantization(std::vector<TensorSpec>& specs, const std::vector<Range>& ranges,
                       Scales scales) {
   for (std::size_t i = 0; i < specs.size(); ++i)
-    if (is_quantizable(specs[i]))
-      specs[i].quantization = quantization_of(ranges[i], scales == Scales::as_model);
+    if (is_quantizable(specs[i])) specs[i].quantization = quantization_of(ranges[i], scales);
 }
 
 RunResult run_naive(const PreparedCase& prepared) {
@@ -150,16 +180,20 @@ RunResult run_naive(const PreparedCase& prepared) {
 // A case with quantisations, and what is expected of it; made once for all routines, since naive
 // ones take their time.
 struct QuantizedCase {
-  Problem problem;                         // real tensors in float32
-  RunResult real;                          // of cpu/naive, inputs rounded to 8 bits
-  std::map<std::string, RunResult> exact;  // of cpu:qint8/naive, by the formats in plain layout
+  PreparedCase prepared;  // real tensors in float32
+  RunResult real;         // of cpu/naive, inputs rounded to 8 bits
+  // Of cpu:qint8/naive, by the formats in plain layout; and the same with outputs in float32.
+  struct Exact {
+    std::vector<Tensor> outputs, unrounded;
+  };
+  std::map<std::string, Exact> exact;
 };
 
 // Nothing if the case is none for 8 bits: other data types, numbers that are not finite.
-std::optional<QuantizedCase> with_quantization(const PreparedCase& prepared,
+std::optional<QuantizedCase> with_quantization(PreparedCase prepared,
                                                const std::vector<Tensor>& reference,
                                                Scales scales) {
-  Problem problem = prepared.problem;
+  Problem& problem = prepared.problem;
   if (std::none_of(problem.inputs.begin(), problem.inputs.end(), is_quantizable) ||
       (scales == Scales::shared && has_real_weights(problem)))
     return std::nullopt;
@@ -175,6 +209,11 @@ std::optional<QuantizedCase> with_quantization(const PreparedCase& prepared,
     std::fill(outputs->begin(), outputs->end(), all);
   }
   set_quantization(problem.inputs, *inputs, scales);
+  if (scales == Scales::ties && has_real_weights(problem)) {
+    if (problem.inputs[1].type != DataType::float32 || !is_quantizable(prepared.problem.inputs[0]))
+      return std::nullopt;
+    set_weights(prepared);
+  }
   Problem rounded = problem;
   for (TensorSpec& spec : rounded.inputs)
     if (is_quantizable(spec)) spec.type = DataType::qint8;
@@ -190,11 +229,19 @@ std::optional<QuantizedCase> with_quantization(const PreparedCase& prepared,
         return std::nullopt;
   }
   set_quantization(problem.outputs, *outputs, scales);
-  return QuantizedCase{std::move(problem), std::move(real), {}};
+  return QuantizedCase{std::move(prepared), std::move(real), {}};
 }
 
-// Against the integer specification: at most one step, and that for few elements.
-std::string steps_apart(const Tensor& expected, const Tensor& actual, const TensorSpec& spec) {
+// Whether the last places of a float decide which level it becomes.
+bool is_halfway(double quotient) {
+  constexpr double kNear = 1e-4;
+  return std::fabs(std::fabs(quotient - std::nearbyint(quotient)) - 0.5) < kNear;
+}
+
+// Against the integer specification: at most one step, and that for few elements, apart from those
+// that are `unrounded` halfway between two levels.
+std::string steps_apart(const Tensor& expected, const Tensor& unrounded, const Tensor& actual,
+                        const TensorSpec& spec) {
   if (expected.data_type() != DataType::qint8)
     return difference(to_real(expected, spec), to_real(actual, spec),
                       default_tolerance(DataType::float32));
@@ -204,11 +251,26 @@ std::string steps_apart(const Tensor& expected, const Tensor& actual, const Tens
   for (std::size_t i = 0; i < e.values<float>().size(); ++i) {
     const double steps = std::round((e.values<float>()[i] - a.values<float>()[i]) / step);
     if (std::fabs(steps) > 1) return fmt::format("element {} is {} steps off", i, steps);
-    different += steps != 0;
+    different += steps != 0 && !is_halfway(unrounded.values<float>()[i] / step);
   }
   const std::int64_t most = 1 + e.elements() / 100;
   if (different <= most) return {};
   return fmt::format("{} of {} elements differ by a step", different, e.elements());
+}
+
+// Every level as a rounding of what cpu/naive gives, half to even, plus the zero point.
+std::string wrong_levels(const Tensor& expected, const Tensor& actual, const TensorSpec& spec) {
+  const auto* bytes = static_cast<const std::uint8_t*>(actual.data());
+  const std::span<const float> values = expected.values<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint8_t level = quantized(*spec.quantization, values[i]);
+    const std::int64_t at =
+        element_place(static_cast<std::int64_t>(i), actual.shape(), actual.layout());
+    if (bytes[at] != level)
+      return fmt::format("element {} is {}: level {} at a scale of {}, not {}", i, values[i], level,
+                         spec.quantization->scales[0], bytes[at]);
+  }
+  return {};
 }
 
 // Against cpu/naive on the dequantised inputs. Layers whose weights a routine rounds to 8 bits are
@@ -255,8 +317,14 @@ Problem in_plain_layout(Problem problem) {
   return problem;
 }
 
-void check_outputs(const Case& description, const PreparedCase& quantized, const RunResult& run,
-                   const RunResult& exact, const RunResult& real) {
+// Whether every routine must give the level that is nearest, ties included: not where the layer's
+// own arithmetic is inexact, as sums with thirds are, or where the case says that rounding shows.
+bool is_exact(const Case& description, Scales scales) {
+  return scales == Scales::ties && !description.allowed && description.layer_type != "resize";
+}
+
+void check_outputs(const Case& description, Scales scales, const PreparedCase& quantized,
+                   const RunResult& run, const QuantizedCase::Exact& exact, const RunResult& real) {
   INFO(run.status.message());
   CHECK(run.defect == "");
   REQUIRE(run.status.ok());
@@ -266,10 +334,13 @@ void check_outputs(const Case& description, const PreparedCase& quantized, const
     if (run.outputs[i].empty() || !(is_float(spec.type) || spec.type == DataType::qint8)) continue;
     if (i < exact.outputs.size()) {
       INFO("against cpu:qint8/naive");
-      CHECK(steps_apart(exact.outputs[i], run.outputs[i], spec) == "");
+      CHECK(steps_apart(exact.outputs[i], exact.unrounded[i], run.outputs[i], spec) == "");
     }
     INFO("against cpu/naive on the dequantised inputs");
-    if (i < real.outputs.size())
+    if (i >= real.outputs.size()) continue;
+    if (spec.type == DataType::qint8 && is_exact(description, scales))
+      CHECK(wrong_levels(real.outputs[i], run.outputs[i], spec) == "");
+    else
       CHECK(too_far(description, quantized.problem, real.outputs[i], run.outputs[i], spec) == "");
   }
 }
@@ -283,22 +354,30 @@ double work_of(const Problem& problem) {
   return outputs * static_cast<double>(w.elements()) / channels;
 }
 
-const RunResult& exact_result(const Registry& registry, QuantizedCase& references,
-                              const PreparedCase& prepared, const Problem& problem) {
+const QuantizedCase::Exact& exact_result(const Registry& registry, QuantizedCase& references,
+                                         const Problem& problem) {
   const Problem plain = in_plain_layout(problem);
   const auto [place, is_new] = references.exact.try_emplace(formats_of(plain).str());
-  if (is_new)
-    if (const Routine* integers = specification(registry, plain))
-      place->second = run_routine(*integers, with_inputs(prepared, plain), test_pool(1), {});
+  const Routine* integers = is_new ? specification(registry, plain) : nullptr;
+  if (integers == nullptr) return place->second;
+  const auto run = [&](const Problem& asked) {
+    return run_routine(*integers, with_inputs(references.prepared, asked), test_pool(1), {})
+        .outputs;
+  };
+  Problem real = plain;
+  for (TensorSpec& spec : real.outputs)
+    if (spec.type == DataType::qint8) spec.type = DataType::float32;
+  place->second = {run(plain), run(real)};
   return place->second;
 }
 
-void check_tuple(const Case& description, const Registry& registry, const Routine& routine,
-                 const PreparedCase& prepared, const Problem& problem, QuantizedCase& references) {
+void check_tuple(const Case& description, Scales scales, const Registry& registry,
+                 const Routine& routine, const Problem& problem, QuantizedCase& references) {
+  const PreparedCase& prepared = references.prepared;
   INFO("routine: " << routine.descriptor().str() << " of " << routine.layer_type() << ", "
                    << formats_of(problem).str());
   const PreparedCase quantized = with_inputs(prepared, problem);
-  const RunResult& exact = exact_result(registry, references, prepared, problem);
+  const QuantizedCase::Exact& exact = exact_result(registry, references, problem);
   bool all_rounded = true;
   for (const TensorSpec& spec : problem.inputs) all_rounded = all_rounded && !is_quantizable(spec);
   const RunResult own =
@@ -312,7 +391,7 @@ void check_tuple(const Case& description, const Registry& registry, const Routin
   for (const RoutineParams& params : all) {
     INFO("parameters: " << params.str());
     const RunResult run = run_routine(routine, quantized, test_pool(1), params);
-    check_outputs(description, quantized, run, exact, real);
+    check_outputs(description, scales, quantized, run, exact, real);
     const RunResult several =
         run_routine(routine, for_many_threads(quantized, routine), test_pool(2), params);
     {
@@ -336,14 +415,14 @@ int check_quantized(const Registry& registry, const Case& description, const Pre
                     const std::vector<Tensor>& reference) {
   if (description.failure) return 0;
   int checked = 0;
-  for (const Scales scales : {Scales::own, Scales::shared, Scales::as_model}) {
-    // Signed inputs differ on the way in only: small cases tell.
+  for (const Scales scales : {Scales::own, Scales::shared, Scales::as_model, Scales::ties}) {
+    // Signed inputs differ on the way in only, ties on the way out: small cases tell.
     constexpr double kSmall = 3e5;
     const bool large = work_of(prepared.problem) > kSmall;
-    if (large && scales == Scales::as_model && has_real_weights(prepared.problem)) continue;
+    if (large && scales >= Scales::as_model && has_real_weights(prepared.problem)) continue;
     std::optional<QuantizedCase> references = with_quantization(prepared, reference, scales);
     if (!references) continue;
-    const Problem& problem = references->problem;
+    const Problem& problem = references->prepared.problem;
     INFO("quantisation: " << name_of(scales));
     for (const Routine* routine : registry.routines(description.layer_type)) {
       if (routine->descriptor().type != DataType::qint8) continue;
@@ -352,13 +431,13 @@ int check_quantized(const Registry& registry, const Case& description, const Pre
         const Problem asked = with_formats(problem, formats);
         for (const Registry::RoutineCheck& candidate : registry.explain(asked))
           if (candidate.routine == routine && candidate.applicability.ok()) {
-            check_tuple(description, registry, *routine, prepared, asked, *references);
+            check_tuple(description, scales, registry, *routine, asked, *references);
             if (!routine->library().empty()) {
               // Libraries cut the work when the kernel is made.
               INFO("made for three threads");
               Problem threaded = asked;
               threaded.threads = 3;
-              check_tuple(description, registry, *routine, prepared, threaded, *references);
+              check_tuple(description, scales, registry, *routine, threaded, *references);
             }
             ++checked;
           }

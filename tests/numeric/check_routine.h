@@ -60,8 +60,9 @@ bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b);
 
 // Catch2 assertions: every qint8 routine of the case's layer type in every tuple of
 // Routine::formats() that it takes. The quantisations come from the ranges of the case's inputs and
-// of `reference`, what cpu/naive gave: each tensor its own, all alike, and signed ones. Outputs are
-// compared
+// of `reference`, what cpu/naive gave: each tensor its own, all alike, signed ones, and powers of
+// two with odd zero points. With those each level must be that of cpu/naive on the dequantised
+// inputs, rounded half to even, plus the zero point. Else outputs are compared
 // - with cpu:qint8/naive of the layer type, if there is one that takes the problem: at most one
 //   step off, and at most one element in a hundred (float32 outputs: the usual tolerance);
 // - with cpu/naive on the dequantised inputs: every element within one step of the output (plus the

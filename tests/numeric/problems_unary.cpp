@@ -27,7 +27,7 @@ void add_activations(ProblemSet& set) {
   expect_float(set, UnaryOp::elu, {-1, 2}, {3 * (e1 - 1), 2}, 3);
   expect_float(set, UnaryOp::selu, {-1, 2}, {2 * 3 * (e1 - 1), 4}, 3, 2);
   expect_float(set, UnaryOp::celu, {-2, 2}, {2 * (e1 - 1), 2}, 2);
-  expect_float(set, UnaryOp::thresholded_relu, {0.5, 1, 1.5}, {0, 0, 1.5}, 1);
+  expect_float(set, UnaryOp::thresholded_relu, {0.5, 1, 1.5, NAN}, {0, 0, 1.5, 0}, 1);
   expect_float(set, UnaryOp::sigmoid, {0, -100, 100, 1}, {0.5, 0, 1, 1 / (1 + e1)});
   expect_float(set, UnaryOp::hard_sigmoid, {-10, 0, 1, 10}, {0, 0.5, 0.75, 1}, 0.25, 0.5);
   expect_float(set, UnaryOp::tanh, {0, 1, -1, 50}, {0, 0.761594155956, -0.761594155956, 1});
@@ -40,7 +40,7 @@ void add_activations(ProblemSet& set) {
   expect_float(set, UnaryOp::mish, {0, 1, -1}, {0, 0.865098388267, -0.303401461373});
   expect_float(set, UnaryOp::clip, {-3, 0.5, 9, NAN}, {-1, 0.5, 6, NAN}, -1, 6);
   expect_float(set, UnaryOp::clip, {-3, 3}, {1, 1}, 2, 1);  // the upper limit wins
-  expect_float(set, UnaryOp::shrink, {-2, -1, 0.5, 2}, {-1.5, 0, 0, 1.5}, 1, 0.5);
+  expect_float(set, UnaryOp::shrink, {-2, -1, 0.5, 2, NAN}, {-1.5, 0, 0, 1.5, 0}, 1, 0.5);
 }
 
 void add_arithmetic(ProblemSet& set) {

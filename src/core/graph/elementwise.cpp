@@ -67,7 +67,7 @@ double activation(UnaryOp op, double x, double alpha, double beta) {
     case UnaryOp::celu:
       return x < 0 ? alpha * std::expm1(x / alpha) : x;
     case UnaryOp::thresholded_relu:
-      return x > alpha ? x : std::isnan(x) ? x : 0;
+      return x > alpha ? x : 0;  // NaN is not greater
     case UnaryOp::sigmoid:
       return sigmoid(x);
     case UnaryOp::hard_sigmoid:
@@ -94,7 +94,7 @@ double activation(UnaryOp op, double x, double alpha, double beta) {
     case UnaryOp::clip:
       return clamp(x, alpha, beta);
     default:  // shrink
-      return x < -alpha ? x + beta : x > alpha ? x - beta : std::isnan(x) ? x : 0;
+      return x < -alpha ? x + beta : x > alpha ? x - beta : 0;
   }
 }
 

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/level.h"
+
 namespace softneuro::SN_ISA_NAMESPACE {
 namespace {
 
@@ -341,10 +343,9 @@ void finish(const Int8Tile& t, std::int64_t row, std::int64_t column, std::int64
     std::memcpy(t.floats + at, y, static_cast<std::size_t>(count) * sizeof(float));
     return;
   }
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float level = std::nearbyint(held(y[i] * t.inverse, t.low, t.high));
-    t.bytes[at + i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(level) + t.zero_point);
-  }
+  for (std::int64_t i = 0; i < count; ++i)
+    t.bytes[at + i] =
+        static_cast<std::uint8_t>(level_of(y[i] * t.inverse, t.low, t.high, t.zero_point));
 }
 
 void finish_rows(const Int8Tile& t, std::int64_t row, std::int64_t rows,

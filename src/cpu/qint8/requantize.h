@@ -1,10 +1,9 @@
 // The last step of a routine whose output is qint8 or float32: from float32 results to the output.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 
+#include "core/base/level.h"
 #include "cpu/qint8/weights.h"
 
 namespace softneuro {
@@ -24,9 +23,7 @@ struct Requantize {
         zero_point(to.zero_point) {}
 
   std::uint8_t operator()(float y) const noexcept {
-    const float limited = std::fmin(std::fmax(y * inverse, low), high);
-    return static_cast<std::uint8_t>(static_cast<std::int32_t>(std::nearbyint(limited)) +
-                                     zero_point);
+    return static_cast<std::uint8_t>(level_of(y * inverse, low, high, zero_point));
   }
 };
 

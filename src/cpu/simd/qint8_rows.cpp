@@ -16,8 +16,9 @@ Qint8Form Qint8Form::sum(const Quantization& a, const Quantization& b, const Qua
   Qint8Form form;
   form.a = a.scales[0] / y.scales[0];
   form.b = sign_of_b * b.scales[0] / y.scales[0];
-  form.c = static_cast<float>(y.zero_points[0]) - (form.a * static_cast<float>(a.zero_points[0]) +
-                                                   form.b * static_cast<float>(b.zero_points[0]));
+  form.c = -(form.a * static_cast<float>(a.zero_points[0]) +
+             form.b * static_cast<float>(b.zero_points[0]));
+  form.zero_point = y.zero_points[0];
   form.a_is_signed = a.is_signed;
   form.b_is_signed = b.is_signed;
   form.y_is_signed = y.is_signed;
@@ -32,7 +33,8 @@ Qint8Form Qint8Form::product(const Quantization& a, const Quantization& b,
   form.ab = a.scales[0] * b.scales[0] / y.scales[0];
   form.a = -form.ab * zero_b;
   form.b = -form.ab * zero_a;
-  form.c = form.ab * zero_a * zero_b + static_cast<float>(y.zero_points[0]);
+  form.c = form.ab * zero_a * zero_b;
+  form.zero_point = y.zero_points[0];
   form.a_is_signed = a.is_signed;
   form.b_is_signed = b.is_signed;
   form.y_is_signed = y.is_signed;

@@ -18,10 +18,12 @@ struct Qint8Scale {
   bool per_element = false;
 };
 
-// The bytes of sums and products of two operands: y = saturate(round(a·A + b·B + ab·A·B + c)),
-// where A and B are the operands' bytes as numbers. Zero points and scales are in the coefficients.
+// The bytes of sums and products of two operands:
+// y = saturate(round(a·A + b·B + ab·A·B + c) + zero_point), where A and B are the operands' bytes
+// as numbers. Their zero points and all scales are in the coefficients.
 struct Qint8Form {
   float a = 0, b = 0, ab = 0, c = 0;
+  std::int32_t zero_point = 0;  // of y
   bool a_is_signed = false, b_is_signed = false, y_is_signed = false;
 
   // Per tensor, all of them.

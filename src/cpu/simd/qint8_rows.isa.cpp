@@ -34,43 +34,40 @@ void dequantize(const void* x, float* y, std::int64_t count, const Qint8Scale& s
                 : dequantize_loop<std::uint8_t, false>(u, y, count, s);
 }
 
-// `low`: the least number of the type, less the zero point.
-SN_INLINE NarrowV<std::uint8_t> quantized(FloatV x, FloatV scale, FloatV zero_point, FloatV low) {
-  const FloatV v = round(x / scale);
-  const FloatV limited = min(max(v, low), low + 255.0f);
-  const FloatV number = select(is_nan(v), FloatV{}, limited) + zero_point;
-  const IntV bits = __builtin_convertvector(number, IntV) & splat(std::int32_t{255});
-  return __builtin_convertvector(bits, NarrowV<std::uint8_t>);
+template <class T>
+SN_INLINE NarrowV<T> quantized(FloatV x, FloatV scale, IntV zero_point) {
+  const FloatV v = x / scale;
+  return levels<T>(select(is_nan(v), FloatV{}, v), zero_point);
 }
 
-template <bool per_element>
-void quantize_loop(const float* x, std::uint8_t* y, std::int64_t count,
-                   const Qint8Scale& s) noexcept {
-  const FloatV least = splat(s.is_signed ? -128.0f : 0.0f);
+template <class T, bool per_element>
+void quantize_loop(const float* x, T* y, std::int64_t count, const Qint8Scale& s) noexcept {
   FloatV scale = splat(s.scales[0]);
-  FloatV zero_point = splat(static_cast<float>(s.zero_points[0]));
+  IntV zero_point = splat(s.zero_points[0]);
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     if constexpr (per_element) {
       scale = load(s.scales + i);
-      zero_point = __builtin_convertvector(load_int(s.zero_points + i), FloatV);
+      zero_point = load_int(s.zero_points + i);
     }
-    const NarrowV<std::uint8_t> q = quantized(load(x + i), scale, zero_point, least - zero_point);
+    const NarrowV<T> q = quantized<T>(load(x + i), scale, zero_point);
     __builtin_memcpy(y + i, &q, sizeof q);
   }
   for (; i < count; ++i) {  // the same vector code for each of the rest
     const std::int64_t k = per_element ? i : 0;
-    const FloatV zero = splat(static_cast<float>(s.zero_points[k]));
-    y[i] = quantized(splat(x[i]), splat(s.scales[k]), zero, least - zero)[0];
+    y[i] = quantized<T>(splat(x[i]), splat(s.scales[k]), splat(s.zero_points[k]))[0];
   }
 }
 
 void quantize(const float* x, void* y, std::int64_t count, const Qint8Scale& s) noexcept {
-  auto* bytes = static_cast<std::uint8_t*>(y);
+  auto* u = static_cast<std::uint8_t*>(y);
+  auto* i = static_cast<std::int8_t*>(y);
   if (s.per_element)
-    quantize_loop<true>(x, bytes, count, s);
+    s.is_signed ? quantize_loop<std::int8_t, true>(x, i, count, s)
+                : quantize_loop<std::uint8_t, true>(x, u, count, s);
   else
-    quantize_loop<false>(x, bytes, count, s);
+    s.is_signed ? quantize_loop<std::int8_t, false>(x, i, count, s)
+                : quantize_loop<std::uint8_t, false>(x, u, count, s);
 }
 
 void map_by_one(const Qint8Table& table, const std::uint8_t* x, std::uint8_t* y,
@@ -109,6 +106,7 @@ template <class A, class B, class Y>
 void combine_rows(const Qint8Form& f, const A* a, std::int64_t a_step, const B* b,
                   std::int64_t b_step, Y* y, std::int64_t count) noexcept {
   const FloatV one_a = splat(static_cast<float>(*a)), one_b = splat(static_cast<float>(*b));
+  const IntV zero_point = splat(f.zero_point);
   for (std::int64_t i = 0; i < count; i += kLanes) {
     const std::int64_t lanes = count - i;
     FloatV va = one_a, vb = one_b;
@@ -122,9 +120,9 @@ void combine_rows(const Qint8Form& f, const A* a, std::int64_t a_step, const B* 
     // (a + ab·B)·A + (b·B + c)
     const FloatV v = (vb * f.ab + f.a) * va + (vb * f.b + f.c);
     if (lanes >= kLanes)
-      store_element(y + i, v);
+      store_quotient(y + i, v, zero_point);
     else
-      store_elements(y + i, v, lanes);
+      store_quotients(y + i, v, zero_point, lanes);
   }
 }
 

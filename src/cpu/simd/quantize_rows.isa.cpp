@@ -1,40 +1,33 @@
 #include "cpu/simd/quantize_rows.h"
 
-#include <limits>
-
 #include "cpu/simd/vector_element.h"
 
 namespace softneuro::SN_ISA_NAMESPACE {
 namespace {
 
 template <class T>
-SN_INLINE NarrowV<T> quantize_vector(FloatV x, FloatV scale, FloatV zero_point) {
-  // The sum is exact wherever it is within the limits.
-  const FloatV v = round(x / scale) + zero_point;
-  using Limits = std::numeric_limits<T>;
-  const FloatV limited =
-      clamp(v, static_cast<float>(Limits::lowest()), static_cast<float>(Limits::max()));
-  const FloatV number = select(is_nan(v), FloatV{}, limited);
-  return __builtin_convertvector(__builtin_convertvector(number, IntV), NarrowV<T>);
+SN_INLINE NarrowV<T> quantize_vector(FloatV x, FloatV scale, IntV zero_point) {
+  const FloatV v = x / scale;
+  const FloatV zero = -__builtin_convertvector(zero_point, FloatV);  // what becomes the number 0
+  return levels<T>(select(is_nan(v), zero, v), zero_point);
 }
 
 template <class T, bool per_element>
 void quantize_loop(const float* x, T* y, const ScaledRow& row) noexcept {
   FloatV scale = splat(row.scales[0]);
-  FloatV zero_point = splat(static_cast<float>(row.zero_points[0]));
+  IntV zero_point = splat(row.zero_points[0]);
   std::int64_t i = 0;
   for (; i + kLanes <= row.count; i += kLanes) {
     if constexpr (per_element) {
       scale = load(row.scales + i);
-      zero_point = __builtin_convertvector(load_int(row.zero_points + i), FloatV);
+      zero_point = load_int(row.zero_points + i);
     }
     const NarrowV<T> q = quantize_vector<T>(load(x + i), scale, zero_point);
     __builtin_memcpy(y + i, &q, sizeof q);
   }
   for (; i < row.count; ++i) {  // the same vector code for each of the rest
     const std::int64_t s = per_element ? i : 0;
-    y[i] = quantize_vector<T>(splat(x[i]), splat(row.scales[s]),
-                              splat(static_cast<float>(row.zero_points[s])))[0];
+    y[i] = quantize_vector<T>(splat(x[i]), splat(row.scales[s]), splat(row.zero_points[s]))[0];
   }
 }
 

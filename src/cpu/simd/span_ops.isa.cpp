@@ -14,7 +14,7 @@ SN_INLINE FloatV activate(FloatV x, float alpha, float beta) {
   if constexpr (op == UnaryOp::elu) return select(x < 0.0f, expm1(x) * alpha, x);
   if constexpr (op == UnaryOp::selu) return select(x < 0.0f, expm1(x) * alpha, x) * beta;
   if constexpr (op == UnaryOp::celu) return select(x < 0.0f, expm1(x / alpha) * alpha, x);
-  if constexpr (op == UnaryOp::thresholded_relu) return select(x <= alpha, FloatV{}, x);
+  if constexpr (op == UnaryOp::thresholded_relu) return select(x > alpha, x, FloatV{});
   if constexpr (op == UnaryOp::sigmoid) return sigmoid(x);
   if constexpr (op == UnaryOp::hard_sigmoid) return clamp(x * alpha + beta, 0.0f, 1.0f);
   if constexpr (op == UnaryOp::tanh) return tanh(x);
@@ -31,7 +31,7 @@ SN_INLINE FloatV activate(FloatV x, float alpha, float beta) {
   if constexpr (op == UnaryOp::mish) return mish(x);
   if constexpr (op == UnaryOp::clip) return clamp(x, alpha, beta);
   if constexpr (op == UnaryOp::shrink)
-    return select(x < -alpha, x + beta, select(x <= alpha, FloatV{}, x - beta));
+    return select(x < -alpha, x + beta, select(x > alpha, x - beta, FloatV{}));
 }
 
 template <UnaryOp op>

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <bit>
+#include <limits>
+#include <type_traits>
 
 #include "cpu/simd/vector.h"
 #include "softneuro/types.h"
@@ -57,7 +59,7 @@ SN_INLINE FloatV load_element(const std::int8_t* p) {
   return __builtin_convertvector(load_bytes(p), FloatV);
 }
 
-// Rounded to nearest even; whole numbers saturate, and NaN becomes 0.
+// Rounded to nearest even.
 SN_INLINE void store_element(float* p, FloatV v) {
   store(p, v);
 }
@@ -82,19 +84,40 @@ SN_INLINE void store_element(BFloat16* p, FloatV v) {
   const auto narrow = __builtin_convertvector(is_nan(v) ? nan : rounded, NarrowV<std::uint16_t>);
   __builtin_memcpy(static_cast<void*>(p), &narrow, sizeof narrow);
 }
+
+// To the nearest whole number, half to even. Precondition: an int32 can hold it.
+SN_INLINE IntV nearest(FloatV v) {
+#if defined(__AVX512F__)
+  return (IntV)_mm512_cvtps_epi32((__m512)v);
+#elif defined(__AVX2__)
+  return (IntV)_mm256_cvtps_epi32((__m256)v);
+#elif defined(__aarch64__)
+  return (IntV)vcvtnq_s32_f32((float32x4_t)v);
+#else
+  return __builtin_convertvector(round(v), IntV);
+#endif
+}
+// level_of() of core/base/level.h for each lane, among the numbers of T: int8, uint8, int16 or
+// uint16. NaN gives the lowest.
 template <class T>
-SN_INLINE void store_byte_elements(T* p, FloatV v, float low) {
-  const FloatV limited = clamp(round(v), low, low + 255.0f);
-  const FloatV number = select(is_nan(v), FloatV{}, limited);
-  const IntV bits = __builtin_convertvector(number, IntV) & splat(std::int32_t{255});
-  const auto narrow = __builtin_convertvector(bits, NarrowV<std::uint8_t>);
-  __builtin_memcpy(static_cast<void*>(p), &narrow, sizeof narrow);
+SN_INLINE NarrowV<T> levels(FloatV quotient, IntV zero_point) {
+  using Limits = std::numeric_limits<T>;
+  const FloatV zero = __builtin_convertvector(zero_point, FloatV);
+  const FloatV low = static_cast<float>(Limits::lowest()) - zero;
+  const FloatV high = static_cast<float>(Limits::max()) - zero;
+  const IntV level = nearest(min(max(quotient, low), high)) + zero_point;
+  return __builtin_convertvector(level, NarrowV<T>);
 }
-SN_INLINE void store_element(std::uint8_t* p, FloatV v) {
-  store_byte_elements(p, v, 0);
-}
-SN_INLINE void store_element(std::int8_t* p, FloatV v) {
-  store_byte_elements(p, v, -128);
+// Real types: as store_element(), where the zero point is 0. int8, uint8: `v` in units of the
+// scale.
+template <class T>
+SN_INLINE void store_quotient(T* p, FloatV v, [[maybe_unused]] IntV zero_point) {
+  if constexpr (std::is_integral_v<T>) {
+    const NarrowV<T> bytes = levels<T>(v, zero_point);
+    __builtin_memcpy(static_cast<void*>(p), &bytes, sizeof bytes);
+  } else {
+    store_element(p, v);
+  }
 }
 
 // The first `count` (0 < count < kLanes) elements alone; the other lanes are those of zero bits.
@@ -105,15 +128,22 @@ SN_INLINE FloatV load_elements(const T* p, std::int64_t count) {
   return load_element(some);
 }
 template <class T>
-SN_INLINE void store_elements(T* p, FloatV v, std::int64_t count) {
+SN_INLINE void store_quotients(T* p, FloatV v, IntV zero_point, std::int64_t count) {
   T some[kLanes];
-  store_element(some, v);
+  store_quotient(some, v, zero_point);
   for (std::int64_t i = 0; i < count; ++i) p[i] = some[i];
+}
+template <class T>
+SN_INLINE void store_elements(T* p, FloatV v, std::int64_t count) {
+  store_quotients(p, v, IntV{}, count);
 }
 SN_INLINE FloatV load_elements(const float* p, std::int64_t count) {
   return load_first(p, count);
 }
 SN_INLINE void store_elements(float* p, FloatV v, std::int64_t count) {
+  store_first(p, v, count);
+}
+SN_INLINE void store_quotients(float* p, FloatV v, IntV /*zero_point*/, std::int64_t count) {
   store_first(p, v, count);
 }
 

@@ -21,7 +21,7 @@ const char* expression(UnaryOp op) {
     case UnaryOp::celu:
       return "x < 0 ? a * expm1f(x / a) : x";
     case UnaryOp::thresholded_relu:
-      return "x > a || isnan(x) ? x : 0";
+      return "x > a ? x : 0";
     case UnaryOp::sigmoid:
       return "sigmoid(x)";
     case UnaryOp::hard_sigmoid:
@@ -45,7 +45,7 @@ const char* expression(UnaryOp op) {
     case UnaryOp::clip:
       return "clamp(x, a, b)";
     case UnaryOp::shrink:
-      return "x < -a ? x + b : x > a ? x - b : isnan(x) ? x : 0";
+      return "x < -a ? x + b : x > a ? x - b : 0";
     case UnaryOp::abs:
       return "fabsf(x)";
     case UnaryOp::neg:

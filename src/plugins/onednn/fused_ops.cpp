@@ -62,7 +62,13 @@ class QuantizedChain {
     const TensorSpec& output = problem_.outputs[0];
     if (output.type == DataType::qint8) {
       const float scale = output.quantization->scales[0];
-      become(scale, -scale * static_cast<float>(output.quantization->zero_points[0]));
+      const std::int32_t zero_point = output.quantization->zero_points[0];
+      // The library rounds what it stores: behind an odd zero point ties would go the other way.
+      if (zero_point % 2 != 0) {
+        become(scale, 0);
+        round();
+      }
+      become(scale, -scale * static_cast<float>(zero_point));
     } else {
       become(1, 0);
     }
@@ -112,6 +118,13 @@ class QuantizedChain {
     shift_ = factor * shift_ + addend;
   }
 
+  // r to whole numbers, half to even.
+  void round() {
+    FusedStep step;
+    step.algorithm = algorithm::eltwise_round;
+    push(step);
+  }
+
   void add_clip(float low, float high) {
     FusedStep step;
     step.algorithm = algorithm::eltwise_clip;
@@ -122,9 +135,7 @@ class QuantizedChain {
 
   void add_fake_quantize(float scale, float lowest) {
     become(scale, 0);
-    FusedStep round;
-    round.algorithm = algorithm::eltwise_round;
-    push(round);
+    round();
     add_clip(scale * lowest, scale * (lowest + 255));
   }
 
@@ -137,6 +148,9 @@ class QuantizedChain {
     if (workarounds::kNoSiluOfBytes && op.unary == UnaryOp::silu) return false;
     const auto steps = activation_steps(op);
     if (!steps) return false;
+    if (problem_.outputs[0].type != DataType::qint8 &&
+        std::any_of(steps->begin(), steps->end(), loses_tail))
+      return false;
     for (const FusedStep& step : *steps) {
       if (step.algorithm == algorithm::eltwise_linear && step.alpha > 0) {
         scale_and_shift(step.alpha, step.beta);
@@ -208,6 +222,13 @@ bool loses_infinity(const FusedStep& step) {
   return workarounds::kNoGeluOfInfinity && step.algorithm == algorithm::eltwise_gelu_erf;
 }
 
+bool loses_tail(const FusedStep& step) {
+  return step.algorithm == algorithm::eltwise_elu ||
+         step.algorithm == algorithm::eltwise_gelu_tanh ||
+         step.algorithm == algorithm::eltwise_mish ||
+         step.algorithm == algorithm::eltwise_soft_relu;
+}
+
 std::optional<std::vector<FusedStep>> activation_steps(const PostOp& op) {
   const auto step = [](algorithm kind, float alpha = 0, float beta = 0) {
     FusedStep made;
@@ -266,12 +287,11 @@ FusedOps fuse_float(const Problem& problem, int channel_axis, std::size_t most) 
     if (ops.taken == most) break;
     if (op.kind == PostOp::Kind::unary) {
       const auto steps = activation_steps(op);
-      if (!steps || std::any_of(steps->begin(), steps->end(), loses_nan) ||
-          std::any_of(steps->begin(), steps->end(), loses_infinity))
-        break;
-      if (!std::all_of(steps->begin(), steps->end(),
-                       [&](const FusedStep& step) { return can_follow(ops.steps, step); }))
-        break;
+      const auto fits = [&](const FusedStep& step) {
+        return !loses_nan(step) && !loses_infinity(step) && !loses_tail(step) &&
+               can_follow(ops.steps, step);
+      };
+      if (!steps || !std::all_of(steps->begin(), steps->end(), fits)) break;
       ops.steps.insert(ops.steps.end(), steps->begin(), steps->end());
     } else {
       const auto step = operand_step(problem, op, channel_axis);

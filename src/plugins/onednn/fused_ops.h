@@ -35,6 +35,10 @@ std::optional<dnnl::algorithm> algorithm_of(BinaryOp op);
 bool loses_nan(const FusedStep& step);
 // Whether it makes NaN of an infinity.
 bool loses_infinity(const FusedStep& step);
+// Whether it subtracts from 1 what is near 1, so that where the result is small nothing of it is
+// left, or a negative number: exp(x) − 1, 1 + tanh(x), log(1 + exp(x)), and what mish does. Where
+// the result becomes one of 256 levels it does not matter.
+bool loses_tail(const FusedStep& step);
 
 // As many of the first `most` post-ops as the library knows on float32, where output 0 and the
 // operands are float32 or bfloat16. `channel_axis`: of output 0, for operands with one value per

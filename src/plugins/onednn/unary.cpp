@@ -1,6 +1,6 @@
 // unary cpu/onednn, cpu:float32:nhwc/onednn, …: the library's element-wise functions, as far as
-// they keep NaN and denormals: relu, clip and exp make a number of NaN, log takes the smallest
-// numbers for larger ones.
+// they keep NaN and denormals (relu, clip and exp make a number of NaN, log takes the smallest
+// numbers for larger ones), and are exact where the result is small.
 #include "core/routine/registry.h"
 #include "plugins/onednn/fused_ops.h"
 #include "plugins/onednn/plain_layer.h"
@@ -50,6 +50,8 @@ class UnaryLayer final : public PlainLayer {
     if (loses_nan(*step))
       return Applicability::no("oneDNN's implementation does not propagate NaN");
     if (loses_infinity(*step)) return Applicability::no("oneDNN returns NaN for an infinite input");
+    if (loses_tail(*step))
+      return Applicability::no("oneDNN's implementation is inexact where the result is near 0");
     return fills_blocks(problem.inputs[0]);
   }
 

@@ -35,6 +35,7 @@ class KernelBench {
   // Brings the outputs of what was timed last to the host.
   Status finish() noexcept { return run_.finish(); }
   const std::vector<Tensor>& outputs() const { return run_.outputs(); }
+  const std::shared_ptr<const Kernel>& kernel() const { return kernel_; }
   std::size_t workspace_bytes() const {
     return kernel_->workspace_bytes() + kernel_->host_workspace_bytes();
   }
@@ -67,5 +68,9 @@ Result<std::vector<Tensor>> random_inputs(const Problem& problem, Allocator& all
 
 // Such numbers for one of them.
 void fill_random(const TensorSpec& spec, Tensor& tensor);
+
+// The same with real numbers of all magnitudes, whole ones and ties among them, most of them where
+// exponentials are neither 0 nor infinite: for element-wise layers, whose errors hide in the tails.
+Result<std::vector<Tensor>> tail_inputs(const Problem& problem, Allocator& allocator);
 
 }  // namespace softneuro

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "profiler/measure/constants.h"
 #include "profiler/measure/departure.h"
+#include "profiler/measure/element_check.h"
 
 namespace softneuro {
 namespace {
@@ -49,6 +51,15 @@ double relative_rms(const Tensor& expected, const Tensor& actual, const RealRang
     if (std::isfinite(quick)) return quick;
   }
   return compare_tensors(expected, actual, 0, bounds).relative();
+}
+
+bool is_quantized(const TensorSpec& spec) {
+  return spec.type == DataType::qint8;
+}
+
+// The one that has fewer digits.
+DataType coarser(DataType a, DataType b) {
+  return tolerance_of(a) > tolerance_of(b) ? a : b;
 }
 
 }  // namespace
@@ -113,6 +124,39 @@ Result<double> ProblemReference::error_of(std::span<const Tensor> outputs,
     }
   }
   return worst;
+}
+
+Result<std::string> ProblemReference::fault_in_tails(const KernelBench& bench,
+                                                     const Routine& routine,
+                                                     const Problem& problem) {
+  const auto chain = ElementChain::of(problem);
+  if (!chain || is_quantized(problem.outputs[0]) ||
+      std::any_of(problem.inputs.begin(), problem.inputs.end(), is_quantized))
+    return std::string();
+  if (tails_.empty()) {
+    SN_ASSIGN_OR_RETURN(tails_, tail_inputs(model_, core_.allocator()));
+  }
+  std::vector<Tensor> seen, inputs;  // plain, and in the problem's formats
+  for (std::size_t i = 0; i < tails_.size(); ++i) {
+    seen.emplace_back();
+    inputs.emplace_back();
+    if (tails_[i].empty()) continue;
+    const TensorSpec& spec = problem.inputs[i];
+    SN_ASSIGN_OR_RETURN(seen[i],
+                        in_format(core_, tails_[i], {spec.type, Layout::plain}, std::nullopt));
+    SN_ASSIGN_OR_RETURN(inputs[i],
+                        in_format(core_, seen[i], {spec.type, spec.layout}, std::nullopt));
+  }
+  SN_ASSIGN_OR_RETURN(KernelBench tails,
+                      KernelBench::of(core_, bench.kernel(), routine, problem, std::move(inputs)));
+  SN_RETURN_IF_ERROR(tails.run());
+  const DataType output = coarser(problem.outputs[0].type, model_.outputs[0].type);
+  SN_ASSIGN_OR_RETURN(const Tensor actual,
+                      in_format(core_, tails.outputs()[0], {output, Layout::plain}, std::nullopt));
+  const DataType arithmetic = coarser(routine.descriptor().type, output);
+  return check_elements(*chain, seen, actual, arithmetic, output, constants::kElementSlack,
+                        constants::kCheckedElements)
+      .fault();
 }
 
 }  // namespace softneuro

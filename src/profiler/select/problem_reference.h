@@ -24,6 +24,10 @@ class ProblemReference {
   // Relative RMS of the worst output of a candidate; infinite where integers differ, or only one of
   // two numbers is NaN.
   Result<double> error_of(std::span<const Tensor> outputs, const FormatTuple& formats) const;
+  // What an element-wise candidate gets wrong far from zero, on inputs of their own; empty if
+  // nothing, and of other layers.
+  Result<std::string> fault_in_tails(const KernelBench& bench, const Routine& routine,
+                                     const Problem& problem);
 
  private:
   Runtime& core_;
@@ -31,6 +35,7 @@ class ProblemReference {
   std::vector<Tensor> inputs_;
   std::map<std::string, Tensor> by_format_;  // of inputs
   std::vector<Tensor> outputs_;              // empty: not made yet
+  std::vector<Tensor> tails_;                // likewise
 };
 
 }  // namespace softneuro

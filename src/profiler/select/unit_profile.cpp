@@ -170,9 +170,17 @@ Status UnitProfiler::ProblemProfile::measure(Candidate& candidate) {
   candidate.packed = bench.packed_bytes();
   SN_ASSIGN_OR_RETURN(candidate.error, reference_.error_of(bench.outputs(), candidate.formats));
   candidate.wrong = candidate.error > tolerance_of(candidate.routine->descriptor().type);
+  std::string fault;
+  if (candidate.wrong) {
+    fault = fmt::format("by {:.2g}", candidate.error);
+  } else {
+    SN_ASSIGN_OR_RETURN(fault, reference_.fault_in_tails(bench, *candidate.routine,
+                                                         with_formats(model_, candidate.formats)));
+    candidate.wrong = !fault.empty();
+  }
   if (candidate.wrong) {
     ++profiler_.counts_.rejected;
-    wrong_.push_back(fmt::format("{} by {:.2g}", candidate.str(), candidate.error));
+    wrong_.push_back(candidate.str() + ' ' + fault);
     profiler_.keep(candidate, 0);
     return {};
   }
@@ -235,8 +243,11 @@ void UnitProfiler::ProblemProfile::tell_wrong() {
                                                 : fmt::format("{} candidates are", wrong_.size()),
                              wrong_[0], wrong_.size() == 1 ? "" : ", …"));
   if (wrong_.size() > 1)
-    profiler_.warn(LogLevel::info, fmt::format("layer '{}': not used (relative RMS): {}",
-                                               model_.layer_name, fmt::join(wrong_, ", ")));
+    profiler_.warn(
+        LogLevel::info,
+        fmt::format(
+            "layer '{}': not used (relative RMS; in element-wise layers also a single element): {}",
+            model_.layer_name, fmt::join(wrong_, ", ")));
 }
 
 // A routine that fails is dropped; tuning goes on.

@@ -8,6 +8,7 @@
 #include "core/routine/evaluate.h"
 #include "core/routine/layer_cost.h"
 #include "profiler/measure/constants.h"
+#include "profiler/measure/element_check.h"
 
 namespace softneuro {
 namespace {
@@ -89,6 +90,9 @@ Status StepJudge::check_output(const Step& step, std::size_t o, const Tensor& ex
   if (untouched != nullptr)
     explained.absolute = kRoundings * compare_tensors(expected, *untouched, 0).error();
   std::string why = departure(*reference, actual, explained);
+  if (why.empty() && o == 0 && type == DataType::float32)
+    if (std::string fault = element_fault(step, actual, inputs); !fault.empty())
+      return departs(step, id, "is wrong in itself: " + fault);
   if (!why.empty() && explained.on_levels) {
     const Tensor* const both[] = {reference, &actual};
     SN_ASSIGN_OR_RETURN(const bool nearest, are_nearest(step, o, both, inputs, explained));
@@ -111,6 +115,17 @@ Status StepJudge::check_output(const Step& step, std::size_t o, const Tensor& ex
     }
   }
   return why.empty() ? Status() : departs(step, id, why);
+}
+
+// Of an element-wise layer in float32; empty if nothing is wrong, and of others.
+std::string StepJudge::element_fault(const Step& step, const Tensor& actual,
+                                     std::span<const Tensor> inputs) const {
+  const Result<Problem> problem = problem_of(plan_, *step.layer);
+  const auto chain = problem.ok() ? ElementChain::of(*problem) : std::nullopt;
+  if (!chain) return {};
+  return check_elements(*chain, inputs, actual, DataType::float32, actual.data_type(),
+                        kElementSlack, kCheckedElements)
+      .fault();
 }
 
 // What a rounding of each float32 input does to the exact output: much where sums cancel.

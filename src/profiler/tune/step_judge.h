@@ -32,6 +32,8 @@ class StepJudge {
                                    std::span<const Tensor> inputs) const;
   Result<bool> are_nearest(const Step& step, std::size_t o, std::span<const Tensor* const> rounded,
                            std::span<const Tensor> inputs, Explained explained) const;
+  std::string element_fault(const Step& step, const Tensor& actual,
+                            std::span<const Tensor> inputs) const;
   bool is_judged_by_itself(const Step& step, std::size_t o) const;
   bool naive_is_cheap(const Layer& layer) const;
   Status departs(const Step& step, TensorId id, const std::string& why) const;

@@ -220,7 +220,7 @@ class DirectBinary final : public FusesPostOps<if_qint8_or<PostOpProgram::suppor
  public:
   explicit DirectBinary(const std::string& descriptor) : FusesPostOps("binary", descriptor) {}
   int default_rank() const override { return 20; }
-  int version() const override { return 2; }
+  int version() const override { return 3; }
 
   Applicability applicable(const Problem& problem) const override {
     BinaryOp op;

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/base/level.h"
+
 namespace softneuro::SN_ISA_NAMESPACE {
 namespace {
 
@@ -138,11 +140,8 @@ void finish(const Qint8DepthwiseTask& t, std::int64_t at, const float* y,
       t.floats[at + c] = value;
       continue;
     }
-    float limited = value * t.inverse;
-    limited = limited > t.low ? limited : t.low;  // NaN becomes low
-    limited = limited < t.high ? limited : t.high;
-    t.bytes[at + c] = static_cast<std::uint8_t>(static_cast<std::int32_t>(std::nearbyint(limited)) +
-                                                t.zero_point);
+    t.bytes[at + c] =
+        static_cast<std::uint8_t>(level_of(value * t.inverse, t.low, t.high, t.zero_point));
   }
 }
 

@@ -1,6 +1,7 @@
 // dynamic_quantize cpu/naive: the specification. All in float32, in the order of the ONNX
 // operator: the bits of scale and zero point decide ties.
 #include "core/base/element.h"
+#include "core/base/level.h"
 #include "routines/naive_routine.h"
 
 namespace softneuro {
@@ -21,8 +22,9 @@ class NaiveDynamicQuantizeKernel final : public Kernel {
     if (context.has_output(0)) {
       auto* y = context.output(0).as_mutable<std::uint8_t>();
       for (std::int64_t i = 0; i < count; ++i)
-        y[i] = from_double<std::uint8_t>(std::nearbyint(static_cast<double>(x[i] / scale)) +
-                                         zero_point);
+        y[i] = std::isnan(x[i]) ? std::uint8_t{0}
+                                : static_cast<std::uint8_t>(level_of(
+                                      x[i] / scale, levels_of<std::uint8_t>(), zero_point));
     }
     if (context.has_output(1)) *context.output(1).as_mutable<float>() = scale;
     if (context.has_output(2)) *context.output(2).as_mutable<std::uint8_t>() = zero_point;

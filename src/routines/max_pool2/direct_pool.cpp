@@ -67,9 +67,9 @@ class DirectPoolKernel final : public Kernel {
     // Given in the output's own numbers, from where post-ops can only bound it.
     task_.zero_point = static_cast<float>(from.zero_points[0]);
     task_.scale = from.scales[0] / to.scales[0];
-    task_.shift = static_cast<float>(to.zero_points[0]);
+    task_.to_zero_point = to.zero_points[0];
     flips_ = from.is_signed != to.is_signed;
-    if (flips_) task_.shift += to.is_signed ? 128.0f : -128.0f;
+    if (flips_) task_.to_zero_point += to.is_signed ? 128 : -128;
     if (problem.post_ops.empty()) return;
     table_ = make_qint8_table(to, to, [&](float x) { return apply_unary_post_ops(problem, x); });
     maps_ = true;
@@ -114,7 +114,7 @@ class DirectPool final : public FusesPostOps<if_qint8_or<PostOpProgram::supports
   DirectPool(const char* layer_type, const std::string& descriptor, PoolKind kind)
       : FusesPostOps(layer_type, descriptor), kind_(kind) {}
   int default_rank() const override { return 20; }
-  int version() const override { return 2; }
+  int version() const override { return 3; }
 
   Applicability applicable(const Problem& problem) const override {
     if (problem.outputs.size() > 1 && problem.outputs[1].present())

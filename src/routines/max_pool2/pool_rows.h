@@ -41,10 +41,11 @@ struct PoolRows {
   std::int64_t first = 0, last = 0;
   std::int64_t inner = 1;
   DataType type = DataType::float32;  // or float16, bfloat16, int8 and uint8 (for qint8)
-  // The mean alone: y = (Σ x − zero_point · addends) · scale / count + shift, where `count` may
-  // include the padding.
+  // The mean alone: y = (Σ x − zero_point · addends) · scale / count, where `count` may include the
+  // padding; of bytes, that rounded, plus to_zero_point.
   const PoolShares* shares = nullptr;
-  float zero_point = 0, scale = 1, shift = 0;
+  float zero_point = 0, scale = 1;
+  std::int32_t to_zero_point = 0;
 };
 
 struct PoolFunctions {

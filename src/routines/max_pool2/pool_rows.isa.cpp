@@ -91,10 +91,10 @@ SN_INLINE Share share_of(const PoolRows& task, std::size_t axis, std::int64_t o)
   return {task.shares->addends[axis][at], task.shares->counts[axis][at]};
 }
 
-// The mean as sum · factor + shift. Exact division where there is no scale.
+// Exact division where there is no scale.
 SN_INLINE FloatV mean_of(FloatV sum, const PoolRows& task, FloatV addends, FloatV count) {
-  const FloatV mean = (sum - addends * task.zero_point) * task.scale / count + task.shift;
-  return select(count == 0.0f, splat(task.shift), mean);
+  const FloatV mean = (sum - addends * task.zero_point) * task.scale / count;
+  return select(count == 0.0f, FloatV{}, mean);
 }
 
 // Shares are asked for by the mean alone.
@@ -119,7 +119,9 @@ struct AsFloat {
   using Vector = FloatV;
   static constexpr std::int64_t kWidth = kLanes;
   SN_INLINE static FloatV load(const T* p) { return load_element(p); }
-  SN_INLINE static void store(T* p, FloatV v) { store_element(p, v); }
+  SN_INLINE static void store(T* p, FloatV v, const PoolRows& task) {
+    store_quotient(p, v, splat(task.to_zero_point));
+  }
 };
 // as integers of the same bits (int8, uint8),
 template <class T, class Lane = T>
@@ -132,7 +134,7 @@ struct AsWhole {
     __builtin_memcpy(&v, p, sizeof v);
     return v;
   }
-  SN_INLINE static void store(T* p, Vector v) {
+  SN_INLINE static void store(T* p, Vector v, const PoolRows& /*task*/) {
     __builtin_memcpy(static_cast<void*>(p), &v, sizeof v);
   }
 };
@@ -149,7 +151,9 @@ struct AsOrdered : AsWhole<T, std::uint16_t> {
     return v ^ ((Vector)((Signed)v >> 15) & 0x7fff);
   }
   SN_INLINE static Vector load(const T* p) { return turn(Bits::load(p)) - kFirst; }
-  SN_INLINE static void store(T* p, Vector v) { Bits::store(p, turn(v + kFirst)); }
+  SN_INLINE static void store(T* p, Vector v, const PoolRows& task) {
+    Bits::store(p, turn(v + kFirst), task);
+  }
 };
 
 // The elements of a window that lie in the input, as offsets from where the first of them is for
@@ -225,14 +229,15 @@ void pool_position(const PoolRows& task, std::int64_t row, std::int64_t ox,
     if constexpr (std::is_same_v<As, AsFloat<T>>) {
       const auto some = [&](const T* p) { return load_elements(p, task.inner); };
       const FloatV result = combine_window<Op>(task, from, oz, oy, ox, some);
-      store_elements(to, finished<Op>(result, task, share), task.inner);
+      store_quotients(to, finished<Op>(result, task, share), splat(task.to_zero_point), task.inner);
     }
     return;
   }
   for (std::int64_t c = 0; c < task.inner; c += As::kWidth) {
     const std::int64_t at = std::min(c, task.inner - As::kWidth);  // some of it once more
     As::store(to + at,
-              finished<Op>(combine_window<Op>(task, from + at, oz, oy, ox, As::load), task, share));
+              finished<Op>(combine_window<Op>(task, from + at, oz, oy, ox, As::load), task, share),
+              task);
   }
 }
 
@@ -244,7 +249,7 @@ SN_INLINE void pool_vectors(const PoolRows& task, const typename As::Element* in
   typename As::Vector result[vectors];
   combine_taps<Op, As, vectors>(input, taps, from_step, result);
   for (int v = 0; v < vectors; ++v)
-    As::store(to + v * to_step, finished<Op>(result[v], task, share));
+    As::store(to + v * to_step, finished<Op>(result[v], task, share), task);
 }
 
 // The outputs [first, last) of a row, whose windows lie within the input's width; inner >=
@@ -386,9 +391,9 @@ void combine_columns(const PoolRows& task, const float* buffer, const RowPlace& 
     }
     const std::int64_t lanes = std::min<std::int64_t>(kLanes, last - o);
     if (lanes < kLanes)
-      store_elements(to + o, result, lanes);
+      store_quotients(to + o, result, splat(task.to_zero_point), lanes);
     else
-      store_element(to + o, result);
+      store_quotient(to + o, result, splat(task.to_zero_point));
   }
 }
 

@@ -1,6 +1,7 @@
 // quantize cpu/naive: the specification. y = saturate(round(x / scale) + zero_point), the quotient
-// in float32 because its bits decide ties.
+// in float32 because its bits decide ties. NaN gives 0.
 #include "core/base/element.h"
+#include "core/base/level.h"
 #include "routines/naive_routine.h"
 #include "routines/quantize/scale_index.h"
 
@@ -19,8 +20,11 @@ class NaiveQuantizeKernel final : public Kernel {
       const std::int64_t s = index_.at(i);
       const float quotient =
           static_cast<float>(load(x, i)) / static_cast<float>(load(context.input(1), s));
-      const double zero_point = context.has_input(2) ? load(context.input(2), s) : 0;
-      store(y, i, std::nearbyint(static_cast<double>(quotient)) + zero_point);  // saturates
+      const std::int64_t zero_point = context.has_input(2) ? load_integer(context.input(2), s) : 0;
+      store_integer(y, i,
+                    std::isnan(quotient) ? 0
+                                         : level_of(quotient, levels_of(y.type),
+                                                    static_cast<std::int32_t>(zero_point)));
     }
     return {};
   }

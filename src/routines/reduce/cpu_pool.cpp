@@ -24,6 +24,7 @@ class PoolReduce final : public FusesPostOps<if_qint8_or<PostOpProgram::supports
  public:
   explicit PoolReduce(const std::string& descriptor) : FusesPostOps("reduce", descriptor) {}
   int default_rank() const override { return 15; }
+  int version() const override { return 2; }
 
   Applicability applicable(const Problem& problem) const override {
     const auto op = parse_reduce_op(problem.params);

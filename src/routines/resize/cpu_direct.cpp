@@ -125,8 +125,8 @@ class DirectResizeKernel final : public Kernel {
     type_ = from.is_signed ? DataType::int8 : DataType::uint8;
     to_type_ = to.is_signed ? DataType::int8 : DataType::uint8;
     scale_ = from.scales[0] / to.scales[0];
-    shift_ =
-        static_cast<float>(to.zero_points[0]) - static_cast<float>(from.zero_points[0]) * scale_;
+    shift_ = -static_cast<float>(from.zero_points[0]) * scale_;
+    zero_point_ = to.zero_points[0];
   }
 
   // The columns' taps as the inner loop reads them, one output after the other for each tap.
@@ -159,12 +159,12 @@ class DirectResizeKernel final : public Kernel {
 
   void mix_columns(const float* row, std::byte* to) const noexcept {
     const std::int64_t inner = x_[3], n = columns_.per_output;
-    WeightedRuns runs = {row,   columns_.offset.data(), columns_.weight.data(), n, inner, scale_,
-                         shift_};
+    WeightedRuns runs = {
+        row, columns_.offset.data(), columns_.weight.data(), n, inner, scale_, shift_, zero_point_};
     if (inner == 1)
-      return resize_mix().pick(
-          {row, pick_offsets_.data(), pick_weights_.data(), n, columns_.outputs(), scale_, shift_},
-          to_type_, to);
+      return resize_mix().pick({row, pick_offsets_.data(), pick_weights_.data(), n,
+                                columns_.outputs(), scale_, shift_, zero_point_},
+                               to_type_, to);
     const auto bytes = static_cast<std::int64_t>(size_of(type_));
     for (std::int64_t c = 0; c < columns_.outputs(); ++c, runs.offsets += n, runs.weights += n)
       resize_mix().mix(DataType::float32, runs, to_type_, to + c * inner * bytes);
@@ -200,6 +200,7 @@ class DirectResizeKernel final : public Kernel {
   Shape x_;                  // [outer, rows, columns, inner]
   DataType type_, to_type_;  // int8 or uint8 for qint8
   float scale_ = 1, shift_ = 0;
+  std::int32_t zero_point_ = 0;
   bool copies_ = false;
   std::int64_t pieces_ = 1;
 };
@@ -208,7 +209,7 @@ class DirectResize final : public FusesPostOps<if_qint8> {
  public:
   explicit DirectResize(const std::string& descriptor) : FusesPostOps("resize", descriptor) {}
   int default_rank() const override { return 10; }
-  int version() const override { return 2; }
+  int version() const override { return 3; }
 
   Applicability applicable(const Problem& problem) const override {
     const DataType type = problem.inputs[0].type;

@@ -23,9 +23,9 @@ SN_INLINE void mix_vectors(const WeightedRuns& runs, R* to, std::int64_t at,
   for (int v = 0; v < vectors; ++v) {
     sum[v] = sum[v] * runs.scale + runs.shift;
     if (lanes < kLanes)
-      store_elements(to + at, sum[v], lanes);
+      store_quotients(to + at, sum[v], splat(runs.zero_point), lanes);
     else
-      store_element(to + at + v * kLanes, sum[v]);
+      store_quotient(to + at + v * kLanes, sum[v], splat(runs.zero_point));
   }
 }
 
@@ -74,9 +74,9 @@ void pick(const PickedTaps& taps, DataType to_type, void* to) noexcept {
       }
       sum = sum * taps.scale + taps.shift;
       if (lanes < kLanes)
-        store_elements(target + i, sum, lanes);
+        store_quotients(target + i, sum, splat(taps.zero_point), lanes);
       else
-        store_element(target + i, sum);
+        store_quotient(target + i, sum, splat(taps.zero_point));
     }
   });
 }

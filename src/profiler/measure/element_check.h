@@ -1,0 +1,70 @@
+// Layers whose output elements each follow from one element of every input: nothing cancels between
+// elements, so that each must be right by itself.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/routine/problem.h"
+#include "profiler/measure/function_accuracy.h"
+
+namespace softneuro {
+
+// The functions that make an element, one after the other: a layer unary, binary or clip on real
+// numbers, and its post-ops.
+class SN_INTREE ElementChain {
+ public:
+  // Nothing if the layer is no such chain. Formats do not matter.
+  static std::optional<ElementChain> of(const Problem& problem);
+  // Post-ops alone, on what is there before them: input 0, of the output's shape. Their operands
+  // have the numbers that they have in `problem`.
+  static std::optional<ElementChain> of_post_ops(const Problem& problem);
+
+  // The exact result of element `i` of the output, and how far a right one may be from it.
+  struct Element {
+    double exact = 0;
+    double ulp = 0;      // a unit in the last place of the exact result, in the output's type
+    double allowed = 0;  // infinite: nothing can be said
+    double floor = 0;    // so far in any case, if the sign is not the other one
+  };
+  // `inputs`: plain, by their numbers in the problem. `arithmetic`: the type that functions are
+  // computed in; `output`: that results are rounded to. `slack`: how many times as far off they may
+  // be as function_accuracy.h says.
+  Element element(std::span<const Tensor> inputs, std::int64_t i, DataType arithmetic,
+                  DataType output, double slack) const;
+
+ private:
+  struct Step {
+    PostOp op;  // its operand's number: of an input
+    FunctionAccuracy accuracy;
+  };
+  static constexpr std::size_t kMostSteps = 16;
+
+  double run(std::size_t from, double value, std::span<const double> operands) const;
+
+  Shape shape_, first_shape_;  // of the output, of input 0
+  std::vector<Step> steps_;    // at most kMostSteps
+  std::vector<Shape> shapes_;  // of their operands
+};
+
+// The element that is farthest off, in what is allowed.
+struct ElementReport {
+  double share = 0;  // of what is allowed; above 1: wrong
+  double ulps = 0;   // in units in the last place of the exact result
+  std::int64_t element = -1;
+  double exact = 0, actual = 0;
+
+  bool is_wrong() const { return share > 1; }
+  // "element 3: 0 where 2.1e-09 is exact". Empty if nothing is wrong.
+  std::string fault() const;
+};
+
+// `actual`: plain; at most `most` elements, from the first on. The rest as in element().
+SN_INTREE ElementReport check_elements(const ElementChain& chain, std::span<const Tensor> inputs,
+                                       const Tensor& actual, DataType arithmetic, DataType output,
+                                       double slack, std::int64_t most);
+
+}  // namespace softneuro
