@@ -101,8 +101,10 @@ void print_graph(const Graph& graph) {
 std::string title_of(const std::string& file, const std::vector<TunedPathInfo>& paths) {
   std::string title = file;
   for (const TunedPathInfo& path : paths)
-    title += fmt::format("{}{:.3f} ms at {}, {}, {}", title.size() == file.size() ? ": " : "; ",
-                         path.time_us * 1e-3, counted(path.threads, "thread"),
+    title += fmt::format("{}{} at {}, {}, {}", title.size() == file.size() ? ": " : "; ",
+                         path.time_us > 0 ? fmt::format("{:.3f} ms", path.time_us * 1e-3)
+                                          : std::string("not measured"),
+                         counted(path.threads, "thread"),
                          fmt::format("{}", fmt::join(path.schemas, ",")), path.machine);
   return title;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "command.h"
+#include "json_text.h"
 #include "output.h"
 #include "table.h"
 
@@ -60,6 +61,18 @@ void print_error(const TuneReport& report, const std::string& metric) {
   say("\n");
 }
 
+void print_times(const TuneReport& report) {
+  const std::string target =
+      fmt::format("{}, {}", counted(report.threads, "thread"), report.machine);
+  if (report.untuned_us > 0 && report.tuned_us > 0)
+    say("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {}\n", report.untuned_us * 1e-3,
+        report.tuned_us * 1e-3, report.untuned_us / report.tuned_us, target);
+  else
+    say("untuned and tuned were not compared end to end, {}\n", target);
+  if (report.tuned_us == report.untuned_us)
+    say("no faster path was found: the net keeps its default plan\n");
+}
+
 }  // namespace
 
 void print_tune_report(const TuneReport& report, const std::string& metric) {
@@ -75,9 +88,7 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
   print_not_chosen(report);
   for (const auto& [schema, us] : report.time_by_schema_us)
     say("{:<24} {:>10.1f} µs\n", schema, us);
-  say("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {}, {}\n", report.untuned_us * 1e-3,
-      report.tuned_us * 1e-3, report.tuned_us > 0 ? report.untuned_us / report.tuned_us : 0,
-      counted(report.threads, "thread"), report.machine);
+  print_times(report);
   say("tuned in {:.2f} s: {} measured, {} from the cache, {} dropped (wrong results or errors){}\n",
       report.seconds, report.measured, report.from_cache, report.rejected,
       report.complete ? "" : "; stopped at the time limit, not everything was measured");
@@ -137,8 +148,8 @@ nlohmann::json tune_report_json(const TuneReport& report, const std::string& out
                       {"fallback", row.fallback},
                       {"not_chosen", not_chosen(row)}});
   return {{"file", output},
-          {"untuned_ms", report.untuned_us * 1e-3},
-          {"tuned_ms", report.tuned_us * 1e-3},
+          {"untuned_ms", milliseconds(report.untuned_us)},
+          {"tuned_ms", milliseconds(report.tuned_us)},
           {"seconds", report.seconds},
           {"measured", report.measured},
           {"from_cache", report.from_cache},

@@ -4,9 +4,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "json_text.h"
 #include "table.h"
 
 namespace softneuro::tool {
+namespace {
+
+std::string milliseconds_text(double us) {
+  return us > 0 ? fmt::format("{:.3f}", us * 1e-3) : "–";
+}
+
+}  // namespace
 
 nlohmann::json paths_json(std::span<const TunedPathInfo> paths) {
   nlohmann::json rows = nlohmann::json::array();
@@ -17,8 +25,8 @@ nlohmann::json paths_json(std::span<const TunedPathInfo> paths) {
                     {"threads", path.threads},
                     {"schemas", path.schemas},
                     {"shapes", shapes},
-                    {"tuned_ms", path.time_us * 1e-3},
-                    {"untuned_ms", path.untuned_us * 1e-3},
+                    {"tuned_ms", milliseconds(path.time_us)},
+                    {"untuned_ms", milliseconds(path.untuned_us)},
                     {"error", path.error}});
   }
   return rows;
@@ -32,8 +40,7 @@ std::string paths_table(std::span<const TunedPathInfo> paths) {
       shapes += (shapes.empty() ? "" : " ") + input + '=' + shape.str();
     table.add({path.machine, std::to_string(path.threads),
                fmt::format("{}", fmt::join(path.schemas, ",")), shapes,
-               fmt::format("{:.3f}", path.untuned_us * 1e-3),
-               fmt::format("{:.3f}", path.time_us * 1e-3),
+               milliseconds_text(path.untuned_us), milliseconds_text(path.time_us),
                path.error > 0 ? fmt::format("{:.2e}", path.error) : ""});
   }
   return table.str();

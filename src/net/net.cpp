@@ -142,7 +142,7 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
   if (path == nullptr) {
     SN_ASSIGN_OR_RETURN(plan, build_default_plan(core, wanted, shapes, cancel));
   } else {
-    std::vector<std::string> replaced;
+    ReplacedChoices replaced;
     SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes, *path, &replaced, cancel));
     log_path_match(*path, shapes, replaced);
   }
@@ -182,7 +182,7 @@ std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> sh
 }
 
 void Net::Impl::log_path_match(const RoutinePath& path, std::span<const Shape> shapes,
-                               const std::vector<std::string>& replaced) const {
+                               const ReplacedChoices& replaced) const {
   std::vector<std::string> other;
   const int threads = core->pool().concurrency();
   const std::string machine = machine_of(path, core->registry(), threads);
@@ -198,11 +198,12 @@ void Net::Impl::log_path_match(const RoutinePath& path, std::span<const Shape> s
                                   shapes[i].str()));
   if (!other.empty())
     core->log(
-        LogLevel::info,
+        LogLevel::warning,
         fmt::format("the best-matching tuned path is for {}; it is used as far as it applies: "
                     "tune for what is here",
                     fmt::join(other, ", ")));
-  for (const std::string& line : replaced) core->log(LogLevel::warning, line);
+  if (!replaced.summary.empty()) core->log(LogLevel::warning, replaced.summary);
+  for (const std::string& line : replaced.layers) core->log(LogLevel::info, line);
 }
 
 std::size_t Net::Impl::keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_graph,

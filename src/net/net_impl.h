@@ -4,6 +4,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@
 #include "softneuro/net.h"
 
 namespace softneuro {
+
+struct TuneJob;
 
 struct Net::Impl {
   // A plan for one set of input shapes and outputs, with the sessions that wait for work.
@@ -66,8 +69,9 @@ struct Net::Impl {
   Result<PackedByKey> leave_out_weights(std::shared_ptr<const Graph>& saved,
                                         std::vector<RoutinePath>& tuned);
   void log_path_match(const RoutinePath& path, std::span<const Shape> shapes,
-                      const std::vector<std::string>& replaced) const;
+                      const ReplacedChoices& replaced) const;
   Result<TuneReport> tune(const TuneOptions& options);
+  std::optional<RoutinePath> known_path(const TuneJob& job) const;
   // Replaces the path for the same machine, threads and shapes; plans are made anew. Where the
   // graph differs in quantisation alone (`same_layers`), paths without 8-bit layers stay; returns
   // how many were dropped.

@@ -1,6 +1,7 @@
 #include "net/tuned_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_set>
 
@@ -17,24 +18,85 @@
 namespace softneuro {
 namespace {
 
-void replace_unfit_choices(const Registry& registry, const NetProblems& problems, RoutinePath& path,
-                           std::vector<std::string>* replaced) {
+// The choices of a path that do not apply here.
+struct Lost {
+  Choices choices;
+  std::vector<std::string> lines;     // one for each
+  std::map<std::string, int> causes;  // why → of how many layers
+};
+
+// In "cpu:float32:nhwc/onednn" the library: "onednn".
+std::string algorithm_of(const std::string& routine) {
+  return routine.substr(routine.find('/') + 1);
+}
+
+Lost take_out_unfit(const Registry& registry, const NetProblems& problems, RoutinePath& path) {
+  Lost lost;
   std::unordered_set<LayerId> known;
   for (const LayerProblem& layer : problems.layers) {
     known.insert(layer.layer->id);
     const auto found = path.layers.find(layer.layer->id);
     if (found == path.layers.end()) continue;
-    const Applicability fits = check_choice(registry, layer.problem, found->second);
+    const Choice& choice = found->second;
+    const Applicability fits = check_choice(registry, layer.problem, choice);
     if (fits.ok()) continue;
-    if (replaced != nullptr)
-      replaced->push_back(
-          fmt::format("layer '{}': tuned routine {} cannot be used here, the default routine is "
-                      "used instead: {}",
-                      layer.layer->name, found->second.routine, fits.reason()));
+    lost.lines.push_back(fmt::format("layer '{}': tuned routine {} cannot be used here: {}",
+                                     layer.layer->name, choice.routine, fits.reason()));
+    const bool is_missing = !layer.layer->type->is_view &&
+                            registry.find(layer.layer->type->name, choice.routine) == nullptr;
+    ++lost.causes[is_missing ? "no routines of '" + algorithm_of(choice.routine) + '\''
+                             : fits.reason()];
+    lost.choices.emplace(found->first, choice);
     path.layers.erase(found);
   }
   // Layers that are no step of this plan: folded, dynamic, or of another graph.
   std::erase_if(path.layers, [&](const auto& entry) { return !known.contains(entry.first); });
+  return lost;
+}
+
+// "12 of 52 tuned choices cannot be used here (no routines of 'onednn': 12 layers): …".
+std::string summary_of(const Lost& lost, const RoutinePath& path, std::size_t all,
+                       bool is_default) {
+  std::vector<std::string> causes;
+  for (const auto& [cause, layers] : lost.causes)
+    causes.push_back(fmt::format("{}: {} {}", cause, layers, layers == 1 ? "layer" : "layers"));
+  std::string text = fmt::format(
+      "{} of {} tuned choices cannot be used here ({}): {}", lost.choices.size(), all,
+      fmt::join(causes, "; "),
+      is_default ? "the net runs on its default plan, as if untuned" : "default ones replace them");
+  if (path.time_us > 0 && path.time_us < path.untuned_us)
+    text += fmt::format(
+        "; where it was tuned, tuning made it {:.2f} times as fast, and {} of that is lost",
+        path.untuned_us / path.time_us, is_default ? "all" : "part");
+  return text + ". Load the plugins that are missing, if any, or tune on this machine";
+}
+
+// Replaces what does not apply here. Whether all of the path is the default plan then.
+Result<bool> mend(const Runtime& core, const NetProblems& problems, const Lost& lost,
+                  RoutinePath& path) {
+#ifndef SOFTNEURO_NO_TUNER
+  SN_ASSIGN_OR_RETURN(MendedPath mended, mend_path(core.registry(), problems, core.schemas(),
+                                                   std::move(path), lost.choices));
+  path = std::move(mended.path);
+  return mended.is_default;
+#else
+  return false;
+#endif
+}
+
+// The path with nothing but what applies here.
+Result<RoutinePath> fitted(const Runtime& core, const NetProblems& problems, RoutinePath path,
+                           ReplacedChoices* replaced) {
+  const std::size_t all = path.layers.size();
+  Lost lost = take_out_unfit(core.registry(), problems, path);
+  if (lost.choices.empty()) return path;
+  const RoutinePath tuned = path;
+  SN_ASSIGN_OR_RETURN(const bool is_default, mend(core, problems, lost, path));
+  if (replaced != nullptr) {
+    replaced->summary = summary_of(lost, tuned, all, is_default);
+    replaced->layers = std::move(lost.lines);
+  }
+  return path;
 }
 
 // Adapt routines that do not apply here: the default ones serve.
@@ -49,13 +111,11 @@ void forget_unfit_adapts(const Registry& registry, RoutinePath& path) {
 Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes,
-                                               const RoutinePath& path,
-                                               std::vector<std::string>* replaced,
+                                               const RoutinePath& path, ReplacedChoices* replaced,
                                                const std::atomic<bool>* cancel) {
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
-    RoutinePath fitting = path;
     SN_ASSIGN_OR_RETURN(const NetProblems problems, problems_of(core, graph, input_shapes, cancel));
-    replace_unfit_choices(core->registry(), problems, fitting, replaced);
+    SN_ASSIGN_OR_RETURN(RoutinePath fitting, fitted(*core, problems, path, replaced));
     forget_unfit_adapts(core->registry(), fitting);
     SN_ASSIGN_OR_RETURN(AdaptedGraph adapted, insert_adapts(*graph, fitting));
     return build_plan(std::move(core), std::move(adapted.graph), input_shapes,

@@ -13,14 +13,20 @@
 
 namespace softneuro {
 
-// The plan of `graph` on `path`. Choices that do not apply here (a routine that is missing, another
-// instruction set, other shapes) are replaced by default ones; `replaced` (if given) gets a line
-// for each.
+// What of a path does not apply here: a routine that is missing, another instruction set, other
+// shapes.
+struct ReplacedChoices {
+  std::vector<std::string> layers;  // a line for each
+  std::string summary;              // what is missing, what is done, what to do; "": nothing
+};
+
+// The plan of `graph` on `path`. Choices that do not apply here are replaced as mend_path() says,
+// in builds without the tuner by the registry's default ones; `replaced` (if given) says which.
 SN_INTREE Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
                                                          std::shared_ptr<const Graph> graph,
                                                          std::span<const Shape> input_shapes,
                                                          const RoutinePath& path,
-                                                         std::vector<std::string>* replaced,
+                                                         ReplacedChoices* replaced,
                                                          const std::atomic<bool>* cancel = nullptr);
 
 // The plan of a net that was not tuned: on default_path(). Builds without the tuner take the

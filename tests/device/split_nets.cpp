@@ -157,12 +157,12 @@ RoutinePath SplitNet::random_path(std::uint32_t seed, double share, DeviceId dev
 }
 
 std::shared_ptr<const Plan> SplitNet::plan(const RoutinePath& path) const {
-  std::vector<std::string> replaced;
+  ReplacedChoices replaced;
   const auto plan = build_plan(runtime, graph, shapes, path, &replaced);
   INFO(plan.status().message());
   REQUIRE(plan.ok());
-  for (const std::string& line : replaced) UNSCOPED_INFO(line);
-  REQUIRE(replaced.empty());
+  for (const std::string& line : replaced.layers) UNSCOPED_INFO(line);
+  REQUIRE(replaced.layers.empty());
   return *plan;
 }
 

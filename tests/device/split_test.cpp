@@ -200,10 +200,10 @@ TEST_CASE("split: a path for a device that is not here takes default choices, an
   const RoutinePath path = with.random_path(2, 1.0);
   SplitNet without = with;
   without.runtime = make_runtime({}).value();
-  std::vector<std::string> replaced;
+  ReplacedChoices replaced;
   const auto plan = build_plan(without.runtime, without.graph, without.shapes, path, &replaced);
   REQUIRE(plan.ok());
-  CHECK(replaced.size() == path.layers.size());
+  CHECK(replaced.layers.size() == path.layers.size());
   check_same(without.run(*plan), with.run(with.plan({})));
 }
 

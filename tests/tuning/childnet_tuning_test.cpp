@@ -412,8 +412,8 @@ TEST_CASE("childnets: a path may name all that is inside; what is not there is r
   choice.params.set("inner", whole);
   RoutinePath path;
   path.layers.emplace(left.layer.layer->id, choice);
-  std::vector<std::string> replaced;
+  ReplacedChoices replaced;
   const Shape shapes[] = {Shape{1, 16, 12, 12}};
   CHECK(build_plan(f.core, f.graph, shapes, path, &replaced).ok());
-  CHECK(replaced.empty());
+  CHECK(replaced.layers.empty());
 }

@@ -34,11 +34,11 @@ struct Fixture {
   }
 
   std::vector<Tensor> run(const RoutinePath& path) const {
-    std::vector<std::string> replaced;
+    ReplacedChoices replaced;
     const auto plan = build_plan(core, graph, shapes, path, &replaced);
     INFO(plan.status().message());
     REQUIRE(plan.ok());
-    CHECK(replaced.empty());
+    CHECK(replaced.layers.empty());
     Session session = Session::create(*plan).value();
     const std::vector<Tensor> inputs = {random_image(1)};
     std::vector<Tensor> outputs(2);
@@ -113,11 +113,11 @@ TEST_CASE("path: a choice that does not apply here is replaced and told") {
     path.layers.emplace(layer.layer.layer->id, std::move(choice));
   }
   path.layers.emplace(LayerId{4711}, Choice{});
-  std::vector<std::string> replaced;
+  ReplacedChoices replaced;
   const auto plan = build_plan(fixture.core, fixture.graph, fixture.shapes, path, &replaced);
   INFO(plan.status().message());
   REQUIRE(plan.ok());
-  CHECK(replaced.size() == 3);
+  CHECK(replaced.layers.size() == 3);
 }
 
 TEST_CASE("path: formats and tuples are read back as written") {

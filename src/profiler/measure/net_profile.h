@@ -23,7 +23,11 @@ class StepSamples {
   }
   std::size_t steps() const { return any_.size(); }
   double time_us(std::size_t step) const { return samples(step).centre(); }
+  // Those of another run of the same plan.
+  void add(const StepSamples& run);
   double sum_us() const;
+  // Of the undisturbed samples of a step; 0: there are none.
+  double whole_us(std::size_t step) const { return whole_[step].centre(); }
   const Samples& samples(std::size_t step) const;
 
  private:

@@ -216,6 +216,15 @@ Choice Candidate::choice() const {
   return choice;
 }
 
+int LayerCandidates::index_of(const Choice& choice) const {
+  const auto found = std::ranges::find_if(candidates, [&](const Candidate& candidate) {
+    const Choice known = candidate.choice();
+    return known.routine == choice.routine && known.params == choice.params &&
+           known.formats == choice.formats;
+  });
+  return found == candidates.end() ? -1 : static_cast<int>(found - candidates.begin());
+}
+
 std::string profile_key(const Problem& problem, const Routine& routine,
                         const RoutineParams& params) {
   const Device* const device =

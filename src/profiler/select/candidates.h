@@ -43,6 +43,9 @@ struct LayerCandidates {
   std::size_t same_as = 0;  // first layer of the net with the same problem; its own index: itself
   bool fallback = false;    // no routine of the allowed schemas: float32 ones serve
   std::vector<Candidate> candidates;
+
+  // The index of the candidate that is `choice`, apart from times; −1: there is none.
+  int index_of(const Choice& choice) const;
 };
 
 // Calls visit(id, spec) for each tensor of the layer.

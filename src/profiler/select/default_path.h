@@ -19,6 +19,20 @@ namespace softneuro {
 SN_INTREE Result<RoutinePath> default_path(const Registry& registry, const NetProblems& problems,
                                            std::span<const std::string> schemas);
 
+// A tuned path without the choices that do not apply here.
+struct MendedPath {
+  RoutinePath path;
+  bool is_default = false;  // all of it is default_path(): what was left is not worth its adapts
+};
+
+// What `kept`, the choices that apply, becomes without those in `lost`: the layers of these get
+// what costs least by the model of costs, beside the others as they are; or all layers do, where
+// that costs less. What the tuned path gained where it was measured counts for what is left of it.
+// Errors: out_of_memory.
+SN_INTREE Result<MendedPath> mend_path(const Registry& registry, const NetProblems& problems,
+                                       std::span<const std::string> schemas, RoutinePath kept,
+                                       const Choices& lost);
+
 // What a layer costs in the formats of `problem`, in multiply-adds of a dense channels-last
 // product: arithmetic at the routine's default_speed(), and the bytes that it moves.
 SN_INTREE double estimated_cost(const Routine& routine, const Problem& problem);

@@ -178,11 +178,12 @@ Result<Finalist> ErrorLimit::choose(std::vector<Finalist> ranked, double& untune
   if (keeping.empty()) return std::move(ranked[0]);
   is_kept_ = true;
   SN_ASSIGN_OR_RETURN(Finalist untuned, default_finalist(memory_, context_.default_path));
-  keeping.push_back(std::move(untuned));
+  keeping.push_back(untuned);
   SN_RETURN_IF_ERROR(race(context_, keeping));
-  untuned_us = keeping.back().time_us;
+  untuned = std::move(keeping.back());
   keeping.pop_back();
-  put_in_order(context_, keeping);
+  untuned_us = untuned.time_us;
+  put_in_order(context_, keeping, untuned);
   if (keeping[0].is_default())
     context_.warn(
         "only default routines were found to meet the error limit: the net is not faster than "
@@ -213,11 +214,11 @@ std::vector<LayerSensitivity> ErrorLimit::rows(const Finalist& chosen) const {
   return rows;
 }
 
-bool ErrorLimit::is_put_back(const Selection& selection, std::size_t layer,
+bool ErrorLimit::is_put_back(const Candidate& chosen, std::size_t layer,
                              const Candidate& candidate) const {
   if (!base_) return false;
   const Kind rounded = kind_of(space_.candidate_of(rounded_, layer));
-  return rounded == kind_of(candidate) && rounded != kind_of(space_.candidate_of(selection, layer));
+  return rounded == kind_of(candidate) && rounded != kind_of(chosen);
 }
 
 }  // namespace softneuro

@@ -34,8 +34,8 @@ class ErrorLimit {
   const Sensitivity& sensitivity() const { return sensitivity_; }
   // One row per layer whose sensitivity was measured, the greatest first.
   std::vector<LayerSensitivity> rows(const Finalist& chosen) const;
-  // Whether the layer is of the candidate's kind in the fastest path, and not in `selection`.
-  bool is_put_back(const Selection& selection, std::size_t layer, const Candidate& candidate) const;
+  // Whether the layer is of the candidate's kind in the fastest path, and `chosen` is not.
+  bool is_put_back(const Candidate& chosen, std::size_t layer, const Candidate& candidate) const;
 
  private:
   // A reduced type of a layer.

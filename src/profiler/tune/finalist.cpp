@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "core/base/error.h"
 #include "profiler/measure/constants.h"
@@ -62,6 +63,10 @@ Result<std::vector<Finalist>> find_finalists(TuneContext& context, const MemoryL
     SN_ASSIGN_OR_RETURN(Finalist plain, default_finalist(memory, {}));
     finalists.push_back(std::move(plain));
   }
+  if (context.known_path) {
+    SN_ASSIGN_OR_RETURN(Finalist known, default_finalist(memory, *context.known_path));
+    finalists.push_back(std::move(known));
+  }
   SN_ASSIGN_OR_RETURN(Finalist untuned, default_finalist(memory, context.default_path));
   finalists.push_back(std::move(untuned));
   return finalists;
@@ -86,16 +91,23 @@ bool is_allowed(const TuneContext& context, const Finalist& finalist) {
   });
 }
 
-void put_in_order(const TuneContext& context, std::vector<Finalist>& finalists) {
-  double best = INFINITY;
-  for (const Finalist& finalist : finalists) best = std::min(best, finalist.time_us);
-  const auto rank = [&](const Finalist& finalist) {
-    return is_allowed(context, finalist) ? std::max(finalist.time_us - finalist.uncertainty_us,
-                                                    (1 + constants::kLeastGain) * best)
-                                         : INFINITY;
+void put_in_order(const TuneContext& context, std::vector<Finalist>& finalists,
+                  const Finalist& now) {
+  double best_us = INFINITY;
+  for (const Finalist& finalist : finalists)
+    if (finalist.is_timed()) best_us = std::min(best_us, finalist.time_us);
+  const bool may_stay = is_allowed(context, now);
+  const std::string key = context.path_key(now.path);
+  const auto place = [&](const Finalist& finalist) {
+    const bool is_refused = !is_allowed(context, finalist);
+    const bool is_unproven =
+        may_stay && context.path_key(finalist.path) != key && !is_faster(finalist, now);
+    const double least_us = finalist.time_us - finalist.uncertainty_us;
+    return std::tuple(is_refused, is_unproven,
+                      std::max(least_us, (1 + constants::kLeastGain) * best_us));
   };
   std::stable_sort(finalists.begin(), finalists.end(),
-                   [&](const Finalist& a, const Finalist& b) { return rank(a) < rank(b); });
+                   [&](const Finalist& a, const Finalist& b) { return place(a) < place(b); });
 }
 
 }  // namespace softneuro

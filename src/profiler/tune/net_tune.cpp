@@ -293,6 +293,18 @@ Result<TuneResult> tune_within_limit(TuneJob& job, const Warn& warn) {
 
 }  // namespace
 
+// The net's own path of an earlier tuning that `job` repeats.
+std::optional<RoutinePath> Net::Impl::known_path(const TuneJob& job) const {
+  const int threads = job.core->pool().concurrency();
+  const std::lock_guard<std::mutex> lock(mutex);
+  for (const RoutinePath& path : paths)
+    if (job.graph == graph && path.threads == threads && path.schemas == job.options->schemas &&
+        path.machine == machine_of(path, job.core->registry(), threads) &&
+        has_shapes(path, job.shapes))
+      return path;
+  return std::nullopt;
+}
+
 Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
   if (options.schemas.empty())
     return invalid_argument("no schema is allowed; \"cpu\" allows every one");
@@ -398,6 +410,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
     job.end = std::chrono::steady_clock::now() + options.time_limit;
     if (job.references.empty()) job.end -= job.model_time;  // making synthetic inputs counts
   }
+  job.known_path = known_path(job);
   SN_ASSIGN_OR_RETURN(TuneResult result, tune_within_limit(job, warn));
   const std::size_t dropped = keep_path(std::move(result.path), job.graph, own == before);
   if (dropped > 0)

@@ -1,6 +1,7 @@
 // The finalists, end to end, interleaved.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/base/checksum.h"
 #include "core/base/error.h"
@@ -15,7 +16,25 @@ namespace {
 
 // Two standard errors of a median, from half the distance between the quartiles (normal errors).
 double uncertainty_us(double spread_us, double samples) {
-  return 2 * 1.253 / 0.6745 * spread_us / std::sqrt(std::max(samples, 1.0));
+  if (samples < constants::kFewestSamples) return INFINITY;
+  return 2 * 1.253 / 0.6745 * spread_us / std::sqrt(samples);
+}
+
+// Half the distance between the quartiles; of few samples, which may agree by chance, of all.
+double spread_us(const Samples& samples) {
+  if (samples.count() >= 2 * constants::kFewestRuns) return samples.spread();
+  return (samples.quantile(1) - samples.minimum()) / 2;
+}
+
+double uncertainty_us(const Samples& samples) {
+  return uncertainty_us(spread_us(samples), static_cast<double>(samples.count()));
+}
+
+// False: the row says too little.
+bool set_time(Finalist& finalist, const Profile& row) {
+  finalist.uncertainty_us = uncertainty_us(row.spread_us, row.samples);
+  finalist.time_us = finalist.is_timed() ? row.time_us : 0;
+  return finalist.is_timed();
 }
 
 class Race {
@@ -32,13 +51,24 @@ class Race {
     NetBench bench;
     double run_us;  // about
     bool is_allowed;
-    StepSamples steps;
     Samples samples, whole;  // `whole`: no thread was late at the end
+    // On a busy machine: all runs together, and what the steps of each took, 0 where a thread was
+    // late.
+    StepSamples steps;
+    std::vector<std::vector<double>> runs;
   };
   // Default choices, mostly: they would take more time than all the others.
   bool is_beaten(const Contender& contender) const {
     if (busy_ || contender.whole.count() < constants::kFewestSamples) return false;
-    return contender.whole.minimum() > constants::kBeaten * fastest_us_ || is_slower(contender);
+    const bool is_far = contender.whole.minimum() > constants::kBeaten * fastest_us_;
+    const auto is_ahead = [&](const Contender& other) { return is_faster(other, contender); };
+    return (is_far && std::ranges::any_of(contenders_, is_ahead)) || is_slower(contender);
+  }
+  // As is_faster() of finalists.
+  static bool is_faster(const Contender& one, const Contender& other) {
+    return one.samples.median() +
+               std::hypot(uncertainty_us(one.samples), uncertainty_us(other.samples)) <
+           other.samples.median();
   }
   // put_in_order() would put another one before it, by twice the fewest runs or more. Where there
   // are samples, their error may still refuse that one, so that the order of all counts.
@@ -46,21 +76,20 @@ class Race {
     if (!context_.job.references.empty()) return false;
     const auto wanted = static_cast<std::size_t>(2 * context_.times() * constants::kFewestRuns);
     const auto is_known = [&](const Contender& one) { return one.samples.count() >= wanted; };
-    const double least_us =
-        contender.samples.median() -
-        uncertainty_us(contender.samples.spread(), static_cast<double>(contender.samples.count()));
+    const double least_us = contender.samples.median() - uncertainty_us(contender.samples);
     return is_known(contender) && std::ranges::any_of(contenders_, [&](const Contender& other) {
-             return other.is_allowed && is_known(other) &&
+             return other.is_allowed && is_known(other) && is_faster(other, contender) &&
                     least_us > (1 + constants::kLeastGain) * other.samples.median();
            });
   }
   bool is_decided() const {
-    return std::ranges::count_if(contenders_, [this](const Contender& contender) {
-             return !is_beaten(contender);
-           }) < 2;
+    const auto is_left = [this](const Contender& contender) { return !is_beaten(contender); };
+    return contenders_.size() > 1 && std::ranges::count_if(contenders_, is_left) < 2;
   }
   double round_us() const;
   Status run_turn(Contender& contender, const InterleavedSchedule& schedule);
+  Status run_traced(Contender& contender);
+  static Samples sums(const Contender& contender);
   Status run_rounds(const InterleavedSchedule& schedule);
 
   TuneContext& context_;
@@ -79,7 +108,7 @@ Status Race::add(const Finalist& finalist) {
   SN_ASSIGN_OR_RETURN(const double us, bench.run());
   StepSamples steps(bench.steps());
   contenders_.push_back(
-      {std::move(bench), us, is_allowed(context_, finalist), std::move(steps), {}, {}});
+      {std::move(bench), us, is_allowed(context_, finalist), {}, {}, std::move(steps), {}});
   return {};
 }
 
@@ -95,8 +124,7 @@ Status Race::run_turn(Contender& contender, const InterleavedSchedule& schedule)
   SN_RETURN_IF_ERROR(contender.bench.warm_up(schedule.warmup));
   for (int i = 0; i < schedule.measured; ++i) {
     if (busy_) {
-      SN_RETURN_IF_ERROR(
-          contender.bench.run_traced(contender.steps, context_.barrier, context_.budget));
+      SN_RETURN_IF_ERROR(run_traced(contender));
       continue;
     }
     SN_ASSIGN_OR_RETURN(const double us, contender.bench.run());
@@ -111,10 +139,19 @@ Status Race::run_turn(Contender& contender, const InterleavedSchedule& schedule)
   return {};
 }
 
-// All of them, unless the time is up, then one, or one contender is left.
+Status Race::run_traced(Contender& contender) {
+  StepSamples run(contender.bench.steps());
+  SN_RETURN_IF_ERROR(contender.bench.run_traced(run, context_.barrier, context_.budget));
+  contender.steps.add(run);
+  std::vector<double>& times = contender.runs.emplace_back(run.steps());
+  for (std::size_t s = 0; s < times.size(); ++s) times[s] = run.whole_us(s);
+  return {};
+}
+
+// All of them, unless the time is up or one contender is left.
 Status Race::run_rounds(const InterleavedSchedule& schedule) {
   for (int round = 0; round < schedule.rounds; ++round) {
-    if (round > 0 && (context_.budget.expired() || is_decided())) break;
+    if (context_.budget.expired() || is_decided()) break;
     for (Contender& contender : contenders_) {
       SN_RETURN_IF_ERROR(context_.check_cancel());
       if (!is_beaten(contender)) SN_RETURN_IF_ERROR(run_turn(contender, schedule));
@@ -125,21 +162,36 @@ Status Race::run_rounds(const InterleavedSchedule& schedule) {
 
 Status Race::run(double us) {
   const std::int64_t begin = clock_ns();
-  // These show which finalists are beaten, and whether the machine is busy.
-  SN_RETURN_IF_ERROR(run_rounds(
-      {context_.needs_warmup() ? 1 : 0, 1, static_cast<int>(constants::kFewestSamples)}));
-  busy_ = context_.barrier.disturbed() || disturbed_ * 2 > runs_;
-  if (context_.budget.expired()) return {};
+  busy_ = context_.barrier.disturbed();
+  if (!busy_) {
+    // These show which finalists are beaten, and whether the machine is busy.
+    SN_RETURN_IF_ERROR(run_rounds(
+        {context_.needs_warmup() ? 1 : 0, 1, static_cast<int>(constants::kFewestSamples)}));
+    busy_ = context_.barrier.disturbed() || disturbed_ * 2 > runs_;
+  }
   const double left_us = us - static_cast<double>(clock_ns() - begin) * 1e-3;
   return run_rounds(InterleavedSchedule::in(left_us, round_us(), context_.needs_warmup()));
 }
 
+// Sums over the steps of each run; a step that was disturbed in it counts as it does in all runs.
+Samples Race::sums(const Contender& contender) {
+  Samples sums;
+  for (const std::vector<double>& run : contender.runs) {
+    double sum = 0;
+    for (std::size_t s = 0; s < run.size(); ++s)
+      sum += run[s] > 0 ? run[s] : contender.steps.time_us(s);
+    sums.add(sum);
+  }
+  return sums;
+}
+
 Profile Race::profile(std::size_t contender) const {
   const Contender& known = contenders_[contender];
+  const Samples samples = busy_ ? sums(known) : known.samples;
   // What most runs take is what users get; low quartiles do not see what happens in most runs.
-  return {.time_us = busy_ ? known.steps.sum_us() : known.samples.median(),
-          .spread_us = known.samples.spread(),
-          .samples = static_cast<double>(known.samples.count()),
+  return {.time_us = busy_ ? known.steps.sum_us() : samples.median(),
+          .spread_us = spread_us(samples),
+          .samples = static_cast<double>(samples.count()),
           .disturbed = context_.barrier.disturbed()};
 }
 
@@ -161,27 +213,27 @@ Status race(TuneContext& context, std::vector<Finalist>& finalists) {
   };
   const auto recall = [&](Finalist& finalist) {
     const Profile* const row = context.cache.find(key(finalist));
-    if (row == nullptr) return false;
-    finalist.time_us = row->time_us;
-    finalist.uncertainty_us = uncertainty_us(row->spread_us, row->samples);
-    return true;
+    return row != nullptr && set_time(finalist, *row);
   };
   if (std::ranges::all_of(finalists, recall)) {
     context.cached += finalists.size();
     return {};
   }
+  for (Finalist& finalist : finalists) set_time(finalist, {});
   Race race(context);
   for (std::size_t f = 0; f < finalists.size(); ++f) {
+    if (context.budget.expired()) return {};
     context.report_progress("final", f, finalists.size());
     SN_RETURN_IF_ERROR(race.add(finalists[f]));
   }
   context.expect(race_seconds(context));
   SN_RETURN_IF_ERROR(race.run(1e6 * race_seconds(context)));
-  for (std::size_t f = 0; f < finalists.size(); ++f)
-    context.cache.put(key(finalists[f]), race.profile(f));
-  // As the cache has it: finalists may be the same path.
-  std::ranges::for_each(finalists, recall);
+  std::map<std::string, Profile> rows;  // finalists may be the same path
+  for (std::size_t f = 0; f < finalists.size(); ++f) rows[key(finalists[f])] = race.profile(f);
+  for (Finalist& finalist : finalists) set_time(finalist, rows[key(finalist)]);
   context.measured += finalists.size();
+  if (context.budget.expired()) return {};  // what was cut short decides no other tuning
+  for (const auto& [row_key, row] : rows) context.cache.put(row_key, row);
   context.cache.flush();
   return {};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,8 @@ struct TuneContext {
   CandidateRules candidate_rules;
   SearchSpace space;
   RoutinePath default_path;  // what an untuned net runs on
+  // TuneJob::known_path, where it applies here and the time is limited.
+  std::optional<RoutinePath> known_path;
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point expected_end = std::chrono::steady_clock::time_point::max();
   std::size_t measured = 0, cached = 0;  // plans that were run, or that the cache knows

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/plan/runtime.h"
@@ -35,6 +36,8 @@ struct TuneJob {
   // it. Empty: there are no samples.
   SampleSet validation;
   std::vector<std::vector<Tensor>> references;
+  // The tuned path that the net has for these shapes, threads and schemas on this machine.
+  std::optional<RoutinePath> known_path;
   const TuneOptions* options = nullptr;
   // When tuning began, calibration included: from then on its seconds are counted.
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();

@@ -16,11 +16,10 @@ namespace {
 // Why a layer is not computed in the other data types, and on the other devices, that tuning
 // considered.
 std::vector<NotChosen> not_chosen(const TuneContext& context, const ErrorLimit& limit,
-                                  const std::set<Kind>& kinds, const Selection& selection,
+                                  const std::set<Kind>& kinds, const Candidate& chosen,
                                   std::size_t layer) {
   std::vector<NotChosen> rows;
   const LayerCandidates& all = context.space.layers[layer];
-  const Candidate& chosen = context.space.candidate_of(selection, layer);
   if (chosen.routine == nullptr) return rows;  // a view
   for (const Kind& kind : kinds) {
     if (kind == kind_of(chosen)) continue;
@@ -38,15 +37,28 @@ std::vector<NotChosen> not_chosen(const TuneContext& context, const ErrorLimit& 
       const bool is_measured = std::isfinite(us) && !best->assumed && !chosen.assumed;
       row.routine = best->str();
       if (is_measured) row.time_us = us;
-      row.reason = best->wrong                                  ? NotChosen::Reason::wrong_results
-                   : limit.is_put_back(selection, layer, *best) ? NotChosen::Reason::error_limit
-                   : !is_measured                               ? NotChosen::Reason::not_measured
-                   : us >= chosen.time_us()                     ? NotChosen::Reason::slower
-                                                                : NotChosen::Reason::whole_net;
+      row.reason = best->wrong                               ? NotChosen::Reason::wrong_results
+                   : limit.is_put_back(chosen, layer, *best) ? NotChosen::Reason::error_limit
+                   : !is_measured                            ? NotChosen::Reason::not_measured
+                   : us >= chosen.time_us()                  ? NotChosen::Reason::slower
+                                                             : NotChosen::Reason::whole_net;
     }
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+// The index of the layer's candidate that the plan has; −1: a default choice that is none of them.
+int taken_candidate(const LayerCandidates& layer, const Selection& selection, std::size_t index,
+                    const PlanImpl& plan, const Step& step) {
+  if (!selection.choice.empty()) return selection.choice[index];
+  if (const auto choice = plan.choices.find(step.layer->id); choice != plan.choices.end())
+    return layer.index_of(choice->second);
+  Choice usual;
+  usual.routine = step.routine_name;
+  usual.params = step.params;
+  usual.formats = formats_of(layer.layer.problem);
+  return layer.index_of(usual);
 }
 
 TunedLayer row_of(const TuneContext& context, const ErrorLimit& limit, const Selection& selection,
@@ -69,9 +81,11 @@ TunedLayer row_of(const TuneContext& context, const ErrorLimit& limit, const Sel
   row.fallback = layer.fallback;
   row.is_measured = std::ranges::none_of(layer.candidates, &Candidate::assumed);
   row.unit_us = 0;
-  if (selection.choice.empty()) return row;
-  if (row.is_measured) row.unit_us = context.space.candidate_of(selection, found->second).unit_us;
-  row.not_chosen = not_chosen(context, limit, context.space.kinds(false), selection, found->second);
+  const int taken = taken_candidate(layer, selection, found->second, plan, step);
+  if (taken < 0) return row;
+  const Candidate& chosen = layer.candidates[static_cast<std::size_t>(taken)];
+  if (row.is_measured && std::isfinite(chosen.unit_us)) row.unit_us = chosen.unit_us;
+  row.not_chosen = not_chosen(context, limit, context.space.kinds(false), chosen, found->second);
   return row;
 }
 
@@ -98,6 +112,25 @@ void add_layers(const TuneContext& context, const ErrorLimit& limit, const TuneO
     report.layers.push_back(std::move(row));
   }
   report.qint8_share = macs > 0 ? qint8_macs / macs : 0;
+}
+
+// Where the result is not faster than what the net runs on anyway.
+void tell_no_gain(TuneContext& context, const TuneOutcome& outcome) {
+  const Finalist& chosen = outcome.chosen;
+  if (!chosen.is_default()) {
+    if (!chosen.is_timed() || chosen.time_us >= outcome.untuned_us)
+      context.warn(
+          "the path was not measured to be faster than the default plan, which schemas, pins, "
+          "max_memory or the error limit leave out");
+    return;
+  }
+  if (context.complete && chosen.is_timed()) return;  // the report's times say it
+  const bool is_own =
+      context.known_path && context.path_key(chosen.path) == context.path_key(*context.known_path);
+  context.warn(fmt::format(
+      "{} in the time given: the net keeps {}",
+      chosen.is_timed() ? "no faster path was found" : "no path was compared end to end",
+      is_own ? "the tuned path that it has" : "its default plan"));
 }
 
 void add_warnings(TuneContext& context, const Finalist& chosen, TuneReport& report) {
@@ -179,6 +212,7 @@ TuneResult make_result(TuneContext& context, const TuneOutcome& outcome, const E
   report.complete = context.complete;
   report.machine = result.path.machine;
   report.threads = result.path.threads;
+  tell_no_gain(context, outcome);
   add_warnings(context, chosen, report);
   return result;
 }

@@ -5,6 +5,7 @@
 
 #include "core/base/element.h"
 #include "core/base/error.h"
+#include "core/routine/check_choice.h"
 #include "core/routine/layer_cost.h"
 #include "core/routine/noop_adapt.h"
 #include "profiler/measure/constants.h"
@@ -19,6 +20,15 @@ namespace {
 double effort_of(const LayerCandidates& layer) {
   return static_cast<double>(layer.candidates.size()) *
          (1 + layer_cost(layer.layer.problem).macs / constants::kMacsOfMillisecond);
+}
+
+// Whether every choice of the path can be had here.
+bool applies(const Registry& registry, const NetProblems& problems, const RoutinePath& path) {
+  return std::ranges::all_of(problems.layers, [&](const LayerProblem& layer) {
+    const auto choice = path.layers.find(layer.layer->id);
+    return choice == path.layers.end() ||
+           check_choice(registry, layer.problem, choice->second).ok();
+  });
 }
 
 }  // namespace
@@ -43,6 +53,9 @@ Status UnitStage::find_candidates() {
   SN_ASSIGN_OR_RETURN(problems_, problems_of(job.core, job.graph, job.shapes));
   SN_ASSIGN_OR_RETURN(context_.default_path,
                       default_path(registry, problems_, job.core->schemas()));
+  if (const auto& known = job.known_path;
+      known && context_.is_time_limited() && applies(registry, problems_, *known))
+    context_.known_path = known;
   SN_ASSIGN_OR_RETURN(layers, list_candidates(registry, problems_, context_.candidate_rules));
   SN_RETURN_IF_ERROR(drop_what_half_cannot_hold());
   context_.space.make_index();
@@ -84,17 +97,18 @@ Status UnitStage::drop_what_half_cannot_hold() {
   return {};
 }
 
-// The index of what the layer computes by default, in the model's formats; −1: not a candidate.
+// The index of what the layer has in the default plan; −1: not a candidate.
 int UnitStage::default_candidate(const LayerCandidates& layer) const {
   const Runtime& core = *context_.job.core;
+  const auto planned = context_.default_path.layers.find(layer.layer.layer->id);
+  if (planned != context_.default_path.layers.end()) return layer.index_of(planned->second);
   const auto routine = core.registry().default_choice(layer.layer.problem, core.schemas());
   if (!routine.ok()) return -1;
-  const RoutineParams params = (*routine)->default_params(layer.layer.problem);
-  const auto found = std::ranges::find_if(layer.candidates, [&](const Candidate& candidate) {
-    return candidate.routine == *routine && candidate.params == params &&
-           candidate.formats == formats_of(layer.layer.problem);
-  });
-  return found == layer.candidates.end() ? -1 : static_cast<int>(found - layer.candidates.begin());
+  Choice usual;
+  usual.routine = (*routine)->descriptor().str();
+  usual.params = (*routine)->default_params(layer.layer.problem);
+  usual.formats = formats_of(layer.layer.problem);
+  return layer.index_of(usual);
 }
 
 // Where time is limited every layer gets its part of it, and in that the default choice comes
@@ -133,6 +147,7 @@ Status UnitStage::profile() {
     if (layer.same_as != l) {
       layer.candidates = layers[layer.same_as].candidates;
       layer.fallback = layers[layer.same_as].fallback;
+      if (std::ranges::any_of(layer.candidates, &Candidate::assumed)) assume_default(layer);
       continue;
     }
     const std::string& name = layer.layer.layer->name;
@@ -164,13 +179,26 @@ Status UnitStage::profile_layer(std::size_t index) {
   if (std::ranges::all_of(layer.candidates, is_wrong))
     SN_RETURN_IF_ERROR(fall_back_to_float32(index));
   if (std::ranges::any_of(layer.candidates, &Candidate::is_usable)) return {};
-  // The time is up and nothing of this layer is known: it keeps its default choice.
   context_.complete = false;
-  const auto first = std::ranges::find_if_not(layer.candidates, is_wrong);
-  if (first == layer.candidates.end()) return {};
+  assume_default(layer);
+  return {};
+}
+
+// The time is up and nothing of the layer is known: it keeps what the default plan has, or what is
+// ranked highest where that is none of its candidates.
+void UnitStage::assume_default(LayerCandidates& layer) const {
+  for (Candidate& candidate : layer.candidates) {
+    if (candidate.assumed) candidate.unit_us = dprs::kInfinity;
+    candidate.assumed = false;
+  }
+  const int usual = default_candidate(layer);
+  const auto is_right = [](const Candidate& candidate) { return !candidate.wrong; };
+  const auto first = usual >= 0 && is_right(layer.candidates[static_cast<std::size_t>(usual)])
+                         ? layer.candidates.begin() + usual
+                         : std::ranges::find_if(layer.candidates, is_right);
+  if (first == layer.candidates.end()) return;
   first->unit_us = 1;  // the only one: any time will do
   first->assumed = first->routine != nullptr;
-  return {};
 }
 
 // For a layer that no candidate computes well enough, as where random inputs pass float16's range.

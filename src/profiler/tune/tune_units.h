@@ -24,6 +24,7 @@ class UnitStage {
   Status drop_what_half_cannot_hold();
   void put_promising_first();
   int default_candidate(const LayerCandidates& layer) const;
+  void assume_default(LayerCandidates& layer) const;
   Status profile_layer(std::size_t index);
   Status fall_back_to_float32(std::size_t index);
   Result<AdaptChoice> measure_adapt(TensorId tensor, const Format& from, const Format& to);

@@ -21,6 +21,11 @@ std::vector<double> step_times(TuneContext& context, NetBench& bench, bool has_m
   return times;
 }
 
+// What the net runs on if nothing is faster: its own path, or the default plan.
+Finalist now_of(const TuneContext& context, const std::vector<Finalist>& finalists) {
+  return finalists[finalists.size() - (context.known_path ? 2 : 1)];
+}
+
 }  // namespace
 
 Result<TuneResult> tune(const TuneJob& job) {
@@ -35,13 +40,13 @@ Result<TuneResult> tune(const TuneJob& job) {
   SN_RETURN_IF_ERROR(memory.find_bound());
   context.end_stage_at(constants::kInsideShare);
   SN_RETURN_IF_ERROR(NetSearch(context, memory).run());
-  context.end_stage_at(constants::kRaceShare);
+  context.end_stage_at(job.validation.empty() ? 1 : constants::kRaceShare);
   SN_RETURN_IF_ERROR(memory.find_bound());  // times are others now
   SN_ASSIGN_OR_RETURN(std::vector<Finalist> finalists, find_finalists(context, memory));
   SN_RETURN_IF_ERROR(race(context, finalists));
   TuneOutcome outcome;
   outcome.untuned_us = finalists.back().time_us;
-  put_in_order(context, finalists);
+  put_in_order(context, finalists, now_of(context, finalists));
   context.end_stage_at(1);
   ErrorLimit limit(context, memory);
   SN_ASSIGN_OR_RETURN(outcome.chosen, limit.choose(std::move(finalists), outcome.untuned_us));

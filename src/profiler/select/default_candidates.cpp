@@ -1,0 +1,121 @@
+#include "profiler/select/default_candidates.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "profiler/measure/constants.h"
+#include "profiler/select/default_path.h"
+
+namespace softneuro {
+namespace {
+
+// The formats that a default plan considers: the model's types, plain or channels-last. Blocked
+// layouts were faster by a few percent at most where they were faster at all.
+bool is_considered(const FormatTuple& formats, const FormatTuple& model) {
+  const auto same_types = [](const std::vector<Format>& a, const std::vector<Format>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Format& x, const Format& y) {
+      return x.type == y.type && x.device.is_host() &&
+             (x.layout == Layout::plain || x.layout == Layout::channels_last);
+    });
+  };
+  return same_types(formats.inputs, model.inputs) && same_types(formats.outputs, model.outputs);
+}
+
+Candidate candidate_of(const Routine& routine, const Problem& formatted,
+                       const FormatTuple& formats) {
+  Candidate candidate;
+  candidate.routine = &routine;
+  candidate.params = routine.default_params(formatted);
+  candidate.formats = formats;
+  candidate.unit_us = estimated_cost(routine, formatted);
+  return candidate;
+}
+
+bool has_formats(const std::vector<Candidate>& candidates, const FormatTuple& formats) {
+  return std::ranges::any_of(
+      candidates, [&](const Candidate& candidate) { return candidate.formats == formats; });
+}
+
+}  // namespace
+
+std::vector<Candidate> DefaultCandidates::of(const Problem& problem) const {
+  Candidate plain;
+  plain.formats = formats_of(problem);
+  plain.unit_us = 0;
+  if (problem.type->is_view) return {plain};
+  // Where nothing computes the layer, the plan says so.
+  const auto usual = registry_.default_choice(problem, schemas_);
+  if (!usual.ok()) return {plain};
+  plain.routine = *usual;
+  if (std::isinf((*usual)->default_speed(problem))) return {plain};
+  plain.unit_us = estimated_cost(**usual, problem);
+  std::vector<Candidate> candidates = {plain};
+  add_float32(problem, candidates);
+  add_others(problem, candidates);
+  return candidates;
+}
+
+// Where a layer of 16-bit numbers has nothing but cpu/naive: the default routine in float32.
+void DefaultCandidates::add_float32(const Problem& problem,
+                                    std::vector<Candidate>& candidates) const {
+  const auto is_half = [](const TensorSpec& spec) {
+    return spec.type == DataType::float16 || spec.type == DataType::bfloat16;
+  };
+  if (candidates[0].routine->default_rank() > 0 || std::ranges::none_of(problem.outputs, is_half))
+    return;
+  for (const FormatTuple& formats : uniform_formats(problem, DataType::float32, Layout::plain)) {
+    const Problem wide = with_formats(problem, formats);
+    const auto routine = registry_.default_choice(wide, schemas_);
+    if (!routine.ok() || (*routine)->default_rank() == 0) continue;
+    candidates[0].unit_us /= constants::kNaiveSpeed;
+    candidates.push_back(candidate_of(**routine, wide, formats));
+  }
+}
+
+// The best routine in each of the other formats.
+void DefaultCandidates::add_others(const Problem& problem,
+                                   std::vector<Candidate>& candidates) const {
+  for (const Routine* routine : ranked(problem)) {
+    if (routine->descriptor().layout != Layout::channels_last) continue;
+    for (const FormatTuple& formats : routine->formats(problem)) {
+      if (has_formats(candidates, formats) || !is_considered(formats, candidates[0].formats))
+        continue;
+      const Problem formatted = with_formats(problem, formats);
+      if (!registry_.check(*routine, formatted)) continue;
+      candidates.push_back(candidate_of(*routine, formatted, formats));
+    }
+  }
+}
+
+void DefaultCandidates::add_in(const FormatTuple& formats, const Problem& problem,
+                               std::vector<Candidate>& candidates) const {
+  if (problem.type->is_view || has_formats(candidates, formats)) return;
+  for (const Routine* routine : ranked(problem)) {
+    const std::vector<FormatTuple> known = routine->formats(problem);
+    if (std::ranges::find(known, formats) == known.end()) continue;
+    const Problem formatted = with_formats(problem, formats);
+    if (!registry_.check(*routine, formatted)) continue;
+    candidates.push_back(candidate_of(*routine, formatted, formats));
+    return;
+  }
+}
+
+// The routines that may serve besides the registry's default choice, the best first.
+std::vector<const Routine*> DefaultCandidates::ranked(const Problem& problem) const {
+  std::vector<const Routine*> routines = registry_.routines(problem.type->name);
+  std::erase_if(routines, [&](const Routine* routine) { return !is_eligible(*routine); });
+  std::stable_sort(routines.begin(), routines.end(), [](const Routine* a, const Routine* b) {
+    return a->default_rank() > b->default_rank();
+  });
+  return routines;
+}
+
+// Routines of rank 0 serve where nothing else does, which is in the plain layout.
+bool DefaultCandidates::is_eligible(const Routine& routine) const {
+  const RoutineDescriptor& descriptor = routine.descriptor();
+  return routine.default_rank() > 0 && descriptor.device.is_host() &&
+         routine.as_childnet() == nullptr &&
+         (schemas_.empty() || matches_any_schema(descriptor, schemas_));
+}
+
+}  // namespace softneuro
