@@ -104,8 +104,9 @@ struct SessionOptions {
 // destroyed.
 //
 // Floating point: subnormals are kept (IEEE 754), the caller's rounding mode and flush-to-zero bits
-// are neither changed nor relied on. NaN in gives NaN out, also of max, min, relu and pooling, and
-// infinity gives what IEEE makes of it, but for these routines, whose names Plan::describe() gives:
+// are neither changed nor relied on. NaN in gives NaN out, also of max, min, relu and pooling (but
+// thresholded_relu and shrink are 0 of what is not greater), and infinity gives what IEEE makes of
+// it, but for these routines, whose names Plan::describe() gives:
 // - wg, wgnet (Winograd): where a tile holds NaN or infinity, all of its outputs may be NaN.
 // - amx (matrix multiplications on AMX): infinity gives NaN; subnormals of float32 and bfloat16 are
 //   treated as zero (DAZ).

@@ -12,6 +12,7 @@
 #include "profiler/tune/made_inputs.h"
 #include "profiler/tune/tuner.h"
 #include "small_net.h"
+#include "support/planted_unary.h"
 #include "support/temporary_folder.h"
 #include "timed_cumsum.h"
 
@@ -574,4 +575,28 @@ TEST_CASE("verification: a sum that cancels may be as far off as rounding its te
   CHECK(verify_answer(verification_of(core, graph, graph, path, Shape{1, 1000}), inputs)
             .status()
             .message() == "");
+}
+
+TEST_CASE("verification: an element that is wrong in the tail is named with its layer",
+          "[verification]") {
+  const auto core = one_thread();
+  const PlantedFault& fault = kPlantedFaults[0];  // softplus, 0 below -13
+  REQUIRE(const_cast<Registry&>(core->registry())
+              .add(std::make_unique<PlantedUnary>(fault, true))
+              .ok());
+  SmallNetBuilder b;
+  const Shape shape{1, 64};
+  b.graph.outputs = {b.unary(to_string(fault.op), "positive", b.input("x", DynamicShape(shape)))};
+  const auto graph = finished(std::move(b.graph));
+  RoutinePath path;
+  path.layers[graph->layers()[0].id] = {
+      fault.name, {}, FormatTuple::parse("float32 -> float32").value(), 0};
+  const VerificationJob job = verification_of(core, graph, graph, path, shape);
+  const std::vector<std::vector<Tensor>> middle = {{random_image(3, shape)}};
+  CHECK(verify_answer(job, middle).status().message() == "");
+  std::vector<std::vector<Tensor>> tail = {{random_image(3, shape)}};
+  tail[0][0].mutable_values<float>()[5] = -20;
+  const Result<double> wrong = verify_answer(job, tail);
+  REQUIRE_FALSE(wrong.ok());
+  CHECK_THAT(wrong.status().message(), Catch::Contains("layer 'positive' (cpu/softplus_ends)"));
 }

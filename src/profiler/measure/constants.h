@@ -22,8 +22,8 @@ inline constexpr int kExhaustiveTimes = 4;
 // in 16 bits: other inputs may go farther.
 inline constexpr double kHeadroom = 4;
 
-// Elements of an element-wise layer that are looked at one by one: some milliseconds.
-inline constexpr std::int64_t kCheckedElements = 4096;
+// Elements of an element-wise layer that are looked at one by one: a fraction of a millisecond.
+inline constexpr std::int64_t kCheckedElements = 1024;
 // They may be so many times as far off as function_accuracy.h says, which the numeric tests hold
 // every routine to: other processors approximate otherwise, and what is wrong is wrong by more.
 inline constexpr double kElementSlack = 4;

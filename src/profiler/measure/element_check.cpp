@@ -103,13 +103,7 @@ std::optional<ElementChain> ElementChain::of(const Problem& problem) {
   std::optional<ElementChain> chain = own ? of_post_ops(problem) : std::nullopt;
   if (!chain || !has_real_result(*own)) return std::nullopt;
   chain->first_shape_ = problem.inputs[0].shape;
-  const FunctionAccuracy accuracy =
-      own->kind == PostOp::Kind::unary ? accuracy_of(own->unary) : accuracy_of(own->binary);
-  chain->steps_.insert(chain->steps_.begin(), {*own, accuracy});
-  if (own->kind == PostOp::Kind::binary)
-    chain->shapes_.insert(chain->shapes_.begin(), problem.inputs[1].shape);
-  else
-    chain->shapes_.insert(chain->shapes_.begin(), Shape{});
+  chain->steps_.insert(chain->steps_.begin(), step_of(problem, *own));
   return chain;
 }
 
@@ -121,74 +115,97 @@ std::optional<ElementChain> ElementChain::of_post_ops(const Problem& problem) {
   chain.shape_ = chain.first_shape_ = problem.outputs[0].shape;
   for (const PostOp& op : problem.post_ops) {
     if (!has_real_result(op)) return std::nullopt;
-    const bool is_unary = op.kind == PostOp::Kind::unary;
-    chain.steps_.push_back({op, is_unary ? accuracy_of(op.unary) : accuracy_of(op.binary)});
-    chain.shapes_.push_back(is_unary ? Shape{} : problem.inputs[op.input].shape);
+    chain.steps_.push_back(step_of(problem, op));
   }
   return chain;
 }
 
-double ElementChain::run(std::size_t from, double value, std::span<const double> operands) const {
-  for (std::size_t s = from; s < steps_.size(); ++s)
-    value = apply_step(steps_[s].op, value, operands[s]);
-  return value;
+ElementChain::Step ElementChain::step_of(const Problem& problem, const PostOp& op) {
+  if (op.kind == PostOp::Kind::unary) return {op, accuracy_of(op.unary), {}};
+  return {op, accuracy_of(op.binary), problem.inputs[op.input].shape};
 }
+
+// One element on its way through the chain.
+class ElementChain::Way {
+ public:
+  Way(const ElementChain& chain, std::span<const Tensor> inputs, std::int64_t i)
+      : steps_(chain.steps_) {
+    values_[0] = load(view_of(inputs[0]), place(i, chain.shape_, chain.first_shape_));
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      const PostOp& op = steps_[s].op;
+      if (op.kind == PostOp::Kind::binary)
+        operands_[s] = load(view_of(inputs[op.input]), place(i, chain.shape_, steps_[s].shape));
+      values_[s + 1] = apply_step(op, values_[s], operands_[s]);
+    }
+  }
+
+  double result() const { return values_[steps_.size()]; }
+
+  // Whether a type of these numbers cannot hold what is made on the way.
+  bool overflows(const Numbers& numbers) const {
+    for (std::size_t s = 1; s < steps_.size(); ++s)
+      if (std::isfinite(values_[s]) && std::fabs(values_[s]) > numbers.end()) return true;
+    return false;
+  }
+
+  // How small a result of step `s` may be left to underflow.
+  double floor(std::size_t s, const Numbers& numbers) const {
+    const FunctionAccuracy& accuracy = steps_[s].accuracy;
+    const double factor = accuracy.is_product ? std::max(std::fabs(values_[s]), 1.0) : 1;
+    return numbers.smallest_normal() * accuracy.vanishing * factor;
+  }
+
+  // How far the result moves by what is rounded in front of step `s`, and as if there.
+  double moved_by(std::size_t s, const Numbers& numbers, double slack) {
+    const double value = values_[s], argument = slack * steps_[s].accuracy.argument;
+    const double rounding = s == 0 ? 0 : 0.5 + slack * steps_[s - 1].accuracy.result;
+    double moved = 0;
+    if (const double units = argument + rounding; std::isfinite(value) && units > 0)
+      moved += around(value, units * numbers.ulp(value), [&](double v) { return effect(s, v); });
+    // What underflows on the way may be zero.
+    if (s > 0 && value != 0 && std::fabs(value) < floor(s - 1, numbers))
+      moved += effect(s, std::copysign(0.0, value));
+    if (steps_[s].op.kind == PostOp::Kind::unary || argument == 0) return moved;
+    const double operand = operands_[s];
+    moved += around(operand, argument * numbers.ulp(operand), [&](double v) {
+      operands_[s] = v;
+      return effect(s, value);
+    });
+    operands_[s] = operand;
+    return moved;
+  }
+
+ private:
+  // How far the result moves if step `s` is given `value`.
+  double effect(std::size_t s, double value) const {
+    for (; s < steps_.size(); ++s) value = apply_step(steps_[s].op, value, operands_[s]);
+    const double moved = std::fabs(value - result());
+    return std::isnan(moved) ? INFINITY : moved;
+  }
+  template <class F>
+  static double around(double value, double change, F effect_of) {
+    return std::max(effect_of(value - change), effect_of(value + change));
+  }
+
+  const std::vector<Step>& steps_;
+  double values_[kMostSteps + 1] = {}, operands_[kMostSteps] = {};
+};
 
 ElementChain::Element ElementChain::element(std::span<const Tensor> inputs, std::int64_t i,
                                             DataType arithmetic, DataType output,
                                             double slack) const {
   const Numbers numbers = numbers_of(arithmetic), rounded = numbers_of(output);
-  double values[kMostSteps + 1], operands[kMostSteps];
-  values[0] = load(view_of(inputs[0]), place(i, shape_, first_shape_));
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    const PostOp& op = steps_[s].op;
-    operands[s] = op.kind == PostOp::Kind::unary
-                      ? 0
-                      : load(view_of(inputs[op.input]), place(i, shape_, shapes_[s]));
-    values[s + 1] = apply_step(op, values[s], operands[s]);
-  }
+  Way way(*this, inputs, i);
   Element element;
-  element.exact = values[steps_.size()];
+  element.exact = way.result();
   element.ulp = rounded.ulp(element.exact);
-  // Of the result of step `s`.
-  const auto floor_of = [&](std::size_t s, const Numbers& type) {
-    const FunctionAccuracy& accuracy = steps_[s].accuracy;
-    const double factor = accuracy.is_product ? std::max(std::fabs(values[s]), 1.0) : 1;
-    return type.smallest_normal() * accuracy.vanishing * factor;
-  };
-  element.floor = steps_.empty() ? rounded.smallest_normal() : floor_of(steps_.size() - 1, rounded);
-  const auto add_effect = [&](std::size_t from, double value) {
-    const double moved = std::fabs(run(from, value, operands) - element.exact);
-    return std::isnan(moved) ? INFINITY : moved;
-  };
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    const FunctionAccuracy& accuracy = steps_[s].accuracy;
-    const double own = s == 0 ? 0 : 0.5 + slack * steps_[s - 1].accuracy.result;
-    if (s > 0 && std::isfinite(values[s]) && std::fabs(values[s]) > numbers.end()) {
-      element.allowed = INFINITY;  // overflows on the way
-      return element;
-    }
-    const double units = own + slack * accuracy.argument;
-    const double change = units * numbers.ulp(values[s]);
-    if (std::isfinite(values[s]) && change > 0)
-      element.allowed +=
-          std::max(add_effect(s, values[s] - change), add_effect(s, values[s] + change));
-    // What underflows on the way may be zero.
-    if (s > 0 && values[s] != 0 && std::fabs(values[s]) < floor_of(s - 1, numbers))
-      element.allowed += add_effect(s, std::copysign(0.0, values[s]));
-    if (steps_[s].op.kind == PostOp::Kind::unary || accuracy.argument == 0) continue;
-    const double operand = operands[s], change_b = slack * accuracy.argument * numbers.ulp(operand);
-    double most = 0;
-    for (const double moved : {operand - change_b, operand + change_b}) {
-      operands[s] = moved;
-      most = std::max(most, add_effect(s, values[s]));
-    }
-    operands[s] = operand;
-    element.allowed += most;
-  }
-  if (!steps_.empty())
-    element.allowed += slack * steps_.back().accuracy.result * numbers.ulp(element.exact);
-  element.allowed += element.ulp / 2;
+  element.floor = rounded.smallest_normal();
+  element.allowed = way.overflows(numbers) ? INFINITY : element.ulp / 2;
+  if (steps_.empty()) return element;
+  for (std::size_t s = 0; s < steps_.size(); ++s)
+    element.allowed += way.moved_by(s, numbers, slack);
+  element.allowed += slack * steps_.back().accuracy.result * numbers.ulp(element.exact);
+  element.floor = way.floor(steps_.size() - 1, rounded);
   return element;
 }
 

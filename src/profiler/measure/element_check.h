@@ -40,14 +40,14 @@ class SN_INTREE ElementChain {
   struct Step {
     PostOp op;  // its operand's number: of an input
     FunctionAccuracy accuracy;
+    Shape shape;  // of the operand
   };
+  static Step step_of(const Problem& problem, const PostOp& op);
   static constexpr std::size_t kMostSteps = 16;
-
-  double run(std::size_t from, double value, std::span<const double> operands) const;
+  class Way;
 
   Shape shape_, first_shape_;  // of the output, of input 0
   std::vector<Step> steps_;    // at most kMostSteps
-  std::vector<Shape> shapes_;  // of their operands
 };
 
 // The element that is farthest off, in what is allowed.
@@ -59,7 +59,7 @@ struct ElementReport {
 
   bool is_wrong() const { return share > 1; }
   // "element 3: 0 where 2.1e-09 is exact". Empty if nothing is wrong.
-  std::string fault() const;
+  SN_INTREE std::string fault() const;
 };
 
 // `actual`: plain; at most `most` elements, from the first on. The rest as in element().

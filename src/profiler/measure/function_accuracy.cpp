@@ -33,12 +33,13 @@ FunctionAccuracy accuracy_of(UnaryOp op) noexcept {
     case UnaryOp::hard_sigmoid:
     case UnaryOp::hard_swish:
       return {2, 1};
-    // An exponential of a rounded product, or of a square.
-    case UnaryOp::silu:
-      // 1 / (1 + exp(−x)) is left to underflow where its reciprocal is near the largest number.
-      return {.result = 8, .argument = 2, .vanishing = 2, .is_product = true};
+    // 1 / (1 + exp(−x)), whose denominator overflows early; the argument is reduced without fused
+    // multiplication where there is none.
     case UnaryOp::sigmoid:
-      return {.result = 5, .argument = 0, .vanishing = 2};
+      return {.result = 5, .argument = 1, .vanishing = 2};
+    case UnaryOp::silu:
+      return {.result = 8, .argument = 2, .vanishing = 2, .is_product = true};
+    // An exponential of a rounded square, or of what is rounded several times.
     case UnaryOp::gelu:
     case UnaryOp::gelu_tanh:
     case UnaryOp::mish:

@@ -66,7 +66,7 @@ DataType coarser(DataType a, DataType b) {
 
 Status ProblemReference::prepare(LastPacking& packing) {
   if (!outputs_.empty()) return {};
-  SN_ASSIGN_OR_RETURN(inputs_, random_inputs(model_, core_.allocator()));
+  SN_ASSIGN_OR_RETURN(inputs_.plain, random_inputs(model_, core_.allocator()));
   const std::string float32 = "cpu:float32";
   SN_ASSIGN_OR_RETURN(const Routine* routine,
                       core_.registry().default_choice(model_, {&float32, 1}));
@@ -86,23 +86,23 @@ Status ProblemReference::prepare(LastPacking& packing) {
   return {};
 }
 
-Result<std::vector<Tensor>> ProblemReference::inputs_as(const Problem& problem) {
-  std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+Result<std::vector<Tensor>> ProblemReference::in_formats(Inputs& inputs, const Problem& problem) {
+  std::vector<Tensor> formatted;
+  for (std::size_t i = 0; i < inputs.plain.size(); ++i) {
     const TensorSpec& spec = problem.inputs[i];
-    if (inputs_[i].empty()) {
-      inputs.emplace_back();
+    if (inputs.plain[i].empty()) {
+      formatted.emplace_back();
       continue;
     }
     // Most candidates want the formats that others had before.
     const Format format{spec.type, spec.layout};  // on the host
-    auto& known = by_format_[fmt::format("{} {}", i, format.str())];
+    auto& known = inputs.by_format[fmt::format("{} {}", i, format.str())];
     if (known.empty()) {
-      SN_ASSIGN_OR_RETURN(known, in_format(core_, inputs_[i], format, spec.quantization));
+      SN_ASSIGN_OR_RETURN(known, in_format(core_, inputs.plain[i], format, spec.quantization));
     }
-    inputs.push_back(known);
+    formatted.push_back(known);
   }
-  return inputs;
+  return formatted;
 }
 
 Result<double> ProblemReference::error_of(std::span<const Tensor> outputs,
@@ -133,20 +133,13 @@ Result<std::string> ProblemReference::fault_in_tails(const KernelBench& bench,
   if (!chain || is_quantized(problem.outputs[0]) ||
       std::any_of(problem.inputs.begin(), problem.inputs.end(), is_quantized))
     return std::string();
-  if (tails_.empty()) {
-    SN_ASSIGN_OR_RETURN(tails_, tail_inputs(model_, core_.allocator()));
+  if (tails_.plain.empty()) {
+    SN_ASSIGN_OR_RETURN(tails_.plain, tail_inputs(model_, core_.allocator()));
   }
-  std::vector<Tensor> seen, inputs;  // plain, and in the problem's formats
-  for (std::size_t i = 0; i < tails_.size(); ++i) {
-    seen.emplace_back();
-    inputs.emplace_back();
-    if (tails_[i].empty()) continue;
-    const TensorSpec& spec = problem.inputs[i];
-    SN_ASSIGN_OR_RETURN(seen[i],
-                        in_format(core_, tails_[i], {spec.type, Layout::plain}, std::nullopt));
-    SN_ASSIGN_OR_RETURN(inputs[i],
-                        in_format(core_, seen[i], {spec.type, spec.layout}, std::nullopt));
-  }
+  Problem plain = problem;
+  for (TensorSpec& spec : plain.inputs) spec.layout = Layout::plain;
+  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> seen, in_formats(tails_, plain));
+  SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, in_formats(tails_, problem));
   SN_ASSIGN_OR_RETURN(KernelBench tails,
                       KernelBench::of(core_, bench.kernel(), routine, problem, std::move(inputs)));
   SN_RETURN_IF_ERROR(tails.run());

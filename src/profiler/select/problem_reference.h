@@ -20,7 +20,9 @@ class ProblemReference {
   // Makes them, where that is not done. The problem's constants have their values.
   Status prepare(LastPacking& packing);
   // The inputs in the formats of `problem`, which is the model's in others.
-  Result<std::vector<Tensor>> inputs_as(const Problem& problem);
+  Result<std::vector<Tensor>> inputs_as(const Problem& problem) {
+    return in_formats(inputs_, problem);
+  }
   // Relative RMS of the worst output of a candidate; infinite where integers differ, or only one of
   // two numbers is NaN.
   Result<double> error_of(std::span<const Tensor> outputs, const FormatTuple& formats) const;
@@ -30,12 +32,16 @@ class ProblemReference {
                                      const Problem& problem);
 
  private:
+  struct Inputs {
+    std::vector<Tensor> plain;  // in the model's types
+    std::map<std::string, Tensor> by_format;
+  };
+  Result<std::vector<Tensor>> in_formats(Inputs& inputs, const Problem& problem);
+
   Runtime& core_;
   const Problem& model_;
-  std::vector<Tensor> inputs_;
-  std::map<std::string, Tensor> by_format_;  // of inputs
-  std::vector<Tensor> outputs_;              // empty: not made yet
-  std::vector<Tensor> tails_;                // likewise
+  Inputs inputs_, tails_;        // empty: not made yet
+  std::vector<Tensor> outputs_;  // likewise
 };
 
 }  // namespace softneuro
