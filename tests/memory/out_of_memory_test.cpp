@@ -358,7 +358,7 @@ TEST_CASE("out of memory: saving", "[out of memory]") {
   sweep_saving(kFew);
 }
 TEST_CASE("out of memory: tuning", "[out of memory]") {
-  sweep_tuning(20);
+  sweep_tuning(8);
 }
 TEST_CASE("out of memory: in C", "[out of memory]") {
   sweep_c(kFew);

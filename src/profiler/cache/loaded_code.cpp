@@ -1,11 +1,9 @@
 #include "profiler/cache/loaded_code.h"
 
 #if defined(__linux__)
-#include <fmt/format.h>
 #include <link.h>
 #include <sys/stat.h>
 
-#include <string>
 #include <string_view>
 
 #include "core/base/checksum.h"
@@ -20,8 +18,13 @@ constexpr std::size_t padded(std::size_t bytes) {
 }
 
 struct Seen {
-  std::string text;
+  std::uint64_t sum = 0;
   bool is_whole = true;  // every object could be told from others
+
+  void add(const void* data, std::size_t bytes) noexcept {
+    const std::uint64_t both[] = {sum, checksum(data, bytes)};
+    sum = checksum(both, sizeof both);
+  }
 };
 
 // The note of that kind, as linkers write it (`--build-id`); empty if there is none.
@@ -46,18 +49,21 @@ std::string_view build_id(const dl_phdr_info& object) {
   return {};
 }
 
-int add_object(dl_phdr_info* object, std::size_t, void* all) {
+// Takes no memory: no exception may pass through the C library, which calls this.
+int add_object(dl_phdr_info* object, std::size_t, void* all) noexcept {
   auto& seen = *static_cast<Seen*>(all);
   if (const std::string_view id = build_id(*object); !id.empty()) {
-    seen.text.append(id);
+    seen.add(id.data(), id.size());
     return 0;
   }
   const bool is_program = object->dlpi_name == nullptr || *object->dlpi_name == 0;
   struct stat file = {};
-  if (stat(is_program ? "/proc/self/exe" : object->dlpi_name, &file) == 0)
-    seen.text += fmt::format("{} {}.{}", file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
-  else
+  if (stat(is_program ? "/proc/self/exe" : object->dlpi_name, &file) == 0) {
+    const std::int64_t told[] = {file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec};
+    seen.add(told, sizeof told);
+  } else {
     seen.is_whole = false;
+  }
   return 0;
 }
 
@@ -66,7 +72,7 @@ int add_object(dl_phdr_info* object, std::size_t, void* all) {
 std::uint64_t loaded_code() {
   Seen seen;
   dl_iterate_phdr(add_object, &seen);
-  return seen.is_whole ? checksum(seen.text.data(), seen.text.size()) : 0;
+  return seen.is_whole ? seen.sum : 0;
 }
 
 }  // namespace softneuro
