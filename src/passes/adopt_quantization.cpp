@@ -147,9 +147,9 @@ class Adoption {
     if (levels_[x] != nullptr && same_levels(*levels_[x], q) && bypass(rewriter_, dequantize, x))
       return rewriter_.producer(y) >= 0 ? y : x;
     const PostOp round = fake_quantize_to(q);
-    rewriter_.replace({}, dequantize, *rewriter_.context().type("unary"), {x},
-                      unary_params(round.unary, static_cast<double>(round.alpha),
-                                   static_cast<double>(round.beta)));
+    rewriter_.replace_unchecked({}, dequantize, *rewriter_.context().type("unary"), {x},
+                                unary_params(round.unary, static_cast<double>(round.alpha),
+                                             static_cast<double>(round.beta)));
     rewriter_.add_sources(dequantize, front);
     return y;
   }

@@ -1,17 +1,23 @@
 // canonicalize_elementwise: one way of writing what exporters write in many.
 //
-//   x + 3, 3 − x, x / 6, −x (scalar constants)      → unary linear(alpha, beta)
+//   x + 3, 3 − x, x · 6, x / 8 (scalar constants)   → unary linear(alpha, beta)
 //   x · x, x^2, x^0.5, x^−1, 1 / x                  → unary square, sqrt, reciprocal
 //   max(x, 0), min(x, 6), clip with constant limits → unary relu, clip
 //   linear of linear, clip of clip or relu          → one of them
 //
 // A scalar operand costs a tensor and broadcasting; as a parameter it can be fused. The passes
-// that look for activations and norms behind this one know the canonical form only.
+// that look for activations and norms behind this one know the canonical form only, and a division
+// by a scalar, which is left as it is but for powers of two: x · (1/c) is not x / c.
+//
+// Exact, but for the sign of a zero: nothing is rounded that the model does not round, and the
+// constants of merged layers are the model's own up to products that the data type holds exactly.
+// Merging leaves out a rounding, and no infinity or zero in between (merge_linear).
 #include <algorithm>
 #include <cmath>
 
 #include "passes/constants.h"
 #include "passes/pattern.h"
+#include "passes/rounding.h"
 
 namespace softneuro {
 namespace {
@@ -38,7 +44,8 @@ std::optional<UnaryForm> constant_on_the_right(BinaryOp op, TensorId x, double c
     case BinaryOp::mul:
       return UnaryForm{x, UnaryOp::linear, c, 0};
     case BinaryOp::div:
-      if (!std::isnormal(c) || !std::isnormal(1 / c)) return std::nullopt;
+      // Neither x · (1/c) nor what is merged with it would be x / c.
+      if (!is_power_of_two(c) || !std::isnormal(static_cast<float>(1 / c))) return std::nullopt;
       return UnaryForm{x, UnaryOp::linear, 1 / c, 0};
     case BinaryOp::max:
       return limits_form(x, c, INFINITY);
@@ -116,25 +123,40 @@ void canonicalize(Rewriter& rewriter, int i) {
   rewriter.replace({}, i, *unary, {form->x}, unary_params(form->op, form->alpha, form->beta));
 }
 
-// The sum of two additions that all but cancel is a rounding trick: (x + 2²³) − 2²³.
-bool cancels(double a, double b) {
-  return a != 0 && b != 0 && std::fabs(a + b) < 1e-3 * std::max(std::fabs(a), std::fabs(b));
+// What lies between two factors, x · a of x · a · b, is no further out than the result or x itself:
+// it neither overflows nor becomes subnormal where these do not.
+bool is_between(double a, double b) {
+  a = std::fabs(a), b = std::fabs(b);
+  return (a <= 1 && b <= 1) || (a >= 1 && b >= 1);
+}
+
+// outer(inner(x)) as one linear function that rounds no more than the two, and whose constants the
+// type holds:
+//
+//   a·(b·x) + c       the product of the factors must be exact
+//   a·(b·x + c)       and a be a power of two, not above 1, which rounds nothing: a shift times any
+//                     other factor would be rounded, and x near −c/b loses the digits that are left
+//
+// Two shifts are not added: (x + 2²³) − 2²³ rounds on purpose.
+std::optional<Linear> joined(const Linear& outer, const Linear& inner, DataType type) {
+  Linear joint{inner.x, outer.alpha * inner.alpha, outer.alpha * inner.beta + outer.beta};
+  if (!is_exact(joint.alpha, type) || !is_between(outer.alpha, inner.alpha)) return std::nullopt;
+  if (inner.beta == 0) return joint;
+  const bool scales_exactly = is_power_of_two(outer.alpha) && std::fabs(outer.alpha) <= 1;
+  if (outer.beta != 0 || !scales_exactly || !is_exact(joint.beta, type)) return std::nullopt;
+  return joint;
 }
 
 bool merge_linear(Rewriter& rewriter, int i) {
   const std::optional<Linear> outer = linear_of(rewriter, i);
-  if (!outer || !rewriter.has_single_use(outer->x)) return false;
+  if (!outer || !unary_of(rewriter.layer(i)) || !rewriter.has_single_use(outer->x)) return false;
   const Linear inner = strip_linear(rewriter, outer->x);
-  if (inner.layer < 0) return false;
-  const double alpha = outer->alpha * inner.alpha;
-  const double shifted = outer->alpha * inner.beta;
-  if (cancels(shifted, outer->beta) || !std::isfinite(alpha) || !std::isfinite(shifted) ||
-      (alpha != 0 && !std::isnormal(static_cast<float>(alpha))))
-    return false;
+  if (inner.layer < 0 || !unary_of(rewriter.layer(inner.layer))) return false;
+  const auto joint = joined(*outer, inner, rewriter.tensor(outer->x).type);
+  if (!joint) return false;
   const int matched[] = {i, inner.layer};
-  rewriter.replace(matched, i, *rewriter.context().type("unary"), {inner.x},
-                   unary_params(UnaryOp::linear, alpha, shifted + outer->beta));
-  return true;
+  return rewriter.replace(matched, i, *rewriter.context().type("unary"), {inner.x},
+                          unary_params(UnaryOp::linear, joint->alpha, joint->beta));
 }
 
 bool merge_limits(Rewriter& rewriter, int i) {
@@ -148,9 +170,8 @@ bool merge_limits(Rewriter& rewriter, int i) {
       limits_form(rewriter.layer(before).inputs[0], std::clamp(inner->low, outer->low, outer->high),
                   std::clamp(inner->high, outer->low, outer->high));
   const int matched[] = {i, before};
-  rewriter.replace(matched, i, *rewriter.context().type("unary"), {form.x},
-                   unary_params(form.op, form.alpha, form.beta));
-  return true;
+  return rewriter.replace(matched, i, *rewriter.context().type("unary"), {form.x},
+                          unary_params(form.op, form.alpha, form.beta));
 }
 
 }  // namespace

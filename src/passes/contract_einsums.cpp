@@ -219,7 +219,7 @@ class Replacement {
   }
 
   void finish(const LayerType& type, std::vector<TensorId> inputs, Params params) {
-    rewriter_.replace({}, root_, type, std::move(inputs), std::move(params));
+    rewriter_.replace_unchecked({}, root_, type, std::move(inputs), std::move(params));
   }
 
   Rewriter& rewriter_;

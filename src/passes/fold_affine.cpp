@@ -1,6 +1,8 @@
 // fold_affine: + − × ÷ by constants per channel beside a layer with constant weights goes into
 // weights and bias (a bias added apart, a scale, the pixels' normalisation before the first
-// convolution). Before the layer, a shift only where there is no padding, which it would not meet.
+// convolution). Before the layer, a shift only where there is no padding, which it would not meet,
+// and where it is small. What may be lost: weights.h. Quotients become products with 1/c, within
+// the rounding of the layer's sums; behind and before layers that may not round at all they stay.
 #include <cmath>
 
 #include "passes/constants.h"
@@ -19,7 +21,7 @@ std::optional<PerChannel> affine_of(const Rewriter& rewriter, int i, TensorId x,
   const Layer& layer = rewriter.layer(i);
   const std::optional<BinaryOp> op = binary_of(layer);
   const DynamicShape& shape = rewriter.tensor(x).shape;
-  if (!op || !same_shape(shape, rewriter.tensor(layer.outputs[0]).shape)) return std::nullopt;
+  if (!op) return std::nullopt;
   PerChannel affine{std::vector<double>(count, 1.0), std::vector<double>(count, 0.0)};
   const bool left = layer.inputs[0] == x;  // x is the first operand
   const TensorDef& operand = rewriter.tensor(layer.inputs[left ? 1 : 0]);

@@ -1,6 +1,7 @@
 // fold_batch_norm: a batch norm beside a layer with constant weights goes into them, behind conv,
 // conv_transpose, dense…, and before conv, dense… without padding. Per channel it is scale·x +
-// shift with scale = gamma / sqrt(var + ε), shift = beta − mean·scale.
+// shift with scale = gamma / sqrt(var + ε), shift = beta − mean·scale. What may be lost: weights.h;
+// what the norm gives is about as large as gamma and beta.
 #include <cmath>
 
 #include "passes/constants.h"
@@ -29,6 +30,7 @@ std::optional<PerChannel> affine_of_norm(const Rewriter& rewriter, int norm, Ten
     if (!std::isfinite(scale) || !(deviation > 0)) return std::nullopt;
     result.scale.push_back(scale);
     result.shift.push_back(values[1][c] - values[2][c] * scale);
+    result.unit.push_back(std::fabs(values[0][c]) + std::fabs(values[1][c]));
   }
   return result;
 }

@@ -2,8 +2,12 @@
 //
 //   x · clip(x + 3, 0, 6) / 6,  (x / 6) · clip(x + 3, 0, 6),  x · hard_sigmoid(x)
 //
-// In general k · x · clip(a·x + b, 0, high) with k · high = 1, or x · hard_sigmoid(x; a, b).
+// In general k · x · clip(a·x + b, 0, high) with k · high = 1, or x · hard_sigmoid(x; a, b). What
+// may be lost: as by fuse_hard_sigmoid.
+#include <cmath>
+
 #include "passes/pattern.h"
+#include "passes/rounding.h"
 
 namespace softneuro {
 namespace {
@@ -24,7 +28,8 @@ std::optional<Params> match_hard_swish(const Rewriter& rewriter, GatedProduct& p
       !is_close(product.factor * limits->high, 1, type))
     return std::nullopt;
   const auto inner = linear_in(rewriter, layer.inputs[0], product.x);
-  if (!inner || inner->layer < 0) return std::nullopt;
+  if (!inner || inner->layer < 0 || !(std::fabs(product.factor * inner->beta) <= kMostUnitsOfShift))
+    return std::nullopt;
   product.layers.push_back(inner->layer);
   return unary_params(UnaryOp::hard_swish, product.factor * inner->alpha,
                       product.factor * inner->beta);

@@ -3,8 +3,9 @@
 //   e = exp(x)  or  exp(x − reduce_max(x));   y = e / reduce_sum(e)  or  e · reciprocal(…)
 //
 // The logarithm of a softmax is one with log = 1, which keeps the digits of small results.
-// The layer type softmax always takes the maximum off first: where the model does not, results
-// differ only where its exponentials overflow.
+// Exact up to rounding. The layer type softmax always takes the maximum off first: where the model
+// does not, results differ where its exponentials overflow or vanish, and where an input is
+// infinite, which makes NaN of all beside it.
 #include "passes/pattern.h"
 
 namespace softneuro {

@@ -3,7 +3,8 @@
 namespace softneuro {
 
 LayerContext::LayerContext(const Graph& graph, const Layer& layer)
-    : inputs_(layer.own_inputs),
+    : type_(*layer.type),
+      inputs_(layer.own_inputs),
       outputs_(layer.outputs.size()),
       context_(layer.params, inputs_, outputs_) {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {

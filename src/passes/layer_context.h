@@ -16,8 +16,11 @@ class LayerContext {
   LayerContext& operator=(const LayerContext&) = delete;
 
   const InferContext& infer_context() const { return context_; }
+  // Works out the outputs again. False if the inputs contradict the layer.
+  bool infer() { return type_.infer(context_).ok(); }
 
  private:
+  const LayerType& type_;
   std::vector<InferContext::Input> inputs_;
   std::vector<InferContext::Output> outputs_;
   InferContext context_;

@@ -25,7 +25,7 @@ Status fuse_mish(Graph& graph, PassContext& context);
 Status sink_transposes(Graph& graph, PassContext& context);
 Status matmul_to_dense(Graph& graph, PassContext& context);
 Status fold_transpose_into_matmul(Graph& graph, PassContext& context);
-Status fold_scale_into_matmul(Graph& graph, PassContext& context);
+Status raise_scales(Graph& graph, PassContext& context);
 Status fold_pad(Graph& graph, PassContext& context);
 Status fold_batch_norm(Graph& graph, PassContext& context);
 Status fold_affine(Graph& graph, PassContext& context);
@@ -47,30 +47,30 @@ constexpr Pass kPasses[] = {
     {"merge_reshapes", 1, "make one reshape of several", merge_reshapes},
     {"simplify_transposes", 1, "make one transpose of several, a reshape where it moves nothing",
      simplify_transposes},
-    {"canonicalize_elementwise", 1, "write arithmetic with scalars as unary functions",
+    {"canonicalize_elementwise", 2, "write arithmetic with scalars as unary functions",
      canonicalize_elementwise},
     // Patterns: behind the canonical form, before anything goes into weights.
-    {"fuse_softmax", 1, "exp / sum: softmax", fuse_softmax},
-    {"fuse_layer_norm", 1, "means and arithmetic: layer_norm, with scale and bias",
+    {"fuse_softmax", 2, "exp / sum: softmax", fuse_softmax},
+    {"fuse_layer_norm", 2, "means and arithmetic: layer_norm, with scale and bias",
      fuse_layer_norm},
-    {"fuse_rms_norm", 1, "x / sqrt(mean(x²) + ε): rms_norm, with scale", fuse_rms_norm},
-    {"fuse_hard_sigmoid", 1, "a clipped line: hard_sigmoid", fuse_hard_sigmoid},
-    {"fuse_hard_swish", 1, "x · hard sigmoid: hard_swish", fuse_hard_swish},
-    {"fuse_silu", 1, "x · sigmoid(x): silu", fuse_silu},
-    {"fuse_gelu", 1, "the erf and tanh forms: gelu, gelu_tanh", fuse_gelu},
-    {"fuse_softplus", 1, "log(1 + exp(x)): softplus", fuse_softplus},
-    {"fuse_mish", 1, "x · tanh(softplus(x)): mish", fuse_mish},
+    {"fuse_rms_norm", 2, "x / sqrt(mean(x²) + ε): rms_norm, with scale", fuse_rms_norm},
+    {"fuse_hard_sigmoid", 2, "a clipped line: hard_sigmoid", fuse_hard_sigmoid},
+    {"fuse_hard_swish", 2, "x · hard sigmoid: hard_swish", fuse_hard_swish},
+    {"fuse_silu", 2, "x · sigmoid(x): silu", fuse_silu},
+    {"fuse_gelu", 2, "the erf and tanh forms: gelu, gelu_tanh", fuse_gelu},
+    {"fuse_softplus", 2, "log(1 + exp(x)): softplus", fuse_softplus},
+    {"fuse_mish", 2, "x · tanh(softplus(x)): mish", fuse_mish},
     {"sink_transposes", 1, "move transposes down, past layers that any order of axes suits",
      sink_transposes},
     // Weights.
     {"matmul_to_dense", 1, "a product with a constant matrix: dense", matmul_to_dense},
     {"fold_transpose_into_matmul", 1, "transposed operands of a product: its flags",
      fold_transpose_into_matmul},
-    {"fold_scale_into_matmul", 1, "a factor on an operand of a product: a factor on the product",
-     fold_scale_into_matmul},
+    {"raise_scales", 1, "scalar factors up past a reshape, to the weights that can take them in",
+     raise_scales},
     {"fold_pad", 1, "padding into the convolution or pool after it", fold_pad},
-    {"fold_batch_norm", 1, "batch norm into the weights beside it", fold_batch_norm},
-    {"fold_affine", 1, "scales and shifts per channel into the weights before them", fold_affine},
+    {"fold_batch_norm", 2, "batch norm into the weights beside it", fold_batch_norm},
+    {"fold_affine", 2, "scales and shifts per channel into the weights before them", fold_affine},
     // Last: layers with post-ops take no part in the above.
     {"fuse_post_ops", 1, "activations and residual additions into the layer before them",
      fuse_post_ops, true},

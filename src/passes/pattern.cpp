@@ -83,7 +83,13 @@ std::optional<Linear> linear_of(const Rewriter& rewriter, int i) {
   if (op == UnaryOp::neg) return Linear{layer.inputs[0], -1, 0, i};
   if (op == UnaryOp::linear)
     return Linear{layer.inputs[0], layer.params.real("alpha"), layer.params.real("beta"), i};
-  return std::nullopt;
+  if (binary_of(layer) != BinaryOp::div) return std::nullopt;
+  const TensorDef &x = rewriter.tensor(layer.inputs[0]), &c = rewriter.tensor(layer.inputs[1]);
+  const std::optional<double> divisor = scalar_of(rewriter.graph(), layer.inputs[1]);
+  if (!divisor || !is_float(x.type) || x.is_constant() || !broadcasts_to(c.shape, x.shape) ||
+      !std::isnormal(static_cast<float>(1 / *divisor)))
+    return std::nullopt;
+  return Linear{layer.inputs[0], 1 / *divisor, 0, i};
 }
 
 Linear strip_linear(const Rewriter& rewriter, TensorId id) {
@@ -181,8 +187,7 @@ Status fuse_gated_products(Graph& graph, PassContext& context, GateMatcher match
     for (GatedProduct& product : gated_products(rewriter, i)) {
       std::optional<Params> params = match(rewriter, product, rewriter.tensor(y).type);
       if (!params || !is_closed(rewriter, product.layers, y)) continue;
-      rewriter.replace(product.layers, i, *unary, {product.x}, *std::move(params));
-      break;
+      if (rewriter.replace(product.layers, i, *unary, {product.x}, *std::move(params))) break;
     }
   }
   return rewriter.finish();

@@ -31,14 +31,15 @@ int find_unary(const Rewriter& rewriter, TensorId id, UnaryOp op);
 int find_binary(const Rewriter& rewriter, TensorId id, BinaryOp op);
 Params unary_params(UnaryOp op, double alpha = 0, double beta = 0);
 
-// A tensor seen as alpha·x + beta.
+// A tensor of the shape of x seen as alpha·x + beta. What divides by c is seen as 1/c·x, which
+// rounds otherwise: what is made of it must have a rounding of its own beside that.
 struct Linear {
   TensorId x = kNoTensor;
   double alpha = 1;
   double beta = 0;
   int layer = -1;  // the layer that computes it; −1: the tensor is x itself
 };
-// Of a layer: unary linear and neg. Nothing for others.
+// Of a layer: unary linear and neg, binary div by a scalar constant. Nothing for others.
 std::optional<Linear> linear_of(const Rewriter& rewriter, int layer);
 // Looks through the layer that makes `id` if it is such a one.
 Linear strip_linear(const Rewriter& rewriter, TensorId id);

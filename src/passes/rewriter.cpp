@@ -5,6 +5,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "passes/layer_context.h"
+
 namespace softneuro {
 
 bool same_levels(const Quantization& a, const Quantization& b) {
@@ -76,8 +78,49 @@ Rewriter::Rewriter(Graph& graph, PassContext& context)
   for (const TensorId id : graph.outputs) is_output_[id] = true;
 }
 
-void Rewriter::replace(std::span<const int> matched, int root, const LayerType& type,
+namespace {
+
+// Certainly the same dimensions. A view has as many elements as its input, so that one dimension
+// that it leaves open follows from the others, unless one of these is 0.
+bool same_result(const DynamicShape& made, const DynamicShape& wanted, bool is_view) {
+  if (!made.ranked() || !wanted.ranked() || made.rank() != wanted.rank()) return false;
+  int open = 0;
+  bool has_zero = false;
+  for (int i = 0; i < made.rank(); ++i) {
+    open += made[i] == wanted[i] ? 0 : 1;
+    if (!(made[i] == wanted[i]) && made[i].known() && wanted[i].known()) return false;
+    has_zero |= made[i].known() && made[i].value == 0;
+  }
+  return open == 0 || (is_view && open == 1 && !has_zero);
+}
+
+}  // namespace
+
+bool Rewriter::keeps_output(TensorId output, const LayerType& type,
+                            const std::vector<TensorId>& inputs, const Params& params) const {
+  Layer made;
+  made.type = &type;
+  made.params = params;
+  made.inputs = inputs;
+  made.own_inputs = static_cast<std::uint32_t>(inputs.size());
+  made.outputs = {output};
+  if (!type.check_params(made.params).ok()) return false;
+  LayerContext context(graph_, made);
+  if (!context.infer()) return false;
+  const InferContext::Output& result = context.infer_context().output(0);
+  return result.type == tensor(output).type &&
+         same_result(result.shape, tensor(output).shape, type.is_view);
+}
+
+bool Rewriter::replace(std::span<const int> matched, int root, const LayerType& type,
                        std::vector<TensorId> inputs, Params params) {
+  if (!keeps_output(layer(root).outputs[0], type, inputs, params)) return false;
+  replace_unchecked(matched, root, type, std::move(inputs), std::move(params));
+  return true;
+}
+
+void Rewriter::replace_unchecked(std::span<const int> matched, int root, const LayerType& type,
+                                 std::vector<TensorId> inputs, Params params) {
   std::set<int> others(matched.begin(), matched.end());
   others.erase(root);
   for (const int i : others) {

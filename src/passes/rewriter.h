@@ -93,9 +93,13 @@ class Rewriter {
 
   // Turns the layer `root` into one of another type that stands for all of `matched`, too; these
   // are removed, but for `root`. It keeps name, id and its only output, and takes over their
-  // sources. Precondition: no post-ops.
-  void replace(std::span<const int> matched, int root, const LayerType& type,
+  // sources. False, and nothing is changed, where the new output is not certainly of the old one's
+  // type and shape (a constant of more dimensions may have lent them). Precondition: no post-ops.
+  bool replace(std::span<const int> matched, int root, const LayerType& type,
                std::vector<TensorId> inputs, Params params);
+  // The same for callers that know the shape to stay, of inputs whose shapes are not known.
+  void replace_unchecked(std::span<const int> matched, int root, const LayerType& type,
+                         std::vector<TensorId> inputs, Params params);
   void remove(int layer);
   // A new layer that stands for nothing of the model yet; see add_sources().
   int add(const LayerType& type, std::string_view name, std::vector<TensorId> inputs,
@@ -118,6 +122,8 @@ class Rewriter {
 
  private:
   TensorId added(TensorId id);
+  bool keeps_output(TensorId output, const LayerType& type, const std::vector<TensorId>& inputs,
+                    const Params& params) const;
 
   Graph& graph_;
   PassContext& context_;
@@ -135,7 +141,8 @@ class Rewriter {
 // Another type with the same inputs and outputs; post-ops stay.
 void retype(Rewriter& rewriter, int layer, const LayerType& type, Params params);
 // Lets `into` make what `from` makes now as its first output; `from` is removed, its post-ops
-// and sources are taken over. For fusing a layer into its producer.
+// and sources are taken over. For fusing a layer into its producer. Precondition: the two outputs
+// have one type and shape.
 void absorb(Rewriter& rewriter, int into, int from);
 // Lets `into` read `source` as input `index`, which was what `from` makes; `from`, which nothing
 // else reads, is removed, its sources are taken over. For fusing a layer into its consumer.

@@ -27,8 +27,7 @@ bool merge_transposes(Rewriter& rewriter, int i) {
   std::vector<int> matched = {i};
   if (alone) matched.push_back(before);
   const TensorId x = rewriter.layer(before).inputs[0];
-  rewriter.replace(matched, i, *rewriter.layer(i).type, {x}, std::move(params));
-  return true;
+  return rewriter.replace(matched, i, *rewriter.layer(i).type, {x}, std::move(params));
 }
 
 // The transpose leaves the elements in order: only dimensions of size 1 move.

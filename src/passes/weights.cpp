@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "passes/constants.h"
 #include "passes/pattern.h"
+#include "passes/rounding.h"
 
 namespace softneuro {
 namespace {
@@ -121,49 +123,172 @@ std::optional<WeightedLayer> weighted_layer(const Rewriter& rewriter, int i) {
 
 namespace {
 
-// scale[c]·y + shift[c] per output channel c, as new weights and bias. False, and nothing is
-// changed, if a result is not finite.
-Result<bool> fold_after(Rewriter& rewriter, const WeightedLayer& weighted,
-                        const PerChannel& affine) {
+bool scales(const PerChannel& affine) {
+  return std::any_of(affine.scale.begin(), affine.scale.end(), [](double s) { return s != 1; });
+}
+
+// What rounding makes of numbers, summed up per channel.
+struct RoundingLoss {
+  std::vector<double> size, lost;  // of the exact numbers; by rounding them
+  double largest = 0;              // number
+
+  explicit RoundingLoss(std::size_t channels) : size(channels), lost(channels) {}
+  // `exact` is a double's product, itself rounded below the normal range.
+  void add(std::size_t channel, double exact, double kept) {
+    constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
+    size[channel] += std::fabs(exact);
+    lost[channel] += std::fabs(exact - kept) + (std::isnormal(exact) ? 0 : kSmallest);
+    largest = std::max(largest, std::fabs(exact));
+  }
+  // No more than of numbers in the normal range.
+  bool is_usual(DataType type) const {
+    const double most = unit_roundoff(type);
+    for (std::size_t c = 0; c < size.size(); ++c)
+      if (!(lost[c] <= most * size[c])) return false;
+    return true;
+  }
+  bool is_none() const {
+    return std::all_of(lost.begin(), lost.end(), [](double l) { return l == 0; });
+  }
+};
+
+// The largest weight that leaves as much of the range to what it is multiplied by. Sums of 16-bit
+// types are computed in float32.
+double most_weight(DataType type) {
+  return type == DataType::float64 ? 0x1p512 : 0x1p64;
+}
+
+// Products with it are exact where all else is a whole number.
+bool keeps_whole(double scale) {
+  return is_power_of_two(scale) || scale == std::nearbyint(scale);
+}
+
+// The weights times the scale of their channel. Empty if rounding them loses more than it does in
+// the normal range, if they become so large that sums might overflow, or if anything is lost of
+// weights that all are whole numbers: such layers may sum without rounding.
+template <class ChannelOf>
+Result<Tensor> scaled_weights(const Tensor& weights, const std::vector<double>& scale,
+                              ChannelOf channel_of, Allocator& allocator) {
+  SN_ASSIGN_OR_RETURN(Tensor made, Tensor::create(weights.data_type(), weights.shape(), allocator));
+  const TensorView from = view_of(weights), to = view_of(made);
+  const std::int64_t count = from.elements();
+  RoundingLoss loss(scale.size());
+  const bool whole = dispatch(from.type, false, [&](auto tag) {
+    using T = decltype(tag);
+    bool all_whole = true;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double w = to_double(from.as<T>()[i]);
+      const auto c = static_cast<std::size_t>(channel_of(i));
+      const T kept = from_double<T>(w * scale[c]);
+      to.as_mutable<T>()[i] = kept;
+      if (w != 0 && scale[c] != 0) loss.add(c, w * scale[c], to_double(kept));
+      all_whole &= w == std::nearbyint(w);
+    }
+    return all_whole;
+  });
+  const bool exact = loss.is_none() && std::all_of(scale.begin(), scale.end(), keeps_whole);
+  if (!loss.is_usual(from.type) || loss.largest > most_weight(from.type) || (whole && !exact))
+    return Tensor();
+  return made;
+}
+
+// False, and nothing is changed, if the weights cannot take the scale in (scaled_weights) or a bias
+// is not finite.
+Result<bool> fold(Rewriter& rewriter, const WeightedLayer& weighted, const PerChannel& affine,
+                  bool before, const std::vector<double>& bias) {
   const TensorDef& w = rewriter.tensor(weights_of(rewriter, weighted));
-  std::vector<double> bias = bias_of(rewriter, weighted);
-  for (std::size_t c = 0; c < bias.size(); ++c)
-    bias[c] = affine.scale[c] * bias[c] + affine.shift[c];
   Allocator& allocator = rewriter.context().allocator();
   SN_ASSIGN_OR_RETURN(Tensor new_bias, make_vector(w.type, bias, allocator));
   if (!all_finite(new_bias)) return false;
-  if (std::any_of(affine.scale.begin(), affine.scale.end(), [](double s) { return s != 1; })) {
-    SN_ASSIGN_OR_RETURN(
-        Tensor new_weights, map_elements(w.constant, allocator, [&](std::int64_t i, double value) {
-          return value * affine.scale[static_cast<std::size_t>(weighted.output_of(i))];
-        }));
-    if (!all_finite(new_weights)) return false;
+  if (scales(affine)) {
+    const auto channel_of = [&](std::int64_t i) {
+      return before ? weighted.input_of(i) : weighted.output_of(i);
+    };
+    SN_ASSIGN_OR_RETURN(Tensor new_weights,
+                        scaled_weights(w.constant, affine.scale, channel_of, allocator));
+    if (new_weights.empty()) return false;
     set_weights(rewriter, weighted, std::move(new_weights),
-                scaled_quantization(w, weighted, affine.scale));
+                before ? std::nullopt : scaled_quantization(w, weighted, affine.scale));
   }
   if (has_bias(rewriter, weighted) || !all_zero(bias))
     set_bias(rewriter, weighted, std::move(new_bias));
   return true;
 }
 
+// scale[c]·y + shift[c] per output channel c, as new weights and bias.
+Result<bool> fold_after(Rewriter& rewriter, const WeightedLayer& weighted,
+                        const PerChannel& affine) {
+  std::vector<double> bias = bias_of(rewriter, weighted);
+  for (std::size_t c = 0; c < bias.size(); ++c)
+    bias[c] = affine.scale[c] * bias[c] + affine.shift[c];
+  return fold(rewriter, weighted, affine, /*before=*/false, bias);
+}
+
 // The same for an input x that was scale[c]·x + shift[c].
 Result<bool> fold_before(Rewriter& rewriter, const WeightedLayer& weighted,
                          const PerChannel& affine) {
-  const TensorDef& w = rewriter.tensor(weights_of(rewriter, weighted));
   std::vector<double> bias = bias_of(rewriter, weighted);
-  Allocator& allocator = rewriter.context().allocator();
-  SN_ASSIGN_OR_RETURN(
-      Tensor new_weights, map_elements(w.constant, allocator, [&](std::int64_t i, double value) {
-        const auto c = static_cast<std::size_t>(weighted.input_of(i));
-        bias[static_cast<std::size_t>(weighted.output_of(i))] += value * affine.shift[c];
-        return value * affine.scale[c];
-      }));
-  SN_ASSIGN_OR_RETURN(Tensor new_bias, make_vector(w.type, bias, allocator));
-  if (!all_finite(new_weights) || !all_finite(new_bias)) return false;
-  set_weights(rewriter, weighted, std::move(new_weights), std::nullopt);
-  if (has_bias(rewriter, weighted) || !all_zero(bias))
-    set_bias(rewriter, weighted, std::move(new_bias));
-  return true;
+  if (!all_zero(affine.shift)) {
+    const Tensor& weights = rewriter.tensor(weights_of(rewriter, weighted)).constant;
+    for (std::int64_t i = 0; i < weights.elements(); ++i)
+      bias[static_cast<std::size_t>(weighted.output_of(i))] +=
+          load(view_of(weights), i) * affine.shift[static_cast<std::size_t>(weighted.input_of(i))];
+  }
+  return fold(rewriter, weighted, affine, /*before=*/true, bias);
+}
+
+// So many layers in front are looked at together: minus mean, by deviation, times factor, plus
+// bias.
+constexpr int kMostAffinesInRow = 4;
+
+struct Affine {
+  TensorId x = kNoTensor;
+  PerChannel function;
+};
+
+// The layer `i`, whose output has one use, as a function of one of its inputs.
+std::optional<Affine> affine_layer(const Rewriter& rewriter, const WeightedLayer& weighted, int i,
+                                   AffineOf affine_of) {
+  if (i < 0 || !rewriter.layer(i).post_ops.empty()) return std::nullopt;
+  const TensorId y = rewriter.layer(i).outputs[0];
+  const DynamicShape& shape = rewriter.tensor(y).shape;
+  if (!rewriter.has_single_use(y) || !shape.ranked() || shape.rank() < 1) return std::nullopt;
+  for (const TensorId x : rewriter.layer(i).inputs) {
+    if (x == kNoTensor || rewriter.tensor(x).is_constant() ||
+        !same_shape(rewriter.tensor(x).shape, shape))
+      continue;
+    auto function =
+        affine_of(rewriter, i, x, weighted.inputs, weighted.type->channel_axis_of(shape.rank()));
+    if (function) return Affine{x, *std::move(function)};
+  }
+  return std::nullopt;
+}
+
+bool is_large(const PerChannel& affine) {
+  for (std::size_t c = 0; c < affine.shift.size(); ++c) {
+    const double unit = affine.unit.empty() ? 1 : affine.unit[c];
+    if (!(std::fabs(affine.shift[c]) <= kMostUnitsOfShift * unit)) return true;
+  }
+  return false;
+}
+
+// Whether what the layer reads is shifted too far for its weights (kMostUnitsOfShift). Seen through
+// all layers that scale and shift in front: taken in one by one, the first would hide from the
+// second what unit the layer's input has.
+bool shifts_far(const Rewriter& rewriter, const WeightedLayer& weighted, const Affine& first,
+                AffineOf affine_of) {
+  PerChannel all = first.function;
+  TensorId x = first.x;
+  for (int n = 1; !is_large(all) && n < kMostAffinesInRow; ++n) {
+    const auto next = affine_layer(rewriter, weighted, rewriter.producer(x), affine_of);
+    if (!next) return false;
+    for (std::size_t c = 0; c < all.scale.size(); ++c) {
+      all.shift[c] += all.scale[c] * next->function.shift[c];
+      all.scale[c] *= next->function.scale[c];
+    }
+    x = next->x;
+  }
+  return is_large(all);
 }
 
 }  // namespace
@@ -173,6 +298,7 @@ Result<bool> fold_next(Rewriter& rewriter, const WeightedLayer& weighted, Affine
   const DynamicShape& shape = rewriter.tensor(y).shape;
   if (!rewriter.has_single_use(y) || !shape.ranked()) return false;
   const int next = rewriter.uses().first(y)->layer;
+  if (!same_shape(shape, rewriter.tensor(rewriter.layer(next).outputs[0]).shape)) return false;
   const auto affine =
       affine_of(rewriter, next, y, weighted.outputs, weighted.type->channel_axis_of(shape.rank()));
   if (!affine) return false;
@@ -182,22 +308,14 @@ Result<bool> fold_next(Rewriter& rewriter, const WeightedLayer& weighted, Affine
 }
 
 Result<bool> fold_previous(Rewriter& rewriter, const WeightedLayer& weighted, AffineOf affine_of) {
-  const TensorId x = rewriter.layer(weighted.layer).inputs[0];
-  const DynamicShape& shape = rewriter.tensor(x).shape;
-  const int before = rewriter.producer(x);
-  if (before < 0 || !rewriter.layer(before).post_ops.empty() || !rewriter.has_single_use(x) ||
-      !shape.ranked() || shape.rank() < 1)
+  const int before = rewriter.producer(rewriter.layer(weighted.layer).inputs[0]);
+  const auto affine = affine_layer(rewriter, weighted, before, affine_of);
+  if (!affine || (!all_zero(affine->function.shift) && !weighted.sums_all) ||
+      shifts_far(rewriter, weighted, *affine, affine_of))
     return false;
-  for (const TensorId source : rewriter.layer(before).inputs) {
-    if (source == kNoTensor || rewriter.tensor(source).is_constant()) continue;
-    const auto affine = affine_of(rewriter, before, source, weighted.inputs,
-                                  weighted.type->channel_axis_of(shape.rank()));
-    if (!affine || (!all_zero(affine->shift) && !weighted.sums_all)) continue;
-    SN_ASSIGN_OR_RETURN(const bool folded, fold_before(rewriter, weighted, *affine));
-    if (folded) absorb_before(rewriter, weighted.layer, 0, before, source);
-    return folded;
-  }
-  return false;
+  SN_ASSIGN_OR_RETURN(const bool folded, fold_before(rewriter, weighted, affine->function));
+  if (folded) absorb_before(rewriter, weighted.layer, 0, before, affine->x);
+  return folded;
 }
 
 }  // namespace softneuro

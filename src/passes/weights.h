@@ -34,6 +34,7 @@ std::optional<WeightedLayer> weighted_layer(const Rewriter& rewriter, int layer)
 struct PerChannel {
   std::vector<double> scale;
   std::vector<double> shift;
+  std::vector<double> unit;  // about how large the results are; empty: 1 everywhere
 };
 
 // What a layer does to its input `x`, whose `channels` lie along `axis`, to give a tensor of the
@@ -41,11 +42,18 @@ struct PerChannel {
 using AffineOf = std::optional<PerChannel> (*)(const Rewriter& rewriter, int layer, TensorId x,
                                                std::int64_t channels, int axis);
 
-// Takes in the layer behind `weighted`: (scale·w)·x + (scale·b + shift). False, and nothing is
-// changed, if `affine_of` says nothing of it, or a result is not finite in the weights' data type.
+// Both are exact up to rounding that the layer has anyway: each weight is rounded once more, which
+// loses no more than to round a product of the sum. False, and nothing is changed, if `affine_of`
+// says nothing of the layer beside `weighted`, or if more were lost: weights out of the type's
+// normal range, unless they are small beside their channel's others, or so large that sums might
+// overflow that are not close to the end of the range; weights that are whole numbers and no longer
+// would be, since such layers may not round at all.
+
+// Takes in the layer behind `weighted`: (scale·w)·x + (scale·b + shift).
 Result<bool> fold_next(Rewriter& rewriter, const WeightedLayer& weighted, AffineOf affine_of);
 // The same for the layer before it: (w·scale)·x + (b + Σ w·shift). With padding only if no channel
-// is shifted: the shift of a padded zero is not zero.
+// is shifted: the shift of a padded zero is not zero. Not if the shift is large beside what it
+// gives, (x − 10⁵) / 3: w·x and w·shift would cancel.
 Result<bool> fold_previous(Rewriter& rewriter, const WeightedLayer& weighted, AffineOf affine_of);
 
 }  // namespace softneuro

@@ -187,7 +187,7 @@ std::vector<Tensor> evaluate_graph(const Graph& graph, const std::vector<Tensor>
   return outputs;
 }
 
-Graph after_passes(const Graph& graph, const std::vector<std::string>& passes, const Sizes& sizes) {
+Graph apply_passes(const Graph& graph, const std::vector<std::string>& passes) {
   Graph result = graph;
   const PassOptions options;
   const auto require = [](const Status& status) {
@@ -214,6 +214,13 @@ Graph after_passes(const Graph& graph, const std::vector<std::string>& passes, c
   INFO("before: " << outline(graph));
   INFO("after: " << outline(result));
   check_interface(graph, result);
+  return result;
+}
+
+Graph after_passes(const Graph& graph, const std::vector<std::string>& passes, const Sizes& sizes) {
+  Graph result = apply_passes(graph, passes);
+  INFO("before: " << outline(graph));
+  INFO("after: " << outline(result));
   for (const std::uint32_t seed : {1u, 1000u}) {
     INFO("seed " << seed);
     const std::vector<Tensor> inputs = random_inputs(graph, sizes, seed);

@@ -78,7 +78,9 @@ Status StepJudge::check_output(const Step& step, std::size_t o, const Tensor& ex
   // as.
   if (type == DataType::qint8 && q && q->axis < 0)
     explained.step = std::max(explained.step, static_cast<double>(q->scales[0]));
-  if (type == DataType::float16) explained.step = std::max(explained.step, kSmallestHalf);
+  // Either side may be rounded to the smallest of these.
+  if (type == DataType::float16 || expected.data_type() == DataType::float16)
+    explained.step = std::max(explained.step, kSmallestHalf);
   if (planned.format.type == DataType::qint8) {
     const bool has_range = is_real(expected.data_type()) && q->axis < 0;
     if (has_range) {

@@ -413,39 +413,39 @@ TEST_CASE("fold_affine: before a layer with weights") {
   CHECK(folded(b, y, "fold_affine") == expected);
 }
 
-// --- fold_scale_into_matmul --------------------------------------------------------------------
+// --- raise_scales ------------------------------------------------------------------------------
 
-TEST_CASE("fold_scale_into_matmul") {
+TEST_CASE("raise_scales: to the weights behind a reshape") {
   GraphBuilder b;
-  const TensorId p = b.input("p", {Dim("n"), 4, 3}), q = b.input("q", {Dim("n"), 3, 4});
-  SECTION("both operands") {
-    const TensorId y = b.layer("matmul", {b.unary("linear", p, 0.5, 0), b.unary("neg", q)});
-    const Graph graph = after_passes(b.finish({y}), {"fold_scale_into_matmul"}, {{"n", 2}});
-    REQUIRE(outline(graph) == "matmul+linear");
-    CHECK(graph.layers()[0].post_ops[0].alpha == -0.5f);
+  const TensorId x = b.input("x", {Dim("n"), 4, 6}), k = b.input("k", {Dim("n"), 2, 3, 4});
+  const TensorId dense = b.layer("dense", {x, b.random({6, 6}), b.random({6})});
+  const TensorId wide = b.layer("reshape", {dense, b.integers({0, 0, 2, 3})});
+  const auto passes = [&](TensorId q, std::vector<std::string> names) {
+    return outline(after_passes(b.finish({b.layer("matmul", {q, k})}), names, {{"n", 2}}));
+  };
+  const auto heads = [&](TensorId y) {
+    return b.layer("transpose", {y}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+  };
+  SECTION("before the transpose") {
+    const TensorId q = heads(b.binary("div", wide, b.scalar(3)));
+    CHECK(passes(q, {"raise_scales"}) == "dense binary:div reshape transpose matmul");
+    CHECK(passes(q, {}) == "dense reshape transpose matmul");
   }
-  SECTION("before other post-ops") {
-    const TensorId y = b.unary("relu", b.layer("matmul", {b.unary("linear", p, 0.5, 0), q}));
-    CHECK(outline(after_passes(b.finish({y}), {"fuse_post_ops", "fold_scale_into_matmul"},
-                               {{"n", 2}})) == "matmul+linear+relu");
-  }
-  SECTION("a shift stays") {
-    const TensorId y = b.layer("matmul", {b.unary("linear", p, 0.5, 1), q});
-    CHECK(folded(b, y, "fold_scale_into_matmul") == "unary:linear matmul");
+  SECTION("behind the transpose") {
+    CHECK(passes(b.unary("linear", heads(wide), 0.35, 0), {}) == "dense reshape transpose matmul");
   }
   SECTION("a second reader") {
-    const TensorId s = b.unary("linear", p, 0.5, 0);
-    const TensorId y = b.binary("mul", b.layer("matmul", {s, q}), b.layer("matmul", {s, q}));
-    CHECK(folded(b, y, "fold_scale_into_matmul") == "unary:linear matmul matmul binary:mul");
+    const TensorId q = b.binary("mul", b.unary("linear", heads(wide), 0.35, 0), heads(wide));
+    CHECK(passes(q, {"raise_scales"}) ==
+          "dense reshape transpose transpose unary:linear binary:mul matmul");
   }
 }
 
-TEST_CASE("fold_scale_into_matmul: float16 stays") {
+TEST_CASE("raise_scales: a factor stays before a product of two tensors") {
   GraphBuilder b;
-  const TensorId p = b.input("p", {4, 3}, DataType::float16);
-  const TensorId q = b.input("q", {3, 4}, DataType::float16);
-  const TensorId y = b.layer("matmul", {b.unary("linear", p, 0.5, 0), q});
-  CHECK(folded(b, y, "fold_scale_into_matmul") == "unary:linear matmul");
+  const TensorId p = b.input("p", {Dim("n"), 4, 3}), q = b.input("q", {Dim("n"), 3, 4});
+  const TensorId y = b.layer("matmul", {b.unary("linear", p, 0.5, 0), b.unary("neg", q)});
+  CHECK(outline(after_passes(b.finish({y}), {}, {{"n", 2}})) == "unary:linear unary:neg matmul");
 }
 
 // --- fold_pad ----------------------------------------------------------------------------------
