@@ -9,7 +9,7 @@
 namespace softneuro {
 
 // Real numbers to the model's integers, and back. The two layer types that this file is about.
-bool is_quantize(const Layer& layer);
+SN_INTREE bool is_quantize(const Layer& layer);
 bool is_dequantize(const Layer& layer);
 
 // What a quantize or dequantize layer says of its real tensor: 8 bits, scale and zero point known,
@@ -24,6 +24,6 @@ std::optional<Quantization> quantization_of(const Graph& graph, const Layer& lay
 // the tensor in front as well, if nothing else reads it. Pairs with one scale per channel stay.
 // Gives the number of quantize layers that were adopted. (Dequantised constants keep their
 // quantisation from import on: fold_constants.)
-Result<std::size_t> adopt_quantization(Graph& graph, const Registry& registry);
+SN_INTREE Result<std::size_t> adopt_quantization(Graph& graph, const Registry& registry);
 
 }  // namespace softneuro

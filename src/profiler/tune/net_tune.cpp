@@ -14,10 +14,10 @@
 #include "profiler/measure/constants.h"
 #include "profiler/measure/net_profile.h"
 #include "profiler/select/candidates.h"
-#include "profiler/tune/made_inputs.h"
 #include "profiler/tune/tuner.h"
 #include "quantization/calibration.h"
 #include "softneuro/net.h"
+#include "verify/made_inputs.h"
 
 namespace softneuro {
 namespace {

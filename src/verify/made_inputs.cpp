@@ -1,4 +1,4 @@
-#include "profiler/tune/made_inputs.h"
+#include "verify/made_inputs.h"
 
 #include <algorithm>
 #include <array>
@@ -44,22 +44,15 @@ double value_of(ValueKind kind, std::int64_t i) {
   return 1;
 }
 
-// How the net uses one of its inputs.
-struct Use {
-  std::optional<ValueKind> value;            // decides about shapes
-  std::optional<std::int64_t> positions;     // picks one of so many
-  std::optional<Quantization> quantization;  // the model rounds it so
-};
-
 // Layers behind which a tensor still holds the input's numbers.
 bool hands_on(const Layer& layer) {
   return layer.type->is_view || layer.type->rounds_to_type ||
          layer.type->elements == ElementSource::all_inputs;
 }
 
-Use use_of(const Graph& graph, const std::vector<std::vector<std::int32_t>>& consumers,
-           TensorId input) {
-  Use use;
+InputUse use_of(const Graph& graph, const std::vector<std::vector<std::int32_t>>& consumers,
+                TensorId input) {
+  InputUse use;
   std::vector<TensorId> reached = {input};
   for (std::size_t at = 0; at < reached.size(); ++at)
     for (const std::int32_t index : consumers[reached[at]]) {
@@ -90,7 +83,7 @@ bool looks_like_image(const Shape& shape) {
   return shape.rank() == 4 && (is_colour(shape[1]) || is_colour(shape[3]));
 }
 
-void fill(Tensor& tensor, const Use& use, Distribution distribution, bool with_zeros) {
+void fill(Tensor& tensor, const InputUse& use, Distribution distribution, bool with_zeros) {
   TensorSpec spec;
   spec.type = DataType::float32;
   spec.shape = tensor.shape();
@@ -122,13 +115,22 @@ void fill(Tensor& tensor, const Use& use, Distribution distribution, bool with_z
 
 }  // namespace
 
+std::vector<InputUse> input_uses(const Graph& graph) {
+  const auto consumers = graph.consumers();
+  std::vector<InputUse> uses;
+  for (const TensorId id : graph.inputs) uses.push_back(use_of(graph, consumers, id));
+  return uses;
+}
+
+void fill_usable(Tensor& tensor, const InputUse& use, bool with_zeros) {
+  fill(tensor, use, Distribution::normal, with_zeros);
+}
+
 Result<MadeInputs> make_inputs(const std::shared_ptr<Runtime>& core,
                                const std::shared_ptr<const Graph>& graph,
                                std::span<const Shape> shapes,
                                std::optional<std::uint32_t> runnable) {
-  const auto consumers = graph->consumers();
-  std::vector<Use> uses;
-  for (const TensorId id : graph->inputs) uses.push_back(use_of(*graph, consumers, id));
+  const std::vector<InputUse> uses = input_uses(*graph);
   std::optional<Session> session;
   MadeInputs made;
   const auto runs = [&](const std::vector<Tensor>& set) -> Result<bool> {
