@@ -10,6 +10,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "command.h"
 #include "compare_model.h"
@@ -44,7 +45,7 @@ struct Difference {
 
 Difference differ(const Tensor& a, const Tensor& b, const CompareArguments& arguments) {
   Difference d;
-  if (a.elements() != b.elements()) {
+  if (!(a.shape() == b.shape())) {
     d.same = false;
     d.reason = fmt::format("shape {} against {}", a.shape().str(), b.shape().str());
     return d;
@@ -181,6 +182,78 @@ const Row* first_departing(const std::vector<Row>& rows) {
   return found == rows.end() ? nullptr : &*found;
 }
 
+// Types other than float32 in which the plan computes, by name: "qint8 and bfloat16"; "" if there
+// are none.
+Result<std::string> reduced_types(const Net& net, const NamedTensors& inputs) {
+  auto types = types_of(net, inputs);
+  if (!types.ok()) return types.status();
+  std::set<std::string> names;
+  for (const auto& [layer, type] : *types)
+    if (tolerance_of(type) > tolerance_of(DataType::float32)) names.insert(to_string(type));
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+// What the rounding of a net in reduced types does to tensors that depart from their references.
+struct ReducedPrecision {
+  std::string types;      // "": it has none, or does not explain the departure
+  double difference = 0;  // from the same net in float32: relative RMS of the worst tensor
+};
+
+// The same net in float32, with default choices, tells rounding from a wrong model.
+Result<ReducedPrecision> reduced_precision(const Net& net, const NamedTensors& inputs,
+                                           const NamedTensors& actual,
+                                           const NamedTensors& references,
+                                           const CompareArguments& arguments) {
+  ReducedPrecision reduced;
+  auto types = reduced_types(net, inputs);
+  if (!types.ok()) return types.status();
+  if (types->empty()) return reduced;
+  auto plain = NetAccess::from_graph(
+      NetAccess::graph(net),
+      {.threads = arguments.threads, .plugins = arguments.plugins, .schemas = {"cpu:float32"}});
+  if (!plain.ok()) return plain.status();
+  std::vector<std::string> names;
+  for (const auto& reference : references) names.push_back(reference.first);
+  auto outputs = plain->run(inputs, names);
+  if (!outputs.ok()) return outputs.status();
+  for (const auto& [name, reference] : references) {
+    const Tensor& exact = outputs->at(name);
+    if (!differ(exact, reference, arguments).same) return reduced;
+    if (is_float(exact.data_type()))
+      reduced.difference =
+          std::max(reduced.difference, compare_tensors(exact, actual.at(name), 0).relative());
+  }
+  reduced.types = *std::move(types);
+  return reduced;
+}
+
+// What is to blame for the departure: a routine, rounding, or the model. Adds to the report.
+Result<std::string> find_cause(const Net& net, const NamedTensors& inputs,
+                               const NamedTensors& outputs, const NamedTensors& references,
+                               const Row& departing, const CompareArguments& arguments,
+                               nlohmann::json& report) {
+  auto layers = compare_with_naive(net, inputs, arguments);
+  if (!layers.ok()) return layers.status();
+  const Row* const wrong = first_departing(*layers);
+  report["first_layer"] = wrong != nullptr ? wrong->layer : departing.layer;
+  report["routine_error"] = wrong != nullptr;
+  if (wrong != nullptr)
+    return fmt::format("the first layer whose routine differs from cpu/naive is '{}'",
+                       wrong->layer);
+  auto reduced = reduced_precision(net, inputs, outputs, references, arguments);
+  if (!reduced.ok()) return reduced.status();
+  report["rounding"] = !reduced->types.empty();
+  if (reduced->types.empty())
+    return std::string(
+        "every layer agrees with cpu/naive, so the imported model itself does not match the "
+        "reference");
+  return fmt::format(
+      "rounding to {} explains it: every layer agrees with cpu/naive within its type, and in "
+      "float32 the net matches the reference; by rounding outputs differ by {:.3g} (relative RMS); "
+      "--rtol and --atol set what is accepted",
+      reduced->types, reduced->difference);
+}
+
 int compare_net(const CompareArguments& arguments) {
   if (const auto shapes = given_shapes(arguments); !shapes.ok())
     return wrong_usage(shapes.status().message());
@@ -218,16 +291,13 @@ int compare_net(const CompareArguments& arguments) {
     const std::string layer =
         departing->layer.empty() ? "" : fmt::format(" (layer '{}')", departing->layer);
     message = fmt::format("'{}'{} differs from its reference", departing->tensor, layer);
-    auto layers = compare_with_naive(*net, *inputs, arguments);
-    if (!layers.ok()) return fail(layers.status());
-    const Row* wrong = first_departing(*layers);
-    report["first_layer"] = wrong != nullptr ? wrong->layer : departing->layer;
-    report["routine_error"] = wrong != nullptr;
-    message += wrong != nullptr
-                   ? fmt::format("; the first layer whose routine differs from cpu/naive is '{}'",
-                                 wrong->layer)
-                   : "; every layer agrees with cpu/naive, so the imported model itself does not "
-                     "match the reference";
+    if (!departing->difference.reason.empty()) {
+      message += ": " + departing->difference.reason;
+    } else {
+      auto cause = find_cause(*net, *inputs, *outputs, references, *departing, arguments, report);
+      if (!cause.ok()) return fail(cause.status());
+      message += "; " + *cause;
+    }
   }
   if (arguments.json) say_lines(json_text(report));
   if (departing == nullptr) return kDone;

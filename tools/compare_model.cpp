@@ -1,13 +1,22 @@
 #include "compare_model.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/plan/plan_impl.h"
 #include "json_text.h"
 #include "net/net_access.h"
 #include "output.h"
-#include "profiler/tune/made_inputs.h"
-#include "profiler/tune/verification.h"
+#include "passes/adopt_quantization.h"
+#include "passes/pass.h"
+#include "profiler/measure/departure.h"
+#include "verify/graph_difference.h"
+#include "verify/made_inputs.h"
+#include "verify/verification.h"
 
 namespace softneuro::tool {
 namespace {
@@ -16,7 +25,14 @@ struct Answer {
   double difference = 0;
   std::size_t inputs = 0;
   bool made = false;
+  bool same_graph = false;  // the net's graph is what the passes of this build make of the model
+  std::vector<std::string> unmatched;
 };
+
+// Rounding of all layers of a net together, in the tolerances of one.
+constexpr double kAccumulated = 10;
+// How many of the layers that could not be compared are named.
+constexpr std::size_t kMostNamed = 5;
 
 // What the command line says, else what the net was tuned for.
 Result<NamedShapes> shapes_for(const NetArguments& arguments, const Net& net,
@@ -47,8 +63,114 @@ Result<std::vector<std::vector<Tensor>>> input_sets(const NamedTensors& given,
   return std::vector<std::vector<Tensor>>{std::move(set)};
 }
 
+// The passes that made `net` of `model` as it is now, as names to disable all others; nothing where
+// this build has one of them in another version, or `model` has had more.
+std::optional<std::vector<std::string>> passes_left_out(const Graph& net, const Graph& model) {
+  std::set<std::string> wanted(net.applied_passes.begin(), net.applied_passes.end());
+  for (const std::string& mark : model.applied_passes)
+    if (wanted.erase(mark) == 0) return std::nullopt;
+  std::vector<std::string> disabled;
+  for (const Pass& pass : all_passes())
+    if (wanted.erase(fmt::format("{}/{}", pass.name, pass.version)) == 0)
+      disabled.emplace_back(pass.name);
+  if (!wanted.empty()) return std::nullopt;
+  return disabled;
+}
+
+std::size_t count_of_quantize(const Graph& graph) {
+  const auto& layers = graph.layers();
+  return static_cast<std::size_t>(std::count_if(layers.begin(), layers.end(), is_quantize));
+}
+
+// Of the message that names a layer.
+std::string nodes_of(const Graph& graph, const std::string& layer) {
+  const Layer* const found = graph.find_layer(layer);
+  if (found == nullptr || found->sources.empty()) return "";
+  return fmt::format(" (of {} '{}')", found->sources.size() == 1 ? "the node" : "the nodes",
+                     fmt::join(found->sources, "', '"));
+}
+
+// Makes the model's graph anew, with the passes that the net has had, and compares the two. Gives
+// whether that could be done; an error where they differ.
+Result<bool> compare_graphs(const Graph& net, const Net& model) {
+  const Graph& plain = NetAccess::graph(model);
+  const Registry& registry = NetAccess::registry(model);
+  const auto disabled = passes_left_out(net, plain);
+  if (!disabled) return false;
+  Graph meant = plain;
+  if (Status status = run_passes(meant, registry, {.disabled = *disabled}); !status.ok())
+    return status;
+  if (count_of_quantize(net) != count_of_quantize(meant)) {  // tuning adopts quantisation
+    if (auto adopted = adopt_quantization(meant, registry); !adopted.ok()) return adopted.status();
+    if (Status status = meant.sort(); !status.ok()) return status;
+    if (Status status = meant.infer_shapes(); !status.ok()) return status;
+  }
+  std::set<const void*> read;  // constants of the model itself
+  for (TensorId id = 0; id < plain.tensor_count(); ++id)
+    if (plain.is_constant(id)) read.insert(plain.tensor(id).constant.data());
+  const auto difference = graph_difference(
+      net, meant, [&](const Tensor& constant) { return read.count(constant.data()) == 0; });
+  if (!difference) return true;
+  return Status(
+      StatusCode::internal,
+      difference->layer.empty()
+          ? fmt::format("the net differs from the model: {}", difference->what)
+          : fmt::format("the net differs from the model at layer '{}'{}: {}", difference->layer,
+                        nodes_of(net, difference->layer), difference->what));
+}
+
+// Sizes that the net fixes, where the model's inputs of these names may have been open.
+void add_fixed_shapes(const Net& net, NamedShapes& shapes) {
+  for (const TensorInfo& input : net.inputs())
+    if (input.shape.is_static() && Shape::fits(static_cast<std::size_t>(input.shape.rank())))
+      shapes.emplace(input.name, input.shape.to_shape());
+}
+
+// By place, as the net's inputs and outputs are.
+Result<std::vector<Tensor>> outputs_of(const Net& net, std::span<const Tensor> inputs) {
+  NamedTensors named;
+  for (std::size_t i = 0; i < inputs.size(); ++i) named[net.inputs()[i].name] = inputs[i];
+  auto results = net.run(named);
+  if (!results.ok()) return results.status();
+  std::vector<Tensor> outputs;
+  for (const TensorInfo& output : net.outputs()) outputs.push_back(results->at(output.name));
+  return outputs;
+}
+
+std::string text_of(const Tensor& tensor) {
+  return fmt::format("{} {}", to_string(tensor.data_type()), tensor.shape().str());
+}
+
+// The net's graph with default choices, which round as the model does, against the model, as a
+// whole.
+Status compare_outputs(const Net& net, const Net& model, const NetArguments& arguments,
+                       std::span<const std::vector<Tensor>> sets) {
+  auto untuned = NetAccess::from_graph(
+      NetAccess::graph(net), {.threads = arguments.threads, .plugins = arguments.plugins});
+  if (!untuned.ok()) return untuned.status();
+  for (const std::vector<Tensor>& set : sets) {
+    const auto actual = outputs_of(*untuned, set), meant = outputs_of(model, set);
+    if (!actual.ok()) return actual.status();
+    if (!meant.ok()) return meant.status();
+    for (std::size_t o = 0; o < meant->size(); ++o) {
+      const Tensor &expected = (*meant)[o], &given = (*actual)[o];
+      const std::string why =
+          text_of(expected) != text_of(given)
+              ? fmt::format("is {} instead of {}", text_of(given), text_of(expected))
+              : departure(expected, given,
+                          {.relative = kAccumulated * tolerance_of(expected.data_type())});
+      if (!why.empty())
+        return Status(StatusCode::internal,
+                      fmt::format("the net differs from the model, in the model's own types: "
+                                  "output '{}' {}",
+                                  model.outputs()[o].name, why));
+    }
+  }
+  return {};
+}
+
 Result<Answer> answer_of(const Net& net, const Net& model, const NamedShapes& shapes,
-                         const NamedTensors& inputs) {
+                         const NamedTensors& inputs, const NetArguments& arguments) {
   auto plan = net.plan(shapes);
   if (!plan.ok()) return plan.status();
   VerificationJob job;
@@ -59,6 +181,11 @@ Result<Answer> answer_of(const Net& net, const Net& model, const NamedShapes& sh
     return Status(StatusCode::invalid_argument,
                   "the net has other inputs or outputs than the model: it was made from another");
   job.model = std::move(graph);
+  Answer answer;
+  job.unmatched = &answer.unmatched;
+  auto same_graph = compare_graphs(NetAccess::graph(net), model);
+  if (!same_graph.ok()) return same_graph.status();
+  answer.same_graph = *same_graph;
   for (const TensorInfo& input : (*plan)->inputs()) job.shapes.push_back(input.shape.to_shape());
   auto sets = input_sets(inputs, job, net);
   if (!sets.ok()) return sets.status();
@@ -69,7 +196,30 @@ Result<Answer> answer_of(const Net& net, const Net& model, const NamedShapes& sh
                   "--packed only and lacks weights that this needs: compare a file that was saved "
                   "without it, or the outputs, with --reference");
   if (!difference.ok()) return difference.status();
-  return Answer{*difference, sets->size(), inputs.empty()};
+  answer.difference = *difference;
+  answer.inputs = sets->size();
+  answer.made = inputs.empty();
+  if (!answer.same_graph)
+    if (Status status = compare_outputs(net, model, arguments, *sets); !status.ok()) return status;
+  return answer;
+}
+
+// What was compared, for people.
+void say_answer(const Answer& answer) {
+  say("verified against the model on {}: {}each layer agrees within the rounding of its types; "
+      "outputs differ by {:.3g} (relative RMS)\n",
+      counted(answer.inputs, answer.made ? "synthetic input" : "given input"),
+      answer.same_graph ? "the layers and weights are the same, and " : "", answer.difference);
+  if (answer.same_graph) return;
+  say("other versions of the passes made the net: layers and weights could not be compared one by "
+      "one, only what they compute\n");
+  const std::vector<std::string>& unmatched = answer.unmatched;
+  if (unmatched.empty()) return;
+  const std::size_t named = std::min(kMostNamed, unmatched.size());
+  say("the model has no tensor of that name for the output of {}: '{}'{}\n",
+      counted(unmatched.size(), "layer"),
+      fmt::join(unmatched.begin(), unmatched.begin() + static_cast<std::ptrdiff_t>(named), "', '"),
+      named < unmatched.size() ? ", …" : "");
 }
 
 }  // namespace
@@ -84,6 +234,7 @@ int compare_with_model(const NetArguments& arguments, const std::string& model) 
   NetArguments plain = arguments;
   plain.path = model;
   plain.disabled_passes = {"all"};  // the model as it is written
+  add_fixed_shapes(*net, *sizes);
   auto meant = open_net(plain, *std::move(sizes));
   if (!meant.ok()) return fail(meant.status());
   const auto inputs = read_inputs(arguments);
@@ -92,24 +243,22 @@ int compare_with_model(const NetArguments& arguments, const std::string& model) 
     return wrong_usage(wrong);
   const auto shapes = shapes_for(arguments, *net, *inputs);
   if (!shapes.ok()) return wrong_usage(shapes.status().message());
-  const Result<Answer> answer = answer_of(*net, *meant, *shapes, *inputs);
+  const Result<Answer> answer = answer_of(*net, *meant, *shapes, *inputs, arguments);
   if (arguments.json) {
     nlohmann::json report = {{"same", answer.ok()}};
     if (answer.ok()) {
       report["difference"] = answer->difference;
       report["inputs"] = answer->inputs;
       report["synthetic_inputs"] = answer->made;
+      report["same_graph"] = answer->same_graph;
+      report["unmatched"] = answer->unmatched;
     } else {
       report["reason"] = answer.status().message();
     }
     say_lines(json_text(report));
   }
   if (!answer.ok()) return fail(answer.status());
-  if (!arguments.json)
-    say("verified against the model on {}: outputs differ by {:.3g} (relative RMS), within "
-        "rounding tolerance\n",
-        counted(answer->inputs, answer->made ? "synthetic input" : "given input"),
-        answer->difference);
+  if (!arguments.json) say_answer(*answer);
   return kDone;
 }
 

@@ -9,7 +9,7 @@
 namespace softneuro {
 
 // Real numbers to the model's integers, and back. The two layer types that this file is about.
-bool is_quantize(const Layer& layer);
+SN_INTREE bool is_quantize(const Layer& layer);
 bool is_dequantize(const Layer& layer);
 
 // What a quantize or dequantize layer says of its real tensor: 8 bits, scale and zero point known,
@@ -30,6 +30,6 @@ bool is_quantised(const Graph& graph);
 // are annotated likewise. Gives how many pairs and such tensors there are; 0: the graph is as it
 // was. (Dequantised constants keep their
 // quantisation from import on: fold_constants.)
-Result<std::size_t> adopt_quantization(Graph& graph, const Registry& registry);
+SN_INTREE Result<std::size_t> adopt_quantization(Graph& graph, const Registry& registry);
 
 }  // namespace softneuro

@@ -1,6 +1,6 @@
 // Models that pass the range of float16 on synthetic inputs: what they compute there is not held
 // against the tuned net.
-#include "profiler/tune/overflow.h"
+#include "verify/overflow.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -12,9 +12,9 @@
 #include "net/make_runtime.h"
 #include "net/net_access.h"
 #include "passes/pass.h"
-#include "profiler/tune/made_inputs.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
+#include "verify/made_inputs.h"
 
 using namespace softneuro;
 using namespace softneuro::test;

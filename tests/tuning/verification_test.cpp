@@ -1,5 +1,5 @@
 // The tuned net answers as the model does: what tuning verifies at its end, and what keeps it true.
-#include "profiler/tune/verification.h"
+#include "verify/verification.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -9,12 +9,12 @@
 #include "net/make_runtime.h"
 #include "net/net_access.h"
 #include "net/tuned_plan.h"
-#include "profiler/tune/made_inputs.h"
 #include "profiler/tune/tuner.h"
 #include "small_net.h"
 #include "support/planted_unary.h"
 #include "support/temporary_folder.h"
 #include "timed_cumsum.h"
+#include "verify/made_inputs.h"
 
 using namespace softneuro;
 using namespace softneuro::test;

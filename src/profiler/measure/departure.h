@@ -31,7 +31,7 @@ struct Explained {
 };
 
 // Sums over the elements of two tensors.
-struct Comparison {
+struct SN_INTREE Comparison {
   double square = 0;      // Σ expected²
   double difference = 0;  // Σ (actual − expected)²
   double product = 0;     // Σ actual · expected
@@ -46,8 +46,8 @@ struct Comparison {
 };
 
 // Of plain tensors of one shape; expected values count as held within `range`.
-Comparison compare_tensors(const Tensor& expected, const Tensor& actual, double step,
-                           const RealRange& range = {});
+SN_INTREE Comparison compare_tensors(const Tensor& expected, const Tensor& actual, double step,
+                                     const RealRange& range = {});
 
 // Why the difference is not explained, in one phrase; empty if it is. Tensors of integers and
 // booleans must be equal. Precondition: both plain and of one data type and shape.

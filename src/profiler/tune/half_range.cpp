@@ -9,7 +9,7 @@
 #include "core/routine/layer_cost.h"
 #include "cpu/simd/float_span.h"
 #include "profiler/measure/constants.h"
-#include "profiler/tune/inner_values.h"
+#include "verify/inner_values.h"
 
 namespace softneuro {
 namespace {

@@ -15,10 +15,10 @@
 #include "profiler/measure/net_profile.h"
 #include "profiler/select/candidates.h"
 #include "profiler/tune/answer_error.h"
-#include "profiler/tune/made_inputs.h"
 #include "profiler/tune/tuner.h"
 #include "quantization/calibration.h"
 #include "softneuro/net.h"
+#include "verify/made_inputs.h"
 
 namespace softneuro {
 namespace {

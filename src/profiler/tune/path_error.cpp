@@ -5,7 +5,7 @@
 
 #include "core/base/checksum.h"
 #include "core/base/error.h"
-#include "profiler/tune/verification.h"
+#include "verify/verification.h"
 
 namespace softneuro {
 namespace {

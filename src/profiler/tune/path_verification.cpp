@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/graph/graph_key.h"
 #include "profiler/cache/loaded_code.h"
-#include "profiler/tune/verification.h"
+#include "verify/verification.h"
 
 namespace softneuro {
 namespace {

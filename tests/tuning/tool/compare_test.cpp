@@ -1,5 +1,6 @@
 // softneuro compare --model: a net against the model that it was made from.
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "core/dnn/file.h"
 #include "net/net_access.h"
@@ -14,10 +15,14 @@ using namespace softneuro::test;
 namespace {
 
 // The small net as a file; with other weights in its last layer, if `altered`.
-std::string written(const TemporaryFolder& folder, const char* name, bool altered) {
+std::string written(const TemporaryFolder& folder, const char* name, bool altered,
+                    const std::vector<std::string>& passes = {}, bool renamed = false) {
   Graph graph = small_graph();
+  graph.applied_passes = passes;
+  for (TensorId id = 0; renamed && id < graph.tensor_count(); ++id)
+    if (!graph.is_input(id)) graph.rename_tensor(id, "other_" + graph.tensor(id).name);
   if (altered) {
-    TensorDef& weights = graph.tensor(graph.find_tensor("fc.w"));
+    TensorDef& weights = graph.tensor(graph.find_tensor(renamed ? "other_fc.w" : "fc.w"));
     Tensor other = weights.constant.clone().value();
     for (float& value : other.mutable_values<float>()) value *= 1.01f;
     weights.constant = other;
@@ -48,6 +53,81 @@ TEST_CASE("compare --model: a tuned net answers as its model, one with other wei
 
   ToolProcess neither({"compare", tuned}, {}, at);
   CHECK(neither.wait() == 2);
+}
+
+TEST_CASE("compare --model: a net of passes of other versions is compared by what it computes",
+          "[compare]") {
+  const TemporaryFolder folder;
+  const std::string at = folder.path().string();
+  const std::string model = written(folder, "model.dnn", false);
+  const bool renamed = GENERATE(false, true);
+  const std::string older = written(folder, "older.dnn", false, {"fuse_post_ops/0"}, renamed);
+  const nlohmann::json same = run_tool({"compare", older, "--model", model, "--json"}, {}, at);
+  CHECK(same["same_graph"] == false);
+  CHECK(same["unmatched"].empty() == !renamed);
+  const std::string altered = written(folder, "altered.dnn", true, {"fuse_post_ops/0"}, renamed);
+  ToolProcess differing({"compare", altered, "--model", model}, {}, at);
+  CHECK(differing.wait() == 1);
+  CHECK_THAT(differing.errors(), Catch::Contains("differs from the model"));
+}
+
+TEST_CASE("compare --reference: another shape differs, whatever its numbers", "[compare]") {
+  const TemporaryFolder folder;
+  const std::string at = folder.path().string();
+  const std::string net = folder.file("net.dnn"), x = folder.file("x.npy"),
+                    y = folder.file("y.npy");
+  SmallNetBuilder b;
+  const TensorId input = b.input("x", DynamicShape(Shape{1, 4}));
+  b.graph.outputs = {b.unary("relu", "relu", input)};
+  REQUIRE(NetAccess::from_graph(std::move(b.graph), {}).value().save(net).ok());
+  Tensor ones = Tensor::create(DataType::float32, Shape{1, 4}).value();
+  for (float& value : ones.mutable_values<float>()) value = 1;
+  REQUIRE(write_npy(x, ones).ok());
+  REQUIRE(write_npy(y, ones.reshaped(Shape{4}).value()).ok());
+  const std::vector<std::string> command = {"compare", net, "--input", "x=" + x, "--reference"};
+  const auto with = [&](const std::string& reference) {
+    std::vector<std::string> all = command;
+    all.push_back("relu:0=" + reference);
+    return all;
+  };
+  ToolProcess flat(with(y), {}, at);
+  CHECK(flat.wait() == 1);
+  CHECK_THAT(flat.errors(), Catch::Contains("shape 1x4 against 4"));
+  ToolProcess right(with(x), {}, at);
+  CHECK(right.wait() == 0);
+}
+
+TEST_CASE("compare --reference: rounding of a net in 8 bits is not blamed on the model",
+          "[compare]") {
+  const TemporaryFolder folder;
+  const std::string at = folder.path().string();
+  const std::string model = written(folder, "model.dnn", false), tuned = folder.file("tuned.dnn");
+  const std::string x = folder.file("x.npy"), y = folder.file("y.npy");
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const std::filesystem::path sample = folder.path() / "samples" / std::to_string(i);
+    std::filesystem::create_directories(sample);
+    REQUIRE(write_npy((sample / "image.npy").string(), random_image(i)).ok());
+  }
+  REQUIRE(write_npy(x, random_image(9)).ok());
+  const Net float_net = Net::load(model).value();
+  const NamedTensors exact = float_net.run({{"image", random_image(9)}}).value();
+  Tensor expected = exact.at("fc:0");
+  run_tool({"tune", model, "-o", tuned, "--cache", at, "--json", "--schemas", "cpu:qint8",
+            "--calibration", folder.file("samples")},
+           {}, at);
+  REQUIRE(write_npy(y, expected).ok());
+  const std::vector<std::string> command = {"compare",    tuned,         "--input",
+                                            "image=" + x, "--reference", "fc:0=" + y};
+  ToolProcess rounded(command, {}, at);
+  CHECK(rounded.wait() == 1);
+  CHECK_THAT(rounded.errors(), Catch::Contains("rounding to") && Catch::Contains("qint8") &&
+                                   !Catch::Contains("model itself"));
+
+  for (float& value : expected.mutable_values<float>()) value += 1;
+  REQUIRE(write_npy(y, expected).ok());
+  ToolProcess wrong(command, {}, at);
+  CHECK(wrong.wait() == 1);
+  CHECK_THAT(wrong.errors(), Catch::Contains("model itself does not match"));
 }
 
 TEST_CASE("compare --model, inspect --dot: --input and --shape come before the tuned sizes",

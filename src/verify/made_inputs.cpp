@@ -1,4 +1,4 @@
-#include "profiler/tune/made_inputs.h"
+#include "verify/made_inputs.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include "core/plan/plan_impl.h"
 #include "passes/adopt_quantization.h"
 #include "profiler/measure/kernel_bench.h"
-#include "profiler/tune/overflow.h"
+#include "verify/overflow.h"
 
 namespace softneuro {
 namespace {
@@ -48,22 +48,15 @@ double value_of(ValueKind kind, std::int64_t i) {
   return 1;
 }
 
-// How the net uses one of its inputs.
-struct Use {
-  std::optional<ValueKind> value;            // decides about shapes
-  std::optional<std::int64_t> positions;     // picks one of so many
-  std::optional<Quantization> quantization;  // the model rounds it so
-};
-
 // Layers behind which a tensor still holds the input's numbers.
 bool hands_on(const Layer& layer) {
   return layer.type->is_view || layer.type->rounds_to_type ||
          layer.type->elements == ElementSource::all_inputs;
 }
 
-Use use_of(const Graph& graph, const std::vector<std::vector<std::int32_t>>& consumers,
-           TensorId input) {
-  Use use;
+InputUse use_of(const Graph& graph, const std::vector<std::vector<std::int32_t>>& consumers,
+                TensorId input) {
+  InputUse use;
   std::vector<TensorId> reached = {input};
   for (std::size_t at = 0; at < reached.size(); ++at)
     for (const std::int32_t index : consumers[reached[at]]) {
@@ -101,7 +94,7 @@ struct SetKind {
   Distribution distribution = Distribution::normal;
 };
 
-void fill(Tensor& tensor, const Use& use, const SetKind& kind) {
+void fill(Tensor& tensor, const InputUse& use, const SetKind& kind) {
   TensorSpec spec;
   spec.type = DataType::float32;
   spec.shape = tensor.shape();
@@ -138,10 +131,11 @@ class InputMaker {
  public:
   InputMaker(const std::shared_ptr<Runtime>& core, const std::shared_ptr<const Graph>& graph,
              std::span<const Shape> shapes)
-      : core_(core), graph_(graph), shapes_(shapes), overflow_(core, graph, shapes) {
-    const auto consumers = graph->consumers();
-    for (const TensorId id : graph->inputs) uses_.push_back(use_of(*graph, consumers, id));
-  }
+      : core_(core),
+        graph_(graph),
+        shapes_(shapes),
+        uses_(input_uses(*graph)),
+        overflow_(core, graph, shapes) {}
 
   Result<std::vector<Tensor>> make(const SetKind& kind) const {
     std::vector<Tensor> set;
@@ -175,13 +169,24 @@ class InputMaker {
   std::shared_ptr<Runtime> core_;
   std::shared_ptr<const Graph> graph_;
   std::span<const Shape> shapes_;
-  std::vector<Use> uses_;
+  std::vector<InputUse> uses_;
   std::optional<Session> session_;
   OverflowScan overflow_;
   Status failure_;
 };
 
 }  // namespace
+
+std::vector<InputUse> input_uses(const Graph& graph) {
+  const auto consumers = graph.consumers();
+  std::vector<InputUse> uses;
+  for (const TensorId id : graph.inputs) uses.push_back(use_of(graph, consumers, id));
+  return uses;
+}
+
+void fill_usable(Tensor& tensor, const InputUse& use, bool with_zeros) {
+  fill(tensor, use, {1, with_zeros, Distribution::normal});
+}
 
 Result<MadeInputs> make_inputs(const std::shared_ptr<Runtime>& core,
                                const std::shared_ptr<const Graph>& graph,

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/plan/runtime.h"
-#include "profiler/tune/inner_values.h"
+#include "verify/inner_values.h"
 
 namespace softneuro {
 

@@ -1,4 +1,4 @@
-#include "profiler/tune/overflow.h"
+#include "verify/overflow.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/plan/plan_impl.h"
@@ -21,6 +22,9 @@ struct VerificationJob {
   std::vector<Shape> shapes;           // of the graph's inputs
   const std::atomic<bool>* cancel = nullptr;
   std::function<bool()> on_set;  // called after each set of inputs: whether to go on; may be null
+  // Filled with the layers whose outputs the model has not, by the names of their tensors: what
+  // they compute shows in later ones alone. May be null.
+  std::vector<std::string>* unmatched = nullptr;
 };
 
 // Runs every step of the tuned plan by itself on what the model computes there, and compares its

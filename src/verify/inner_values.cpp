@@ -1,4 +1,4 @@
-#include "profiler/tune/inner_values.h"
+#include "verify/inner_values.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "profiler/tune/verification.h"
+#include "verify/verification.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,11 +15,22 @@
 #include "profiler/measure/budget.h"
 #include "profiler/measure/departure.h"
 #include "profiler/measure/kernel_bench.h"
-#include "profiler/tune/inner_values.h"
-#include "profiler/tune/step_judge.h"
+#include "verify/inner_values.h"
+#include "verify/step_judge.h"
 
 namespace softneuro {
 namespace {
+
+bool is_of_16_bits(DataType type) {
+  return type == DataType::float16 || type == DataType::bfloat16;
+}
+
+// Whether the plan rounds to 16 bits what the model does not.
+bool has_16_bits(const PlanImpl& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [](const Step& step) {
+    return step.routine != nullptr && is_of_16_bits(step.routine->descriptor().type);
+  });
+}
 
 class Verifier {
  public:
@@ -33,6 +44,7 @@ class Verifier {
       alias_[id] = id;
       meant_.push_back(of_model(graph_.tensor(id)));
     }
+    match_outputs();
     std::vector<bool> made(graph_.tensor_count(), false);
     for (const Step& step : plan_.steps)
       for (const TensorId id : step.outputs)
@@ -49,6 +61,17 @@ class Verifier {
     find_parts();
   }
 
+  std::vector<std::string> unmatched() const {
+    std::vector<std::string> layers;
+    for (const Step& step : plan_.steps)
+      if (!step.layer->type->is_adapt() &&
+          std::any_of(step.outputs.begin(), step.outputs.end(), [&](TensorId id) {
+            return id != kNoTensor && meant_[root_of(id)] == kNoTensor;
+          }))
+        layers.push_back(step.layer->name);
+    return layers;
+  }
+
   // Gives the error of the plan's worst real output.
   Result<double> check(std::span<const Tensor> inputs) {
     inputs_ = inputs;
@@ -63,6 +86,16 @@ class Verifier {
   }
 
  private:
+  // Outputs mean the same by their place, whatever their names.
+  void match_outputs() {
+    const std::vector<TensorId>& outputs = job_.model->outputs;
+    for (std::size_t o = 0; o < std::min(outputs.size(), graph_.outputs.size()); ++o) {
+      const TensorId id = graph_.outputs[o];
+      if (meant_[id] == kNoTensor && is_meaning(outputs[o], graph_.tensor(id)))
+        meant_[id] = outputs[o];
+    }
+  }
+
   // Consecutive steps, and the model's tensors that are looked at.
   struct Part {
     std::size_t begin, end;
@@ -142,14 +175,18 @@ class Verifier {
     const std::span<const Tensor> expected = values_->outputs();
     double worst = 0;
     for (std::size_t o = 0; o < expected.size(); ++o) {
-      if (!is_float(expected[o].data_type()) || !(expected[o].shape() == actual[o].shape()))
-        continue;
+      const std::string& name = job_.model->tensor(job_.model->outputs[o]).name;
+      if (expected[o].data_type() != actual[o].data_type() ||
+          !(expected[o].shape() == actual[o].shape()))
+        return internal_error("output '{}' is {} of shape {}, the model's is {} of shape {}", name,
+                              to_string(actual[o].data_type()), actual[o].shape().str(),
+                              to_string(expected[o].data_type()), expected[o].shape().str());
+      if (!is_float(expected[o].data_type())) continue;
       const Comparison comparison = compare_tensors(expected[o], actual[o], 0);
       if (comparison.broken)
         return internal_error(
-            "output '{}' is NaN or infinite where the model's is not, or the other way round; try "
-            "schemas without 16-bit types",
-            job_.model->tensor(job_.model->outputs[o]).name);
+            "output '{}' is NaN or infinite where the model's is not, or the other way round; {}",
+            name, has_16_bits(plan_) ? "try schemas without 16-bit types" : "please report this");
       worst = std::max(worst, comparison.relative());
     }
     return worst;
@@ -158,10 +195,12 @@ class Verifier {
   // The tensor of the model that means the same; kNoTensor if there is none of that name.
   TensorId of_model(const TensorDef& def) const {
     const TensorId id = job_.model->find_tensor(def.name);
-    if (id == kNoTensor || def.is_constant() || job_.model->tensor(id).is_constant() ||
-        job_.model->tensor(id).type != def.type || job_.model->is_input(id))
-      return kNoTensor;
-    return id;
+    return is_meaning(id, def) ? id : kNoTensor;
+  }
+
+  bool is_meaning(TensorId id, const TensorDef& def) const {
+    return id != kNoTensor && !def.is_constant() && !job_.model->tensor(id).is_constant() &&
+           job_.model->tensor(id).type == def.type && !job_.model->is_input(id);
   }
 
   // Follows adapts and views to a tensor whose value is known by itself.
@@ -286,6 +325,7 @@ class Verifier {
       const TensorId id = step.outputs[o];
       if (id == kNoTensor) continue;
       SN_ASSIGN_OR_RETURN(const Tensor actual, plain(outputs[o], id));
+      SN_RETURN_IF_ERROR(check_shape(step, id));
       SN_ASSIGN_OR_RETURN(const Tensor meant, value(id));
       const Tensor* const reference = !exact.empty()   ? &exact[o]
                                       : !meant.empty() ? &meant
@@ -299,6 +339,16 @@ class Verifier {
       if (meant.empty()) made_[id] = untouched.empty() ? actual : untouched[o];
     }
     return {};
+  }
+
+  Status check_shape(const Step& step, TensorId id) const {
+    if (meant_[id] == kNoTensor) return {};
+    const Tensor meant = values_->find(meant_[id]);
+    if (meant.empty() || meant.shape() == plan_.tensors[id].shape) return {};
+    return internal_error(
+        "the net differs from the model at layer '{}': '{}' has the shape {}, the model's {}",
+        step.layer->name, graph_.tensor(id).name, plan_.tensors[id].shape.str(),
+        meant.shape().str());
   }
 
   // The model has all that the step makes.
@@ -339,6 +389,7 @@ std::uint64_t answer_digest(std::span<const Tensor> outputs) {
 Result<double> verify_answer(const VerificationJob& job,
                              std::span<const std::vector<Tensor>> inputs) {
   Verifier verifier(job);
+  if (job.unmatched != nullptr) *job.unmatched = verifier.unmatched();
   double worst = 0;
   for (const std::vector<Tensor>& set : inputs) {
     SN_ASSIGN_OR_RETURN(const double error, verifier.check(set));

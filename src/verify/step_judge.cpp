@@ -1,4 +1,4 @@
-#include "profiler/tune/step_judge.h"
+#include "verify/step_judge.h"
 
 #include <algorithm>
 #include <cmath>

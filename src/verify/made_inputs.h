@@ -7,11 +7,26 @@
 #include <span>
 #include <vector>
 
+#include "core/graph/layer_type.h"
 #include "core/plan/runtime.h"
 
 namespace softneuro {
 
 inline constexpr int kMadeInputsEnd = 1 << 18;  // above every MadeInputs::usable
+
+// How a net uses one of its inputs.
+struct InputUse {
+  std::optional<ValueKind> value;            // decides about shapes
+  std::optional<std::int64_t> positions;     // picks one of so many
+  std::optional<Quantization> quantization;  // the model rounds it so
+};
+// By input of the graph.
+std::vector<InputUse> input_uses(const Graph& graph);
+
+// Numbers for `tensor`: about normal for floating-point types, within the range where the model
+// quantises them; else what the use accepts, zeros where it leaves a choice and `with_zeros` is
+// set.
+void fill_usable(Tensor& tensor, const InputUse& use, bool with_zeros);
 
 struct MadeInputs {
   // Each in the order of the graph's inputs. None: no set was found that the graph runs on.
