@@ -224,8 +224,7 @@ TEST_CASE("split: a file tuned for a device loads where that is absent, answers,
   const std::vector<Tensor> expected = net.run(net.plan({}));
   for (std::size_t o = 0; o < expected.size(); ++o)
     CHECK(difference(outputs.at(loaded.outputs()[o].name), expected[o], kTolerance) == "");
-  CHECK(log.find("test/pages cannot be used here, the default routine is used instead") !=
-        std::string::npos);
+  CHECK(log.find("test/pages cannot be used here") != std::string::npos);
 }
 
 TEST_CASE("split: a path whose adapts name routines of another device takes the default ones") {
