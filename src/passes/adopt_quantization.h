@@ -22,7 +22,8 @@ std::optional<Quantization> quantization_of(const Graph& graph, const Layer& lay
 // for). Nothing remains where the values are of these levels already. What it gives is annotated
 // (TensorDef::quantization), so that 8-bit routines may compute it with exactly the model's levels;
 // the tensor in front as well, if nothing else reads it. Pairs with one scale per channel stay.
-// Gives the number of quantize layers that were adopted. (Dequantised constants keep their
+// Exact: the function rounds as the two layers do. Gives the number of quantize layers that were
+// adopted. (Dequantised constants keep their
 // quantisation from import on: fold_constants.)
 Result<std::size_t> adopt_quantization(Graph& graph, const Registry& registry);
 
