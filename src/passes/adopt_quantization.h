@@ -26,10 +26,10 @@ bool is_quantised(const Graph& graph);
 // for). Nothing remains where the values are of these levels already. What it gives is annotated
 // (TensorDef::quantization), so that 8-bit routines may compute it with exactly the model's levels;
 // the tensor in front as well, if nothing else reads it. Pairs with one scale per channel stay.
-// Layers without a partner stay, too, as at 8-bit inputs and outputs, and the tensors beside them
-// are annotated likewise. Gives how many pairs and such tensors there are; 0: the graph is as it
-// was. (Dequantised constants keep their
-// quantisation from import on: fold_constants.)
+// Exact: the function rounds as the two layers do. Layers without a partner stay, too, as at 8-bit
+// inputs and outputs, and the tensors beside them are annotated likewise. Gives how many pairs and
+// such tensors there are; 0: the graph is as it was. (Dequantised constants keep their quantisation
+// from import on: fold_constants.)
 SN_INTREE Result<std::size_t> adopt_quantization(Graph& graph, const Registry& registry);
 
 }  // namespace softneuro

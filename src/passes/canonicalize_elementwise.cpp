@@ -11,7 +11,7 @@
 //
 // Exact, but for the sign of a zero: nothing is rounded that the model does not round, and the
 // constants of merged layers are the model's own up to products that the data type holds exactly.
-// Merging leaves out a rounding, and no infinity or zero in between (merge_linear).
+// Merging leaves out a rounding, and no infinity or zero in between (joined). x^0.5 of −∞ is NaN.
 #include <algorithm>
 #include <cmath>
 

@@ -4,6 +4,9 @@
 // exponential in the operands. An index that nothing else has can be summed before or within a
 // product of two. Which two come next is chosen greedily, by the pair whose product is smaller than
 // its operands by most (the usual heuristic of opt_einsum, tensornetwork and others).
+//
+// Exact up to the order of the sums, which the operator leaves open; products of two operands are
+// rounded to float32, and have its range, before the third comes in.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -5,7 +5,8 @@
 //   max_pool:       pads of −∞, or of zeros where the input is never negative and no window can
 //                   lie in the padding alone
 //
-// Pools only without ceil_mode, whose last window ends with the padding it knows of.
+// Exact; a window of −∞ alone stays −∞ where the model has the lowest number as padding. Pools only
+// without ceil_mode, whose last window ends with the padding it knows of.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -3,7 +3,9 @@
 //   erf:   ½ · x · (1 + erf(x / √2))
 //   tanh:  ½ · x · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))
 //
-// The factors may stand anywhere, x³ may be a power or products.
+// The factors may stand anywhere, x³ may be a power or products. Constants may differ by what the
+// data type rounds (is_close). Exact up to rounding; results that the long form loses in 1 + erf(x)
+// keep their digits.
 #include "passes/constants.h"
 #include "passes/pattern.h"
 

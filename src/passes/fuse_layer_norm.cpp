@@ -6,7 +6,8 @@
 //
 //   r = rsqrt(v + ε) [· scale], y = x · r + (bias − m · r)
 //
-// Means over the last axes, kept as dimensions of 1.
+// Means over the last axes, kept as dimensions of 1. Exact up to rounding; TensorFlow's form
+// cancels where the mean is large, the norm does not.
 #include "passes/norm_pattern.h"
 
 namespace softneuro {

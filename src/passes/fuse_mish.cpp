@@ -1,4 +1,4 @@
-// fuse_mish: x · tanh(softplus(x)) is a mish.
+// fuse_mish: x · tanh(softplus(x)) is a mish. Exact up to rounding.
 #include "passes/pattern.h"
 
 namespace softneuro {

@@ -6,8 +6,9 @@
 //                             broadcasts to it (slopes of a prelu)
 //
 // Which of them a layer takes says its type (LayerType::fused_post_ops). The result is changed
-// while it is in the cache, instead of being written and read again. Works backwards, so that of
-// two branches that meet in an addition the later one takes it in.
+// while it is in the cache, instead of being written and read again. Exact, but that 16-bit numbers
+// in between are not rounded, and numbers are float32: not in float64 unless they fit. Works
+// backwards, so that of two branches that meet in an addition the later one takes it in.
 #include <algorithm>
 
 #include "passes/pattern.h"

@@ -1,4 +1,5 @@
-// fuse_rms_norm: x / sqrt(mean(x²) + ε) [· scale] over the last axes is an RMS norm.
+// fuse_rms_norm: x / sqrt(mean(x²) + ε) [· scale] over the last axes is an RMS norm. Exact up to
+// rounding; squares that overflow, or vanish, in the model's type do not in the norm's sums.
 #include "passes/norm_pattern.h"
 
 namespace softneuro {

@@ -1,4 +1,5 @@
 // fuse_silu: x · sigmoid(x) is a SiLU (swish); x · sigmoid(1.702·x), the quick GELU, is one too.
+// Exact up to rounding.
 #include "passes/pattern.h"
 
 namespace softneuro {

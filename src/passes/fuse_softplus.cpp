@@ -1,4 +1,5 @@
-// fuse_softplus: log(exp(x) + 1) is a softplus, which does not overflow for large x.
+// fuse_softplus: log(exp(x) + 1) is a softplus, which does not overflow for large x, nor vanish in
+// the sum for small ones. Else exact up to rounding.
 #include "passes/pattern.h"
 
 namespace softneuro {

@@ -1,6 +1,6 @@
 // matmul_to_dense: a product with a constant matrix is a dense layer.
 //
-// y[…,N] = a[…,K] · b[K,N]: dense routines pack b once and take a bias. b may have leading
+// Exact. y[…,N] = a[…,K] · b[K,N]: dense routines pack b once and take a bias. b may have leading
 // dimensions of 1 where a has them too.
 #include <algorithm>
 

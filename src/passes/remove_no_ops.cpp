@@ -3,7 +3,7 @@
 // The layer types know when that is (LayerType::equal_input): identity (dropout is imported as
 // one), casts to the same type, transposes and reshapes that the shapes prove to change nothing,
 // pads by nothing, slices of all, concat of one tensor, + 0, × 1… And casts that undo a cast which
-// lost nothing.
+// lost nothing. Exact, but for the sign of a zero: −0 + 0 is 0.
 #include "passes/layer_context.h"
 #include "passes/pattern.h"
 
