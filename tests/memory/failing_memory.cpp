@@ -80,11 +80,13 @@ extern "C" {
 using softneuro::test::counted;
 using softneuro::test::fails;
 
+// NOLINTBEGIN(bugprone-reserved-identifier): glibc's names.
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
 void* __libc_realloc(void* block, std::size_t bytes);
 void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 void __libc_free(void* block);
+// NOLINTEND(bugprone-reserved-identifier)
 
 void* malloc(std::size_t bytes) {
   if (!fails()) return counted(__libc_malloc(bytes));

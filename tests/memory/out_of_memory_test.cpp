@@ -234,7 +234,7 @@ void sweep_tuning(long runs) {
   TuneOptions options;
   options.cache = folder.path().string();
   options.rounds = 1;
-  options.time_limit = std::chrono::milliseconds(100);
+  options.time_limit = std::chrono::milliseconds(50);
   const NamedTensors inputs = {{"image", random_image(1)}};
   const auto close = [](const NamedTensors& outputs) { return outputs.size() == 3; };
   sweep({.run = [&]() -> Status {
@@ -358,7 +358,7 @@ TEST_CASE("out of memory: saving", "[out of memory]") {
   sweep_saving(kFew);
 }
 TEST_CASE("out of memory: tuning", "[out of memory]") {
-  sweep_tuning(8);
+  sweep_tuning(4);
 }
 TEST_CASE("out of memory: in C", "[out of memory]") {
   sweep_c(kFew);

@@ -32,7 +32,7 @@ class Affinity {
   int count() const noexcept { return CPU_COUNT_S(sizeof sets_, sets_); }
 
  private:
-  cpu_set_t sets_[kSets];
+  cpu_set_t sets_[kSets] = {};
 };
 
 bool take(std::string_view& text, char c) {
