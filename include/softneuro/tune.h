@@ -208,7 +208,7 @@ struct TunedLayer {
   std::size_t candidates = 0;        // that were considered
   bool fallback = false;             // no routine in the allowed schemas
   std::vector<NotChosen> not_chosen;  // by kind; empty for adapts, where there is one kind
-                                      // only, and where default routines were the fastest
+                                      // only, and for default routines that are no candidates
 };
 
 // A layer's quantisation sensitivity: the effect of this layer in reduced precision, alone in a
@@ -225,8 +225,8 @@ struct LayerSensitivity {
 // What Net::tune returns.
 struct TuneReport {
   std::vector<TunedLayer> layers;
-  // Of a run of the default plan, and beside it on the chosen path: the median; where other
-  // processes disturb the machine, the sum of the steps' times.
+  // A run of the default plan, and beside it of the chosen path: the median; on a disturbed machine
+  // the sum of the steps' times. 0: not measured. Equal: the default plan was kept.
   double untuned_us = 0;
   double tuned_us = 0;
   double seconds = 0;          // of tuning, calibration included

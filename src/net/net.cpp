@@ -143,7 +143,10 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
     SN_ASSIGN_OR_RETURN(plan, build_default_plan(core, wanted, shapes, cancel));
   } else {
     ReplacedChoices replaced;
-    SN_ASSIGN_OR_RETURN(plan, build_plan(core, wanted, shapes, *path, &replaced, cancel));
+    auto made = build_plan(core, wanted, shapes, *path, &replaced, cancel);
+    if (!made.ok() && !replaced.summary.empty())  // as where packed weights are for what is missing
+      return Status(made.status()).with_context(replaced.summary);
+    SN_ASSIGN_OR_RETURN(plan, std::move(made));
     log_path_match(*path, shapes, replaced);
   }
   const std::lock_guard<std::mutex> lock(mutex);

@@ -75,8 +75,10 @@ std::string summary_of(const Lost& lost, const RoutinePath& path, std::size_t al
 Result<bool> mend(const Runtime& core, const NetProblems& problems, const Lost& lost,
                   RoutinePath& path) {
 #ifndef SOFTNEURO_NO_TUNER
+  const bool is_same_machine =
+      path.machine == machine_of(path, core.registry(), core.pool().concurrency());
   SN_ASSIGN_OR_RETURN(MendedPath mended, mend_path(core.registry(), problems, core.schemas(),
-                                                   std::move(path), lost.choices));
+                                                   std::move(path), lost.choices, is_same_machine));
   path = std::move(mended.path);
   return mended.is_default;
 #else

@@ -99,6 +99,23 @@ TEST_CASE("packed only: a layer that would need its weights otherwise is named")
              Contains("layer '") && Contains("has only weights packed for another"));
 }
 
+TEST_CASE("packed only: where a routine is missing, the library that has it is named") {
+  const TemporaryFolder folder;
+  REQUIRE(tuned_net(folder).save(folder.file("only.dnn"), kPackedOnly).ok());
+  DnnContents contents = load_dnn_contents(folder.file("only.dnn"), builtin_layer_types()).value();
+  REQUIRE(contents.paths.size() == 1);
+  for (const Layer& layer : contents.graph.layers())
+    if (layer.name == "deep")
+      contents.paths[0].layers.at(layer.id).routine = "cpu:float32:nhwc/of_another_library";
+  REQUIRE(save_dnn(contents.graph, folder.file("other.dnn"), contents.paths).ok());
+  const Net loaded = Net::load(folder.file("other.dnn"), one_thread()).value();
+  const auto plan = loaded.plan();
+  REQUIRE(!plan.ok());
+  CHECK(plan.status().code() == StatusCode::unsupported);
+  CHECK_THAT(plan.status().message(), Contains("no routines of 'of_another_library': 1 layer") &&
+                                          Contains("has only weights packed for another"));
+}
+
 TEST_CASE("packed only: weights that were left out cannot be outputs") {
   const TemporaryFolder folder;
   REQUIRE(tuned_net(folder).save(folder.file("only.dnn"), kPackedOnly).ok());

@@ -15,17 +15,16 @@ const Samples& StepSamples::samples(std::size_t step) const {
              : any_[step];
 }
 
-void StepSamples::add(const StepSamples& run) {
-  for (std::size_t s = 0; s < steps(); ++s) {
-    whole_[s].add(run.whole_[s]);
-    any_[s].add(run.any_[s]);
-  }
-}
-
 double StepSamples::sum_us() const {
   double sum = 0;
   for (std::size_t s = 0; s < steps(); ++s) sum += time_us(s);
   return sum;
+}
+
+double StepSamples::spread_us() const {
+  double spread = 0;
+  for (std::size_t s = 0; s < steps(); ++s) spread += samples(s).median() - samples(s).centre();
+  return spread;
 }
 
 Result<NetBench> NetBench::create(std::shared_ptr<const Plan> plan, std::vector<Tensor> inputs) {

@@ -23,11 +23,11 @@ class StepSamples {
   }
   std::size_t steps() const { return any_.size(); }
   double time_us(std::size_t step) const { return samples(step).centre(); }
-  // Those of another run of the same plan.
-  void add(const StepSamples& run);
   double sum_us() const;
-  // Of the undisturbed samples of a step; 0: there are none.
-  double whole_us(std::size_t step) const { return whole_[step].centre(); }
+  // By how much the sum scatters: half the distance between the quartiles where steps are slowed
+  // down together, as noise is that takes longer than a step. From the lower half of the samples:
+  // a step may be preempted in its middle, with all threads at once at its end.
+  double spread_us() const;
   const Samples& samples(std::size_t step) const;
 
  private:

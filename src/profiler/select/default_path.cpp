@@ -77,10 +77,24 @@ bool has_choices(const std::vector<LayerCandidates>& layers) {
       layers, [](const LayerCandidates& layer) { return layer.candidates.size() > 1; });
 }
 
+// What the choices that are left took of the default plan's time, at least: all that the path
+// gained, without what those that are lost may have gained.
+double share_left(const std::vector<LayerCandidates>& usual, const Selection& whole,
+                  const RoutinePath& kept, const Choices& lost) {
+  if (kept.time_us <= 0 || kept.untuned_us <= kept.time_us) return 1;
+  double lost_cost = 0, left_cost = 0;
+  for (std::size_t l = 0; l < usual.size(); ++l)
+    (lost.contains(usual[l].layer.layer->id) ? lost_cost : left_cost) +=
+        chosen(usual[l], whole, l).unit_us;
+  if (left_cost <= 0) return 1;
+  const double gained = (1 - kept.time_us / kept.untuned_us) * (lost_cost + left_cost);
+  return 1 - std::max(0.0, gained - kMostGain * lost_cost) / left_cost;
+}
+
 // A choice of a tuned path as the only candidate. It costs as much as the default one at most,
-// which it was measured to beat, apart from adapts, and less by what the whole path gained.
+// which it was measured to beat, apart from adapts, and only `left` of that.
 Candidate kept_candidate(const Registry& registry, const Problem& problem, const Choice& choice,
-                         double default_cost, double gain) {
+                         double default_cost, double left) {
   Candidate candidate;
   candidate.routine = registry.find(problem.type->name, choice.routine);
   candidate.params = choice.params;
@@ -88,7 +102,7 @@ Candidate kept_candidate(const Registry& registry, const Problem& problem, const
   candidate.unit_us = 0;
   if (candidate.routine == nullptr) return candidate;  // a view
   const double own = estimated_cost(*candidate.routine, with_formats(problem, choice.formats));
-  candidate.unit_us = gain * std::min(own, default_cost);
+  candidate.unit_us = left * std::min(own, default_cost);
   return candidate;
 }
 
@@ -117,11 +131,10 @@ Result<RoutinePath> default_path(const Registry& registry, const NetProblems& pr
 
 Result<MendedPath> mend_path(const Registry& registry, const NetProblems& problems,
                              std::span<const std::string> schemas, RoutinePath kept,
-                             const Choices& lost) {
+                             const Choices& lost, bool is_same_machine) {
   const std::vector<LayerCandidates> usual = list_all(registry, problems, schemas);
   SN_ASSIGN_OR_RETURN(const Selection whole, select_least(problems, usual));
-  const double gain =
-      kept.time_us > 0 && kept.untuned_us > 0 ? std::min(1.0, kept.time_us / kept.untuned_us) : 1;
+  const double left = is_same_machine ? share_left(usual, whole, kept, lost) : 1;
   const DefaultCandidates defaults(registry, schemas);
   std::vector<LayerCandidates> layers = usual;
   for (std::size_t l = 0; l < layers.size(); ++l) {
@@ -130,7 +143,7 @@ Result<MendedPath> mend_path(const Registry& registry, const NetProblems& proble
     const LayerId id = problems.layers[l].layer->id;
     if (const auto choice = kept.layers.find(id); choice != kept.layers.end())
       layers[l].candidates = {kept_candidate(registry, problem, choice->second,
-                                             chosen(usual[l], whole, l).unit_us, gain)};
+                                             chosen(usual[l], whole, l).unit_us, left)};
     else if (const auto gone = lost.find(id); gone != lost.end())
       defaults.add_in(gone->second.formats, problem, layers[l].candidates);
     else  // a path leaves out what has the registry's default choice
@@ -138,7 +151,8 @@ Result<MendedPath> mend_path(const Registry& registry, const NetProblems& proble
   }
   SN_ASSIGN_OR_RETURN(const Selection mended, select_least(problems, layers));
   MendedPath result;
-  result.is_default = whole.cost_us < mended.cost_us;
+  // Where weights are left out, only the path's own routines have theirs.
+  result.is_default = whole.cost_us < mended.cost_us && !problems.graph->has_left_out();
   if (result.is_default) {
     result.path = path_of(usual, whole);
     return result;

@@ -27,11 +27,12 @@ struct MendedPath {
 
 // What `kept`, the choices that apply, becomes without those in `lost`: the layers of these get
 // what costs least by the model of costs, beside the others as they are; or all layers do, where
-// that costs less. What the tuned path gained where it was measured counts for what is left of it.
+// that costs less. What the tuned path gained counts for what is left of it, if it was measured on
+// this machine.
 // Errors: out_of_memory.
 SN_INTREE Result<MendedPath> mend_path(const Registry& registry, const NetProblems& problems,
                                        std::span<const std::string> schemas, RoutinePath kept,
-                                       const Choices& lost);
+                                       const Choices& lost, bool is_same_machine);
 
 // What a layer costs in the formats of `problem`, in multiply-adds of a dense channels-last
 // product: arithmetic at the routine's default_speed(), and the bytes that it moves.

@@ -52,10 +52,8 @@ class Race {
     double run_us;  // about
     bool is_allowed;
     Samples samples, whole;  // `whole`: no thread was late at the end
-    // On a busy machine: all runs together, and what the steps of each took, 0 where a thread was
-    // late.
-    StepSamples steps;
-    std::vector<std::vector<double>> runs;
+    StepSamples steps;       // of traced runs
+    int traced = 0;
   };
   // Default choices, mostly: they would take more time than all the others.
   bool is_beaten(const Contender& contender) const {
@@ -87,9 +85,8 @@ class Race {
     return contenders_.size() > 1 && std::ranges::count_if(contenders_, is_left) < 2;
   }
   double round_us() const;
+  bool needs_warmup(double us) const;
   Status run_turn(Contender& contender, const InterleavedSchedule& schedule);
-  Status run_traced(Contender& contender);
-  static Samples sums(const Contender& contender);
   Status run_rounds(const InterleavedSchedule& schedule);
 
   TuneContext& context_;
@@ -108,7 +105,7 @@ Status Race::add(const Finalist& finalist) {
   SN_ASSIGN_OR_RETURN(const double us, bench.run());
   StepSamples steps(bench.steps());
   contenders_.push_back(
-      {std::move(bench), us, is_allowed(context_, finalist), {}, {}, std::move(steps), {}});
+      {std::move(bench), us, is_allowed(context_, finalist), {}, {}, std::move(steps)});
   return {};
 }
 
@@ -124,7 +121,9 @@ Status Race::run_turn(Contender& contender, const InterleavedSchedule& schedule)
   SN_RETURN_IF_ERROR(contender.bench.warm_up(schedule.warmup));
   for (int i = 0; i < schedule.measured; ++i) {
     if (busy_) {
-      SN_RETURN_IF_ERROR(run_traced(contender));
+      SN_RETURN_IF_ERROR(
+          contender.bench.run_traced(contender.steps, context_.barrier, context_.budget));
+      ++contender.traced;
       continue;
     }
     SN_ASSIGN_OR_RETURN(const double us, contender.bench.run());
@@ -136,15 +135,6 @@ Status Race::run_turn(Contender& contender, const InterleavedSchedule& schedule)
     disturbed_ += !alone;
     ++runs_;
   }
-  return {};
-}
-
-Status Race::run_traced(Contender& contender) {
-  StepSamples run(contender.bench.steps());
-  SN_RETURN_IF_ERROR(contender.bench.run_traced(run, context_.barrier, context_.budget));
-  contender.steps.add(run);
-  std::vector<double>& times = contender.runs.emplace_back(run.steps());
-  for (std::size_t s = 0; s < times.size(); ++s) times[s] = run.whole_us(s);
   return {};
 }
 
@@ -165,34 +155,36 @@ Status Race::run(double us) {
   busy_ = context_.barrier.disturbed();
   if (!busy_) {
     // These show which finalists are beaten, and whether the machine is busy.
-    SN_RETURN_IF_ERROR(run_rounds(
-        {context_.needs_warmup() ? 1 : 0, 1, static_cast<int>(constants::kFewestSamples)}));
+    SN_RETURN_IF_ERROR(
+        run_rounds({needs_warmup(us) ? 1 : 0, 1, static_cast<int>(constants::kFewestSamples)}));
     busy_ = context_.barrier.disturbed() || disturbed_ * 2 > runs_;
   }
   const double left_us = us - static_cast<double>(clock_ns() - begin) * 1e-3;
-  return run_rounds(InterleavedSchedule::in(left_us, round_us(), context_.needs_warmup()));
+  return run_rounds(InterleavedSchedule::in(left_us, round_us(), needs_warmup(left_us)));
 }
 
-// Sums over the steps of each run; a step that was disturbed in it counts as it does in all runs.
-Samples Race::sums(const Contender& contender) {
-  Samples sums;
-  for (const std::vector<double>& run : contender.runs) {
-    double sum = 0;
-    for (std::size_t s = 0; s < run.size(); ++s)
-      sum += run[s] > 0 ? run[s] : contender.steps.time_us(s);
-    sums.add(sum);
-  }
-  return sums;
+// Weights that do not fit into the caches are partly there in steady use all the same: what decides
+// is compared as it runs then, where the time suffices.
+bool Race::needs_warmup(double us) const {
+  const int runs = constants::kFewestRuns * (constants::kWarmUpRuns + constants::kTurnRuns);
+  return context_.needs_warmup() || us >= runs * round_us();
 }
 
 Profile Race::profile(std::size_t contender) const {
   const Contender& known = contenders_[contender];
-  const Samples samples = busy_ ? sums(known) : known.samples;
-  // What most runs take is what users get; low quartiles do not see what happens in most runs.
-  return {.time_us = busy_ ? known.steps.sum_us() : samples.median(),
-          .spread_us = spread_us(samples),
-          .samples = static_cast<double>(samples.count()),
-          .disturbed = context_.barrier.disturbed()};
+  Profile row;
+  row.disturbed = context_.barrier.disturbed();
+  if (busy_ && known.traced >= constants::kFewestRuns) {
+    row.time_us = known.steps.sum_us();
+    row.spread_us = known.steps.spread_us();
+    row.samples = known.traced;
+  } else if (!busy_) {
+    // What most runs take is what users get; low quartiles do not see what happens in most runs.
+    row.time_us = known.samples.median();
+    row.spread_us = spread_us(known.samples);
+    row.samples = static_cast<double>(known.samples.count());
+  }
+  return row;
 }
 
 }  // namespace

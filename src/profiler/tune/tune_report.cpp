@@ -153,8 +153,10 @@ RoutinePath path_of(const TuneContext& context, const TuneOutcome& outcome) {
   path.threads = job.core->pool().concurrency();
   path.machine = machine_of(path, job.core->registry(), path.threads);
   path.schemas = context.options.schemas;
-  path.time_us = outcome.chosen.time_us;
-  path.untuned_us = outcome.untuned_us;
+  if (outcome.chosen.is_timed()) {  // else the net's own path has those of its tuning
+    path.time_us = outcome.chosen.time_us;
+    path.untuned_us = outcome.untuned_us;
+  }
   path.error = outcome.chosen.errors.value(ErrorMetric::relative_rms);
   for (std::size_t i = 0; i < job.shapes.size(); ++i)
     path.shapes.emplace(job.graph->tensor(job.graph->inputs[i]).name, job.shapes[i]);
