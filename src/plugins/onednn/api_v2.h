@@ -19,7 +19,6 @@ constexpr bool kOneStepOfAKind = true;
 constexpr bool kFewFusedOperands = true;
 // Some primitives of 8 bits cannot be made with a silu, which their descriptors accept.
 constexpr bool kNoSiluOfBytes = true;
-constexpr bool kNoGeluOfInfinity = false;
 }  // namespace workarounds
 
 // No set of AVX-512 with AVX-VNNI but "all": AVX-VNNI is hidden with anything beyond it.

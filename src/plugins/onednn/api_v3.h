@@ -13,8 +13,6 @@ namespace workarounds {
 constexpr bool kOneStepOfAKind = false;
 constexpr bool kFewFusedOperands = false;
 constexpr bool kNoSiluOfBytes = false;
-// gelu (not gelu_tanh) of an infinity is NaN in code for AVX-512.
-constexpr bool kNoGeluOfInfinity = true;
 }  // namespace workarounds
 
 // From fp16 on the library's sets hold AVX-VNNI, too.

@@ -218,12 +218,9 @@ bool loses_nan(const FusedStep& step) {
          (step.algorithm == algorithm::eltwise_relu && step.alpha == 0);
 }
 
-bool loses_infinity(const FusedStep& step) {
-  return workarounds::kNoGeluOfInfinity && step.algorithm == algorithm::eltwise_gelu_erf;
-}
-
 bool loses_tail(const FusedStep& step) {
   return step.algorithm == algorithm::eltwise_elu ||
+         step.algorithm == algorithm::eltwise_gelu_erf ||
          step.algorithm == algorithm::eltwise_gelu_tanh ||
          step.algorithm == algorithm::eltwise_mish ||
          step.algorithm == algorithm::eltwise_soft_relu;
@@ -288,8 +285,7 @@ FusedOps fuse_float(const Problem& problem, int channel_axis, std::size_t most) 
     if (op.kind == PostOp::Kind::unary) {
       const auto steps = activation_steps(op);
       const auto fits = [&](const FusedStep& step) {
-        return !loses_nan(step) && !loses_infinity(step) && !loses_tail(step) &&
-               can_follow(ops.steps, step);
+        return !loses_nan(step) && !loses_tail(step) && can_follow(ops.steps, step);
       };
       if (!steps || !std::all_of(steps->begin(), steps->end(), fits)) break;
       ops.steps.insert(ops.steps.end(), steps->begin(), steps->end());

@@ -33,11 +33,9 @@ std::optional<dnnl::algorithm> algorithm_of(BinaryOp op);
 // Whether a step makes a number of NaN in the library's generated code: max and min whose NaN
 // operand is not the one that is kept. Relu with a slope compares and blends, which keeps NaN.
 bool loses_nan(const FusedStep& step);
-// Whether it makes NaN of an infinity.
-bool loses_infinity(const FusedStep& step);
 // Whether it subtracts from 1 what is near 1, so that where the result is small nothing of it is
-// left, or a negative number: exp(x) − 1, 1 + tanh(x), log(1 + exp(x)), and what mish does. Where
-// the result becomes one of 256 levels it does not matter.
+// left, or a negative number: exp(x) − 1, 1 + erf(x), 1 + tanh(x), log(1 + exp(x)), and what mish
+// does. Where the result becomes one of 256 levels it does not matter.
 bool loses_tail(const FusedStep& step);
 
 // As many of the first `most` post-ops as the library knows on float32, where output 0 and the
