@@ -103,8 +103,7 @@ Status OverflowScan::find_parts() {
   }
   for (Part& part : parts_) {
     std::ranges::sort(part.wanted);
-    const auto twice = std::ranges::unique(part.wanted);
-    part.wanted.erase(twice.begin(), twice.end());
+    part.wanted.erase(std::unique(part.wanted.begin(), part.wanted.end()), part.wanted.end());
   }
   return {};
 }
