@@ -17,7 +17,7 @@ struct PlantedFault {
 inline constexpr PlantedFault kPlantedFaults[] = {
     {"cpu/softplus_ends", UnaryOp::softplus, [](double x) { return x < -13; }, 0},
     {"cpu/exp_flushes", UnaryOp::exp, [](double x) { return std::exp(x) < 1e-6; }, 0},
-    {"cpu/tanh_saturates", UnaryOp::tanh, [](double x) { return x > 7 && x < 9; }, 1},
+    {"cpu/tanh_saturates", UnaryOp::tanh, [](double x) { return x > 5 && x < 9; }, 1},
     {"cpu/gelu_ends", UnaryOp::gelu, [](double x) { return x < -3.5; }, -0.0},
 };
 
