@@ -64,11 +64,12 @@ void print_error(const TuneReport& report, const std::string& metric) {
 void print_times(const TuneReport& report) {
   const std::string target =
       fmt::format("{}, {}", counted(report.threads, "thread"), report.machine);
-  if (report.untuned_us > 0 && report.tuned_us > 0)
-    say("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {}\n", report.untuned_us * 1e-3,
-        report.tuned_us * 1e-3, report.untuned_us / report.tuned_us, target);
-  else
+  if (report.untuned_us <= 0 || report.tuned_us <= 0) {
     say("untuned and tuned were not compared end to end, {}\n", target);
+    return;
+  }
+  say("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {}\n", report.untuned_us * 1e-3,
+      report.tuned_us * 1e-3, report.untuned_us / report.tuned_us, target);
   if (report.tuned_us == report.untuned_us)
     say("no faster path was found: the net keeps its default plan\n");
 }

@@ -71,18 +71,23 @@ std::string summary_of(const Lost& lost, const RoutinePath& path, std::size_t al
   return text + ". Load the plugins that are missing, if any, or tune on this machine";
 }
 
-// Replaces what does not apply here. Whether all of the path is the default plan then.
-Result<bool> mend(const Runtime& core, const NetProblems& problems, const Lost& lost,
-                  RoutinePath& path) {
+struct Mended {
+  RoutinePath path;
+  bool is_default = false;  // all of it
+};
+
+// `path`, what is left of a tuned one, with something in place of what is lost.
+Result<Mended> mend([[maybe_unused]] const Runtime& core,
+                    [[maybe_unused]] const NetProblems& problems, [[maybe_unused]] const Lost& lost,
+                    RoutinePath path) {
 #ifndef SOFTNEURO_NO_TUNER
   const bool is_same_machine =
       path.machine == machine_of(path, core.registry(), core.pool().concurrency());
   SN_ASSIGN_OR_RETURN(MendedPath mended, mend_path(core.registry(), problems, core.schemas(),
                                                    std::move(path), lost.choices, is_same_machine));
-  path = std::move(mended.path);
-  return mended.is_default;
+  return Mended{std::move(mended.path), mended.is_default};
 #else
-  return false;
+  return Mended{std::move(path), false};
 #endif
 }
 
@@ -92,13 +97,12 @@ Result<RoutinePath> fitted(const Runtime& core, const NetProblems& problems, Rou
   const std::size_t all = path.layers.size();
   Lost lost = take_out_unfit(core.registry(), problems, path);
   if (lost.choices.empty()) return path;
-  const RoutinePath tuned = path;
-  SN_ASSIGN_OR_RETURN(const bool is_default, mend(core, problems, lost, path));
+  SN_ASSIGN_OR_RETURN(Mended mended, mend(core, problems, lost, path));
   if (replaced != nullptr) {
-    replaced->summary = summary_of(lost, tuned, all, is_default);
+    replaced->summary = summary_of(lost, path, all, mended.is_default);
     replaced->layers = std::move(lost.lines);
   }
-  return path;
+  return std::move(mended.path);
 }
 
 // Adapt routines that do not apply here: the default ones serve.
