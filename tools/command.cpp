@@ -44,6 +44,12 @@ void add_import_options(CLI::App& command, NetArguments& arguments) {
                      "leave out a graph pass when a model is imported (repeatable; 'all')");
 }
 
+void add_verify_option(CLI::App& command, NetArguments& arguments) {
+  arguments.verify = true;
+  command.add_flag("--no-verify", arguments.no_verify,
+                   "import without comparing the graph after the passes with the model");
+}
+
 void add_message_options(CLI::App& command, NetArguments& arguments) {
   command.add_flag("--json", arguments.json, "results as JSON on standard output");
   CLI::Option* verbose = command.add_flag("-v,--verbose", arguments.verbose,
@@ -108,7 +114,8 @@ Result<Net> open_net(const NetArguments& arguments, NamedShapes shapes) {
   return Net::import(arguments.path, options,
                      {.shapes = std::move(shapes),
                       .constants = *std::move(constants),
-                      .disabled_passes = arguments.disabled_passes});
+                      .disabled_passes = arguments.disabled_passes,
+                      .verify = arguments.verify && !arguments.no_verify});
 }
 
 Result<std::pair<std::string, std::string>> split_assignment(const std::string& text) {

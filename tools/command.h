@@ -22,6 +22,8 @@ struct NetArguments {
   std::vector<std::string> inputs;     // NAME=FILE.npy
   std::vector<std::string> constants;  // NAME=NUMBER or NAME=FILE.npy
   std::vector<std::string> disabled_passes;
+  bool verify = false;     // an import is verified, unless:
+  bool no_verify = false;  // --no-verify
   std::vector<std::string> schemas;
   std::vector<std::string> plugins;
   int threads = 0;
@@ -51,6 +53,7 @@ void add_net_option(CLI::App& command, NetArguments& arguments);
 void add_message_options(CLI::App& command, NetArguments& arguments);  // --json, -v, -q
 void add_shape_option(CLI::App& command, NetArguments& arguments);
 void add_import_options(CLI::App& command, NetArguments& arguments);  // --constant, --disable-pass
+void add_verify_option(CLI::App& command, NetArguments& arguments);   // verifies; --no-verify
 void add_input_option(CLI::App& command, NetArguments& arguments);
 void add_routine_options(CLI::App& command, NetArguments& arguments);  // threads, schemas, plugins
 void add_plugin_option(CLI::App& command, NetArguments& arguments);

@@ -70,7 +70,8 @@ int import_model(const ImportArguments& arguments) {
   auto net = Net::import(arguments.path, {.log = net_log(arguments.verbose, arguments.quiet)},
                          {.shapes = *std::move(shapes),
                           .constants = *std::move(constants),
-                          .disabled_passes = arguments.disabled_passes});
+                          .disabled_passes = arguments.disabled_passes,
+                          .verify = arguments.verify && !arguments.no_verify});
   if (!net.ok()) return fail(net.status());
   if (Status status = net->save(arguments.output); !status.ok()) return fail(status);
 
@@ -96,6 +97,7 @@ Command add_import(CLI::App& app) {
   command->add_flag("--check", arguments->check,
                     "write nothing; list everything that is unsupported");
   add_import_options(*command, *arguments);
+  add_verify_option(*command, *arguments);
   add_message_options(*command, *arguments);
   add_shape_option(*command, *arguments);
   return {command, [arguments] { return import_model(*arguments); }};

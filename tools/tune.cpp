@@ -281,6 +281,7 @@ Command add_tune(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("tune", "find the fastest routines on this machine and save them");
   add_net_option(*command, *arguments);
+  add_verify_option(*command, *arguments);
   add_shape_option(*command, *arguments);
   command->add_option("-o,--output", arguments->output, "the tuned .dnn file to write");
   command

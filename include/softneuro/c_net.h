@@ -61,9 +61,11 @@ typedef struct sn_net_options {
    * branches that depend on them are settled (ImportOptions::constants in net.h). Copied. */
   const sn_tensor* constants;
   size_t constant_count;
+  int32_t verify_import; /* 1: compare the graph after the passes with the model as it is written;
+                          * SN_INTERNAL names the pass that changes it (ImportOptions::verify) */
 } sn_net_options;
 #define SN_NET_OPTIONS_INIT \
-  { sizeof(sn_net_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(sn_net_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Options may be null everywhere. Loads a .dnn file; weights are mapped, not copied. Until the net
  * and all that comes from it is freed, the file may be replaced (renamed over, as sn_net_save does,

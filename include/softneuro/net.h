@@ -102,6 +102,13 @@ struct ImportOptions {
   // Where external data of a model in memory is looked for; empty: refused. Files have their own
   // folder, and this is not read.
   std::string folder = {};
+  // Compare the graph after the passes with the model as it is written, layer by layer, on inputs
+  // that are made to show what passes may get wrong. Where a pass changes more than rounding
+  // explains, the import is an error (internal) that names the pass and the nodes. Takes a few
+  // tenths of a second, or about as long as one run of the model without passes where that is more,
+  // and about as much memory. Where it cannot be done (the model runs on no made inputs), the log
+  // says so (level info). Unsupported in edge builds.
+  bool verify = false;
   // Once it is true, the import returns cancelled. Checked between nodes, between passes and
   // between layers that are computed beforehand. Must stay valid until the call returns.
   const std::atomic<bool>* cancel = nullptr;

@@ -30,6 +30,7 @@ Result<ImportOptions> import_options(const sn_net_options* given) {
   SN_ASSIGN_OR_RETURN(options.disabled_passes,
                       texts_from(known.disabled_passes, known.disabled_pass_count,
                                  "sn_net_options.disabled_passes"));
+  options.verify = known.verify_import != 0;
   options.cancel = request_of(known.cancel);
   return options;
 }

@@ -1,5 +1,6 @@
 // Net::import: model file → Graph → Net.
 #include <cstring>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/dnn/file_header.h"
@@ -9,6 +10,9 @@
 #include "passes/pass.h"
 #include "routines/builtin.h"
 #include "softneuro/net.h"
+#ifndef SOFTNEURO_NO_TUNER
+#include "verify/pass_verification.h"
+#endif
 
 namespace softneuro {
 namespace {
@@ -35,6 +39,24 @@ Result<Graph> import_graph(std::span<const std::byte> bytes, const std::string& 
   return import_onnx_memory(bytes, folder, onnx);
 }
 
+#ifdef SOFTNEURO_NO_TUNER
+Status verify(const Net&, const Graph&, const PassOptions&) {
+  return unsupported("this is a build without a tuner, which cannot verify an import");
+}
+#else
+// The net against the model as it was before the passes.
+Status verify(const Net& net, const Graph& model, const PassOptions& passes) {
+  const std::shared_ptr<Runtime>& core = NetAccess::runtime(net);
+  SN_ASSIGN_OR_RETURN(const PassVerification verified,
+                      verify_passes({core, &model, &NetAccess::graph(net), passes}));
+  core->log(LogLevel::info,
+            verified.left_out.empty()
+                ? fmt::format("the passes were verified on {} sets of inputs", verified.sets)
+                : fmt::format("the passes were not verified: {}", verified.left_out));
+  return {};
+}
+#endif
+
 Result<Net> import_net(std::span<const std::byte> bytes, const std::string& folder,
                        const NetOptions& options, const ImportOptions& import_options) {
   SN_ASSIGN_OR_RETURN(Graph graph, import_graph(bytes, folder, options, import_options));
@@ -42,6 +64,12 @@ Result<Net> import_net(std::span<const std::byte> bytes, const std::string& fold
   pass_options.disabled = import_options.disabled_passes;
   pass_options.allocator = options.allocator;
   pass_options.cancel = import_options.cancel;
+  std::optional<Graph> model;  // before the passes
+  if (import_options.verify) {
+    SN_RETURN_IF_ERROR(graph.sort());
+    SN_RETURN_IF_ERROR(graph.infer_shapes());
+    model = graph;
+  }
   std::vector<PassReport> reports;
   SN_ASSIGN_OR_RETURN(const Registry registry, make_builtin_registry());
   SN_RETURN_IF_ERROR(run_passes(graph, registry, pass_options, &reports));
@@ -50,7 +78,9 @@ Result<Net> import_net(std::span<const std::byte> bytes, const std::string& fold
       options.log(LogLevel::debug, fmt::format("pass {}: {} changes, {} to {} layers, {} µs",
                                                report.name, report.changes, report.layers_before,
                                                report.layers_after, report.microseconds));
-  return NetAccess::from_graph(std::move(graph), options);
+  SN_ASSIGN_OR_RETURN(Net net, NetAccess::from_graph(std::move(graph), options));
+  if (model) SN_RETURN_IF_ERROR(verify(net, *model, pass_options));
+  return net;
 }
 
 }  // namespace

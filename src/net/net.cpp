@@ -348,6 +348,10 @@ const Registry& NetAccess::registry(const Net& net) noexcept {
   return net.impl_->core->registry();
 }
 
+const std::shared_ptr<Runtime>& NetAccess::runtime(const Net& net) noexcept {
+  return net.impl_->core;
+}
+
 MemoryReport Net::memory_report() const {
   MemoryReport report;
   const std::shared_ptr<const Graph> graph = impl_->current_graph();

@@ -7,6 +7,7 @@ namespace softneuro {
 
 class Graph;
 class Registry;
+class Runtime;
 
 struct NetAccess {
   // From a graph of verified or unverified layers: what every import and load ends with.
@@ -15,6 +16,7 @@ struct NetAccess {
   // Valid until the net is tuned or gone.
   SN_INTREE static const Graph& graph(const Net& net) noexcept;
   SN_INTREE static const Registry& registry(const Net& net) noexcept;
+  SN_INTREE static const std::shared_ptr<Runtime>& runtime(const Net& net) noexcept;
 };
 
 }  // namespace softneuro

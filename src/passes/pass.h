@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,11 +12,26 @@
 
 namespace softneuro {
 
+struct PassContext;
+
+struct Pass {
+  const char* name = nullptr;
+  int version = 0;            // raised whenever the resulting graph may change
+  const char* doc = nullptr;  // one line
+  // Takes a sorted graph with inferred shapes that passes verify(), and leaves such a graph.
+  Status (*run)(Graph& graph, PassContext& context) = nullptr;
+  // Waits for a round in which no pass before it finds anything.
+  bool when_settled = false;
+};
+
 struct PassOptions {
   std::vector<std::string> disabled;  // names of passes to leave out; "all" leaves out every one
   Allocator* allocator = nullptr;     // for new constants; null: default_allocator()
   // Looked at between passes and folded layers; once true: the status cancelled. May be null.
   const std::atomic<bool>* cancel = nullptr;
+  std::vector<Pass> added;  // further ones, which run behind the others
+  // Called after each run of a pass that found something. May be null.
+  std::function<void(const Pass&, const Graph&)> on_change = {};
 };
 
 struct PassContext {
@@ -28,16 +44,6 @@ struct PassContext {
   Allocator& allocator() const {
     return options.allocator == nullptr ? default_allocator() : *options.allocator;
   }
-};
-
-struct Pass {
-  const char* name = nullptr;
-  int version = 0;            // raised whenever the resulting graph may change
-  const char* doc = nullptr;  // one line
-  // Takes a sorted graph with inferred shapes that passes verify(), and leaves such a graph.
-  Status (*run)(Graph& graph, PassContext& context) = nullptr;
-  // Waits for a round in which no pass before it finds anything.
-  bool when_settled = false;
 };
 
 // All passes, in the order in which they run.

@@ -55,15 +55,17 @@ Status run_all(Graph& graph, const Registry& registry, const PassOptions& option
 
   std::vector<const Pass*> passes;
   std::vector<PassReport> own;
-  for (const Pass& pass : all_passes()) {
-    if (is_disabled(options, pass.name)) continue;
+  const auto take = [&](const Pass& pass) {
     passes.push_back(&pass);
     own.push_back({pass.name});
     const std::string mark = fmt::format("{}/{}", pass.name, pass.version);
     if (std::find(graph.applied_passes.begin(), graph.applied_passes.end(), mark) ==
         graph.applied_passes.end())
       graph.applied_passes.push_back(mark);
-  }
+  };
+  for (const Pass& pass : all_passes())
+    if (!is_disabled(options, pass.name)) take(pass);
+  for (const Pass& pass : options.added) take(pass);
 
   PassContext context{registry, options};
   for (int round = 0; round < kMaxRounds; ++round) {
@@ -74,6 +76,7 @@ Status run_all(Graph& graph, const Registry& registry, const PassOptions& option
       SN_RETURN_IF_ERROR(check_cancelled(options.cancel));
       SN_RETURN_IF_ERROR(run_one(*passes[i], graph, context, own[i]));
       changes += context.changes;
+      if (context.changes > 0 && options.on_change) options.on_change(*passes[i], graph);
     }
     if (changes == 0) break;
   }

@@ -187,3 +187,21 @@ TEST_CASE("c api: an import stops at a request") {
   sn_net_free(net);
   sn_cancel_free(cancel);
 }
+
+TEST_CASE("c api: an import that is verified says so in the log") {
+  const std::string path = source_dir() + "/models/shapes/shapes.onnx";
+  std::string lines;
+  sn_net_options options = SN_NET_OPTIONS_INIT;
+  options.threads = 1;
+  options.verify_import = 1;
+  options.log = [](void* context, sn_log_level, const char* line) {
+    *static_cast<std::string*>(context) += line;
+  };
+  options.log_context = &lines;
+  sn_net* net = nullptr;
+  const sn_status status = sn_net_import(path.c_str(), &options, &net);
+  INFO(sn_last_error());
+  REQUIRE(status == SN_OK);
+  CHECK(lines.find("the passes were verified on") != std::string::npos);
+  sn_net_free(net);
+}

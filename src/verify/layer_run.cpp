@@ -1,0 +1,40 @@
+#include "verify/layer_run.h"
+
+#include "core/base/error.h"
+#include "core/graph/layer_type.h"
+#include "core/routine/evaluate.h"
+#include "core/routine/layer_cost.h"
+#include "profiler/measure/constants.h"
+#include "profiler/measure/kernel_bench.h"
+
+namespace softneuro {
+
+Result<LayerRun> run_layer(Runtime& core, const Graph& graph, const Layer& layer,
+                           std::vector<Tensor> inputs, double most_steps) {
+  std::vector<TensorSpec> specs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    TensorSpec spec;
+    if (!inputs[i].empty()) {
+      spec.type = inputs[i].data_type();
+      spec.shape = inputs[i].shape();
+      spec.constant = graph.is_constant(layer.inputs[i]);
+      spec.quantization = graph.tensor(layer.inputs[i]).quantization;
+      if (spec.constant || layer.type->needs_value(i)) spec.value = inputs[i];
+    }
+    specs.push_back(std::move(spec));
+  }
+  SN_ASSIGN_OR_RETURN(Problem problem, make_problem(core.registry(), layer, std::move(specs)));
+  problem.threads = core.pool().concurrency();
+  SN_ASSIGN_OR_RETURN(const Routine* const routine, core.registry().default_choice(problem));
+  const double speed = routine->descriptor().algorithm == "naive" ? constants::kNaiveSpeed : 1;
+  const double steps = layer_steps(problem) / speed;
+  if (!(steps <= most_steps))
+    return make_error(StatusCode::out_of_memory, "layer '{}' would take too long", layer.name);
+  SN_ASSIGN_OR_RETURN(KernelBench bench,
+                      KernelBench::create(core, *routine, problem, routine->default_params(problem),
+                                          std::move(inputs)));
+  SN_RETURN_IF_ERROR(bench.run());
+  return LayerRun{bench.outputs(), steps};
+}
+
+}  // namespace softneuro

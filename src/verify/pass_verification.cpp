@@ -1,0 +1,197 @@
+#include "verify/pass_verification.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "core/base/error.h"
+#include "verify/exciting_inputs.h"
+#include "verify/graph_check.h"
+
+namespace softneuro {
+namespace {
+
+// Steps (multiply-adds) of all runs together, beside the first set: some tenths of a second.
+constexpr double kMostSteps = 2e9;
+// A model that fails on so many sets of inputs, and runs on none, is not tried with more.
+constexpr int kMostFailures = 6;
+// Numbers are made larger by at most this power of two.
+constexpr int kLoudest = 126;
+// Open sizes that are tried, one after the other: of the first dimension, and of others.
+struct OpenSizes {
+  std::int64_t first, other;
+};
+constexpr OpenSizes kOpenSizes[] = {{2, 16}, {1, 32}, {1, 224}};
+
+// Equal symbols get equal sizes. Nothing: an input without a rank.
+std::optional<std::vector<Shape>> shapes_of(const Graph& graph, const OpenSizes& sizes) {
+  std::map<std::string, std::int64_t> symbols;
+  std::vector<Shape> shapes;
+  for (const TensorId id : graph.inputs) {
+    const DynamicShape& dims = graph.tensor(id).shape;
+    if (!dims.ranked() || !Shape::fits(static_cast<std::size_t>(dims.rank()))) return std::nullopt;
+    Shape shape;
+    for (int axis = 0; axis < dims.rank(); ++axis) {
+      const Dim& dim = dims[axis];
+      const std::int64_t open = axis == 0 ? sizes.first : sizes.other;
+      shape.push_back(dim.known()          ? dim.value
+                      : dim.symbol.empty() ? open
+                                           : symbols.emplace(dim.symbol, open).first->second);
+    }
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+bool is_open(const Graph& graph) {
+  return std::any_of(graph.inputs.begin(), graph.inputs.end(),
+                     [&](TensorId id) { return !graph.tensor(id).shape.is_static(); });
+}
+
+class PassVerifier {
+ public:
+  explicit PassVerifier(const PassVerificationJob& job) : job_(job) {}
+
+  Result<PassVerification> run() {
+    SN_RETURN_IF_ERROR(compare_outputs());
+    for (const OpenSizes& sizes : kOpenSizes) {
+      const auto shapes = shapes_of(*job_.model, sizes);
+      if (!shapes) return PassVerification{0, "an input has no rank"};
+      SN_RETURN_IF_ERROR(verify_with(*shapes));
+      if (sets_ > 0 || !is_open(*job_.model)) break;
+    }
+    return PassVerification{sets_, sets_ > 0 ? std::string() : failure_.message()};
+  }
+
+ private:
+  Status compare_outputs() const {
+    const Graph &model = *job_.model, &after = *job_.after;
+    if (model.outputs.size() != after.outputs.size())
+      return internal_error("the passes leave {} of {} outputs; please report this",
+                            after.outputs.size(), model.outputs.size());
+    for (std::size_t o = 0; o < model.outputs.size(); ++o) {
+      const TensorDef &meant = model.tensor(model.outputs[o]),
+                      &actual = after.tensor(after.outputs[o]);
+      if (meant.name != actual.name || meant.type != actual.type)
+        return internal_error(
+            "the passes make output '{}' ({}) of output '{}' ({}); please report this", actual.name,
+            to_string(actual.type), meant.name, to_string(meant.type));
+    }
+    return {};
+  }
+
+  Status verify_with(const std::vector<Shape>& shapes) {
+    Graph model = *job_.model;
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+      model.tensor(model.inputs[i]).shape = DynamicShape(shapes[i]);
+    failure_ = model.infer_shapes();
+    if (!failure_.ok()) return {};
+    const ExcitingInputs inputs(model, shapes, job_.core->allocator());
+    GraphCheck check(*job_.core, model, *job_.after, job_.passes.cancel);
+    int failures = 0;
+    double steps = 0;
+    const auto is_enough = [&] {
+      return sets_ > 0 ? steps + check.steps() > kMostSteps : failures == kMostFailures;
+    };
+    for (const Excitation kind : kExcitations) {
+      for (const bool with_zeros : {false, true}) {
+        if (is_enough()) return {};
+        SN_ASSIGN_OR_RETURN(const std::vector<Tensor> set, inputs.make(kind, with_zeros));
+        SN_ASSIGN_OR_RETURN(const bool ran, verify_on(check, model, set));
+        steps += check.steps();
+        failures += !ran;
+        if (ran) break;
+      }
+      if (sets_ > 0 && !inputs.has_free_numbers()) return {};
+    }
+    if (sets_ == 0 || is_enough()) return {};
+    return verify_on_loudest(check, model, inputs, kMostSteps - steps);
+  }
+
+  // The largest numbers on which the model stays finite show products and sums that do not.
+  Status verify_on_loudest(GraphCheck& check, const Graph& model, const ExcitingInputs& inputs,
+                           double steps) {
+    SN_ASSIGN_OR_RETURN(const std::vector<Tensor> plain, inputs.make(Excitation::plain, false));
+    int low = 0, high = kLoudest + 1;  // finite at low, not at high
+    if (const Result<bool> overflows = check.overflows(plain); !overflows.ok() || *overflows)
+      return check_cancelled(job_.passes.cancel);
+    std::vector<Tensor> loudest = plain;
+    while (high - low > 1) {
+      steps -= check.steps();
+      if (steps < 0) return {};
+      const int middle = low + (high - low) / 2;
+      SN_ASSIGN_OR_RETURN(std::vector<Tensor> louder, inputs.scaled(plain, middle));
+      const Result<bool> overflows = check.overflows(louder);
+      SN_RETURN_IF_ERROR(check_cancelled(job_.passes.cancel));
+      if (overflows.ok() && !*overflows) {
+        low = middle;
+        loudest = std::move(louder);
+      } else {
+        high = middle;
+      }
+    }
+    return verify_on(check, model, loudest).status();
+  }
+
+  // Whether the model runs on these inputs; an error where the passes change what it computes.
+  Result<bool> verify_on(GraphCheck& check, const Graph& model, std::span<const Tensor> set) {
+    const auto departure = check.run(set);
+    SN_RETURN_IF_ERROR(check_cancelled(job_.passes.cancel));
+    if (!departure.ok()) {
+      failure_ = departure.status();
+      return false;
+    }
+    if (*departure) return blame(model, set, **departure);
+    ++sets_;
+    return true;
+  }
+
+  // Runs the passes anew and finds the first after which the graph departs.
+  Status blame(const Graph& model, std::span<const Tensor> set, GraphDeparture departure) const {
+    struct Snapshot {
+      std::string pass;
+      Graph graph;
+    };
+    std::vector<Snapshot> snapshots;
+    PassOptions options = job_.passes;
+    options.on_change = [&](const Pass& pass, const Graph& graph) {
+      snapshots.push_back({pass.name, graph});
+    };
+    Graph again = *job_.model;
+    SN_RETURN_IF_ERROR(run_passes(again, job_.core->registry(), options));
+    std::string pass;
+    for (std::size_t low = 0, high = snapshots.size(); low < high;) {
+      const std::size_t middle = low + (high - low) / 2;
+      GraphCheck check(*job_.core, model, snapshots[middle].graph, options.cancel);
+      SN_ASSIGN_OR_RETURN(const auto departs, check.run(set));
+      if (departs) {
+        departure = *departs;
+        pass = snapshots[middle].pass;
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return internal_error(
+        "{} changes what the model computes, at layer '{}'{}: {}; {}please report this",
+        pass.empty() ? "a pass" : fmt::format("the pass '{}'", pass), departure.layer,
+        departure.sources.empty() ? ""
+                                  : fmt::format(" (of '{}')", fmt::join(departure.sources, "', '")),
+        departure.what,
+        pass.empty()
+            ? ""
+            : fmt::format("leave the pass out (disabled_passes, --disable-pass {}), and ", pass));
+  }
+
+  const PassVerificationJob& job_;
+  std::size_t sets_ = 0;
+  Status failure_;
+};
+
+}  // namespace
+
+Result<PassVerification> verify_passes(const PassVerificationJob& job) noexcept {
+  return guarded([&] { return PassVerifier(job).run(); });
+}
+
+}  // namespace softneuro

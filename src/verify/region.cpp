@@ -1,0 +1,127 @@
+#include "verify/region.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/base/element.h"
+#include "core/graph/layer_type.h"
+#include "core/routine/evaluate.h"
+#include "core/routine/layer_cost.h"
+#include "verify/arithmetic.h"
+#include "verify/layer_run.h"
+
+namespace softneuro {
+namespace {
+
+// Passes make one layer of a few; a larger region is one whose inputs are hidden.
+constexpr std::size_t kMostLayers = 64;
+// Steps of one layer by cpu/naive, in float64: about a second.
+constexpr double kMostNaiveSteps = 5e7;
+
+bool is_of_16_bits(DataType type) {
+  return type == DataType::float16 || type == DataType::bfloat16;
+}
+
+Result<Tensor> converted(const Tensor& tensor, DataType to) {
+  if (tensor.empty() || !is_float(tensor.data_type()) || tensor.data_type() == to) return tensor;
+  SN_ASSIGN_OR_RETURN(Tensor finer, Tensor::create(to, tensor.shape()));
+  const TensorView from = view_of(tensor), into = view_of(finer);
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) store(into, i, load(from, i));
+  return finer;
+}
+
+// Casts and the like round to a type that they name.
+Layer without_rounding(const Layer& layer, DataType finer) {
+  Layer copy = layer;
+  if (copy.type->rounds_to_type && is_float(parse_data_type(copy.params.text("to"))))
+    copy.params.set("to", std::string(to_string(finer)));
+  return copy;
+}
+
+Result<std::vector<Tensor>> run_in(Runtime& core, const Graph& graph, const Layer& layer,
+                                   std::vector<Tensor> inputs, DataType finer) {
+  if (finer == DataType::float32) {
+    SN_ASSIGN_OR_RETURN(LayerRun run, run_layer(core, graph, layer, std::move(inputs)));
+    return std::move(run.outputs);
+  }
+  return evaluate_with(core.registry(), "cpu/naive", layer, inputs);
+}
+
+// Of the layer on tensors of these shapes.
+double steps_of(Runtime& core, const Layer& layer, std::span<const Tensor> inputs) {
+  std::vector<TensorSpec> specs;
+  for (const Tensor& input : inputs) {
+    TensorSpec spec;
+    if (!input.empty()) {
+      spec.type = input.data_type();
+      spec.shape = input.shape();
+      spec.value = input;
+    }
+    specs.push_back(std::move(spec));
+  }
+  const Result<Problem> problem = make_problem(core.registry(), layer, std::move(specs));
+  return problem.ok() ? layer_steps(*problem) : INFINITY;
+}
+
+}  // namespace
+
+std::optional<Region> find_region(const Graph& graph, std::span<const std::int32_t> producers,
+                                  TensorId output, std::span<const TensorId> from) {
+  Region region;
+  std::vector<TensorId> open = {output};
+  while (!open.empty()) {
+    const TensorId id = open.back();
+    open.pop_back();
+    if (id == kNoTensor || graph.is_constant(id)) continue;
+    if (id != output && std::ranges::find(from, id) != from.end()) continue;
+    if (producers[id] < 0) {
+      if (std::ranges::find(from, id) != from.end()) continue;
+      return std::nullopt;
+    }
+    const auto index = static_cast<std::size_t>(producers[id]);
+    if (std::ranges::find(region.layers, index) != region.layers.end()) continue;
+    if (region.layers.size() == kMostLayers) return std::nullopt;
+    region.layers.push_back(index);
+    const Layer& layer = graph.layers()[index];
+    region.is_settled = region.is_settled && is_settled(layer);
+    region.may_jump = region.may_jump || may_jump(layer, graph);
+    region.rounds_to_levels = region.rounds_to_levels || rounds_to_levels(layer);
+    open.insert(open.end(), layer.inputs.begin(), layer.inputs.end());
+  }
+  std::sort(region.layers.begin(), region.layers.end());
+  return region;
+}
+
+std::optional<Tensor> run_finer(Runtime& core, const Graph& graph, const Region& region,
+                                TensorId output, const std::function<Tensor(TensorId)>& value_of) {
+  const DataType finer =
+      is_of_16_bits(graph.tensor(output).type) ? DataType::float32 : DataType::float64;
+  std::unordered_map<TensorId, Tensor> made;
+  for (const std::size_t index : region.layers) {
+    const Layer layer = without_rounding(graph.layers()[index], finer);
+    std::vector<Tensor> inputs;
+    for (const TensorId id : layer.inputs) {
+      if (id == kNoTensor) {
+        inputs.emplace_back();
+        continue;
+      }
+      const auto found = made.find(id);
+      auto value =
+          found != made.end()
+              ? Result<Tensor>(found->second)
+              : converted(graph.is_constant(id) ? graph.tensor(id).constant : value_of(id), finer);
+      if (!value.ok() || value->empty()) return std::nullopt;
+      inputs.push_back(*std::move(value));
+    }
+    if (finer == DataType::float64 && !(steps_of(core, layer, inputs) <= kMostNaiveSteps))
+      return std::nullopt;
+    auto outputs = run_in(core, graph, layer, std::move(inputs), finer);
+    if (!outputs.ok()) return std::nullopt;
+    for (std::size_t o = 0; o < outputs->size(); ++o)
+      if (layer.outputs[o] != kNoTensor) made[layer.outputs[o]] = (*outputs)[o];
+  }
+  const auto found = made.find(output);
+  return found == made.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace softneuro
