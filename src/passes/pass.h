@@ -14,6 +14,8 @@ namespace softneuro {
 
 struct PassContext;
 
+// In the order of the rows of pass_list.cpp.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct Pass {
   const char* name = nullptr;
   int version = 0;            // raised whenever the resulting graph may change
