@@ -435,7 +435,8 @@ TEST_CASE("raise_scales: to the weights behind a reshape") {
     CHECK(passes(b.unary("linear", heads(wide), 0.35, 0), {}) == "dense reshape transpose matmul");
   }
   SECTION("a second reader") {
-    const TensorId q = b.binary("mul", b.unary("linear", heads(wide), 0.35, 0), heads(wide));
+    const TensorId other = heads(wide);
+    const TensorId q = b.binary("mul", b.unary("linear", heads(wide), 0.35, 0), other);
     CHECK(passes(q, {"raise_scales"}) ==
           "dense reshape transpose transpose unary:linear binary:mul matmul");
   }
