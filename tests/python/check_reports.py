@@ -52,7 +52,7 @@ def check(tool, case):
             run_tool(tool, "import", case / "model.onnx", "-o", folder / "net.dnn")
             found += faults(tool, folder / "net.dnn", case, description, folder)
             for words in description["tune"]:
-                run_tool(tool, "tune", folder / "net.dnn", "-o", folder / "tuned.dnn", "--cache", "none",
+                run_tool(tool, "tune", folder / "net.dnn", "-o", folder / "tuned.dnn", "--cache", folder / "cache",
                          *words.split())
                 tuned = faults(tool, folder / "tuned.dnn", case, description, folder)
                 found += [f"tuned with '{words}': {fault}" for fault in tuned]
