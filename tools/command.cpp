@@ -95,7 +95,8 @@ bool is_dnn_file(const std::string& path) {
   return bytes > 0 && looks_like_dnn(head, bytes);
 }
 
-Result<Net> open_net(const NetArguments& arguments, NamedShapes shapes) {
+Result<Net> open_net(const NetArguments& arguments, NamedShapes shapes,
+                     std::function<Result<std::vector<NamedTensors>>(const Net&)> samples) {
   const NetOptions options = {.threads = arguments.threads,
                               .log = net_log(arguments.verbose, arguments.quiet),
                               .plugins = arguments.plugins,
@@ -115,7 +116,8 @@ Result<Net> open_net(const NetArguments& arguments, NamedShapes shapes) {
                      {.shapes = std::move(shapes),
                       .constants = *std::move(constants),
                       .disabled_passes = arguments.disabled_passes,
-                      .verify = arguments.verify && !arguments.no_verify});
+                      .verify = arguments.verify && !arguments.no_verify,
+                      .samples = std::move(samples)});
 }
 
 Result<std::pair<std::string, std::string>> split_assignment(const std::string& text) {

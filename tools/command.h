@@ -61,8 +61,10 @@ void add_plugin_option(CLI::App& command, NetArguments& arguments);
 // By content; false where the file cannot be read.
 bool is_dnn_file(const std::string& path);
 // A .dnn or model file, by content.
-// A model is imported with these shapes.
-Result<Net> open_net(const NetArguments& arguments, NamedShapes shapes = {});
+// A model is imported with these shapes, and verified on these samples (ImportOptions::samples),
+// too.
+Result<Net> open_net(const NetArguments& arguments, NamedShapes shapes = {},
+                     std::function<Result<std::vector<NamedTensors>>(const Net&)> samples = {});
 
 // NAME=VALUE.
 Result<std::pair<std::string, std::string>> split_assignment(const std::string& text);

@@ -181,6 +181,24 @@ Status add_samples(const TuneArguments& arguments, const Net& net, TuneOptions& 
   return Status();
 }
 
+// The net, with samples and shapes as add_samples() says. An import is verified on the samples.
+Result<Net> open_with_samples(const TuneArguments& arguments, TuneOptions& options,
+                              NamedShapes& shapes) {
+  const auto have_samples = [&] {
+    return !options.calibration.empty() || !options.validation.empty();
+  };
+  auto net = open_net(arguments, {}, [&](const Net& imported) -> Result<std::vector<NamedTensors>> {
+    if (Status status = add_samples(arguments, imported, options, shapes); !status.ok())
+      return status;
+    std::vector<NamedTensors> samples = options.calibration;
+    samples.insert(samples.end(), options.validation.begin(), options.validation.end());
+    return samples;
+  });
+  if (net.ok() && !have_samples())  // there was no import to verify
+    if (Status status = add_samples(arguments, *net, options, shapes); !status.ok()) return status;
+  return net;
+}
+
 std::string text_of(const NamedShapes& shapes) {
   std::string text;
   for (const auto& [name, shape] : shapes)
@@ -230,10 +248,8 @@ int tune_net(const TuneArguments& arguments) {
     return wrong_usage("samples have one shape: tune for one --shape at a time with them");
   if (!arguments.output.empty())
     if (const Status status = check_place(arguments.output); !status.ok()) return fail(status);
-  auto net = open_net(arguments);
+  auto net = open_with_samples(arguments, options, sets->front());
   if (!net.ok()) return fail(net.status());
-  if (const Status status = add_samples(arguments, *net, options, sets->front()); !status.ok())
-    return fail(status);
   for (NamedShapes& shapes : *sets)
     if (const std::string missing = settle_shapes(*net, arguments, shapes); !missing.empty())
       return wrong_usage(missing);

@@ -84,6 +84,8 @@ struct NetOptions {
 
 using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 
+class Net;
+
 // How a model becomes a net.
 struct ImportOptions {
   // Shapes to fix for inputs with dynamic dimensions, so that passes can rely on them: all
@@ -106,9 +108,14 @@ struct ImportOptions {
   // that are made to show what passes may get wrong. Where a pass changes more than rounding
   // explains, the import is an error (internal) that names the pass and the nodes. Takes a few
   // tenths of a second, or about as long as one run of the model without passes where that is more,
-  // and about as much memory. Where it cannot be done (the model runs on no made inputs), the log
-  // says so (level info). Unsupported in edge builds.
+  // and about as much memory. Where it cannot be done (the model runs on no made inputs, and there
+  // are no samples), the log says so (level info).
   bool verify = false;
+  // Makes samples, inputs of the model as it gets them in use, that `verify` compares on before it
+  // makes inputs: the first sample, and more as long as that is quick. Called at most once, with
+  // the imported net, whose inputs() a sample names: each one, with its type and a shape that fits,
+  // else the import is invalid_argument. An error that it returns is the import's.
+  std::function<Result<std::vector<NamedTensors>>(const Net& net)> samples = {};
   // Once it is true, the import returns cancelled. Checked between nodes, between passes and
   // between layers that are computed beforehand. Must stay valid until the call returns.
   const std::atomic<bool>* cancel = nullptr;

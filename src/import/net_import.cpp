@@ -10,9 +10,7 @@
 #include "passes/pass.h"
 #include "routines/builtin.h"
 #include "softneuro/net.h"
-#ifndef SOFTNEURO_NO_TUNER
 #include "verify/pass_verification.h"
-#endif
 
 namespace softneuro {
 namespace {
@@ -39,23 +37,52 @@ Result<Graph> import_graph(std::span<const std::byte> bytes, const std::string& 
   return import_onnx_memory(bytes, folder, onnx);
 }
 
-#ifdef SOFTNEURO_NO_TUNER
-Status verify(const Net&, const Graph&, const PassOptions&) {
-  return unsupported("this is a build without a tuner, which cannot verify an import");
+// In the order of the net's inputs.
+Result<std::vector<Tensor>> sorted_sample(const Net& net, const NamedTensors& sample) {
+  std::vector<Tensor> tensors;
+  NamedShapes shapes;
+  for (const TensorInfo& input : net.inputs()) {
+    const auto found = sample.find(input.name);
+    if (found == sample.end()) return invalid_argument("there is no input '{}'", input.name);
+    const Tensor& tensor = found->second;
+    if (tensor.data_type() != input.type)
+      return invalid_argument("input '{}' is {}, the net takes {}", input.name,
+                              to_string(tensor.data_type()), to_string(input.type));
+    shapes.emplace(input.name, tensor.shape());
+    tensors.push_back(tensor);
+  }
+  SN_RETURN_IF_ERROR(NetAccess::resolve_shapes(net, shapes).status());
+  return tensors;
 }
-#else
+
+Result<std::vector<std::vector<Tensor>>> samples_for(const Net& net, const ImportOptions& options) {
+  std::vector<std::vector<Tensor>> sorted;
+  if (!options.samples) return sorted;
+  SN_ASSIGN_OR_RETURN(const std::vector<NamedTensors> samples, options.samples(net));
+  for (const NamedTensors& sample : samples) {
+    Result<std::vector<Tensor>> tensors = sorted_sample(net, sample);
+    if (!tensors.ok())
+      return Status(tensors.status())
+          .with_context(
+              fmt::format("sample {} (counted from 0) to verify the import on", sorted.size()));
+    sorted.push_back(*std::move(tensors));
+  }
+  return sorted;
+}
+
 // The net against the model as it was before the passes.
-Status verify(const Net& net, const Graph& model, const PassOptions& passes) {
+Status verify(const Net& net, const Graph& model, const PassOptions& passes,
+              const ImportOptions& options) {
   const std::shared_ptr<Runtime>& core = NetAccess::runtime(net);
-  SN_ASSIGN_OR_RETURN(const PassVerification verified,
-                      verify_passes({core, &model, &NetAccess::graph(net), passes}));
+  PassVerificationJob job{core, &model, &NetAccess::graph(net), passes};
+  SN_ASSIGN_OR_RETURN(job.samples, samples_for(net, options));
+  SN_ASSIGN_OR_RETURN(const PassVerification verified, verify_passes(job));
   core->log(LogLevel::info,
             verified.left_out.empty()
                 ? fmt::format("the passes were verified on {} sets of inputs", verified.sets)
                 : fmt::format("the passes were not verified: {}", verified.left_out));
   return {};
 }
-#endif
 
 Result<Net> import_net(std::span<const std::byte> bytes, const std::string& folder,
                        const NetOptions& options, const ImportOptions& import_options) {
@@ -79,7 +106,7 @@ Result<Net> import_net(std::span<const std::byte> bytes, const std::string& fold
                                                report.name, report.changes, report.layers_before,
                                                report.layers_after, report.microseconds));
   SN_ASSIGN_OR_RETURN(Net net, NetAccess::from_graph(std::move(graph), options));
-  if (model) SN_RETURN_IF_ERROR(verify(net, *model, pass_options));
+  if (model) SN_RETURN_IF_ERROR(verify(net, *model, pass_options, import_options));
   return net;
 }
 

@@ -348,6 +348,10 @@ const Registry& NetAccess::registry(const Net& net) noexcept {
   return net.impl_->core->registry();
 }
 
+Result<std::vector<Shape>> NetAccess::resolve_shapes(const Net& net, const NamedShapes& shapes) {
+  return net.impl_->resolve_shapes(shapes);
+}
+
 const std::shared_ptr<Runtime>& NetAccess::runtime(const Net& net) noexcept {
   return net.impl_->core;
 }

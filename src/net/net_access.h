@@ -17,6 +17,9 @@ struct NetAccess {
   SN_INTREE static const Graph& graph(const Net& net) noexcept;
   SN_INTREE static const Registry& registry(const Net& net) noexcept;
   SN_INTREE static const std::shared_ptr<Runtime>& runtime(const Net& net) noexcept;
+  // The shape of each input, as Net::plan() takes them, with its errors.
+  SN_INTREE static Result<std::vector<Shape>> resolve_shapes(const Net& net,
+                                                             const NamedShapes& shapes);
 };
 
 }  // namespace softneuro

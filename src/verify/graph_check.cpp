@@ -11,6 +11,7 @@
 #include "profiler/measure/departure.h"
 #include "verify/arithmetic.h"
 #include "verify/layer_run.h"
+#include "verify/units.h"
 
 namespace softneuro {
 namespace {
@@ -41,37 +42,13 @@ bool same_bits(const Tensor& a, const Tensor& b) {
           std::memcmp(a.data(), b.data(), a.bytes()) == 0);
 }
 
-double unit_of(DataType type) {
-  switch (type) {
-    case DataType::float64:
-      return 0x1p-52;
-    case DataType::float16:
-      return 0x1p-10;
-    case DataType::bfloat16:
-      return 0x1p-7;
-    default:
-      return 0x1p-23;
-  }
-}
-
 // In floating point, element by element.
 std::string difference_of_settled(const Tensor& meant, const Tensor& actual) {
-  const TensorView e = view_of(meant), a = view_of(actual);
-  const double unit = unit_of(meant.data_type());
-  double largest = 0;
-  for (std::int64_t i = 0; i < meant.elements(); ++i)
-    if (const double x = std::fabs(load(e, i)); std::isfinite(x)) largest = std::max(largest, x);
-  std::int64_t wrong = 0, first = -1;
-  for (std::int64_t i = 0; i < meant.elements(); ++i) {
-    const double x = load(e, i), y = load(a, i);
-    if (!std::isfinite(x) || x == y) continue;
-    if (std::fabs(x - y) <= unit * (kSettledUnits * std::fabs(x) + kCancelledUnits * largest))
-      continue;
-    if (wrong++ == 0) first = i;
-  }
-  if (wrong == 0) return {};
-  return fmt::format("differs in {} of {} elements: {:.9g} instead of {:.9g} at {}", wrong,
-                     meant.elements(), load(a, first), load(e, first), first);
+  const auto [count, first] = unit_difference(meant, actual, kSettledUnits, kCancelledUnits);
+  if (count == 0) return {};
+  return fmt::format("differs in {} of {} elements: {:.9g} instead of {:.9g} at {}", count,
+                     meant.elements(), load(view_of(actual), first), load(view_of(meant), first),
+                     first);
 }
 
 std::string difference_of_integers(const Tensor& meant, const Tensor& actual, bool on_levels) {
@@ -233,10 +210,6 @@ Result<Tensor> GraphCheck::pull(TensorId id) {
       return internal_error("the value of '{}' is gone", model_.tensor(id).name);
     SN_RETURN_IF_ERROR(run_next());
   }
-  return values_[id];
-}
-
-Tensor GraphCheck::kept(TensorId id) const {
   return values_[id];
 }
 
@@ -419,7 +392,7 @@ std::string GraphCheck::difference_of_numbers(const Place& place, TensorId meant
   const double usual = unsuspicious(meant.data_type());
   if (c.error() <= usual * size) return {};
   const std::optional<Tensor> exact =
-      region ? run_finer(core_, model_, *region, meant_id, [&](TensorId id) { return kept(id); })
+      region ? run_finer(core_, model_, *region, meant_id, [&](TensorId id) { return values_[id]; })
              : std::nullopt;
   double allowed = kUnknownRounding * usual * size, error = c.error();
   if (exact && exact->shape() == meant.shape()) {

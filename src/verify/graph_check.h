@@ -50,7 +50,6 @@ class GraphCheck {
   Status run_next();
   Result<Tensor> pull(TensorId id);
   Result<Tensor> value(TensorId id);
-  Tensor kept(TensorId id) const;
   void release(TensorId id);
   Status check_layer(std::size_t index, std::optional<GraphDeparture>& departure);
   Status check_changed(const Place& place, std::optional<GraphDeparture>& departure);

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <vector>
 
-#include "core/base/element.h"
 #include "core/graph/layer_type.h"
 #include "core/routine/format.h"
+#include "profiler/measure/departure.h"
+#include "verify/units.h"
 
 namespace softneuro {
 namespace {
@@ -18,34 +18,9 @@ namespace {
 // the same of the largest element, where a sum cancels.
 constexpr double kComputedUnits = 64, kCancelledUnits = 4;
 
-double unit_of(DataType type) {
-  switch (type) {
-    case DataType::float64:
-      return 0x1p-52;
-    case DataType::float16:
-      return 0x1p-10;
-    case DataType::bfloat16:
-      return 0x1p-7;
-    default:
-      return 0x1p-23;
-  }
-}
-
 bool is_rounded_alike(const Tensor& a, const Tensor& b) {
-  const TensorView x = view_of(a), y = view_of(b);
-  const double unit = unit_of(b.data_type());
-  double largest = 0;
-  for (std::int64_t i = 0; i < b.elements(); ++i)
-    if (const double value = std::fabs(load(y, i)); std::isfinite(value))
-      largest = std::max(largest, value);
-  for (std::int64_t i = 0; i < b.elements(); ++i) {
-    const double actual = load(x, i), expected = load(y, i);
-    if (actual == expected || (std::isnan(actual) && std::isnan(expected))) continue;
-    const double allowed =
-        unit * (kComputedUnits * std::fabs(expected) + kCancelledUnits * largest);
-    if (!(std::fabs(actual - expected) <= allowed)) return false;
-  }
-  return true;
+  return !compare_tensors(b, a, 0).broken &&
+         unit_difference(b, a, kComputedUnits, kCancelledUnits).count == 0;
 }
 
 // Unknown dimensions may be any.

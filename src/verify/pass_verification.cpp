@@ -11,7 +11,8 @@
 namespace softneuro {
 namespace {
 
-// Steps (multiply-adds) of all runs together, beside the first set: some tenths of a second.
+// Steps (multiply-adds) of all runs together, beside the first set: some tenths of a second. The
+// same for samples.
 constexpr double kMostSteps = 2e9;
 // A model that fails on so many sets of inputs, and runs on none, is not tried with more.
 constexpr int kMostFailures = 6;
@@ -54,11 +55,16 @@ class PassVerifier {
 
   Result<PassVerification> run() {
     SN_RETURN_IF_ERROR(compare_outputs());
+    SN_RETURN_IF_ERROR(verify_on_samples());
+    const std::size_t of_samples = sets_;
     for (const OpenSizes& sizes : kOpenSizes) {
       const auto shapes = shapes_of(*job_.model, sizes);
-      if (!shapes) return PassVerification{0, "an input has no rank"};
+      if (!shapes) {
+        failure_ = unsupported("an input has no rank");
+        break;
+      }
       SN_RETURN_IF_ERROR(verify_with(*shapes));
-      if (sets_ > 0 || !is_open(*job_.model)) break;
+      if (sets_ > of_samples || !is_open(*job_.model)) break;
     }
     return PassVerification{sets_, sets_ > 0 ? std::string() : failure_.message()};
   }
@@ -80,18 +86,42 @@ class PassVerifier {
     return {};
   }
 
-  Status verify_with(const std::vector<Shape>& shapes) {
+  // The model for inputs of these shapes; nothing, and failure_, where they do not fit.
+  std::optional<Graph> model_for(std::span<const Shape> shapes) {
     Graph model = *job_.model;
     for (std::size_t i = 0; i < shapes.size(); ++i)
       model.tensor(model.inputs[i]).shape = DynamicShape(shapes[i]);
     failure_ = model.infer_shapes();
-    if (!failure_.ok()) return {};
+    return failure_.ok() ? std::optional(std::move(model)) : std::nullopt;
+  }
+
+  Status verify_on_samples() {
+    double steps = 0, last = 0;
+    for (const std::vector<Tensor>& sample : job_.samples) {
+      if (sets_ > 0 && steps + last > kMostSteps) return {};
+      std::vector<Shape> shapes;
+      for (const Tensor& tensor : sample) shapes.push_back(tensor.shape());
+      const std::optional<Graph> model = model_for(shapes);
+      if (!model) continue;
+      GraphCheck check(*job_.core, *model, *job_.after, job_.passes.cancel);
+      SN_RETURN_IF_ERROR(verify_on(check, *model, sample).status());
+      last = check.steps();
+      steps += last;
+    }
+    return {};
+  }
+
+  Status verify_with(const std::vector<Shape>& shapes) {
+    const std::optional<Graph> fitting = model_for(shapes);
+    if (!fitting) return {};
+    const Graph& model = *fitting;
     const ExcitingInputs inputs(model, shapes, job_.core->allocator());
     GraphCheck check(*job_.core, model, *job_.after, job_.passes.cancel);
+    const std::size_t before = sets_;
     int failures = 0;
     double steps = 0;
     const auto is_enough = [&] {
-      return sets_ > 0 ? steps + check.steps() > kMostSteps : failures == kMostFailures;
+      return sets_ > before ? steps + check.steps() > kMostSteps : failures == kMostFailures;
     };
     for (const Excitation kind : kExcitations) {
       for (const bool with_zeros : {false, true}) {
@@ -102,9 +132,9 @@ class PassVerifier {
         failures += !ran;
         if (ran) break;
       }
-      if (sets_ > 0 && !inputs.has_free_numbers()) return {};
+      if (sets_ > before && !inputs.has_free_numbers()) return {};
     }
-    if (sets_ == 0 || is_enough()) return {};
+    if (sets_ == before || is_enough()) return {};
     return verify_on_loudest(check, model, inputs, kMostSteps - steps);
   }
 

@@ -15,6 +15,8 @@ struct PassVerificationJob {
   const Graph* model = nullptr;  // sorted, shapes inferred
   const Graph* after = nullptr;  // what run_passes() made of it
   PassOptions passes;            // with these
+  // Inputs that are compared on first; each: one tensor per input, in the model's order.
+  std::vector<std::vector<Tensor>> samples = {};
 };
 
 struct PassVerification {
@@ -22,10 +24,11 @@ struct PassVerification {
   std::string left_out;  // why there are none; "": there are
 };
 
-// Runs both graphs side by side on inputs made to show what passes may get wrong (GraphCheck,
-// ExcitingInputs): one set at least, and more as long as that is quick. Open dimensions get sizes
-// that the model runs with. Errors: internal, which names the pass, the layer and the model's
-// nodes, where the two differ by more than rounding explains; cancelled.
+// Runs both graphs side by side (GraphCheck) on the samples, and on inputs made to show what passes
+// may get wrong (ExcitingInputs): one set of each at least, and more as long as that is quick. Open
+// dimensions get the samples' sizes, then some that the model runs with. Errors: internal, which
+// names the pass, the layer and the model's nodes, where the two differ by more than rounding
+// explains; cancelled.
 SN_INTREE Result<PassVerification> verify_passes(const PassVerificationJob& job) noexcept;
 
 }  // namespace softneuro

@@ -47,19 +47,8 @@ Result<std::vector<Tensor>> run_in(Runtime& core, const Graph& graph, const Laye
   return evaluate_with(core.registry(), "cpu/naive", layer, inputs);
 }
 
-// Of the layer on tensors of these shapes.
 double steps_of(Runtime& core, const Layer& layer, std::span<const Tensor> inputs) {
-  std::vector<TensorSpec> specs;
-  for (const Tensor& input : inputs) {
-    TensorSpec spec;
-    if (!input.empty()) {
-      spec.type = input.data_type();
-      spec.shape = input.shape();
-      spec.value = input;
-    }
-    specs.push_back(std::move(spec));
-  }
-  const Result<Problem> problem = make_problem(core.registry(), layer, std::move(specs));
+  const Result<Problem> problem = make_problem(core.registry(), layer, inputs);
   return problem.ok() ? layer_steps(*problem) : INFINITY;
 }
 

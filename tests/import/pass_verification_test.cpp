@@ -223,12 +223,47 @@ OnnxModel exponents() {
   return model;
 }
 
+// Runs where `shape` holds sizes that fit, which no made input does.
+OnnxModel reshaped() {
+  OnnxModel model;
+  model.input("x", {2, 6});
+  model.input("shape", {2}, kOnnxInt64);
+  model.floats("w", {3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  model.node("Reshape", {"x", "shape"}, {"r"});
+  model.node("MatMul", {"r", "w"}, {"m"}).name("product");
+  model.node("Relu", {"m"}, {"y"});
+  model.output("y");
+  return model;
+}
+
+std::vector<Tensor> sample_of_reshaped() {
+  Tensor x = Tensor::create(DataType::float32, Shape{2, 6}).value();
+  for (std::size_t i = 0; i < 12; ++i) x.mutable_values<float>()[i] = static_cast<float>(i) - 5;
+  Tensor shape = Tensor::create(DataType::int64, Shape{2}).value();
+  shape.mutable_values<std::int64_t>()[0] = 4;
+  shape.mutable_values<std::int64_t>()[1] = 3;
+  return {x, shape};
+}
+
+Status changes_a_factor(Graph& graph, PassContext& context) {
+  const Layer* const product = layer_of(graph, "dense");
+  if (product == nullptr) return {};
+  TensorDef& weights = graph.tensor(product->inputs[1]);
+  Tensor copy = weights.constant.clone().value();
+  if (copy.values<float>()[7] == 0) return {};
+  ++context.changes;
+  copy.mutable_values<float>()[7] = 0;
+  weights.constant = copy;
+  return {};
+}
+
 struct Verified {
   Status status;
   PassVerification verification;
 };
 
-Verified verify_with(const OnnxModel& onnx, const PassOptions& options) {
+Verified verify_with(const OnnxModel& onnx, const PassOptions& options,
+                     std::vector<std::vector<Tensor>> samples = {}) {
   NetOptions net_options;
   net_options.threads = 1;
   const auto core = make_runtime(net_options).value();
@@ -238,7 +273,7 @@ Verified verify_with(const OnnxModel& onnx, const PassOptions& options) {
   Graph after = model;
   const Status passed = run_passes(after, core->registry(), options);
   REQUIRE(passed.ok());
-  const auto verified = verify_passes({core, &model, &after, options});
+  const auto verified = verify_passes({core, &model, &after, options, std::move(samples)});
   return {verified.status(), verified.ok() ? *verified : PassVerification()};
 }
 
@@ -282,18 +317,49 @@ TEST_CASE("pass verification: all passes keep what small models compute") {
 }
 
 TEST_CASE("pass verification: a model that runs on no made inputs is left out, with the reason") {
-  OnnxModel model;
-  model.input("x", {2, 6});
-  model.input("shape", {2}, kOnnxInt64);
-  model.floats("w", {3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
-  model.node("Reshape", {"x", "shape"}, {"r"});
-  model.node("MatMul", {"r", "w"}, {"m"});
-  model.node("Relu", {"m"}, {"y"});
-  model.output("y");
-  const Verified verified = verify_with(model, {});
+  const Verified verified = verify_with(reshaped(), {});
   CHECK(verified.status.ok());
   CHECK(verified.verification.sets == 0);
   CHECK_FALSE(verified.verification.left_out.empty());
+}
+
+TEST_CASE("pass verification: samples show a fault where no made inputs run") {
+  const Verified right = verify_with(reshaped(), {}, {sample_of_reshaped()});
+  CHECK(right.status.ok());
+  CHECK(right.verification.sets == 1);
+  PassOptions options;
+  options.added = {{"changes_a_factor", 1, "for this test", changes_a_factor}};
+  CHECK(verify_with(reshaped(), options).status.ok());
+  const Verified planted = verify_with(reshaped(), options, {sample_of_reshaped()});
+  CHECK(planted.status.code() == StatusCode::internal);
+  CHECK_THAT(planted.status.message(),
+             Catch::Contains("'changes_a_factor'") && Catch::Contains("'product'"));
+}
+
+TEST_CASE("pass verification: an import refuses samples that do not fit the net") {
+  const std::string bytes = reshaped().bytes();
+  const std::vector<Tensor> fitting = sample_of_reshaped();
+  ImportOptions options;
+  options.verify = true;
+  NamedTensors sample = {{"x", fitting[0]}, {"shape", fitting[1]}};
+  const auto import_with = [&] {
+    options.samples = [&](const Net&) -> Result<std::vector<NamedTensors>> {
+      return std::vector<NamedTensors>{{{"x", fitting[0]}, {"shape", fitting[1]}}, sample};
+    };
+    return Net::import_memory(bytes.data(), bytes.size(), {}, options).status();
+  };
+  CHECK(import_with().ok());
+  const auto check_refused = [&](const char* message) {
+    const Status refused = import_with();
+    CHECK(refused.code() == StatusCode::invalid_argument);
+    CHECK_THAT(refused.message(), Catch::Contains("sample 1") && Catch::Contains(message));
+  };
+  sample["x"] = fitting[1];
+  check_refused("input 'x' is int64, the net takes float32");
+  sample["x"] = Tensor::create(DataType::float32, Shape{2, 5}).value();
+  check_refused("input 'x' has the shape 2x5, the net takes 2x6");
+  sample.erase("x");
+  check_refused("there is no input 'x'");
 }
 
 TEST_CASE("pass verification: an import that asks for it says in the log what it verified") {

@@ -98,10 +98,8 @@ Result<Problem> make_problem(const Registry& registry, const Layer& layer,
   });
 }
 
-namespace {
-
-Result<Problem> problem_for(const Registry& registry, const Layer& layer,
-                            std::span<const Tensor> inputs) {
+Result<Problem> make_problem(const Registry& registry, const Layer& layer,
+                             std::span<const Tensor> inputs) {
   std::vector<TensorSpec> specs;
   for (const Tensor& input : inputs) {
     TensorSpec spec;
@@ -116,13 +114,11 @@ Result<Problem> problem_for(const Registry& registry, const Layer& layer,
   return make_problem(registry, layer, std::move(specs));
 }
 
-}  // namespace
-
 Result<std::vector<Tensor>> evaluate(const Registry& registry, const Layer& layer,
                                      std::span<const Tensor> inputs, Allocator& allocator,
                                      const EvaluateLimits& limits) {
   return guarded([&]() -> Result<std::vector<Tensor>> {
-    SN_ASSIGN_OR_RETURN(const Problem problem, problem_for(registry, layer, inputs));
+    SN_ASSIGN_OR_RETURN(const Problem problem, make_problem(registry, layer, inputs));
     if (const double steps = layer_cost(problem).steps; steps > limits.steps)
       return make_error(StatusCode::out_of_memory, "layer '{}' would take {:.2g} operations",
                         layer.name, steps);
@@ -134,7 +130,7 @@ Result<std::vector<Tensor>> evaluate(const Registry& registry, const Layer& laye
 Result<std::vector<Tensor>> evaluate_with(const Registry& registry, std::string_view descriptor,
                                           const Layer& layer, std::span<const Tensor> inputs) {
   return guarded([&]() -> Result<std::vector<Tensor>> {
-    SN_ASSIGN_OR_RETURN(const Problem problem, problem_for(registry, layer, inputs));
+    SN_ASSIGN_OR_RETURN(const Problem problem, make_problem(registry, layer, inputs));
     const Routine* routine = registry.find(layer.type->name, descriptor);
     if (routine == nullptr)
       return make_error(StatusCode::not_found, "layer type {} has no routine {}", layer.type->name,

@@ -16,6 +16,10 @@ namespace softneuro {
 SN_INTREE Result<Problem> make_problem(const Registry& registry, const Layer& layer,
                                        std::vector<TensorSpec> inputs);
 
+// The same for inputs that are all known: plain tensors, empty where left out.
+SN_INTREE Result<Problem> make_problem(const Registry& registry, const Layer& layer,
+                                       std::span<const Tensor> inputs);
+
 // What evaluate() may take. A caller that computes a layer ahead of the run sets bounds: beyond
 // them it is a layer like any other, which runs with all threads and can be cancelled.
 struct EvaluateLimits {

@@ -238,6 +238,66 @@ TEST_CASE("raise_scales: exact") {
          true});
 }
 
+TEST_CASE("fold_pad: exact in convolutions and pools") {
+  check({"pad",
+         {"fold_pad"},
+         [](GraphBuilder& b, Draw& d) {
+           const std::vector<std::int64_t> pads = {0, 0, d.below(2), d.below(2),
+                                                   0, 0, d.below(2), d.below(2)};
+           const TensorId x = input(b, d, {1, kChannels, 3, 3});
+           const TensorId padded = b.layer("pad", {x, b.integers(pads)});
+           switch (d.below(3)) {
+             case 0:
+               return weighted(b, d, padded, 4);
+             case 1:
+               return b.layer("max_pool2", {padded}, {{"kernel", std::vector<std::int64_t>{2, 2}}});
+             default:
+               return b.layer("avg_pool2", {padded}, {{"kernel", std::vector<std::int64_t>{2, 2}}});
+           }
+         },
+         true});
+}
+
+TEST_CASE("sink_transposes: exact") {
+  check({"transposes",
+         {"sink_transposes", "simplify_transposes"},
+         [](GraphBuilder& b, Draw& d) {
+           const std::vector<std::int64_t> perm = {0, 2, 3, 1};
+           TensorId x = b.layer("transpose", {input(b, d, {1, kChannels, 2, 3})}, {{"perm", perm}});
+           for (int i = 1 + d.below(3); i > 0; --i) switch (d.below(5)) {
+               case 0:
+                 x = scalar_arithmetic(b, d, x);
+                 break;
+               case 1:  // one number per channel
+                 x = ordered(b, d, "mul", x,
+                             b.reals({kChannels}, numbers(kChannels, [&] { return d.number(); }),
+                                     d.type()));
+                 break;
+               case 2:
+                 x = b.layer("softmax", {x}, {{"axis", std::int64_t{3}}});
+                 break;
+               case 3:
+                 x = b.binary("add", x, x);
+                 break;
+               default:
+                 x = b.unary("floor", x);
+             }
+           return d.chance() ? x : b.reduce(d.chance() ? "max" : "sum", x, {3});
+         },
+         true});
+}
+
+TEST_CASE("contract_einsums: sums in another order lose no more than by rounding") {
+  check({"einsum", {"contract_einsums"}, [](GraphBuilder& b, Draw& d) {
+           d.infinities = false;
+           d.spread = d.type() == DataType::float16 ? 1 : std::pow(10, d.uniform(-6, 6));
+           d.center = d.chance() ? 0 : d.spread;
+           const TensorId a = input(b, d, {3, 4}), c = b.input("y", {4, 5}, d.type()),
+                          e = b.input("z", {5, 2}, d.type());
+           return b.layer("einsum", {a, c, e}, {{"equation", std::string("ij,jk,kl->il")}});
+         }});
+}
+
 TEST_CASE("All passes: factors in front of a product stay in range") {
   check({"matmul", {}, [](GraphBuilder& b, Draw& d) {
            const TensorId x = input(b, d, {2, 3, 4}), y = b.input("y", {2, 4, 3}, d.type());
