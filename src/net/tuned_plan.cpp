@@ -54,52 +54,76 @@ Lost take_out_unfit(const Registry& registry, const NetProblems& problems, Routi
   return lost;
 }
 
-// "12 of 52 tuned choices cannot be used here (no routines of 'onednn': 12 layers): …".
-std::string summary_of(const Lost& lost, const RoutinePath& path, std::size_t all,
-                       bool is_default) {
+// "12 of 52 tuned choices cannot be used here (no routines of 'onednn': 12 layers)".
+std::string what_is_lost(const Lost& lost, std::size_t all) {
   std::vector<std::string> causes;
   for (const auto& [cause, layers] : lost.causes)
     causes.push_back(fmt::format("{}: {} {}", cause, layers, layers == 1 ? "layer" : "layers"));
-  std::string text = fmt::format(
-      "{} of {} tuned choices cannot be used here ({}): {}", lost.choices.size(), all,
-      fmt::join(causes, "; "),
-      is_default ? "the net runs on its default plan, as if untuned" : "default ones replace them");
-  if (path.time_us > 0 && path.time_us < path.untuned_us)
-    text += fmt::format(
-        "; where it was tuned, tuning made it {:.2f} times as fast, and {} of that is lost",
-        path.untuned_us / path.time_us, is_default ? "all" : "part");
-  return text + ". Load the plugins that are missing, if any, or tune on this machine";
+  return fmt::format("{} of {} tuned choices cannot be used here ({})", lost.choices.size(), all,
+                     fmt::join(causes, "; "));
 }
 
+// A path with something in place of what does not apply here.
 struct Mended {
   RoutinePath path;
-  bool is_default = false;  // all of it
+  bool is_default = false;             // all of it
+  bool is_of_other_processor = false;  // the path was measured with other vector instructions
 };
 
-// `path`, what is left of a tuned one, with something in place of what is lost.
-Result<Mended> mend([[maybe_unused]] const Runtime& core,
-                    [[maybe_unused]] const NetProblems& problems, [[maybe_unused]] const Lost& lost,
-                    RoutinePath path) {
-#ifndef SOFTNEURO_NO_TUNER
-  const bool is_same_machine =
-      path.machine == machine_of(path, core.registry(), core.pool().concurrency());
-  SN_ASSIGN_OR_RETURN(MendedPath mended, mend_path(core.registry(), problems, core.schemas(),
-                                                   std::move(path), lost.choices, is_same_machine));
-  return Mended{std::move(mended.path), mended.is_default};
-#else
-  return Mended{std::move(path), false};
-#endif
+std::string summary_of(const Lost& lost, const RoutinePath& tuned, std::size_t all,
+                       const Mended& mended) {
+  const char* const done = mended.is_default ? "the net runs on its default plan, as if untuned"
+                           : mended.is_of_other_processor ? "only choices in 8 bits are used"
+                                                          : "default ones replace them";
+  std::string text = lost.choices.empty() ? "" : what_is_lost(lost, all);
+  if (mended.is_of_other_processor)
+    text += fmt::format("{}the path was measured with {} instructions, and this processor has {}",
+                        text.empty() ? "" : "; ", vector_instructions(tuned.machine),
+                        vector_instructions(machine_name()));
+  text += fmt::format(": {}", done);
+  if (tuned.time_us > 0 && tuned.time_us < tuned.untuned_us)
+    text += fmt::format(
+        "; where it was tuned, tuning made it {:.2f} times as fast, and {} of that is lost",
+        tuned.untuned_us / tuned.time_us, mended.is_default ? "all" : "part");
+  return text + (lost.choices.empty()
+                     ? ". Tune on this machine"
+                     : ". Load the plugins that are missing, if any, or tune on this machine");
 }
+
+#ifndef SOFTNEURO_NO_TUNER
+MeasuredOn measured_on(const Runtime& core, const Graph& graph, const RoutinePath& path) {
+  if (path.machine == machine_of(path, core.registry(), core.pool().concurrency()))
+    return MeasuredOn::this_machine;
+  // Where weights are left out, only the path's own routines have theirs.
+  const bool may_differ = path.machine.empty() || graph.has_left_out();
+  return may_differ || vector_instructions(path.machine) == vector_instructions(machine_name())
+             ? MeasuredOn::similar_machine
+             : MeasuredOn::other_instructions;
+}
+
+Result<Mended> mend(const Runtime& core, const NetProblems& problems, const Lost& lost,
+                    RoutinePath path) {
+  const MeasuredOn measured = measured_on(core, *problems.graph, path);
+  const bool is_of_other_processor = measured == MeasuredOn::other_instructions;
+  if (lost.choices.empty() && !is_of_other_processor) return Mended{std::move(path)};
+  SN_ASSIGN_OR_RETURN(MendedPath mended, mend_path(core.registry(), problems, core.schemas(),
+                                                   std::move(path), lost.choices, measured));
+  return Mended{std::move(mended.path), mended.is_default, is_of_other_processor};
+}
+#else
+Result<Mended> mend(const Runtime&, const NetProblems&, const Lost&, RoutinePath path) {
+  return Mended{std::move(path)};
+}
+#endif
 
 // The path with nothing but what applies here.
 Result<RoutinePath> fitted(const Runtime& core, const NetProblems& problems, RoutinePath path,
                            ReplacedChoices* replaced) {
   const std::size_t all = path.layers.size();
   Lost lost = take_out_unfit(core.registry(), problems, path);
-  if (lost.choices.empty()) return path;
   SN_ASSIGN_OR_RETURN(Mended mended, mend(core, problems, lost, path));
-  if (replaced != nullptr) {
-    replaced->summary = summary_of(lost, path, all, mended.is_default);
+  if (replaced != nullptr && (!lost.choices.empty() || mended.is_of_other_processor)) {
+    replaced->summary = summary_of(lost, path, all, mended);
     replaced->layers = std::move(lost.lines);
   }
   return std::move(mended.path);

@@ -13,8 +13,7 @@
 
 namespace softneuro {
 
-// What of a path does not apply here: a routine that is missing, another instruction set, other
-// shapes.
+// What of a path does not apply here: a routine that is missing, other instructions, other shapes.
 struct ReplacedChoices {
   std::vector<std::string> layers;  // a line for each
   std::string summary;              // what is missing, what is done, what to do; "": nothing

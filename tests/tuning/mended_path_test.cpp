@@ -68,6 +68,18 @@ struct Fixture {
     REQUIRE(plan.ok());
     return *plan;
   }
+  // A choice that computes in 8 bits between 8-bit tensors.
+  Choice qint8_choice(const std::string& layer) const {
+    const CandidateRules rules{.schemas = {"cpu:qint8"}};
+    for (const LayerCandidates& known : list_candidates(core->registry(), problems, rules).value())
+      for (const Candidate& candidate : known.candidates)
+        if (known.layer.layer->name == layer &&
+            candidate.formats.inputs[0].type == DataType::qint8 &&
+            candidate.formats.outputs[0].type == DataType::qint8)
+          return candidate.choice();
+    FAIL("no choice in 8 bits of " << layer);
+    return {};
+  }
   // Another choice in that layout than the default one.
   Choice other_choice(const std::string& layer, Layout layout) const {
     const CandidateRules rules{.schemas = {"cpu:float32"}};
@@ -154,6 +166,42 @@ TEST_CASE("mended path: what is left of it is given up where it costs more than 
   const auto untuned = build_default_plan(f.core, f.graph, f.shapes).value();
   CHECK(f.plan_of(path)->describe() == untuned->describe());
   CHECK_THAT(f.replaced.summary, Contains("the net runs on its default plan"));
+}
+
+TEST_CASE(
+    "mended path: floating-point choices of another instruction set are left to the defaults") {
+  Fixture f;
+  RoutinePath path = f.tuned();
+  path.layers.at(f.id_of("conv3")) = f.other_choice("conv3", Layout::nchw16c);
+  path.time_us = 80;
+  path.untuned_us = 100;
+  const auto untuned = build_default_plan(f.core, f.graph, f.shapes).value();
+  CHECK(f.plan_of(path)->describe() != untuned->describe());
+  const bool is_avx2 = vector_instructions(machine_name()) == "avx2";
+  path.machine = is_avx2 ? "a processor, avx2 avx512, 32K" : "a processor, avx2, 32K";
+  CHECK(f.plan_of(path)->describe() == untuned->describe());
+  CHECK_THAT(f.replaced.summary, Contains(is_avx2 ? "with avx512" : "with avx2") &&
+                                     Contains("the net runs on its default plan") &&
+                                     Contains("1.25 times as fast") && Contains("Tune on this"));
+  CHECK(f.replaced.layers.empty());
+}
+
+TEST_CASE("mended path: choices in 8 bits stay on another instruction set") {
+  Fixture f;
+  Graph graph = *f.graph;
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t)
+    if (TensorDef& def = graph.tensor(static_cast<TensorId>(t)); def.constant.empty())
+      def.quantization = Quantization{.scales = {0.05f}, .zero_points = {3}};
+  f.graph = std::make_shared<const Graph>(std::move(graph));
+  f.problems = problems_of(f.core, f.graph, f.shapes).value();
+  RoutinePath path = f.tuned();
+  path.machine = "a processor of another kind";
+  for (const Layer& layer : f.graph->layers())
+    if (layer.name != "conv5") path.layers[layer.id] = f.qint8_choice(layer.name);
+  const auto plan = f.plan_of(path);
+  CHECK(step_of(*plan, "conv3").routine_name == f.qint8_choice("conv3").routine);
+  CHECK(step_of(*plan, "conv5").routine_name == f.usual.layers.at(f.id_of("conv5")).routine);
+  CHECK_THAT(f.replaced.summary, Contains("only choices in 8 bits are used"));
 }
 
 TEST_CASE("mended path: the log has one warning, and each layer as information") {

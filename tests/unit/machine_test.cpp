@@ -76,6 +76,19 @@ TEST_CASE("machine: the number of cores is part of the name where more threads s
   CHECK(machine_name(cores + 1) == machine_name() + describe_sharing(cores + 1, cores));
 }
 
+TEST_CASE("machine: its name tells the instructions that float kernels are written in") {
+  const char* const intel = "Intel(R) Xeon(R) Processor (GenuineIntel 6.167.1)";
+  const auto of = [&](const std::string& rest) { return vector_instructions(intel + rest); };
+  CHECK(of(", avx2 avx512 avx_vnni, 48K 2048K") == "avx512");
+  CHECK(of(", avx2 avx512") == "avx512");
+  CHECK(of(", avx2, 48K 2048K") == "avx2");
+  CHECK(of(", avx2") == "avx2");
+  CHECK(of(", avx2 avx512_vnni_alone") == "avx2");
+  CHECK(of(", baseline, 48K") == "baseline");
+  CHECK(vector_instructions("aarch64 (0x41-0xd05-r1p0), dotprod") == "aarch64");
+  CHECK(vector_instructions("another machine") == "baseline");
+}
+
 TEST_CASE("machine: this one has a name without the separators of files") {
   CHECK(!machine_name().empty());
   CHECK(machine_name().find_first_of("\t|\n") == std::string::npos);

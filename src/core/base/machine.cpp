@@ -123,6 +123,18 @@ const std::string& machine_name() {
   return name;
 }
 
+std::string_view vector_instructions(std::string_view machine_name) {
+  if (machine_name.starts_with("aarch64")) return "aarch64";
+  for (const std::string_view name : {"avx512", "avx2"}) {
+    const std::size_t at = machine_name.find(' ' + std::string(name));
+    if (at == std::string_view::npos) continue;
+    const std::size_t end = at + 1 + name.size();
+    if (end == machine_name.size() || machine_name[end] == ' ' || machine_name[end] == ',')
+      return name;
+  }
+  return "baseline";
+}
+
 std::string describe_sharing(int threads, int cores) {
   if (threads <= cores) return {};
   return ", " + std::to_string(cores) + (cores == 1 ? " core" : " cores");

@@ -106,6 +106,15 @@ Candidate kept_candidate(const Registry& registry, const Problem& problem, const
   return candidate;
 }
 
+// Whether a choice holds with other vector instructions than it was measured with.
+bool carries_over(const Choice& choice) {
+  const auto holds = [](const Format& format) {
+    return format.type == DataType::qint8 || !format.device.is_host();
+  };
+  return std::ranges::any_of(choice.formats.inputs, holds) ||
+         std::ranges::any_of(choice.formats.outputs, holds);
+}
+
 }  // namespace
 
 double estimated_cost(const Routine& routine, const Problem& problem) {
@@ -131,10 +140,14 @@ Result<RoutinePath> default_path(const Registry& registry, const NetProblems& pr
 
 Result<MendedPath> mend_path(const Registry& registry, const NetProblems& problems,
                              std::span<const std::string> schemas, RoutinePath kept,
-                             const Choices& lost, bool is_same_machine) {
+                             const Choices& lost, MeasuredOn measured) {
   const std::vector<LayerCandidates> usual = list_all(registry, problems, schemas);
   SN_ASSIGN_OR_RETURN(const Selection whole, select_least(problems, usual));
-  const double left = is_same_machine ? share_left(usual, whole, kept, lost) : 1;
+  const bool is_free = measured == MeasuredOn::other_instructions;  // of floating-point choices
+  if (is_free)
+    std::erase_if(kept.layers, [](const auto& entry) { return !carries_over(entry.second); });
+  const double left =
+      measured == MeasuredOn::this_machine ? share_left(usual, whole, kept, lost) : 1;
   const DefaultCandidates defaults(registry, schemas);
   std::vector<LayerCandidates> layers = usual;
   for (std::size_t l = 0; l < layers.size(); ++l) {
@@ -144,15 +157,17 @@ Result<MendedPath> mend_path(const Registry& registry, const NetProblems& proble
     if (const auto choice = kept.layers.find(id); choice != kept.layers.end())
       layers[l].candidates = {kept_candidate(registry, problem, choice->second,
                                              chosen(usual[l], whole, l).unit_us, left)};
-    else if (const auto gone = lost.find(id); gone != lost.end())
+    else if (const auto gone = lost.find(id);
+             gone != lost.end() && (!is_free || carries_over(gone->second)))
       defaults.add_in(gone->second.formats, problem, layers[l].candidates);
-    else  // a path leaves out what has the registry's default choice
+    else if (!is_free)  // a path leaves out what has the registry's default choice
       layers[l].candidates.resize(1);
   }
   SN_ASSIGN_OR_RETURN(const Selection mended, select_least(problems, layers));
   MendedPath result;
   // Where weights are left out, only the path's own routines have theirs.
-  result.is_default = whole.cost_us < mended.cost_us && !problems.graph->has_left_out();
+  result.is_default =
+      (kept.layers.empty() || whole.cost_us < mended.cost_us) && !problems.graph->has_left_out();
   if (result.is_default) {
     result.path = path_of(usual, whole);
     return result;

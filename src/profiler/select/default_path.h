@@ -25,14 +25,20 @@ struct MendedPath {
   bool is_default = false;  // all of it is default_path(): what was left is not worth its adapts
 };
 
+// Where a path was measured.
+enum class MeasuredOn { this_machine, similar_machine, other_instructions };
+
 // What `kept`, the choices that apply, becomes without those in `lost`: the layers of these get
 // what costs least by the model of costs, beside the others as they are; or all layers do, where
 // that costs less. What the tuned path gained counts for what is left of it, if it was measured on
 // this machine.
+// Which routine is the fastest in floating point does not carry over to a processor with other
+// vector instructions. There, of the processor's choices, only those in 8 bits are kept: they were
+// allowed because they need less arithmetic and memory.
 // Errors: out_of_memory.
 SN_INTREE Result<MendedPath> mend_path(const Registry& registry, const NetProblems& problems,
                                        std::span<const std::string> schemas, RoutinePath kept,
-                                       const Choices& lost, bool is_same_machine);
+                                       const Choices& lost, MeasuredOn measured);
 
 // What a layer costs in the formats of `problem`, in multiply-adds of a dense channels-last
 // product: arithmetic at the routine's default_speed(), and the bytes that it moves.

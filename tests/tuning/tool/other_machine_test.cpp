@@ -224,8 +224,8 @@ TEST_CASE("tuned elsewhere: packed weights of any path are not mistaken for olde
       INFO(place.name);
       const RunResult result = run_net(net, input, place.environment, folder);
       CHECK(worst_error(reference, result.outputs) < 1.5 * error + 1e-3);
-      if (!anywhere) continue;
-      // The other built-in routines run everywhere: the path was taken, not replaced.
+      if (!anywhere || place.environment.contains("SOFTNEURO_MAX_ISA")) continue;
+      // The built-in routines run everywhere: the path was taken, not replaced.
       CHECK(result.messages.find("is replaced") == std::string::npos);
       CHECK(routines_of(net, place.environment, folder) == here);
     }
