@@ -13,10 +13,10 @@ namespace {
 
 constexpr double kWide = 4, kFaint = 0x1p-10;
 // Whole numbers: a sequence that mixes multiples of everything, some below zero.
-constexpr std::int64_t kStep = 7919, kWholeRange = 4096, kFewestWhole = -1024;
+constexpr std::int64_t kStep = 7919, kFewestWhole = -1024;
 
 double whole(std::int64_t i) {
-  return static_cast<double>(kStep * i % kWholeRange + kFewestWhole);
+  return static_cast<double>(kStep * (i % kWholeNumbers) % kWholeNumbers + kFewestWhole);
 }
 
 // The element of `constant` that meets element `i` of a tensor of `shape`.
@@ -74,6 +74,20 @@ bool ExcitingInputs::is_free(std::size_t input) const {
          !uses_[input].positions && !uses_[input].quantization;
 }
 
+bool ExcitingInputs::is_free_integer(std::size_t input) const {
+  const DataType type = graph_.tensor(graph_.inputs[input]).type;
+  return (type == DataType::int32 || type == DataType::int64) && !uses_[input].value &&
+         !uses_[input].positions;
+}
+
+std::int64_t ExcitingInputs::rounds_of_whole() const {
+  std::int64_t fewest = kWholeNumbers;
+  for (std::size_t i = 0; i < shapes_.size(); ++i)
+    if (is_free(i) || is_free_integer(i))
+      fewest = std::min(fewest, std::max<std::int64_t>(shapes_[i].elements(), 1));
+  return (kWholeNumbers + fewest - 1) / fewest;
+}
+
 bool ExcitingInputs::has_free_numbers() const {
   for (std::size_t i = 0; i < shapes_.size(); ++i)
     if (is_free(i)) return true;
@@ -129,8 +143,10 @@ ExcitingInputs::Line ExcitingInputs::line_of(std::size_t input) const {
   return line;
 }
 
-void ExcitingInputs::fill(Tensor& tensor, std::size_t input, Excitation kind) const {
+void ExcitingInputs::fill(Tensor& tensor, std::size_t input, Excitation kind,
+                          std::int64_t round) const {
   const TensorView y = view_of(tensor);
+  const std::int64_t first = round * tensor.elements();
   const Line& line = lines_[input];
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
     const double normal = load(y, i);  // within [−3, 3]
@@ -144,7 +160,7 @@ void ExcitingInputs::fill(Tensor& tensor, std::size_t input, Excitation kind) co
         store(y, i, behind(normal));
         break;
       case Excitation::whole:
-        store(y, i, behind(whole(i)));
+        store(y, i, behind(whole(first + i)));
         break;
       case Excitation::positive:
         store(y, i, (normal + 3) / 6);
@@ -159,17 +175,17 @@ void ExcitingInputs::fill(Tensor& tensor, std::size_t input, Excitation kind) co
   }
 }
 
-Result<std::vector<Tensor>> ExcitingInputs::make(Excitation kind, bool with_zeros) const {
+Result<std::vector<Tensor>> ExcitingInputs::make(Excitation kind, bool with_zeros,
+                                                 std::int64_t round) const {
   std::vector<Tensor> set;
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const DataType type = graph_.tensor(graph_.inputs[i]).type;
     SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(type, shapes_[i], allocator_));
     fill_usable(tensor, uses_[i], with_zeros);
-    if (is_free(i)) fill(tensor, i, kind);
-    const bool is_wide = type == DataType::int32 || type == DataType::int64;
-    if (kind == Excitation::whole && is_wide && !with_zeros && !uses_[i].value &&
-        !uses_[i].positions)
-      for (std::int64_t at = 0; at < tensor.elements(); ++at) store(view_of(tensor), at, whole(at));
+    if (is_free(i)) fill(tensor, i, kind, round);
+    if (kind == Excitation::whole && is_free_integer(i) && !with_zeros)
+      for (std::int64_t at = 0; at < tensor.elements(); ++at)
+        store(view_of(tensor), at, whole(round * tensor.elements() + at));
     set.push_back(std::move(tensor));
   }
   return set;

@@ -18,6 +18,8 @@ enum class Excitation : std::uint8_t {
   faint,     // so small that what is added to avoid divisions by zero counts
   plain,     // about normal, three times as wide
 };
+// Excitation::whole repeats itself after so many numbers.
+inline constexpr std::int64_t kWholeNumbers = 4096;
 inline constexpr Excitation kExcitations[] = {Excitation::centred, Excitation::whole,
                                               Excitation::plain, Excitation::positive,
                                               Excitation::faint};
@@ -30,7 +32,10 @@ class ExcitingInputs {
   // Whether kinds of numbers make a difference: an input is free in floating point.
   bool has_free_numbers() const;
   // In the order of the graph's inputs. `with_zeros`: integers are zero where they may be anything.
-  Result<std::vector<Tensor>> make(Excitation kind, bool with_zeros) const;
+  // `round`, of Excitation::whole: the sequence goes on where the round before it ended.
+  Result<std::vector<Tensor>> make(Excitation kind, bool with_zeros, std::int64_t round = 0) const;
+  // Rounds after which the smallest input that has whole numbers had all of them.
+  std::int64_t rounds_of_whole() const;
   // The numbers of `set` that are free, times a power of two.
   Result<std::vector<Tensor>> scaled(std::span<const Tensor> set, int exponent) const;
 
@@ -41,8 +46,9 @@ class ExcitingInputs {
   };
 
   bool is_free(std::size_t input) const;
+  bool is_free_integer(std::size_t input) const;
   Line line_of(std::size_t input) const;
-  void fill(Tensor& tensor, std::size_t input, Excitation kind) const;
+  void fill(Tensor& tensor, std::size_t input, Excitation kind, std::int64_t round) const;
 
   const Graph& graph_;
   std::vector<Shape> shapes_;

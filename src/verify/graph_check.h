@@ -17,6 +17,10 @@ struct GraphDeparture {
   std::string what;                  // one phrase
 };
 
+// What is compared: everything, or what arithmetic settles, integers, and where numbers end. What
+// else rounds is judged by the size of a tensor's elements, which one element does not show.
+enum class CheckedPart : std::uint8_t { all, settled };
+
 // Each layer of `after` that differs from the model's runs on what the model computes at its
 // inputs. Both graphs run side by side, one layer at a time, so that only tensors that are still
 // needed take memory, and the model runs at most once, as far as it is needed. Tensors of the same
@@ -30,7 +34,8 @@ class GraphCheck {
 
   // Inputs are in the order of the graph's. What departs first; nothing: all agrees. Errors: what
   // the model gives on these inputs, out_of_memory where a run would take very long, and cancelled.
-  Result<std::optional<GraphDeparture>> run(std::span<const Tensor> inputs);
+  Result<std::optional<GraphDeparture>> run(std::span<const Tensor> inputs,
+                                            CheckedPart part = CheckedPart::all);
   // Of the last run: what it took, in multiply-adds.
   double steps() const { return steps_; }
   // Runs the model alone. Whether a tensor is infinite or NaN; the first error.
@@ -70,6 +75,7 @@ class GraphCheck {
   std::vector<Place> places_;       // by layer of after_
   std::vector<std::int32_t> uses_;  // by tensor of model_, when a run begins
   // Of the run.
+  CheckedPart part_ = CheckedPart::all;
   std::vector<std::int32_t> left_;             // uses that are left
   std::vector<Tensor> values_;                 // of the model's tensors
   std::size_t next_ = 0;                       // layer of model_

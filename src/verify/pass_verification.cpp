@@ -14,6 +14,8 @@ namespace {
 // Steps (multiply-adds) of all runs together, beside the first set: some tenths of a second. The
 // same for samples.
 constexpr double kMostSteps = 2e9;
+// What preparing one layer for a run counts: some microseconds.
+constexpr double kStepsPerLayer = 1e5;
 // A model that fails on so many sets of inputs, and runs on none, is not tried with more.
 constexpr int kMostFailures = 6;
 // Numbers are made larger by at most this power of two.
@@ -119,36 +121,51 @@ class PassVerifier {
     GraphCheck check(*job_.core, model, *job_.after, job_.passes.cancel);
     const std::size_t before = sets_;
     int failures = 0;
-    double steps = 0;
+    double left = kMostSteps;
     const auto is_enough = [&] {
-      return sets_ > before ? steps + check.steps() > kMostSteps : failures == kMostFailures;
+      return sets_ > before ? left < cost(check, model) : failures == kMostFailures;
     };
+    bool with_zeros = false;
     for (const Excitation kind : kExcitations) {
-      for (const bool with_zeros : {false, true}) {
+      for (const bool zeros : {false, true}) {
         if (is_enough()) return {};
-        SN_ASSIGN_OR_RETURN(const std::vector<Tensor> set, inputs.make(kind, with_zeros));
+        SN_ASSIGN_OR_RETURN(const std::vector<Tensor> set, inputs.make(kind, zeros));
         SN_ASSIGN_OR_RETURN(const bool ran, verify_on(check, model, set));
-        steps += check.steps();
+        left -= cost(check, model);
         failures += !ran;
+        with_zeros = zeros;
         if (ran) break;
       }
       if (sets_ > before && !inputs.has_free_numbers()) return {};
     }
-    if (sets_ == before || is_enough()) return {};
-    return verify_on_loudest(check, model, inputs, kMostSteps - steps);
+    if (sets_ == before) return {};
+    SN_RETURN_IF_ERROR(verify_on_loudest(check, model, inputs, left));
+    for (std::int64_t round = 1; round < inputs.rounds_of_whole() && !is_enough(); ++round) {
+      SN_ASSIGN_OR_RETURN(const std::vector<Tensor> set,
+                          inputs.make(Excitation::whole, with_zeros, round));
+      SN_RETURN_IF_ERROR(verify_on(check, model, set, CheckedPart::settled).status());
+      left -= cost(check, model);
+    }
+    return {};
+  }
+
+  // Of the last run.
+  static double cost(const GraphCheck& check, const Graph& model) {
+    return check.steps() + kStepsPerLayer * static_cast<double>(model.layers().size());
   }
 
   // The largest numbers on which the model stays finite show products and sums that do not.
   Status verify_on_loudest(GraphCheck& check, const Graph& model, const ExcitingInputs& inputs,
-                           double steps) {
+                           double& left) {
+    if (left < cost(check, model)) return {};
     SN_ASSIGN_OR_RETURN(const std::vector<Tensor> plain, inputs.make(Excitation::plain, false));
     int low = 0, high = kLoudest + 1;  // finite at low, not at high
     if (const Result<bool> overflows = check.overflows(plain); !overflows.ok() || *overflows)
       return check_cancelled(job_.passes.cancel);
     std::vector<Tensor> loudest = plain;
     while (high - low > 1) {
-      steps -= check.steps();
-      if (steps < 0) return {};
+      left -= cost(check, model);
+      if (left < 0) return {};
       const int middle = low + (high - low) / 2;
       SN_ASSIGN_OR_RETURN(std::vector<Tensor> louder, inputs.scaled(plain, middle));
       const Result<bool> overflows = check.overflows(louder);
@@ -164,20 +181,22 @@ class PassVerifier {
   }
 
   // Whether the model runs on these inputs; an error where the passes change what it computes.
-  Result<bool> verify_on(GraphCheck& check, const Graph& model, std::span<const Tensor> set) {
-    const auto departure = check.run(set);
+  Result<bool> verify_on(GraphCheck& check, const Graph& model, std::span<const Tensor> set,
+                         CheckedPart part = CheckedPart::all) {
+    const auto departure = check.run(set, part);
     SN_RETURN_IF_ERROR(check_cancelled(job_.passes.cancel));
     if (!departure.ok()) {
       failure_ = departure.status();
       return false;
     }
-    if (*departure) return blame(model, set, **departure);
+    if (*departure) return blame(model, set, part, **departure);
     ++sets_;
     return true;
   }
 
   // Runs the passes anew and finds the first after which the graph departs.
-  Status blame(const Graph& model, std::span<const Tensor> set, GraphDeparture departure) const {
+  Status blame(const Graph& model, std::span<const Tensor> set, CheckedPart part,
+               GraphDeparture departure) const {
     struct Snapshot {
       std::string pass;
       Graph graph;
@@ -193,7 +212,7 @@ class PassVerifier {
     for (std::size_t low = 0, high = snapshots.size(); low < high;) {
       const std::size_t middle = low + (high - low) / 2;
       GraphCheck check(*job_.core, model, snapshots[middle].graph, options.cancel);
-      SN_ASSIGN_OR_RETURN(const auto departs, check.run(set));
+      SN_ASSIGN_OR_RETURN(const auto departs, check.run(set, part));
       if (departs) {
         departure = *departs;
         pass = snapshots[middle].pass;

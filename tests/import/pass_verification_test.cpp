@@ -307,6 +307,41 @@ TEST_CASE("pass verification: a planted fault is caught, with the pass and the n
                                            Catch::Contains("'" + std::string(node) + "'"));
 }
 
+TEST_CASE(
+    "pass verification: a quotient that is whole for few numbers is found, however small the "
+    "input") {
+  OnnxModel model;
+  model.input("x", {1});
+  model.floats("c", {}, {GENERATE(7.0f, 41.0f, 55.0f, 1000.0f)});
+  model.node("Div", {"x", "c"}, {"q"});
+  model.node("Floor", {"q"}, {"y"}).name("floor");
+  model.output("y");
+  PassOptions options;
+  options.disabled = {"all"};
+  CHECK(verify_with(model, options).status.ok());
+  options.added = {{"multiplies", 1, "for this test", multiplies}};
+  CHECK(verify_with(model, options).status.code() == StatusCode::internal);
+}
+
+TEST_CASE("pass verification: fused functions of one number round as they may, wherever it lies") {
+  OnnxModel model;
+  model.input("x", {1});
+  if (GENERATE(true, false)) {  // softplus, exp(x) for x far below zero
+    model.floats("one", {}, {1});
+    model.node("Exp", {"x"}, {"e"});
+    model.node("Add", {"e", "one"}, {"s"});
+    model.node("Log", {"s"}, {"y"});
+  } else {  // SiLU, x exp(x) there
+    model.node("Sigmoid", {"x"}, {"s"});
+    model.node("Mul", {"x", "s"}, {"y"});
+  }
+  model.output("y");
+  const Verified verified = verify_with(model, {});
+  INFO(verified.status.message());
+  CHECK(verified.status.ok());
+  CHECK(verified.verification.sets > 1000);
+}
+
 TEST_CASE("pass verification: all passes keep what small models compute") {
   const auto model =
       GENERATE(values<OnnxModel (*)()>({normalised, convolution, sum, gelu, exponents}));
