@@ -146,6 +146,18 @@ TEST_CASE("mended path: one sentence names the library, what is lost, and what i
   CHECK(f.replaced.summary.empty());
 }
 
+TEST_CASE("mended path: what tuning gained may be more than what is left costs by the model") {
+  Fixture f;
+  RoutinePath path = f.tuned();
+  const std::string kept = path.layers.at(f.id_of("conv3")).routine;
+  for (auto& [id, choice] : path.layers)
+    if (id != f.id_of("conv3")) choice.routine = kMissing;
+  path.machine = machine_name(1);
+  path.time_us = 1;
+  path.untuned_us = 1000;
+  CHECK(step_of(*f.plan_of(path), "conv3").routine_name == kept);
+}
+
 TEST_CASE("mended path: where all is lost, the net runs on its default plan") {
   Fixture f;
   RoutinePath path = f.tuned();

@@ -88,7 +88,7 @@ double share_left(const std::vector<LayerCandidates>& usual, const Selection& wh
         chosen(usual[l], whole, l).unit_us;
   if (left_cost <= 0) return 1;
   const double gained = (1 - kept.time_us / kept.untuned_us) * (lost_cost + left_cost);
-  return 1 - std::max(0.0, gained - kMostGain * lost_cost) / left_cost;
+  return 1 - std::clamp(gained - kMostGain * lost_cost, 0.0, left_cost) / left_cost;
 }
 
 // A choice of a tuned path as the only candidate. It costs as much as the default one at most,
