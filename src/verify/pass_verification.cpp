@@ -101,8 +101,8 @@ class PassVerifier {
     double steps = 0, last = 0;
     for (const std::vector<Tensor>& sample : job_.samples) {
       if (sets_ > 0 && steps + last > kMostSteps) return {};
-      std::vector<Shape> shapes;
-      for (const Tensor& tensor : sample) shapes.push_back(tensor.shape());
+      std::vector<Shape> shapes(sample.size());
+      std::ranges::transform(sample, shapes.begin(), &Tensor::shape);
       const std::optional<Graph> model = model_for(shapes);
       if (!model) continue;
       GraphCheck check(*job_.core, *model, *job_.after, job_.passes.cancel);
