@@ -18,8 +18,9 @@ constexpr double kMostSteps = 2e9;
 constexpr double kStepsPerLayer = 1e5;
 // A model that fails on so many sets of inputs, and runs on none, is not tried with more.
 constexpr int kMostFailures = 6;
-// Numbers are made larger by at most this power of two.
-constexpr int kLoudest = 126;
+// Numbers are made larger by at most this power of two, and stay so many below those on which the
+// model overflows: a sum in another order overflows sooner than its result does.
+constexpr int kLoudest = 126, kLoudnessSpared = 8;
 // Open sizes that are tried, one after the other: of the first dimension, and of others.
 struct OpenSizes {
   std::int64_t first, other;
@@ -162,22 +163,18 @@ class PassVerifier {
     int low = 0, high = kLoudest + 1;  // finite at low, not at high
     if (const Result<bool> overflows = check.overflows(plain); !overflows.ok() || *overflows)
       return check_cancelled(job_.passes.cancel);
-    std::vector<Tensor> loudest = plain;
     while (high - low > 1) {
       left -= cost(check, model);
       if (left < 0) return {};
       const int middle = low + (high - low) / 2;
-      SN_ASSIGN_OR_RETURN(std::vector<Tensor> louder, inputs.scaled(plain, middle));
+      SN_ASSIGN_OR_RETURN(const std::vector<Tensor> louder, inputs.scaled(plain, middle));
       const Result<bool> overflows = check.overflows(louder);
       SN_RETURN_IF_ERROR(check_cancelled(job_.passes.cancel));
-      if (overflows.ok() && !*overflows) {
-        low = middle;
-        loudest = std::move(louder);
-      } else {
-        high = middle;
-      }
+      (overflows.ok() && !*overflows ? low : high) = middle;
     }
-    return verify_on(check, model, loudest).status();
+    SN_ASSIGN_OR_RETURN(const std::vector<Tensor> loud,
+                        inputs.scaled(plain, std::max(low - kLoudnessSpared, 0)));
+    return verify_on(check, model, loud).status();
   }
 
   // Whether the model runs on these inputs; an error where the passes change what it computes.

@@ -125,8 +125,8 @@ Result<NamedTensors> answer(const Request& request) {
   NetOptions options;
   const auto threads = request.options.find("threads");
   options.threads = threads == request.options.end() ? 1 : std::atoi(threads->second.c_str());
-  SN_ASSIGN_OR_RETURN(Net net,
-                      Net::import_memory(request.model.data(), request.model.size(), options));
+  SN_ASSIGN_OR_RETURN(Net net, Net::import_memory(request.model.data(), request.model.size(),
+                                                  options, {.verify = true}));
   if (const auto schemas = request.options.find("tune"); schemas != request.options.end())
     if (Status status = tune(net, request, schemas->second); !status.ok())
       return std::move(status).with_context("tune");
