@@ -68,9 +68,10 @@ TEST_CASE("tune: a model whose quantisation has no 8-bit ranges is tuned without
   const Result<TuneReport> report = net.tune(eight_bits(folder));
   INFO(report.status().message());
   REQUIRE(report.ok());
-  REQUIRE(report->warnings.size() == 1);
-  CHECK_THAT(report->warnings[0],
-             Contains("8-bit routines are left out") && Contains("have no 8 bits"));
+  CHECK(std::ranges::any_of(report->warnings, [](const std::string& warning) {
+    return warning.find("8-bit routines are left out") != std::string::npos &&
+           warning.find("have no 8 bits") != std::string::npos;
+  }));
 }
 
 TEST_CASE("tune: 8 bits without samples are refused for a model that has no quantisation") {
