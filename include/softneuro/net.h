@@ -112,9 +112,10 @@ struct ImportOptions {
   // are no samples), the log says so (level info).
   bool verify = false;
   // Makes samples, inputs of the model as it gets them in use, that `verify` compares on before it
-  // makes inputs: the first sample, and more as long as that is quick. Called at most once, with
-  // the imported net, whose inputs() a sample names: each one, with its type and a shape that fits,
-  // else the import is invalid_argument. An error that it returns is the import's.
+  // makes inputs: the first sample, and more as long as that is quick. Called once where `verify`
+  // is set, on the calling thread, with the imported net, whose inputs() a sample names: each one,
+  // with its type and a shape that fits, else the import is invalid_argument. An error that it
+  // returns is the import's.
   std::function<Result<std::vector<NamedTensors>>(const Net& net)> samples = {};
   // Once it is true, the import returns cancelled. Checked between nodes, between passes and
   // between layers that are computed beforehand. Must stay valid until the call returns.

@@ -20,7 +20,7 @@ constexpr double kStepsPerLayer = 1e5;
 constexpr int kMostFailures = 6;
 // Numbers are made larger by at most this power of two, and stay so many below those on which the
 // model overflows: a sum in another order overflows sooner than its result does.
-constexpr int kLoudest = 126, kLoudnessSpared = 8;
+constexpr int kLoudest = 126, kLoudnessMargin = 8;
 // Open sizes that are tried, one after the other: of the first dimension, and of others.
 struct OpenSizes {
   std::int64_t first, other;
@@ -108,7 +108,7 @@ class PassVerifier {
       if (!model) continue;
       GraphCheck check(*job_.core, *model, *job_.after, job_.passes.cancel);
       SN_RETURN_IF_ERROR(verify_on(check, *model, sample).status());
-      last = check.steps();
+      last = cost(check, *model);
       steps += last;
     }
     return {};
@@ -126,7 +126,7 @@ class PassVerifier {
     const auto is_enough = [&] {
       return sets_ > before ? left < cost(check, model) : failures == kMostFailures;
     };
-    bool with_zeros = false;
+    bool with_zeros = false;  // as Excitation::whole ran
     for (const Excitation kind : kExcitations) {
       for (const bool zeros : {false, true}) {
         if (is_enough()) return {};
@@ -134,7 +134,7 @@ class PassVerifier {
         SN_ASSIGN_OR_RETURN(const bool ran, verify_on(check, model, set));
         left -= cost(check, model);
         failures += !ran;
-        with_zeros = zeros;
+        if (kind == Excitation::whole) with_zeros = zeros;
         if (ran) break;
       }
       if (sets_ > before && !inputs.has_free_numbers()) return {};
@@ -173,7 +173,7 @@ class PassVerifier {
       (overflows.ok() && !*overflows ? low : high) = middle;
     }
     SN_ASSIGN_OR_RETURN(const std::vector<Tensor> loud,
-                        inputs.scaled(plain, std::max(low - kLoudnessSpared, 0)));
+                        inputs.scaled(plain, std::max(low - kLoudnessMargin, 0)));
     return verify_on(check, model, loud).status();
   }
 

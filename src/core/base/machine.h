@@ -27,9 +27,9 @@ SN_INTREE std::string describe_caches(int processor, const TextReader& read);
 // asks; thread safe.
 SN_INTREE const std::string& machine_name();
 
-// The instructions that float kernels are written in on the machine of that name: "avx512", "avx2",
-// "aarch64", or "baseline" (x86-64 without either). How routines compare holds for machines of one
-// kind alone.
+// The instructions that float kernels are written in on the machine of that name (machine_name(),
+// or one that a file brings): "avx512", "avx2", "aarch64", or "baseline" (x86-64 without either,
+// and names that are not known). Which routine is faster holds among machines of one kind.
 SN_INTREE std::string_view vector_instructions(std::string_view machine_name);
 
 // What distinguishes machines of one name for so many threads: ", 2 cores" where they have to share
