@@ -52,11 +52,20 @@ class CheckRooms(unittest.TestCase):
     def test_a_table_with_a_cycle_is_refused(self):
         table = self.tree / "docs/internals/rooms.md"
         table.write_text(
-            table.read_text().replace("files | include |", "files | core/graph |", 1)
+            table.read_text().replace("files. | include |", "files. | core/graph |", 1)
         )
         code, text = self.check()
         self.assertEqual(code, 1)
         self.assertIn("cycle", text)
+
+    def test_a_drawing_of_another_table_is_named(self):
+        table = self.tree / "docs/internals/rooms.md"
+        text = table.read_text()
+        table.write_text(text.replace("| capi | The C API. | core/base |",
+                                      "| capi | The C API. | core/base, core/graph |", 1))
+        code, text = self.check()
+        self.assertEqual(code, 1)
+        self.assertIn("its drawing is not that of its table", text)
 
 
 if __name__ == "__main__":
