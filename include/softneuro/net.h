@@ -70,12 +70,12 @@ struct NetOptions {
   // other list, {"none"} too, replaces it. A path without a slash is in the current folder.
   // Unsupported in edge builds.
   std::vector<std::string> plugins = {};
-  // Schemas that layers without a tuned choice take their routines from ("cpu", "cpu:float32");
-  // empty: all. A pattern that no routine here matches is an error (invalid_argument) that lists
-  // the schemas there are. A layer that has no routine in them takes a float32 one. Schemas
-  // restrict and do not convert: an untuned net is computed in the model's data types. To compute a
-  // float32 model in 16 or 8 bits, tune it. Tuned paths are used whatever this says:
-  // TuneOptions::schemas limits those.
+  // Schemas (device:type:layout of kernels) that layers without a tuned choice take their routines
+  // from ("cpu", "cpu:float32"); empty: all. A pattern that no routine here matches is an error
+  // (invalid_argument) that lists the schemas there are. A layer that has no routine in them takes
+  // a float32 one. Schemas restrict and do not convert: an untuned net is computed in the model's
+  // data types. To compute a float32 model in 16 or 8 bits, tune it. Tuned paths are used whatever
+  // this says: TuneOptions::schemas limits those.
   std::vector<std::string> schemas = {};
   // Maximum number of plans that the net caches (one per set of input shapes and extra outputs),
   // least recently used evicted first; >= 1.
@@ -108,8 +108,8 @@ struct ImportOptions {
   // that are made to show what passes may get wrong. Where a pass changes more than rounding
   // explains, the import is an error (internal) that names the pass and the nodes. Takes a few
   // tenths of a second, or about as long as one run of the model without passes where that is more,
-  // and about as much memory. Where it cannot be done (the model runs on no made inputs, and there
-  // are no samples), the log says so (level info).
+  // and about as much memory. Where it cannot be done (the model runs on no synthetic inputs, and
+  // there are no samples), the log says so (level info).
   bool verify = false;
   // Makes samples, inputs of the model as it gets them in use, that `verify` compares on before it
   // makes inputs: the first sample, and more as long as that is quick. Called once where `verify`

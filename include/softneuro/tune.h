@@ -79,10 +79,10 @@ struct SampleSource {
 
 // Options of Net::tune.
 struct TuneOptions {
-  // Which schemas routines may have: "cpu" (any data type), "cpu:float32" (any layout),
-  // "cpu:qint8:nhwc"; invalid_argument for a pattern that no routine here matches. A layer that has
-  // no routine in them takes a float32 one, and is listed.
-  // float32 is added if no path within the schemas meets max_error.
+  // Which schemas (device:type:layout of kernels) routines may have: "cpu" (any data type),
+  // "cpu:float32" (any layout), "cpu:qint8:nhwc"; invalid_argument for a pattern that no routine
+  // here matches. A layer that has no routine in them takes a float32 one, and is listed. float32
+  // is added if no path within the schemas meets max_error.
   std::vector<std::string> schemas = {"cpu:float32"};
   // true: such a layer is an error (unsupported, naming every one).
   bool strict = false;
@@ -194,7 +194,8 @@ struct NotChosen {
 };
 SN_API const char* to_string(NotChosen::Reason reason) noexcept;
 
-// One row per layer or adapt of the tuned net, in order of execution (the paper's Table III).
+// One row per layer or adapt (a conversion of format: reorder, reformat) of the tuned net, in order
+// of execution (the paper's Table III).
 struct TunedLayer {
   std::string layer;                 // name
   std::string type;                  // layer type; "adapt" for adapts

@@ -43,7 +43,7 @@ SN_API DataType parse_data_type(std::string_view name) noexcept;
 SN_API bool is_float(DataType type) noexcept;    // float16, bfloat16, float32, float64
 SN_API bool is_integer(DataType type) noexcept;  // signed or not; neither boolean nor qint8
 
-// How the logical dimensions N, C, spatial… lie in memory. Shapes are always logical (N, C, …).
+// The order of the logical dimensions N, C, spatial… in memory. Shapes are always logical (N, C, …).
 enum class Layout : std::uint8_t {
   // Row-major in the order of the dimensions (NCHW). oneDNN calls nhwc plain, too; here it is not.
   plain = 0,
@@ -58,7 +58,7 @@ SN_API const char* to_string(Layout layout) noexcept;
 // Channels per block: 8 or 16 for the blocked layouts, else 1.
 SN_API int block_of(Layout layout) noexcept;
 
-// Where a tensor lies and a routine works: "cpu", or a device of a plugin ("cuda"). Trivially
+// Where a tensor is stored and a routine works: "cpu", or a device of a plugin ("cuda"). Trivially
 // copyable, no heap allocation: part of tensors, formats and descriptors.
 class SN_API DeviceId {
  public:
