@@ -43,7 +43,7 @@ SN_API DataType parse_data_type(std::string_view name) noexcept;
 SN_API bool is_float(DataType type) noexcept;    // float16, bfloat16, float32, float64
 SN_API bool is_integer(DataType type) noexcept;  // signed or not; neither boolean nor qint8
 
-// The order of the logical dimensions N, C, spatial… in memory. Shapes are always logical (N, C, …).
+// Order of the logical dimensions N, C, spatial… in memory. Shapes are always logical (N, C, …).
 enum class Layout : std::uint8_t {
   // Row-major in the order of the dimensions (NCHW). oneDNN calls nhwc plain, too; here it is not.
   plain = 0,
