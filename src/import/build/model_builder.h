@@ -64,7 +64,7 @@ class ModelBuilder {
   // All inputs of the main graph. The user's constants take the place of inputs, and the user's
   // shapes are filled in. Names that have a value already are constants of the model: left out.
   Status add_inputs(ValueScope& scope, const std::vector<ModelInput>& inputs);
-  // All outputs of the main graph. A value may be constant, an input, or an output twice.
+  // All outputs of the main graph. One value may have two names, or be a constant or an input.
   Status add_outputs(const ValueScope& scope, const std::vector<std::string>& names);
 
   // Looks up the inputs of the node. False: one is of a type that does not exist here, and the node
