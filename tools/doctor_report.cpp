@@ -15,6 +15,7 @@
 #include "core/plugin/loaded_file.h"
 #include "core/plugin/loader.h"
 #include "core/plugin/search_path.h"
+#include "import/model_import.h"
 #include "net/make_runtime.h"
 #include "profiler/cache/profile_cache.h"
 #include "softneuro/version.h"
@@ -53,7 +54,7 @@ BuildReport examine_build() {
   build.file = resolved(own_file());
   build.is_shared = build.file != resolved("/proc/self/exe");
 #if SOFTNEURO_HAS_IMPORT
-  build.importers = {"ONNX"};
+  for (const build::Format& format : known_formats()) build.importers.emplace_back(format.name);
 #endif
   return build;
 }

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
-#include "import/onnx/onnx_import.h"
+#include "import/model_import.h"
 #include "json_text.h"
 #include "net/net_access.h"
 #include "net_log.h"
@@ -20,33 +20,34 @@ struct ImportArguments : NetArguments {
   bool check = false;
 };
 
-int check_model(const ImportArguments& arguments, const OnnxImportOptions& options) {
-  auto report = check_onnx_file(arguments.path, options);
+int check_model(const ImportArguments& arguments, const ImportOptions& options) {
+  auto report = softneuro::check_model(arguments.path, options);
   if (!report.ok()) return fail(report.status());
-  const std::vector<UnsupportedNode>& unsupported = report->unsupported;
+  const std::vector<build::UnsupportedNode>& unsupported = report->unsupported;
   if (arguments.json) {
     nlohmann::json rows = nlohmann::json::array();
-    for (const UnsupportedNode& node : unsupported)
+    for (const build::UnsupportedNode& node : unsupported)
       rows.push_back({{"node", node.node},
                       {"operator", node.op},
                       {"domain", node.domain},
-                      {"opset", node.opset},
+                      {"opset", node.opset.value_or(0)},
                       {"types", node.types},
                       {"reason", node.reason}});
     say_lines(json_text(nlohmann::json{{"supported", rows.empty()},
                                        {"nodes", report->nodes},
-                                       {"opset", report->opset},
-                                       {"ir_version", report->ir_version},
+                                       {"opset", report->opset.value_or(0)},
+                                       {"ir_version", report->version},
                                        {"producer", report->producer},
                                        {"unsupported", rows}}));
   } else if (unsupported.empty()) {
     say("{}: all {} nodes are supported (opset {}, made by {})\n", arguments.path, report->nodes,
-        report->opset, report->producer.empty() ? "an unnamed producer" : report->producer);
+        report->opset.value_or(0),
+        report->producer.empty() ? "an unnamed producer" : report->producer);
   } else {
     Table table({"node", "operator", ">opset", "types", "reason"});
-    for (const UnsupportedNode& node : unsupported)
+    for (const build::UnsupportedNode& node : unsupported)
       table.add({node.node, node.domain.empty() ? node.op : node.domain + "." + node.op,
-                 std::to_string(node.opset), node.types, node.reason});
+                 std::to_string(node.opset.value_or(0)), node.types, node.reason});
     say_lines(table.str());
   }
   if (unsupported.empty()) return kDone;

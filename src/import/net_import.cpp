@@ -1,40 +1,39 @@
 // Net::import: model file → Graph → Net.
-#include <cstring>
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/dnn/file_header.h"
-#include "import/contained_file.h"
+#include "core/dnn/file.h"
+#include "import/build/contained_file.h"
+#include "import/model_import.h"
 #include "import/onnx/onnx_import.h"
 #include "net/net_access.h"
 #include "passes/pass.h"
 #include "routines/builtin.h"
-#include "softneuro/net.h"
 #include "verify/pass_verification.h"
 
 namespace softneuro {
 namespace {
 
-bool is_dnn(std::span<const std::byte> bytes) {
-  return bytes.size() >= sizeof(kDnnMagic) &&
-         std::memcmp(bytes.data(), kDnnMagic, sizeof(kDnnMagic)) == 0;
-}
-
 // The format is told by what is in the file, never by its name.
-Result<Graph> import_graph(std::span<const std::byte> bytes, const std::string& folder,
-                           const NetOptions& options, const ImportOptions& import_options) {
-  if (is_dnn(bytes))
+Result<const build::Format*> format_of(std::span<const std::byte> bytes,
+                                       std::span<const build::Format> formats) {
+  if (looks_like_dnn(bytes.data(), bytes.size()))
     return invalid_argument(
         "this is a .dnn file, which needs no import: load it (Net::load, sn_net_load)");
-  if (!looks_like_onnx(bytes))
-    return invalid_model(
-        "neither an ONNX model nor a .dnn file: export other formats to ONNX first");
-  OnnxImportOptions onnx;
-  onnx.allocator = options.allocator;
-  onnx.shapes = import_options.shapes;
-  onnx.constants = import_options.constants;
-  onnx.cancel = import_options.cancel;
-  return import_onnx_memory(bytes, folder, onnx);
+  std::string names;
+  for (const build::Format& format : formats) {
+    if (format.looks_like(bytes)) return &format;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);
+  }
+  return invalid_model(
+      "this is neither a .dnn file nor a model in a format that can be imported ({}): export it to "
+      "one of these first",
+      names);
+}
+
+build::ModelSource source_of(std::span<const std::byte> bytes, const std::string& folder,
+                             const ImportOptions& options, Allocator* allocator) {
+  return {bytes, folder, options, allocator != nullptr ? *allocator : default_allocator()};
 }
 
 // In the order of the net's inputs.
@@ -84,19 +83,18 @@ Status verify(const Net& net, const Graph& model, const PassOptions& passes,
   return {};
 }
 
-Result<Net> import_net(std::span<const std::byte> bytes, const std::string& folder,
-                       const NetOptions& options, const ImportOptions& import_options) {
-  SN_ASSIGN_OR_RETURN(Graph graph, import_graph(bytes, folder, options, import_options));
+Result<Net> import_as(const build::Format& format, const build::ModelSource& source,
+                      const NetOptions& options) {
+  build::ModelBuilder builder(source);
+  SN_RETURN_IF_ERROR(format.import(builder));
+  SN_ASSIGN_OR_RETURN(Graph graph, builder.take_graph());
+  const ImportOptions& import_options = source.options;
   PassOptions pass_options;
   pass_options.disabled = import_options.disabled_passes;
   pass_options.allocator = options.allocator;
   pass_options.cancel = import_options.cancel;
   std::optional<Graph> model;  // before the passes
-  if (import_options.verify) {
-    SN_RETURN_IF_ERROR(graph.sort());
-    SN_RETURN_IF_ERROR(graph.infer_shapes());
-    model = graph;
-  }
+  if (import_options.verify) model = graph;
   std::vector<PassReport> reports;
   SN_ASSIGN_OR_RETURN(const Registry registry, make_builtin_registry());
   SN_RETURN_IF_ERROR(run_passes(graph, registry, pass_options, &reports));
@@ -112,6 +110,32 @@ Result<Net> import_net(std::span<const std::byte> bytes, const std::string& fold
 
 }  // namespace
 
+std::span<const build::Format> known_formats() {
+  static const build::Format formats[] = {onnx::format()};
+  return formats;
+}
+
+Result<Net> import_net(std::span<const std::byte> bytes, const std::string& folder,
+                       const NetOptions& options, const ImportOptions& import_options,
+                       std::span<const build::Format> formats) noexcept {
+  return guarded([&]() -> Result<Net> {
+    SN_ASSIGN_OR_RETURN(const build::Format* const format, format_of(bytes, formats));
+    return import_as(*format, source_of(bytes, folder, import_options, options.allocator), options);
+  });
+}
+
+Result<build::ImportReport> check_model(const std::string& path, const ImportOptions& options,
+                                        std::span<const build::Format> formats) noexcept {
+  return with_file(
+      path, nullptr, [&](auto bytes, const std::string& folder) -> Result<build::ImportReport> {
+        SN_ASSIGN_OR_RETURN(const build::Format* const format, format_of(bytes, formats));
+        const build::ModelSource source = source_of(bytes, folder, options, nullptr);
+        build::ModelBuilder builder(source);
+        SN_RETURN_IF_ERROR(format->import(builder));
+        return std::move(builder.report());
+      });
+}
+
 Result<Net> Net::import(const std::string& path, const NetOptions& options,
                         const ImportOptions& import_options) noexcept {
   return with_file(path, options.allocator, [&](auto bytes, const std::string& folder) {
@@ -121,11 +145,9 @@ Result<Net> Net::import(const std::string& path, const NetOptions& options,
 
 Result<Net> Net::import_memory(const void* data, std::size_t bytes, const NetOptions& options,
                                const ImportOptions& import_options) noexcept {
-  return guarded([&]() -> Result<Net> {
-    if (data == nullptr && bytes > 0) return invalid_argument("the model to import: data is null");
-    return import_net({static_cast<const std::byte*>(data), bytes}, import_options.folder, options,
-                      import_options);
-  });
+  if (data == nullptr && bytes > 0) return invalid_argument("the model to import: data is null");
+  return import_net({static_cast<const std::byte*>(data), bytes}, import_options.folder, options,
+                    import_options);
 }
 
 }  // namespace softneuro

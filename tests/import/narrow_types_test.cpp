@@ -58,7 +58,7 @@ Tensor numbers(const std::vector<float>& values) {
 
 // What the importer says of the node that it refuses.
 std::string refusal(const OnnxModel& model) {
-  const Result<OnnxReport> report = model.check();
+  const Result<build::ImportReport> report = model.check();
   REQUIRE(report.ok());
   REQUIRE_FALSE(report->unsupported.empty());
   return report->unsupported[0].op + ": " + report->unsupported[0].reason;

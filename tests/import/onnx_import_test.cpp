@@ -1,6 +1,4 @@
 // What a sound model becomes.
-#include "import/onnx/onnx_import.h"
-
 #include <catch2/catch.hpp>
 
 #include "core/graph/layer_type.h"

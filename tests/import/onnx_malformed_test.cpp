@@ -7,7 +7,6 @@
 #include <fstream>
 #include <limits>
 
-#include "import/onnx/onnx_import.h"
 #include "import/onnx_model.h"
 #include "softneuro/net.h"
 #include "support/temporary_folder.h"
@@ -287,9 +286,6 @@ TEST_CASE("onnx: external data stays inside the model's folder") {
   refusal(model("weights.bin", "", "", kHuge), base);
   refusal(model("weights.bin", "", "", 21), base);
   CHECK_THAT(refusal(model("weights.bin")), Contains("folder"));
-  OnnxImportOptions options;
-  options.external_data = false;
-  CHECK_FALSE(model("weights.bin").import(base, options).ok());
 }
 
 TEST_CASE("onnx: deep nesting is refused") {

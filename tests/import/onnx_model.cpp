@@ -1,5 +1,8 @@
 #include "import/onnx_model.h"
 
+#include "core/base/error.h"
+#include "import/onnx/onnx_import.h"
+
 namespace softneuro::test {
 
 onnx::AttributeProto& OnnxNode::attribute(const std::string& name, int kind) {
@@ -96,18 +99,35 @@ void OnnxModel::int64s(const std::string& name, std::initializer_list<std::int64
   for (const std::int64_t value : values) tensor.add_int64_data(value);
 }
 
-Result<Graph> OnnxModel::import(const std::string& folder, const OnnxImportOptions& options) const {
-  const std::string data = bytes();
-  return import_onnx_memory(std::as_bytes(std::span(data)), folder, options);
+namespace {
+
+Result<Graph> import_bytes(const std::string& bytes, const std::string& folder = {},
+                           std::int64_t max_nodes = 1'000'000) {
+  const ImportOptions options;
+  const build::ModelSource source{std::as_bytes(std::span(bytes)), folder, options,
+                                  default_allocator(), max_nodes};
+  build::ModelBuilder builder(source);
+  SN_RETURN_IF_ERROR(onnx::format().import(builder));
+  return builder.take_graph();
 }
 
-Result<OnnxReport> OnnxModel::check() const {
+}  // namespace
+
+Result<Graph> OnnxModel::import(const std::string& folder, std::int64_t max_nodes) const {
+  return import_bytes(bytes(), folder, max_nodes);
+}
+
+Result<build::ImportReport> OnnxModel::check() const {
   const std::string data = bytes();
-  return check_onnx_memory(std::as_bytes(std::span(data)), "");
+  const ImportOptions options;
+  const build::ModelSource source{std::as_bytes(std::span(data)), "", options, default_allocator()};
+  build::ModelBuilder builder(source);
+  SN_RETURN_IF_ERROR(onnx::format().import(builder));
+  return builder.report();
 }
 
 Result<Graph> import_text(const std::string& bytes) {
-  return import_onnx_memory(std::as_bytes(std::span(bytes)), "");
+  return import_bytes(bytes);
 }
 
 OnnxModel small_model() {

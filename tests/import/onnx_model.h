@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "import/build/format.h"
 #include "import/onnx/onnx.pb.h"
-#include "import/onnx/onnx_import.h"
 
 namespace softneuro::test {
 
@@ -76,8 +76,8 @@ struct OnnxModel {
               std::initializer_list<std::int64_t> values);
 
   std::string bytes() const { return proto.SerializeAsString(); }
-  Result<Graph> import(const std::string& folder = {}, const OnnxImportOptions& options = {}) const;
-  Result<OnnxReport> check() const;
+  Result<Graph> import(const std::string& folder = {}, std::int64_t max_nodes = 1'000'000) const;
+  Result<build::ImportReport> check() const;
 };
 
 Result<Graph> import_text(const std::string& bytes);

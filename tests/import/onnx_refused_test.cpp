@@ -1,9 +1,9 @@
 // What cannot be imported, and what is said about it.
 #include <catch2/catch.hpp>
 
-#include "import/onnx/onnx_import.h"
 #include "import/onnx/operators.h"
 #include "import/onnx_model.h"
+#include "softneuro/net.h"
 
 using namespace softneuro;
 using namespace softneuro::test;
@@ -28,9 +28,9 @@ TEST_CASE("onnx: what is no model is said to be none") {
     CHECK(status.code() == StatusCode::invalid_model);
     CHECK_THAT(status.message(), Contains("not an ONNX model"));
   }
-  const Status missing = import_onnx_file("/nonexistent/model.onnx").status();
+  const Status missing = Net::import("/nonexistent/model.onnx").status();
   CHECK(missing.code() == StatusCode::not_found);
-  CHECK_THAT(import_onnx_file("/").status().message(), Contains("regular file"));
+  CHECK_THAT(Net::import("/").status().message(), Contains("regular file"));
 }
 
 TEST_CASE("onnx: versions outside of the supported ones are named with these") {
@@ -102,7 +102,7 @@ TEST_CASE("onnx: everything that is unsupported is listed at once") {
       .integer("training_mode", 1);
   model.node("Gelu", {"g"}, {"h"}).name("newer");
   model.output("h");
-  const Result<OnnxReport> report = model.check();
+  const Result<build::ImportReport> report = model.check();
   REQUIRE(report.ok());
   CHECK(report->opset == 17);
   CHECK(report->nodes == 8);
@@ -195,9 +195,7 @@ TEST_CASE("onnx: functions without end") {
       if (level < 11) call.domain("own");
     }
   }
-  OnnxImportOptions options;
-  options.max_nodes = 1000;
-  CHECK_THAT(model.import("", options).status().message(), Contains("more than 1000 nodes"));
+  CHECK_THAT(model.import("", 1000).status().message(), Contains("more than 1000 nodes"));
 }
 
 TEST_CASE("onnx: the table of operators is in order") {

@@ -21,8 +21,7 @@ Result<Tensor> read_tensor(const std::string& path) {
   onnx::TensorProto proto;
   if (!proto.ParsePartialFromArray(file.bytes.data(), static_cast<int>(file.bytes.size())))
     return invalid_argument("{} is no tensor", path);
-  const OnnxImportOptions options;
-  return onnx::TensorReader("", options).read(proto);
+  return onnx::TensorReader("", default_allocator()).read(proto);
 }
 
 // input_0.pb, input_1.pb… of a data set, as far as there are any.

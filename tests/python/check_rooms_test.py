@@ -37,6 +37,13 @@ class CheckRooms(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("src/core/plan/plan.cpp: core/plan may not include net/net_impl.h", text)
 
+    def test_a_format_in_what_all_formats_share_is_named(self):
+        for header in ("import/onnx/node.h", "import/onnx/onnx.pb.h"):  # the second is generated
+            self.plant("src/import/build/format.h", f'#include "{header}"\n')
+            code, text = self.check()
+            self.assertEqual(code, 1)
+            self.assertIn(f"src/import/build/format.h: import/build may not include {header}", text)
+
     def test_a_public_header_with_an_internal_include_is_named(self):
         self.plant("include/softneuro/net.h", '#include "core/base/error.h"\n')
         code, text = self.check()

@@ -15,12 +15,6 @@ const char* kind_name(std::int32_t kind) {
 
 }  // namespace
 
-void Failure::fail(Status status, bool lacks_knowledge) {
-  if (failed()) return;
-  status_ = std::move(status);
-  lacks_knowledge_ = lacks_knowledge;
-}
-
 const AttributeProto* Attributes::find(std::string_view name) const {
   for (const AttributeProto& attribute : proto_.attribute())
     if (attribute.name() == name) return scope_.resolve(attribute);
@@ -31,7 +25,8 @@ const AttributeProto* Attributes::expect(std::string_view name, std::int32_t kin
   const AttributeProto* attribute = find(name);
   // Models of the first IR versions do not say the kind.
   if (attribute == nullptr || attribute->type() == 0 || attribute->type() == kind) return attribute;
-  reject("the attribute '{}' is {}, not {}", name, kind_name(attribute->type()), kind_name(kind));
+  failure_.reject("the attribute '{}' is {}, not {}", name, kind_name(attribute->type()),
+                  kind_name(kind));
   return nullptr;
 }
 
@@ -69,36 +64,36 @@ std::vector<std::string> Attributes::texts(std::string_view name) {
 }
 
 std::int64_t Attributes::required_integer(std::string_view name) {
-  if (!has(name)) reject("the attribute '{}' is missing", name);
+  if (!has(name)) failure_.reject("the attribute '{}' is missing", name);
   return integer(name, 0);
 }
 
 std::vector<std::int64_t> Attributes::required_integers(std::string_view name) {
-  if (!has(name)) reject("the attribute '{}' is missing", name);
+  if (!has(name)) failure_.reject("the attribute '{}' is missing", name);
   return integers(name);
 }
 
 Tensor Attributes::tensor_attribute(std::string_view name) {
   const AttributeProto* attribute = expect(name, 4);
   if (attribute == nullptr || !attribute->has_t()) {
-    reject("the attribute '{}' is missing", name);
+    failure_.reject("the attribute '{}' is missing", name);
     return {};
   }
   Result<Tensor> value = reader_.read(attribute->t());
   if (value.ok()) return *std::move(value);
-  fail(Status(value.status()).with_context(fmt::format("attribute '{}'", name)));
+  failure_.fail(Status(value.status()).with_context(fmt::format("attribute '{}'", name)));
   return {};
 }
 
 DataType Attributes::data_type(std::string_view name, std::int64_t fallback) {
-  return take(element_type(integer(name, fallback)));
+  return failure_.take(element_type(integer(name, fallback)));
 }
 
 std::string Attributes::choice(std::string_view name, std::string_view fallback,
                                std::initializer_list<std::string_view> allowed) {
   std::string chosen = text(name, fallback);
   if (std::find(allowed.begin(), allowed.end(), chosen) == allowed.end())
-    refuse("the attribute '{}' is '{}', which is not known", name, chosen);
+    failure_.refuse("the attribute '{}' is '{}', which is not known", name, chosen);
   return chosen;
 }
 

@@ -2,51 +2,39 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "core/base/error.h"
-#include "import/onnx/graph_builder.h"
+#include "import/build/failure.h"
+#include "import/build/graph_builder.h"
 #include "import/onnx/tensor_reader.h"
 
 namespace softneuro::onnx {
 
-// Errors stick: the first one is kept, later calls do nothing harmful and give fallbacks, so that
-// handlers read like descriptions and the importer asks once, after the handler, how it went.
-class Failure {
- public:
-  bool failed() const { return !status_.ok(); }
-  const Status& status() const { return status_; }
-  // The failure is for want of knowledge about an input, not for what the node is.
-  bool lacks_knowledge() const { return lacks_knowledge_; }
-  void fail(Status status, bool lacks_knowledge = false);
-  template <class... A>
-  void refuse(fmt::format_string<A...> format, A&&... args) {
-    fail(unsupported(format, std::forward<A>(args)...));
-  }
-  template <class... A>
-  void reject(fmt::format_string<A...> format, A&&... args) {
-    fail(invalid_model(format, std::forward<A>(args)...));
-  }
-  // The value; an empty one if there is none, which is an error.
-  template <class T>
-  T take(Result<T> result) {
-    if (result.ok()) return *std::move(result);
-    fail(result.status());
-    return T{};
-  }
+// What a list of nodes sees.
+struct Scope : build::ValueScope {
+  std::map<std::string, std::int64_t> opsets;  // by domain; the default one is ""
+  std::unordered_map<std::string, const AttributeProto*> attributes;  // of the call
+  std::unordered_map<std::string, const TypeProto*> hints;  // what the model says about its values
 
- private:
-  Status status_;
-  bool lacks_knowledge_ = false;
+  // The attribute, or that of the call which it stands for; null if the call leaves it out.
+  const AttributeProto* resolve(const AttributeProto& attribute) const {
+    if (attribute.ref_attr_name().empty()) return &attribute;
+    const auto it = attributes.find(attribute.ref_attr_name());
+    return it == attributes.end() ? nullptr : it->second;
+  }
 };
 
 // The attributes of a node. Left out: the fallback; of another kind: an error.
-class Attributes : public Failure {
+class Attributes {
  public:
-  Attributes(const NodeProto& proto, const Scope& scope, TensorReader& reader)
-      : proto_(proto), scope_(scope), reader_(reader) {}
+  // `failure` takes the errors. All must outlive the attributes.
+  Attributes(const NodeProto& proto, const Scope& scope, TensorReader& reader,
+             build::Failure& failure)
+      : proto_(proto), scope_(scope), reader_(reader), failure_(failure) {}
 
   // Null if it is left out.
   const AttributeProto* find(std::string_view name) const;
@@ -73,6 +61,7 @@ class Attributes : public Failure {
   const NodeProto& proto_;
   const Scope& scope_;
   TensorReader& reader_;
+  build::Failure& failure_;
 };
 
 }  // namespace softneuro::onnx

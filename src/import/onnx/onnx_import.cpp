@@ -5,12 +5,9 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "core/graph/layer_type.h"
-#include "core/layers/builtin_layers.h"
-#include "import/contained_file.h"
 #include "import/onnx/graph_importer.h"
 
-namespace softneuro {
+namespace softneuro::onnx {
 namespace {
 
 // What a walk over the fields of a message's outermost level finds.
@@ -60,7 +57,7 @@ Outline outline_of(std::span<const std::byte> bytes) {
 
 // The model lies in `arena`: what protobuf has made of it when memory runs out is freed with that,
 // while it loses messages and texts that it takes from the heap.
-Result<onnx::ModelProto*> parse(std::span<const std::byte> bytes, google::protobuf::Arena& arena) {
+Result<ModelProto*> parse(std::span<const std::byte> bytes, google::protobuf::Arena& arena) {
   if (bytes.empty()) return invalid_model("not an ONNX model: it is empty");
   if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
     return unsupported(
@@ -72,7 +69,7 @@ Result<onnx::ModelProto*> parse(std::span<const std::byte> bytes, google::protob
   if (outline.truncated)
     return invalid_model("not an ONNX model, or one that is truncated after {} bytes",
                          bytes.size());
-  auto* const model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
+  auto* const model = google::protobuf::Arena::CreateMessage<ModelProto>(&arena);
   // Partial: no field is required, and protobuf has nothing to say on its log. Nesting is
   // limited to protobuf's 100 levels.
   if (!model->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())))
@@ -80,72 +77,10 @@ Result<onnx::ModelProto*> parse(std::span<const std::byte> bytes, google::protob
   return model;
 }
 
-// What import fails with if the report lists anything: the first, and how many more.
-Status first_failure(const OnnxReport& report) {
-  if (report.unsupported.empty()) return {};
-  const UnsupportedNode& first = report.unsupported.front();
-  std::string message;
-  if (first.op.empty())
-    message = fmt::format("{}: {}", first.node, first.reason);
-  else
-    message = fmt::format("node '{}' ({}{}{}, operator set {}; inputs {}): {}", first.node,
-                          first.domain, first.domain.empty() ? "" : "::", first.op, first.opset,
-                          first.types.empty() ? "none" : first.types, first.reason);
-  if (report.unsupported.size() > 1)
-    message +=
-        fmt::format("; {} more inputs and nodes cannot be imported (import --check lists them all)",
-                    report.unsupported.size() - 1);
-  return Status(StatusCode::unsupported, message);
-}
-
-Result<Graph> import(std::span<const std::byte> bytes, const std::string& folder,
-                     const OnnxImportOptions& options) {
+Status import(build::ModelBuilder& model) {
   google::protobuf::Arena arena;
-  SN_ASSIGN_OR_RETURN(onnx::ModelProto* const model, parse(bytes, arena));
-  onnx::GraphImporter importer(*model, folder, options);
-  SN_RETURN_IF_ERROR(importer.run());
-  SN_RETURN_IF_ERROR(first_failure(importer.report()));
-  Graph graph = std::move(importer.builder().graph());
-  SN_RETURN_IF_ERROR(graph.sort());
-  graph.compact_tensors();
-  SN_RETURN_IF_ERROR(graph.verify(builtin_layer_types()));
-  SN_RETURN_IF_ERROR(graph.infer_shapes());
-  return graph;
-}
-
-Result<OnnxReport> check(std::span<const std::byte> bytes, const std::string& folder,
-                         const OnnxImportOptions& options) {
-  google::protobuf::Arena arena;
-  SN_ASSIGN_OR_RETURN(onnx::ModelProto* const model, parse(bytes, arena));
-  onnx::GraphImporter importer(*model, folder, options);
-  SN_RETURN_IF_ERROR(importer.run());
-  return std::move(importer.report());
-}
-
-}  // namespace
-
-Result<Graph> import_onnx_file(const std::string& path, const OnnxImportOptions& options) noexcept {
-  return with_file(path, options.allocator, [&](auto bytes, const std::string& folder) {
-    return import(bytes, folder, options);
-  });
-}
-
-Result<Graph> import_onnx_memory(std::span<const std::byte> bytes, const std::string& base_folder,
-                                 const OnnxImportOptions& options) noexcept {
-  return guarded([&] { return import(bytes, base_folder, options); });
-}
-
-Result<OnnxReport> check_onnx_file(const std::string& path,
-                                   const OnnxImportOptions& options) noexcept {
-  return with_file(path, options.allocator, [&](auto bytes, const std::string& folder) {
-    return check(bytes, folder, options);
-  });
-}
-
-Result<OnnxReport> check_onnx_memory(std::span<const std::byte> bytes,
-                                     const std::string& base_folder,
-                                     const OnnxImportOptions& options) noexcept {
-  return guarded([&] { return check(bytes, base_folder, options); });
+  SN_ASSIGN_OR_RETURN(ModelProto* const proto, parse(model.source().bytes, arena));
+  return GraphImporter(*proto, model).run();
 }
 
 bool looks_like_onnx(std::span<const std::byte> bytes) noexcept {
@@ -153,4 +88,10 @@ bool looks_like_onnx(std::span<const std::byte> bytes) noexcept {
   return outline.known && outline.version && (outline.graph || outline.truncated);
 }
 
-}  // namespace softneuro
+}  // namespace
+
+build::Format format() {
+  return {"ONNX", looks_like_onnx, import};
+}
+
+}  // namespace softneuro::onnx

@@ -6,12 +6,14 @@
 #include <cstring>
 
 #include "core/base/error.h"
-#include "import/contained_file.h"
+#include "import/build/contained_file.h"
 
 namespace softneuro::onnx {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format's raw data is little-endian");
+
+constexpr std::int64_t kMaxSparseBytes = std::int64_t{256} << 20;  // of all dense forms
 
 // A value of TensorProto.DataType: its name, the type that its elements get here, and the bits that
 // each takes where several are packed in a byte.
@@ -156,14 +158,10 @@ Result<DataType> element_type(std::int64_t type) {
   return known->type;
 }
 
-std::optional<NarrowType> narrow_type(std::int64_t type) {
+std::optional<build::NarrowType> narrow_type(std::int64_t type) {
   const ElementType* const known = find_type(type);
   if (known == nullptr || known->packed_bits == 0) return std::nullopt;
-  return NarrowType{known->name, known->type, known->packed_bits};
-}
-
-Allocator& TensorReader::allocator() const {
-  return options_.allocator != nullptr ? *options_.allocator : default_allocator();
+  return build::NarrowType{known->name, known->type, known->packed_bits};
 }
 
 Result<Tensor> TensorReader::from_bytes(std::span<const std::byte> bytes, DataType type, int bits,
@@ -172,7 +170,7 @@ Result<Tensor> TensorReader::from_bytes(std::span<const std::byte> bytes, DataTy
   if (expected < 0 || static_cast<std::uint64_t>(expected) != bytes.size())
     return invalid_model("a tensor of shape {} needs {} bytes, but has {}", shape.str(), expected,
                          bytes.size());
-  SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(type, shape, allocator()));
+  SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(type, shape, allocator_));
   if (bytes.empty()) return tensor;
   auto* out = static_cast<std::uint8_t*>(tensor.mutable_data());
   if (bits < 8) {
@@ -207,7 +205,7 @@ Result<Tensor> TensorReader::read(const TensorProto& proto) {
   if (count != shape.elements())
     return invalid_model("a tensor of shape {} needs {} values of {}, but {} are there",
                          shape.str(), shape.elements(), name_of(proto.data_type()), count);
-  SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(storage.type, shape, allocator()));
+  SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(storage.type, shape, allocator_));
   with_field(proto, storage.type, [&](const auto& field, auto to) {
     std::transform(field.begin(), field.end(), static_cast<decltype(to)*>(tensor.mutable_data()),
                    [](auto value) { return static_cast<decltype(to)>(value); });
@@ -217,8 +215,6 @@ Result<Tensor> TensorReader::read(const TensorProto& proto) {
 
 Result<Tensor> TensorReader::read_external(const TensorProto& proto, DataType type, int bits,
                                            const Shape& shape) {
-  if (!options_.external_data)
-    return unsupported("the model keeps weights in other files, which the options refuse");
   if (base_folder_.empty())
     return unsupported(
         "the model keeps weights in other files, but it was given without a folder "
@@ -238,7 +234,7 @@ Result<Tensor> TensorReader::read_external(const TensorProto& proto, DataType ty
   }
   auto known = files_.find(location);
   if (known == files_.end()) {
-    SN_ASSIGN_OR_RETURN(FileBytes file, map_contained_file(base_folder_, location, allocator()));
+    SN_ASSIGN_OR_RETURN(FileBytes file, map_contained_file(base_folder_, location, allocator_));
     mapped_bytes_ += file.bytes.size();
     known = files_.emplace(location, std::move(file)).first;
   }
@@ -279,11 +275,11 @@ Result<Tensor> TensorReader::read(const SparseTensorProto& proto) {
     return invalid_model("a sparse tensor of {} values has indices of shape {}", count,
                          indices.shape().str());
   const std::int64_t bytes = storage_bytes(values.data_type(), shape, Layout::plain);
-  if (bytes < 0 || bytes > options_.max_sparse_bytes - sparse_bytes_)
+  if (bytes < 0 || bytes > kMaxSparseBytes - sparse_bytes_)
     return unsupported("a sparse tensor of shape {} exceeds the limit of {} bytes for all of them",
-                       shape.str(), options_.max_sparse_bytes);
+                       shape.str(), kMaxSparseBytes);
   sparse_bytes_ += bytes;
-  SN_ASSIGN_OR_RETURN(Tensor dense, Tensor::create(values.data_type(), shape, allocator()));
+  SN_ASSIGN_OR_RETURN(Tensor dense, Tensor::create(values.data_type(), shape, allocator_));
   if (bytes > 0) std::memset(dense.mutable_data(), 0, static_cast<std::size_t>(bytes));
 
   const std::size_t size = size_of(values.data_type());

@@ -8,8 +8,9 @@
 #include <string_view>
 
 #include "core/base/file_mapping.h"
+#include "import/build/graph_builder.h"
 #include "import/onnx/onnx.pb.h"
-#include "import/onnx/onnx_import.h"
+#include "softneuro/tensor.h"
 
 namespace softneuro::onnx {
 
@@ -17,33 +18,22 @@ namespace softneuro::onnx {
 // floats and smaller). Narrow types are refused here.
 Result<DataType> element_type(std::int64_t type);
 
-// An integer type of 2 or 4 bits. Its numbers are kept in int8 or uint8.
-struct NarrowType {
-  std::string_view name;
-  DataType type = DataType::undefined;  // that the numbers are kept in
-  int bits = 0;
-
-  bool is_signed() const { return type == DataType::int8; }
-  int lowest() const { return is_signed() ? -(1 << (bits - 1)) : 0; }
-  int highest() const { return lowest() + (1 << bits) - 1; }
-  bool operator==(const NarrowType&) const = default;
-};
-// Nothing for all other types of the format.
-std::optional<NarrowType> narrow_type(std::int64_t type);
+// The type of 2 or 4 bits; nothing for all other types of the format.
+std::optional<build::NarrowType> narrow_type(std::int64_t type);
 
 class TensorReader {
  public:
   // `base_folder`: where external data lies; empty: nowhere.
-  TensorReader(std::string base_folder, const OnnxImportOptions& options)
-      : base_folder_(std::move(base_folder)), options_(options) {}
+  TensorReader(std::string base_folder, Allocator& allocator)
+      : base_folder_(std::move(base_folder)), allocator_(allocator) {}
 
   // The bytes are copied; those of external files stay mapped where their alignment allows.
   // int4, uint4, int2 and uint2 become int8 and uint8. The size of what is there must be what
   // shape and type say, and is compared before anything is allocated.
   Result<Tensor> read(const TensorProto& proto);
-  // As a dense tensor; all of them together take at most options.max_sparse_bytes.
+  // As a dense tensor; all of them together take at most 256 MiB: a file of some bytes may claim
+  // any size.
   Result<Tensor> read(const SparseTensorProto& proto);
-  Allocator& allocator() const;
 
  private:
   Result<Tensor> read_external(const TensorProto& proto, DataType type, int bits,
@@ -52,7 +42,7 @@ class TensorReader {
                             const Shape& shape);
 
   std::string base_folder_;
-  OnnxImportOptions options_;
+  Allocator& allocator_;
   std::map<std::string, FileBytes> files_;  // by location
   // What keeps a small file from asking for endless copies of the same bytes.
   std::uint64_t mapped_bytes_ = 0;  // of all of files_

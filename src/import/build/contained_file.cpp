@@ -1,4 +1,4 @@
-#include "import/contained_file.h"
+#include "import/build/contained_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

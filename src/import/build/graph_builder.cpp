@@ -1,4 +1,4 @@
-#include "import/onnx/graph_builder.h"
+#include "import/build/graph_builder.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "core/routine/evaluate.h"
 #include "routines/builtin.h"
 
-namespace softneuro::onnx {
+namespace softneuro::build {
 namespace {
 
 // What a layer type does with inputs of a narrow type.
@@ -36,18 +36,12 @@ NarrowUse narrow_use(const LayerType& type) {
 
 }  // namespace
 
-const TensorId* Scope::find(const std::string& value) const {
-  for (const Scope* scope = this; scope != nullptr; scope = scope->parent) {
+const TensorId* ValueScope::find(const std::string& value) const {
+  for (const ValueScope* scope = this; scope != nullptr; scope = scope->parent) {
     const auto it = scope->values.find(value);
     if (it != scope->values.end()) return &it->second;
   }
   return nullptr;
-}
-
-const AttributeProto* Scope::resolve(const AttributeProto& attribute) const {
-  if (attribute.ref_attr_name().empty()) return &attribute;
-  const auto it = attributes.find(attribute.ref_attr_name());
-  return it == attributes.end() ? nullptr : it->second;
 }
 
 std::string Names::take(const std::string& base, bool may_be_reserved) {
@@ -67,7 +61,8 @@ TensorId GraphBuilder::add(std::string name, const Tensor& constant) {
                           : graph_.add_constant(std::move(name), constant);
 }
 
-TensorId GraphBuilder::add_value(Scope& scope, const std::string& name, const Tensor& constant) {
+TensorId GraphBuilder::add_value(ValueScope& scope, const std::string& name,
+                                 const Tensor& constant) {
   const bool in_main_graph = scope.depth == 0;
   const TensorId id = add(tensor_names_.take(scope.prefix + name, in_main_graph), constant);
   scope.values.emplace(name, id);
@@ -200,4 +195,4 @@ void GraphBuilder::fold(const Layer& layer) {
     if (layer.outputs[i] != kNoTensor) folded_[layer.outputs[i]] = (*values)[i];
 }
 
-}  // namespace softneuro::onnx
+}  // namespace softneuro::build

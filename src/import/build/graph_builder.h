@@ -1,7 +1,6 @@
 // The graph that an import builds, and what is known of its tensors on the way.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -10,25 +9,31 @@
 
 #include "core/graph/shape_values.h"
 #include "core/routine/registry.h"
-#include "import/onnx/onnx.pb.h"
-#include "import/onnx/tensor_reader.h"
 
-namespace softneuro::onnx {
+namespace softneuro::build {
 
-// The names that a list of nodes sees: those of the main graph, or of one call of a function.
-struct Scope {
-  const Scope* parent = nullptr;  // a branch sees the graph around it; a function sees nothing
+// The values that a list of nodes sees, by name: those of the main graph, or of one call of a
+// function.
+struct ValueScope {
+  const ValueScope* parent = nullptr;  // a branch sees the graph around it; a function sees nothing
   std::unordered_map<std::string, TensorId> values;
-  std::map<std::string, std::int64_t> opsets;  // by domain; the default one is ""
-  std::unordered_map<std::string, const AttributeProto*> attributes;  // of the call
-  std::unordered_map<std::string, const TypeProto*> hints;  // what the model says about its values
   std::string prefix;  // before the names of a function's nodes and values
-  int depth = 0;
+  int depth = 0;       // 0: the main graph
 
   // Null if nothing defined the name.
   const TensorId* find(const std::string& value) const;
-  // The attribute, or that of the call which it stands for; null if the call leaves it out.
-  const AttributeProto* resolve(const AttributeProto& attribute) const;
+};
+
+// An integer type of 2 or 4 bits. Its numbers are kept in int8 or uint8.
+struct NarrowType {
+  std::string_view name;                // the format's
+  DataType type = DataType::undefined;  // that the numbers are kept in
+  int bits = 0;
+
+  bool is_signed() const { return type == DataType::int8; }
+  int lowest() const { return is_signed() ? -(1 << (bits - 1)) : 0; }
+  int highest() const { return lowest() + (1 << bits) - 1; }
+  bool operator==(const NarrowType&) const = default;
 };
 
 // Names that are given once.
@@ -48,7 +53,7 @@ class GraphBuilder {
   void reserve(const std::string& name) { tensor_names_.reserved.insert(name); }
   // A new tensor for a value of the model, with these bytes if it is constant; its name stays the
   // model's in the main graph.
-  TensorId add_value(Scope& scope, const std::string& name, const Tensor& constant = {});
+  TensorId add_value(ValueScope& scope, const std::string& name, const Tensor& constant = {});
   // A new tensor that the model does not name, with these bytes if it is constant.
   TensorId add_temporary(const std::string& name, const Tensor& constant = {});
   // A copy of the tensor, which alone has this name.
@@ -81,4 +86,4 @@ class GraphBuilder {
   Names tensor_names_, layer_names_;
 };
 
-}  // namespace softneuro::onnx
+}  // namespace softneuro::build
