@@ -14,7 +14,7 @@
 #include "core/base/machine.h"
 #include "core/dnn/file.h"
 #include "core/plan/net_problems.h"
-#include "core/routine/check_choice.h"
+#include "core/routine/registry.h"
 #include "import/operator_uses.h"
 #include "net/make_runtime.h"
 #include "net/net_access.h"
@@ -78,8 +78,10 @@ RoutinePath any_path(const Net& net, std::mt19937_64& random) {
         Choice choice;
         choice.routine = routine->descriptor().str();
         choice.formats = formats;
-        if (!check_choice(NetAccess::registry(net), layer.problem, choice)) continue;
-        choice.params = routine->default_params(with_formats(layer.problem, formats));
+        const auto made = RoutineContext(NetAccess::registry(net))
+                              .implement(*routine, with_formats(layer.problem, formats));
+        if (!made.ok()) continue;
+        choice.params = (*made)->default_params();
         choices.push_back(std::move(choice));
       }
     if (!choices.empty()) path.layers[layer.layer->id] = choices[random() % choices.size()];

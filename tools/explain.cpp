@@ -30,7 +30,7 @@ struct ExplainArguments : NetArguments {
 class KnownTimes {
  public:
   // Childnets are left out: what is inside of them is decided while tuning.
-  KnownTimes(const ExplainArguments& arguments, const Registry& registry,
+  KnownTimes(const ExplainArguments& arguments, const RoutineContext& context,
              const NetProblems& problems) {
     ProfileCache cache;
     const int threads = arguments.threads == 0 ? physical_cores() : arguments.threads;
@@ -38,11 +38,11 @@ class KnownTimes {
                machine_name(threads), threads, {});
     constexpr std::size_t kAllParams = 1000;
     CandidateRules rules;
-    rules.schemas = schemas_of(registry);
+    rules.schemas = schemas_of(context.registry());
     rules.max_params = kAllParams;
     rules.childnets = false;
     rules.include_pruned = true;
-    const auto layers = list_candidates(registry, problems, rules);
+    const auto layers = list_candidates(context, problems, rules);
     if (!layers.ok()) return;
     for (const LayerCandidates& layer : *layers)
       for (const Candidate& candidate : layer.candidates) {
@@ -74,9 +74,9 @@ class KnownTimes {
 };
 
 // Why a routine does not count in these formats; empty: it does.
-std::string refusal(const Registry& registry, const Routine& routine, const Problem& problem,
+std::string refusal(const RoutineContext& context, const Routine& routine, const Problem& problem,
                     std::span<const std::string> schemas) {
-  const Applicability applicable = registry.check(routine, problem);
+  const Applicability applicable = context.check(routine, problem);
   if (!applicable) return applicable.reason();
   const bool allowed = schemas.empty() || matches_any_schema(routine.descriptor(), schemas);
   return allowed ? "" : "not in the schemas";
@@ -85,7 +85,7 @@ std::string refusal(const Registry& registry, const Routine& routine, const Prob
 nlohmann::json explain_step(const Net& net, const ExplainArguments& arguments,
                             const KnownTimes& times, const Problem* model, const Step& step,
                             const Problem& chosen) {
-  const Registry& registry = NetAccess::registry(net);
+  const RoutineContext context = NetAccess::runtime(net)->routine_context();
   const Problem& problem = model == nullptr ? chosen : *model;
   nlohmann::json row = {{"layer", step.layer->name},
                         {"type", step.layer->type->name},
@@ -94,7 +94,7 @@ nlohmann::json explain_step(const Net& net, const ExplainArguments& arguments,
                         {"chosen_formats", formats_of(chosen).str()},
                         {"problem", problem.str()},
                         {"routines", nlohmann::json::array()}};
-  for (const Routine* routine : registry.routines(problem.type->name)) {
+  for (const Routine* routine : context.registry().routines(problem.type->name)) {
     const std::string name = routine->descriptor().str();
     // A layer of the model may change its formats; an adapt is what it is.
     const std::vector<FormatTuple> tuples =
@@ -106,7 +106,7 @@ nlohmann::json explain_step(const Net& net, const ExplainArguments& arguments,
     for (const FormatTuple& formats : tuples) {
       nlohmann::json entry = {{"routine", name}, {"formats", formats.str()}};
       const std::string reason =
-          refusal(registry, *routine, with_formats(problem, formats), arguments.schemas);
+          refusal(context, *routine, with_formats(problem, formats), arguments.schemas);
       entry["applicable"] = reason.empty();
       if (!reason.empty()) entry["reason"] = reason;
       if (const double us = times.find(step.layer->id, name, formats.str()); us > 0)
@@ -148,7 +148,7 @@ Result<nlohmann::json> explain_steps(const Net& net, const ExplainArguments& arg
   auto problems =
       problems_of(impl.core, std::make_shared<const Graph>(NetAccess::graph(net)), inputs);
   if (!problems.ok()) return problems.status();
-  const KnownTimes times(arguments, NetAccess::registry(net), *problems);
+  const KnownTimes times(arguments, impl.core->routine_context(), *problems);
   std::map<LayerId, const Problem*> models;
   for (const LayerProblem& layer : problems->layers) models[layer.layer->id] = &layer.problem;
 

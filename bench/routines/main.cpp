@@ -56,15 +56,15 @@ Result<Tensor> input_of(const TensorSpec& spec) {
   return tensor;
 }
 
-Result<Candidate> make_candidate(const Routine& routine, const Problem& problem,
+Result<Candidate> make_candidate(const Implementation& implementation,
                                  const RoutineParams& params) {
+  const Problem& problem = implementation.whole_problem();
   Candidate c;
-  c.routine = &routine;
+  c.routine = &implementation.routine();
   c.params = params;
-  SN_ASSIGN_OR_RETURN(
-      const PackedWeights packed,
-      pack_weights(routine, base_problem(routine, problem), params, default_allocator()));
-  SN_ASSIGN_OR_RETURN(c.kernel, problem.registry->create_kernel(routine, problem, params, packed));
+  SN_ASSIGN_OR_RETURN(const PackedWeights packed,
+                      implementation.pack_weights(params, default_allocator()));
+  SN_ASSIGN_OR_RETURN(c.kernel, implementation.create(params, packed));
   std::vector<Tensor> inputs;
   for (const TensorSpec& spec : problem.inputs) {
     SN_ASSIGN_OR_RETURN(inputs.emplace_back(), input_of(spec));
@@ -83,16 +83,13 @@ std::vector<Candidate> candidates_of(const Registry& registry, const Problem& pr
     const std::string name = routine->descriptor().str();
     if (name.find(options.routines) == name.npos || name == "cpu/naive") continue;
     for (const FormatTuple& formats : routine->formats(problem)) {
-      const Problem adapted = with_formats(problem, formats);
-      const auto all = registry.explain(adapted);
-      const bool applies = std::any_of(all.begin(), all.end(), [&](const auto& candidate) {
-        return candidate.routine == routine && candidate.applicability.ok();
-      });
-      if (!applies) continue;
-      std::vector<RoutineParams> params = routine->param_space(adapted).list(kMostParams);
-      if (params.empty()) params.push_back(routine->default_params(adapted));
+      const auto implementation = RoutineContext(registry, options.threads)
+                                      .implement(*routine, with_formats(problem, formats));
+      if (!implementation.ok()) continue;
+      std::vector<RoutineParams> params = (*implementation)->param_space().list(kMostParams);
+      if (params.empty()) params.push_back((*implementation)->default_params());
       for (const RoutineParams& p : params) {
-        Result<Candidate> candidate = make_candidate(*routine, adapted, p);
+        Result<Candidate> candidate = make_candidate(**implementation, p);
         if (candidate.ok())
           result.push_back(std::move(*candidate));
         else
@@ -163,7 +160,6 @@ void print(std::string_view shape, const Candidate& c, double operations, const 
 Status bench_shape(const Registry& registry, std::string_view shape, ThreadPool& pool,
                    const Options& options) {
   SN_ASSIGN_OR_RETURN(Problem problem, parse_problem(registry, shape));
-  problem.threads = options.threads;
   std::vector<Candidate> candidates = candidates_of(registry, problem, options);
   measure(candidates, pool, options.seconds);
   std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {

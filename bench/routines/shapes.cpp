@@ -300,7 +300,7 @@ Result<Problem> parse_problem(const Registry& registry, std::string_view text) {
     SN_ASSIGN_OR_RETURN(TensorSpec spec, spec_of(shapes[i], constant, depth));
     specs.push_back(std::move(spec));
   }
-  return make_problem(registry, layer, std::move(specs));
+  return make_problem(layer, std::move(specs));
 }
 
 }  // namespace softneuro::bench

@@ -244,10 +244,10 @@ class LayoutKernel final : public Kernel {
   bool cast_first_;
 };
 
-class DirectAdapt final : public Routine {
+class DirectAdapt final : public SimpleRoutine {
  public:
-  DirectAdapt() : Routine("adapt", "cpu/direct") {}
-  int default_rank() const override { return 10; }
+  DirectAdapt() : SimpleRoutine("adapt", "cpu/direct") {}
+  RoutineFacts facts() const override { return {.default_rank = 10}; }
   Applicability applicable(const Problem& problem) const override {
     const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
     if (Applicability formats = takes_formats(problem); !formats) return formats;
@@ -260,8 +260,8 @@ class DirectAdapt final : public Routine {
     }
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     RunCast cast(problem.inputs[0], problem.outputs[0]);
     if (problem.inputs[0].layout == problem.outputs[0].layout)
       return make_kernel<CastKernel>(problem, std::move(cast));

@@ -57,12 +57,12 @@ class NaiveAdaptKernel final : public Kernel {
   std::optional<Quantization> from_, to_;
 };
 
-class NaiveAdapt final : public Routine {
+class NaiveAdapt final : public SimpleRoutine {
  public:
-  NaiveAdapt() : Routine("adapt", "cpu/naive") {}
+  NaiveAdapt() : SimpleRoutine("adapt", "cpu/naive") {}
   Applicability applicable(const Problem& problem) const override { return takes_formats(problem); }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     return make_kernel<NaiveAdaptKernel>(problem);
   }
 };

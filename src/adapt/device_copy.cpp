@@ -56,41 +56,48 @@ class CopyKernel final : public Kernel {
   std::size_t bytes_;
 };
 
+bool is_plain_copy(const Problem& problem) {
+  return problem.inputs[0].type == problem.outputs[0].type &&
+         problem.inputs[0].layout == problem.outputs[0].layout;
+}
+
+class CopyImplementation final : public Implementation {
+ public:
+  // `convert`: the same change of type and layout on the host; null if there is none.
+  CopyImplementation(ProblemPtr problem, const RoutineContext& context, ImplementationPtr convert)
+      : Implementation(std::move(problem), context), convert_(std::move(convert)) {}
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
+                                                const PackedWeights&) const override {
+    std::unique_ptr<Kernel> convert;
+    if (convert_ != nullptr) {
+      SN_ASSIGN_OR_RETURN(convert, convert_->create(convert_->default_params()));
+    }
+    return make_kernel<CopyKernel>(problem(), std::move(convert));
+  }
+
+ private:
+  ImplementationPtr convert_;
+};
+
 class DeviceCopy final : public Routine {
  public:
   explicit DeviceCopy(DeviceId device) : Routine("adapt", std::string(device.c_str()) + "/copy") {}
 
-  Applicability applicable(const Problem& problem) const override {
-    const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
-    if (x.device == y.device) return Applicability::no("needs one side on the host");
-    if (is_plain_copy(problem)) return Applicability::yes();
-    if (problem.registry == nullptr) return Applicability::no("there is no registry to look in");
-    const auto routine = problem.registry->default_choice(on_host(problem));
-    return routine.ok() ? Applicability::yes() : Applicability::no(routine.status().message());
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    std::unique_ptr<Kernel> convert;
-    if (!is_plain_copy(problem)) {
-      const Problem inside = on_host(problem);
-      SN_ASSIGN_OR_RETURN(const Routine* routine, problem.registry->default_choice(inside));
-      SN_ASSIGN_OR_RETURN(convert, problem.registry->create_kernel(
-                                       *routine, inside, routine->default_params(inside), {}));
+ protected:
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    if (problem->inputs[0].device == problem->outputs[0].device)
+      return unsupported("needs one side on the host");
+    ImplementationPtr convert;
+    if (!is_plain_copy(*problem)) {
+      Problem on_host = *problem;
+      on_host.inputs[0].device = on_host.outputs[0].device = DeviceId();
+      SN_ASSIGN_OR_RETURN(convert, context.default_choice(std::move(on_host)));
     }
-    return make_kernel<CopyKernel>(problem, std::move(convert));
-  }
-
- private:
-  static bool is_plain_copy(const Problem& problem) {
-    return problem.inputs[0].type == problem.outputs[0].type &&
-           problem.inputs[0].layout == problem.outputs[0].layout;
-  }
-  // The same change of type and layout without the way.
-  static Problem on_host(const Problem& problem) {
-    Problem inside = problem;
-    inside.inputs[0].device = inside.outputs[0].device = DeviceId();
-    return inside;
+    return make_implementation_of<CopyImplementation>(std::move(problem), context,
+                                                      std::move(convert));
   }
 };
 

@@ -16,13 +16,15 @@ Status add_packed(const PlanImpl& plan, PackedByKey& packed) {
     if (std::none_of(step.inputs.begin(), step.inputs.end(),
                      [&](TensorId id) { return plan.graph->is_constant(id); }))
       continue;
-    SN_ASSIGN_OR_RETURN(const Problem problem, problem_of(plan, *step.layer));
+    SN_ASSIGN_OR_RETURN(Problem problem, problem_of(plan, *step.layer));
+    SN_ASSIGN_OR_RETURN(const ImplementationPtr implementation,
+                        plan.core->routine_context().implement(*step.routine, std::move(problem)));
+    SN_ASSIGN_OR_RETURN(const Packing packing, implementation->packing(step.params));
     SN_ASSIGN_OR_RETURN(
         const PackedWeights weights,
-        plan.core->packed_weights().get(*step.layer, *step.routine, problem, step.params, true));
+        plan.core->packed_weights().get(*step.layer, *implementation, step.params, true));
     if (weights.bytes.empty()) continue;
-    packed.emplace(PackedCache::key_of(*step.layer, *step.routine, problem, step.params),
-                   weights.bytes);
+    packed.emplace(PackedCache::key_of(*step.layer, *implementation, packing), weights.bytes);
   }
   return {};
 }

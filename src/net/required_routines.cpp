@@ -68,10 +68,8 @@ class Collector {
     add(layer.layer->type->name, choice.routine, name);
     const Routine* routine = registry_.find(layer.layer->type->name, choice.routine);
     if (routine == nullptr) return {};
-    Problem problem = with_formats(layer.problem, choice.formats);
-    problem.threads = threads;
-    problem.registry = &registry_;
-    Status inside = add_inside(*routine, problem, choice.params, name);
+    Status inside = add_inside(*routine, RoutineContext(registry_, threads),
+                               with_formats(layer.problem, choice.formats), choice.params, name);
     if (inside.ok()) return {};
     return std::move(inside).with_context(fmt::format(
         "layer '{}': the inner layers of {} cannot be determined on this machine (run this on the "
@@ -80,25 +78,28 @@ class Collector {
   }
 
   // Of a childnet: its layers, and those that its constants are computed by.
-  Status add_inside(const Routine& routine, const Problem& problem, const RoutineParams& params,
-                    const std::string& name) {
-    const ChildnetRoutine* childnet = routine.as_childnet();
-    if (childnet == nullptr) return {};
-    SN_ASSIGN_OR_RETURN(const ExpandedChildnet expanded,
-                        childnet->expand(base_problem(routine, problem), params));
-    for (const ChildnetLayer& layer : expanded.layers) {
+  Status add_inside(const Routine& routine, const RoutineContext& context, const Problem& problem,
+                    const RoutineParams& params, const std::string& name) {
+    if (!routine.facts().is_childnet) return {};
+    SN_ASSIGN_OR_RETURN(const ImplementationPtr implementation,
+                        context.implement(routine, problem));
+    SN_ASSIGN_OR_RETURN(const auto expanded, implementation->as_childnet()->expand(params));
+    for (const ChildnetLayer& layer : expanded->layers) {
       if (layer.view) continue;
-      add(layer.problem.type->name, layer.routine->descriptor().str(), name);
-      SN_RETURN_IF_ERROR(add_inside(*layer.routine, layer.problem, layer.params, name));
+      const Routine& inner = layer.implementation->routine();
+      add(layer.problem.type->name, inner.descriptor().str(), name);
+      SN_RETURN_IF_ERROR(
+          add_inside(inner, context.inside_childnet(), layer.problem, layer.params, name));
     }
-    for (const std::size_t index : expanded.folded) {
-      const Layer& layer = expanded.graph.layers()[index];
+    for (const std::size_t index : expanded->folded) {
+      const Layer& layer = expanded->graph.layers()[index];
       std::vector<TensorSpec> inputs;
       for (const TensorId id : layer.inputs)
-        inputs.push_back(id == kNoTensor ? TensorSpec{} : expanded.specs[id]);
-      SN_ASSIGN_OR_RETURN(const Problem folded, make_problem(registry_, layer, std::move(inputs)));
-      SN_ASSIGN_OR_RETURN(const Routine* chosen, registry_.default_choice(folded));
-      add(layer.type->name, chosen->descriptor().str(), name);
+        inputs.push_back(id == kNoTensor ? TensorSpec{} : expanded->specs[id]);
+      SN_ASSIGN_OR_RETURN(Problem folded, make_problem(layer, std::move(inputs)));
+      SN_ASSIGN_OR_RETURN(const ImplementationPtr chosen,
+                          RoutineContext(registry_).default_choice(std::move(folded)));
+      add(layer.type->name, chosen->routine().descriptor().str(), name);
     }
     return {};
   }

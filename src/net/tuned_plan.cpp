@@ -30,7 +30,7 @@ std::string algorithm_of(const std::string& routine) {
   return routine.substr(routine.find('/') + 1);
 }
 
-Lost take_out_unfit(const Registry& registry, const NetProblems& problems, RoutinePath& path) {
+Lost take_out_unfit(const RoutineContext& context, const NetProblems& problems, RoutinePath& path) {
   Lost lost;
   std::unordered_set<LayerId> known;
   for (const LayerProblem& layer : problems.layers) {
@@ -38,14 +38,15 @@ Lost take_out_unfit(const Registry& registry, const NetProblems& problems, Routi
     const auto found = path.layers.find(layer.layer->id);
     if (found == path.layers.end()) continue;
     const Choice& choice = found->second;
-    const Applicability fits = check_choice(registry, layer.problem, choice);
-    if (fits.ok()) continue;
+    const auto implementation = implement_choice(context, layer.problem, choice);
+    if (implementation.ok()) continue;
+    const std::string reason(implementation.status().message());
     lost.lines.push_back(fmt::format("layer '{}': tuned routine {} cannot be used here: {}",
-                                     layer.layer->name, choice.routine, fits.reason()));
-    const bool is_missing = !layer.layer->type->is_view &&
-                            registry.find(layer.layer->type->name, choice.routine) == nullptr;
-    ++lost.causes[is_missing ? "no routines of '" + algorithm_of(choice.routine) + '\''
-                             : fits.reason()];
+                                     layer.layer->name, choice.routine, reason));
+    const bool is_missing =
+        !layer.layer->type->is_view &&
+        context.registry().find(layer.layer->type->name, choice.routine) == nullptr;
+    ++lost.causes[is_missing ? "no routines of '" + algorithm_of(choice.routine) + '\'' : reason];
     lost.choices.emplace(found->first, choice);
     path.layers.erase(found);
   }
@@ -106,7 +107,7 @@ Result<Mended> mend(const Runtime& core, const NetProblems& problems, const Lost
   const MeasuredOn measured = measured_on(core, *problems.graph, path);
   const bool is_of_other_processor = measured == MeasuredOn::other_instructions;
   if (lost.choices.empty() && !is_of_other_processor) return Mended{std::move(path)};
-  SN_ASSIGN_OR_RETURN(MendedPath mended, mend_path(core.registry(), problems, core.schemas(),
+  SN_ASSIGN_OR_RETURN(MendedPath mended, mend_path(core.routine_context(), problems, core.schemas(),
                                                    std::move(path), lost.choices, measured));
   return Mended{std::move(mended.path), mended.is_default, is_of_other_processor};
 }
@@ -120,7 +121,7 @@ Result<Mended> mend(const Runtime&, const NetProblems&, const Lost&, RoutinePath
 Result<RoutinePath> fitted(const Runtime& core, const NetProblems& problems, RoutinePath path,
                            ReplacedChoices* replaced) {
   const std::size_t all = path.layers.size();
-  Lost lost = take_out_unfit(core.registry(), problems, path);
+  Lost lost = take_out_unfit(core.routine_context(), problems, path);
   SN_ASSIGN_OR_RETURN(Mended mended, mend(core, problems, lost, path));
   if (replaced != nullptr && (!lost.choices.empty() || mended.is_of_other_processor)) {
     replaced->summary = summary_of(lost, path, all, mended);
@@ -161,7 +162,7 @@ Result<std::shared_ptr<const Plan>> build_default_plan(std::shared_ptr<Runtime> 
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
     SN_ASSIGN_OR_RETURN(const NetProblems problems, problems_of(core, graph, input_shapes, cancel));
     SN_ASSIGN_OR_RETURN(const RoutinePath path,
-                        default_path(core->registry(), problems, core->schemas()));
+                        default_path(core->routine_context(), problems, core->schemas()));
     if (path.layers.empty()) return build_plan(core, graph, input_shapes, {}, cancel);
     SN_ASSIGN_OR_RETURN(AdaptedGraph adapted, insert_adapts(*graph, path));
     return build_plan(core, std::move(adapted.graph), input_shapes, std::move(adapted.choices),

@@ -13,7 +13,7 @@ class DataMovementRoutine final : public FusesPostOps<if_qint8> {
   DataMovementRoutine(const char* layer_type, const std::string& descriptor, MakeKernel make,
                       bool mixed)
       : FusesPostOps(layer_type, descriptor), make_(make), mixed_(mixed) {}
-  int default_rank() const override { return 10; }
+  RoutineFacts facts() const override { return {.default_rank = 10}; }
   double default_speed(const Problem& problem) const override { return run_speed(problem); }
 
   std::vector<FormatTuple> formats(const Problem& problem) const override {
@@ -38,8 +38,8 @@ class DataMovementRoutine final : public FusesPostOps<if_qint8> {
       return Applicability::no(kernel.status().message());
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     SN_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, make_(problem));
     if (problem.outputs[0].type != DataType::qint8) return kernel;
     return make_requantized_move(std::move(kernel), problem);

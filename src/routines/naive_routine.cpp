@@ -3,12 +3,12 @@
 namespace softneuro {
 namespace {
 
-class FunctionRoutine final : public Routine {
+class FunctionRoutine final : public SimpleRoutine {
  public:
   FunctionRoutine(const char* layer_type, MakeKernel make)
-      : Routine(layer_type, "cpu/naive"), make_(make) {}
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+      : SimpleRoutine(layer_type, "cpu/naive"), make_(make) {}
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     return make_(problem);
   }
 

@@ -1,4 +1,4 @@
-// Routine::default_speed() of layers that move runs of neighbouring elements.
+// SimpleRoutine::default_speed() of layers that move runs of neighbouring elements.
 #pragma once
 
 #include <algorithm>

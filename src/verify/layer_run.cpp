@@ -23,16 +23,16 @@ Result<LayerRun> run_layer(Runtime& core, const Graph& graph, const Layer& layer
     }
     specs.push_back(std::move(spec));
   }
-  SN_ASSIGN_OR_RETURN(Problem problem, make_problem(core.registry(), layer, std::move(specs)));
-  problem.threads = core.pool().concurrency();
-  SN_ASSIGN_OR_RETURN(const Routine* const routine, core.registry().default_choice(problem));
-  const double speed = routine->descriptor().algorithm == "naive" ? constants::kNaiveSpeed : 1;
-  const double steps = layer_steps(problem) / speed;
+  SN_ASSIGN_OR_RETURN(Problem problem, make_problem(layer, std::move(specs)));
+  SN_ASSIGN_OR_RETURN(const ImplementationPtr usual,
+                      core.routine_context().default_choice(std::move(problem)));
+  const bool is_naive = usual->routine().descriptor().algorithm == "naive";
+  const double speed = is_naive ? constants::kNaiveSpeed : 1;
+  const double steps = layer_steps(usual->whole_problem()) / speed;
   if (!(steps <= most_steps))
     return make_error(StatusCode::out_of_memory, "layer '{}' would take too long", layer.name);
-  SN_ASSIGN_OR_RETURN(KernelBench bench,
-                      KernelBench::create(core, *routine, problem, routine->default_params(problem),
-                                          std::move(inputs)));
+  SN_ASSIGN_OR_RETURN(KernelBench bench, KernelBench::create(core, *usual, usual->default_params(),
+                                                             std::move(inputs)));
   SN_RETURN_IF_ERROR(bench.run());
   return LayerRun{bench.outputs(), steps};
 }

@@ -47,8 +47,8 @@ Result<std::vector<Tensor>> run_in(Runtime& core, const Graph& graph, const Laye
   return evaluate_with(core.registry(), "cpu/naive", layer, inputs);
 }
 
-double steps_of(Runtime& core, const Layer& layer, std::span<const Tensor> inputs) {
-  const Result<Problem> problem = make_problem(core.registry(), layer, inputs);
+double steps_of(const Layer& layer, std::span<const Tensor> inputs) {
+  const Result<Problem> problem = make_problem(layer, inputs);
   return problem.ok() ? layer_steps(*problem) : INFINITY;
 }
 
@@ -102,7 +102,7 @@ std::optional<Tensor> run_finer(Runtime& core, const Graph& graph, const Region&
       if (!value.ok() || value->empty()) return std::nullopt;
       inputs.push_back(*std::move(value));
     }
-    if (finer == DataType::float64 && !(steps_of(core, layer, inputs) <= kMostNaiveSteps))
+    if (finer == DataType::float64 && !(steps_of(layer, inputs) <= kMostNaiveSteps))
       return std::nullopt;
     auto outputs = run_in(core, graph, layer, std::move(inputs), finer);
     if (!outputs.ok()) return std::nullopt;

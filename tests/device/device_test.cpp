@@ -23,12 +23,11 @@ std::size_t bytes_of(const std::vector<std::uint32_t>& numbers) {
   return numbers.size() * sizeof(numbers[0]);
 }
 
-class RefusingRoutine final : public Routine {
+class RefusingRoutine final : public SimpleRoutine {
  public:
-  explicit RefusingRoutine(const std::string& descriptor) : Routine("conv2", descriptor) {}
+  explicit RefusingRoutine(const std::string& descriptor) : SimpleRoutine("conv2", descriptor) {}
   Applicability applicable(const Problem&) const override { return Applicability::no("a test"); }
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineContext&) const override {
     return Status(StatusCode::unsupported, "it makes no kernel");
   }
 };

@@ -127,7 +127,7 @@ RoutinePath SplitNet::random_path(std::uint32_t seed, double share, DeviceId dev
   const auto among = [&](std::size_t count) { return random() % count; };
   RoutinePath path;
   const NetProblems net = problems();
-  const Registry& registry = runtime->registry();
+  const RoutineContext context = runtime->routine_context();
   for (const LayerProblem& layer : net.layers) {
     const Problem& problem = layer.problem;
     const bool is_there = static_cast<double>(random() % 1000) < share * 1000;
@@ -136,19 +136,20 @@ RoutinePath SplitNet::random_path(std::uint32_t seed, double share, DeviceId dev
     const auto add = [&](const std::string& routine, const FormatTuple& formats,
                          const RoutineParams& params) {
       Choice choice{routine, params, formats, 0};
-      if (check_choice(registry, problem, choice)) choices.push_back(std::move(choice));
+      if (implement_choice(context, problem, choice).ok()) choices.push_back(std::move(choice));
     };
     if (problem.type->is_view) {
       FormatTuple formats = formats_of(problem);
       if (is_there) formats.inputs[0].device = formats.outputs[0].device = device;
       add("", formats, {});
     } else {
-      for (const Routine* routine : registry.routines(problem.type->name)) {
+      for (const Routine* routine : context.registry().routines(problem.type->name)) {
         if (routine->descriptor().device != (is_there ? device : DeviceId())) continue;
         if (routine->descriptor().type != DataType::float32) continue;
         for (const FormatTuple& formats : routine->formats(problem))
-          if (const Problem there = with_formats(problem, formats); registry.check(*routine, there))
-            add(routine->descriptor().str(), formats, routine->default_params(there));
+          if (const auto made = context.implement(*routine, with_formats(problem, formats));
+              made.ok())
+            add(routine->descriptor().str(), formats, (*made)->default_params());
       }
     }
     if (!choices.empty()) path.layers.emplace(layer.layer->id, choices[among(choices.size())]);

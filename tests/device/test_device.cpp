@@ -319,30 +319,23 @@ class LaunchedKernel final : public Kernel {
   std::vector<std::ptrdiff_t> constants_;  // by input: where in packed_, or −1
 };
 
-class TestRoutine final : public Routine {
+class TestImplementation final : public Implementation {
  public:
-  TestRoutine(const std::string& layer_type, const TestDevice& device)
-      : Routine(layer_type, "test/pages"), device_(device) {}
+  // `host`: of cpu/naive.
+  TestImplementation(ProblemPtr problem, const RoutineContext& context, const TestDevice& device,
+                     ImplementationPtr host)
+      : Implementation(std::move(problem), context), device_(device), host_(std::move(host)) {}
 
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.registry == nullptr) return Applicability::no("there is no registry to look in");
-    const Problem host = on_host(problem);
-    return problem.registry->check(naive(problem), host);
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return problem.registry != nullptr;
-  }
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    std::size_t bytes = 0;
-    for (const TensorSpec& spec : problem.inputs)
+  Result<Packing> packing(const RoutineParams&) const override {
+    Packing packing;
+    for (const TensorSpec& spec : problem().inputs)
       if (spec.present() && spec.constant)
-        bytes +=
+        packing.bytes +=
             aligned(static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, Layout::plain)));
-    return bytes;
+    return packing;
   }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
-              std::byte* packed) const override {
-    for (const TensorSpec& spec : problem.inputs) {
+  Status pack(const RoutineParams&, Allocator&, std::byte* packed) const override {
+    for (const TensorSpec& spec : problem().inputs) {
       if (!spec.present() || !spec.constant) continue;
       const std::size_t bytes = spec.value.bytes(), whole = aligned(bytes);
       if (bytes > 0) std::memcpy(packed, spec.value.data(), bytes);
@@ -351,22 +344,38 @@ class TestRoutine final : public Routine {
     }
     return {};
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights& packed) const override {
-    const Problem host = on_host(problem);
-    const Routine& routine = naive(problem);
-    SN_ASSIGN_OR_RETURN(
-        std::unique_ptr<Kernel> kernel,
-        problem.registry->create_kernel(routine, host, routine.default_params(host), {}));
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
+                                                const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, host_->create(host_->default_params()));
     const auto& microseconds = device_.control->microseconds;
-    return std::unique_ptr<Kernel>(std::make_unique<LaunchedKernel>(
-        problem, std::move(kernel), device_, packed, microseconds ? microseconds(problem) : 0.0));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<LaunchedKernel>(problem(), std::move(kernel), device_, packed,
+                                         microseconds ? microseconds(problem()) : 0.0));
   }
 
  private:
-  const Routine& naive(const Problem& problem) const {
-    return *problem.registry->find(layer_type(), "cpu/naive");
+  const TestDevice& device_;
+  ImplementationPtr host_;
+};
+
+class TestRoutine final : public Routine {
+ public:
+  TestRoutine(const std::string& layer_type, const TestDevice& device)
+      : Routine(layer_type, "test/pages"), device_(device) {}
+
+ protected:
+  bool supports_post_ops(const Problem&) const override { return true; }
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    const Routine& naive = *context.registry().find(layer_type(), "cpu/naive");
+    SN_ASSIGN_OR_RETURN(ImplementationPtr host, context.implement(naive, on_host(*problem)));
+    return make_implementation_of<TestImplementation>(std::move(problem), context, device_,
+                                                      std::move(host));
   }
+
+ private:
   const TestDevice& device_;
 };
 

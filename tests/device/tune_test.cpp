@@ -38,22 +38,22 @@ class SlowKernel final : public Kernel {
   double us_;
 };
 
-class SlowMatmul final : public Routine {
+class SlowMatmul final : public SimpleRoutine {
  public:
-  explicit SlowMatmul(Times times) : Routine("matmul", "cpu/slow"), times_(std::move(times)) {}
-  int default_rank() const override { return 1; }
-  Applicability applicable(const Problem& problem) const override {
-    return naive().applicable(problem);
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(auto work, naive().create(problem, params, packed));
+  explicit SlowMatmul(Times times)
+      : SimpleRoutine("matmul", "cpu/slow"), times_(std::move(times)) {}
+  RoutineFacts facts() const override { return {.default_rank = 1}; }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext& context) const override {
+    SN_ASSIGN_OR_RETURN(
+        const ImplementationPtr naive,
+        context.implement(*context.registry().find("matmul", "cpu/naive"), problem));
+    SN_ASSIGN_OR_RETURN(auto work, naive->create({}));
     return std::unique_ptr<Kernel>(
         std::make_unique<SlowKernel>(std::move(work), times_.at(problem.layer_name)));
   }
 
  private:
-  static const Routine& naive() { return *builtin_registry().find("matmul", "cpu/naive"); }
   Times times_;
 };
 

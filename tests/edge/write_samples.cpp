@@ -63,7 +63,7 @@ void write_tuned_net(const std::string& path) {
   const auto core = make_runtime(options).value();
   const std::vector<Shape> shapes = {Shape{1, 16, 12, 12}};
   const NetProblems problems = problems_of(core, graph, shapes).value();
-  const auto layers = list_candidates(core->registry(), problems, {{"cpu"}, 8}).value();
+  const auto layers = list_candidates(core->routine_context(), problems, {{"cpu"}, 8}).value();
   RoutinePath tuned;
   tuned.machine = "another machine, avx2";
   tuned.threads = 2;

@@ -134,6 +134,7 @@ Tensor to_real(const Tensor& tensor, const TensorSpec& spec) {
 // The case with its inputs in the formats of `problem`; those that are not real stay.
 PreparedCase with_inputs(const PreparedCase& prepared, Problem problem) {
   PreparedCase result;
+  result.registry = prepared.registry;
   for (std::size_t i = 0; i < problem.inputs.size(); ++i) {
     const TensorSpec& spec = problem.inputs[i];
     const bool changes = is_quantizable(prepared.problem.inputs[i]);
@@ -306,9 +307,7 @@ std::string too_far(const Case& description, const Problem& problem, const Tenso
 const Routine* specification(const Registry& registry, const Problem& plain) {
   const Routine* naive = registry.find(plain.type->name, "cpu:qint8/naive");
   if (naive == nullptr) return nullptr;
-  for (const Registry::RoutineCheck& candidate : registry.explain(plain))
-    if (candidate.routine == naive && candidate.applicability.ok()) return naive;
-  return nullptr;
+  return RoutineContext(registry).implement(*naive, plain).ok() ? naive : nullptr;
 }
 
 Problem in_plain_layout(Problem problem) {
@@ -372,11 +371,13 @@ const QuantizedCase::Exact& exact_result(const Registry& registry, QuantizedCase
 }
 
 void check_tuple(const Case& description, Scales scales, const Registry& registry,
-                 const Routine& routine, const Problem& problem, QuantizedCase& references) {
+                 const Routine& routine, const Problem& problem, int threads,
+                 QuantizedCase& references) {
   const PreparedCase& prepared = references.prepared;
   INFO("routine: " << routine.descriptor().str() << " of " << routine.layer_type() << ", "
                    << formats_of(problem).str());
-  const PreparedCase quantized = with_inputs(prepared, problem);
+  PreparedCase quantized = with_inputs(prepared, problem);
+  quantized.threads = threads;
   const QuantizedCase::Exact& exact = exact_result(registry, references, problem);
   bool all_rounded = true;
   for (const TensorSpec& spec : problem.inputs) all_rounded = all_rounded && !is_quantizable(spec);
@@ -385,8 +386,9 @@ void check_tuple(const Case& description, Scales scales, const Registry& registr
   const RunResult& real = all_rounded ? references.real : own;
 
   constexpr std::size_t kMostParams = 12;
-  const RoutineParams usual = routine.default_params(problem);
-  std::vector<RoutineParams> all = routine.param_space(problem).list(kMostParams);
+  const ImplementationPtr implementation = quantized.implement(routine).value();
+  const RoutineParams usual = implementation->default_params();
+  std::vector<RoutineParams> all = implementation->param_space().list(kMostParams);
   if (std::find(all.begin(), all.end(), usual) == all.end()) all.insert(all.begin(), usual);
   for (const RoutineParams& params : all) {
     INFO("parameters: " << params.str());
@@ -429,18 +431,14 @@ int check_quantized(const Registry& registry, const Case& description, const Pre
       if (large && routine->descriptor().algorithm == "naive") continue;
       for (const FormatTuple& formats : routine->formats(problem)) {
         const Problem asked = with_formats(problem, formats);
-        for (const Registry::RoutineCheck& candidate : registry.explain(asked))
-          if (candidate.routine == routine && candidate.applicability.ok()) {
-            check_tuple(description, scales, registry, *routine, asked, *references);
-            if (!routine->library().empty()) {
-              // Libraries cut the work when the kernel is made.
-              INFO("made for three threads");
-              Problem threaded = asked;
-              threaded.threads = 3;
-              check_tuple(description, scales, registry, *routine, threaded, *references);
-            }
-            ++checked;
-          }
+        if (!references->prepared.context().implement(*routine, asked).ok()) continue;
+        check_tuple(description, scales, registry, *routine, asked, 1, *references);
+        if (!routine->facts().library.empty()) {
+          // Libraries cut the work when the kernel is made.
+          INFO("made for three threads");
+          check_tuple(description, scales, registry, *routine, asked, 3, *references);
+        }
+        ++checked;
       }
     }
   }

@@ -20,7 +20,7 @@ ThreadPool& test_pool(int threads) {
 
 PreparedCase for_many_threads(const PreparedCase& prepared, const Routine& routine) {
   PreparedCase many = prepared;
-  if (routine.library().empty()) many.problem.threads = 16;
+  if (routine.facts().library.empty()) many.threads = 16;
   return many;
 }
 
@@ -42,7 +42,7 @@ bool transforms_data(const Routine& routine, const RoutineParams& params) {
 // Rounded in float16 on the way: an element's error depends on the partial sums, not on what is
 // left of them in the end. As it is with transforms, the largest magnitude counts.
 bool sums_in_half(const Routine& routine) {
-  return routine.accumulator_type() == DataType::float16;
+  return routine.facts().accumulator == DataType::float16;
 }
 
 // What cpu/naive gave.
@@ -193,9 +193,12 @@ void check_all_params(const Case& description, const Routine& routine, const Pre
                       const Reference* expected) {
   constexpr std::size_t kMostParams = 12;
   INFO("routine: " << routine.descriptor().str() << " of " << routine.layer_type());
-  const RoutineParams usual = routine.default_params(prepared.problem);
+  const auto implementation = prepared.implement(routine);
+  INFO(implementation.status().message());
+  REQUIRE(implementation.ok());
+  const RoutineParams usual = (*implementation)->default_params();
   check_params(description, routine, prepared, usual, expected);
-  const ParamSpace space = routine.param_space(prepared.problem);
+  const ParamSpace space = (*implementation)->param_space();
   if (!space.axes.empty()) CHECK(space.contains(usual));
   for (const RoutineParams& params : space.list(kMostParams))
     if (!(params == usual)) check_params(description, routine, prepared, params, expected);
@@ -204,11 +207,11 @@ void check_all_params(const Case& description, const Routine& routine, const Pre
 void check_routine(const Case& description, const Routine& routine, const PreparedCase& prepared,
                    const Reference* expected) {
   check_all_params(description, routine, prepared, expected);
-  if (routine.library().empty()) return;
+  if (routine.facts().library.empty()) return;
   // Libraries cut the work when the kernel is made.
   INFO("made for three threads");
   PreparedCase threaded = prepared;
-  threaded.problem.threads = 3;
+  threaded.threads = 3;
   check_all_params(description, routine, threaded, expected);
 }
 
@@ -245,10 +248,7 @@ void check_case(const Registry& registry, const Case& description) {
     if (routine->descriptor() == naive->descriptor()) continue;
     const std::optional<PreparedCase> adapted = case_for(*routine, prepared);
     if (!adapted) continue;
-    const std::vector<Registry::RoutineCheck> candidates = registry.explain(adapted->problem);
-    const auto candidate = std::find_if(candidates.begin(), candidates.end(),
-                                        [&](const auto& c) { return c.routine == routine; });
-    if (candidate == candidates.end() || !candidate->applicability.ok()) continue;
+    if (!adapted->implement(*routine).ok()) continue;
     // In another data type the inputs are rounded: the reference is to see them like that too.
     const bool same_type = routine->descriptor().type == DataType::float32;
     const std::optional<PreparedCase> rounded =

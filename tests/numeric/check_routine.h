@@ -11,6 +11,13 @@ namespace softneuro::test {
 struct PreparedCase {
   Problem problem;
   std::vector<Tensor> inputs;  // as problem.inputs, empty where left out
+  const Registry* registry = nullptr;
+  int threads = 1;
+
+  RoutineContext context() const { return RoutineContext(*registry, threads); }
+  Result<ImplementationPtr> implement(const Routine& routine) const {
+    return context().implement(routine, problem);
+  }
 };
 // The inputs depend on the case and on `seed` only.
 Result<PreparedCase> prepare(const Registry& registry, const Case& description, std::uint64_t seed);

@@ -26,8 +26,8 @@ Case mixture(const Case& description, std::size_t index, DataType type, bool oth
 
 void check_answer(const Routine& routine, const PreparedCase& prepared,
                   const RunResult& reference) {
-  const RunResult result =
-      run_routine(routine, prepared, test_pool(1), routine.default_params(prepared.problem));
+  const RunResult result = run_routine(routine, prepared, test_pool(1),
+                                       prepared.implement(routine).value()->default_params());
   CHECK(result.status.message() == "");
   CHECK(result.defect == "");
   for (std::size_t o = 0; o < result.outputs.size(); ++o)
@@ -39,13 +39,13 @@ void check_mixture(const Registry& registry, const Case& description, Tried& tri
   const Result<PreparedCase> made = prepare(registry, description, test_seed());
   if (!made.ok()) return;  // the layer type does not mix
   const Routine* naive = registry.find(description.layer_type, "cpu/naive");
-  if (!registry.check(*naive, made->problem).ok()) return;
+  if (!made->implement(*naive).ok()) return;
   const RunResult reference = run_routine(*naive, *made, test_pool(1), {});
   if (!reference.status.ok()) return;
   ++tried.mixtures;
   for (const Routine* routine : registry.routines(description.layer_type)) {
     if (!routine->descriptor().device.is_host() || routine == naive) continue;
-    if (!registry.check(*routine, made->problem).ok()) continue;
+    if (!made->implement(*routine).ok()) continue;
     INFO(routine->descriptor().str()
          << " of " << description.layer_type << ": " << made->problem.str());
     check_answer(*routine, *made, reference);
@@ -74,8 +74,7 @@ void check_half_constant(const Registry& registry, const PreparedCase& prepared,
   for (const Routine* routine : registry.routines(type)) {
     if (!routine->descriptor().device.is_host() ||
         routine->descriptor().type != DataType::float32 ||
-        routine->descriptor().layout != Layout::plain ||
-        !registry.check(*routine, mixed.problem).ok())
+        routine->descriptor().layout != Layout::plain || !mixed.implement(*routine).ok())
       continue;
     is_taken = true;
     INFO(routine->descriptor().str() << " of " << type << ": " << mixed.problem.str());

@@ -126,16 +126,17 @@ int check_nan(const Case& description) {
   put_nan(prepared.inputs[0]);
   const Routine* naive = registry.find(description.layer_type, "cpu/naive");
   REQUIRE(naive != nullptr);
-  const RunResult expected =
-      run_routine(*naive, prepared, test_pool(1), naive->default_params(prepared.problem));
+  const RunResult expected = run_routine(*naive, prepared, test_pool(1), {});
   REQUIRE(expected.status.ok());
   int checked = 0;
   for (const Routine* routine : registry.routines(description.layer_type)) {
     const RoutineDescriptor& descriptor = routine->descriptor();
     if (descriptor.type == DataType::qint8) continue;  // integers know no NaN
     const auto formatted = in_format(prepared, descriptor.type, descriptor.layout);
-    if (!formatted || !registry.check(*routine, formatted->problem).ok()) continue;
-    for (const RoutineParams& params : routine->param_space(formatted->problem).list(32)) {
+    if (!formatted) continue;
+    const auto implementation = formatted->implement(*routine);
+    if (!implementation.ok()) continue;
+    for (const RoutineParams& params : (*implementation)->param_space().list(32)) {
       INFO(descriptor.str() << ' ' << params.str() << ": " << formatted->problem.str());
       const RunResult result = run_routine(*routine, *formatted, test_pool(1), params);
       CHECK(result.status.ok());

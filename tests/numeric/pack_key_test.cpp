@@ -1,6 +1,6 @@
 // Packings with equal keys are shared: by plans, and by candidates while tuning. So a routine whose
-// pack() looks at a parameter has to say so in pack_key(). Packings go to files: pack() writes each
-// of packed_bytes(), and no other.
+// pack() looks at a parameter has to say so in Packing::key. Packings go to files: pack() writes
+// each of Packing::bytes, and no other.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -14,12 +14,12 @@ namespace softneuro::test {
 namespace {
 
 // What is packed into memory that held `before`.
-std::vector<std::byte> pack_over(std::byte before, const Routine& routine, const Problem& problem,
+std::vector<std::byte> pack_over(std::byte before, const Implementation& implementation,
                                  const RoutineParams& params, std::size_t bytes) {
   GuardedMemory memory(bytes);
   std::byte* const data = memory.data();
   std::fill_n(data, bytes, before);
-  REQUIRE(routine.pack(problem, params, default_allocator(), data).ok());
+  REQUIRE(implementation.pack(params, default_allocator(), data).ok());
   CHECK(memory.intact());
   return {data, data + bytes};
 }
@@ -29,21 +29,21 @@ struct Packings {
 };
 
 // Packs for up to 16 combinations of parameters.
-Packings check_packings(const Routine& routine, const Problem& problem) {
-  const Problem seen = base_problem(routine, problem);
-  const std::vector<RoutineParams> choices = routine.param_space(seen).list(16);
+Packings check_packings(const Implementation& implementation) {
+  const std::vector<RoutineParams> choices = implementation.param_space().list(16);
   std::map<std::string, std::vector<std::byte>> by_key;
   Packings result;
   result.choices = static_cast<int>(choices.size());
   for (const RoutineParams& params : choices) {
-    INFO(routine.descriptor().str() << ' ' << params.str() << ": " << problem.str());
-    const Result<std::size_t> bytes = routine.packed_bytes(seen, params);
-    REQUIRE(bytes.ok());
-    if (*bytes == 0) continue;
-    const std::vector<std::byte> packed = pack_over(std::byte{0xff}, routine, seen, params, *bytes);
-    CHECK(packed == pack_over(std::byte{0}, routine, seen, params, *bytes));
+    INFO(implementation.routine().descriptor().str()
+         << ' ' << params.str() << ": " << implementation.whole_problem().str());
+    const Result<Packing> packing = implementation.packing(params);
+    REQUIRE(packing.ok());
+    if (packing->bytes == 0) continue;
+    const auto packed = pack_over(std::byte{0xff}, implementation, params, packing->bytes);
+    CHECK(packed == pack_over(std::byte{0}, implementation, params, packing->bytes));
     ++result.packed;
-    const auto [first, is_new] = by_key.emplace(routine.pack_key(seen, params), packed);
+    const auto [first, is_new] = by_key.emplace(packing->key, packed);
     if (is_new) continue;
     CHECK(first->second == packed);
     ++result.shared;
@@ -52,19 +52,17 @@ Packings check_packings(const Routine& routine, const Problem& problem) {
 }
 
 // The number of comparisons, each in a format that the routine takes.
-int check_without_weights(const Registry& registry, const Routine& routine,
-                          const PreparedCase& made) {
+int check_without_weights(const Routine& routine, const PreparedCase& made) {
   const std::size_t input = made.problem.type->weights->input;
   const RoutineDescriptor& descriptor = routine.descriptor();
   if (descriptor.type == DataType::qint8 || !descriptor.device.is_host()) return 0;
   const auto seen = in_format(made, descriptor.type, descriptor.layout);
-  if (!seen || seen->problem.inputs[input].value.empty() ||
-      !registry.check(routine, seen->problem).ok())
-    return 0;
-  const RoutineParams params = routine.default_params(seen->problem);
-  const Problem base = base_problem(routine, seen->problem);
+  if (!seen || seen->problem.inputs[input].value.empty()) return 0;
+  const auto implementation = seen->implement(routine);
+  if (!implementation.ok()) return 0;
+  const RoutineParams params = (*implementation)->default_params();
   INFO(descriptor.str() << ' ' << params.str() << ": " << seen->problem.str());
-  const Result<PackedWeights> packed = pack_weights(routine, base, params, default_allocator());
+  const Result<PackedWeights> packed = (*implementation)->pack_weights(params, default_allocator());
   REQUIRE(packed.ok());
   if (packed->bytes.empty()) return 0;
   const RunResult expected = run_packed(routine, *seen, *packed, test_pool(1), params);
@@ -74,9 +72,9 @@ int check_without_weights(const Registry& registry, const Routine& routine,
   Tensor zeros = Tensor::create(weights.data_type(), weights.shape()).value();
   std::memset(zeros.mutable_data(), 0, zeros.bytes());
   without.inputs[input] = without.problem.inputs[input].value = zeros;
-  CHECK(registry.check(routine, without.problem).ok());
-  CHECK(routine.packed_bytes(base_problem(routine, without.problem), params).value() ==
-        packed->bytes.bytes());
+  const auto left_out = without.implement(routine);
+  REQUIRE(left_out.ok());
+  CHECK((*left_out)->packing(params).value().bytes == packed->bytes.bytes());
   const RunResult found = run_packed(routine, without, *packed, test_pool(1), params);
   CHECK(found.status.message() == expected.status.message());
   CHECK(same_bits(found.outputs, expected.outputs));
@@ -99,9 +97,10 @@ TEST_CASE("numeric: packings are equal under equal keys, and written as a whole"
         int& count = tried[description.layer_type + ' ' + routine->descriptor().str()];
         if (count >= 10) continue;
         for (const FormatTuple& formats : routine->formats(made->problem)) {
-          const Problem problem = with_formats(made->problem, formats);
-          if (!registry.check(*routine, problem).ok()) continue;
-          const Packings now = check_packings(*routine, problem);
+          const auto implementation =
+              made->context().implement(*routine, with_formats(made->problem, formats));
+          if (!implementation.ok()) continue;
+          const Packings now = check_packings(**implementation);
           shared += now.shared;
           packed += now.packed;
           count += now.shared > 0 || now.choices < 2;
@@ -127,7 +126,7 @@ TEST_CASE("numeric: kernels that packed their weights give the same bits where t
       if (!made.ok() || !made->problem.type->weights) continue;
       for (const Routine* routine : registry.routines(description.layer_type)) {
         int& count = tried[description.layer_type + ' ' + routine->descriptor().str()];
-        if (count < 10) count += check_without_weights(registry, *routine, *made);
+        if (count < 10) count += check_without_weights(*routine, *made);
       }
     }
   }

@@ -18,9 +18,14 @@ struct Question {
   Problem problem;
   RoutineParams params;
 
+  Result<ImplementationPtr> implement() const {
+    return RoutineContext(all_routines(), 2).implement(*routine, problem);
+  }
   std::string ask() const {
-    const Result<std::size_t> bytes = routine->packed_bytes(problem, params);
-    return routine->pack_key(problem, params) + (bytes.ok() ? std::to_string(*bytes) : "unknown");
+    const auto implementation = implement();
+    if (!implementation.ok()) return "refused";
+    const Result<Packing> packing = (*implementation)->packing(params);
+    return packing.ok() ? packing->key + std::to_string(packing->bytes) : "unknown";
   }
 };
 
@@ -40,15 +45,17 @@ std::vector<Question> questions(DataType type) {
   std::vector<Question> found;
   for (const Case& description : set.cases()) {
     Problem problem = prepare(all_routines(), description, test_seed()).value().problem;
-    problem.threads = 2;
     problem.inputs[0].quantization = problem.outputs[0].quantization = bytes;
     for (const Routine* routine : all_routines().routines(description.layer_type)) {
-      if (routine->library().empty() || routine->descriptor().type != type) continue;
+      if (routine->facts().library.empty() || routine->descriptor().type != type) continue;
       for (const FormatTuple& formats : routine->formats(problem)) {
-        const Problem asked = with_formats(problem, formats);
-        if (!all_routines().check(*routine, asked).ok()) continue;
-        for (const RoutineParams& params : routine->param_space(asked).list(64))
-          found.push_back({routine, asked, params});
+        Question question{routine, with_formats(problem, formats), {}};
+        const auto implementation = question.implement();
+        if (!implementation.ok()) continue;
+        for (RoutineParams& params : (*implementation)->param_space().list(64)) {
+          question.params = std::move(params);
+          found.push_back(question);
+        }
       }
     }
   }
@@ -95,12 +102,13 @@ TEST_CASE("library routines refuse implementations that the library does not hav
       INFO(routine->descriptor().str() << " of " << routine->layer_type());
       RoutineParams other = params;
       other.set("impl", "of_another_version");
-      const Applicability allowed = routine->check_params(problem, other);
+      const ImplementationPtr implementation = question.implement().value();
+      const Applicability allowed = implementation->check_params(other);
       CHECK_FALSE(allowed.ok());
       CHECK(allowed.reason().find("of_another_version") != std::string::npos);
       // Nor is anything packed or made under that name.
-      CHECK_FALSE(routine->packed_bytes(problem, other).ok());
-      CHECK(routine->create(problem, other, {}).status().code() == StatusCode::invalid_argument);
+      CHECK_FALSE(implementation->packing(other).ok());
+      CHECK(implementation->create(other).status().code() == StatusCode::invalid_argument);
       ++refused;
     }
   if (refused == 0) WARN("no library plugin names implementations");

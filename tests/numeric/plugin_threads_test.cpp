@@ -117,12 +117,13 @@ TEST_CASE("eight sessions of library routines keep to the threads of their net",
     const PreparedCase prepared = prepare(all_routines(), description, test_seed()).value();
     for (const Routine* routine : all_routines().routines(description.layer_type)) {
       const RoutineDescriptor& descriptor = routine->descriptor();
-      if (routine->library().empty() || descriptor.type != DataType::float32) continue;
+      if (routine->facts().library.empty() || descriptor.type != DataType::float32) continue;
       auto adapted = in_format(prepared, descriptor.type, descriptor.layout);
       if (!adapted) continue;
-      adapted->problem.threads = kCap;
-      if (!all_routines().check(*routine, adapted->problem).ok()) continue;
-      for (const RoutineParams& params : routine->param_space(adapted->problem).list(8))
+      adapted->threads = kCap;
+      const auto implementation = adapted->implement(*routine);
+      if (!implementation.ok()) continue;
+      for (const RoutineParams& params : (*implementation)->param_space().list(8))
         work.push_back({routine, *adapted, params});
     }
   }

@@ -112,6 +112,7 @@ Result<PreparedCase> prepare(const Registry& registry, const Case& description,
   for (const CaseInput& input : inputs) text += input.shape.str();
   std::mt19937_64 random(hash(text, seed));
   PreparedCase prepared;
+  prepared.registry = &registry;
   std::vector<TensorSpec> specs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Tensor tensor;
@@ -122,7 +123,7 @@ Result<PreparedCase> prepare(const Registry& registry, const Case& description,
     specs.push_back(spec_of(inputs[i], tensor, value_input));
     prepared.inputs.push_back(std::move(tensor));
   }
-  SN_ASSIGN_OR_RETURN(prepared.problem, make_problem(registry, layer, std::move(specs)));
+  SN_ASSIGN_OR_RETURN(prepared.problem, make_problem(layer, std::move(specs)));
   return prepared;
 }
 

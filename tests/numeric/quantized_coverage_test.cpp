@@ -18,8 +18,7 @@ bool takes(const Routine& routine, const Case& description) {
   for (TensorSpec& spec : problem.inputs) quantize(spec);
   for (TensorSpec& spec : problem.outputs) quantize(spec);
   for (const FormatTuple& formats : routine.formats(problem))
-    for (const Registry::RoutineCheck& candidate : registry.explain(with_formats(problem, formats)))
-      if (candidate.routine == &routine && candidate.applicability.ok()) return true;
+    if (made->context().implement(routine, with_formats(problem, formats)).ok()) return true;
   return false;
 }
 

@@ -62,15 +62,17 @@ struct Asked {
 };
 
 void ask(const Registry& registry, const Problem& problem, Asked& asked) {
-  for (const Registry::RoutineCheck& candidate : registry.explain(problem)) {
-    if (candidate.applicability.ok()) asked.accepted.insert(candidate.routine);
-    if (candidate.applicability.ok()) continue;
+  for (const RoutineAnswer& answer :
+       RoutineContext(registry).explain(std::make_shared<const Problem>(problem))) {
+    if (answer.implementation != nullptr) {
+      asked.accepted.insert(answer.routine);
+      continue;
+    }
     ++asked.refusals;
-    asked.refused.insert(candidate.routine);
-    if (is_reason(candidate.applicability.reason())) continue;
-    FAIL_CHECK(candidate.routine->descriptor().str()
-               << " refuses " << problem.str() << " and says '" << candidate.applicability.reason()
-               << "'");
+    asked.refused.insert(answer.routine);
+    if (is_reason(answer.reason)) continue;
+    FAIL_CHECK(answer.routine->descriptor().str()
+               << " refuses " << problem.str() << " and says '" << answer.reason << "'");
   }
 }
 
@@ -96,8 +98,9 @@ TEST_CASE("numeric: every refusal of every routine has a reason", "[numeric]") {
   for (const Routine* routine : registry.all()) {
     INFO(routine->descriptor().str() << " of " << routine->layer_type());
     // Libraries have routines for new processors only: nchw16c asks for AVX-512, qint8 for VNNI.
-    const CpuFeatures for_libraries = routine->library().empty() ? CpuFeatures{} : isa::avx512vnni;
-    const bool for_this_one = usable_features().has(routine->needs() | for_libraries);
+    const CpuFeatures for_libraries =
+        routine->facts().library.empty() ? CpuFeatures{} : isa::avx512vnni;
+    const bool for_this_one = usable_features().has(routine->facts().needs | for_libraries);
     if (for_this_one) CHECK(asked.accepted.contains(routine));
     if (routine->descriptor().algorithm != "naive") CHECK(asked.refused.contains(routine));
   }

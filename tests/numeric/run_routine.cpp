@@ -59,10 +59,11 @@ bool close(const TensorView& expected, const TensorView& actual, std::int64_t i,
 
 RunResult run_routine(const Routine& routine, const PreparedCase& prepared, ThreadPool& pool,
                       const RoutineParams& params, bool in_place, bool* ran_in_place) {
-  const Problem base = base_problem(routine, prepared.problem);
-  Result<PackedWeights> packed = pack_weights(routine, base, params, default_allocator());
+  const auto implementation = prepared.implement(routine);
+  if (!implementation.ok()) return {.status = implementation.status()};
+  Result<PackedWeights> packed = (*implementation)->pack_weights(params, default_allocator());
   Status status = packed.status();
-  if (packed.ok()) status = prepared.problem.registry->upload(routine, *packed);
+  if (packed.ok()) status = prepared.registry->upload(routine, *packed);
   if (!status.ok()) return {.status = std::move(status)};
   return run_packed(routine, prepared, *packed, pool, params, in_place, ran_in_place);
 }
@@ -72,10 +73,13 @@ RunResult run_packed(const Routine& routine, const PreparedCase& prepared,
                      bool in_place, bool* ran_in_place) {
   RunResult result;
   const Problem& problem = prepared.problem;
-  auto kernel = problem.registry->create_kernel(routine, problem, params, packed);
+  const auto implementation = prepared.implement(routine);
+  result.status = implementation.status();
+  if (!implementation.ok()) return result;
+  auto kernel = (*implementation)->create(params, packed);
   result.status = kernel.status();
   if (!kernel.ok()) return result;
-  if (Device* const device = problem.registry->device(routine.descriptor().device))
+  if (Device* const device = prepared.registry->device(routine.descriptor().device))
     return run_on_device(**kernel, *device, prepared, pool, in_place, ran_in_place);
 
   std::vector<GuardedMemory> inputs = copies_of(prepared.inputs);

@@ -12,7 +12,7 @@ bool is_served(const Registry& registry, const std::string& layer_type, DataType
   const auto routines = registry.routines(layer_type);
   return std::any_of(routines.begin(), routines.end(), [&](const Routine* routine) {
     return routine->descriptor().type == type && routine->descriptor().layout == layout &&
-           routine->needs().empty();
+           routine->facts().needs.empty();
   });
 }
 
@@ -23,7 +23,7 @@ TEST_CASE("numeric: bfloat16 is served on every processor where float16 is", "[n
   int served = 0;
   for (const Routine* routine : registry.all()) {
     const RoutineDescriptor& descriptor = routine->descriptor();
-    if (descriptor.type != DataType::float16 || !routine->needs().empty()) continue;
+    if (descriptor.type != DataType::float16 || !routine->facts().needs.empty()) continue;
     INFO(routine->layer_type() << " " << descriptor.str());
     CHECK(is_served(registry, std::string(routine->layer_type()), DataType::bfloat16,
                     descriptor.layout));

@@ -41,12 +41,11 @@ std::vector<double> values_for(DataType type, std::uint64_t seed) {
 }
 
 // The case in the format of the routine; nothing if it does not take it.
-std::optional<PreparedCase> case_for(const Registry& registry, const Routine& routine,
-                                     const PreparedCase& prepared) {
+std::optional<PreparedCase> case_for(const Routine& routine, const PreparedCase& prepared) {
   const RoutineDescriptor& descriptor = routine.descriptor();
   if (!descriptor.device.is_host()) return std::nullopt;  // arithmetic of their own
   auto formatted = in_format(prepared, descriptor.type, descriptor.layout);
-  if (!formatted || !registry.check(routine, formatted->problem).ok()) return std::nullopt;
+  if (!formatted || !formatted->implement(routine).ok()) return std::nullopt;
   return formatted;
 }
 
@@ -54,9 +53,10 @@ bool is_tested(const Routine& routine, DataType type) {
   return routine.descriptor().type == type && routine.descriptor().algorithm != "naive";
 }
 
-std::vector<RoutineParams> params_of(const Routine& routine, const Problem& problem) {
-  std::vector<RoutineParams> params = routine.param_space(problem).list(kMostParams);
-  const RoutineParams usual = routine.default_params(problem);
+std::vector<RoutineParams> params_of(const Routine& routine, const PreparedCase& prepared) {
+  const ImplementationPtr implementation = prepared.implement(routine).value();
+  std::vector<RoutineParams> params = implementation->param_space().list(kMostParams);
+  const RoutineParams usual = implementation->default_params();
   if (std::find(params.begin(), params.end(), usual) == params.end()) params.push_back(usual);
   return params;
 }
@@ -83,9 +83,9 @@ void run_layer(const Registry& registry, const Case& description, DataType type,
   if (!chain) return;
   for (const Routine* routine : registry.routines(description.layer_type)) {
     if (!is_tested(*routine, type)) continue;
-    const auto formatted = case_for(registry, *routine, prepared);
+    const auto formatted = case_for(*routine, prepared);
     if (!formatted) continue;
-    for (const RoutineParams& params : params_of(*routine, formatted->problem)) {
+    for (const RoutineParams& params : params_of(*routine, *formatted)) {
       const Tensor y = plain_output(*routine, *formatted, params);
       results.push_back({function, routine->descriptor().str() + ' ' + params.str(),
                          y.empty() ? failed()
@@ -151,11 +151,11 @@ void run_carrier(const Registry& registry, const Case& layer, DataType type, Una
   if (!chain) return;
   for (const Routine* routine : registry.routines(layer.layer_type)) {
     if (!is_tested(*routine, type)) continue;
-    const auto bare = case_for(registry, *routine, plain);
-    const auto fused = case_for(registry, *routine, prepared);
+    const auto bare = case_for(*routine, plain);
+    const auto fused = case_for(*routine, prepared);
     if (!bare || !fused) continue;
-    const std::vector<RoutineParams> bare_params = params_of(*routine, bare->problem);
-    for (const RoutineParams& params : params_of(*routine, fused->problem)) {
+    const std::vector<RoutineParams> bare_params = params_of(*routine, *bare);
+    for (const RoutineParams& params : params_of(*routine, *fused)) {
       // Fusing may change which implementations there are.
       const bool same =
           std::find(bare_params.begin(), bare_params.end(), params) != bare_params.end();

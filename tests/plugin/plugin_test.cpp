@@ -172,14 +172,15 @@ TEST_CASE("a plugin's refusal and its reason reach explain") {
   TensorSpec input;
   input.type = DataType::float32;
   input.shape = Shape{2, 4};
-  const auto problem = make_problem(NetAccess::registry(*net), *layer, {input});
+  const auto problem = make_problem(*layer, std::vector<TensorSpec>{input});
   REQUIRE(problem.ok());
   int seen = 0;
-  for (const Registry::RoutineCheck& candidate : NetAccess::registry(*net).explain(*problem)) {
-    if (candidate.routine->descriptor().str() != "cpu/example_relu") continue;
+  for (const RoutineAnswer& answer : RoutineContext(NetAccess::registry(*net))
+                                         .explain(std::make_shared<const Problem>(*problem))) {
+    if (answer.routine->descriptor().str() != "cpu/example_relu") continue;
     ++seen;
-    CHECK(candidate.applicability.reason() == "the function is tanh, this routine knows relu only");
-    CHECK(candidate.routine->default_rank() == 1000);
+    CHECK(answer.reason == "the function is tanh, this routine knows relu only");
+    CHECK(answer.routine->facts().default_rank == 1000);
   }
   CHECK(seen == 1);
   CHECK_THAT(plan_of(*net), Contains("cpu/example_panels") && !Contains("cpu/example_relu"));
@@ -203,15 +204,16 @@ TEST_CASE("the example plugin refuses weights of another type than its own") {
   x.type = DataType::float32;
   x.shape = Shape{2, 3};
   const Registry& registry = NetAccess::registry(*net);
-  auto problem = make_problem(registry, *layer,
-                              {x, constant(filled(Shape{3, 4}, 1)), constant(filled(Shape{4}, 2))});
+  auto problem = make_problem(*layer, std::vector<TensorSpec>{x, constant(filled(Shape{3, 4}, 1)),
+                                                              constant(filled(Shape{4}, 2))});
   REQUIRE(problem.ok());
   const Routine* routine = registry.find("dense", "cpu/example_panels");
   REQUIRE(routine != nullptr);
-  CHECK(registry.check(*routine, *problem).ok());
+  const RoutineContext context(registry);
+  CHECK(context.check(*routine, *problem).ok());
   // As in a float16 model that is computed in float32.
   problem->inputs[1] = constant(*Tensor::create(DataType::float16, Shape{3, 4}));
-  CHECK(registry.check(*routine, *problem).reason() == "input 1 is not float32");
+  CHECK(context.check(*routine, *problem).reason() == "input 1 is not float32");
 }
 
 TEST_CASE("SOFTNEURO_PLUGINS names plugins for nets that name none") {

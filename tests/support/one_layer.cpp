@@ -46,17 +46,16 @@ Result<Problem> problem_of(const OneLayer& one) {
     }
     specs.push_back(std::move(spec));
   }
-  static const Registry registry = make_builtin_registry().value();
-  return make_problem(registry, layer, std::move(specs));
+  return make_problem(layer, std::move(specs));
 }
 
-Result<std::vector<Tensor>> run_routine(const Routine& routine, const Problem& problem,
-                                        const std::vector<Tensor>& inputs) {
-  const RoutineParams params = routine.default_params(problem);
+Result<std::vector<Tensor>> run_implementation(const Implementation& implementation,
+                                               const std::vector<Tensor>& inputs) {
+  const Problem& problem = implementation.whole_problem();
+  const RoutineParams params = implementation.default_params();
   SN_ASSIGN_OR_RETURN(const PackedWeights packed,
-                      pack_weights(routine, problem, params, default_allocator()));
-  SN_ASSIGN_OR_RETURN(const auto kernel,
-                      problem.registry->create_kernel(routine, problem, params, packed));
+                      implementation.pack_weights(params, default_allocator()));
+  SN_ASSIGN_OR_RETURN(const auto kernel, implementation.create(params, packed));
   SN_ASSIGN_OR_RETURN(KernelRun run,
                       KernelRun::create(*kernel, problem, nullptr, inputs, default_allocator()));
   for (Tensor& output : run.outputs())
@@ -114,18 +113,23 @@ std::vector<Tensor> run(const OneLayer& layer) {
   const Result<Problem> problem = problem_of(layer);
   INFO(problem.status().message());
   REQUIRE(problem.ok());
-  const Routine* naive = registry().find(layer.type, "cpu/naive");
-  REQUIRE(naive != nullptr);
-  const auto expected = run_routine(*naive, *problem, layer.inputs);
-  INFO(problem->str() << " " << expected.status().message());
-  REQUIRE(expected.ok());
-  for (const Registry::RoutineCheck& candidate : registry().explain(*problem)) {
-    if (!candidate.applicability.ok() || candidate.routine == naive) continue;
-    INFO(candidate.routine->descriptor().str());
-    const auto actual = run_routine(*candidate.routine, *problem, layer.inputs);
-    INFO(actual.status().message());
-    REQUIRE(actual.ok());
-    require_equal(*actual, *expected);
+  std::optional<std::vector<Tensor>> expected;
+  const auto answers =
+      RoutineContext(registry()).explain(std::make_shared<const Problem>(*problem));
+  const auto outputs_of = [&](const RoutineAnswer& answer) {
+    INFO(answer.routine->descriptor().str() << ": " << problem->str());
+    const auto outputs = run_implementation(*answer.implementation, layer.inputs);
+    INFO(outputs.status().message());
+    REQUIRE(outputs.ok());
+    return *outputs;
+  };
+  for (const RoutineAnswer& answer : answers)
+    if (answer.routine->descriptor().str() == "cpu/naive") expected = outputs_of(answer);
+  REQUIRE(expected.has_value());
+  for (const RoutineAnswer& answer : answers) {
+    if (answer.implementation == nullptr) continue;
+    INFO(answer.routine->descriptor().str());
+    require_equal(outputs_of(answer), *expected);
   }
   return *expected;
 }
@@ -135,7 +139,9 @@ Status error_of(const OneLayer& layer) {
   if (!problem.ok()) return problem.status();
   const Routine* naive = registry().find(layer.type, "cpu/naive");
   REQUIRE(naive != nullptr);
-  return run_routine(*naive, *problem, layer.inputs).status();
+  const auto implementation = RoutineContext(registry()).implement(*naive, *problem);
+  if (!implementation.ok()) return implementation.status();
+  return run_implementation(**implementation, layer.inputs).status();
 }
 
 std::string Inferred::str() const {

@@ -22,19 +22,18 @@ inline constexpr PlantedFault kPlantedFaults[] = {
 };
 
 // unary in float32 and the plain layout: one function, faulty, or as exact as it can be.
-class PlantedUnary final : public Routine {
+class PlantedUnary final : public SimpleRoutine {
  public:
   PlantedUnary(const PlantedFault& fault, bool is_faulty)
-      : Routine("unary", fault.name), fault_(fault), is_faulty_(is_faulty) {}
-  int default_rank() const override { return 1; }
+      : SimpleRoutine("unary", fault.name), fault_(fault), is_faulty_(is_faulty) {}
+  RoutineFacts facts() const override { return {.default_rank = 1}; }
   Applicability applicable(const Problem& problem) const override {
     if (problem.params.text("op") != to_string(fault_.op) ||
         problem.inputs[0].type != DataType::float32)
       return Applicability::no("another function");
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineContext&) const override {
     return make_kernel<PlantedKernel>(*this);
   }
 

@@ -24,30 +24,52 @@ namespace {
 
 const std::vector<std::string> kFloat32 = {"cpu:float32"};
 
+struct Packings {
+  int count = 0, unwritten = 0;
+};
+
 // wgconv by the built-in routine's work under another name: what a plugin might bring.
+class OtherImplementation final : public Implementation {
+ public:
+  OtherImplementation(ProblemPtr problem, const RoutineContext& context,
+                      std::shared_ptr<const Implementation> work, Packings& packings)
+      : Implementation(std::move(problem), context), work_(std::move(work)), packings_(packings) {}
+  Result<Packing> packing(const RoutineParams&) const override {
+    return work_->packing(work_->default_params());
+  }
+  Status pack(const RoutineParams&, Allocator& scratch, std::byte* packed) const override {
+    ++packings_.count;
+    for (const float weight : problem().inputs[1].value.values<float>())
+      packings_.unwritten += std::isnan(weight);
+    return work_->pack(work_->default_params(), scratch, packed);
+  }
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
+                                                const PackedWeights& packed) const override {
+    return work_->create(work_->default_params(), packed);
+  }
+
+ private:
+  std::shared_ptr<const Implementation> work_;
+  Packings& packings_;
+};
+
 class OtherWgconv final : public Routine {
  public:
   explicit OtherWgconv(const Routine& work)
       : Routine("wgconv", "cpu:float32:nhwc/other"), work_(work) {}
-  Applicability applicable(const Problem& problem) const override {
-    return work_.applicable(problem);
-  }
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    return work_.packed_bytes(problem, work_.default_params(problem));
-  }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
-              std::byte* packed) const override {
-    ++packings;
-    for (const float weight : problem.inputs[1].value.values<float>())
-      unwritten += std::isnan(weight);
-    return work_.pack(problem, work_.default_params(problem), scratch, packed);
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights& packed) const override {
-    return work_.create(problem, work_.default_params(problem), packed);
-  }
 
-  mutable int packings = 0, unwritten = 0;
+  mutable Packings packings;
+
+ protected:
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    auto work = work_.implement(problem, context);
+    if (!work.ok()) return work.status();
+    return make_implementation_of<OtherImplementation>(std::move(problem), context,
+                                                       *std::move(work), packings);
+  }
 
  private:
   const Routine& work_;
@@ -80,7 +102,7 @@ struct Fixture {
     core = make_runtime(options).value();
     const Shape shapes[] = {Shape{1, 16, 12, 12}};
     problems = problems_of(core, graph, shapes).value();
-    layers = list_candidates(core->registry(), problems, {kFloat32, 8}).value();
+    layers = list_candidates(core->routine_context(), problems, {kFloat32, 8}).value();
   }
 
   LayerCandidates& layer(const std::string& name) {
@@ -113,10 +135,23 @@ Problem nhwc_problem(Fixture& f, const std::string& layer) {
   return with_formats(model, uniform_formats(model, DataType::float32, Layout::channels_last)[0]);
 }
 
-const ChildnetRoutine& winograd(const Registry& registry) {
-  const Routine* routine = registry.find("conv2", "cpu:float32:nhwc/wgnet");
+std::shared_ptr<const ChildnetImplementation> childnet_of(const Registry& registry,
+                                                          const std::string& name,
+                                                          const Problem& problem) {
+  const Routine* routine = registry.find(problem.type->name, name);
   REQUIRE(routine != nullptr);
-  return *routine->as_childnet();
+  const ImplementationPtr made = RoutineContext(registry).implement(*routine, problem).value();
+  REQUIRE(made->as_childnet() != nullptr);
+  return {made, made->as_childnet()};
+}
+
+std::shared_ptr<const ChildnetImplementation> winograd(const Registry& registry,
+                                                       const Problem& problem) {
+  return childnet_of(registry, "cpu:float32:nhwc/wgnet", problem);
+}
+
+RoutineContext inside_of(const Registry& registry) {
+  return RoutineContext(registry).inside_childnet();
 }
 
 // Made-up times, by layer and parameters: 10 µs, but for what `text` holds.
@@ -146,41 +181,43 @@ TEST_CASE("childnets: the solver's best path inside is named, wrong candidates a
   Fixture f;
   const Problem problem = nhwc_problem(f, "left");
   const Registry& registry = f.core->registry();
-  RoutineParams own = winograd(registry).default_params(problem);
+  const auto net = winograd(registry, problem);
+  RoutineParams own = net->default_params();
   MadeUpTimes times;
   times.fast = "cpu:float32:nhwc/gemm rows=384";
   times.fast_but_wrong = "cpu:float32:nhwc/gemm rows=24";
-  const auto inside = solve_inside(registry, winograd(registry), problem, own, {kFloat32, 8}, 1e9,
+  const auto solved = solve_inside(inside_of(registry), *net, own, {kFloat32, 8}, 1e9,
                                    default_allocator(), times.measure());
-  INFO(inside.status().message());
-  REQUIRE(inside.ok());
-  CHECK(inside->known);
-  CHECK(inside->within_bound);
-  CHECK(inside->time_us == 22);
+  INFO(solved.status().message());
+  REQUIRE(solved.ok());
+  CHECK(solved->known);
+  CHECK(solved->within_bound);
+  CHECK(solved->time_us == 22);
   CHECK(times.asked == std::vector<std::string>{"left/wgenc", "left/wgconv", "left/wgdec"});
-  const auto choices = parse_inner(inside->inner).value();
+  const auto choices = parse_inner(solved->inner).value();
   REQUIRE(choices.size() == 3);
   CHECK(choices[1].layer == "wgconv");
   CHECK(choices[1].params == "rows=384");
-  own.set("inner", inside->inner);
-  CHECK(winograd(registry).expand(problem, own).ok());
+  own.set("inner", solved->inner);
+  CHECK(net->expand(own).ok());
 }
 
 TEST_CASE("childnets: measuring stops inside as soon as the layers there have lost") {
   Fixture f;
   const Problem problem = nhwc_problem(f, "left");
   const Registry& registry = f.core->registry();
-  const RoutineParams own = winograd(registry).default_params(problem);
+  const auto net = winograd(registry, problem);
+  const RoutineParams own = net->default_params();
   MadeUpTimes times;
-  const ChildnetInside lost = solve_inside(registry, winograd(registry), problem, own,
-                                           {kFloat32, 8}, 15, default_allocator(), times.measure())
+  const ChildnetInside lost = solve_inside(inside_of(registry), *net, own, {kFloat32, 8}, 15,
+                                           default_allocator(), times.measure())
                                   .value();
   CHECK_FALSE(lost.known);
   CHECK_FALSE(lost.within_bound);
   CHECK(times.asked.size() == 2);  // 10 µs are within 15, 20 are not
   const ChildnetInside unknown =
       solve_inside(
-          registry, winograd(registry), problem, own, {kFloat32, 8}, 1e9, default_allocator(),
+          inside_of(registry), *net, own, {kFloat32, 8}, 1e9, default_allocator(),
           [](const Problem&, std::vector<Candidate>&, const FillConstants&) { return Status(); })
           .value();
   CHECK_FALSE(unknown.known);  // nothing was measured: the time was up
@@ -206,13 +243,13 @@ TEST_CASE("childnets: unit profiling fills in what is inside, and measures the w
     CHECK(f.cache.find(net->key)->time_us == net->unit_us);
     // Each layer inside has the candidate with the least time among those in the cache.
     const Problem problem = with_formats(left.layer.problem, net->formats);
-    const auto expanded = net->routine->as_childnet()->expand(problem, net->params).value();
-    for (const ChildnetLayer& layer : expanded.layers) {
-      const Profile* chosen =
-          f.cache.find(profile_key(layer.problem, *layer.routine, layer.params));
+    const auto expanded = winograd(f.core->registry(), problem)->expand(net->params).value();
+    for (const ChildnetLayer& layer : expanded->layers) {
+      const Profile* chosen = f.cache.find(profile_key(
+          f.core->registry(), layer.problem, layer.implementation->routine(), layer.params));
       REQUIRE(chosen != nullptr);
       for (const Candidate& other :
-           list_fixed_candidates(f.core->registry(), layer.problem, {kFloat32, 8})) {
+           list_fixed_candidates(inside_of(f.core->registry()), layer.problem, {kFloat32, 8})) {
         const Profile* row = f.cache.find(other.key);
         REQUIRE(row != nullptr);
         CHECK((row->wrong || row->time_us >= chosen->time_us));
@@ -252,11 +289,12 @@ TEST_CASE("childnets: a layer inside shares its times with the same problem else
     if (!candidate.unresolved) f.cache.put(candidate.key, {.time_us = 1e6});
   const Problem outer = dense.layer.problem;
   for (const Candidate* net : nets) {
-    const auto expanded = net->routine->as_childnet()->expand(outer, net->params).value();
-    for (const ChildnetLayer& layer : expanded.layers) {
+    const auto expanded =
+        childnet_of(f.core->registry(), "cpu/convnet", outer)->expand(net->params).value();
+    for (const ChildnetLayer& layer : expanded->layers) {
       if (layer.view) continue;
       for (const Candidate& inner :
-           list_fixed_candidates(f.core->registry(), layer.problem, {kFloat32, 8})) {
+           list_fixed_candidates(inside_of(f.core->registry()), layer.problem, {kFloat32, 8})) {
         if (inner.unresolved) continue;
         f.cache.put(inner.key, {.time_us = 5});
         inside.push_back(inner.key);
@@ -271,27 +309,26 @@ TEST_CASE("childnets: a layer inside shares its times with the same problem else
 
 TEST_CASE("childnets: routines inside come from the registry that is passed in") {
   Fixture f;
-  Problem problem = nhwc_problem(f, "left");
+  const Problem problem = nhwc_problem(f, "left");
   Registry registry = make_builtin_registry().value();
   const Routine* gemm = registry.find("wgconv", "cpu:float32:nhwc/gemm");
   REQUIRE(gemm != nullptr);
   REQUIRE(registry.add(std::make_unique<OtherWgconv>(*gemm)).ok());
-  const ChildnetRoutine& net = winograd(registry);
-  RoutineParams params = net.default_params(problem);
+  const auto net = winograd(registry, problem);
+  RoutineParams params = net->default_params();
   params.set("inner", std::string("{wgconv=cpu:float32:nhwc/other}"));
-  CHECK_FALSE(net.expand(problem, params).ok());
-  problem.registry = &registry;
-  CHECK(net.expand(problem, params).ok());
+  CHECK_FALSE(winograd(f.core->registry(), problem)->expand(params).ok());
+  CHECK(net->expand(params).ok());
   MadeUpTimes times;
   times.fast = "cpu:float32:nhwc/other";
-  const ChildnetInside inside =
-      solve_inside(registry, net, problem, net.default_params(problem), {kFloat32, 8}, 1e9,
+  const ChildnetInside solved =
+      solve_inside(inside_of(registry), *net, net->default_params(), {kFloat32, 8}, 1e9,
                    default_allocator(), times.measure())
           .value();
-  CHECK(inside.inner.find("wgconv=cpu:float32:nhwc/other") != std::string::npos);
+  CHECK(solved.inner.find("wgconv=cpu:float32:nhwc/other") != std::string::npos);
   // Where nothing is named, routines of rank 0 are not taken.
-  const auto usual = net.expand(problem, net.default_params(problem)).value();
-  CHECK(usual.layers[1].routine == gemm);
+  const auto usual = net->expand(net->default_params()).value();
+  CHECK(&usual->layers[1].implementation->routine() == gemm);
 }
 
 TEST_CASE("childnets: what is measured inside has constants, all of them") {
@@ -299,10 +336,10 @@ TEST_CASE("childnets: what is measured inside has constants, all of them") {
   const Problem problem = nhwc_problem(f, "left");
   const Registry& registry = f.core->registry();
   std::size_t constants = 0;
-  const MeasureInside measure = [&](const Problem& inside, std::vector<Candidate>& candidates,
+  const MeasureInside measure = [&](const Problem& layer, std::vector<Candidate>& candidates,
                                     const FillConstants& fill) {
     fill();
-    for (const TensorSpec& input : inside.inputs) {
+    for (const TensorSpec& input : layer.inputs) {
       if (!input.constant) continue;
       ++constants;
       double squares = 0;
@@ -313,8 +350,8 @@ TEST_CASE("childnets: what is measured inside has constants, all of them") {
     for (Candidate& candidate : candidates) candidate.unit_us = 1;
     return Status();
   };
-  CHECK(solve_inside(registry, winograd(registry), problem,
-                     winograd(registry).default_params(problem), {kFloat32, 8}, 1e9,
+  const auto net = winograd(registry, problem);
+  CHECK(solve_inside(inside_of(registry), *net, net->default_params(), {kFloat32, 8}, 1e9,
                      default_allocator(), measure)
             .ok());
   CHECK(constants >= 2);  // transformed weights, bias
@@ -339,17 +376,16 @@ TEST_CASE("childnets: a profiler fills the constants before it measures inside")
   const OtherWgconv& watched = *other;
   REQUIRE(registry.add(std::move(other)).ok());
   f.profile(f.layer("left"), true);
-  CHECK(watched.packings > 0);
-  CHECK(watched.unwritten == 0);
+  CHECK(watched.packings.count > 0);
+  CHECK(watched.packings.unwritten == 0);
 }
 
 TEST_CASE("childnets: one within another is left open until its own inside is chosen") {
   Fixture f;
-  Problem problem = nhwc_problem(f, "left");
+  const Problem problem = nhwc_problem(f, "left");
   Registry registry = make_builtin_registry().value();
-  problem.registry = &registry;
   REQUIRE(registry.add(std::make_unique<Wrapped>()).ok());
-  const ChildnetRoutine& outer = *registry.find("conv2", "cpu:float32:nhwc/wrapped")->as_childnet();
+  const auto outer = childnet_of(registry, "cpu:float32:nhwc/wrapped", problem);
   std::size_t opened = 0;
   const MeasureInside measure = [&](const Problem&, std::vector<Candidate>& candidates,
                                     const FillConstants&) {
@@ -367,27 +403,27 @@ TEST_CASE("childnets: one within another is left open until its own inside is ch
     }
     return Status();
   };
-  const ChildnetInside inside =
-      solve_inside(registry, outer, problem, outer.default_params(problem), {kFloat32, 8}, 1e9,
-                   default_allocator(), measure)
-          .value();
+  const ChildnetInside solved = solve_inside(inside_of(registry), *outer, outer->default_params(),
+                                             {kFloat32, 8}, 1e9, default_allocator(), measure)
+                                    .value();
   CHECK(opened >= 2);
-  CHECK(inside.time_us == 3);
-  INFO(inside.inner);
-  CHECK(inside.inner.find("conv=cpu:float32:nhwc/wgnet{inner={wgconv=cpu:float32:nhwc/gemm{"
+  CHECK(solved.time_us == 3);
+  INFO(solved.inner);
+  CHECK(solved.inner.find("conv=cpu:float32:nhwc/wgnet{inner={wgconv=cpu:float32:nhwc/gemm{"
                           "rows=24}}") != std::string::npos);
-  RoutineParams params = outer.default_params(problem);
-  params.set("inner", inside.inner);
-  CHECK(outer.check_params(problem, params).ok());
-  CHECK(pack_weights(outer, problem, params, default_allocator()).ok());
+  RoutineParams params = outer->default_params();
+  params.set("inner", solved.inner);
+  CHECK(outer->check_params(params).ok());
+  CHECK(outer->pack_weights(params, default_allocator()).ok());
   for (const char* const nested : {"{wgconv=cpu:float32:nhwc/none}", "wgconv", "{wgconv={}}"}) {
     INFO(nested);
     params.set("inner", "{conv=cpu:float32:nhwc/wgnet{inner=" + std::string(nested) + "}}");
-    CHECK_FALSE(outer.check_params(problem, params).ok());
+    CHECK_FALSE(outer->check_params(params).ok());
   }
   // Without childnets none is listed: nothing goes on for ever.
-  for (const Candidate& candidate : list_fixed_candidates(registry, problem, {kFloat32, 8, false}))
-    CHECK(candidate.routine->as_childnet() == nullptr);
+  for (const Candidate& candidate :
+       list_fixed_candidates(inside_of(registry), problem, {kFloat32, 8, false}))
+    CHECK_FALSE(candidate.routine->facts().is_childnet);
 }
 
 TEST_CASE("childnets: a path may name all that is inside; what is not there is refused") {
@@ -398,7 +434,7 @@ TEST_CASE("childnets: a path may name all that is inside; what is not there is r
   Choice choice = nets[0]->choice();
   const auto check = [&](const std::string& inner) {
     choice.params.set("inner", inner);
-    return check_choice(f.core->registry(), left.layer.problem, choice);
+    return implement_choice(f.core->routine_context(), left.layer.problem, choice);
   };
   const std::string whole =
       "{wgenc=cpu:float32:nhwc/direct{tiles=16};wgconv=cpu:float32:nhwc/gemm{rows=384};"

@@ -33,7 +33,8 @@ struct Prepared {
   }
 
   RoutinePath path(const Registry& registry, std::vector<std::string> schemas = {}) const {
-    const Result<RoutinePath> found = default_path(registry, problems, schemas);
+    const RoutineContext context(registry, core->pool().concurrency());
+    const Result<RoutinePath> found = default_path(context, problems, schemas);
     INFO(found.status().message());
     REQUIRE(found.ok());
     return *found;
@@ -78,15 +79,14 @@ Graph conv_chain(int blocks) {
 }
 
 // A convolution that an application brought along, of a given rank.
-class OwnConv final : public Routine {
+class OwnConv final : public SimpleRoutine {
  public:
-  explicit OwnConv(int rank) : Routine("conv2", "cpu/own"), rank_(rank) {}
-  int default_rank() const override { return rank_; }
+  explicit OwnConv(int rank) : SimpleRoutine("conv2", "cpu/own"), rank_(rank) {}
+  RoutineFacts facts() const override { return {.default_rank = rank_}; }
   double default_speed(const Problem&) const override {
     return std::numeric_limits<double>::infinity();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineContext&) const override {
     return Status(StatusCode::unsupported, "not run here");
   }
 
@@ -224,7 +224,7 @@ TEST_CASE("default path: estimates put routines in the order of their kinds") {
   const auto cost = [&](const std::string& descriptor, const Problem& problem) {
     const Routine* const routine = registry.find("conv2", descriptor);
     REQUIRE(routine != nullptr);
-    return estimated_cost(*routine, problem);
+    return estimated_cost(*net.core->routine_context().implement(*routine, problem).value());
   };
   for (const LayerProblem& layer : net.problems.layers) {
     if (layer.layer->name != "block0.back") continue;

@@ -36,7 +36,7 @@ std::vector<std::string> wrong_candidates(const std::shared_ptr<Runtime>& core,
                                           const NetProblems& problems, std::string& warning) {
   warning.clear();
   const std::vector<std::string> schemas = {"cpu:float32", "cpu:float16", "cpu:bfloat16"};
-  auto layers = list_candidates(core->registry(), problems, {schemas}).value();
+  auto layers = list_candidates(core->routine_context(), problems, {schemas}).value();
   ProfileCache cache;
   const TuneBudget budget;
   PoolBarrier barrier(core->pool());

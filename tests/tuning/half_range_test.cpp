@@ -37,7 +37,7 @@ TEST_CASE("half range: views that lose candidates share nothing with others of t
   const NetProblems problems = problems_of(core, graph, shapes).value();
   CandidateRules rules;
   rules.schemas = {"cpu:float32", "cpu:float16"};
-  auto layers = list_candidates(core->registry(), problems, rules).value();
+  auto layers = list_candidates(core->routine_context(), problems, rules).value();
   const auto place_of = [&](const std::string& name) {
     const auto found = std::find_if(layers.begin(), layers.end(), [&](const LayerCandidates& l) {
       return l.layer.layer->name == name;
@@ -53,7 +53,7 @@ TEST_CASE("half range: views that lose candidates share nothing with others of t
   const std::vector<std::vector<Tensor>> inputs = {{random_image(1, shapes[0])}};
   const auto range = HalfRange::measure(core, graph, shapes, inputs);
   REQUIRE(range.ok());
-  const auto dropped = range->drop_candidates(core->registry(), problems, rules, layers);
+  const auto dropped = range->drop_candidates(core->routine_context(), problems, rules, layers);
   REQUIRE(dropped.ok());
   // Views have no routine that could be told of.
   CHECK(*dropped == std::map<DataType, std::size_t>{{DataType::float16, 1}});

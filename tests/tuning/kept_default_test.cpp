@@ -162,7 +162,7 @@ TEST_CASE("tune: the tuned path of a net outlives a tuning that had no time") {
   path.time_us = 80;
   path.untuned_us = 100;
   for (const LayerCandidates& layer :
-       list_candidates(core->registry(), problems, {{"cpu:float32"}, 8}).value())
+       list_candidates(core->routine_context(), problems, {{"cpu:float32"}, 8}).value())
     path.layers.emplace(layer.layer.layer->id, layer.candidates.back().choice());
   REQUIRE(save_dnn(*graph, folder.file("tuned.dnn"), std::span(&path, 1)).ok());
   Net net = Net::load(folder.file("tuned.dnn"), one_thread()).value();

@@ -45,7 +45,7 @@ struct Fixture {
   std::shared_ptr<Runtime> core = make_runtime(one_thread()).value();
   std::vector<Shape> shapes = {kImage};
   NetProblems problems = problems_of(core, graph, shapes).value();
-  RoutinePath usual = default_path(core->registry(), problems, {}).value();
+  RoutinePath usual = default_path(core->routine_context(), problems, {}).value();
   ReplacedChoices replaced;
 
   LayerId id_of(const std::string& name) const {
@@ -71,7 +71,8 @@ struct Fixture {
   // A choice that computes in 8 bits between 8-bit tensors.
   Choice qint8_choice(const std::string& layer) const {
     const CandidateRules rules{.schemas = {"cpu:qint8"}};
-    for (const LayerCandidates& known : list_candidates(core->registry(), problems, rules).value())
+    for (const LayerCandidates& known :
+         list_candidates(core->routine_context(), problems, rules).value())
       for (const Candidate& candidate : known.candidates)
         if (known.layer.layer->name == layer &&
             candidate.formats.inputs[0].type == DataType::qint8 &&
@@ -83,7 +84,7 @@ struct Fixture {
   // Another choice in that layout than the default one.
   Choice other_choice(const std::string& layer, Layout layout) const {
     const CandidateRules rules{.schemas = {"cpu:float32"}};
-    const auto layers = list_candidates(core->registry(), problems, rules).value();
+    const auto layers = list_candidates(core->routine_context(), problems, rules).value();
     for (const LayerCandidates& known : layers) {
       if (known.layer.layer->name != layer) continue;
       const Choice& planned = usual.layers.at(known.layer.layer->id);

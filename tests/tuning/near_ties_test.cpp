@@ -73,7 +73,8 @@ bool knows_net_times(const TuneJob& job) {
   const Routine& quick = *job.core->registry().find("cumsum", "cpu/quick");
   return std::ranges::all_of(problems.layers, [&](const LayerProblem& layer) {
     return cache.find(fmt::format("net|{:x}|{}|{}", graph_key(*job.graph), layer.layer->id,
-                                  profile_key(layer.problem, quick, {}))) != nullptr;
+                                  profile_key(job.core->registry(), layer.problem, quick, {}))) !=
+           nullptr;
   });
 }
 
@@ -93,7 +94,7 @@ void remember(const TuneJob& job, const Remembered& times) {
   cache.open(job.options->cache, machine_name(), 1, nullptr);
   const NetProblems problems = problems_of(job.core, job.graph, job.shapes).value();
   const std::vector<std::string> float32 = {"cpu:float32"};
-  const auto layers = list_candidates(job.core->registry(), problems, {float32}).value();
+  const auto layers = list_candidates(job.core->routine_context(), problems, {float32}).value();
   for (const LayerCandidates& layer : layers) {
     REQUIRE(layer.candidates.size() == 2);
     for (const Candidate& candidate : layer.candidates) {
@@ -149,7 +150,7 @@ class CachedCumsum final : public ChangedCumsum {
  public:
   CachedCumsum(const char* descriptor, const Routine& naive, double warm_us, double cold_us)
       : ChangedCumsum(descriptor, naive), warm_us_(warm_us), cold_us_(cold_us) {}
-  int default_rank() const override { return static_cast<int>(cold_us_); }
+  RoutineFacts facts() const override { return {.default_rank = static_cast<int>(cold_us_)}; }
 
  private:
   std::unique_ptr<Kernel> changed(std::unique_ptr<Kernel> work) const override {
@@ -165,7 +166,7 @@ std::vector<LayerCandidates> near_tie_candidates(const std::shared_ptr<Runtime>&
   const Shape shapes[] = {Shape{1, 64}};
   const NetProblems problems = problems_of(core, graph, shapes).value();
   const std::vector<std::string> float32 = {"cpu:float32"};
-  return list_candidates(core->registry(), problems, {float32}).value();
+  return list_candidates(core->routine_context(), problems, {float32}).value();
 }
 
 }  // namespace

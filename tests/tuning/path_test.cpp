@@ -30,7 +30,7 @@ struct Fixture {
     core = make_runtime(options).value();
     shapes = {Shape{1, 3, 12, 12}};
     const NetProblems problems = problems_of(core, graph, shapes).value();
-    layers = list_candidates(core->registry(), problems, {schemas, 4}).value();
+    layers = list_candidates(core->routine_context(), problems, {schemas, 4}).value();
   }
 
   std::vector<Tensor> run(const RoutinePath& path) const {

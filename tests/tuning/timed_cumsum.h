@@ -11,16 +11,14 @@
 namespace softneuro::test {
 
 // cumsum whose kernel a test changes.
-class ChangedCumsum : public Routine {
+class ChangedCumsum : public SimpleRoutine {
  public:
   ChangedCumsum(const char* descriptor, const Routine& naive)
-      : Routine("cumsum", descriptor), naive_(naive) {}
-  Applicability applicable(const Problem& problem) const override {
-    return naive_.applicable(problem);
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(auto work, naive_.create(problem, params, packed));
+      : SimpleRoutine("cumsum", descriptor), naive_(naive) {}
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext& context) const override {
+    SN_ASSIGN_OR_RETURN(const ImplementationPtr naive, context.implement(naive_, problem));
+    SN_ASSIGN_OR_RETURN(auto work, naive->create({}));
     return changed(std::move(work));
   }
 
@@ -49,9 +47,8 @@ class TimedCumsum final : public ChangedCumsum {
  public:
   TimedCumsum(const char* descriptor, const Routine& naive, std::int64_t us, int version = 1)
       : ChangedCumsum(descriptor, naive), us_(us), rank_(static_cast<int>(us)), version_(version) {}
-  int version() const override { return version_; }
+  RoutineFacts facts() const override { return {.default_rank = rank_, .version = version_}; }
   // Above naive's, which would win the race of finalists; the slow one's is the best.
-  int default_rank() const override { return rank_; }
   void take_from_now_on(std::int64_t us) { us_ = us; }
 
  private:

@@ -30,7 +30,7 @@ std::shared_ptr<Runtime> one_thread() {
 std::vector<LayerCandidates> candidates_of(const std::shared_ptr<Runtime>& core,
                                            const NetProblems& problems) {
   const std::vector<std::string> float32 = {"cpu:float32"};
-  return list_candidates(core->registry(), problems, {float32}).value();
+  return list_candidates(core->routine_context(), problems, {float32}).value();
 }
 
 // cumsum, by routines whose times are known. The best of them comes last but one.

@@ -77,7 +77,9 @@ std::vector<std::uint8_t> adapted(const char* descriptor, const Problem& problem
   const auto pool = create_thread_pool(threads).value();
   const Routine* routine = registry().find("adapt", descriptor);
   REQUIRE(routine != nullptr);
-  auto kernel = routine->create(problem, {}, {});
+  const auto implementation = RoutineContext(registry()).implement(*routine, problem);
+  REQUIRE(implementation.ok());
+  auto kernel = (*implementation)->create({});
   REQUIRE(kernel.ok());
   const auto view = [](const TensorSpec& spec, const std::uint8_t* data) {
     return TensorView{spec.type, spec.layout, spec.shape, const_cast<std::uint8_t*>(data)};
@@ -150,7 +152,7 @@ TEST_CASE("adapt cpu/direct gives what cpu/naive gives, from every format to eve
             const Problem problem = problem_of(from, to);
             INFO(problem.str());
             const Routine* direct = registry().find("adapt", "cpu/direct");
-            REQUIRE(direct->applicable(problem).ok());
+            REQUIRE(RoutineContext(registry()).check(*direct, problem).ok());
             auto expected = adapted("cpu/naive", problem, source, 1);
             auto actual = adapted("cpu/direct", problem, source, 1);
             REQUIRE(differences(from, to, expected, actual) == 0);
@@ -173,7 +175,9 @@ TEST_CASE("adapt cpu/direct casts tensors of any rank, with scales along any axi
       for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
         const Problem problem = problem_of(from, to);
         INFO(problem.str() << " axis " << axis);
-        REQUIRE(registry().find("adapt", "cpu/direct")->applicable(problem).ok());
+        REQUIRE(RoutineContext(registry())
+                    .check(*registry().find("adapt", "cpu/direct"), problem)
+                    .ok());
         const auto source = source_of(from);
         auto expected = adapted("cpu/naive", problem, source, 1);
         auto actual = adapted("cpu/direct", problem, source, 1);
@@ -186,12 +190,13 @@ TEST_CASE("adapt refuses what it cannot know") {
   const Routine* direct = registry().find("adapt", "cpu/direct");
   const Shape shape = {2, 3, 4, 5};
   const TensorSpec real = spec_of(shape, {DataType::float32, {}}, Layout::plain);
+  const auto applies = [&](const TensorSpec& to) {
+    return RoutineContext(registry()).check(*direct, problem_of(real, to)).ok();
+  };
+  CHECK_FALSE(applies(spec_of(shape, {DataType::qint8, {}}, Layout::plain)));
+  CHECK_FALSE(applies(spec_of(shape, {DataType::int32, {}}, Layout::plain)));
   CHECK_FALSE(
-      direct->applicable(problem_of(real, spec_of(shape, {DataType::qint8, {}}, Layout::plain))));
-  CHECK_FALSE(
-      direct->applicable(problem_of(real, spec_of(shape, {DataType::int32, {}}, Layout::plain))));
-  CHECK_FALSE(direct->applicable(problem_of(
-      real, spec_of(shape, {DataType::qint8, per_channel(5, 3, true)}, Layout::channels_last))));
+      applies(spec_of(shape, {DataType::qint8, per_channel(5, 3, true)}, Layout::channels_last)));
 }
 
 TEST_CASE("a no-op adapt leaves the bytes as they are, and no other one does") {

@@ -59,15 +59,20 @@ struct Convolution {
       if (spec.constant) spec.value = input;
       specs.push_back(std::move(spec));
     }
-    problem = make_problem(registry(), layer, std::move(specs)).value();
+    problem = make_problem(layer, std::move(specs)).value();
     problem.outputs[0].layout = Layout::channels_last;
   }
 
+  std::shared_ptr<const ChildnetImplementation> implement(const Routine& routine) const {
+    const ImplementationPtr made = RoutineContext(registry()).implement(routine, problem).value();
+    REQUIRE(made->as_childnet() != nullptr);
+    return {made, made->as_childnet()};
+  }
+
   // Runs twice on poisoned memory, each with a state of its own; both must give the same.
-  std::vector<float> run(const Routine& routine, const RoutineParams& chosen) const {
-    const PackedWeights packed =
-        pack_weights(routine, problem, chosen, default_allocator()).value();
-    const auto kernel = registry().create_kernel(routine, problem, chosen, packed).value();
+  std::vector<float> run(const Implementation& implementation, const RoutineParams& chosen) const {
+    const PackedWeights packed = implementation.pack_weights(chosen, default_allocator()).value();
+    const auto kernel = implementation.create(chosen, packed).value();
     const auto pool = create_thread_pool(2).value();
     std::vector<TensorView> views;
     for (const Tensor& input : inputs) views.push_back(view_of(input));
@@ -94,11 +99,10 @@ struct Convolution {
   }
 };
 
-const ChildnetRoutine& winograd() {
+const Routine& winograd() {
   const Routine* routine = registry().find("conv2", "cpu:float32:nhwc/wgnet");
   REQUIRE(routine != nullptr);
-  REQUIRE(routine->as_childnet() != nullptr);
-  return *routine->as_childnet();
+  return *routine;
 }
 
 void check_close(const std::vector<float>& a, const std::vector<float>& b) {
@@ -116,15 +120,16 @@ void check_close(const std::vector<float>& a, const std::vector<float>& b) {
 
 TEST_CASE("childnet: its layers, with what depends on constants alone folded away") {
   const Convolution c;
-  const RoutineParams usual = winograd().default_params(c.problem);
-  const ExpandedChildnet expanded = winograd().expand(c.problem, usual).value();
+  const auto net = c.implement(winograd());
+  const RoutineParams usual = net->default_params();
+  const ExpandedChildnet& expanded = *net->expand(usual).value();
   REQUIRE(expanded.folded.size() == 1);
   CHECK(expanded.graph.layers()[expanded.folded[0]].type->name == "wgweights");
   REQUIRE(expanded.layers.size() == 3);
   const char* const types[] = {"wgenc", "wgconv", "wgdec"};
   for (std::size_t i = 0; i < 3; ++i) {
     CHECK(expanded.layers[i].problem.type->name == types[i]);
-    REQUIRE(expanded.layers[i].routine != nullptr);
+    REQUIRE(expanded.layers[i].implementation != nullptr);
     CHECK(expanded.layers[i].problem.outputs[0].layout == Layout::channels_last);
   }
   // Post-ops have joined the last layer, with their operand as an input from outside.
@@ -135,24 +140,31 @@ TEST_CASE("childnet: its layers, with what depends on constants alone folded awa
   Convolution variable;
   variable.problem.inputs[1].constant = false;
   variable.problem.inputs[1].value = Tensor();
-  const Applicability refusal = winograd().applicable(variable.problem);
-  CHECK_FALSE(refusal.ok());
-  CHECK(refusal.reason().find("wgweights") != std::string::npos);
+  const auto refused = winograd().implement(std::make_shared<const Problem>(variable.problem),
+                                            RoutineContext(registry()));
+  CHECK(refused.status().code() == StatusCode::unsupported);
+  CHECK(refused.status().message().find("wgweights") != std::string::npos);
 }
 
 TEST_CASE("childnet: what is chosen inside is named by a text that reads back") {
   const Convolution c;
-  RoutineParams chosen = winograd().default_params(c.problem);
+  const auto net = c.implement(winograd());
+  RoutineParams chosen = net->default_params();
   chosen.set("inner", std::string("{wgconv=cpu:float32:nhwc/gemm{rows=24};wgdec="
                                   "cpu:float32:nhwc/direct{tiles=16}}"));
-  const ExpandedChildnet expanded = winograd().expand(c.problem, chosen).value();
-  CHECK(expanded.layers[1].params.integer("rows") == 24);
-  CHECK(expanded.layers[2].params.integer("tiles") == 16);
-  chosen.set("inner", ChildnetRoutine::inner_text(expanded));
-  const ExpandedChildnet again = winograd().expand(c.problem, chosen).value();
+  const auto expanded = net->expand(chosen).value();
+  CHECK(expanded->layers[1].params.integer("rows") == 24);
+  CHECK(expanded->layers[2].params.integer("tiles") == 16);
+  std::vector<InnerChoice> choices;
+  for (const ChildnetLayer& layer : expanded->layers)
+    choices.push_back({layer.problem.layer_name, layer.implementation->routine().descriptor().str(),
+                       print_params(layer.params)});
+  chosen.set("inner", print_inner(choices));
+  const auto again = net->expand(chosen).value();
   for (std::size_t i = 0; i < 3; ++i) {
-    CHECK(again.layers[i].routine == expanded.layers[i].routine);
-    CHECK(again.layers[i].params == expanded.layers[i].params);
+    CHECK(&again->layers[i].implementation->routine() ==
+          &expanded->layers[i].implementation->routine());
+    CHECK(again->layers[i].params == expanded->layers[i].params);
   }
 }
 
@@ -174,40 +186,43 @@ TEST_CASE("childnet: a malformed choice is refused, and says what is wrong") {
                                "{wgconv=cpu/naive{{{{{{{{{{}}}}}}}}}}}"};
   for (const char* const text : wrong) {
     INFO(text);
-    RoutineParams chosen = winograd().default_params(c.problem);
+    const auto net = c.implement(winograd());
+    RoutineParams chosen = net->default_params();
     chosen.set("inner", std::string(text));
-    const auto expanded = winograd().expand(c.problem, chosen);
+    const auto expanded = net->expand(chosen);
     CHECK(expanded.status().code() == StatusCode::invalid_argument);
     CHECK_FALSE(expanded.status().message().empty());
-    CHECK_FALSE(pack_weights(winograd(), c.problem, chosen, default_allocator()).ok());
+    CHECK_FALSE(net->pack_weights(chosen, default_allocator()).ok());
   }
 }
 
 TEST_CASE("childnet: a net in a net gives what the net gives") {
   const Convolution c;
-  const RoutineParams usual = winograd().default_params(c.problem);
-  const std::vector<float> expected = c.run(winograd(), usual);
-  const Wrapped wrapped;
-  RoutineParams chosen = wrapped.default_params(c.problem);
+  const auto net = c.implement(winograd());
+  const std::vector<float> expected = c.run(*net, net->default_params());
+  const Wrapped routine;
+  const auto wrapped = c.implement(routine);
+  RoutineParams chosen = wrapped->default_params();
   CHECK(chosen.text("inner").empty());
-  check_close(expected, c.run(wrapped, chosen));  // by the best routine for conv2 itself
+  check_close(expected, c.run(*wrapped, chosen));  // by the best routine for conv2 itself
   chosen.set("inner",
              std::string("{conv=cpu:float32:nhwc/wgnet{inner={wgconv=cpu:float32:nhwc/gemm{rows="
                          "384}},tile_size=6}}"));
-  const ExpandedChildnet expanded = wrapped.expand(c.problem, chosen).value();
+  const ExpandedChildnet& expanded = *wrapped->expand(chosen).value();
   REQUIRE(expanded.layers.size() == 1);
-  CHECK(expanded.layers[0].routine->descriptor().str() == "cpu:float32:nhwc/wgnet");
+  CHECK(expanded.layers[0].implementation->routine().descriptor().str() ==
+        "cpu:float32:nhwc/wgnet");
   CHECK(expanded.layers[0].params.text("inner") == "{wgconv=cpu:float32:nhwc/gemm{rows=384}}");
-  CHECK(c.run(wrapped, chosen) == expected);
+  CHECK(c.run(*wrapped, chosen) == expected);
 }
 
 TEST_CASE("childnet: tensors inside share one workspace") {
   const Convolution c;
-  const RoutineParams usual = winograd().default_params(c.problem);
-  const ExpandedChildnet expanded = winograd().expand(c.problem, usual).value();
-  const PackedWeights packed =
-      pack_weights(winograd(), c.problem, usual, default_allocator()).value();
-  const auto kernel = winograd().create(c.problem, usual, packed).value();
+  const auto net = c.implement(winograd());
+  const RoutineParams usual = net->default_params();
+  const ExpandedChildnet& expanded = *net->expand(usual).value();
+  const PackedWeights packed = net->pack_weights(usual, default_allocator()).value();
+  const auto kernel = net->create(usual, packed).value();
   const auto bytes = [&](std::size_t layer) {
     return static_cast<std::size_t>(expanded.layers[layer].problem.outputs[0].shape.elements()) * 4;
   };
@@ -218,18 +233,18 @@ TEST_CASE("childnet: tensors inside share one workspace") {
 
 TEST_CASE("childnet: transformed weights are kept once, and of a size that is known") {
   const Convolution c;
-  const Routine& routine = *registry().find("conv2", "cpu:float32:nhwc/wgnet");
-  const RoutineParams usual = routine.default_params(c.problem);
-  const PackedWeights packed = pack_weights(routine, c.problem, usual, default_allocator()).value();
-  CHECK(routine.packed_bytes(c.problem, usual).value() == packed.bytes.bytes());
+  const auto net = c.implement(winograd());
+  const RoutineParams usual = net->default_params();
+  const PackedWeights packed = net->pack_weights(usual, default_allocator()).value();
+  CHECK(net->packing(usual).value().bytes == packed.bytes.bytes());
   const std::int64_t tile = usual.integer("tile_size");
   CHECK(packed.bytes.bytes() < static_cast<std::size_t>(tile * tile * 16 * 32 * 4 * 5 / 4));
-  CHECK(registry().create_kernel(routine, c.problem, usual, packed).ok());
+  CHECK(net->create(usual, packed).ok());
   const auto bytes = static_cast<std::int64_t>(packed.bytes.bytes());
   for (const std::int64_t size : {std::int64_t{0}, bytes - 64, bytes + 64}) {
     INFO(size << " bytes instead of " << bytes);
     const PackedWeights wrong{Tensor::create(DataType::uint8, Shape{size}).value()};
-    CHECK_FALSE(registry().create_kernel(routine, c.problem, usual, wrong).ok());
+    CHECK_FALSE(net->create(usual, wrong).ok());
   }
 }
 

@@ -82,13 +82,14 @@ TEST_CASE("cpu: a routine whose features are missing is refused, and the refusal
   const Registry registry = make_builtin_registry().value();
   int refused = 0, demanding = 0;
   for (const Routine* routine : registry.all()) {
-    if (routine->needs().empty()) continue;
+    if (routine->facts().needs.empty()) continue;
     ++demanding;
-    const CpuFeatures missing = routine->needs() - usable_features();
+    const CpuFeatures missing = routine->facts().needs - usable_features();
     if (missing.empty()) continue;
     ++refused;
     INFO(routine->layer_type() << ' ' << routine->descriptor().str());
-    CHECK(registry.check(*routine, Problem()).reason() == "needs " + to_string(missing));
+    CHECK(RoutineContext(registry).check(*routine, Problem()).reason() ==
+          "needs " + to_string(missing));
   }
 #if SN_HAS_AVX512FP16 && SN_HAS_AMXBF16
   CHECK(demanding >= 12);

@@ -178,9 +178,12 @@ TEST_CASE("load: packed weights of an earlier version are those that kernels ask
   std::size_t found = 0;
   for (const Step& step : impl.steps) {
     if (step.routine == nullptr) continue;
-    const Problem problem = problem_of(impl, *step.layer).value();
+    const ImplementationPtr made =
+        core->routine_context()
+            .implement(*step.routine, problem_of(impl, *step.layer).value())
+            .value();
     found += contents.packed.count(
-        PackedCache::key_of(*step.layer, *step.routine, problem, step.params));
+        PackedCache::key_of(*step.layer, *made, made->packing(step.params).value()));
   }
   CHECK(found == contents.packed.size());
   CHECK(found >= 4);  // the convolutions

@@ -136,7 +136,7 @@ TEST_CASE("layer types: the work of new types is counted") {
     }
     const TensorId y = graph.add_tensor({"y", {}, {}, {}, {}});
     const Layer& layer = graph.add_layer(*doubled_types().find(type), "layer", inputs, {y}, params);
-    return make_problem(builtin_registry(), layer, std::move(specs)).value();
+    return make_problem(layer, std::move(specs)).value();
   };
   CHECK(layer_cost(problem("new_dense", {}, {{5, 7}, {7, 3}})).macs == 5 * 7 * 3);
   const Params window = params({{"kernel", Ints{3, 3}}});

@@ -62,11 +62,14 @@ TEST_CASE("packed weights: those of a file serve its own graph alone") {
   const auto plan = build_plan(source, two, {&shape, 1}).value();
   const PlanImpl& impl = impl_of(*plan);
   const Step& step = impl.steps[0];
-  const Problem problem = problem_of(impl, *step.layer).value();
-  const Tensor bytes =
-      source->packed_weights().get(*step.layer, *step.routine, problem, step.params, true)->bytes;
+  const ImplementationPtr made =
+      source->routine_context()
+          .implement(*step.routine, problem_of(impl, *step.layer).value())
+          .value();
+  const Tensor bytes = source->packed_weights().get(*step.layer, *made, step.params, true)->bytes;
   REQUIRE(!bytes.empty());
-  const std::string key = PackedCache::key_of(*step.layer, *step.routine, problem, step.params);
+  const std::string key =
+      PackedCache::key_of(*step.layer, *made, made->packing(step.params).value());
 
   const std::shared_ptr<Runtime> core = make_runtime(options).value();
   core->packed_weights().preload({{key, bytes}}, *one);

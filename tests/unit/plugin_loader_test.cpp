@@ -102,8 +102,8 @@ TEST_CASE("plugin_loader: a table in order adds its routines") {
   REQUIRE(add(table, registry).ok());
   const Routine* routine = registry.find("unary", "cpu/test_first");
   REQUIRE(routine != nullptr);
-  CHECK(routine->version() == 3);
-  CHECK(routine->default_rank() == 1000);
+  CHECK(routine->facts().version == 3);
+  CHECK(routine->facts().default_rank == 1000);
   CHECK(registry.find("softmax", "cpu/test_second") != nullptr);
 }
 
@@ -302,13 +302,15 @@ TEST_CASE("plugin_host: specs, parameters and post-ops of a problem") {
   w.constant = true;
   w.value = *Tensor::create(DataType::float32, w.shape);
   const auto problem = make_problem(
-      registry, layer,
-      {spec_of(DataType::float32, Shape{2, 3, 4}), w, {}, spec_of(DataType::float32, Shape{5})});
+      layer,
+      std::vector<TensorSpec>{
+          spec_of(DataType::float32, Shape{2, 3, 4}), w, {}, spec_of(DataType::float32, Shape{5})});
   INFO(problem.status().message());
   REQUIRE(problem.ok());
   bool is_explained = false;
-  for (const auto& candidate : registry.explain(*problem))
-    is_explained |= candidate.applicability.reason() == "two lines";
+  for (const RoutineAnswer& answer :
+       RoutineContext(registry).explain(std::make_shared<const Problem>(*problem)))
+    is_explained |= answer.reason == "two lines";
   CHECK(is_explained);
   CHECK(was_asked);
 }
@@ -338,13 +340,14 @@ TEST_CASE("plugin_host: lists and texts among the parameters") {
   REQUIRE(add(table, registry).ok());
   Params params;
   params.set("strides", std::vector<std::int64_t>{2, 1});
-  const auto problem = make_problem(registry, make_layer("conv2", 2, std::move(params)),
-                                    {spec_of(DataType::float32, Shape{1, 1, 4, 4}),
-                                     spec_of(DataType::float32, Shape{1, 1, 3, 3})});
+  const auto problem =
+      make_problem(make_layer("conv2", 2, std::move(params)),
+                   std::vector<TensorSpec>{spec_of(DataType::float32, Shape{1, 1, 4, 4}),
+                                           spec_of(DataType::float32, Shape{1, 1, 3, 3})});
   REQUIRE(problem.ok());
-  const auto chosen = registry.default_choice(*problem);
+  const auto chosen = RoutineContext(registry).default_choice(*problem);
   REQUIRE(chosen.ok());
-  CHECK((*chosen)->descriptor().str() == "cpu/test_first");
+  CHECK((*chosen)->routine().descriptor().str() == "cpu/test_first");
   CHECK(was_asked);
 }
 

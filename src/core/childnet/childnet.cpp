@@ -26,47 +26,44 @@ bool all_constant(const ExpandedChildnet& expanded, const Layer& layer) {
                      [&](TensorId id) { return id == kNoTensor || expanded.specs[id].constant; });
 }
 
-// The routine that is taken where nothing is named; childnets come last.
-Result<const Routine*> default_routine(const Registry& registry, const Problem& problem) {
-  const std::vector<Registry::RoutineCheck> candidates = registry.explain(problem);
-  const auto rank = [](const Routine& r) {
-    return r.as_childnet() != nullptr ? -1 : r.default_rank();
+// What is taken where nothing is named; childnets come last.
+Result<ImplementationPtr> default_choice(const RoutineContext& context, const Problem& problem) {
+  const auto shared = std::make_shared<const Problem>(problem);
+  const auto rank = [](const Routine& routine) {
+    const RoutineFacts facts = routine.facts();
+    return facts.is_childnet ? -1 : facts.default_rank;
   };
-  const Routine* best = nullptr;
-  for (const auto& [routine, applicability] : candidates)
-    if (applicability && (best == nullptr || rank(*routine) > rank(*best))) best = routine;
-  if (best != nullptr) return best;
+  std::vector<const Routine*> routines = context.registry().routines(problem.type->name);
+  std::ranges::stable_sort(routines,
+                           [&](const Routine* a, const Routine* b) { return rank(*a) > rank(*b); });
+  for (const Routine* routine : routines)
+    if (auto made = context.implement(*routine, shared); made.ok()) return made;
   return unsupported("no routine for the inner layer '{}': {}", problem.layer_name,
-                     refusals_of(candidates));
+                     refusals_of(context.explain(shared)));
 }
 
-Problem base_of(const ChildnetLayer& layer) {
-  return base_problem(*layer.routine, layer.problem);
-}
-
-Status choose(const Registry& registry, const std::vector<InnerChoice>& choices,
+Status choose(const RoutineContext& context, const std::vector<InnerChoice>& choices,
               ChildnetLayer& layer) {
   const auto named = std::find_if(choices.begin(), choices.end(), [&](const InnerChoice& choice) {
     return choice.layer == layer.problem.layer_name;
   });
   if (named == choices.end()) {
-    SN_ASSIGN_OR_RETURN(layer.routine, default_routine(registry, layer.problem));
-    layer.params = layer.routine->default_params(layer.problem);
+    SN_ASSIGN_OR_RETURN(layer.implementation, default_choice(context, layer.problem));
+    layer.params = layer.implementation->default_params();
     return {};
   }
-  for (const Registry::RoutineCheck& candidate : registry.explain(layer.problem)) {
-    if (candidate.routine->descriptor().str() != named->routine) continue;
-    if (!candidate.applicability)
-      return invalid_argument("{} cannot compute the inner layer '{}': {}", named->routine,
-                              named->layer, candidate.applicability.reason());
-    layer.routine = candidate.routine;
-    SN_ASSIGN_OR_RETURN(layer.params, parse_params(*layer.routine, layer.problem, named->params));
-    if (const ChildnetRoutine* nested = layer.routine->as_childnet())
-      return nested->expand(base_of(layer), layer.params).status();
-    return {};
-  }
-  return invalid_argument("there is no routine {} for the inner layer '{}'", named->routine,
-                          named->layer);
+  const Routine* routine = context.registry().find(layer.problem.type->name, named->routine);
+  if (routine == nullptr)
+    return invalid_argument("there is no routine {} for the inner layer '{}'", named->routine,
+                            named->layer);
+  auto made = context.implement(*routine, layer.problem);
+  if (!made.ok())
+    return invalid_argument("{} cannot compute the inner layer '{}': {}", named->routine,
+                            named->layer, made.status().message());
+  layer.implementation = *std::move(made);
+  SN_ASSIGN_OR_RETURN(layer.params, parse_params(*layer.implementation, named->params));
+  const ChildnetImplementation* nested = layer.implementation->as_childnet();
+  return nested == nullptr ? Status() : nested->expand(layer.params).status();
 }
 
 // The values of folded tensors, by tensor.
@@ -87,18 +84,6 @@ Result<std::vector<Tensor>> fold(const Registry& registry, const ExpandedChildne
   return values;
 }
 
-// Whether create() needs the value of a folded tensor.
-bool is_read(const ExpandedChildnet& expanded, TensorId id) {
-  const auto& outputs = expanded.graph.outputs;
-  if (std::find(outputs.begin(), outputs.end(), id) != outputs.end()) return true;
-  for (const ChildnetLayer& layer : expanded.layers) {
-    const auto& inputs = expanded.graph.layers()[layer.index].inputs;
-    if (std::find(inputs.begin(), inputs.end(), id) == inputs.end()) continue;
-    if (layer.view || layer.routine->reads_constants(base_of(layer))) return true;
-  }
-  return false;
-}
-
 // What pack() makes: the folded tensors that are read, then each layer's packed weights, each
 // aligned.
 struct PackedParts {
@@ -108,24 +93,30 @@ struct PackedParts {
 };
 Result<PackedParts> packed_parts(const ExpandedChildnet& expanded) {
   PackedParts parts;
+  // Folded tensors that create() needs the values of.
+  std::vector<bool> is_read(expanded.graph.tensor_count());
+  for (const TensorId id : expanded.graph.outputs) is_read[id] = true;
+  for (const ChildnetLayer& layer : expanded.layers) {
+    Packing packing;
+    if (!layer.view) {
+      SN_ASSIGN_OR_RETURN(packing, layer.implementation->packing(layer.params));
+    }
+    parts.layers.push_back(packing.bytes);
+    if (packing.replaces_constants) continue;
+    for (const TensorId id : expanded.graph.layers()[layer.index].inputs)
+      if (id != kNoTensor) is_read[id] = true;
+  }
   for (const std::size_t index : expanded.folded)
     for (const TensorId id : expanded.graph.layers()[index].outputs) {
       std::size_t bytes = 0;
-      if (id != kNoTensor && is_read(expanded, id)) {
+      if (id != kNoTensor && is_read[id]) {
         const TensorSpec& spec = expanded.specs[id];
         bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
       }
       parts.folded.push_back(bytes);
-      parts.bytes += aligned(bytes);
     }
-  for (const ChildnetLayer& layer : expanded.layers) {
-    std::size_t bytes = 0;
-    if (!layer.view) {
-      SN_ASSIGN_OR_RETURN(bytes, layer.routine->packed_bytes(base_of(layer), layer.params));
-    }
-    parts.layers.push_back(bytes);
-    parts.bytes += aligned(bytes);
-  }
+  for (const std::vector<std::size_t>* all : {&parts.folded, &parts.layers})
+    for (const std::size_t bytes : *all) parts.bytes += aligned(bytes);
   return parts;
 }
 
@@ -156,9 +147,7 @@ Status add_layer(ExpandedChildnet& expanded, std::size_t index, const Problem& p
   const bool constant = all_constant(expanded, layer);
   ChildnetLayer inner;
   inner.index = index;
-  SN_ASSIGN_OR_RETURN(inner.problem, make_problem(*problem.registry, layer, std::move(inputs)));
-  inner.problem.threads = problem.threads;
-  inner.problem.childnet_depth = problem.childnet_depth + 1;
+  SN_ASSIGN_OR_RETURN(inner.problem, make_problem(layer, std::move(inputs)));
   for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
     const TensorId id = layer.outputs[i];
     if (id == kNoTensor) continue;
@@ -190,29 +179,37 @@ Status add_layer(ExpandedChildnet& expanded, std::size_t index, const Problem& p
 
 // --- what is inside ------------------------------------------------------------------------------
 
-Result<ExpandedChildnet> ChildnetRoutine::expand(const Problem& problem,
-                                                 const RoutineParams& params) const {
-  if (problem.registry == nullptr)
-    return unsupported("there is no registry to take inner routines from");
+Result<std::shared_ptr<const ExpandedChildnet>> ChildnetImplementation::expand(
+    const RoutineParams& params) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (last_ != nullptr && last_params_ == params) return last_;
+  SN_ASSIGN_OR_RETURN(ExpandedChildnet expanded, expand_anew(params));
+  last_ = std::make_shared<const ExpandedChildnet>(std::move(expanded));
+  last_params_ = params;
+  return last_;
+}
+
+Result<ExpandedChildnet> ChildnetImplementation::expand_anew(const RoutineParams& params) const {
   // A childnet asks the registry about the layers inside, which may ask childnets in turn.
-  if (problem.childnet_depth >= kMaxChildnetDepth)
+  if (context().childnet_depth() >= kMaxChildnetDepth)
     return unsupported("childnets nest at most {} deep", kMaxChildnetDepth);
+  const Problem& outer = problem();
+  const RoutineDescriptor& descriptor = childnet_.descriptor();
   SN_ASSIGN_OR_RETURN(const auto choices, parse_inner(params.text("inner")));
   ExpandedChildnet expanded;
   std::vector<TensorId> own;
-  for (std::size_t i = 0; i < problem.own_inputs; ++i)
-    own.push_back(add_input(expanded, problem, i));
-  SN_RETURN_IF_ERROR(build(problem, params, expanded.graph, own));
-  if (expanded.graph.outputs.size() != problem.outputs.size() || expanded.graph.layers().empty())
-    return internal_error("{} built no net for its outputs", descriptor().str());
-  if (!problem.post_ops.empty()) {
+  for (std::size_t i = 0; i < outer.own_inputs; ++i) own.push_back(add_input(expanded, outer, i));
+  SN_RETURN_IF_ERROR(childnet_.build(outer, params, expanded.graph, own));
+  if (expanded.graph.outputs.size() != outer.outputs.size() || expanded.graph.layers().empty())
+    return internal_error("{} built no net for its outputs", descriptor.str());
+  if (!outer.post_ops.empty()) {
     Layer& last = expanded.graph.layers().back();
-    last.post_ops = problem.post_ops;
+    last.post_ops = outer.post_ops;
     for (PostOp& op : last.post_ops) {
       if (op.kind != PostOp::Kind::binary) continue;
       const std::size_t outer_input = op.input;
       op.input = static_cast<std::uint32_t>(last.inputs.size());
-      last.inputs.push_back(add_input(expanded, problem, outer_input));
+      last.inputs.push_back(add_input(expanded, outer, outer_input));
     }
   }
   // Constants that build() added.
@@ -223,134 +220,122 @@ Result<ExpandedChildnet> ChildnetRoutine::expand(const Problem& problem,
       expanded.specs[id] = {
           .type = def.type, .shape = def.constant.shape(), .constant = true, .value = def.constant};
   for (std::size_t i = 0; i < expanded.graph.layers().size(); ++i)
-    SN_RETURN_IF_ERROR(add_layer(expanded, i, problem, inner_layout(params), descriptor()));
+    SN_RETURN_IF_ERROR(add_layer(expanded, i, outer, childnet_.inner_layout(params), descriptor));
   for (const InnerChoice& choice : choices)
     if (std::none_of(expanded.layers.begin(), expanded.layers.end(), [&](const ChildnetLayer& l) {
           return !l.view && l.problem.layer_name == choice.layer;
         }))
-      return invalid_argument("{} has no inner layer '{}'", descriptor().str(), choice.layer);
+      return invalid_argument("{} has no inner layer '{}'", descriptor.str(), choice.layer);
   for (ChildnetLayer& layer : expanded.layers)
-    if (!layer.view) SN_RETURN_IF_ERROR(choose(*problem.registry, choices, layer));
+    if (!layer.view) SN_RETURN_IF_ERROR(choose(context().inside_childnet(), choices, layer));
   return expanded;
-}
-
-std::string ChildnetRoutine::inner_text(const ExpandedChildnet& expanded) {
-  std::vector<InnerChoice> choices;
-  for (const ChildnetLayer& layer : expanded.layers)
-    if (!layer.view)
-      choices.push_back({layer.problem.layer_name, layer.routine->descriptor().str(),
-                         print_params(layer.params)});
-  return print_inner(choices);
 }
 
 // --- the routine ---------------------------------------------------------------------------------
 
-Applicability ChildnetRoutine::applicable(const Problem& problem) const {
-  if (Applicability own = fits(problem); !own) return own;
-  const auto inside = expand(problem, default_params(problem));
-  return inside.ok() ? Applicability::yes()
-                     : Applicability::no(std::string(inside.status().message()));
+Result<std::shared_ptr<Implementation>> ChildnetRoutine::make_implementation(
+    ProblemPtr problem, const RoutineContext& context) const {
+  auto made = std::make_shared<ChildnetImplementation>(std::move(problem), context, *this);
+  SN_RETURN_IF_ERROR(made->expand(made->default_params()).status());
+  return std::shared_ptr<Implementation>(std::move(made));
 }
 
-bool ChildnetRoutine::supports_post_ops(const Problem& problem) const {
-  return carries_post_ops() && fits(problem).ok() && expand(problem, default_params(problem)).ok();
-}
-
-RoutineParams ChildnetRoutine::default_params(const Problem& problem) const {
-  RoutineParams params = own_params(problem);
+RoutineParams ChildnetImplementation::default_params() const {
+  RoutineParams params = childnet_.own_params(problem());
   params.set("inner", std::string());
   return params;
 }
 
-ParamSpace ChildnetRoutine::outer_space(const Problem& problem) const {
+ParamSpace ChildnetImplementation::outer_space() const {
   ParamSpace space;
-  space.axes = own_axes(problem);
+  space.axes = childnet_.own_axes(problem());
   space.axes.push_back({"inner", {std::string()}});
-  space.allows = [this, problem](const Params& params) { return expand(problem, params).ok(); };
+  space.allows = [self = shared_from_this()](const Params& params) {
+    return self->expand(params).ok();
+  };
   return space;
 }
 
-Applicability ChildnetRoutine::check_params(const Problem& problem,
-                                            const RoutineParams& params) const {
-  if (params == default_params(problem)) return Applicability::yes();
-  const auto named = expand(problem, params);
+Applicability ChildnetImplementation::check_params(const RoutineParams& params) const {
+  if (params == default_params()) return Applicability::yes();
+  const auto named = expand(params);
   if (!named.ok()) return Applicability::no(std::string(named.status().message()));
   RoutineParams open = params;
   open.set("inner", std::string());
-  if (outer_space(problem).contains(open)) return Applicability::yes();
+  if (outer_space().contains(open)) return Applicability::yes();
   return Applicability::no("the routine does not have the parameters " + params.str());
 }
 
-ParamSpace ChildnetRoutine::param_space(const Problem& problem) const {
-  ParamSpace space = outer_space(problem);
-  // One layer at a time is given another routine, for tests; a tuner names whole paths instead, and
-  // check_params() takes them. Specifications (rank 0) are there to compare with.
+ParamSpace ChildnetImplementation::param_space() const {
+  ParamSpace space = outer_space();
   ParamAxis& inner = space.axes.back();
-  const auto usual = expand(problem, default_params(problem));
-  if (usual.ok())
-    for (const ChildnetLayer& layer : usual->layers) {
-      if (layer.view) continue;
-      for (const Registry::RoutineCheck& candidate : problem.registry->explain(layer.problem))
-        if (candidate.applicability && candidate.routine != layer.routine &&
-            candidate.routine->default_rank() > 0)
-          inner.values.emplace_back(
-              print_inner({{layer.problem.layer_name, candidate.routine->descriptor().str(), {}}}));
-    }
+  const auto usual = expand(default_params());
+  if (!usual.ok()) return space;
+  for (const ChildnetLayer& layer : (*usual)->layers) {
+    if (layer.view) continue;
+    // Specifications (rank 0) are there to compare with.
+    for (const RoutineAnswer& answer :
+         context().inside_childnet().explain(std::make_shared<const Problem>(layer.problem)))
+      if (answer.implementation != nullptr && answer.routine != &layer.implementation->routine() &&
+          answer.routine->facts().default_rank > 0)
+        inner.values.emplace_back(
+            print_inner({{layer.problem.layer_name, answer.routine->descriptor().str(), {}}}));
+  }
   return space;
 }
 
-std::string ChildnetRoutine::pack_key(const Problem& problem, const RoutineParams& params) const {
-  const auto inside = expand(problem, params);
-  if (!inside.ok()) return {};
+Result<Packing> ChildnetImplementation::packing(const RoutineParams& params) const {
+  SN_ASSIGN_OR_RETURN(const auto inside, expand(params));
+  SN_ASSIGN_OR_RETURN(const PackedParts parts, packed_parts(*inside));
   RoutineParams own = params;  // they decide what is folded
   own.erase("inner");
-  std::string key = own.str();
-  for (const ChildnetLayer& layer : inside->layers)
-    if (!layer.view)
-      key += fmt::format("|{} v{} {} {}", layer.routine->descriptor().str(),
-                         layer.routine->version(), layer.routine->library(),
-                         layer.routine->pack_key(base_of(layer), layer.params));
-  return key;
+  Packing packing{parts.bytes, own.str()};
+  for (const ChildnetLayer& layer : inside->layers) {
+    if (layer.view) continue;
+    const Routine& routine = layer.implementation->routine();
+    const RoutineFacts facts = routine.facts();
+    SN_ASSIGN_OR_RETURN(const Packing inner, layer.implementation->packing(layer.params));
+    packing.key += fmt::format("|{} v{} {} {}", routine.descriptor().str(), facts.version,
+                               facts.library, inner.key);
+  }
+  return packing;
 }
 
-Result<std::size_t> ChildnetRoutine::packed_bytes(const Problem& problem,
-                                                  const RoutineParams& params) const {
-  SN_ASSIGN_OR_RETURN(const ExpandedChildnet inside, expand(problem, params));
-  SN_ASSIGN_OR_RETURN(const PackedParts parts, packed_parts(inside));
-  return parts.bytes;
-}
-
-Status ChildnetRoutine::pack(const Problem& problem, const RoutineParams& params,
-                             Allocator& scratch, std::byte* packed) const {
-  SN_ASSIGN_OR_RETURN(ExpandedChildnet inside, expand(problem, params));
-  SN_ASSIGN_OR_RETURN(const PackedParts parts, packed_parts(inside));
-  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> values, fold(*problem.registry, inside, scratch));
-  std::memset(packed, 0, parts.bytes);  // what lies between the parts, too
+Status ChildnetImplementation::pack(const RoutineParams& params, Allocator& scratch,
+                                    std::byte* packed) const {
+  SN_ASSIGN_OR_RETURN(const auto inside, expand(params));
+  SN_ASSIGN_OR_RETURN(const PackedParts parts, packed_parts(*inside));
+  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> values,
+                      fold(context().registry(), *inside, scratch));
+  std::memset(packed, 0, parts.bytes);  // the gaps between the parts, too
   std::size_t next = 0;
-  for (const std::size_t index : inside.folded)
-    for (const TensorId id : inside.graph.layers()[index].outputs) {
+  for (const std::size_t index : inside->folded)
+    for (const TensorId id : inside->graph.layers()[index].outputs) {
       const std::size_t bytes = parts.folded[next++];
       if (bytes > 0) std::memcpy(packed, values[id].data(), bytes);
       packed += aligned(bytes);
     }
-  for (std::size_t i = 0; i < inside.layers.size(); ++i) {
+  for (std::size_t i = 0; i < inside->layers.size(); ++i) {
     if (parts.layers[i] == 0) continue;
-    ChildnetLayer& layer = inside.layers[i];
-    const Layer& of = inside.graph.layers()[layer.index];
+    const ChildnetLayer& layer = inside->layers[i];
+    const Layer& of = inside->graph.layers()[layer.index];
+    Problem known = layer.problem;
     for (std::size_t k = 0; k < of.inputs.size(); ++k)
-      if (of.inputs[k] != kNoTensor && layer.problem.inputs[k].constant)
-        layer.problem.inputs[k].value = values[of.inputs[k]];
-    SN_RETURN_IF_ERROR(layer.routine->pack(base_of(layer), layer.params, scratch, packed));
+      if (of.inputs[k] != kNoTensor && known.inputs[k].constant)
+        known.inputs[k].value = values[of.inputs[k]];
+    SN_ASSIGN_OR_RETURN(
+        const ImplementationPtr implementation,
+        context().inside_childnet().implement(layer.implementation->routine(), std::move(known)));
+    SN_RETURN_IF_ERROR(implementation->pack(layer.params, scratch, packed));
     packed += aligned(parts.layers[i]);
   }
   return {};
 }
 
-Result<std::unique_ptr<Kernel>> ChildnetRoutine::create(const Problem& problem,
-                                                        const RoutineParams& params,
-                                                        const PackedWeights& packed) const {
-  SN_ASSIGN_OR_RETURN(ExpandedChildnet inside, expand(problem, params));
-  SN_ASSIGN_OR_RETURN(const PackedParts parts, packed_parts(inside));
+Result<std::unique_ptr<Kernel>> ChildnetImplementation::create_kernel(
+    const RoutineParams& params, const PackedWeights& packed) const {
+  SN_ASSIGN_OR_RETURN(const auto inside, expand(params));
+  SN_ASSIGN_OR_RETURN(const PackedParts parts, packed_parts(*inside));
   if (packed.bytes.bytes() != parts.bytes)
     return internal_error("packed weights of {} bytes, expected {}", packed.bytes.bytes(),
                           parts.bytes);
@@ -361,37 +346,44 @@ Result<std::unique_ptr<Kernel>> ChildnetRoutine::create(const Problem& problem,
     from += aligned(bytes);
     return Tensor::share(type, shape, part, bytes, owner);
   };
+  ExpandedChildnet known = *inside;  // with the values of folded tensors
   std::size_t next = 0;
-  for (const std::size_t index : inside.folded)
-    for (const TensorId id : inside.graph.layers()[index].outputs) {
+  for (const std::size_t index : known.folded)
+    for (const TensorId id : known.graph.layers()[index].outputs) {
       const std::size_t bytes = parts.folded[next++];
       if (bytes == 0) continue;
-      TensorSpec& spec = inside.specs[id];
+      TensorSpec& spec = known.specs[id];
       SN_ASSIGN_OR_RETURN(spec.value, take(spec.type, spec.shape, bytes));
     }
   std::vector<std::shared_ptr<const Kernel>> kernels;
-  for (std::size_t i = 0; i < inside.layers.size(); ++i) {
-    ChildnetLayer& layer = inside.layers[i];
+  for (std::size_t i = 0; i < known.layers.size(); ++i) {
+    ChildnetLayer& layer = known.layers[i];
     if (layer.view) {
       kernels.emplace_back();
       continue;
     }
-    const Layer& of = inside.graph.layers()[layer.index];
+    const Layer& of = known.graph.layers()[layer.index];
     for (std::size_t k = 0; k < of.inputs.size(); ++k)
-      if (of.inputs[k] != kNoTensor) layer.problem.inputs[k] = inside.specs[of.inputs[k]];
+      if (of.inputs[k] != kNoTensor) layer.problem.inputs[k] = known.specs[of.inputs[k]];
     PackedWeights part;
     if (const std::size_t bytes = parts.layers[i]; bytes > 0) {
       SN_ASSIGN_OR_RETURN(part.bytes,
                           take(DataType::uint8, Shape{static_cast<std::int64_t>(bytes)}, bytes));
     }
-    auto kernel =
-        problem.registry->create_kernel(*layer.routine, layer.problem, layer.params, part);
+    const auto make = [&]() -> Result<std::unique_ptr<Kernel>> {
+      SN_ASSIGN_OR_RETURN(
+          const ImplementationPtr implementation,
+          context().inside_childnet().implement(layer.implementation->routine(), layer.problem));
+      return implementation->create(layer.params, part);
+    };
+    auto kernel = make();
     if (!kernel.ok())
       return Status(kernel.status())
-          .with_context(fmt::format("inner layer '{}' of {}", of.name, descriptor().str()));
+          .with_context(
+              fmt::format("inner layer '{}' of {}", of.name, childnet_.descriptor().str()));
     kernels.push_back(std::move(*kernel));
   }
-  return make_childnet_kernel(inside, std::move(kernels));
+  return make_childnet_kernel(known, std::move(kernels));
 }
 
 }  // namespace softneuro

@@ -13,6 +13,8 @@
 // are not named take the routine of highest default rank with its default parameters.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -25,10 +27,10 @@ inline constexpr int kMaxChildnetDepth = 4;
 
 // One layer of a childnet that is computed while running.
 struct ChildnetLayer {
-  std::size_t index = 0;  // in ExpandedChildnet::graph.layers()
-  Problem problem;        // in the formats that it has inside; folded constants have no value yet
-  bool view = false;      // its output is its input's bytes: no routine
-  const Routine* routine = nullptr;
+  std::size_t index = 0;             // in ExpandedChildnet::graph.layers()
+  Problem problem;                   // in the formats that it has inside
+  bool view = false;                 // its output is its input's bytes: no routine
+  ImplementationPtr implementation;  // of `problem`; folded constants have no value yet
   RoutineParams params;
 };
 
@@ -41,37 +43,16 @@ struct ExpandedChildnet {
   std::vector<ChildnetLayer> layers;       // the others, in order
 };
 
-// It has more than 20 methods, since it answers those of Routine from the layers inside.
 class SN_INTREE ChildnetRoutine : public Routine {
  public:
   using Routine::Routine;
-
-  // The routines inside come from Problem::registry. unsupported, or invalid_argument for a
-  // malformed `inner`, if nothing can run inside.
-  Result<ExpandedChildnet> expand(const Problem& problem, const RoutineParams& params) const;
-  // The value of `inner` that names what the layers of an expanded childnet have.
-  static std::string inner_text(const ExpandedChildnet& expanded);
-  // Its own parameters with the inside left open (`inner` is empty): one net for each.
-  ParamSpace outer_space(const Problem& problem) const;
-  // Whether `params` can be taken: own ones of outer_space(), and any path inside that can run.
-  Applicability check_params(const Problem& problem, const RoutineParams& params) const override;
-
-  // Raise when packed bytes or results change.
-  int version() const override { return 2; }
-  const ChildnetRoutine* as_childnet() const override { return this; }
-  int default_rank() const override { return 5; }
-  Applicability applicable(const Problem& problem) const final;
-  bool supports_post_ops(const Problem& problem) const final;
-  RoutineParams default_params(const Problem& problem) const final;
-  ParamSpace param_space(const Problem& problem) const final;
-  std::string pack_key(const Problem& problem, const RoutineParams& params) const final;
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams& params) const final;
-  Status pack(const Problem& problem, const RoutineParams& params, Allocator& scratch,
-              std::byte* packed) const final;
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const final;
+  // Raise the version when packed bytes or results change.
+  RoutineFacts facts() const override {
+    return {.default_rank = 5, .version = 2, .is_childnet = true};
+  }
 
  protected:
+  friend class ChildnetImplementation;
   // Whether there is such a net at all; the layers inside are asked afterwards.
   virtual Applicability fits(const Problem& problem) const = 0;
   // Adds the layers, in topological order, and the outputs. `inputs`: tensors of the problem's own
@@ -86,6 +67,50 @@ class SN_INTREE ChildnetRoutine : public Routine {
   virtual Layout inner_layout(const RoutineParams&) const { return descriptor().layout; }
   // Whether output 0 is made by a layer that may carry the problem's post-ops.
   virtual bool carries_post_ops() const { return false; }
+
+ private:
+  bool supports_post_ops(const Problem&) const final { return carries_post_ops(); }
+  Applicability applicable(const Problem& problem) const final { return fits(problem); }
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const final;
+};
+
+class SN_INTREE ChildnetImplementation final
+    : public Implementation,
+      public std::enable_shared_from_this<ChildnetImplementation> {
+ public:
+  // The routine outlives it.
+  ChildnetImplementation(ProblemPtr problem, const RoutineContext& context,
+                         const ChildnetRoutine& childnet)
+      : Implementation(std::move(problem), context), childnet_(childnet) {}
+
+  // unsupported, or invalid_argument for a malformed `inner`, if nothing can run inside. What was
+  // asked for last is kept.
+  Result<std::shared_ptr<const ExpandedChildnet>> expand(const RoutineParams& params) const;
+  // Its own parameters with the inside left open (`inner` is empty): one net for each.
+  ParamSpace outer_space() const;
+
+  const ChildnetImplementation* as_childnet() const override { return this; }
+  RoutineParams default_params() const override;
+  // One layer at a time is given another routine, for tests; a tuner names whole paths instead, and
+  // check_params() takes them.
+  ParamSpace param_space() const override;
+  // Whether `params` can be taken: own ones of outer_space(), and any path inside that can run.
+  Applicability check_params(const RoutineParams& params) const override;
+  Result<Packing> packing(const RoutineParams& params) const override;
+  Status pack(const RoutineParams& params, Allocator& scratch, std::byte* packed) const override;
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights& packed) const override;
+
+ private:
+  Result<ExpandedChildnet> expand_anew(const RoutineParams& params) const;
+
+  const ChildnetRoutine& childnet_;
+  mutable std::mutex mutex_;
+  mutable RoutineParams last_params_;
+  mutable std::shared_ptr<const ExpandedChildnet> last_;
 };
 
 }  // namespace softneuro

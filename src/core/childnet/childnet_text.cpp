@@ -72,15 +72,14 @@ std::string print_params(RoutineParams params) {
   return "inner=" + inner + (others.empty() ? "" : ",") + others;
 }
 
-Result<RoutineParams> parse_params(const Routine& routine, const Problem& problem,
-                                   std::string_view text) {
-  RoutineParams params = routine.default_params(problem);
+Result<RoutineParams> parse_params(const Implementation& implementation, std::string_view text) {
+  RoutineParams params = implementation.default_params();
   if (text.empty()) return params;
-  const ParamSpace space = routine.param_space(problem);
+  const ParamSpace space = implementation.param_space();
   SN_ASSIGN_OR_RETURN(const auto items, split(text, ','));
   for (const std::string_view item : items) {
     const std::string_view name = item.substr(0, item.find('='));
-    if (name == "inner" && name.size() < item.size() && routine.as_childnet() != nullptr) {
+    if (name == "inner" && name.size() < item.size() && implementation.as_childnet() != nullptr) {
       params.set(name, std::string(item.substr(name.size() + 1)));
       continue;
     }
@@ -95,7 +94,7 @@ Result<RoutineParams> parse_params(const Routine& routine, const Problem& proble
       }
     if (!found)
       return invalid_argument("'{}' is not a parameter of {} here", item,
-                              routine.descriptor().str());
+                              implementation.routine().descriptor().str());
   }
   return params;
 }

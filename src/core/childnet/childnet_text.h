@@ -24,9 +24,8 @@ std::string print_inner(const std::vector<InnerChoice>& choices);
 // its braces nest; left out if it is empty.
 std::string print_params(RoutineParams params);
 
-// The default parameters of `routine` changed as the text says: "block=14,work=apart". Values must
-// be of the routine's parameter space, but for `inner`. invalid_argument else.
-Result<RoutineParams> parse_params(const Routine& routine, const Problem& problem,
-                                   std::string_view text);
+// The default parameters of `implementation` changed as the text says: "block=14,work=apart".
+// Values must be of its parameter space, but for `inner`. invalid_argument else.
+Result<RoutineParams> parse_params(const Implementation& implementation, std::string_view text);
 
 }  // namespace softneuro

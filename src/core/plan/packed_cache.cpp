@@ -7,7 +7,7 @@
 #include "core/base/isa_variants.h"
 
 namespace softneuro {
-struct PackedCache::Packing {
+struct PackedCache::Entry {
   std::vector<Tensor>
       constants;     // what is packed; kept, so that no other takes its place in memory
   std::mutex mutex;  // held while packing
@@ -25,65 +25,62 @@ std::vector<Tensor> constants_of(const Problem& problem) {
 
 }  // namespace
 
-std::string PackedCache::key_of(const Layer& layer, const Routine& routine, const Problem& problem,
-                                const RoutineParams& params) {
-  const Problem base = base_problem(routine, problem);
-  return fmt::format("{}|{}|{}|v{}|{}|{}{}", layer.id, routine.descriptor().str(),
-                     routine.pack_key(base, params), routine.version(), routine.library(),
-                     best_variant(usable_features()).name, quantization_key(base));
+std::string PackedCache::key_of(const Layer& layer, const Implementation& implementation,
+                                const Packing& packing) {
+  const Routine& routine = implementation.routine();
+  const RoutineFacts facts = routine.facts();
+  return fmt::format("{}|{}|{}|v{}|{}|{}{}", layer.id, routine.descriptor().str(), packing.key,
+                     facts.version, facts.library, best_variant(usable_features()).name,
+                     quantization_key(implementation.problem()));
 }
 
-Result<PackedWeights> PackedCache::get(const Layer& layer, const Routine& routine,
-                                       const Problem& problem, const RoutineParams& params,
-                                       bool shareable) {
-  const Problem base = base_problem(routine, problem);
-  const std::vector<Tensor> constants = constants_of(base);
+Result<PackedWeights> PackedCache::get(const Layer& layer, const Implementation& implementation,
+                                       const RoutineParams& params, bool shareable) {
+  const std::vector<Tensor> constants = constants_of(implementation.problem());
   const bool left_out = is_left_out(constants);
-  if (!shareable && !left_out) {
-    SN_ASSIGN_OR_RETURN(PackedWeights packed, pack_weights(routine, base, params, allocator_));
-    SN_RETURN_IF_ERROR(registry_.upload(routine, packed));
+  const auto pack = [&]() -> Result<PackedWeights> {
+    SN_ASSIGN_OR_RETURN(PackedWeights packed, implementation.pack_weights(params, allocator_));
+    SN_RETURN_IF_ERROR(registry_.upload(implementation.routine(), packed));
     return packed;
-  }
+  };
+  if (!shareable && !left_out) return pack();
 
-  const std::string key = key_of(layer, routine, problem, params);
+  SN_ASSIGN_OR_RETURN(const Packing packing, implementation.packing(params));
+  const std::string key = key_of(layer, implementation, packing);
   std::string own_key = key;
   for (const Tensor& constant : constants) own_key += fmt::format("|{}", fmt::ptr(constant.data()));
-  std::shared_ptr<Packing> packing;
+  std::shared_ptr<Entry> entry;
   Tensor preloaded;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    std::shared_ptr<Packing>& known = packed_[own_key];
+    std::shared_ptr<Entry>& known = packed_[own_key];
     if (known == nullptr) {
-      known = std::make_shared<Packing>();
+      known = std::make_shared<Entry>();
       known->constants = constants;
     }
-    packing = known;
+    entry = known;
     const bool is_preloaded = std::all_of(
         constants.begin(), constants.end(),
         [&](const Tensor& constant) { return preloaded_for_.contains(constant.data()); });
     if (const auto found = preloaded_.find(key); is_preloaded && found != preloaded_.end())
       preloaded = found->second;
   }
-  const std::lock_guard<std::mutex> lock(packing->mutex);
-  if (packing->weights) return *packing->weights;
-  PackedWeights packed;
-  // Asked only where a file brought something: libraries answer by planning the layer.
-  const bool fits =
-      preloaded.bytes() > 0 &&
-      routine.packed_bytes(base, params).value_or(std::size_t{0}) == preloaded.bytes();
-  if (fits) {
+  const std::lock_guard<std::mutex> lock(entry->mutex);
+  if (entry->weights) return *entry->weights;
+  if (preloaded.bytes() > 0 && preloaded.bytes() == packing.bytes) {
+    PackedWeights packed;
     packed.bytes = std::move(preloaded);
+    SN_RETURN_IF_ERROR(registry_.upload(implementation.routine(), packed));
+    entry->weights = std::move(packed);
   } else if (left_out) {
     return unsupported(
         "the file has only weights packed for another routine, shape, number of threads or "
         "processor: use a file that was saved without SaveOptions::packed_only (tune --packed "
         "only), or tune for this use before saving");
   } else {
-    SN_ASSIGN_OR_RETURN(packed, pack_weights(routine, base, params, allocator_));
+    SN_ASSIGN_OR_RETURN(entry->weights, pack());
   }
-  SN_RETURN_IF_ERROR(registry_.upload(routine, packed));
-  packing->weights = packed;
-  return packed;
+  return *entry->weights;
 }
 
 bool PackedCache::is_left_out(const std::vector<Tensor>& constants) const {
@@ -112,7 +109,7 @@ void PackedCache::clear() {
 }
 
 std::size_t PackedCache::bytes() const {
-  std::vector<std::shared_ptr<Packing>> packings;  // some of which may take a while
+  std::vector<std::shared_ptr<Entry>> packings;  // some of which may take a while
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& [key, packing] : packed_) packings.push_back(packing);

@@ -437,9 +437,7 @@ Result<Problem> problem_of(const PlanImpl& plan, const Layer& layer) {
     }
     specs.push_back(std::move(spec));
   }
-  SN_ASSIGN_OR_RETURN(Problem problem,
-                      make_problem(plan.core->registry(), layer, std::move(specs)));
-  problem.threads = plan.core->pool().concurrency();
+  SN_ASSIGN_OR_RETURN(Problem problem, make_problem(layer, std::move(specs)));
   for (std::size_t i = 0; i < layer.outputs.size(); ++i)
     if (layer.outputs[i] != kNoTensor)
       problem.outputs[i].quantization = plan.graph->tensor(layer.outputs[i]).quantization;
@@ -455,28 +453,38 @@ Result<Problem> problem_of(const PlanImpl& plan, const Layer& layer) {
 Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer,
                                       const Problem& problem, const Choice* choice) {
   Runtime& core = *plan.core;
+  const auto shared = std::make_shared<const Problem>(problem);
   PreparedKernel prepared;
-  const bool is_named = choice != nullptr && !choice->routine.empty();
-  if (is_named) {
-    prepared.routine = core.registry().find(layer.type->name, choice->routine);
-    if (prepared.routine == nullptr)
+  ImplementationPtr implementation;
+  if (choice != nullptr && !choice->routine.empty()) {
+    const Routine* routine = core.registry().find(layer.type->name, choice->routine);
+    if (routine == nullptr)
       return make_error(StatusCode::not_found, "layer '{}': there is no routine {} of {}",
                         layer.name, choice->routine, layer.type->name);
-    prepared.params = choice->params;
+    auto made = core.routine_context().implement(*routine, shared);
+    // Choices of layers were checked before; adapts are not part of the model, and a file may say
+    // anything of them.
+    if (!made.ok() && !layer.type->is_adapt())
+      return Status(made.status())
+          .with_context(fmt::format("layer '{}', routine {}", layer.name, choice->routine));
+    if (made.ok()) {
+      implementation = *std::move(made);
+      prepared.params = choice->params;
+    }
   }
-  // Choices of layers were checked before; adapts are not part of the model, and a file may say
-  // anything of them.
-  if (!is_named || (layer.type->is_adapt() && !core.registry().check(*prepared.routine, problem))) {
-    SN_ASSIGN_OR_RETURN(prepared.routine, core.registry().default_choice(problem, core.schemas()));
-    prepared.params = prepared.routine->default_params(problem);
+  if (implementation == nullptr) {
+    SN_ASSIGN_OR_RETURN(implementation,
+                        core.routine_context().default_choice(shared, core.schemas()));
+    prepared.params = implementation->default_params();
   }
+  prepared.routine = &implementation->routine();
   const auto context = [&] {
     return fmt::format("layer '{}', routine {}", layer.name, prepared.routine->descriptor().str());
   };
-  auto packed = core.packed_weights().get(layer, *prepared.routine, problem, prepared.params,
+  auto packed = core.packed_weights().get(layer, *implementation, prepared.params,
                                           has_own_constants(plan, layer));
   if (!packed.ok()) return Status(packed.status()).with_context(context());
-  auto kernel = core.registry().create_kernel(*prepared.routine, problem, prepared.params, *packed);
+  auto kernel = implementation->create(prepared.params, *packed);
   if (!kernel.ok()) return Status(kernel.status()).with_context(context());
   prepared.kernel = std::move(*kernel);
   prepared.packed = {static_cast<const std::byte*>(packed->bytes.data()), packed->bytes.bytes()};

@@ -29,6 +29,10 @@ class Runtime {
       : parts_(std::move(parts)), packed_weights_(parts_.registry, *parts_.allocator) {}
 
   const Registry& registry() const { return parts_.registry; }
+  // For the layers of a net that runs on pool().
+  RoutineContext routine_context() const {
+    return RoutineContext(parts_.registry, parts_.pool->concurrency());
+  }
   Allocator& allocator() const { return *parts_.allocator; }
   ThreadPool& pool() const { return *parts_.pool; }
   // No thread pool and no allocator of the application's.

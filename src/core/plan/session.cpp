@@ -124,8 +124,7 @@ class DynamicStep {
     for (std::size_t i = 0; i < now.size(); ++i) {
       SN_ASSIGN_OR_RETURN(specs.emplace_back(), spec_of(i, now[i]));
     }
-    SN_ASSIGN_OR_RETURN(problem_,
-                        make_problem(plan_.core->registry(), *step_.layer, std::move(specs)));
+    SN_ASSIGN_OR_RETURN(problem_, make_problem(*step_.layer, std::move(specs)));
     // Before the kernel, which may take memory by the same sizes.
     for (std::size_t i = 0; i < problem_.outputs.size(); ++i) {
       const TensorSpec& spec = problem_.outputs[i];

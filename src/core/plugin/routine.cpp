@@ -101,17 +101,63 @@ class PluginKernel final : public Kernel {
   std::size_t tensors_offset_ = 0;
 };
 
+class PluginImplementation final : public Implementation {
+ public:
+  PluginImplementation(ProblemPtr problem, const RoutineContext& context,
+                       std::shared_ptr<const PluginEntry> entry)
+      : Implementation(std::move(problem), context), entry_(std::move(entry)) {}
+
+  double speed() const override { return std::numeric_limits<double>::infinity(); }
+
+  RoutineParams default_params() const override {
+    RoutineParams params;
+    if (entry_->table.default_params == nullptr) return params;
+    const PluginProblem view(problem());
+    entry_->table.default_params(entry_->self, &view, to_plugin(params));
+    return params;
+  }
+
+  // The plugin may pack differently for each of its parameters.
+  Result<Packing> packing(const RoutineParams& params) const override {
+    Packing packing;
+    packing.key = params.str();
+    if (entry_->table.pack_bytes == nullptr) return packing;
+    const PluginProblem view(problem());
+    SN_RETURN_IF_ERROR(
+        entry_->call(entry_->table.pack_bytes, &view, to_plugin(params), &packing.bytes));
+    if (packing.bytes > kMostBytes)
+      return internal_error("plugin '{}': it would pack weights into {} bytes",
+                            entry_->plugin->name, packing.bytes);
+    return packing;
+  }
+  Status pack(const RoutineParams& params, Allocator&, std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const Packing packing, this->packing(params));
+    const PluginProblem view(problem());
+    return entry_->call(entry_->table.pack, &view, to_plugin(params), packed, packing.bytes);
+  }
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights& packed) const override {
+    auto kernel = std::make_unique<PluginKernel>(entry_, packed.bytes, problem());
+    SN_RETURN_IF_ERROR(kernel->create(problem(), params));
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+ private:
+  std::shared_ptr<const PluginEntry> entry_;
+};
+
 class PluginRoutine final : public Routine {
  public:
   explicit PluginRoutine(std::shared_ptr<const PluginEntry> entry)
       : Routine(entry->table.layer_type, entry->table.descriptor), entry_(std::move(entry)) {}
 
-  int version() const override { return entry_->table.version; }
-  int default_rank() const override { return entry_->table.default_rank; }
-  double default_speed(const Problem&) const override {
-    return std::numeric_limits<double>::infinity();
+  RoutineFacts facts() const override {
+    return {.default_rank = entry_->table.default_rank, .version = entry_->table.version};
   }
 
+ protected:
   Applicability applicable(const Problem& problem) const override {
     const PluginProblem view(problem);
     PluginMessage reason;
@@ -126,42 +172,9 @@ class PluginRoutine final : public Routine {
     return entry_->table.supports_post_ops(entry_->self, &view) != 0;
   }
 
-  RoutineParams default_params(const Problem& problem) const override {
-    RoutineParams params;
-    if (entry_->table.default_params == nullptr) return params;
-    const PluginProblem view(problem);
-    entry_->table.default_params(entry_->self, &view, to_plugin(params));
-    return params;
-  }
-
-  // The plugin may pack differently for each of its parameters.
-  std::string pack_key(const Problem&, const RoutineParams& params) const override {
-    return params.str();
-  }
-
-  Result<std::size_t> packed_bytes(const Problem& problem,
-                                   const RoutineParams& params) const override {
-    if (entry_->table.pack_bytes == nullptr) return 0;
-    const PluginProblem view(problem);
-    std::size_t bytes = 0;
-    SN_RETURN_IF_ERROR(entry_->call(entry_->table.pack_bytes, &view, to_plugin(params), &bytes));
-    if (bytes > kMostBytes)
-      return internal_error("plugin '{}': it would pack weights into {} bytes",
-                            entry_->plugin->name, bytes);
-    return bytes;
-  }
-  Status pack(const Problem& problem, const RoutineParams& params, Allocator&,
-              std::byte* packed) const override {
-    SN_ASSIGN_OR_RETURN(const std::size_t bytes, packed_bytes(problem, params));
-    const PluginProblem view(problem);
-    return entry_->call(entry_->table.pack, &view, to_plugin(params), packed, bytes);
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    auto kernel = std::make_unique<PluginKernel>(entry_, packed.bytes, problem);
-    SN_RETURN_IF_ERROR(kernel->create(problem, params));
-    return std::unique_ptr<Kernel>(std::move(kernel));
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    return make_implementation_of<PluginImplementation>(std::move(problem), context, entry_);
   }
 
  private:

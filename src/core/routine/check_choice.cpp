@@ -2,33 +2,37 @@
 
 #include <algorithm>
 
+#include "core/base/error.h"
+
 namespace softneuro {
 
-Applicability check_choice(const Registry& registry, const Problem& model_problem,
-                           const Choice& choice) {
+Result<ImplementationPtr> implement_choice(const RoutineContext& context,
+                                           const Problem& model_problem, const Choice& choice) {
+  const Registry& registry = context.registry();
   if (choice.formats.inputs.size() != model_problem.inputs.size() ||
       choice.formats.outputs.size() != model_problem.outputs.size())
-    return Applicability::no("the tuned choice is for another number of inputs or outputs");
-  const Problem problem = with_formats(model_problem, choice.formats);
+    return unsupported("the tuned choice is for another number of inputs or outputs");
   if (model_problem.type->is_view) {
     const bool kept = choice.formats.inputs[0] == choice.formats.outputs[0] &&
                       choice.formats.inputs[0].layout == Layout::plain;
     const DeviceId device = choice.formats.inputs[0].device;
     if (!device.is_host() && registry.device(device) == nullptr)
-      return Applicability::no(std::string("there is no device ") + device.c_str());
-    return kept ? Applicability::yes()
-                : Applicability::no(
-                      "a view (reshape, flatten…) must have the same plain format at its input and "
-                      "output");
+      return unsupported("there is no device {}", device.c_str());
+    if (!kept)
+      return unsupported(
+          "a view (reshape, flatten…) must have the same plain format at its input and output");
+    return ImplementationPtr();
   }
   const Routine* routine = registry.find(model_problem.type->name, choice.routine);
   if (routine == nullptr)
-    return Applicability::no("this build has no such routine, or its plugin is not loaded");
+    return unsupported("this build has no such routine, or its plugin is not loaded");
   const std::vector<FormatTuple> known = routine->formats(model_problem);
   if (std::find(known.begin(), known.end(), choice.formats) == known.end())
-    return Applicability::no("the routine does not offer the formats " + choice.formats.str());
-  if (Applicability fits = registry.check(*routine, problem); !fits) return fits;
-  return routine->check_params(problem, choice.params);
+    return unsupported("the routine does not offer the formats {}", choice.formats.str());
+  SN_ASSIGN_OR_RETURN(ImplementationPtr implementation,
+                      context.implement(*routine, with_formats(model_problem, choice.formats)));
+  SN_RETURN_IF_ERROR(implementation->check_params(choice.params).status());
+  return implementation;
 }
 
 }  // namespace softneuro

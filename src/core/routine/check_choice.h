@@ -6,9 +6,10 @@
 
 namespace softneuro {
 
-// Whether a layer may be computed as `choice` says; if not, why. `model_problem` is in the model's
-// own formats.
-SN_INTREE Applicability check_choice(const Registry& registry, const Problem& model_problem,
-                                     const Choice& choice);
+// The layer as `choice` says; unsupported, with the reason: that does not hold here.
+// `model_problem` is in the model's own formats. Null for a view.
+SN_INTREE Result<ImplementationPtr> implement_choice(const RoutineContext& context,
+                                                     const Problem& model_problem,
+                                                     const Choice& choice);
 
 }  // namespace softneuro

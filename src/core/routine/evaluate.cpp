@@ -16,13 +16,13 @@ class InlinePool final : public ThreadPool {
   }
 };
 
-Result<std::vector<Tensor>> run_problem(const Registry& registry, const Routine& routine,
-                                        const Problem& problem, std::span<const Tensor> inputs,
-                                        Allocator& allocator, const EvaluateLimits& limits) {
-  const RoutineParams params = routine.default_params(problem);
-  SN_ASSIGN_OR_RETURN(const PackedWeights packed,
-                      pack_weights(routine, base_problem(routine, problem), params, allocator));
-  SN_ASSIGN_OR_RETURN(const auto kernel, registry.create_kernel(routine, problem, params, packed));
+Result<std::vector<Tensor>> run(const Implementation& implementation,
+                                std::span<const Tensor> inputs, Allocator& allocator,
+                                const EvaluateLimits& limits) {
+  const Problem& problem = implementation.whole_problem();
+  const RoutineParams params = implementation.default_params();
+  SN_ASSIGN_OR_RETURN(const PackedWeights packed, implementation.pack_weights(params, allocator));
+  SN_ASSIGN_OR_RETURN(const auto kernel, implementation.create(params, packed));
 
   SN_ASSIGN_OR_RETURN(KernelRun run,
                       KernelRun::create(*kernel, problem, nullptr, {inputs.begin(), inputs.end()},
@@ -35,11 +35,9 @@ Result<std::vector<Tensor>> run_problem(const Registry& registry, const Routine&
 
 }  // namespace
 
-Result<Problem> make_problem(const Registry& registry, const Layer& layer,
-                             std::vector<TensorSpec> inputs) {
+Result<Problem> make_problem(const Layer& layer, std::vector<TensorSpec> inputs) {
   return guarded([&]() -> Result<Problem> {
     Problem problem;
-    problem.registry = &registry;
     problem.type = layer.type;
     problem.layer_name = layer.name;
     problem.params = layer.params;
@@ -98,8 +96,7 @@ Result<Problem> make_problem(const Registry& registry, const Layer& layer,
   });
 }
 
-Result<Problem> make_problem(const Registry& registry, const Layer& layer,
-                             std::span<const Tensor> inputs) {
+Result<Problem> make_problem(const Layer& layer, std::span<const Tensor> inputs) {
   std::vector<TensorSpec> specs;
   for (const Tensor& input : inputs) {
     TensorSpec spec;
@@ -111,31 +108,34 @@ Result<Problem> make_problem(const Registry& registry, const Layer& layer,
     }
     specs.push_back(std::move(spec));
   }
-  return make_problem(registry, layer, std::move(specs));
+  return make_problem(layer, std::move(specs));
 }
 
 Result<std::vector<Tensor>> evaluate(const Registry& registry, const Layer& layer,
                                      std::span<const Tensor> inputs, Allocator& allocator,
                                      const EvaluateLimits& limits) {
   return guarded([&]() -> Result<std::vector<Tensor>> {
-    SN_ASSIGN_OR_RETURN(const Problem problem, make_problem(registry, layer, inputs));
+    SN_ASSIGN_OR_RETURN(Problem problem, make_problem(layer, inputs));
     if (const double steps = layer_cost(problem).steps; steps > limits.steps)
       return make_error(StatusCode::out_of_memory, "layer '{}' would take {:.2g} operations",
                         layer.name, steps);
-    SN_ASSIGN_OR_RETURN(const Routine* routine, registry.default_choice(problem));
-    return run_problem(registry, *routine, problem, inputs, allocator, limits);
+    SN_ASSIGN_OR_RETURN(const ImplementationPtr implementation,
+                        RoutineContext(registry).default_choice(std::move(problem)));
+    return run(*implementation, inputs, allocator, limits);
   });
 }
 
 Result<std::vector<Tensor>> evaluate_with(const Registry& registry, std::string_view descriptor,
                                           const Layer& layer, std::span<const Tensor> inputs) {
   return guarded([&]() -> Result<std::vector<Tensor>> {
-    SN_ASSIGN_OR_RETURN(const Problem problem, make_problem(registry, layer, inputs));
+    SN_ASSIGN_OR_RETURN(Problem problem, make_problem(layer, inputs));
     const Routine* routine = registry.find(layer.type->name, descriptor);
     if (routine == nullptr)
       return make_error(StatusCode::not_found, "layer type {} has no routine {}", layer.type->name,
                         descriptor);
-    return run_problem(registry, *routine, problem, inputs, default_allocator(), {});
+    SN_ASSIGN_OR_RETURN(const ImplementationPtr implementation,
+                        RoutineContext(registry).implement(*routine, std::move(problem)));
+    return run(*implementation, inputs, default_allocator(), {});
   });
 }
 

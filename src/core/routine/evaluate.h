@@ -11,14 +11,11 @@ namespace softneuro {
 
 // The problem that `layer` poses for given inputs: shapes and data types of the outputs come from
 // LayerType::infer. `inputs` are in layer.inputs' order, with value set wherever it is known.
-// `registry` becomes Problem::registry. invalid_model if the layer contradicts its inputs; the
-// message names the layer.
-SN_INTREE Result<Problem> make_problem(const Registry& registry, const Layer& layer,
-                                       std::vector<TensorSpec> inputs);
+// invalid_model if the layer contradicts its inputs; the message names the layer.
+SN_INTREE Result<Problem> make_problem(const Layer& layer, std::vector<TensorSpec> inputs);
 
 // The same for inputs that are all known: plain tensors, empty where left out.
-SN_INTREE Result<Problem> make_problem(const Registry& registry, const Layer& layer,
-                                       std::span<const Tensor> inputs);
+SN_INTREE Result<Problem> make_problem(const Layer& layer, std::span<const Tensor> inputs);
 
 // What evaluate() may take. A caller that computes a layer ahead of the run sets bounds: beyond
 // them it is a layer like any other, which runs with all threads and can be cancelled.

@@ -1,5 +1,7 @@
 #include "core/routine/problem.h"
 
+#include <algorithm>
+
 #include "core/graph/graph_key.h"
 #include "core/routine/format.h"
 
@@ -37,6 +39,13 @@ std::string Problem::str() const {
   text += " ->";
   for (const TensorSpec& output : outputs) text += ' ' + describe(output);
   return text;
+}
+
+Problem without_post_ops(const Problem& problem) {
+  Problem base = problem;
+  base.post_ops.clear();
+  base.inputs.resize(std::min<std::size_t>(base.own_inputs, base.inputs.size()));
+  return base;
 }
 
 std::string quantization_key(const Problem& problem) {

@@ -1,6 +1,7 @@
 // Problem: everything that a routine may look at before it says whether it applies.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,8 +11,6 @@
 
 namespace softneuro {
 
-class Registry;
-
 // One input or output of a problem. Shapes are concrete.
 struct TensorSpec {
   DataType type = DataType::undefined;  // undefined: left out
@@ -20,7 +19,7 @@ struct TensorSpec {
   bool constant = false;  // weights: the value never changes
   Tensor value;           // given for constants and for value inputs, else empty
   std::optional<Quantization> quantization;
-  DeviceId device;  // constants lie on the host: routines of other devices take them in pack()
+  DeviceId device;  // constants are on the host: routines of other devices take them in pack()
 
   bool present() const { return type != DataType::undefined; }
 };
@@ -33,14 +32,6 @@ struct Problem {
   std::vector<TensorSpec> inputs;   // own inputs, then those of post-ops
   std::vector<TensorSpec> outputs;  // data-dependent outputs: shape of rank 0, see LayerType
   std::uint32_t own_inputs = 0;
-  // Threads that will work on it: for routines that cut the work when they are made. Not part of
-  // the string: caches are kept per thread count.
-  int threads = 1;
-  // Where childnets look for the routines inside; null: childnets refuse. Outlives the problem. Not
-  // part of the string, nor is the next.
-  const Registry* registry = nullptr;
-  int childnet_depth = 0;  // childnets that the layer is inside of
-
   bool has_input(std::size_t i) const { return i < own_inputs && inputs[i].present(); }
   // The integers of a value input; empty if left out. Precondition: input i is a value input.
   SN_INTREE std::vector<std::int64_t> integers(std::size_t i) const;
@@ -49,6 +40,10 @@ struct Problem {
   // (* marks constants). Log line, key of the profile cache and name of the test.
   SN_INTREE std::string str() const;
 };
+using ProblemPtr = std::shared_ptr<const Problem>;
+
+// `problem` without its post-ops and their inputs.
+SN_INTREE Problem without_post_ops(const Problem& problem);
 
 // For keys of measurements and packings: the quantisations of the problem's qint8 tensors, in
 // order, which str() leaves out; packed weights and errors depend on them. Empty if there are none.

@@ -15,8 +15,8 @@ namespace softneuro {
 struct UnfusedPostOps {
   // Whether append() supports `problem`; if not, why.
   Applicability (*supports)(const Problem& problem) = nullptr;
-  // A kernel that runs `base`, which was made for base_problem(), and then the post-ops of
-  // `problem` in place on output 0.
+  // A kernel that runs `base`, which was made for the problem without post-ops, and then the
+  // post-ops of `problem` in place on output 0.
   Result<std::unique_ptr<Kernel>> (*append)(std::unique_ptr<Kernel> base,
                                             const Problem& problem) = nullptr;
 };
@@ -36,6 +36,8 @@ class SN_INTREE Registry {
   // For the routines of `device`. Without them, routines that do not take the post-ops of a problem
   // refuse it.
   void set_unfused_post_ops(DeviceId device, UnfusedPostOps post_ops);
+  // Null functions if the device has none.
+  UnfusedPostOps unfused_post_ops(DeviceId device) const;
   // A duplicate (layer type, descriptor), or an unknown layer type, is an error.
   Status add(std::unique_ptr<const Routine> routine);
   // Routines of a layer type, in order of descriptor.
@@ -44,41 +46,16 @@ class SN_INTREE Registry {
   // nullptr if there is none.
   const Routine* find(std::string_view layer_type, std::string_view descriptor) const;
 
-  struct RoutineCheck {
-    const Routine* routine = nullptr;
-    Applicability applicability;
-  };
-  // Whether `routine` can compute `problem` (format rules included); with post-ops, if need be,
-  // behind it.
-  Applicability check(const Routine& routine, const Problem& problem) const;
-  // Every routine of the problem's layer type, with the reason of those that refuse.
-  std::vector<RoutineCheck> explain(const Problem& problem) const;
-  // The applicable routine of highest default rank (ties: the lowest descriptor). Only schemas
-  // that match `schemas` (patterns; empty: all); where none does, cpu float32 ones; cpu/naive
-  // always counts. unsupported if nothing applies, with every reason.
-  Result<const Routine*> default_choice(const Problem& problem,
-                                        std::span<const std::string> schemas = {}) const;
-  // The kernel of `routine` for `problem`, the post-ops that it does not take itself put behind it.
-  // Where all outputs are empty, one that does nothing.
-  // `packed`: of base_problem(), uploaded. Precondition: check() says yes.
-  Result<std::unique_ptr<Kernel>> create_kernel(const Routine& routine, const Problem& problem,
-                                                const RoutineParams& params,
-                                                const PackedWeights& packed) const;
   // Copies the bytes of `packed` to the device of `routine`, unless they are there already or the
   // device is the host.
   Status upload(const Routine& routine, PackedWeights& packed) const;
 
  private:
-  UnfusedPostOps unfused_post_ops(const Routine& routine) const;
-
   const LayerTypes* types_;
   std::map<DeviceId, std::unique_ptr<Device>> devices_;
   std::map<DeviceId, UnfusedPostOps> unfused_post_ops_;
   std::vector<std::unique_ptr<const Routine>> routines_;  // sorted by (layer type, descriptor)
 };
-
-// "cpu/wg: the kernel is not 3x3; …": those of the candidates that refuse, and why.
-std::string refusals_of(std::span<const Registry::RoutineCheck> candidates);
 
 // Whether a schema is among those that a user's pattern allows: "cpu:float32" (any layout), "cpu"
 // (any data type), "cpu:float32:nchw16c".
@@ -87,10 +64,5 @@ SN_INTREE bool matches_any_schema(const RoutineDescriptor& descriptor,
                                   std::span<const std::string> patterns);
 // invalid_argument for a pattern that is none, or that no routine matches: it lists what there is.
 SN_INTREE Status check_schemas(const Registry& registry, std::span<const std::string> patterns);
-
-// What `routine` computes of `problem` itself: all of it, or, where it does not take the post-ops,
-// the problem without them. Routine::pack and create get to see this.
-SN_INTREE Problem base_problem(const Routine& routine, const Problem& problem);
-SN_INTREE Problem without_post_ops(const Problem& problem);
 
 }  // namespace softneuro

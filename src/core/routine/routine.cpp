@@ -3,74 +3,6 @@
 #include "core/base/error.h"
 
 namespace softneuro {
-namespace {
-
-bool is_algorithm_name(std::string_view name) {
-  if (name.empty()) return false;
-  for (const char c : name)
-    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_')) return false;
-  return true;
-}
-
-}  // namespace
-
-std::string RoutineDescriptor::schema() const {
-  std::string text = device.c_str();
-  if (type != DataType::float32 || layout != Layout::plain)
-    text += ':' + Format{type, layout}.str();
-  return text;
-}
-
-std::string RoutineDescriptor::str() const {
-  return schema() + '/' + algorithm;
-}
-
-std::string no_format_reason(const RoutineDescriptor& descriptor) {
-  if (descriptor.type == DataType::qint8)
-    return "8 bits need the ranges of the layer's tensors: calibrate";
-  return "the layer's tensors cannot be in " + Format{descriptor.type, descriptor.layout}.str();
-}
-
-Result<RoutineDescriptor> RoutineDescriptor::parse(std::string_view text) {
-  RoutineDescriptor descriptor;
-  const std::size_t slash = text.find('/');
-  if (slash == std::string_view::npos || !is_algorithm_name(text.substr(slash + 1)))
-    return invalid_argument(
-        "'{}' is not a routine descriptor: expected device[:data_type[:layout]]/algorithm", text);
-  descriptor.algorithm = text.substr(slash + 1);
-
-  std::vector<std::string_view> parts;
-  std::string_view rest = text.substr(0, slash);
-  for (std::size_t colon = rest.find(':'); colon != std::string_view::npos;
-       colon = rest.find(':')) {
-    parts.push_back(rest.substr(0, colon));
-    rest.remove_prefix(colon + 1);
-  }
-  parts.push_back(rest);
-  if (parts.size() > 3) return invalid_argument("too many parts in '{}'", text);
-
-  const auto device = DeviceId::parse(parts[0]);
-  if (!device) return invalid_argument("'{}' in '{}' is not a device", parts[0], text);
-  descriptor.device = *device;
-  if (parts.size() > 1) {
-    descriptor.type = parse_data_type(parts[1]);
-    if (descriptor.type == DataType::undefined)
-      return invalid_argument("unknown data type '{}' in '{}'", parts[1], text);
-  }
-  if (parts.size() > 2) {
-    const auto layout = find_layout(parts[2]);
-    if (!layout) return invalid_argument("unknown layout '{}'", parts[2]);
-    descriptor.layout = *layout;
-  }
-  return descriptor;
-}
-
-Status Context::allocate_output(std::size_t i, const Shape&) noexcept {
-  return internal_error("output {} does not depend on data: it has its memory", i);
-}
-
-Kernel::~Kernel() = default;
-KernelState::~KernelState() = default;
 
 Routine::Routine(std::string_view layer_type, std::string_view descriptor)
     : layer_type_(layer_type) {
@@ -82,26 +14,37 @@ std::vector<FormatTuple> Routine::formats(const Problem& problem) const {
   return uniform_formats(problem, descriptor_.type, descriptor_.layout, descriptor_.device);
 }
 
-Status Routine::pack(const Problem&, const RoutineParams&, Allocator&, std::byte*) const {
-  return internal_error("{} of {} packs no weights", descriptor_.str(), layer_type_);
+Result<std::shared_ptr<Implementation>> Routine::implement(const ProblemPtr& problem,
+                                                           const RoutineContext& context) const {
+  ProblemPtr seen = problem;
+  if (!problem->post_ops.empty() && !supports_post_ops(*problem))
+    seen = std::make_shared<const Problem>(without_post_ops(*problem));
+  SN_RETURN_IF_ERROR(applicable(*seen).status());
+  SN_ASSIGN_OR_RETURN(auto made, make_implementation(std::move(seen), context));
+  made->routine_ = this;
+  return made;
 }
 
-Result<PackedWeights> pack_weights(const Routine& routine, const Problem& problem,
-                                   const RoutineParams& params, Allocator& allocator) {
-  PackedWeights packed;
-  SN_ASSIGN_OR_RETURN(const std::size_t bytes, routine.packed_bytes(problem, params));
-  if (bytes == 0) return packed;
-  SN_ASSIGN_OR_RETURN(packed.bytes, allocate_bytes(bytes, allocator));
-  SN_RETURN_IF_ERROR(routine.pack(problem, params, allocator,
-                                  static_cast<std::byte*>(packed.bytes.mutable_data())));
-  return packed;
-}
+// Asks the routine, which outlives it.
+class SimpleRoutine::Simple final : public Implementation {
+ public:
+  Simple(ProblemPtr problem, const RoutineContext& context, const SimpleRoutine& simple)
+      : Implementation(std::move(problem), context), simple_(simple) {}
+  double speed() const override { return simple_.default_speed(problem()); }
 
-Applicability Routine::check_params(const Problem& problem, const RoutineParams& params) const {
-  if (params == default_params(problem)) return Applicability::yes();
-  const ParamSpace space = param_space(problem);
-  if (!space.axes.empty() && space.contains(params)) return Applicability::yes();
-  return Applicability::no("the routine does not have the parameters " + params.str());
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
+                                                const PackedWeights&) const override {
+    return simple_.create(problem(), context());
+  }
+
+ private:
+  const SimpleRoutine& simple_;
+};
+
+Result<std::shared_ptr<Implementation>> SimpleRoutine::make_implementation(
+    ProblemPtr problem, const RoutineContext& context) const {
+  return make_implementation_of<Simple>(std::move(problem), context, *this);
 }
 
 }  // namespace softneuro

@@ -63,9 +63,9 @@ class FloatLayerKernel : public FloatWorkspaceKernel {
 };
 
 // Their routines.
-class FloatLayerRoutine : public FusesPostOps<PostOpProgram::supports_in_float32> {
+class FloatLayerRoutine : public FusesPostOps<PostOpProgram::supports_in_float32, Routine> {
  public:
-  int default_rank() const final { return 10; }
+  RoutineFacts facts() const override { return {.default_rank = 10}; }
   Applicability applicable(const Problem& problem) const final {
     bool all = is_span_float(problem.outputs[0].type);
     for (std::size_t i = 0; i < problem.own_inputs; ++i)

@@ -16,8 +16,8 @@ bool is_constant(const TensorSpec& spec) {
 }  // namespace
 
 Applicability GemmLayerRoutine::applicable(const Problem& problem) const {
-  if (problem.inputs[kGemmLayerX].type != type_)
-    return Applicability::no(fmt::format("needs {}", to_string(type_)));
+  if (problem.inputs[kGemmLayerX].type != descriptor().type)
+    return Applicability::no(fmt::format("needs {}", to_string(descriptor().type)));
   const TensorSpec& weights = problem.inputs[kGemmLayerWeights];
   if (!is_constant(weights)) return Applicability::no("the weights are not constant");
   if (!is_span_float(weights.type))
@@ -30,18 +30,20 @@ Applicability GemmLayerRoutine::applicable(const Problem& problem) const {
   return Applicability::yes();
 }
 
-Result<GemmLayerParts> GemmLayerRoutine::make_parts(const Problem& problem,
-                                                    const PackedWeights& packed,
-                                                    std::int64_t matrices, std::int64_t columns,
-                                                    bool takes_addend) const {
+Result<GemmLayerParts> GemmLayerImplementation::make_parts(const PackedWeights& packed,
+                                                           std::int64_t matrices,
+                                                           std::int64_t columns,
+                                                           bool takes_addend) const {
   GemmLayerParts parts;
   parts.packed = packed.bytes;
-  SN_ASSIGN_OR_RETURN(parts.bias, EpilogueBias::create(problem, kGemmLayerBias, matrices, columns));
-  SN_ASSIGN_OR_RETURN(parts.post_ops, EpiloguePostOps::create(problem, takes_addend, type_));
+  SN_ASSIGN_OR_RETURN(parts.bias,
+                      EpilogueBias::create(problem(), kGemmLayerBias, matrices, columns));
+  SN_ASSIGN_OR_RETURN(parts.post_ops, EpiloguePostOps::create(problem(), takes_addend,
+                                                              problem().inputs[kGemmLayerX].type));
   return parts;
 }
 
-RoutineParams GemmLayerRoutine::default_params(const Problem&) const {
+RoutineParams GemmLayerImplementation::default_params() const {
   RoutineParams params;
   params.set("cache", kDefaultCache);
   params.set("task_ops", kDefaultTaskOps);
@@ -65,11 +67,11 @@ ParamSpace gemm_param_space(std::int64_t reused_bytes, std::int64_t operations) 
   return space;
 }
 
-GemmLimits gemm_limits(const Problem& problem, const RoutineParams& params) {
+GemmLimits GemmLayerImplementation::limits(const RoutineParams& params) const {
   GemmLimits limits;
   limits.cache_bytes = params.integer("cache", kDefaultCache) * 1024;
   limits.task_operations = params.integer("task_ops", kDefaultTaskOps);
-  limits.threads = std::max(problem.threads, 1);
+  limits.threads = context().threads();
   return limits;
 }
 

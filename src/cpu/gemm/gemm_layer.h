@@ -50,30 +50,27 @@ class GemmLayerKernel : public FloatWorkspaceKernel {
 // What their routines answer alike: x is of the routine's data type, weights are constant, and so
 // is a bias that is not float32; post-ops are applied to sums in float32, and the parameters are
 // those of the product.
-class GemmLayerRoutine : public FusesPostOps<PostOpProgram::supports_in_float32> {
- public:
-  int default_rank() const final { return rank_; }
+class GemmLayerRoutine : public FusesPostOps<PostOpProgram::supports_in_float32, Routine> {
+ protected:
+  using FusesPostOps::FusesPostOps;
   Applicability applicable(const Problem& problem) const override;
-  RoutineParams default_params(const Problem&) const final;
+};
+
+class GemmLayerImplementation : public Implementation {
+ public:
+  using Implementation::Implementation;
+  RoutineParams default_params() const final;
 
  protected:
-  GemmLayerRoutine(std::string_view layer_type, std::string_view descriptor, DataType type,
-                   int rank)
-      : FusesPostOps(layer_type, descriptor), type_(type), rank_(rank) {}
-  // For create(). The bias is that of `matrices` products of `columns` each.
+  GemmLimits limits(const RoutineParams& params) const;
+  // For create_kernel(). The bias is that of `matrices` products of `columns` each.
   // takes_addend: sums can begin with a tensor of the type of x.
-  Result<GemmLayerParts> make_parts(const Problem& problem, const PackedWeights& packed,
-                                    std::int64_t matrices, std::int64_t columns,
-                                    bool takes_addend) const;
-
- private:
-  DataType type_;  // of x and y
-  int rank_;
+  Result<GemmLayerParts> make_parts(const PackedWeights& packed, std::int64_t matrices,
+                                    std::int64_t columns, bool takes_addend) const;
 };
 
 // Values that would partition the problem alike for one thread are left out. `reused_bytes`:
 // weights that are read again for each block of rows; `operations`: multiply-adds of the layer.
 ParamSpace gemm_param_space(std::int64_t reused_bytes, std::int64_t operations);
-GemmLimits gemm_limits(const Problem& problem, const RoutineParams& params);
 
 }  // namespace softneuro

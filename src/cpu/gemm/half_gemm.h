@@ -21,8 +21,8 @@ class HalfGemm {
   using Number = T;   // of x and y
   using Operand = T;  // of A and C
   using Ops = HalfTileOps<T>;
-  static constexpr int kVersion = std::is_same_v<T, Half> ? 1 : 2;  // Routine::version()
-  static constexpr DataType kAccumulator =                          // Routine::accumulator_type()
+  static constexpr int kVersion = std::is_same_v<T, Half> ? 1 : 2;  // RoutineFacts::version
+  static constexpr DataType kAccumulator =                          // RoutineFacts::accumulator
       std::is_same_v<T, Half> ? DataType::float16 : DataType::float32;
   // Of a weight, in the parameters: a task reads its weights again and again.
   static constexpr std::int64_t kReusedBytes = sizeof(T);

@@ -55,59 +55,82 @@ class PackedLayerKernel : public GemmLayerKernel {
 template <class Gemm>
 class PackedLayerRoutine : public GemmLayerRoutine {
  public:
-  int version() const final { return Gemm::kVersion; }
-  DataType accumulator_type() const final { return Gemm::kAccumulator; }
-  CpuFeatures needs() const final {
-    if constexpr (requires(const Ops& ops) { ops.needs; })
-      return ops_.needs;
-    else
-      return {};  // there are variants for every processor
+  RoutineFacts facts() const final {
+    RoutineFacts facts = {
+        .default_rank = rank_, .version = Gemm::kVersion, .accumulator = Gemm::kAccumulator};
+    // Without `needs` there are variants for every processor.
+    if constexpr (requires(const Ops& ops) { ops.needs; }) facts.needs = ops_.needs;
+    return facts;
   }
 
  protected:
   using Ops = typename Gemm::Ops;
-  using T = typename Gemm::Number;
 
   // The routine cpu:<type><layout>/<algorithm>; `layout` begins with a colon, or is empty.
   PackedLayerRoutine(std::string_view layer_type, std::string_view layout,
                      std::string_view algorithm, int rank, const Ops& ops)
       : GemmLayerRoutine(
-            layer_type, fmt::format("cpu:{}{}/{}", to_string(data_type_of<T>()), layout, algorithm),
-            data_type_of<T>(), rank),
+            layer_type, fmt::format("cpu:{}{}/{}", to_string(data_type_of<typename Gemm::Number>()),
+                                    layout, algorithm)),
+        rank_(rank),
         ops_(ops) {}
 
   const Ops& ops() const { return ops_; }
 
-  Result<std::size_t> products_bytes(std::int64_t count, const GemmShape& shape) const {
-    return static_cast<std::size_t>(count * product_bytes(shape, ops_));
+ private:
+  int rank_;
+  Ops ops_;
+};
+
+// `count` products of one shape.
+template <class Gemm>
+class PackedLayerImplementation : public GemmLayerImplementation {
+ public:
+  using Ops = typename Gemm::Ops;
+
+  PackedLayerImplementation(ProblemPtr problem, const RoutineContext& context, const Ops& ops,
+                            std::int64_t count, const GemmShape& shape)
+      : GemmLayerImplementation(std::move(problem), context),
+        ops_(ops),
+        count_(count),
+        shape_(shape) {}
+
+  Result<Packing> packing(const RoutineParams&) const override {
+    return Packing{static_cast<std::size_t>(count_ * product_bytes(shape_, ops_)), {}};
   }
-  // Packs `count` products. fill(weights, product, first, columns, panel): see pack_product().
-  template <class Fill>
-  Status pack_products(const Problem& problem, std::int64_t count, const GemmShape& shape,
-                       Allocator& scratch, std::byte* packed, Fill&& fill) const {
+  Status pack(const RoutineParams&, Allocator& scratch, std::byte* packed) const final {
     SN_ASSIGN_OR_RETURN(const Tensor floats,
-                        as_float32(problem.inputs[kGemmLayerWeights].value, scratch));
+                        as_float32(problem().inputs[kGemmLayerWeights].value, scratch));
     SN_ASSIGN_OR_RETURN(Tensor panel, Tensor::create(DataType::float32,
-                                                     Shape{shape.depth() * kTilePanel}, scratch));
+                                                     Shape{shape_.depth() * kTilePanel}, scratch));
     const auto* const weights = static_cast<const float*>(floats.data());
-    for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t i = 0; i < count_; ++i)
       pack_product(
-          shape, ops_,
+          shape_, ops_,
           [&](std::int64_t first, std::int64_t columns, float* to) {
             fill(weights, i, first, columns, to);
           },
-          static_cast<float*>(panel.mutable_data()), packed + i * product_bytes(shape, ops_));
+          static_cast<float*>(panel.mutable_data()), packed + i * product_bytes(shape_, ops_));
     return {};
   }
 
-  Result<GemmLayerParts> parts_of(const Problem& problem, const PackedWeights& packed,
-                                  std::int64_t matrices, std::int64_t columns) const {
-    return make_parts(problem, packed, matrices, columns,
-                      std::is_same_v<T, typename Gemm::Operand>);
+ protected:
+  const Ops& ops() const { return ops_; }
+  std::int64_t count() const { return count_; }
+  const GemmShape& shape() const { return shape_; }
+  // Weights of `columns` columns of one product, from `first` on: see pack_product().
+  virtual void fill(const float* weights, std::int64_t product, std::int64_t first,
+                    std::int64_t columns, float* panel) const noexcept = 0;
+  Result<GemmLayerParts> parts_of(const PackedWeights& packed, std::int64_t matrices,
+                                  std::int64_t columns) const {
+    return make_parts(packed, matrices, columns,
+                      std::is_same_v<typename Gemm::Number, typename Gemm::Operand>);
   }
 
  private:
   Ops ops_;
+  std::int64_t count_;
+  GemmShape shape_;
 };
 
 }  // namespace softneuro

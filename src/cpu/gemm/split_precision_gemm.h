@@ -19,8 +19,8 @@ class SplitPrecisionGemm {
   using Number = T;   // of x and y
   using Operand = T;  // of A and C
   using Ops = SplitTileOps<T>;
-  static constexpr int kVersion = 2;                           // Routine::version()
-  static constexpr DataType kAccumulator = DataType::float32;  // Routine::accumulator_type()
+  static constexpr int kVersion = 2;                           // RoutineFacts::version
+  static constexpr DataType kAccumulator = DataType::float32;  // RoutineFacts::accumulator
   static constexpr std::int64_t kReusedBytes = 0;  // of a weight: read once for a block of rows
 
   // limits.cache_bytes: sums that wait together.

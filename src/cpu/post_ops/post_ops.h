@@ -67,13 +67,11 @@ class SN_INTREE PostOpProgram {
 };
 
 // A routine that fuses post-ops where kSupports, one of the above, says so.
-template <Applicability (*kSupports)(const Problem&)>
-class FusesPostOps : public Routine {
- public:
-  bool supports_post_ops(const Problem& problem) const override { return kSupports(problem).ok(); }
-
+template <Applicability (*kSupports)(const Problem&), class Base = SimpleRoutine>
+class FusesPostOps : public Base {
  protected:
-  using Routine::Routine;
+  using Base::Base;
+  bool supports_post_ops(const Problem& problem) const override { return kSupports(problem).ok(); }
 };
 
 // Whether a kernel that could work in place on input `index` still may with the problem's

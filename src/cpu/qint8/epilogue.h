@@ -38,17 +38,18 @@ struct QuantizedEpilogue {
 };
 
 // A routine of a layer with 8-bit weights.
-class QuantizedRoutine : public FusesPostOps<PostOpProgram::supports_quantized> {
+template <class Base>
+class QuantizedRoutine : public FusesPostOps<PostOpProgram::supports_quantized, Base> {
  public:
   std::vector<FormatTuple> formats(const Problem& problem) const override {
-    return quantized_formats(problem, descriptor().layout);
+    return quantized_formats(problem, this->descriptor().layout);
   }
   Applicability applicable(const Problem& problem) const override {
     return takes_quantized_weights(problem);
   }
 
  protected:
-  using FusesPostOps::FusesPostOps;
+  using FusesPostOps<PostOpProgram::supports_quantized, Base>::FusesPostOps;
 };
 
 }  // namespace softneuro

@@ -29,56 +29,71 @@ class DenseKernel final : public Kernel {
   PackedConstants constants_;
 };
 
-class DenseRoutine final : public PackingRoutine {
- public:
-  explicit DenseRoutine(const Gpu& gpu) : PackingRoutine("dense", "cuda/cublaslt"), gpu_(gpu) {}
+GemmShape gemm_shape(const Problem& problem) {
+  const Shape &x = problem.inputs[0].shape, &w = problem.inputs[1].shape;
+  GemmShape shape;
+  shape.transpose_b = problem.params.integer("transpose_weights") != 0;
+  shape.m = x.elements(0, x.rank() - 1);
+  shape.k = w[shape.transpose_b ? 1 : 0];
+  shape.n = w[shape.transpose_b ? 0 : 1];
+  return shape;
+}
 
-  std::string library() const override {
-    const auto library = gpu_.cublaslt();
-    return library.ok() ? "cublasLt " + (*library)->version() : std::string();
-  }
-  bool supports_post_ops(const Problem& problem) const override {
-    return Chain::supports(problem, problem.post_ops).ok() && gpu_.nvrtc().ok();
-  }
-  Applicability applicable(const Problem& problem) const override {
-    for (std::size_t i = 0; i < problem.own_inputs; ++i)
-      if (problem.has_input(i) && problem.inputs[i].type != DataType::float32)
-        return Applicability::no("needs float32");
-    if (problem.has_input(2) && !problem.inputs[2].constant)
-      return Applicability::no("the bias is not constant");
-    const GemmShape shape = gemm_shape(problem);
-    if (shape.m == 0 || shape.k == 0 || shape.n == 0)
-      return Applicability::no("empty matrices are not supported");
-    const auto library = gpu_.cublaslt();
-    return library.ok() ? Applicability::yes() : Applicability::no(library.status().message());
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(const CublasLt* const library, gpu_.cublaslt());
-    PackedConstants constants(problem, packed);
+class DenseImplementation final : public PackingImplementation {
+ public:
+  DenseImplementation(ProblemPtr problem, const RoutineContext& context, const Gpu& gpu,
+                      const CublasLt& library)
+      : PackingImplementation(std::move(problem), context), gpu_(gpu), library_(library) {}
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
+                                                const PackedWeights& packed) const override {
+    PackedConstants constants(problem(), packed);
     SN_ASSIGN_OR_RETURN(Matmul matmul,
-                        Matmul::create(gpu_.device, *library, gemm_shape(problem),
-                                       problem.has_input(2) ? constants.constant(2) : nullptr));
+                        Matmul::create(gpu_.device, library_, gemm_shape(problem()),
+                                       problem().has_input(2) ? constants.constant(2) : nullptr));
     std::optional<Chain> tail;
-    if (!problem.post_ops.empty()) {
+    if (!problem().post_ops.empty()) {
       SN_ASSIGN_OR_RETURN(const Nvrtc* const compiler, gpu_.nvrtc());
       SN_ASSIGN_OR_RETURN(tail,
-                          Chain::create(gpu_.device, *compiler, problem, -1, problem.post_ops));
+                          Chain::create(gpu_.device, *compiler, problem(), -1, problem().post_ops));
     }
     return make_kernel<DenseKernel>(std::move(matmul), std::move(tail), std::move(constants));
   }
 
  private:
-  static GemmShape gemm_shape(const Problem& problem) {
-    const Shape &x = problem.inputs[0].shape, &w = problem.inputs[1].shape;
-    GemmShape shape;
-    shape.transpose_b = problem.params.integer("transpose_weights") != 0;
-    shape.m = x.elements(0, x.rank() - 1);
-    shape.k = w[shape.transpose_b ? 1 : 0];
-    shape.n = w[shape.transpose_b ? 0 : 1];
-    return shape;
+  Gpu gpu_;
+  const CublasLt& library_;
+};
+
+class DenseRoutine final : public Routine {
+ public:
+  explicit DenseRoutine(const Gpu& gpu) : Routine("dense", "cuda/cublaslt"), gpu_(gpu) {}
+
+  RoutineFacts facts() const override {
+    const auto library = gpu_.cublaslt();
+    return {.library = library.ok() ? "cublasLt " + (*library)->version() : std::string()};
   }
 
+ protected:
+  bool supports_post_ops(const Problem& problem) const override {
+    return Chain::supports(problem, problem.post_ops).ok() && gpu_.nvrtc().ok();
+  }
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    for (std::size_t i = 0; i < problem->own_inputs; ++i)
+      if (problem->has_input(i) && problem->inputs[i].type != DataType::float32)
+        return unsupported("needs float32");
+    if (problem->has_input(2) && !problem->inputs[2].constant)
+      return unsupported("the bias is not constant");
+    const GemmShape shape = gemm_shape(*problem);
+    if (shape.m == 0 || shape.k == 0 || shape.n == 0)
+      return unsupported("empty matrices are not supported");
+    SN_ASSIGN_OR_RETURN(const CublasLt* const library, gpu_.cublaslt());
+    return make_implementation_of<DenseImplementation>(std::move(problem), context, gpu_, *library);
+  }
+
+ private:
   Gpu gpu_;
 };
 

@@ -39,35 +39,53 @@ int in_place_input(const Problem& problem) {
 // The layer itself as an op behind its input 0.
 using OwnOp = Result<PostOp> (*)(const Problem& problem);
 
-class ElementwiseRoutine final : public PackingRoutine {
+class ElementwiseImplementation final : public PackingImplementation {
+ public:
+  ElementwiseImplementation(ProblemPtr problem, const RoutineContext& context, const Gpu& gpu,
+                            const Nvrtc& compiler, const PostOp& op)
+      : PackingImplementation(std::move(problem), context),
+        gpu_(gpu),
+        compiler_(compiler),
+        ops_{op} {
+    ops_.insert(ops_.end(), this->problem().post_ops.begin(), this->problem().post_ops.end());
+  }
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
+                                                const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(Chain chain, Chain::create(gpu_.device, compiler_, problem(), 0, ops_));
+    return make_kernel<ChainKernel>(std::move(chain), PackedConstants(problem(), packed),
+                                    in_place_input(problem()));
+  }
+
+ private:
+  Gpu gpu_;
+  const Nvrtc& compiler_;
+  std::vector<PostOp> ops_;  // the layer itself first
+};
+
+class ElementwiseRoutine final : public Routine {
  public:
   ElementwiseRoutine(const char* layer_type, OwnOp own_op, const Gpu& gpu)
-      : PackingRoutine(layer_type, "cuda/nvrtc"), own_op_(own_op), gpu_(gpu) {}
+      : Routine(layer_type, "cuda/nvrtc"), own_op_(own_op), gpu_(gpu) {}
 
-  std::string library() const override {
+  RoutineFacts facts() const override {
     const auto compiler = gpu_.nvrtc();
-    return compiler.ok() ? "nvrtc " + (*compiler)->version() : std::string();
+    return {.library = compiler.ok() ? "nvrtc " + (*compiler)->version() : std::string()};
   }
+
+ protected:
   bool supports_post_ops(const Problem& problem) const override {
     return Chain::supports(problem, problem.post_ops).ok();
   }
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
-    const auto op = own_op_(problem);
-    if (!op.ok()) return Applicability::no(op.status().message());
-    if (Applicability chain = Chain::supports(problem, {*op}); !chain) return chain;
-    const auto compiler = gpu_.nvrtc();
-    return compiler.ok() ? Applicability::yes() : Applicability::no(compiler.status().message());
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights& packed) const override {
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    if (problem->inputs[0].type != DataType::float32) return unsupported("needs float32");
+    SN_ASSIGN_OR_RETURN(const PostOp op, own_op_(*problem));
+    SN_RETURN_IF_ERROR(Chain::supports(*problem, {op}).status());
     SN_ASSIGN_OR_RETURN(const Nvrtc* const compiler, gpu_.nvrtc());
-    SN_ASSIGN_OR_RETURN(const PostOp op, own_op_(problem));
-    std::vector<PostOp> ops = {op};
-    ops.insert(ops.end(), problem.post_ops.begin(), problem.post_ops.end());
-    SN_ASSIGN_OR_RETURN(Chain chain, Chain::create(gpu_.device, *compiler, problem, 0, ops));
-    return make_kernel<ChainKernel>(std::move(chain), PackedConstants(problem, packed),
-                                    in_place_input(problem));
+    return make_implementation_of<ElementwiseImplementation>(std::move(problem), context, gpu_,
+                                                             *compiler, op);
   }
 
  private:

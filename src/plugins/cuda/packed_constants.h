@@ -9,7 +9,7 @@ namespace softneuro::cuda {
 
 class PackedConstants {
  public:
-  // For Routine::packed_bytes() and pack().
+  // For Implementation::packing() and pack().
   static std::size_t bytes(const Problem& problem);
   static void pack(const Problem& problem, std::byte* packed);
 
@@ -32,16 +32,15 @@ class PackedConstants {
   std::vector<std::ptrdiff_t> offsets_;  // by input; −1: not constant
 };
 
-// A routine whose kernels take constants from there.
-class PackingRoutine : public Routine {
+// Whose kernels take constants from there.
+class PackingImplementation : public Implementation {
  public:
-  using Routine::Routine;
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    return PackedConstants::bytes(problem);
+  using Implementation::Implementation;
+  Result<Packing> packing(const RoutineParams&) const override {
+    return Packing{PackedConstants::bytes(problem()), {}};
   }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
-              std::byte* packed) const override {
-    PackedConstants::pack(problem, packed);
+  Status pack(const RoutineParams&, Allocator&, std::byte* packed) const override {
+    PackedConstants::pack(problem(), packed);
     return {};
   }
 };

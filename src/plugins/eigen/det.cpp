@@ -46,12 +46,12 @@ class DetKernel final : public Kernel {
   std::int64_t n_, chunks_;
 };
 
-class Det final : public Routine {
+class Det final : public SimpleRoutine {
  public:
-  Det() : Routine("det", "cpu/eigen") {}
+  Det() : SimpleRoutine("det", "cpu/eigen") {}
 
-  std::string library() const override { return library_name(); }
-  int default_rank() const override { return -1; }  // plans that are not tuned go without
+  // Plans that are not tuned go without.
+  RoutineFacts facts() const override { return {.default_rank = -1, .library = library_name()}; }
 
   Applicability applicable(const Problem& problem) const override {
     const Shape& x = problem.inputs[0].shape;
@@ -62,13 +62,13 @@ class Det final : public Routine {
     return Applicability::yes();
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext& context) const override {
     constexpr std::int64_t kWork = 1 << 14;  // multiplications that are worth a thread's while
     const Shape& x = problem.inputs[0].shape;
     const std::int64_t n = x[x.rank() - 1], count = problem.outputs[0].shape.elements();
     const std::int64_t chunks = std::clamp<std::int64_t>(
-        count * n * n * n / 3 / kWork, 1, std::min<std::int64_t>(count, problem.threads));
+        count * n * n * n / 3 / kWork, 1, std::min<std::int64_t>(count, context.threads()));
     return make_kernel<DetKernel>(n, chunks);
   }
 };

@@ -176,12 +176,12 @@ class EinsumKernel final : public Kernel {
   Products products_;
 };
 
-class Einsum final : public Routine {
+class Einsum final : public SimpleRoutine {
  public:
-  Einsum() : Routine("einsum", "cpu/eigen") {}
+  Einsum() : SimpleRoutine("einsum", "cpu/eigen") {}
 
-  std::string library() const override { return library_name(); }
-  int default_rank() const override { return -1; }  // plans that are not tuned go without
+  // Plans that are not tuned go without.
+  RoutineFacts facts() const override { return {.default_rank = -1, .library = library_name()}; }
 
   Applicability applicable(const Problem& problem) const override {
     for (std::size_t i = 0; i < problem.own_inputs; ++i) {
@@ -194,10 +194,10 @@ class Einsum final : public Routine {
                             : Applicability::no(contraction.status().message());
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext& context) const override {
     SN_ASSIGN_OR_RETURN(const Contraction contraction, contraction_of(problem));
-    return make_kernel<EinsumKernel>(contraction, problem.threads);
+    return make_kernel<EinsumKernel>(contraction, context.threads());
   }
 };
 

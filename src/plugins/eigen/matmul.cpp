@@ -54,7 +54,7 @@ std::vector<std::int64_t> places_of(const Operand& operand, const Shape& batch) 
   return places;
 }
 
-Result<Products> products_of(const Problem& problem) {
+Result<Products> products_of(const Problem& problem, int threads) {
   const Operand a = Operand::of(problem, kA), b = Operand::of(problem, kB);
   SN_ASSIGN_OR_RETURN(const Shape batch, broadcast(a.batch, b.batch));
   EigenProduct product;
@@ -67,13 +67,13 @@ Result<Products> products_of(const Problem& problem) {
   product.b_transposed = b.transposed;
   if (b.batch.elements() == 1 && !a.transposed) {  // one product of all rows
     product.rows *= batch.elements();
-    return Products(product, {{}}, problem.threads);
+    return Products(product, {{}}, threads);
   }
   const std::vector<std::int64_t> of_a = places_of(a, batch), of_b = places_of(b, batch);
   std::vector<Products::Places> places;
   for (std::size_t i = 0; i < of_a.size(); ++i)
     places.push_back({of_a[i], of_b[i], static_cast<std::int64_t>(i) * a.rows * b.columns});
-  return Products(product, std::move(places), problem.threads);
+  return Products(product, std::move(places), threads);
 }
 
 class MatmulKernel final : public Kernel {
@@ -95,11 +95,11 @@ class MatmulKernel final : public Kernel {
   Products products_;
 };
 
-class Matmul final : public Routine {
+class Matmul final : public SimpleRoutine {
  public:
-  Matmul() : Routine("matmul", "cpu/eigen") {}
+  Matmul() : SimpleRoutine("matmul", "cpu/eigen") {}
 
-  std::string library() const override { return library_name(); }
+  RoutineFacts facts() const override { return {.library = library_name()}; }
 
   Applicability applicable(const Problem& problem) const override {
     for (const Input input : {kA, kB}) {
@@ -111,9 +111,9 @@ class Matmul final : public Routine {
     return Applicability::yes();
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(Products products, products_of(problem));
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext& context) const override {
+    SN_ASSIGN_OR_RETURN(Products products, products_of(problem, context.threads()));
     return make_kernel<MatmulKernel>(std::move(products));
   }
 };

@@ -29,10 +29,10 @@ class BatchNormLayer final : public PlainLayer {
   }
 
   // nhwc by pixels of all images, other layouts by images, or else by channels.
-  std::vector<PlainPart> parts(const Problem& problem) const override {
+  std::vector<PlainPart> parts(const Problem& problem, int threads) const override {
     const Image x = image_of(problem.inputs[kX].shape);
     const Layout layout = problem.inputs[kX].layout;
-    const std::int64_t chunks = chunk_count(problem, problem.inputs[kX].shape.elements());
+    const std::int64_t chunks = chunk_count(threads, problem.inputs[kX].shape.elements());
     std::vector<PlainPart> parts;
     if (layout == Layout::channels_last) {
       for_chunks(x.batch * x.pixels, chunks, 1, [&](std::int64_t first, std::int64_t last) {

@@ -85,7 +85,7 @@ class BinaryLayer final : public PlainLayer {
   }
 
   // By the outermost dimension.
-  std::vector<PlainPart> parts(const Problem& problem) const override {
+  std::vector<PlainPart> parts(const Problem& problem, int threads) const override {
     const Operands operands = *operands_of(problem);
     const std::int64_t elements = problem.outputs[0].shape.elements();
     const std::int64_t outer = operands.dims[0], other_outer = operands.other_dims[0];
@@ -95,7 +95,7 @@ class BinaryLayer final : public PlainLayer {
       other_inner *= operands.other_dims[d];
     std::vector<PlainPart> parts;
     for_chunks(
-        outer, chunk_count(problem, elements), inner == 1 ? kCacheLine : 1,
+        outer, chunk_count(threads, elements), inner == 1 ? kCacheLine : 1,
         [&](std::int64_t first, std::int64_t last) {
           memory::dims dims = operands.dims, other_dims = operands.other_dims;
           dims[0] = last - first;

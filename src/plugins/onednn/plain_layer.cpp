@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/routine/format.h"
 #include "cpu/post_ops/qint8_post_ops.h"
-#include "plugins/onednn/choice_cache.h"
+#include "plugins/onednn/answer_cache.h"
 #include "plugins/onednn/implementations.h"
 
 namespace softneuro::onednn {
@@ -25,57 +25,35 @@ Names names_of(const std::vector<PlainPart>& parts) {
   return names;
 }
 
-class PlainRoutine final : public Routine {
+class PlainImplementation final : public Implementation {
  public:
-  PlainRoutine(const PlainLayer& layer, const char* descriptor)
-      : Routine(layer.layer_type(), descriptor), layer_(layer) {}
+  PlainImplementation(ProblemPtr problem, const RoutineContext& context, const PlainLayer& layer,
+                      std::shared_ptr<const Names> names)
+      : Implementation(std::move(problem), context), layer_(layer), names_(std::move(names)) {}
 
-  std::string library() const override { return library_name(); }
+  RoutineParams default_params() const override { return impl_params(*names_); }
+  ParamSpace param_space() const override { return impl_space(*names_); }
 
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
-      return Applicability::no("there is nothing to compute");
-    if (!has_dimensions_of_layouts(problem))
-      return Applicability::no("the layout needs more dimensions");
-    if (Applicability layer = layer_.applicable(problem); !layer) return layer;
-    return choices_of(problem)->empty()
-               ? Applicability::no("the library has only reference code for it")
-               : Applicability::yes();
-  }
-
-  bool supports_post_ops(const Problem& problem) const override {
-    return is_quantized() || PostOpProgram::supports(problem).ok();
-  }
-
-  RoutineParams default_params(const Problem& problem) const override {
-    return impl_params(*choices_of(problem));
-  }
-  ParamSpace param_space(const Problem& problem) const override {
-    return impl_space(*choices_of(problem));
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights&) const override {
-    const auto choices = choices_of(problem);
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights&) const override {
     const std::string impl(params.text("impl"));
-    if (std::find(choices->begin(), choices->end(), impl) == choices->end())
+    if (std::find(names_->begin(), names_->end(), impl) == names_->end())
       return invalid_argument("oneDNN: no implementation for parameters {}", params.str());
-    SN_ASSIGN_OR_RETURN(PartitionedWork work, guarded([&] { return work_of(problem, impl); }));
-    if (is_quantized())
-      return make_requantized_move(make_partitioned_kernel(std::move(work)), problem);
-    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
-    work.in_place_input = layer_.in_place_input(problem);
-    if (!post_ops_allow_in_place(problem, work.in_place_input)) work.in_place_input = -1;
+    SN_ASSIGN_OR_RETURN(PartitionedWork work, guarded([&] { return work_of(impl); }));
+    if (routine().descriptor().type == DataType::qint8)
+      return make_requantized_move(make_partitioned_kernel(std::move(work)), problem());
+    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem()));
+    work.in_place_input = layer_.in_place_input(problem());
+    if (!post_ops_allow_in_place(problem(), work.in_place_input)) work.in_place_input = -1;
     return make_partitioned_kernel(std::move(work));
   }
 
  private:
-  bool is_quantized() const { return descriptor().type == DataType::qint8; }
-
-  Result<PartitionedWork> work_of(const Problem& problem, const std::string& impl) const {
+  Result<PartitionedWork> work_of(const std::string& impl) const {
     const OneThread one;
     PartitionedWork work;
-    for (PlainPart& part : layer_.parts(problem)) {
+    for (PlainPart& part : layer_.parts(problem(), context().threads())) {
       const auto desc = find_implementation(part.operation, attributes_of({}), impl);
       if (!desc) return unsupported("oneDNN has no implementation '{}' of this problem here", impl);
       part.chunk.primitive = dnnl::primitive(desc->get());
@@ -85,15 +63,45 @@ class PlainRoutine final : public Routine {
     return work;
   }
 
-  // Empty if there is none, or if the library fails. Precondition: layer_.applicable(problem).
-  ChoiceCache<Names>::Entry choices_of(const Problem& problem) const {
-    static ChoiceCache<Names> cache;
-    return cache.get(fmt::format("{} {}", problem.threads, problem.str()), [&] {
-      return or_none<Names>([&] { return names_of(layer_.parts(problem)); });
-    });
+  const PlainLayer& layer_;
+  std::shared_ptr<const Names> names_;
+};
+
+class PlainRoutine final : public Routine {
+ public:
+  PlainRoutine(const PlainLayer& layer, const char* descriptor)
+      : Routine(layer.layer_type(), descriptor), layer_(layer) {}
+
+  RoutineFacts facts() const override { return {.library = library_name()}; }
+
+ protected:
+  bool supports_post_ops(const Problem& problem) const override {
+    return descriptor().type == DataType::qint8 || PostOpProgram::supports(problem).ok();
   }
 
+  Applicability applicable(const Problem& problem) const override {
+    if (problem.inputs[0].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
+      return Applicability::no("there is nothing to compute");
+    if (!has_dimensions_of_layouts(problem))
+      return Applicability::no("the layout needs more dimensions");
+    return layer_.applicable(problem);
+  }
+
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    const int threads = context.threads();
+    auto names = names_.get(fmt::format("{} {}", threads, problem->str()), [&] {
+      return std::make_shared<const Names>(
+          or_none<Names>([&] { return names_of(layer_.parts(*problem, threads)); }));
+    });
+    if (names->empty()) return unsupported("the library has only reference code for it");
+    return make_implementation_of<PlainImplementation>(std::move(problem), context, layer_,
+                                                       std::move(names));
+  }
+
+ private:
   const PlainLayer& layer_;
+  mutable AnswerCache<Names> names_;  // empty if there is none, or if the library fails
 };
 
 }  // namespace

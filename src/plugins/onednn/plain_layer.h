@@ -23,9 +23,9 @@ class PlainLayer {
   // Whether there is an operation that means the same, apart from what code the library has for it;
   // the data types of inputs and outputs included. There is something to compute.
   virtual Applicability applicable(const Problem& problem) const = 0;
-  // Never empty. Precondition: applicable(problem). May throw dnnl::error, too: then the library
-  // does not know the operation.
-  virtual std::vector<PlainPart> parts(const Problem& problem) const = 0;
+  // For `threads` threads. Never empty. Precondition: applicable(problem). May throw dnnl::error,
+  // too: then the library does not know the operation.
+  virtual std::vector<PlainPart> parts(const Problem& problem, int threads) const = 0;
   // An input that the primitives read exactly where they write output 0; −1 if there is none.
   virtual int in_place_input(const Problem&) const { return -1; }
 };

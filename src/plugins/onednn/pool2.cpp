@@ -29,7 +29,7 @@ class AvgPool2Layer final : public PlainLayer {
     return Applicability::yes();
   }
 
-  std::vector<PlainPart> parts(const Problem& problem) const override {
+  std::vector<PlainPart> parts(const Problem& problem, int threads) const override {
     const Shape& x = problem.inputs[0].shape;
     const Window window = *pool_window(problem);
     ConvShape shape;  // a depthwise convolution is partitioned alike
@@ -40,7 +40,7 @@ class AvgPool2Layer final : public PlainLayer {
     shape.layout = problem.inputs[0].layout;
     const std::int64_t work = problem.outputs[0].shape.elements() * window.kernel_elements();
     std::vector<PlainPart> parts;
-    for (const ConvChunk& chunk : partition_conv(shape, chunk_count(problem, work)))
+    for (const ConvChunk& chunk : partition_conv(shape, chunk_count(threads, work)))
       parts.push_back(part_of(problem, chunk));
     return parts;
   }

@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/layers/recurrent_options.h"
 #include "core/routine/registry.h"
-#include "plugins/onednn/choice_cache.h"
+#include "plugins/onednn/answer_cache.h"
 #include "plugins/onednn/implementations.h"
 #include "plugins/onednn/plain_layer.h"
 #include "plugins/onednn/routines.h"
@@ -163,8 +163,8 @@ class Division {
 };
 
 // `from`: [gates, hidden, inputs] in the model's order of gates. Throws dnnl::error.
-void pack_weights(const Recurrence& r, const float* from, std::int64_t inputs,
-                  const memory::desc& desc, std::byte* to) {
+void pack_matrices(const Recurrence& r, const float* from, std::int64_t inputs,
+                   const memory::desc& desc, std::byte* to) {
   const std::int64_t hidden = r.sizes.hidden;
   std::vector<float> ordered(static_cast<std::size_t>(r.weight_count(inputs)));
   float* place = ordered.data();
@@ -199,117 +199,95 @@ void pack_bias(const Recurrence& r, const float* from, float* to) {
     }
 }
 
-class RecurrentRoutine final : public Routine {
+bool has_usual_activations(const RecurrentOptions& options) {
+  for (int d = 0; d < options.directions; ++d)
+    for (int i = 0; i < activations_of(options.cell); ++i) {
+      const bool is_gate = i == 0 && options.cell != RecurrentCell::rnn;
+      const auto& function =
+          options.activations[static_cast<std::size_t>(d)][static_cast<std::size_t>(i)];
+      if (!function.is(is_gate ? UnaryOp::sigmoid : UnaryOp::tanh)) return false;
+    }
+  return true;
+}
+
+// Names of the implementations that can be partitioned for `threads`.
+std::vector<std::string> names_of(const Recurrence& r, int threads) {
+  std::vector<std::string> names;
+  for (const memory::format_tag tag : {memory::format_tag::any, memory::format_tag::ldigo}) {
+    const Part whole{0, 0, r.sizes.batch, {}};
+    for (std::string& name :
+         implementation_names(operation_of(r, whole, tag), attributes_of({}), true))
+      if (std::find(names.begin(), names.end(), name) == names.end() &&
+          Division::make(r, threads, name))
+        names.push_back(std::move(name));
+  }
+  return names;
+}
+
+class RecurrentImplementation final : public Implementation {
  public:
-  RecurrentRoutine(const char* layer_type, RecurrentCell cell)
-      : Routine(layer_type, "cpu/onednn"), cell_(cell) {}
+  RecurrentImplementation(ProblemPtr problem, const RoutineContext& context, const Recurrence& r,
+                          std::shared_ptr<const std::vector<std::string>> names)
+      : Implementation(std::move(problem), context), r_(r), names_(std::move(names)) {}
 
-  std::string library() const override { return library_name(); }
+  RoutineParams default_params() const override { return impl_params(*names_); }
+  ParamSpace param_space() const override { return impl_space(*names_); }
 
-  Applicability applicable(const Problem& problem) const override {
-    if (Applicability types = takes_float32(problem); !types) return types;
-    if (problem.inputs[kRecurrentX].shape.elements() == 0)
-      return Applicability::no("there is nothing to compute");
-    for (const std::size_t i : {kRecurrentW, kRecurrentR, kRecurrentBias})
-      if (problem.has_input(i) && (!problem.inputs[i].constant || problem.inputs[i].value.empty()))
-        return Applicability::no("weights or bias are not constant");
-    if (problem.has_input(kRecurrentLengths))
-      return Applicability::no("sequence_lens is not supported");
-    if (problem.has_input(kRecurrentPeepholes))
-      return Applicability::no("peepholes are not supported");
-    const auto r = Recurrence::of(cell_, problem);
-    if (!r.ok()) return Applicability::no(r.status().message());
-    if (r->options.clip != 0) return Applicability::no("cell clipping (clip > 0) is not supported");
-    if (r->options.input_forget)
-      return Applicability::no(
-          "coupled input and forget gates (input_forget = 1) are not supported");
-    if (!has_usual_activations(r->options))
-      return Applicability::no("needs the activations sigmoid and tanh");
-    return choices_of(problem)->empty() ? Applicability::no("the library has no code for it")
-                                        : Applicability::yes();
+  Result<Packing> packing(const RoutineParams& params) const override {
+    SN_ASSIGN_OR_RETURN(const Division division, division_of(params));
+    return Packing{bytes_of(division), format_key(division.w()) + ':' + format_key(division.u())};
   }
-
-  RoutineParams default_params(const Problem& problem) const override {
-    return impl_params(*choices_of(problem));
-  }
-  ParamSpace param_space(const Problem& problem) const override {
-    return impl_space(*choices_of(problem));
-  }
-
-  std::string pack_key(const Problem& problem, const RoutineParams& params) const override {
-    const auto r = Recurrence::of(cell_, problem);
-    const auto division = division_of(problem, params);
-    if (!r.ok() || !division.ok()) return {};
-    return format_key(division->w()) + ':' + format_key(division->u());
-  }
-  Result<std::size_t> packed_bytes(const Problem& problem,
-                                   const RoutineParams& params) const override {
-    SN_ASSIGN_OR_RETURN(const Recurrence r, Recurrence::of(cell_, problem));
-    SN_ASSIGN_OR_RETURN(const Division division, division_of(problem, params));
-    return division.direction_bytes(r) * static_cast<std::size_t>(r.options.directions);
-  }
-  Status pack(const Problem& problem, const RoutineParams& params, Allocator&,
-              std::byte* packed) const override {
-    SN_ASSIGN_OR_RETURN(const Recurrence r, Recurrence::of(cell_, problem));
-    SN_ASSIGN_OR_RETURN(const Division division, division_of(problem, params));
-    const std::size_t bytes = division.direction_bytes(r);
+  Status pack(const RoutineParams& params, Allocator&, std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const Division division, division_of(params));
+    const std::size_t bytes = division.direction_bytes(r_);
     const auto data = [&](std::size_t input) {
-      return static_cast<const float*>(problem.inputs[input].value.data());
+      return static_cast<const float*>(problem().inputs[input].value.data());
     };
     std::byte* to = packed;
-    std::fill_n(to, bytes * static_cast<std::size_t>(r.options.directions), std::byte{0});
+    std::fill_n(to, bytes_of(division), std::byte{0});
     return guarded([&]() -> Status {
       const OneThread one;
-      for (int d = 0; d < r.options.directions; ++d, to += bytes) {
-        pack_weights(r, data(kRecurrentW) + d * r.weight_count(r.sizes.input), r.sizes.input,
-                     division.w(), to);
-        pack_weights(r, data(kRecurrentR) + d * r.weight_count(r.sizes.hidden), r.sizes.hidden,
-                     division.u(), to + division.u_at());
-        const float* const bias = problem.has_input(kRecurrentBias)
-                                      ? data(kRecurrentBias) + d * (2 * r.gates * r.sizes.hidden)
+      for (int d = 0; d < r_.options.directions; ++d, to += bytes) {
+        pack_matrices(r_, data(kRecurrentW) + d * r_.weight_count(r_.sizes.input), r_.sizes.input,
+                      division.w(), to);
+        pack_matrices(r_, data(kRecurrentR) + d * r_.weight_count(r_.sizes.hidden), r_.sizes.hidden,
+                      division.u(), to + division.u_at());
+        const float* const bias = problem().has_input(kRecurrentBias)
+                                      ? data(kRecurrentBias) + d * (2 * r_.gates * r_.sizes.hidden)
                                       : nullptr;
-        pack_bias(r, bias, reinterpret_cast<float*>(to + division.bias_at()));
+        pack_bias(r_, bias, reinterpret_cast<float*>(to + division.bias_at()));
       }
       return {};
     });
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(const Recurrence r, Recurrence::of(cell_, problem));
-    SN_ASSIGN_OR_RETURN(const Division division, division_of(problem, params));
-    const std::size_t bytes =
-        division.direction_bytes(r) * static_cast<std::size_t>(r.options.directions);
-    if (packed.bytes.bytes() != bytes)
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(const Division division, division_of(params));
+    if (packed.bytes.bytes() != bytes_of(division))
       return invalid_argument("packed weights have {} bytes, expected {}", packed.bytes.bytes(),
-                              bytes);
+                              bytes_of(division));
     PartitionedWork work;
     work.constants.resize(2);
     work.constants[kPacked] = packed.bytes;
     SN_ASSIGN_OR_RETURN(
         work.constants[kZeros],
         Tensor::create(DataType::float32,
-                       Shape{r.sizes.batch * r.options.directions * r.sizes.hidden}));
+                       Shape{r_.sizes.batch * r_.options.directions * r_.sizes.hidden}));
     std::fill_n(static_cast<std::byte*>(work.constants[kZeros].mutable_data()),
                 work.constants[kZeros].bytes(), std::byte{0});
     SN_RETURN_IF_ERROR(guarded([&]() -> Status {
       const OneThread one;
-      for (const Part& part : division.parts()) add_chunk(work, problem, r, division, part);
+      for (const Part& part : division.parts()) add_chunk(work, problem(), r_, division, part);
       return {};
     }));
     return make_partitioned_kernel(std::move(work));
   }
 
  private:
-  static bool has_usual_activations(const RecurrentOptions& options) {
-    for (int d = 0; d < options.directions; ++d)
-      for (int i = 0; i < activations_of(options.cell); ++i) {
-        const bool is_gate = i == 0 && options.cell != RecurrentCell::rnn;
-        const auto& function =
-            options.activations[static_cast<std::size_t>(d)][static_cast<std::size_t>(i)];
-        if (!function.is(is_gate ? UnaryOp::sigmoid : UnaryOp::tanh)) return false;
-      }
-    return true;
+  std::size_t bytes_of(const Division& division) const {
+    return division.direction_bytes(r_) * static_cast<std::size_t>(r_.options.directions);
   }
 
   static void add_chunk(PartitionedWork& work, const Problem& problem, const Recurrence& r,
@@ -357,37 +335,66 @@ class RecurrentRoutine final : public Routine {
     work.chunks.push_back(std::move(chunk));
   }
 
-  Result<Division> division_of(const Problem& problem, const RoutineParams& params) const {
-    SN_ASSIGN_OR_RETURN(const Recurrence r, Recurrence::of(cell_, problem));
+  Result<Division> division_of(const RoutineParams& params) const {
     return guarded([&]() -> Result<Division> {
       const std::string impl(params.text("impl"));
-      auto division = Division::make(r, problem.threads, impl);
+      auto division = Division::make(r_, context().threads(), impl);
       if (!division) return invalid_argument("oneDNN: no implementation '{}' of this layer", impl);
       return *std::move(division);
     });
   }
 
-  // Empty if there is none, or if the library fails.
-  ChoiceCache<std::vector<std::string>>::Entry choices_of(const Problem& problem) const {
-    static ChoiceCache<std::vector<std::string>> cache;
-    return cache.get(fmt::format("{} {}", problem.threads, problem.str()), [&] {
-      return or_none<std::vector<std::string>>([&]() -> Result<std::vector<std::string>> {
-        SN_ASSIGN_OR_RETURN(const Recurrence r, Recurrence::of(cell_, problem));
-        std::vector<std::string> names;
-        for (const memory::format_tag tag : {memory::format_tag::any, memory::format_tag::ldigo}) {
-          const Part whole{0, 0, r.sizes.batch, {}};
-          for (std::string& name :
-               implementation_names(operation_of(r, whole, tag), attributes_of({}), true))
-            if (std::find(names.begin(), names.end(), name) == names.end() &&
-                Division::make(r, problem.threads, name))
-              names.push_back(std::move(name));
-        }
-        return names;
-      });
-    });
+  Recurrence r_;
+  std::shared_ptr<const std::vector<std::string>> names_;
+};
+
+class RecurrentRoutine final : public Routine {
+ public:
+  RecurrentRoutine(const char* layer_type, RecurrentCell cell)
+      : Routine(layer_type, "cpu/onednn"), cell_(cell) {}
+
+  RoutineFacts facts() const override { return {.library = library_name()}; }
+
+ protected:
+  Applicability applicable(const Problem& problem) const override {
+    if (Applicability types = takes_float32(problem); !types) return types;
+    if (problem.inputs[kRecurrentX].shape.elements() == 0)
+      return Applicability::no("there is nothing to compute");
+    for (const std::size_t i : {kRecurrentW, kRecurrentR, kRecurrentBias})
+      if (problem.has_input(i) && (!problem.inputs[i].constant || problem.inputs[i].value.empty()))
+        return Applicability::no("weights or bias are not constant");
+    if (problem.has_input(kRecurrentLengths))
+      return Applicability::no("sequence_lens is not supported");
+    if (problem.has_input(kRecurrentPeepholes))
+      return Applicability::no("peepholes are not supported");
+    const auto r = Recurrence::of(cell_, problem);
+    if (!r.ok()) return Applicability::no(r.status().message());
+    if (r->options.clip != 0) return Applicability::no("cell clipping (clip > 0) is not supported");
+    if (r->options.input_forget)
+      return Applicability::no(
+          "coupled input and forget gates (input_forget = 1) are not supported");
+    if (!has_usual_activations(r->options))
+      return Applicability::no("needs the activations sigmoid and tanh");
+    return Applicability::yes();
   }
 
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    using Names = std::vector<std::string>;
+    SN_ASSIGN_OR_RETURN(const Recurrence r, Recurrence::of(cell_, *problem));
+    auto names = names_.get(fmt::format("{} {}", context.threads(), problem->str()), [&] {
+      return std::make_shared<const Names>(
+          or_none<Names>([&] { return names_of(r, context.threads()); }));
+    });
+    if (names->empty()) return unsupported("the library has no code for it");
+    return make_implementation_of<RecurrentImplementation>(std::move(problem), context, r,
+                                                           std::move(names));
+  }
+
+ private:
   RecurrentCell cell_;
+  // Empty if there is none, or if the library fails.
+  mutable AnswerCache<std::vector<std::string>> names_;
 };
 
 }  // namespace

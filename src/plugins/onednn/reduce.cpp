@@ -27,7 +27,7 @@ class ReduceLayer final : public PlainLayer {
     return Applicability::yes();
   }
 
-  std::vector<PlainPart> parts(const Problem& problem) const override {
+  std::vector<PlainPart> parts(const Problem& problem, int threads) const override {
     const std::int64_t columns = *columns_of(problem);
     const std::int64_t elements = problem.inputs[0].shape.elements();
     const auto algorithm = *parse_reduce_op(problem.params) == ReduceOp::sum
@@ -35,7 +35,7 @@ class ReduceLayer final : public PlainLayer {
                                : dnnl::algorithm::reduction_mean;
     std::vector<PlainPart> parts;
     for_chunks(
-        elements / columns, chunk_count(problem, elements), 1,
+        elements / columns, chunk_count(threads, elements), 1,
         [&](std::int64_t first, std::int64_t last) {
           const auto x = matrix_desc(last - first, columns);
           const auto y = matrix_desc(last - first, 1);

@@ -65,13 +65,13 @@ class ResizeLayer final : public PlainLayer {
   }
 
   // By images, or else by channels where these are apart in memory.
-  std::vector<PlainPart> parts(const Problem& problem) const override {
+  std::vector<PlainPart> parts(const Problem& problem, int threads) const override {
     const Shape &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;
     const Layout layout = problem.inputs[0].layout;
     const std::int64_t block = block_of(layout);
     const std::int64_t x_pixels = x.elements(2, x.rank()), y_pixels = y.elements(2, y.rank());
     const std::int64_t channels = (x[1] + block - 1) / block * block;  // in memory
-    const std::int64_t chunks = chunk_count(problem, y.elements());
+    const std::int64_t chunks = chunk_count(threads, y.elements());
     std::vector<PlainPart> parts;
     const auto add = [&](std::int64_t image, std::int64_t images, std::int64_t first,
                          std::int64_t count) {

@@ -18,13 +18,13 @@ class SoftmaxLayer final : public PlainLayer {
     return Applicability::yes();
   }
 
-  std::vector<PlainPart> parts(const Problem& problem) const override {
+  std::vector<PlainPart> parts(const Problem& problem, int threads) const override {
     const std::int64_t columns = *columns_along_axis(problem);
     const std::int64_t elements = problem.inputs[0].shape.elements();
     const auto algorithm = problem.params.integer("log") != 0 ? dnnl::algorithm::softmax_log
                                                               : dnnl::algorithm::softmax_accurate;
     std::vector<PlainPart> parts;
-    for_chunks(elements / columns, chunk_count(problem, elements), 1,
+    for_chunks(elements / columns, chunk_count(threads, elements), 1,
                [&](std::int64_t first, std::int64_t last) {
                  const std::int64_t rows = last - first, at = first * columns;
                  const auto desc = matrix_desc(rows, columns);

@@ -54,11 +54,11 @@ class UnaryLayer final : public PlainLayer {
     return fills_blocks(problem.inputs[0]);
   }
 
-  std::vector<PlainPart> parts(const Problem& problem) const override {
+  std::vector<PlainPart> parts(const Problem& problem, int threads) const override {
     const FusedStep step = *step_of(problem);
     const std::int64_t elements = problem.inputs[0].shape.elements();
     std::vector<PlainPart> parts;
-    for_chunks(elements, chunk_count(problem, elements), kCacheLine,
+    for_chunks(elements, chunk_count(threads, elements), kCacheLine,
                [&](std::int64_t first, std::int64_t last) {
                  const auto desc =
                      desc_of({last - first}, dnnl::memory::data_type::f32, Layout::plain);

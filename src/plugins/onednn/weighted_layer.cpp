@@ -126,12 +126,12 @@ dnnl::primitive_attr part_attributes(const WeightedTask& task, const WeightedPar
 }
 
 std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const Problem& problem,
-                                             const WeightedTask& task,
+                                             int threads, const WeightedTask& task,
                                              std::span<const FusedOps> ways) {
   std::vector<WeightedChoice> choices;
   for (const bool winograd : {false, true}) {
     const auto whole = layer.parts(problem, task, 1, winograd);
-    const auto partition = layer.parts(problem, task, problem.threads, winograd);
+    const auto partition = layer.parts(problem, task, threads, winograd);
     if (whole.empty()) continue;
     for (const FusedOps& ops : ways)
       for (const std::string& impl : implementation_names(
@@ -141,7 +141,7 @@ std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const P
                         [&](const WeightedChoice& choice) { return choice.impl == impl; });
         if (known || !is_trusted(impl, ops)) continue;
         if (partition.size() > 1 && find_all(task, partition, ops, impl))
-          choices.push_back({impl, problem.threads, ops.taken, {}});
+          choices.push_back({impl, threads, ops.taken, {}});
         choices.push_back({impl, 1, ops.taken, {}});
       }
   }
@@ -163,12 +163,13 @@ bool has_choices(const WeightedLayer& layer, const Problem& problem, const Weigh
 }
 
 std::optional<WeightedChoice> named_choice(const WeightedLayer& layer, const Problem& problem,
-                                           const WeightedTask& task, std::span<const FusedOps> ways,
+                                           int threads, const WeightedTask& task,
+                                           std::span<const FusedOps> ways,
                                            const RoutineParams& params) {
   WeightedChoice choice;
   choice.impl = params.text(kImpl);
   std::vector<std::int64_t> splits = {1};
-  if (!is_whole(params) && problem.threads > 1) splits.insert(splits.begin(), problem.threads);
+  if (!is_whole(params) && threads > 1) splits.insert(splits.begin(), threads);
   for (const FusedOps& ops : ways)
     for (const std::int64_t split : splits) {
       const auto parts = layer.parts(problem, task, split, choice.is_winograd());
@@ -191,7 +192,8 @@ RoutineParams choice_params(const WeightedChoice& choice, int threads) {
   return params;
 }
 
-ParamSpace choice_space(const std::vector<WeightedChoice>& choices, const Problem& problem) {
+ParamSpace choice_space(const std::vector<WeightedChoice>& choices, const Problem& problem,
+                        int threads) {
   ParamAxis impl{kImpl, {}}, split{kSplit, {}};
   const auto add = [](ParamAxis& axis, const ParamValue& value) {
     if (std::find(axis.values.begin(), axis.values.end(), value) == axis.values.end())
@@ -199,7 +201,7 @@ ParamSpace choice_space(const std::vector<WeightedChoice>& choices, const Proble
   };
   std::vector<RoutineParams> known;
   for (const WeightedChoice& choice : choices) {
-    known.push_back(choice_params(choice, problem.threads));
+    known.push_back(choice_params(choice, threads));
     add(impl, choice.impl);
     add(split, std::string(known.back().text(kSplit)));
   }

@@ -78,10 +78,10 @@ struct WeightedChoice {
 };
 
 // `ways`: what to fuse, best first. All that the library has, each implementation with the first
-// of `ways` for which it exists, partitioned for `problem.threads` and whole. May throw
+// of `ways` for which it exists, partitioned for `threads` and whole. May throw
 // dnnl::error.
 std::vector<WeightedChoice> weighted_choices(const WeightedLayer& layer, const Problem& problem,
-                                             const WeightedTask& task,
+                                             int threads, const WeightedTask& task,
                                              std::span<const FusedOps> ways);
 // Whether that gives any.
 bool has_choices(const WeightedLayer& layer, const Problem& problem, const WeightedTask& task,
@@ -90,12 +90,14 @@ bool has_choices(const WeightedLayer& layer, const Problem& problem, const Weigh
 // tuned net needs no other. One that cannot be partitioned serves whole where one part for each
 // thread is asked for: params hold for any number of threads.
 std::optional<WeightedChoice> named_choice(const WeightedLayer& layer, const Problem& problem,
-                                           const WeightedTask& task, std::span<const FusedOps> ways,
+                                           int threads, const WeightedTask& task,
+                                           std::span<const FusedOps> ways,
                                            const RoutineParams& params);
 // `impl` and `split` (thread_parts.h); what is in `choices`, of `problem`, is all that is allowed.
 // From kWorthPartitioning multiply-accumulates on, an implementation that can be partitioned is not
 // promising whole.
-ParamSpace choice_space(const std::vector<WeightedChoice>& choices, const Problem& problem);
+ParamSpace choice_space(const std::vector<WeightedChoice>& choices, const Problem& problem,
+                        int threads);
 RoutineParams choice_params(const WeightedChoice& choice, int threads);
 // Whether a net of `threads` threads has this point: `params`, which name `choice`, and nothing
 // else.

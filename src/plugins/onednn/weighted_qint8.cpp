@@ -3,16 +3,15 @@
 
 #include "core/base/error.h"
 #include "cpu/qint8/weights.h"
-#include "plugins/onednn/choice_cache.h"
+#include "plugins/onednn/answer_cache.h"
 #include "plugins/onednn/routines.h"
+#include "plugins/onednn/weighted_answers.h"
 #include "plugins/onednn/weighted_work.h"
 
 namespace softneuro::onednn {
 namespace {
 
 enum Input : std::size_t { kX, kWeights, kBias };
-
-using Choices = std::vector<WeightedChoice>;
 
 // The packed bytes: weights as the implementation wants them, then bias and scale per channel.
 struct PackedPlace {
@@ -39,6 +38,101 @@ void fill_numbers(const Problem& problem, const QuantizedWeights& weights, bool 
   }
 }
 
+// `scales`: empty where only formats and implementations are asked for, which the numbers do not
+// change.
+WeightedTask task_of(const WeightedLayer& layer, const Problem& problem,
+                     std::vector<float> scales = {}) {
+  constexpr float kAnyScale = 0.5f;
+  WeightedTask task;
+  task.x = element_type(problem.inputs[kX]);
+  task.weights = task.stored_weights = dnnl::memory::data_type::s8;
+  task.y = element_type(problem.outputs[0]);
+  task.bias = true;
+  task.scales = std::move(scales);
+  if (task.scales.empty())
+    task.scales.assign(static_cast<std::size_t>(layer.outputs(problem)), kAnyScale);
+  // Without padding the bias takes care of it, and every implementation will do.
+  if (layer.has_padding(problem)) task.x_zero_point = tensor_scale(problem.inputs[kX]).zero_point;
+  return task;
+}
+
+// Of one layer.
+class QuantizedImplementation final : public Implementation {
+ public:
+  QuantizedImplementation(ProblemPtr problem, const RoutineContext& context,
+                          const WeightedLayer& layer, FusedOps ops,
+                          std::shared_ptr<const WeightedAnswers> answers)
+      : Implementation(std::move(problem), context),
+        layer_(layer),
+        ops_(std::move(ops)),
+        answers_(std::move(answers)) {}
+
+  RoutineParams default_params() const override {
+    const auto& choices = answers_->choices();
+    return choices.empty() ? RoutineParams{} : choice_params(choices.front(), context().threads());
+  }
+  ParamSpace param_space() const override {
+    return choice_space(answers_->choices(), problem(), context().threads());
+  }
+  Applicability check_params(const RoutineParams& params) const override {
+    const auto choice = answers_->named(params);
+    if (choice && is_listed(*choice, params, context().threads())) return Applicability::yes();
+    return Implementation::check_params(params);
+  }
+
+  Result<Packing> packing(const RoutineParams& params) const override {
+    SN_ASSIGN_OR_RETURN(const WeightedWork work, work_of(params, {}));
+    return Packing{place_of(work, channels()).bytes, work.pack_key()};
+  }
+  Status pack(const RoutineParams& params, Allocator&, std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const WeightedWork work, work_of(params, {}));
+    SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem()));
+    const PackedPlace place = place_of(work, channels());
+    SN_RETURN_IF_ERROR(work.pack(weights.values.data(), packed));
+    fill_numbers(problem(), weights, !layer_.has_padding(problem()),
+                 reinterpret_cast<float*>(packed + place.bias),
+                 reinterpret_cast<float*>(packed + place.scales));
+    return {};
+  }
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights& packed) const override {
+    const std::size_t numbers = static_cast<std::size_t>(channels()) * sizeof(float);
+    if (packed.bytes.bytes() < numbers || packed.bytes.bytes() % sizeof(float) != 0)
+      return invalid_argument("packed weights have {} bytes, which do not end with {} scales",
+                              packed.bytes.bytes(), channels());
+    const auto* const scales = reinterpret_cast<const float*>(
+        static_cast<const std::byte*>(packed.bytes.data()) + packed.bytes.bytes() - numbers);
+    SN_ASSIGN_OR_RETURN(const WeightedWork work, work_of(params, {scales, scales + channels()}));
+    const PackedPlace place = place_of(work, channels());
+    if (packed.bytes.bytes() != place.bytes)
+      return invalid_argument("packed weights have {} bytes, expected {}", packed.bytes.bytes(),
+                              place.bytes);
+    WeightedWork::Constants constants;
+    constants.packed = packed.bytes;
+    constants.bias = packed.bytes;
+    constants.bias_at = place.bias;
+    return work.kernel(std::move(constants), ops_, {});
+  }
+
+ private:
+  std::int64_t channels() const { return layer_.outputs(problem()); }
+
+  Result<WeightedWork> work_of(const RoutineParams& params, std::vector<float> scales) const {
+    auto choice = answers_->named(params);
+    if (!choice)
+      return invalid_argument("oneDNN: no implementation for parameters {}", params.str());
+    choice->descs.clear();  // 2.6 has scales in them
+    return WeightedWork::make(layer_, problem(), task_of(layer_, problem(), std::move(scales)),
+                              *choice, ops_);
+  }
+
+  const WeightedLayer& layer_;
+  FusedOps ops_;
+  std::shared_ptr<const WeightedAnswers> answers_;
+};
+
 // The routine of `layer` (which lives as long as the process) in the descriptor's layout. What is
 // computed is said in cpu/qint8/weights.h; here the order of roundings in float32 is the
 // library's: (acc + bias / scale) · scale, or acc · scale + bias over oneDNN 3, then post-ops, then
@@ -48,111 +142,44 @@ class QuantizedRoutine final : public Routine {
   QuantizedRoutine(const WeightedLayer& layer, const char* descriptor)
       : Routine(layer.layer_type(), descriptor), layer_(layer) {}
 
-  std::string library() const override { return library_name(); }
+  RoutineFacts facts() const override { return {.library = library_name()}; }
 
   std::vector<FormatTuple> formats(const Problem& problem) const override {
     return quantized_formats(problem, descriptor().layout);
   }
 
-  Applicability applicable(const Problem& problem) const override {
-    if (Applicability weights = takes_quantized_weights(problem); !weights) return weights;
-    if (problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
-      return Applicability::no("there is nothing to compute");
-    const auto ops = fuse(problem);
-    if (!ops) return Applicability::no("the library lacks one of the post-ops");
-    return is_known_to_library(problem, ops)
-               ? Applicability::yes()
-               : Applicability::no(
-                     "the library has only reference code for it, or sums of 8-bit products that "
-                     "saturate, as they do without VNNI instructions");
-  }
-
+ protected:
   // The output is rounded when the library is done: there is no room for a tail.
   bool supports_post_ops(const Problem&) const override { return true; }
 
-  RoutineParams default_params(const Problem& problem) const override {
-    const auto choices = choices_of(problem);
-    return choices->empty() ? RoutineParams{} : choice_params(choices->front(), problem.threads);
-  }
-  ParamSpace param_space(const Problem& problem) const override {
-    return choice_space(*choices_of(problem), problem);
-  }
-  Applicability check_params(const Problem& problem, const RoutineParams& params) const override {
-    const auto ops = fuse(problem);
-    const auto choice = named(problem, params, ops);
-    if (choice && is_listed(*choice, params, problem.threads)) return Applicability::yes();
-    return Routine::check_params(problem, params);
+  Applicability applicable(const Problem& problem) const override {
+    if (Applicability weights = takes_quantized_weights(problem); !weights) return weights;
+    return problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0
+               ? Applicability::no("there is nothing to compute")
+               : Applicability::yes();
   }
 
-  std::string pack_key(const Problem& problem, const RoutineParams& params) const override {
-    const auto work = work_of(problem, params, {});
-    return work.ok() ? work->pack_key() : std::string();
-  }
-  Result<std::size_t> packed_bytes(const Problem& problem,
-                                   const RoutineParams& params) const override {
-    SN_ASSIGN_OR_RETURN(const WeightedWork work, work_of(problem, params, {}));
-    return place_of(work, layer_.outputs(problem)).bytes;
-  }
-  Status pack(const Problem& problem, const RoutineParams& params, Allocator&,
-              std::byte* packed) const override {
-    SN_ASSIGN_OR_RETURN(const WeightedWork work, work_of(problem, params, {}));
-    SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem));
-    const PackedPlace place = place_of(work, layer_.outputs(problem));
-    SN_RETURN_IF_ERROR(work.pack(weights.values.data(), packed));
-    fill_numbers(problem, weights, !layer_.has_padding(problem),
-                 reinterpret_cast<float*>(packed + place.bias),
-                 reinterpret_cast<float*>(packed + place.scales));
-    return {};
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    const std::int64_t channels = layer_.outputs(problem);
-    const std::size_t numbers = static_cast<std::size_t>(channels) * sizeof(float);
-    if (packed.bytes.bytes() < numbers || packed.bytes.bytes() % sizeof(float) != 0)
-      return invalid_argument("packed weights have {} bytes, which do not end with {} scales",
-                              packed.bytes.bytes(), channels);
-    const auto* const scales = reinterpret_cast<const float*>(
-        static_cast<const std::byte*>(packed.bytes.data()) + packed.bytes.bytes() - numbers);
-    SN_ASSIGN_OR_RETURN(const WeightedWork work,
-                        work_of(problem, params, {scales, scales + channels}));
-    const PackedPlace place = place_of(work, channels);
-    if (packed.bytes.bytes() != place.bytes)
-      return invalid_argument("packed weights have {} bytes, expected {}", packed.bytes.bytes(),
-                              place.bytes);
-    WeightedWork::Constants constants;
-    constants.packed = packed.bytes;
-    constants.bias = packed.bytes;
-    constants.bias_at = place.bias;
-    return work.kernel(std::move(constants), *fuse(problem), {});
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    auto ops = fuse_quantized(*problem, layer_.channel_axis(*problem));
+    if (!ops) return unsupported("the library lacks one of the post-ops");
+    auto answers = answers_.get(key_of(*problem, context.threads(), *ops), [&] {
+      return std::make_shared<const WeightedAnswers>(layer_, *problem, context.threads(),
+                                                     task_of(layer_, *problem),
+                                                     std::vector<FusedOps>{*ops});
+    });
+    if (!answers->has_choices())
+      return unsupported(
+          "the library has only reference code for it, or sums of 8-bit products that saturate, "
+          "as they do without VNNI instructions");
+    return make_implementation_of<QuantizedImplementation>(std::move(problem), context, layer_,
+                                                           *std::move(ops), std::move(answers));
   }
 
  private:
-  std::optional<FusedOps> fuse(const Problem& problem) const {
-    return fuse_quantized(problem, layer_.channel_axis(problem));
-  }
-
-  // `scales`: empty where only formats and implementations are asked for, which the numbers do not
-  // change.
-  WeightedTask task_of(const Problem& problem, std::vector<float> scales) const {
-    constexpr float kAnyScale = 0.5f;
-    WeightedTask task;
-    task.x = element_type(problem.inputs[kX]);
-    task.weights = task.stored_weights = dnnl::memory::data_type::s8;
-    task.y = element_type(problem.outputs[0]);
-    task.bias = true;
-    task.scales = std::move(scales);
-    if (task.scales.empty())
-      task.scales.assign(static_cast<std::size_t>(layer_.outputs(problem)), kAnyScale);
-    // Without padding the bias takes care of it, and every implementation will do.
-    if (layer_.has_padding(problem))
-      task.x_zero_point = tensor_scale(problem.inputs[kX]).zero_point;
-    return task;
-  }
-
   // What the string does not tell, but the library's answer depends on, too.
-  static std::string key_of(const Problem& problem, const std::optional<FusedOps>& ops) {
-    std::string key = fmt::format("{} {} {}", problem.threads, ops ? ops->steps.size() : 0,
+  static std::string key_of(const Problem& problem, int threads, const FusedOps& ops) {
+    std::string key = fmt::format("{} {} {}", threads, ops.steps.size(),
                                   tensor_scale(problem.inputs[kX]).zero_point != 0);
     const auto add_sign = [&](const TensorSpec& spec) {
       if (spec.type == DataType::qint8) key += spec.quantization->is_signed ? 's' : 'u';
@@ -162,52 +189,8 @@ class QuantizedRoutine final : public Routine {
     return key + problem.str();
   }
 
-  bool is_known_to_library(const Problem& problem, const std::optional<FusedOps>& ops) const {
-    static ChoiceCache<bool> cache;
-    return *cache.get(key_of(problem, ops), [&] {
-      return or_none<bool>([&] {
-        return ops && has_choices(layer_, problem, task_of(problem, {}), {&*ops, 1});
-      });
-    });
-  }
-
-  // Empty if there is none, or if the library fails.
-  ChoiceCache<Choices>::Entry choices_of(const Problem& problem) const {
-    static ChoiceCache<Choices> cache;
-    const auto ops = fuse(problem);
-    return cache.get(key_of(problem, ops), [&] {
-      return or_none<Choices>([&] {
-        return ops ? weighted_choices(layer_, problem, task_of(problem, {}), {&*ops, 1})
-                   : Choices{};
-      });
-    });
-  }
-
-  using Named = std::optional<WeightedChoice>;
-  // The choice that `params` name; nothing if there is none, or if the library fails.
-  Named named(const Problem& problem, const RoutineParams& params,
-              const std::optional<FusedOps>& ops) const {
-    static ChoiceCache<Named> cache;
-    return *cache.get(key_of(problem, ops) + ' ' + params.str(), [&] {
-      return or_none<Named>([&] {
-        if (!ops) return Named();
-        Named choice = named_choice(layer_, problem, task_of(problem, {}), {&*ops, 1}, params);
-        if (choice) choice->descs.clear();  // 2.6 has scales in them
-        return choice;
-      });
-    });
-  }
-
-  Result<WeightedWork> work_of(const Problem& problem, const RoutineParams& params,
-                               std::vector<float> scales) const {
-    const auto ops = fuse(problem);
-    const auto choice = named(problem, params, ops);
-    if (!choice)
-      return invalid_argument("oneDNN: no implementation for parameters {}", params.str());
-    return WeightedWork::make(layer_, problem, task_of(problem, std::move(scales)), *choice, *ops);
-  }
-
   const WeightedLayer& layer_;
+  mutable AnswerCache<WeightedAnswers> answers_;
 };
 
 }  // namespace

@@ -8,9 +8,9 @@
 
 namespace softneuro {
 
-std::int64_t chunk_count(const Problem& problem, std::int64_t elements) {
+std::int64_t chunk_count(int threads, std::int64_t elements) {
   constexpr std::int64_t kChunkElements = 8192;
-  return std::clamp<std::int64_t>(elements / kChunkElements, 1, std::max(problem.threads, 1));
+  return std::clamp<std::int64_t>(elements / kChunkElements, 1, threads);
 }
 
 bool has_dimensions_of_layouts(const Problem& problem) {

@@ -7,9 +7,9 @@
 
 namespace softneuro {
 
-// In how many chunks `elements` of work are partitioned for the problem's threads: each has enough
-// of them to be worth a thread's while.
-std::int64_t chunk_count(const Problem& problem, std::int64_t elements);
+// In how many chunks `elements` of work are partitioned for `threads`: each has enough of them to
+// be worth a thread's while.
+std::int64_t chunk_count(int threads, std::int64_t elements);
 
 // Multiply-accumulates of a layer that is not expected to be faster on one thread than partitioned:
 // some twenty microseconds of its time, where waking the others takes five. Of a thousand

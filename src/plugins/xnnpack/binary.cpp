@@ -89,7 +89,7 @@ std::int64_t opposite(const std::vector<std::int64_t>& y, const std::vector<std:
   return at;
 }
 
-class Binary final : public OperatorRoutine {
+class Binary final : public OperatorRoutine<> {
  public:
   explicit Binary(const char* descriptor) : OperatorRoutine("binary", descriptor) {}
 
@@ -107,15 +107,15 @@ class Binary final : public OperatorRoutine {
                             : Applicability::no("this broadcast is not supported by the library");
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext& context) const override {
     const Dims dims = *dims_of(problem);
     const Function function = function_of(problem);
     const std::int64_t elements = problem.outputs[0].shape.elements();
     OperatorWork work;
     SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
     const std::int64_t outer = dims.y[0], inner = product(dims.y, 1);
-    for_chunks(outer, chunk_count(problem, elements), inner == 1 ? kCacheLine : 1,
+    for_chunks(outer, chunk_count(context.threads(), elements), inner == 1 ? kCacheLine : 1,
                [&](std::int64_t first, std::int64_t last) {
                  work.chunks.push_back(chunk_of(dims, function, first, last - first));
                });

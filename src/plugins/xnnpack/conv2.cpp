@@ -60,10 +60,57 @@ OperatorChunk chunk_of(const ConvChunk& chunk, const float* weights, const float
   return made;
 }
 
-class Conv2 final : public OperatorRoutine {
+class Conv2Implementation final : public SplitImplementation {
+ public:
+  Conv2Implementation(ProblemPtr problem, const RoutineContext& context, const ConvShape& shape)
+      : SplitImplementation(std::move(problem), context), shape_(shape) {}
+
+  // [M, C/group, K…] → [M, K…, C/group].
+  Result<Packing> packing(const RoutineParams&) const override {
+    return Packing{packed_bytes(), {}};
+  }
+  Status pack(const RoutineParams&, Allocator&, std::byte* packed) const override {
+    const Shape& w = problem().inputs[kWeights].shape;
+    const auto* from = static_cast<const float*>(problem().inputs[kWeights].value.data());
+    auto* to = reinterpret_cast<float*>(packed);
+    const std::int64_t channels = w[1], positions = w.elements(2, w.rank());
+    for (std::int64_t m = 0; m < w[0]; ++m)
+      for (std::int64_t k = 0; k < positions; ++k)
+        for (std::int64_t c = 0; c < channels; ++c)
+          *to++ = from[(m * channels + c) * positions + k];
+    return {};
+  }
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights& packed) const override {
+    if (packed.bytes.bytes() != packed_bytes())
+      return invalid_argument("packed weights have {} bytes, expected {}", packed.bytes.bytes(),
+                              packed_bytes());
+    OperatorWork work;
+    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem()));
+    work.constants = {packed.bytes,
+                      problem().has_input(kBias) ? problem().inputs[kBias].value : Tensor()};
+    const auto* const weights = static_cast<const float*>(work.constants[0].data());
+    const auto* const bias = static_cast<const float*>(work.constants[1].data());
+    for (const ConvChunk& chunk : partition_conv(shape_, thread_parts(params, context().threads())))
+      work.chunks.push_back(chunk_of(chunk, weights, bias));
+    return make_operator_kernel(std::move(work));
+  }
+
+ private:
+  std::size_t packed_bytes() const {
+    return size(problem().inputs[kWeights].shape.elements()) * sizeof(float);
+  }
+
+  ConvShape shape_;
+};
+
+class Conv2 final : public OperatorRoutine<Routine> {
  public:
   Conv2() : OperatorRoutine("conv2", "cpu:float32:nhwc/xnnpack") {}
 
+ protected:
   Applicability applicable(const Problem& problem) const override {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
     const auto shape = conv_shape(problem);
@@ -76,42 +123,10 @@ class Conv2 final : public OperatorRoutine {
     return Applicability::yes();
   }
 
-  RoutineParams default_params(const Problem&) const override { return split_params(); }
-  ParamSpace param_space(const Problem& problem) const override { return split_space(problem); }
-
-  // [M, C/group, K…] → [M, K…, C/group].
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    return size(problem.inputs[kWeights].shape.elements()) * sizeof(float);
-  }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
-              std::byte* packed) const override {
-    const Shape& w = problem.inputs[kWeights].shape;
-    const auto* from = static_cast<const float*>(problem.inputs[kWeights].value.data());
-    auto* to = reinterpret_cast<float*>(packed);
-    const std::int64_t channels = w[1], positions = w.elements(2, w.rank());
-    for (std::int64_t m = 0; m < w[0]; ++m)
-      for (std::int64_t k = 0; k < positions; ++k)
-        for (std::int64_t c = 0; c < channels; ++c)
-          *to++ = from[(m * channels + c) * positions + k];
-    return {};
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    const Shape& w = problem.inputs[kWeights].shape;
-    if (packed.bytes.bytes() != size(w.elements()) * sizeof(float))
-      return invalid_argument("packed weights have {} bytes, expected {}", packed.bytes.bytes(),
-                              size(w.elements()) * sizeof(float));
-    SN_ASSIGN_OR_RETURN(const ConvShape shape, conv_shape(problem));
-    OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
-    work.constants = {packed.bytes,
-                      problem.has_input(kBias) ? problem.inputs[kBias].value : Tensor()};
-    const auto* const weights = static_cast<const float*>(work.constants[0].data());
-    const auto* const bias = static_cast<const float*>(work.constants[1].data());
-    for (const ConvChunk& chunk : partition_conv(shape, thread_parts(params, problem.threads)))
-      work.chunks.push_back(chunk_of(chunk, weights, bias));
-    return make_operator_kernel(std::move(work));
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    SN_ASSIGN_OR_RETURN(const ConvShape shape, conv_shape(*problem));
+    return make_implementation_of<Conv2Implementation>(std::move(problem), context, shape);
   }
 };
 

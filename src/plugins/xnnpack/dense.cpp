@@ -26,26 +26,22 @@ DenseShape dense_shape(const Problem& problem) {
           static_cast<std::size_t>(w[transposed ? 0 : 1]), transposed};
 }
 
-class Dense final : public OperatorRoutine {
+class DenseImplementation final : public SplitImplementation {
  public:
-  Dense() : OperatorRoutine("dense", "cpu/xnnpack") {}
+  using SplitImplementation::SplitImplementation;
 
-  Applicability applicable(const Problem& problem) const override { return takes_inputs(problem); }
-
-  RoutineParams default_params(const Problem&) const override { return split_params(); }
-  ParamSpace param_space(const Problem& problem) const override { return split_space(problem); }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights&) const override {
-    const DenseShape shape = dense_shape(problem);
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights&) const override {
+    const DenseShape shape = dense_shape(problem());
     OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
-    work.constants = {problem.inputs[kWeights].value,
-                      problem.has_input(kBias) ? problem.inputs[kBias].value : Tensor()};
+    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem()));
+    work.constants = {problem().inputs[kWeights].value,
+                      problem().has_input(kBias) ? problem().inputs[kBias].value : Tensor()};
     const auto* const weights = static_cast<const float*>(work.constants[0].data());
     const auto* const bias = static_cast<const float*>(work.constants[1].data());
     const std::size_t count =
-        std::min(static_cast<std::size_t>(thread_parts(params, problem.threads)), shape.rows);
+        std::min(static_cast<std::size_t>(thread_parts(params, context().threads())), shape.rows);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t first = shape.rows * i / count, rows = shape.rows * (i + 1) / count - first;
       OperatorChunk chunk;
@@ -73,6 +69,18 @@ class Dense final : public OperatorRoutine {
       work.chunks.push_back(std::move(chunk));
     }
     return make_operator_kernel(std::move(work));
+  }
+};
+
+class Dense final : public OperatorRoutine<Routine> {
+ public:
+  Dense() : OperatorRoutine("dense", "cpu/xnnpack") {}
+
+ protected:
+  Applicability applicable(const Problem& problem) const override { return takes_inputs(problem); }
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    return make_implementation_of<DenseImplementation>(std::move(problem), context);
   }
 };
 

@@ -128,20 +128,24 @@ Applicability takes_inputs(const Problem& problem) {
   return Applicability::yes();
 }
 
-RoutineParams split_params() {
+RoutineParams SplitImplementation::default_params() const {
   RoutineParams params;
   params.set(kSplit, std::string(kSplitThreads));
   return params;
 }
 
-ParamSpace split_space(const Problem& problem) {
+ParamSpace SplitImplementation::param_space() const {
   ParamAxis split{kSplit, {std::string(kSplitThreads)}};
-  if (problem.threads > 1) split.values.emplace_back(std::string(kSplitWhole));
+  if (context().threads() > 1) split.values.emplace_back(std::string(kSplitWhole));
   ParamSpace space;
   space.axes = {std::move(split)};
-  if (layer_cost(problem).macs >= kWorthPartitioning)
+  if (layer_cost(problem()).macs >= kWorthPartitioning)
     space.promising = [](const Params& params) { return !is_whole(params); };
   return space;
+}
+
+Applicability SplitImplementation::check_params(const RoutineParams& params) const {
+  return Implementation::check_params(as_listed(params, context().threads()));
 }
 
 }  // namespace softneuro::xnnpack

@@ -39,24 +39,27 @@ struct OperatorWork {
 // An error if an operator cannot be made.
 Result<std::unique_ptr<Kernel>> make_operator_kernel(OperatorWork work);
 
-class OperatorRoutine : public FusesPostOps<PostOpProgram::supports> {
+template <class Base = SimpleRoutine>
+class OperatorRoutine : public FusesPostOps<PostOpProgram::supports, Base> {
  public:
-  std::string library() const override { return library_name(); }
-  Applicability check_params(const Problem& problem, const RoutineParams& params) const override {
-    return Routine::check_params(problem, as_listed(params, problem.threads));
-  }
+  RoutineFacts facts() const override { return {.library = library_name()}; }
 
  protected:
-  using FusesPostOps::FusesPostOps;
+  using FusesPostOps<PostOpProgram::supports, Base>::FusesPostOps;
+};
+
+// With the routine parameter `split` (thread_parts.h): chunks of the work, one per thread or one.
+class SplitImplementation : public Implementation {
+ public:
+  using Implementation::Implementation;
+  RoutineParams default_params() const final;
+  ParamSpace param_space() const override;
+  Applicability check_params(const RoutineParams& params) const final;
 };
 
 // Whether operators can read a layer's inputs: x, and constant weights and bias where it has them,
 // all float32, with something to compute.
 Applicability takes_inputs(const Problem& problem);
-
-// The routine parameter `split` (thread_parts.h): chunks of the work, one per thread or one.
-RoutineParams split_params();
-ParamSpace split_space(const Problem& problem);
 
 // Operators clamp their output to (−kUnlimited, kUnlimited): a relu or clip there would lose NaN.
 inline constexpr float kUnlimited = std::numeric_limits<float>::infinity();

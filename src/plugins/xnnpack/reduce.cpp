@@ -9,7 +9,7 @@
 namespace softneuro::xnnpack {
 namespace {
 
-class Reduce final : public OperatorRoutine {
+class Reduce final : public OperatorRoutine<> {
  public:
   Reduce() : OperatorRoutine("reduce", "cpu:float32:nhwc/xnnpack") {}
 
@@ -30,13 +30,13 @@ class Reduce final : public OperatorRoutine {
     return Applicability::yes();
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext& context) const override {
     const Shape& x = problem.inputs[0].shape;
     const std::int64_t channels = x[1], pixels = x.elements(2, x.rank());
     OperatorWork work;
     SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
-    for_chunks(x[0], chunk_count(problem, x.elements()), 1,
+    for_chunks(x[0], chunk_count(context.threads(), x.elements()), 1,
                [&](std::int64_t first, std::int64_t last) {
                  OperatorChunk& chunk = work.chunks.emplace_back();
                  chunk.create = [=](xnn_operator_t* op) {

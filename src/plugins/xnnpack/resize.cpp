@@ -43,7 +43,7 @@ std::optional<std::uint32_t> flags_of(const Problem& problem) {
   return std::nullopt;
 }
 
-class Resize final : public OperatorRoutine {
+class Resize final : public OperatorRoutine<> {
  public:
   Resize() : OperatorRoutine("resize", "cpu:float32:nhwc/xnnpack") {}
 
@@ -60,13 +60,13 @@ class Resize final : public OperatorRoutine {
                              : Applicability::no("the library's coordinate mapping differs");
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext& context) const override {
     const Shape &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;
     const std::uint32_t flags = flags_of(problem).value_or(0);
     OperatorWork work;
     SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
-    for_chunks(x[0], chunk_count(problem, y.elements()), 1,
+    for_chunks(x[0], chunk_count(context.threads(), y.elements()), 1,
                [&](std::int64_t first, std::int64_t last) {
                  OperatorChunk& chunk = work.chunks.emplace_back();
                  chunk.create = [=](xnn_operator_t* op) {

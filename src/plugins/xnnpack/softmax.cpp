@@ -8,7 +8,7 @@
 namespace softneuro::xnnpack {
 namespace {
 
-class Softmax final : public OperatorRoutine {
+class Softmax final : public OperatorRoutine<> {
  public:
   explicit Softmax(const char* descriptor) : OperatorRoutine("softmax", descriptor) {}
 
@@ -21,14 +21,14 @@ class Softmax final : public OperatorRoutine {
     return Applicability::yes();
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext& context) const override {
     SN_ASSIGN_OR_RETURN(const std::int64_t columns, columns_along_axis(problem));
     const std::int64_t elements = problem.inputs[0].shape.elements();
     const auto channels = static_cast<std::size_t>(columns);
     OperatorWork work;
     SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
-    for_chunks(elements / columns, chunk_count(problem, elements), 1,
+    for_chunks(elements / columns, chunk_count(context.threads(), elements), 1,
                [&](std::int64_t first, std::int64_t last) {
                  const std::int64_t rows = last - first;
                  OperatorChunk& chunk = work.chunks.emplace_back();

@@ -56,7 +56,7 @@ std::optional<Function> function_of(const Problem& problem) {
   }
 }
 
-class Unary final : public OperatorRoutine {
+class Unary final : public OperatorRoutine<> {
  public:
   explicit Unary(const char* descriptor) : OperatorRoutine("unary", descriptor) {}
 
@@ -68,14 +68,14 @@ class Unary final : public OperatorRoutine {
                                       "NaN or flushes denormals");
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext& context) const override {
     const Function function = *function_of(problem);
     const std::int64_t elements = problem.inputs[0].shape.elements();
     OperatorWork work;
     SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
     work.in_place_input = post_ops_allow_in_place(problem, 0) ? 0 : -1;
-    for_chunks(elements, chunk_count(problem, elements), kCacheLine,
+    for_chunks(elements, chunk_count(context.threads(), elements), kCacheLine,
                [&](std::int64_t first, std::int64_t last) {
                  OperatorChunk& chunk = work.chunks.emplace_back();
                  chunk.create = function.create;

@@ -92,17 +92,15 @@ Result<std::vector<Tensor>> made_inputs(const Problem& problem, Allocator& alloc
   return inputs;
 }
 
-// Libraries work out most of a kernel to say what they pack, and hardly ever share: not asked.
-Result<PackedWeights> packed_for(Runtime& core, const Routine& routine, const Problem& problem,
+Result<PackedWeights> packed_for(Runtime& core, const Implementation& implementation,
                                  const RoutineParams& params, LastPacking* last) {
-  const Problem seen = base_problem(routine, problem);
-  if (last == nullptr || !routine.library().empty())
-    return pack_weights(routine, seen, params, core.allocator());
-  std::string key = routine.descriptor().str() + '|' + formats_of(seen).str() + '|' +
-                    routine.pack_key(seen, params);
+  if (last == nullptr) return implementation.pack_weights(params, core.allocator());
+  SN_ASSIGN_OR_RETURN(const Packing packing, implementation.packing(params));
+  std::string key = implementation.routine().descriptor().str() + '|' +
+                    formats_of(implementation.problem()).str() + '|' + packing.key;
   if (last->key != key) {
     *last = {};  // first, so that there are never two
-    SN_ASSIGN_OR_RETURN(last->packed, pack_weights(routine, seen, params, core.allocator()));
+    SN_ASSIGN_OR_RETURN(last->packed, implementation.pack_weights(params, core.allocator()));
     last->key = std::move(key);
   }
   return last->packed;
@@ -110,15 +108,14 @@ Result<PackedWeights> packed_for(Runtime& core, const Routine& routine, const Pr
 
 }  // namespace
 
-Result<KernelBench> KernelBench::create(Runtime& core, const Routine& routine,
-                                        const Problem& problem, const RoutineParams& params,
-                                        std::vector<Tensor> inputs, LastPacking* last) {
-  SN_ASSIGN_OR_RETURN(PackedWeights packed, packed_for(core, routine, problem, params, last));
-  SN_RETURN_IF_ERROR(core.registry().upload(routine, packed));
-  SN_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel,
-                      core.registry().create_kernel(routine, problem, params, packed));
-  SN_ASSIGN_OR_RETURN(KernelBench bench,
-                      of(core, std::move(kernel), routine, problem, std::move(inputs)));
+Result<KernelBench> KernelBench::create(Runtime& core, const Implementation& implementation,
+                                        const RoutineParams& params, std::vector<Tensor> inputs,
+                                        LastPacking* last) {
+  SN_ASSIGN_OR_RETURN(PackedWeights packed, packed_for(core, implementation, params, last));
+  SN_RETURN_IF_ERROR(core.registry().upload(implementation.routine(), packed));
+  SN_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, implementation.create(params, packed));
+  SN_ASSIGN_OR_RETURN(KernelBench bench, of(core, std::move(kernel), implementation.routine(),
+                                            implementation.whole_problem(), std::move(inputs)));
   bench.packed_ = std::move(packed);
   return bench;
 }
@@ -186,8 +183,6 @@ Problem adapt_problem(Runtime& core, TensorSpec tensor, const Format& from, cons
   problem.type = core.registry().layer_types().find("adapt");
   problem.layer_name = "adapt";
   problem.own_inputs = 1;
-  problem.threads = core.pool().concurrency();
-  problem.registry = &core.registry();
   tensor.constant = false;
   tensor.value = Tensor();
   set_format(tensor, from);
@@ -203,12 +198,12 @@ Result<Tensor> in_format(Runtime& core, const Tensor& tensor, const Format& to,
   TensorSpec spec;
   spec.shape = tensor.shape();
   spec.quantization = quantization;
-  const Problem problem = adapt_problem(core, spec, {tensor.data_type(), tensor.layout()},
-                                        {to.type, to.layout});  // both on the host
-  SN_ASSIGN_OR_RETURN(const Routine* routine, core.registry().default_choice(problem));
-  SN_ASSIGN_OR_RETURN(
-      KernelBench bench,
-      KernelBench::create(core, *routine, problem, routine->default_params(problem), {tensor}));
+  Problem problem = adapt_problem(core, spec, {tensor.data_type(), tensor.layout()},
+                                  {to.type, to.layout});  // both on the host
+  SN_ASSIGN_OR_RETURN(const ImplementationPtr usual,
+                      core.routine_context().default_choice(std::move(problem)));
+  SN_ASSIGN_OR_RETURN(KernelBench bench,
+                      KernelBench::create(core, *usual, usual->default_params(), {tensor}));
   SN_RETURN_IF_ERROR(bench.run());
   return bench.outputs()[0];
 }

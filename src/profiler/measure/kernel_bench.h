@@ -20,9 +20,10 @@ struct LastPacking {
 class KernelBench {
  public:
   // Packs the problem's constants, makes the kernel, gives it outputs and workspace. `inputs` are
-  // in the problem's types and layouts, on the host (empty where left out), and are shared with the
-  // caller. `last`, if it is given, spares packing; it belongs to one layer's problem.
-  static Result<KernelBench> create(Runtime& core, const Routine& routine, const Problem& problem,
+  // in the types and layouts of the whole problem, on the host (empty where left out), and are
+  // shared with the caller. `last`, if it is given, spares packing; it belongs to one layer's
+  // problem.
+  static Result<KernelBench> create(Runtime& core, const Implementation& implementation,
                                     const RoutineParams& params, std::vector<Tensor> inputs,
                                     LastPacking* last = nullptr);
   // The same of a kernel that is there, of `routine`.

@@ -59,31 +59,34 @@ std::vector<Candidate> view_candidates(const Registry& registry, const Problem& 
 }
 
 // The candidates of a routine for a problem in the formats that it has.
-void add_fixed(const Registry& registry, const Routine& routine, const Problem& problem,
+void add_fixed(const RoutineContext& context, const Routine& routine, const ProblemPtr& problem,
                const CandidateRules& rules, std::vector<Candidate>& candidates) {
-  const ChildnetRoutine* childnet = routine.as_childnet();
-  if ((childnet != nullptr && !rules.childnets) || !registry.check(routine, problem).ok()) return;
-  const ParamSpace space =
-      childnet != nullptr ? childnet->outer_space(problem) : routine.param_space(problem);
-  std::vector<RoutineParams> choices = {routine.default_params(problem)};
+  const bool is_childnet = routine.facts().is_childnet;
+  if (is_childnet && !rules.childnets) return;
+  const auto implementation = context.implement(routine, problem);
+  if (!implementation.ok()) return;
+  const ParamSpace space = is_childnet ? (*implementation)->as_childnet()->outer_space()
+                                       : (*implementation)->param_space();
+  std::vector<RoutineParams> choices = {(*implementation)->default_params()};
   for (RoutineParams& params :
        rules.include_pruned ? space.list(rules.max_params) : space.list_promising(rules.max_params))
     if (!(params == choices.front())) choices.push_back(std::move(params));
   for (RoutineParams& params : choices) {
     Candidate candidate;
     candidate.routine = &routine;
-    candidate.unresolved = childnet != nullptr;
-    if (!candidate.unresolved) candidate.key = profile_key(problem, routine, params);
+    candidate.unresolved = is_childnet;
+    if (!is_childnet) candidate.key = profile_key(context.registry(), *problem, routine, params);
     candidate.params = std::move(params);
-    candidate.formats = formats_of(problem);
+    candidate.formats = formats_of(*problem);
     candidates.push_back(std::move(candidate));
   }
 }
 
-void add_routine(const Registry& registry, const Routine& routine, const Problem& model,
+void add_routine(const RoutineContext& context, const Routine& routine, const Problem& model,
                  const CandidateRules& rules, std::vector<Candidate>& candidates) {
   for (const FormatTuple& formats : routine.formats(model))
-    add_fixed(registry, routine, with_formats(model, formats), rules, candidates);
+    add_fixed(context, routine, std::make_shared<const Problem>(with_formats(model, formats)),
+              rules, candidates);
 }
 
 bool is_avoided(const CandidateRules& rules, const RoutineDescriptor& descriptor) {
@@ -92,20 +95,21 @@ bool is_avoided(const CandidateRules& rules, const RoutineDescriptor& descriptor
 }
 
 // Why a pinned layer has no candidate.
-Status pin_fails(const Registry& registry, const Problem& problem, const std::string& pattern) {
+Status pin_fails(const RoutineContext& context, const Problem& problem,
+                 const std::string& pattern) {
   std::string reasons;
   std::set<std::string> names;
   const auto add = [&](const Routine& routine, const std::string& reason) {
     reasons +=
         fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", routine.descriptor().str(), reason);
   };
-  for (const Routine* routine : registry.routines(problem.type->name)) {
+  for (const Routine* routine : context.registry().routines(problem.type->name)) {
     names.insert(routine->descriptor().str());
     if (!matches_name(routine->descriptor(), pattern)) continue;
     const std::vector<FormatTuple> tuples = routine->formats(problem);
     if (tuples.empty()) add(*routine, no_format_reason(routine->descriptor()));
     for (const FormatTuple& formats : tuples)
-      add(*routine, registry.check(*routine, with_formats(problem, formats)).reason());
+      add(*routine, context.check(*routine, with_formats(problem, formats)).reason());
   }
   if (reasons.empty())
     reasons =
@@ -137,11 +141,11 @@ Status check_pins(const NetProblems& problems, const CandidateRules& rules) {
 }
 
 // In the formats that the routines of one layer may have.
-void add_candidates(const Registry& registry, const LayerProblem& layer,
+void add_candidates(const RoutineContext& context, const LayerProblem& layer,
                     const CandidateRules& rules, std::vector<Candidate>& candidates) {
-  for (const Routine* routine : registry.routines(layer.problem.type->name))
+  for (const Routine* routine : context.registry().routines(layer.problem.type->name))
     if (is_allowed(rules, layer.layer->name, routine->descriptor()))
-      add_routine(registry, *routine, layer.problem, rules, candidates);
+      add_routine(context, *routine, layer.problem, rules, candidates);
 }
 
 // naive where anything else computes the layer, in whatever formats (adapts lead everywhere): it
@@ -171,7 +175,7 @@ void order_by_rank(std::vector<Candidate>& candidates) {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) {
                      if (a.unresolved != b.unresolved) return b.unresolved;
-                     return a.routine->default_rank() > b.routine->default_rank();
+                     return a.routine->facts().default_rank > b.routine->facts().default_rank;
                    });
 }
 
@@ -225,31 +229,32 @@ int LayerCandidates::index_of(const Choice& choice) const {
   return found == candidates.end() ? -1 : static_cast<int>(found - candidates.begin());
 }
 
-std::string profile_key(const Problem& problem, const Routine& routine,
+std::string profile_key(const Registry& registry, const Problem& problem, const Routine& routine,
                         const RoutineParams& params) {
-  const Device* const device =
-      problem.registry == nullptr ? nullptr : problem.registry->device(routine.descriptor().device);
+  const Device* const device = registry.device(routine.descriptor().device);
+  const RoutineFacts facts = routine.facts();
   return fmt::format("{}|{}|{}|{}|v{}|{}{}", problem.str(), quantization_key(problem),
-                     routine.descriptor().str(), params.str(), routine.version(), routine.library(),
+                     routine.descriptor().str(), params.str(), facts.version, facts.library,
                      device == nullptr ? std::string() : '|' + device->name());
 }
 
-std::vector<Candidate> list_fixed_candidates(const Registry& registry, const Problem& problem,
+std::vector<Candidate> list_fixed_candidates(const RoutineContext& context, const Problem& problem,
                                              const CandidateRules& rules) {
+  const auto shared = std::make_shared<const Problem>(problem);
   std::vector<Candidate> candidates;
   for (const bool allowed : {true, false}) {
     if (!candidates.empty()) break;
-    for (const Routine* routine : registry.routines(problem.type->name))
+    for (const Routine* routine : context.registry().routines(problem.type->name))
       if (is_allowed(rules, "", routine->descriptor()) == allowed &&
           !is_avoided(rules, routine->descriptor()))
-        add_fixed(registry, *routine, problem, rules, candidates);
+        add_fixed(context, *routine, shared, rules, candidates);
   }
   drop_naive(candidates);
   order_by_rank(candidates);
   return candidates;
 }
 
-Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
+Result<std::vector<LayerCandidates>> list_candidates(const RoutineContext& context,
                                                      const NetProblems& problems,
                                                      const CandidateRules& rules) {
   SN_RETURN_IF_ERROR(check_pins(problems, rules));
@@ -272,15 +277,15 @@ Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
                              (pinned == rules.pin.end() ? "" : '|' + pinned->second);
     entry.same_as = first_of.emplace(kind, layers.size()).first->second;
     if (model.type->is_view) {
-      entry.candidates = view_candidates(registry, model, rules.schemas);
+      entry.candidates = view_candidates(context.registry(), model, rules.schemas);
       layers.push_back(std::move(entry));
       continue;
     }
-    add_candidates(registry, layer, rules, entry.candidates);
+    add_candidates(context, layer, rules, entry.candidates);
     if (entry.candidates.empty()) {
-      if (pinned != rules.pin.end()) return pin_fails(registry, model, pinned->second);
+      if (pinned != rules.pin.end()) return pin_fails(context, model, pinned->second);
       entry.fallback = true;
-      add_candidates(registry, layer, float32, entry.candidates);
+      add_candidates(context, layer, float32, entry.candidates);
     }
     if (entry.candidates.empty() && !rules.avoid.empty())
       return unsupported("layer '{}': every routine that could compute it is excluded ({})",

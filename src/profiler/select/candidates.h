@@ -77,16 +77,17 @@ bool is_allowed(const CandidateRules& rules, const std::string& layer,
 
 // The candidates of every layer of `problems`, in order. Those on naive routines are left
 // out where there is any other. unsupported if a layer has none at all.
-SN_INTREE Result<std::vector<LayerCandidates>> list_candidates(const Registry& registry,
+SN_INTREE Result<std::vector<LayerCandidates>> list_candidates(const RoutineContext& context,
                                                                const NetProblems& problems,
                                                                const CandidateRules& rules);
 // The candidates of one problem in the formats that it has, those expected to be fast first: for
 // layers inside of childnets. Where no routine of rules.schemas computes it, all others count.
 // None if nothing computes it.
-std::vector<Candidate> list_fixed_candidates(const Registry& registry, const Problem& problem,
+std::vector<Candidate> list_fixed_candidates(const RoutineContext& context, const Problem& problem,
                                              const CandidateRules& rules);
-// Key of one measurement: problem, quantisation, descriptor, parameters, versions.
-std::string profile_key(const Problem& problem, const Routine& routine,
+// Key of one measurement: problem, quantisation, descriptor, parameters, versions, and the name of
+// the routine's device in `registry`.
+std::string profile_key(const Registry& registry, const Problem& problem, const Routine& routine,
                         const RoutineParams& params);
 
 }  // namespace softneuro

@@ -1,6 +1,7 @@
 #include "profiler/select/childnet_solve.h"
 
 #include "core/base/error.h"
+#include "core/childnet/childnet_text.h"
 #include "profiler/measure/kernel_bench.h"
 
 namespace softneuro {
@@ -26,19 +27,21 @@ Result<Problem> standalone(const Problem& outer, const ChildnetLayer& layer, All
 
 }  // namespace
 
-Result<ChildnetInside> solve_inside(const Registry& registry, const ChildnetRoutine& childnet,
-                                    const Problem& problem, const RoutineParams& own,
-                                    const CandidateRules& rules, double bound_us,
-                                    Allocator& allocator, const MeasureInside& measure) {
-  SN_ASSIGN_OR_RETURN(ExpandedChildnet expanded, childnet.expand(problem, own));
+Result<ChildnetInside> solve_inside(const RoutineContext& context,
+                                    const ChildnetImplementation& childnet,
+                                    const RoutineParams& own, const CandidateRules& rules,
+                                    double bound_us, Allocator& allocator,
+                                    const MeasureInside& measure) {
+  SN_ASSIGN_OR_RETURN(const auto expanded, childnet.expand(own));
   ChildnetInside result;
+  std::vector<InnerChoice> choices;
   // Every tensor has one format inside, so nothing is adapted there, and the best path takes each
   // layer's fastest candidate.
-  for (ChildnetLayer& layer : expanded.layers) {
+  for (const ChildnetLayer& layer : expanded->layers) {
     if (layer.view) continue;
     std::vector<std::size_t> folded;
-    SN_ASSIGN_OR_RETURN(Problem alone, standalone(problem, layer, allocator, folded));
-    std::vector<Candidate> candidates = list_fixed_candidates(registry, alone, rules);
+    SN_ASSIGN_OR_RETURN(Problem alone, standalone(childnet.problem(), layer, allocator, folded));
+    std::vector<Candidate> candidates = list_fixed_candidates(context, alone, rules);
     const FillConstants fill = [&] {
       for (const std::size_t i : folded) fill_random(alone.inputs[i], alone.inputs[i].value);
     };
@@ -48,14 +51,14 @@ Result<ChildnetInside> solve_inside(const Registry& registry, const ChildnetRout
       if (candidate.is_usable() && (best == nullptr || candidate.unit_us < best->unit_us))
         best = &candidate;
     if (best == nullptr) return result;
-    layer.routine = best->routine;
-    layer.params = best->params;
+    choices.push_back(
+        {layer.problem.layer_name, best->routine->descriptor().str(), print_params(best->params)});
     result.time_us += best->unit_us;
     result.within_bound = result.time_us <= bound_us;
     if (!result.within_bound) return result;
   }
   result.known = true;
-  result.inner = ChildnetRoutine::inner_text(expanded);
+  result.inner = print_inner(choices);
   return result;
 }
 

@@ -30,9 +30,11 @@ struct ChildnetInside {
 // as the best times of the layers seen so far add up to more than `bound_us`. Neither known nor
 // out of bound: a layer was not measured (the time is up), or has no right candidate.
 // Folded constants have random values here: they do not change times.
-Result<ChildnetInside> solve_inside(const Registry& registry, const ChildnetRoutine& childnet,
-                                    const Problem& problem, const RoutineParams& own,
-                                    const CandidateRules& rules, double bound_us,
-                                    Allocator& allocator, const MeasureInside& measure);
+// `context`: of the layers inside.
+Result<ChildnetInside> solve_inside(const RoutineContext& context,
+                                    const ChildnetImplementation& childnet,
+                                    const RoutineParams& own, const CandidateRules& rules,
+                                    double bound_us, Allocator& allocator,
+                                    const MeasureInside& measure);
 
 }  // namespace softneuro

@@ -21,13 +21,12 @@ bool is_considered(const FormatTuple& formats, const FormatTuple& model) {
   return same_types(formats.inputs, model.inputs) && same_types(formats.outputs, model.outputs);
 }
 
-Candidate candidate_of(const Routine& routine, const Problem& formatted,
-                       const FormatTuple& formats) {
+Candidate candidate_of(const Implementation& implementation) {
   Candidate candidate;
-  candidate.routine = &routine;
-  candidate.params = routine.default_params(formatted);
-  candidate.formats = formats;
-  candidate.unit_us = estimated_cost(routine, formatted);
+  candidate.routine = &implementation.routine();
+  candidate.params = implementation.default_params();
+  candidate.formats = formats_of(implementation.whole_problem());
+  candidate.unit_us = estimated_cost(implementation);
   return candidate;
 }
 
@@ -44,11 +43,11 @@ std::vector<Candidate> DefaultCandidates::of(const Problem& problem) const {
   plain.unit_us = 0;
   if (problem.type->is_view) return {plain};
   // Where nothing computes the layer, the plan says so.
-  const auto usual = registry_.default_choice(problem, schemas_);
+  const auto usual = context_.default_choice(problem, schemas_);
   if (!usual.ok()) return {plain};
-  plain.routine = *usual;
-  if (std::isinf((*usual)->default_speed(problem))) return {plain};
-  plain.unit_us = estimated_cost(**usual, problem);
+  plain.routine = &(*usual)->routine();
+  if (std::isinf((*usual)->speed())) return {plain};
+  plain.unit_us = estimated_cost(**usual);
   std::vector<Candidate> candidates = {plain};
   add_float32(problem, candidates);
   add_others(problem, candidates);
@@ -61,14 +60,14 @@ void DefaultCandidates::add_float32(const Problem& problem,
   const auto is_half = [](const TensorSpec& spec) {
     return spec.type == DataType::float16 || spec.type == DataType::bfloat16;
   };
-  if (candidates[0].routine->default_rank() > 0 || std::ranges::none_of(problem.outputs, is_half))
+  if (candidates[0].routine->facts().default_rank > 0 ||
+      std::ranges::none_of(problem.outputs, is_half))
     return;
   for (const FormatTuple& formats : uniform_formats(problem, DataType::float32, Layout::plain)) {
-    const Problem wide = with_formats(problem, formats);
-    const auto routine = registry_.default_choice(wide, schemas_);
-    if (!routine.ok() || (*routine)->default_rank() == 0) continue;
+    const auto wide = context_.default_choice(with_formats(problem, formats), schemas_);
+    if (!wide.ok() || (*wide)->routine().facts().default_rank == 0) continue;
     candidates[0].unit_us /= constants::kNaiveSpeed;
-    candidates.push_back(candidate_of(**routine, wide, formats));
+    candidates.push_back(candidate_of(**wide));
   }
 }
 
@@ -80,9 +79,8 @@ void DefaultCandidates::add_others(const Problem& problem,
     for (const FormatTuple& formats : routine->formats(problem)) {
       if (has_formats(candidates, formats) || !is_considered(formats, candidates[0].formats))
         continue;
-      const Problem formatted = with_formats(problem, formats);
-      if (!registry_.check(*routine, formatted)) continue;
-      candidates.push_back(candidate_of(*routine, formatted, formats));
+      if (const auto made = context_.implement(*routine, with_formats(problem, formats)); made.ok())
+        candidates.push_back(candidate_of(**made));
     }
   }
 }
@@ -93,19 +91,19 @@ void DefaultCandidates::add_in(const FormatTuple& formats, const Problem& proble
   for (const Routine* routine : ranked(problem)) {
     const std::vector<FormatTuple> known = routine->formats(problem);
     if (std::ranges::find(known, formats) == known.end()) continue;
-    const Problem formatted = with_formats(problem, formats);
-    if (!registry_.check(*routine, formatted)) continue;
-    candidates.push_back(candidate_of(*routine, formatted, formats));
+    const auto made = context_.implement(*routine, with_formats(problem, formats));
+    if (!made.ok()) continue;
+    candidates.push_back(candidate_of(**made));
     return;
   }
 }
 
 // The routines that may serve besides the registry's default choice, the best first.
 std::vector<const Routine*> DefaultCandidates::ranked(const Problem& problem) const {
-  std::vector<const Routine*> routines = registry_.routines(problem.type->name);
+  std::vector<const Routine*> routines = context_.registry().routines(problem.type->name);
   std::erase_if(routines, [&](const Routine* routine) { return !is_eligible(*routine); });
   std::stable_sort(routines.begin(), routines.end(), [](const Routine* a, const Routine* b) {
-    return a->default_rank() > b->default_rank();
+    return a->facts().default_rank > b->facts().default_rank;
   });
   return routines;
 }
@@ -113,8 +111,8 @@ std::vector<const Routine*> DefaultCandidates::ranked(const Problem& problem) co
 // Routines of rank 0 serve where nothing else does, which is in the plain layout.
 bool DefaultCandidates::is_eligible(const Routine& routine) const {
   const RoutineDescriptor& descriptor = routine.descriptor();
-  return routine.default_rank() > 0 && descriptor.device.is_host() &&
-         routine.as_childnet() == nullptr &&
+  const RoutineFacts facts = routine.facts();
+  return facts.default_rank > 0 && descriptor.device.is_host() && !facts.is_childnet &&
          (schemas_.empty() || matches_any_schema(descriptor, schemas_));
 }
 

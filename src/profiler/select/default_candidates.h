@@ -14,8 +14,8 @@ namespace softneuro {
 class DefaultCandidates {
  public:
   // Only schemas that match `schemas` (patterns; empty: all). Both outlive this.
-  DefaultCandidates(const Registry& registry, std::span<const std::string> schemas)
-      : registry_(registry), schemas_(schemas) {}
+  DefaultCandidates(const RoutineContext& context, std::span<const std::string> schemas)
+      : context_(context), schemas_(schemas) {}
 
   // The registry's default choice first, then the routine of highest rank in each of the other
   // formats.
@@ -30,7 +30,7 @@ class DefaultCandidates {
   bool is_eligible(const Routine& routine) const;
   std::vector<const Routine*> ranked(const Problem& problem) const;
 
-  const Registry& registry_;
+  RoutineContext context_;
   std::span<const std::string> schemas_;
 };
 

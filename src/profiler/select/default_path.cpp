@@ -15,9 +15,9 @@ namespace {
 
 using namespace constants;
 
-std::vector<LayerCandidates> list_all(const Registry& registry, const NetProblems& problems,
+std::vector<LayerCandidates> list_all(const RoutineContext& context, const NetProblems& problems,
                                       std::span<const std::string> schemas) {
-  const DefaultCandidates defaults(registry, schemas);
+  const DefaultCandidates defaults(context, schemas);
   std::vector<LayerCandidates> layers;
   layers.reserve(problems.layers.size());
   std::map<std::string, std::size_t> first_of;
@@ -93,16 +93,17 @@ double share_left(const std::vector<LayerCandidates>& usual, const Selection& wh
 
 // A choice of a tuned path as the only candidate. It costs as much as the default one at most,
 // which it was measured to beat, apart from adapts, and only `left` of that.
-Candidate kept_candidate(const Registry& registry, const Problem& problem, const Choice& choice,
-                         double default_cost, double left) {
+Candidate kept_candidate(const RoutineContext& context, const Problem& problem,
+                         const Choice& choice, double default_cost, double left) {
   Candidate candidate;
-  candidate.routine = registry.find(problem.type->name, choice.routine);
+  candidate.routine = context.registry().find(problem.type->name, choice.routine);
   candidate.params = choice.params;
   candidate.formats = choice.formats;
   candidate.unit_us = 0;
   if (candidate.routine == nullptr) return candidate;  // a view
-  const double own = estimated_cost(*candidate.routine, with_formats(problem, choice.formats));
-  candidate.unit_us = left * std::min(own, default_cost);
+  const auto made = context.implement(*candidate.routine, with_formats(problem, choice.formats));
+  candidate.unit_us =
+      left * (made.ok() ? std::min(estimated_cost(**made), default_cost) : default_cost);
   return candidate;
 }
 
@@ -117,9 +118,9 @@ bool carries_over(const Choice& choice) {
 
 }  // namespace
 
-double estimated_cost(const Routine& routine, const Problem& problem) {
-  return layer_steps(problem) / routine.default_speed(problem) +
-         kStepsPerByte * layer_cost(problem).bytes;
+double estimated_cost(const Implementation& implementation) {
+  const Problem& problem = implementation.whole_problem();
+  return layer_steps(problem) / implementation.speed() + kStepsPerByte * layer_cost(problem).bytes;
 }
 
 double estimated_adapt_cost(const Shape& shape, const Format& from, const Format& to) {
@@ -130,32 +131,32 @@ double estimated_adapt_cost(const Shape& shape, const Format& from, const Format
   return kStepsPerKernel + kStepsPerByte * (bytes(from) + bytes(to));
 }
 
-Result<RoutinePath> default_path(const Registry& registry, const NetProblems& problems,
+Result<RoutinePath> default_path(const RoutineContext& context, const NetProblems& problems,
                                  std::span<const std::string> schemas) {
-  const std::vector<LayerCandidates> layers = list_all(registry, problems, schemas);
+  const std::vector<LayerCandidates> layers = list_all(context, problems, schemas);
   if (!has_choices(layers)) return RoutinePath();
   SN_ASSIGN_OR_RETURN(const Selection best, select_least(problems, layers));
   return path_of(layers, best);
 }
 
-Result<MendedPath> mend_path(const Registry& registry, const NetProblems& problems,
+Result<MendedPath> mend_path(const RoutineContext& context, const NetProblems& problems,
                              std::span<const std::string> schemas, RoutinePath kept,
                              const Choices& lost, MeasuredOn measured) {
-  const std::vector<LayerCandidates> usual = list_all(registry, problems, schemas);
+  const std::vector<LayerCandidates> usual = list_all(context, problems, schemas);
   SN_ASSIGN_OR_RETURN(const Selection whole, select_least(problems, usual));
   const bool is_free = measured == MeasuredOn::other_instructions;  // of floating-point choices
   if (is_free)
     std::erase_if(kept.layers, [](const auto& entry) { return !carries_over(entry.second); });
   const double left =
       measured == MeasuredOn::this_machine ? share_left(usual, whole, kept, lost) : 1;
-  const DefaultCandidates defaults(registry, schemas);
+  const DefaultCandidates defaults(context, schemas);
   std::vector<LayerCandidates> layers = usual;
   for (std::size_t l = 0; l < layers.size(); ++l) {
     layers[l].same_as = l;
     const Problem& problem = problems.layers[l].problem;
     const LayerId id = problems.layers[l].layer->id;
     if (const auto choice = kept.layers.find(id); choice != kept.layers.end())
-      layers[l].candidates = {kept_candidate(registry, problem, choice->second,
+      layers[l].candidates = {kept_candidate(context, problem, choice->second,
                                              chosen(usual[l], whole, l).unit_us, left)};
     else if (const auto gone = lost.find(id);
              gone != lost.end() && (!is_free || carries_over(gone->second)))

@@ -16,7 +16,8 @@ namespace softneuro {
 // Layers whose choice is the registry's default in the plain layout are not in the path: it is
 // empty where that is best for all. Times are 0: nothing was measured.
 // Errors: out_of_memory.
-SN_INTREE Result<RoutinePath> default_path(const Registry& registry, const NetProblems& problems,
+SN_INTREE Result<RoutinePath> default_path(const RoutineContext& context,
+                                           const NetProblems& problems,
                                            std::span<const std::string> schemas);
 
 // A tuned path without the choices that do not apply here.
@@ -36,13 +37,13 @@ enum class MeasuredOn { this_machine, similar_machine, other_instructions };
 // vector instructions. There, of the processor's choices, only those in 8 bits are kept: they were
 // allowed because they need less arithmetic and memory.
 // Errors: out_of_memory.
-SN_INTREE Result<MendedPath> mend_path(const Registry& registry, const NetProblems& problems,
+SN_INTREE Result<MendedPath> mend_path(const RoutineContext& context, const NetProblems& problems,
                                        std::span<const std::string> schemas, RoutinePath kept,
                                        const Choices& lost, MeasuredOn measured);
 
-// What a layer costs in the formats of `problem`, in multiply-adds of a dense channels-last
-// product: arithmetic at the routine's default_speed(), and the bytes that it moves.
-SN_INTREE double estimated_cost(const Routine& routine, const Problem& problem);
+// What a layer costs in the formats of its problem, in multiply-adds of a dense channels-last
+// product: arithmetic at Implementation::speed(), and the bytes that it moves.
+SN_INTREE double estimated_cost(const Implementation& implementation);
 // The same of an adapt of a tensor of `shape`.
 SN_INTREE double estimated_adapt_cost(const Shape& shape, const Format& from, const Format& to);
 

@@ -68,12 +68,11 @@ Status ProblemReference::prepare(LastPacking& packing) {
   if (!outputs_.empty()) return {};
   SN_ASSIGN_OR_RETURN(inputs_.plain, random_inputs(model_, core_.allocator()));
   const std::string float32 = "cpu:float32";
-  SN_ASSIGN_OR_RETURN(const Routine* routine,
-                      core_.registry().default_choice(model_, {&float32, 1}));
+  SN_ASSIGN_OR_RETURN(const ImplementationPtr usual,
+                      core_.routine_context().default_choice(model_, {&float32, 1}));
   SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, inputs_as(model_));
-  SN_ASSIGN_OR_RETURN(KernelBench bench,
-                      KernelBench::create(core_, *routine, model_, routine->default_params(model_),
-                                          inputs, &packing));
+  SN_ASSIGN_OR_RETURN(KernelBench bench, KernelBench::create(core_, *usual, usual->default_params(),
+                                                             std::move(inputs), &packing));
   SN_RETURN_IF_ERROR(bench.run());
   for (std::size_t o = 0; o < bench.outputs().size(); ++o) {
     Tensor output = bench.outputs()[o];

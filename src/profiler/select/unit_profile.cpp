@@ -44,13 +44,13 @@ bool is_beaten(const Samples& samples, const Samples& controls) {
 // One problem, whose candidates are measured in turn.
 class UnitProfiler::ProblemProfile {
  public:
-  // `depth`: of the childnet that the problem is inside of; `fill`, if any, is called before
-  // anything is measured, once.
-  ProblemProfile(UnitProfiler& profiler, const Problem& model, int depth, FillConstants fill)
+  // `fill`, if any, is called before anything is measured, once.
+  ProblemProfile(UnitProfiler& profiler, const Problem& model, const RoutineContext& context,
+                 FillConstants fill)
       : profiler_(profiler),
         core_(profiler.core_),
         model_(model),
-        depth_(depth),
+        context_(context),
         fill_constants_(std::move(fill)),
         reference_(profiler.core_, model) {}
 
@@ -66,6 +66,7 @@ class UnitProfiler::ProblemProfile {
   };
   Status profile_each(std::vector<Candidate>& candidates);
   Status choose_inside(Candidate& candidate, double best_us);
+  Result<ImplementationPtr> implementation_of(const Candidate& candidate) const;
   Result<KernelBench> bench_of(const Candidate& candidate);
   Status measure(Candidate& candidate);
   void time_in_turns(Candidate& candidate, KernelBench& bench, int batch, Samples& samples);
@@ -81,7 +82,7 @@ class UnitProfiler::ProblemProfile {
   UnitProfiler& profiler_;
   Runtime& core_;
   const Problem& model_;
-  int depth_;
+  RoutineContext context_;
   FillConstants fill_constants_;
   std::optional<Control> control_;
   // How many times as long as on the scale of the layer's times the control took beside each of the
@@ -114,31 +115,39 @@ Status UnitProfiler::ProblemProfile::choose_inside(Candidate& candidate, double 
       fill_constants();  // those inside may be the same
       fill();
     };
-    return ProblemProfile(profiler_, problem, depth_ + 1, fill_both).profile(candidates);
+    return ProblemProfile(profiler_, problem, context_.inside_childnet(), fill_both)
+        .profile(candidates);
   };
   CandidateRules rules = profiler_.inside_rules;
-  rules.childnets = depth_ + 1 < kDeepestChildnet;
-  const Problem problem = with_formats(model_, candidate.formats);
+  rules.childnets = context_.childnet_depth() + 1 < kDeepestChildnet;
+  SN_ASSIGN_OR_RETURN(const ImplementationPtr implementation, implementation_of(candidate));
   SN_ASSIGN_OR_RETURN(
       const ChildnetInside inside,
-      solve_inside(core_.registry(), *candidate.routine->as_childnet(), problem, candidate.params,
+      solve_inside(context_.inside_childnet(), *implementation->as_childnet(), candidate.params,
                    rules, profiler_.exhaustive_ ? INFINITY : kBeaten * best_us, core_.allocator(),
                    measure));
   candidate.pruned = !inside.within_bound;
   if (!inside.known) return {};
   candidate.unresolved = false;
   candidate.params.set("inner", inside.inner);
-  candidate.key = profile_key(problem, *candidate.routine, candidate.params);
+  candidate.key = profile_key(core_.registry(), implementation->whole_problem(), *candidate.routine,
+                              candidate.params);
   return {};
+}
+
+Result<ImplementationPtr> UnitProfiler::ProblemProfile::implementation_of(
+    const Candidate& candidate) const {
+  return context_.implement(*candidate.routine, with_formats(model_, candidate.formats));
 }
 
 Result<KernelBench> UnitProfiler::ProblemProfile::bench_of(const Candidate& candidate) {
   fill_constants();
   SN_RETURN_IF_ERROR(reference_.prepare(last_packing_));
-  const Problem problem = with_formats(model_, candidate.formats);
-  SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, reference_.inputs_as(problem));
-  return KernelBench::create(core_, *candidate.routine, problem, candidate.params,
-                             std::move(inputs), &last_packing_);
+  SN_ASSIGN_OR_RETURN(const ImplementationPtr implementation, implementation_of(candidate));
+  SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs,
+                      reference_.inputs_as(implementation->whole_problem()));
+  return KernelBench::create(core_, *implementation, candidate.params, std::move(inputs),
+                             &last_packing_);
 }
 
 // After its first run, which took `first`: runs of a sample, and the time of the first sample. A
@@ -329,20 +338,21 @@ void UnitProfiler::keep(const Candidate& candidate, double spread_us) {
 }
 
 Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candidates) {
-  return ProblemProfile(*this, model, 0, nullptr).profile(candidates);
+  return ProblemProfile(*this, model, core_.routine_context(), nullptr).profile(candidates);
 }
 
 // Fills in its time; infinity stays if a run fails. `input` is made when it is needed first.
 Status UnitProfiler::measure_adapt(const TensorSpec& tensor, const Format& from,
-                                   const Problem& problem, Candidate& candidate, Tensor& input) {
+                                   const Implementation& implementation, Candidate& candidate,
+                                   Tensor& input) {
   SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
   if (input.empty()) {
     SN_ASSIGN_OR_RETURN(input, Tensor::create(tensor.type, tensor.shape, core_.allocator()));
     fill_random(tensor, input);
     SN_ASSIGN_OR_RETURN(input, in_format(core_, input, from, tensor.quantization));
   }
-  SN_ASSIGN_OR_RETURN(KernelBench bench, KernelBench::create(core_, *candidate.routine, problem,
-                                                             candidate.params, {input}));
+  SN_ASSIGN_OR_RETURN(KernelBench bench,
+                      KernelBench::create(core_, implementation, candidate.params, {input}));
   SN_RETURN_IF_ERROR(bench.run());
   ++counts_.measured;
   const PoolBurst burst(core_.pool());
@@ -357,7 +367,7 @@ Status UnitProfiler::measure_adapt(const TensorSpec& tensor, const Format& from,
 
 Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const Format& from,
                                                 const Format& to) {
-  const Problem problem = adapt_problem(core_, tensor, from, to);
+  const auto problem = std::make_shared<const Problem>(adapt_problem(core_, tensor, from, to));
   AdaptChoice best;
   best.from = from;
   best.to = to;
@@ -366,17 +376,18 @@ Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const 
   Tensor input;
   for (const Routine* routine : core_.registry().routines("adapt")) {
     if (routine->descriptor().algorithm == "naive" && std::isfinite(best.time_us)) continue;
-    if (!core_.registry().check(*routine, problem).ok()) continue;
+    const auto implementation = core_.routine_context().implement(*routine, problem);
+    if (!implementation.ok()) continue;
     Candidate candidate;
     candidate.routine = routine;
-    candidate.params = routine->default_params(problem);
-    candidate.key = profile_key(problem, *routine, candidate.params);
+    candidate.params = (*implementation)->default_params();
+    candidate.key = profile_key(core_.registry(), *problem, *routine, candidate.params);
     if (key.empty()) {
       key = candidate.key;
       if (const auto known = adapts_.find(key); known != adapts_.end()) return known->second;
     }
     if (!from_cache(candidate))
-      SN_RETURN_IF_ERROR(measure_adapt(tensor, from, problem, candidate, input));
+      SN_RETURN_IF_ERROR(measure_adapt(tensor, from, **implementation, candidate, input));
     if (candidate.unit_us < best.time_us) {
       best.time_us = candidate.unit_us;
       best.routine = routine->descriptor().str();

@@ -50,8 +50,8 @@ class UnitProfiler {
   class ProblemProfile;
   bool from_cache(Candidate& candidate);
   void keep(const Candidate& candidate, double spread_us);
-  Status measure_adapt(const TensorSpec& tensor, const Format& from, const Problem& problem,
-                       Candidate& candidate, Tensor& input);
+  Status measure_adapt(const TensorSpec& tensor, const Format& from,
+                       const Implementation& implementation, Candidate& candidate, Tensor& input);
 
   Runtime& core_;
   ProfileCache& cache_;

@@ -76,18 +76,20 @@ bool is_allowed(const TuneContext& context, const Finalist& finalist) {
   if (!finalist.is_default()) return true;
   if (finalist.memory > context.options.max_memory) return false;
   const Runtime& core = *context.job.core;
-  const Registry& registry = core.registry();
   return std::ranges::all_of(context.space.layers, [&](const LayerCandidates& layer) {
     const Layer& known = *layer.layer.layer;
     if (known.type->is_view) return true;
     if (layer.fallback && context.options.avoid.empty()) return true;
     const auto planned = finalist.path.layers.find(known.id);
-    const auto routine =
-        planned == finalist.path.layers.end()
-            ? registry.default_choice(layer.layer.problem, core.schemas())
-            : Result<const Routine*>(registry.find(known.type->name, planned->second.routine));
-    return routine.ok() &&
-           is_allowed(context.candidate_rules, known.name, (*routine)->descriptor());
+    const Routine* routine = nullptr;
+    if (planned != finalist.path.layers.end()) {
+      routine = core.registry().find(known.type->name, planned->second.routine);
+    } else {
+      const auto usual = core.routine_context().default_choice(layer.layer.problem, core.schemas());
+      if (!usual.ok()) return false;
+      routine = &(*usual)->routine();
+    }
+    return is_allowed(context.candidate_rules, known.name, routine->descriptor());
   });
 }
 

@@ -96,7 +96,7 @@ bool HalfRange::fits(const LayerCandidates& entry, const Candidate& candidate) c
 }
 
 Result<std::map<DataType, std::size_t>> HalfRange::drop_candidates(
-    const Registry& registry, const NetProblems& problems, const CandidateRules& rules,
+    const RoutineContext& context, const NetProblems& problems, const CandidateRules& rules,
     std::vector<LayerCandidates>& layers) const {
   std::set<std::ptrdiff_t> touched;
   std::map<DataType, std::size_t> dropped;
@@ -107,7 +107,7 @@ Result<std::map<DataType, std::size_t>> HalfRange::drop_candidates(
     const auto is_unfit = [&](const Candidate& candidate) {
       if (!fits(entry, candidate)) return true;
       if (candidate.routine == nullptr ||
-          candidate.routine->accumulator_type() != DataType::float16)
+          candidate.routine->facts().accumulator != DataType::float16)
         return false;
       if (sum < 0) sum = largest_sum(entry.layer.problem, largest_x);
       return sum > kLargestHalf;
@@ -126,7 +126,7 @@ Result<std::map<DataType, std::size_t>> HalfRange::drop_candidates(
     CandidateRules single = rules;
     single.schemas = {"cpu:float32"};
     SN_ASSIGN_OR_RETURN(const std::vector<LayerCandidates> floats,
-                        list_candidates(registry, problems, single));
+                        list_candidates(context, problems, single));
     for (std::size_t l = 0; l < layers.size(); ++l)
       if (is_empty(layers[l])) {
         layers[l].candidates = floats[l].candidates;

@@ -26,7 +26,7 @@ class HalfRange {
   // number, and those that sum in float16 what may pass it on the way. Layers that then have none
   // get those of float32. Gives the number of layers that lost some, by data type.
   Result<std::map<DataType, std::size_t>> drop_candidates(
-      const Registry& registry, const NetProblems& problems, const CandidateRules& rules,
+      const RoutineContext& context, const NetProblems& problems, const CandidateRules& rules,
       std::vector<LayerCandidates>& layers) const;
 
  private:

@@ -20,9 +20,11 @@ namespace {
 std::uint64_t whole_key_of(const TuneJob& job, std::uint64_t graph) {
   std::string text = fmt::format("{:x}", graph);
   for (const Shape& shape : job.shapes) text += ';' + shape.str();
-  for (const Routine* routine : job.core->registry().all())
+  for (const Routine* routine : job.core->registry().all()) {
+    const RoutineFacts facts = routine->facts();
     text += fmt::format("\n{} {} v{} {}", routine->layer_type(), routine->descriptor().str(),
-                        routine->version(), routine->library());
+                        facts.version, facts.library);
+  }
   for (const Device* device : job.core->registry().devices())
     text += fmt::format("\n{} {}", device->id().c_str(), device->name());
   for (const std::string& pattern : job.options->avoid) text += "\navoid " + pattern;

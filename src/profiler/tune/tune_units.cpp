@@ -23,11 +23,11 @@ double effort_of(const LayerCandidates& layer) {
 }
 
 // Whether every choice of the path can be had here.
-bool applies(const Registry& registry, const NetProblems& problems, const RoutinePath& path) {
+bool applies(const RoutineContext& context, const NetProblems& problems, const RoutinePath& path) {
   return std::ranges::all_of(problems.layers, [&](const LayerProblem& layer) {
     const auto choice = path.layers.find(layer.layer->id);
     return choice == path.layers.end() ||
-           check_choice(registry, layer.problem, choice->second).ok();
+           implement_choice(context, layer.problem, choice->second).ok();
   });
 }
 
@@ -48,15 +48,15 @@ UnitStage::UnitStage(TuneContext& context)
 
 Status UnitStage::find_candidates() {
   const TuneJob& job = context_.job;
-  const Registry& registry = job.core->registry();
+  const RoutineContext routines = job.core->routine_context();
   std::vector<LayerCandidates>& layers = context_.space.layers;
   SN_ASSIGN_OR_RETURN(problems_, problems_of(job.core, job.graph, job.shapes));
   SN_ASSIGN_OR_RETURN(context_.default_path,
-                      default_path(registry, problems_, job.core->schemas()));
+                      default_path(routines, problems_, job.core->schemas()));
   if (const auto& known = job.known_path;
-      known && context_.is_time_limited() && applies(registry, problems_, *known))
+      known && context_.is_time_limited() && applies(routines, problems_, *known))
     context_.known_path = known;
-  SN_ASSIGN_OR_RETURN(layers, list_candidates(registry, problems_, context_.candidate_rules));
+  SN_ASSIGN_OR_RETURN(layers, list_candidates(routines, problems_, context_.candidate_rules));
   SN_RETURN_IF_ERROR(drop_what_half_cannot_hold());
   context_.space.make_index();
   specs_.assign(job.graph->tensor_count(), nullptr);
@@ -84,7 +84,7 @@ Status UnitStage::drop_what_half_cannot_hold() {
   SN_ASSIGN_OR_RETURN(const HalfRange range,
                       HalfRange::measure(job.core, job.graph, job.shapes, job.verification_inputs));
   SN_ASSIGN_OR_RETURN(const auto dropped,
-                      range.drop_candidates(job.core->registry(), problems_,
+                      range.drop_candidates(job.core->routine_context(), problems_,
                                             context_.candidate_rules, context_.space.layers));
   for (const auto& [type, layers] : dropped)
     context_.warn(fmt::format(
@@ -102,11 +102,12 @@ int UnitStage::default_candidate(const LayerCandidates& layer) const {
   const Runtime& core = *context_.job.core;
   const auto planned = context_.default_path.layers.find(layer.layer.layer->id);
   if (planned != context_.default_path.layers.end()) return layer.index_of(planned->second);
-  const auto routine = core.registry().default_choice(layer.layer.problem, core.schemas());
-  if (!routine.ok()) return -1;
+  const auto implementation =
+      core.routine_context().default_choice(layer.layer.problem, core.schemas());
+  if (!implementation.ok()) return -1;
   Choice usual;
-  usual.routine = (*routine)->descriptor().str();
-  usual.params = (*routine)->default_params(layer.layer.problem);
+  usual.routine = (*implementation)->routine().descriptor().str();
+  usual.params = (*implementation)->default_params();
   usual.formats = formats_of(layer.layer.problem);
   return layer.index_of(usual);
 }
@@ -115,7 +116,7 @@ int UnitStage::default_candidate(const LayerCandidates& layer) const {
 // first, then what the registry ranks highest.
 void UnitStage::put_promising_first() {
   const auto rank = [](const Candidate& c) {
-    return c.routine == nullptr ? 0 : c.routine->default_rank();
+    return c.routine == nullptr ? 0 : c.routine->facts().default_rank;
   };
   for (std::size_t l = 0; l < context_.space.layers.size(); ++l) {
     LayerCandidates& layer = context_.space.layers[l];
@@ -207,9 +208,9 @@ Status UnitStage::fall_back_to_float32(std::size_t index) {
   rules.schemas = {"cpu:float32"};
   LayerCandidates& layer = context_.space.layers[index];
   std::erase_if(rules.pin, [&](const auto& pin) { return pin.first != layer.layer.layer->name; });
-  SN_ASSIGN_OR_RETURN(
-      std::vector<LayerCandidates> alone,
-      list_candidates(context_.job.core->registry(), {problems_.graph, {layer.layer}}, rules));
+  SN_ASSIGN_OR_RETURN(std::vector<LayerCandidates> alone,
+                      list_candidates(context_.job.core->routine_context(),
+                                      {problems_.graph, {layer.layer}}, rules));
   layer.candidates = std::move(alone[0].candidates);
   layer.fallback = true;
   return units_.profile(layer.layer.problem, layer.candidates);

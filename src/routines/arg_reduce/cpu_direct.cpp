@@ -67,17 +67,17 @@ class DirectArgReduceKernel final : public Kernel {
   void (*search_)(const float*, std::int64_t*, std::int64_t, std::int64_t, std::int64_t) noexcept;
 };
 
-class DirectArgReduce final : public Routine {
+class DirectArgReduce final : public SimpleRoutine {
  public:
-  DirectArgReduce() : Routine("arg_reduce", "cpu/direct") {}
-  int default_rank() const override { return 20; }
+  DirectArgReduce() : SimpleRoutine("arg_reduce", "cpu/direct") {}
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
   Applicability applicable(const Problem& problem) const override {
     if (problem.inputs[0].type != DataType::float32)
       return Applicability::no("input 0 is not float32");
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     const Params& params = problem.params;
     const Shape& shape = problem.inputs[0].shape;
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(params.integer("axis"), shape.rank()));

@@ -103,8 +103,7 @@ class DirectBatchNorm final : public FusesPostOps<PostOpProgram::supports> {
  public:
   explicit DirectBatchNorm(const std::string& descriptor)
       : FusesPostOps("batch_norm", descriptor) {}
-  int default_rank() const override { return 20; }
-  int version() const override { return 2; }
+  RoutineFacts facts() const override { return {.default_rank = 20, .version = 2}; }
 
   Applicability applicable(const Problem& problem) const override {
     const DataType type = problem.inputs[kX].type;
@@ -116,8 +115,8 @@ class DirectBatchNorm final : public FusesPostOps<PostOpProgram::supports> {
     return Applicability::yes();
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
     return make_kernel<DirectBatchNormKernel>(problem, coefficients_of(problem),
                                               std::move(post_ops));

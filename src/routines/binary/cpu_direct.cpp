@@ -219,8 +219,7 @@ std::optional<Qint8Form> form_of(const Problem& problem, BinaryOp op) {
 class DirectBinary final : public FusesPostOps<if_qint8_or<PostOpProgram::supports_in_float32>> {
  public:
   explicit DirectBinary(const std::string& descriptor) : FusesPostOps("binary", descriptor) {}
-  int default_rank() const override { return 20; }
-  int version() const override { return 3; }
+  RoutineFacts facts() const override { return {.default_rank = 20, .version = 3}; }
 
   Applicability applicable(const Problem& problem) const override {
     BinaryOp op;
@@ -245,8 +244,8 @@ class DirectBinary final : public FusesPostOps<if_qint8_or<PostOpProgram::suppor
       return Applicability::no(walk.status().message());
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     BinaryOp op;
     if (!parse(problem.params.text("op"), op))
       return invalid_model("there is no binary op '{}'", problem.params.text("op"));

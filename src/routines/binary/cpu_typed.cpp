@@ -208,10 +208,10 @@ class TypedBinaryKernel final : public Kernel {
   int in_place_ = -1;
 };
 
-class TypedBinary final : public Routine {
+class TypedBinary final : public SimpleRoutine {
  public:
-  TypedBinary() : Routine("binary", "cpu/typed") {}
-  int default_rank() const override { return 20; }
+  TypedBinary() : SimpleRoutine("binary", "cpu/typed") {}
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
   Applicability applicable(const Problem& problem) const override {
     BinaryOp op;
     const DataType type = problem.inputs[0].type;
@@ -221,8 +221,8 @@ class TypedBinary final : public Routine {
           fmt::format("this function of {} is not supported", to_string(type)));
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     BinaryOp op;
     if (!parse(problem.params.text("op"), op))
       return invalid_model("there is no binary op '{}'", problem.params.text("op"));

@@ -139,10 +139,10 @@ class DirectCastKernel final : public Kernel {
   bool in_place_;
 };
 
-class DirectCast final : public Routine {
+class DirectCast final : public SimpleRoutine {
  public:
-  DirectCast() : Routine("cast", "cpu/direct") {}
-  int default_rank() const override { return 20; }
+  DirectCast() : SimpleRoutine("cast", "cpu/direct") {}
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
   Applicability applicable(const Problem& problem) const override {
     if (converter(problem.inputs[0].type, problem.outputs[0].type) == nullptr)
       return Applicability::no(fmt::format("a cast from {} to {} is not supported",
@@ -150,8 +150,8 @@ class DirectCast final : public Routine {
                                            to_string(problem.outputs[0].type)));
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     const DataType from = problem.inputs[0].type, to = problem.outputs[0].type;
     // Element over element of the same size; otherwise pieces would overtake each other.
     return make_kernel<DirectCastKernel>(converter(from, to), size_of(from) == size_of(to));

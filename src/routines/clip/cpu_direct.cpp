@@ -66,7 +66,7 @@ class DirectClipKernel final : public Kernel {
 class DirectClip final : public FusesPostOps<if_qint8> {
  public:
   explicit DirectClip(const std::string& descriptor) : FusesPostOps("clip", descriptor) {}
-  int default_rank() const override { return 20; }
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
   Applicability applicable(const Problem& problem) const override {
     const DataType type = problem.inputs[0].type;
     if (type == DataType::qint8) {
@@ -87,8 +87,8 @@ class DirectClip final : public FusesPostOps<if_qint8> {
     }
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     return make_kernel<DirectClipKernel>(problem);
   }
 };

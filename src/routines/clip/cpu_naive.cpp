@@ -42,17 +42,17 @@ class NaiveClipKernel final : public Kernel {
   TypedConstants constants_;
 };
 
-class NaiveClip final : public Routine {
+class NaiveClip final : public SimpleRoutine {
  public:
-  NaiveClip() : Routine("clip", "cpu/naive") {}
+  NaiveClip() : SimpleRoutine("clip", "cpu/naive") {}
   Applicability applicable(const Problem& problem) const override {
     for (std::size_t i = 1; i < 3; ++i)
       if (problem.has_input(i) && problem.inputs[i].shape.elements() != 1)
         return Applicability::no("a limit must have one element");
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
     return make_kernel<NaiveClipKernel>(std::move(constants));
   }

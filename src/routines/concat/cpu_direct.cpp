@@ -73,7 +73,7 @@ class DirectConcatKernel final : public Kernel {
 class DirectConcat final : public FusesPostOps<if_qint8> {
  public:
   explicit DirectConcat(const std::string& descriptor) : FusesPostOps("concat", descriptor) {}
-  int default_rank() const override { return 10; }
+  RoutineFacts facts() const override { return {.default_rank = 10}; }
   double default_speed(const Problem& problem) const override { return run_speed(problem); }
 
   Applicability applicable(const Problem& problem) const override {
@@ -97,8 +97,8 @@ class DirectConcat final : public FusesPostOps<if_qint8> {
         return Applicability::no(fmt::format("the channels of input {} are not whole blocks", i));
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
     const TensorSpec& y = problem.outputs[0];
     const int rank = y.shape.rank();

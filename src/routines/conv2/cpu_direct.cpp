@@ -72,7 +72,7 @@ class DirectConvKernel final : public Kernel {
 class DirectConv final : public FusesPostOps<PostOpProgram::supports> {
  public:
   explicit DirectConv(const char* layer_type) : FusesPostOps(layer_type, "cpu/direct") {}
-  int default_rank() const override { return 20; }
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
   // One row at a time, with borders: a tenth of a product's multiply-adds, and less on small maps.
   double default_speed(const Problem&) const override { return 0.1; }
 
@@ -83,8 +83,8 @@ class DirectConv final : public FusesPostOps<PostOpProgram::supports> {
     return Applicability::yes();
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(TypedConstants constants,
                         TypedConstants::create(problem, DataType::float32));

@@ -106,21 +106,34 @@ class ConvKernel final : public GemmConvKernel {
   std::int64_t chunk_slices_ = 1, chunk_panels_ = 1, patches_at_ = 0;
 };
 
-class GemmConv final : public GemmConvRoutine {
+class GemmConvolution final : public GemmConvImplementation {
  public:
-  explicit GemmConv(const char* layer_type) : GemmConvRoutine(layer_type, false) {}
+  using GemmConvImplementation::GemmConvImplementation;
+
   // Packing patches takes time, and more of it the more often an element of x is in one.
-  double default_speed(const Problem& problem) const override {
-    const Shape& weights = problem.inputs[1].shape;
+  double speed() const override {
+    const Shape& weights = problem().inputs[1].shape;
     const bool has_patches = weights.elements(2, weights.rank()) > 1;
-    return (has_patches ? 0.5 : 0.75) * filled_panel(problem);
+    return (has_patches ? 0.5 : 0.75) * filled_panel(problem());
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return make_kernel<ConvKernel>(problem, geometry, packed, std::move(post_ops));
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
+                                                const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem()));
+    return make_kernel<ConvKernel>(problem(), geometry(), packed, std::move(post_ops));
+  }
+};
+
+class GemmConv final : public FloatLayerRoutine {
+ public:
+  explicit GemmConv(const char* layer_type) : FloatLayerRoutine(layer_type, "cpu/gemm") {}
+
+ protected:
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(*problem));
+    return make_implementation_of<GemmConvolution>(std::move(problem), context, geometry, false);
   }
 };
 

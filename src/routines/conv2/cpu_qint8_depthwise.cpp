@@ -39,8 +39,8 @@ std::int64_t table_place(std::int64_t c) {
 
 class QuantizedDepthwiseKernel final : public Kernel {
  public:
-  QuantizedDepthwiseKernel(const Problem& problem, const ConvGeometry& geometry, Tensor packed,
-                           QuantizedEpilogue epilogue)
+  QuantizedDepthwiseKernel(const Problem& problem, int threads, const ConvGeometry& geometry,
+                           Tensor packed, QuantizedEpilogue epilogue)
       : g_(geometry),
         packed_(std::move(packed)),
         epilogue_(std::move(epilogue)),
@@ -53,7 +53,7 @@ class QuantizedDepthwiseKernel final : public Kernel {
     zero_byte_ = static_cast<std::uint8_t>(x.zero_point & 255);
     const std::int64_t channels = std::max<std::int64_t>(g_.channels_out(), 1);
     const std::int64_t work =
-        task_operations(g_.batch * positions_ * channels * taps_, kTaskWork, problem.threads);
+        task_operations(g_.batch * positions_ * channels * taps_, kTaskWork, threads);
     block_ = std::clamp<std::int64_t>(work / (channels * taps_), 1, block_);
     if (epilogue_.needs_tiles())
       block_ = std::clamp<std::int64_t>(kTileFloats / channels, 1, block_);
@@ -153,37 +153,24 @@ class QuantizedDepthwiseKernel final : public Kernel {
   std::uint8_t zero_byte_ = 0;
 };
 
-class QuantizedDepthwise final : public QuantizedRoutine {
+class QuantizedDepthwiseImplementation final : public Implementation {
  public:
-  explicit QuantizedDepthwise(const char* type)
-      : QuantizedRoutine(type, "cpu:qint8:nhwc/depthwise") {}
-  int default_rank() const override { return 20; }
+  QuantizedDepthwiseImplementation(ProblemPtr problem, const RoutineContext& context,
+                                   const ConvGeometry& geometry)
+      : Implementation(std::move(problem), context), g_(geometry), parts_(geometry) {}
 
-  Applicability applicable(const Problem& problem) const override {
-    const Shape& w = problem.inputs[1].shape;
-    if (w[1] != 1 || w[0] != problem.params.integer("group", 1))
-      return Applicability::no("needs one input and one output channel per group (depthwise)");
-    if (round_up(w.elements(2, w.rank()), kDepthwiseTaps) > kPointers)
-      return Applicability::no("the kernel has too many elements");
-    return takes_quantized_weights(problem);
+  Result<Packing> packing(const RoutineParams&) const override {
+    return Packing{static_cast<std::size_t>(parts_.bytes), {}};
   }
-
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
-    return static_cast<std::size_t>(DepthwiseParts(g).bytes);
-  }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
-              std::byte* packed) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem));
-    const TensorScale x = tensor_scale(problem.inputs[0]);
-    const DepthwiseParts parts(g);
-    std::memset(packed, 0, static_cast<std::size_t>(parts.bytes));
-    for (std::int64_t c = 0; c < g.channels_out(); ++c) {
+  Status pack(const RoutineParams&, Allocator&, std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem()));
+    const TensorScale x = tensor_scale(problem().inputs[0]);
+    std::memset(packed, 0, static_cast<std::size_t>(parts_.bytes));
+    for (std::int64_t c = 0; c < g_.channels_out(); ++c) {
       const std::int8_t* row = weights.values.data() + c * weights.depth;
       const auto i = static_cast<std::size_t>(c);
       const std::int64_t block = c / kDepthwiseBlock * kDepthwiseBlock;
-      auto* w = reinterpret_cast<std::int8_t*>(packed + parts.weights) + block * parts.taps +
+      auto* w = reinterpret_cast<std::int8_t*>(packed + parts_.weights) + block * parts_.taps +
                 kDepthwiseTaps * depthwise_lane(c % kDepthwiseBlock);
       std::int32_t sum = 0;
       for (std::int64_t t = 0; t < weights.depth; ++t) {
@@ -192,18 +179,45 @@ class QuantizedDepthwise final : public QuantizedRoutine {
       }
       const std::int64_t at = table_place(c);
       reinterpret_cast<std::int32_t*>(packed)[at] = -x.unsigned_zero_point() * sum;
-      reinterpret_cast<float*>(packed + parts.scale)[at] = x.scale * weights.scales[i];
-      reinterpret_cast<float*>(packed + parts.bias)[at] = weights.bias[i];
+      reinterpret_cast<float*>(packed + parts_.scale)[at] = x.scale * weights.scales[i];
+      reinterpret_cast<float*>(packed + parts_.bias)[at] = weights.bias[i];
     }
     return {};
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(QuantizedEpilogue epilogue, QuantizedEpilogue::create(problem, false));
-    return make_kernel<QuantizedDepthwiseKernel>(problem, geometry, packed.bytes,
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
+                                                const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(QuantizedEpilogue epilogue, QuantizedEpilogue::create(problem(), false));
+    return make_kernel<QuantizedDepthwiseKernel>(problem(), context().threads(), g_, packed.bytes,
                                                  std::move(epilogue));
+  }
+
+ private:
+  ConvGeometry g_;
+  DepthwiseParts parts_;
+};
+
+class QuantizedDepthwise final : public QuantizedRoutine<Routine> {
+ public:
+  explicit QuantizedDepthwise(const char* type)
+      : QuantizedRoutine(type, "cpu:qint8:nhwc/depthwise") {}
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
+
+ protected:
+  Applicability applicable(const Problem& problem) const override {
+    const Shape& w = problem.inputs[1].shape;
+    if (w[1] != 1 || w[0] != problem.params.integer("group", 1))
+      return Applicability::no("needs one input and one output channel per group (depthwise)");
+    if (round_up(w.elements(2, w.rank()), kDepthwiseTaps) > kPointers)
+      return Applicability::no("the kernel has too many elements");
+    return takes_quantized_weights(problem);
+  }
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(*problem));
+    return make_implementation_of<QuantizedDepthwiseImplementation>(std::move(problem), context,
+                                                                    geometry);
   }
 };
 

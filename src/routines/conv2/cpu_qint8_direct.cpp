@@ -211,31 +211,47 @@ class QuantizedConvKernel final : public Kernel {
   std::int64_t patches_ = 0;  // bytes of a block's copied patches
 };
 
-class QuantizedConv final : public QuantizedRoutine {
+class QuantizedConvImplementation final : public Implementation {
+ public:
+  QuantizedConvImplementation(ProblemPtr problem, const RoutineContext& context,
+                              const ConvGeometry& geometry)
+      : Implementation(std::move(problem), context), geometry_(geometry) {}
+
+  Result<Packing> packing(const RoutineParams&) const override {
+    return Packing{QuantizedProduct::packed_bytes(sizes_of(geometry_)), {}};
+  }
+  Status pack(const RoutineParams&, Allocator&, std::byte* packed) const override {
+    return QuantizedProduct::pack(problem(), sizes_of(geometry_),
+                                  geometry_.window.kernel_elements(), packed);
+  }
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
+                                                const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(QuantizedProduct product,
+                        QuantizedProduct::create(problem(), sizes_of(geometry_), packed));
+    return make_kernel<QuantizedConvKernel>(geometry_, context().threads(), std::move(product));
+  }
+
+ private:
+  ConvGeometry geometry_;
+};
+
+class QuantizedConv final : public QuantizedRoutine<Routine> {
  public:
   explicit QuantizedConv(const char* type) : QuantizedRoutine(type, "cpu:qint8:nhwc/direct") {}
-  int default_rank() const override { return 10; }
+  RoutineFacts facts() const override { return {.default_rank = 10}; }
+
+ protected:
   Applicability applicable(const Problem& problem) const override {
     if (problem.inputs[0].shape[1] == 0) return Applicability::no("needs input channels");
     return QuantizedRoutine::applicable(problem);
   }
-
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    return QuantizedProduct::packed_bytes(sizes_of(geometry));
-  }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
-              std::byte* packed) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    return QuantizedProduct::pack(problem, sizes_of(geometry), geometry.window.kernel_elements(),
-                                  packed);
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(QuantizedProduct product,
-                        QuantizedProduct::create(problem, sizes_of(geometry), packed));
-    return make_kernel<QuantizedConvKernel>(geometry, problem.threads, std::move(product));
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(*problem));
+    return make_implementation_of<QuantizedConvImplementation>(std::move(problem), context,
+                                                               geometry);
   }
 };
 

@@ -76,12 +76,12 @@ class NaiveQuantizedConvKernel final : public Kernel {
   Requantize requantize_;
 };
 
-class NaiveQuantizedConv final : public QuantizedRoutine {
+class NaiveQuantizedConv final : public QuantizedRoutine<SimpleRoutine> {
  public:
   using QuantizedRoutine::QuantizedRoutine;
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
     SN_ASSIGN_OR_RETURN(QuantizedWeights weights, quantize_weights(problem));
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));

@@ -48,9 +48,9 @@ constexpr std::int64_t kPanelWeights = 128 * 128;
 constexpr std::int64_t kSmallMap = 16;
 
 // Which parameters may pay for one problem: few enough to be measured one by one.
-class Cut {
+class WgBlocking {
  public:
-  explicit Cut(const Problem& problem)
+  explicit WgBlocking(const Problem& problem)
       : taps_(problem.inputs[kWeights].shape[2]),
         in_(problem.inputs[kWeights].shape[1]),
         out_(problem.inputs[kWeights].shape[0]),
@@ -140,15 +140,88 @@ struct PackedSizes {
   std::int64_t weights = 0, bias = 0;
 };
 
+class WgImplementation final : public Implementation {
+ public:
+  WgImplementation(ProblemPtr problem, const RoutineContext& context)
+      : Implementation(std::move(problem), context), blocking_(this->problem()) {}
+
+  // Half of what the arithmetic saves on average; the rest goes into transforming.
+  double speed() const override { return 2; }
+
+  RoutineParams default_params() const override {
+    // Larger tiles save more products, unless they stick out too far.
+    std::int64_t best = 0;
+    double least = 0;
+    for (const std::int64_t tile : kTileSizes) {
+      if (tile > kMostUntuned) break;
+      if (!blocking_.may_pay(tile)) continue;  // before tiles are counted: they may give no output
+      const double cost = static_cast<double>(blocking_.tiles(tile) * tile * tile);
+      if (best != 0 && cost >= 0.8 * least) continue;
+      best = tile;
+      least = cost;
+    }
+    return blocking_.default_params(best);
+  }
+
+  ParamSpace param_space() const override {
+    ParamSpace space;
+    ParamAxis tile_size{"tile_size", {}}, block{"block", {}};
+    for (const std::int64_t tile : kTileSizes) tile_size.values.emplace_back(tile);
+    for (const std::int64_t size : kBlockSizes) block.values.emplace_back(size);
+    space.axes = {std::move(tile_size),
+                  std::move(block),
+                  {"work", {std::string(kApart), std::string(kTogether), std::string(kPanels)}}};
+    space.allows = [blocking = blocking_](const Params& params) {
+      return blocking.may_pay(params);
+    };
+    return space;
+  }
+
+  Result<Packing> packing(const RoutineParams& params) const override {
+    const PackedSizes sizes(problem(), params);
+    return Packing{static_cast<std::size_t>(sizes.weights + sizes.bias) * sizeof(float),
+                   params.text("work") == kPanels
+                       ? kPanels
+                       : "tile_size=" + std::to_string(params.integer("tile_size"))};
+  }
+  Status pack(const RoutineParams& params, Allocator& scratch, std::byte* packed) const override {
+    const PackedSizes sizes(problem(), params);
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem().inputs[kWeights].value, scratch));
+    const WgWeights weights =
+        weights_of(problem(), params, static_cast<const float*>(floats.data()));
+    auto* const to = reinterpret_cast<float*>(packed);
+    (params.text("work") == kPanels ? pack_wg_panels : pack_wg_weights)(weights, to);
+    if (sizes.bias == 0) return {};
+    SN_ASSIGN_OR_RETURN(const Tensor bias, as_float32(problem().inputs[kBias].value, scratch));
+    std::fill_n(to + sizes.weights, sizes.bias, 0.0f);
+    std::copy_n(static_cast<const float*>(bias.data()), bias.shape()[0], to + sizes.weights);
+    return {};
+  }
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights& packed) const override {
+    WgChoice choice;
+    choice.tile = static_cast<int>(params.integer("tile_size"));
+    choice.block = params.integer("block");
+    choice.work = params.text("work") == kApart      ? WgWork::apart
+                  : params.text("work") == kTogether ? WgWork::together
+                                                     : WgWork::panels;
+    return make_wg_kernel(problem(), context().threads(), choice, packed.bytes);
+  }
+
+ private:
+  WgBlocking blocking_;
+};
+
 class WgConv final : public Routine {
  public:
   explicit WgConv(const char* descriptor) : Routine("conv2", descriptor) {}
   // Above the direct product in every layout: it was never slower, with default parameters, on the
   // 3x3 layers of 12 nets (7x7 to 224x224, 16 to 512 channels: 1.0 to 5 times as fast).
-  int default_rank() const override { return 35; }
-  // Half of what the arithmetic saves on average; the rest goes into transforming.
-  double default_speed(const Problem&) const override { return 2; }
+  RoutineFacts facts() const override { return {.default_rank = 35}; }
 
+ protected:
   bool supports_post_ops(const Problem& problem) const override {
     return wg_takes_post_ops(problem);
   }
@@ -176,67 +249,9 @@ class WgConv final : public Routine {
     return Applicability::yes();
   }
 
-  RoutineParams default_params(const Problem& problem) const override {
-    const Cut cut(problem);
-    // Larger tiles save more products, unless they stick out too far.
-    std::int64_t best = 0;
-    double least = 0;
-    for (const std::int64_t tile : kTileSizes) {
-      if (tile > kMostUntuned) break;
-      if (!cut.may_pay(tile)) continue;  // before its tiles are counted: they may give no output
-      const double cost = static_cast<double>(cut.tiles(tile) * tile * tile);
-      if (best != 0 && cost >= 0.8 * least) continue;
-      best = tile;
-      least = cost;
-    }
-    return cut.default_params(best);
-  }
-
-  ParamSpace param_space(const Problem& problem) const override {
-    ParamSpace space;
-    ParamAxis tile_size{"tile_size", {}}, block{"block", {}};
-    for (const std::int64_t tile : kTileSizes) tile_size.values.emplace_back(tile);
-    for (const std::int64_t size : kBlockSizes) block.values.emplace_back(size);
-    space.axes = {std::move(tile_size),
-                  std::move(block),
-                  {"work", {std::string(kApart), std::string(kTogether), std::string(kPanels)}}};
-    space.allows = [cut = Cut(problem)](const Params& params) { return cut.may_pay(params); };
-    return space;
-  }
-
-  std::string pack_key(const Problem&, const RoutineParams& params) const override {
-    if (params.text("work") == kPanels) return kPanels;
-    return "tile_size=" + std::to_string(params.integer("tile_size"));
-  }
-
-  Result<std::size_t> packed_bytes(const Problem& problem,
-                                   const RoutineParams& params) const override {
-    const PackedSizes sizes(problem, params);
-    return static_cast<std::size_t>(sizes.weights + sizes.bias) * sizeof(float);
-  }
-  Status pack(const Problem& problem, const RoutineParams& params, Allocator& scratch,
-              std::byte* packed) const override {
-    const PackedSizes sizes(problem, params);
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[kWeights].value, scratch));
-    const WgWeights weights = weights_of(problem, params, static_cast<const float*>(floats.data()));
-    auto* const to = reinterpret_cast<float*>(packed);
-    (params.text("work") == kPanels ? pack_wg_panels : pack_wg_weights)(weights, to);
-    if (sizes.bias == 0) return {};
-    SN_ASSIGN_OR_RETURN(const Tensor bias, as_float32(problem.inputs[kBias].value, scratch));
-    std::fill_n(to + sizes.weights, sizes.bias, 0.0f);
-    std::copy_n(static_cast<const float*>(bias.data()), bias.shape()[0], to + sizes.weights);
-    return {};
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    WgChoice choice;
-    choice.tile = static_cast<int>(params.integer("tile_size"));
-    choice.block = params.integer("block");
-    choice.work = params.text("work") == kApart      ? WgWork::apart
-                  : params.text("work") == kTogether ? WgWork::together
-                                                     : WgWork::panels;
-    return make_wg_kernel(problem, choice, packed.bytes);
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    return make_implementation_of<WgImplementation>(std::move(problem), context);
   }
 
  private:

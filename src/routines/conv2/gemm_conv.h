@@ -39,19 +39,24 @@ class GemmConvKernel : public FloatLayerKernel {
   std::int64_t packed_at_ = 0;
 };
 
-// Their routines.
-class GemmConvRoutine : public FloatLayerRoutine {
+// Their implementations.
+class GemmConvImplementation : public Implementation {
  public:
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const final;
-  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
-              std::byte* packed) const final;
+  GemmConvImplementation(ProblemPtr problem, const RoutineContext& context,
+                         const ConvGeometry& geometry, bool is_transposed)
+      : Implementation(std::move(problem), context),
+        geometry_(geometry),
+        matrices_(this->problem(), is_transposed) {}
+
+  Result<Packing> packing(const RoutineParams&) const final;
+  Status pack(const RoutineParams&, Allocator& scratch, std::byte* packed) const final;
 
  protected:
-  GemmConvRoutine(std::string_view layer_type, bool is_transposed)
-      : FloatLayerRoutine(layer_type, "cpu/gemm"), transposed_(is_transposed) {}
+  const ConvGeometry& geometry() const { return geometry_; }
 
  private:
-  bool transposed_;
+  ConvGeometry geometry_;
+  GroupMatrices matrices_;
 };
 
 }  // namespace softneuro

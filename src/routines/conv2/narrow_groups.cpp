@@ -41,12 +41,12 @@ void pack_bias(const float* from, float* to) noexcept {
 
 class NarrowGroupKernel final : public FloatWorkspaceKernel {
  public:
-  NarrowGroupKernel(const ConvGeometry& geometry, const GroupConvCode& code, const Problem& problem,
-                    const RoutineParams& params, PackedWeights packed, TypedConstants constants,
-                    EpiloguePostOps post_ops)
+  NarrowGroupKernel(const ConvGeometry& geometry, const GroupConvCode& code, DataType type,
+                    const RoutineParams& params, int threads, PackedWeights packed,
+                    TypedConstants constants, EpiloguePostOps post_ops)
       : g_(geometry),
         code_(code),
-        type_(problem.inputs[kX].type),
+        type_(type),
         packed_(std::move(packed.bytes)),
         constants_(std::move(constants)),
         post_ops_(std::move(post_ops)) {
@@ -56,7 +56,7 @@ class NarrowGroupKernel final : public FloatWorkspaceKernel {
     const std::int64_t row_ops = g_.window.axes[2].output * g_.channels_in() * g_.depth();
     const std::int64_t task_ops =
         task_operations(g_.batch * g_.window.axes[1].output * row_ops,
-                        params.integer("task_ops", kDefaultTaskOps), problem.threads);
+                        params.integer("task_ops", kDefaultTaskOps), threads);
     rows_ = std::max<std::int64_t>(task_ops / std::max<std::int64_t>(row_ops, 1), 1);
     zeros_at_ = reserve(g_.channels_in());
     if (g_.bias) bias_at_ = reserve(panels * code_.panel);
@@ -137,6 +137,74 @@ class NarrowGroupKernel final : public FloatWorkspaceKernel {
   std::int64_t zeros_at_ = 0, bias_at_ = 0, floats_at_ = 0;
 };
 
+class NarrowGroupImplementation final : public Implementation {
+ public:
+  NarrowGroupImplementation(ProblemPtr problem, const RoutineContext& context,
+                            const ConvGeometry& geometry, const GroupConvCode& code)
+      : Implementation(std::move(problem), context), geometry_(geometry), code_(code) {}
+
+  // Each weight serves one pixel per load: 0.3 (depthwise) to 0.6 of a product's multiply-adds.
+  double speed() const override { return 0.4; }
+
+  RoutineParams default_params() const override {
+    RoutineParams params;
+    params.set("channels", std::int64_t{0});
+    params.set("task_ops", kDefaultTaskOps);
+    return params;
+  }
+  ParamSpace param_space() const override {
+    ParamAxis channels{"channels", {std::int64_t{0}}};
+    for (const std::int64_t block : {64, 128})
+      if (block < problem().outputs[0].shape[1]) channels.values.emplace_back(block);
+    ParamSpace space;
+    space.axes = {std::move(channels), {"task_ops", {kDefaultTaskOps, 4 * kDefaultTaskOps}}};
+    // As with products, the others were the fastest by noise only.
+    space.promising = [](const Params& params) {
+      return params.integer("task_ops", 0) == kDefaultTaskOps &&
+             params.integer("channels", 0) < 128;
+    };
+    return space;
+  }
+
+  Result<Packing> packing(const RoutineParams&) const override {
+    const std::int64_t bytes = chunks_of(weights().shape[0], code_.panel) * panel_bytes();
+    return Packing{static_cast<std::size_t>(bytes), {}};
+  }
+  Status pack(const RoutineParams&, Allocator& scratch, std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights().value, scratch));
+    const Shape& shape = weights().shape;
+    const std::int64_t channels = shape[0], of_channel = shape.elements(1, shape.rank());
+    for (std::int64_t p = 0; p < chunks_of(channels, code_.panel); ++p)
+      code_.pack(static_cast<const float*>(floats.data()) +
+                     panel_channel(p, channels, code_.panel) * of_channel,
+                 shape[1], rows(), columns(), packed + p * panel_bytes());
+    return {};
+  }
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                        TypedConstants::create(problem(), DataType::float32));
+    SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops, EpiloguePostOps::create(problem(), false));
+    return make_kernel<NarrowGroupKernel>(geometry_, code_, problem().inputs[kX].type, params,
+                                          context().threads(), packed, std::move(constants),
+                                          std::move(post_ops));
+  }
+
+ private:
+  // [channels, group, rows, columns] or one dimension less.
+  const TensorSpec& weights() const { return problem().inputs[kWeights]; }
+  std::int64_t rows() const { return weights().shape.elements(2, weights().shape.rank() - 1); }
+  std::int64_t columns() const { return weights().shape[weights().shape.rank() - 1]; }
+  std::int64_t panel_bytes() const {
+    return code_.panel_bytes(weights().shape[1], rows(), columns());
+  }
+
+  ConvGeometry geometry_;
+  GroupConvCode code_;
+};
+
 class NarrowGroupConv final : public Routine {
  public:
   NarrowGroupConv(std::string_view layer_type, DataType type, bool depthwise,
@@ -145,11 +213,9 @@ class NarrowGroupConv final : public Routine {
         type_(type),
         depthwise_(depthwise),
         code_(code) {}
-  CpuFeatures needs() const override { return code_.needs; }
-  int default_rank() const override { return 40; }
-  // Each weight serves one pixel per load: 0.3 (depthwise) to 0.6 of a product's multiply-adds.
-  double default_speed(const Problem&) const override { return 0.4; }
+  RoutineFacts facts() const override { return {.default_rank = 40, .needs = code_.needs}; }
 
+ protected:
   Applicability applicable(const Problem& problem) const override {
     const TensorSpec& weights = problem.inputs[kWeights];
     if (problem.inputs[kX].type != type_)
@@ -186,64 +252,14 @@ class NarrowGroupConv final : public Routine {
                                       : PostOpProgram::supports_in_float32(problem).ok();
   }
 
-  RoutineParams default_params(const Problem&) const override {
-    RoutineParams params;
-    params.set("channels", std::int64_t{0});
-    params.set("task_ops", kDefaultTaskOps);
-    return params;
-  }
-
-  ParamSpace param_space(const Problem& problem) const override {
-    ParamAxis channels{"channels", {std::int64_t{0}}};
-    for (const std::int64_t block : {64, 128})
-      if (block < problem.outputs[0].shape[1]) channels.values.emplace_back(block);
-    ParamSpace space;
-    space.axes = {std::move(channels), {"task_ops", {kDefaultTaskOps, 4 * kDefaultTaskOps}}};
-    // As with products, the others were the fastest by noise only.
-    space.promising = [](const Params& params) {
-      return params.integer("task_ops", 0) == kDefaultTaskOps &&
-             params.integer("channels", 0) < 128;
-    };
-    return space;
-  }
-
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    const Shape& weights = problem.inputs[kWeights].shape;
-    return static_cast<std::size_t>(chunks_of(weights[0], code_.panel) * bytes_of(weights));
-  }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
-              std::byte* packed) const override {
-    const TensorSpec& weights = problem.inputs[kWeights];
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(weights.value, scratch));
-    const Shape& shape = weights.shape;
-    const std::int64_t channels = shape[0], of_channel = shape.elements(1, shape.rank());
-    for (std::int64_t p = 0; p < chunks_of(channels, code_.panel); ++p)
-      code_.pack(static_cast<const float*>(floats.data()) +
-                     panel_channel(p, channels, code_.panel) * of_channel,
-                 shape[1], rows_of(shape), columns_of(shape), packed + p * bytes_of(shape));
-    return {};
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(TypedConstants constants,
-                        TypedConstants::create(problem, DataType::float32));
-    SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops, EpiloguePostOps::create(problem, false));
-    return make_kernel<NarrowGroupKernel>(geometry, code_, problem, params, packed,
-                                          std::move(constants), std::move(post_ops));
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(*problem));
+    return make_implementation_of<NarrowGroupImplementation>(std::move(problem), context, geometry,
+                                                             code_);
   }
 
  private:
-  // Of the kernel, [channels, group, rows, columns] or one dimension less.
-  static std::int64_t rows_of(const Shape& weights) {
-    return weights.elements(2, weights.rank() - 1);
-  }
-  static std::int64_t columns_of(const Shape& weights) { return weights[weights.rank() - 1]; }
-  std::int64_t bytes_of(const Shape& weights) const {  // of a panel
-    return code_.panel_bytes(weights[1], rows_of(weights), columns_of(weights));
-  }
-
   DataType type_;  // of x and y
   bool depthwise_;
   GroupConvCode code_;

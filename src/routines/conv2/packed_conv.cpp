@@ -121,6 +121,42 @@ class PackedConvKernel final : public PackedLayerKernel<Gemm> {
 };
 
 template <class Gemm>
+class PackedConvImplementation final : public PackedLayerImplementation<Gemm> {
+ public:
+  PackedConvImplementation(ProblemPtr problem, const RoutineContext& context,
+                           const typename Gemm::Ops& ops, const ConvGeometry& g, Layout layout)
+      : PackedLayerImplementation<Gemm>(std::move(problem), context, ops, g.group,
+                                        gemm_shape(g, ConvRows(g, layout), layout)),
+        g_(g),
+        layout_(layout) {}
+
+  double speed() const override { return filled_panel(this->problem()); }
+  ParamSpace param_space() const override {
+    const Shape& w = this->problem().inputs[kGemmLayerWeights].shape;
+    return gemm_param_space(w.elements() / g_.group * Gemm::kReusedBytes,
+                            this->problem().outputs[0].shape.elements() * w.elements(1, w.rank()));
+  }
+
+ protected:
+  void fill(const float* weights, std::int64_t group, std::int64_t first, std::int64_t columns,
+            float* panel) const noexcept override {
+    const std::int64_t taps = g_.window.kernel_elements();
+    fill_panel(weights + (group * g_.out + first) * g_.in * taps, columns, g_.in, taps,
+               stored_channels(g_.in, layout_), panel);
+  }
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(GemmLayerParts parts, this->parts_of(packed, g_.group, g_.out));
+    return make_kernel<PackedConvKernel<Gemm>>(g_, layout_, this->ops(), this->limits(params),
+                                               std::move(parts));
+  }
+
+ private:
+  ConvGeometry g_;
+  Layout layout_;
+};
+
+template <class Gemm>
 class PackedConv final : public PackedLayerRoutine<Gemm> {
  public:
   PackedConv(std::string_view layer_type, Layout layout, std::string_view algorithm, int rank,
@@ -128,8 +164,8 @@ class PackedConv final : public PackedLayerRoutine<Gemm> {
       : PackedLayerRoutine<Gemm>(layer_type, fmt::format(":{}", to_string(layout)), algorithm, rank,
                                  ops),
         layout_(layout) {}
-  double default_speed(const Problem& problem) const override { return filled_panel(problem); }
 
+ protected:
   Applicability applicable(const Problem& problem) const override {
     if (Applicability taken = GemmLayerRoutine::applicable(problem); !taken) return taken;
     const Shape& weights = problem.inputs[kGemmLayerWeights].shape;
@@ -141,36 +177,11 @@ class PackedConv final : public PackedLayerRoutine<Gemm> {
     return Applicability::yes();
   }
 
-  ParamSpace param_space(const Problem& problem) const override {
-    const Shape& w = problem.inputs[kGemmLayerWeights].shape;
-    return gemm_param_space(w.elements() / problem.params.integer("group", 1) * Gemm::kReusedBytes,
-                            problem.outputs[0].shape.elements() * w.elements(1, w.rank()));
-  }
-
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
-    return this->products_bytes(g.group, gemm_shape(g, ConvRows(g, layout_), layout_));
-  }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
-              std::byte* packed) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
-    const std::int64_t taps = g.window.kernel_elements();
-    return this->pack_products(
-        problem, g.group, gemm_shape(g, ConvRows(g, layout_), layout_), scratch, packed,
-        [&](const float* weights, std::int64_t group, std::int64_t first, std::int64_t columns,
-            float* to) {
-          fill_panel(weights + (group * g.out + first) * g.in * taps, columns, g.in, taps,
-                     stored_channels(g.in, layout_), to);
-        });
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(GemmLayerParts parts,
-                        this->parts_of(problem, packed, geometry.group, geometry.out));
-    return make_kernel<PackedConvKernel<Gemm>>(geometry, layout_, this->ops(),
-                                               gemm_limits(problem, params), std::move(parts));
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(*problem));
+    return make_implementation_of<PackedConvImplementation<Gemm>>(std::move(problem), context,
+                                                                  this->ops(), geometry, layout_);
   }
 
  private:

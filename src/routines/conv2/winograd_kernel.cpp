@@ -426,15 +426,14 @@ bool wg_takes_post_ops(const Problem& problem) {
   return post_ops.ok() && post_ops->rest().empty();
 }
 
-Result<std::unique_ptr<Kernel>> make_wg_kernel(const Problem& problem, const WgChoice& choice,
-                                               Tensor packed) {
+Result<std::unique_ptr<Kernel>> make_wg_kernel(const Problem& problem, int threads,
+                                               const WgChoice& choice, Tensor packed) {
   SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
   const DataType type = problem.inputs[kX].type;
   SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops, EpiloguePostOps::create(problem, true, type));
   const auto make = [&]<class T>(T) -> Result<std::unique_ptr<Kernel>> {
-    return make_kernel<WgKernel<T>>(geometry, problem.inputs[kX].layout, choice,
-                                    std::max(problem.threads, 1), std::move(packed),
-                                    std::move(post_ops));
+    return make_kernel<WgKernel<T>>(geometry, problem.inputs[kX].layout, choice, threads,
+                                    std::move(packed), std::move(post_ops));
   };
   return type == DataType::float16    ? make(Half{})
          : type == DataType::bfloat16 ? make(BFloat16{})

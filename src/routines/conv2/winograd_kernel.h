@@ -20,7 +20,7 @@ bool wg_takes_post_ops(const Problem& problem);
 // float32, float16 or bfloat16, all transformed in float32.
 // packed: weights by pack_wg_panels (WgWork::panels) or pack_wg_weights (else), then, if there is a
 // bias, its elements padded with zeros to whole blocks of kWgBlock.
-Result<std::unique_ptr<Kernel>> make_wg_kernel(const Problem& problem, const WgChoice& choice,
-                                               Tensor packed);
+Result<std::unique_ptr<Kernel>> make_wg_kernel(const Problem& problem, int threads,
+                                               const WgChoice& choice, Tensor packed);
 
 }  // namespace softneuro

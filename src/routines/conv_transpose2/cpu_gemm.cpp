@@ -129,15 +129,28 @@ class ConvTransposeKernel final : public GemmConvKernel {
   std::int64_t product_at_ = 0, b_at_ = 0;
 };
 
-class GemmConvTranspose final : public GemmConvRoutine {
+class GemmTransposedConvolution final : public GemmConvImplementation {
  public:
-  explicit GemmConvTranspose(const char* layer_type) : GemmConvRoutine(layer_type, true) {}
+  using GemmConvImplementation::GemmConvImplementation;
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, transposed_conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return make_kernel<ConvTransposeKernel>(problem, geometry, packed, std::move(post_ops));
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
+                                                const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem()));
+    return make_kernel<ConvTransposeKernel>(problem(), geometry(), packed, std::move(post_ops));
+  }
+};
+
+class GemmConvTranspose final : public FloatLayerRoutine {
+ public:
+  explicit GemmConvTranspose(const char* layer_type) : FloatLayerRoutine(layer_type, "cpu/gemm") {}
+
+ protected:
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, transposed_conv_geometry(*problem));
+    return make_implementation_of<GemmTransposedConvolution>(std::move(problem), context, geometry,
+                                                             true);
   }
 };
 

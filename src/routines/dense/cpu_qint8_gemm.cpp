@@ -25,14 +25,14 @@ ProductSizes sizes_of(const Problem& problem) {
 
 class QuantizedDenseKernel final : public Kernel {
  public:
-  QuantizedDenseKernel(const Problem& problem, const ProductSizes& sizes, QuantizedProduct product)
+  QuantizedDenseKernel(const Problem& problem, int threads, const ProductSizes& sizes,
+                       QuantizedProduct product)
       : product_(std::move(product)), sizes_(sizes) {
     rows_ = DenseSizes(problem).rows;
     padded_ = round_up(sizes.depth, 4);
     block_rows_ = std::min({product_.max_rows(), kPointers, std::max<std::int64_t>(rows_, 1)});
     const std::int64_t depth = std::max<std::int64_t>(sizes.depth, 1);
-    const std::int64_t work =
-        task_operations(rows_ * sizes.outputs * depth, kTaskWork, problem.threads);
+    const std::int64_t work = task_operations(rows_ * sizes.outputs * depth, kTaskWork, threads);
     panels_ = std::clamp<std::int64_t>(work / (block_rows_ * kInt8Panel * depth), 1,
                                        std::max<std::int64_t>(product_.max_panels(), 1));
   }
@@ -79,23 +79,40 @@ class QuantizedDenseKernel final : public Kernel {
   std::int64_t block_rows_ = 1, panels_ = 1;  // of a task
 };
 
-class QuantizedDense final : public QuantizedRoutine {
+class QuantizedDenseImplementation final : public Implementation {
+ public:
+  QuantizedDenseImplementation(ProblemPtr problem, const RoutineContext& context)
+      : Implementation(std::move(problem), context), sizes_(sizes_of(this->problem())) {}
+
+  Result<Packing> packing(const RoutineParams&) const override {
+    return Packing{QuantizedProduct::packed_bytes(sizes_), {}};
+  }
+  Status pack(const RoutineParams&, Allocator&, std::byte* packed) const override {
+    return QuantizedProduct::pack(problem(), sizes_, 1, packed);
+  }
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
+                                                const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(QuantizedProduct product,
+                        QuantizedProduct::create(problem(), sizes_, packed));
+    return make_kernel<QuantizedDenseKernel>(problem(), context().threads(), sizes_,
+                                             std::move(product));
+  }
+
+ private:
+  ProductSizes sizes_;
+};
+
+class QuantizedDense final : public QuantizedRoutine<Routine> {
  public:
   QuantizedDense() : QuantizedRoutine("dense", "cpu:qint8/gemm") {}
-  int default_rank() const override { return 10; }
+  RoutineFacts facts() const override { return {.default_rank = 10}; }
 
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    return QuantizedProduct::packed_bytes(sizes_of(problem));
-  }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator&,
-              std::byte* packed) const override {
-    return QuantizedProduct::pack(problem, sizes_of(problem), 1, packed);
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights& packed) const override {
-    const ProductSizes sizes = sizes_of(problem);
-    SN_ASSIGN_OR_RETURN(QuantizedProduct product, QuantizedProduct::create(problem, sizes, packed));
-    return make_kernel<QuantizedDenseKernel>(problem, sizes, std::move(product));
+ protected:
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    return make_implementation_of<QuantizedDenseImplementation>(std::move(problem), context);
   }
 };
 

@@ -58,12 +58,12 @@ class NaiveQuantizedDenseKernel final : public Kernel {
   std::int64_t elements_;
 };
 
-class NaiveQuantizedDense final : public QuantizedRoutine {
+class NaiveQuantizedDense final : public QuantizedRoutine<SimpleRoutine> {
  public:
   NaiveQuantizedDense() : QuantizedRoutine("dense", "cpu:qint8/naive") {}
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     SN_ASSIGN_OR_RETURN(QuantizedWeights weights, quantize_weights(problem));
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
     return make_kernel<NaiveQuantizedDenseKernel>(problem, std::move(weights), std::move(post_ops));

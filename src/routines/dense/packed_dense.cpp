@@ -54,37 +54,47 @@ class PackedDenseKernel final : public PackedLayerKernel<Gemm> {
 };
 
 template <class Gemm>
+class PackedDenseImplementation final : public PackedLayerImplementation<Gemm> {
+ public:
+  PackedDenseImplementation(ProblemPtr problem, const RoutineContext& context,
+                            const typename Gemm::Ops& ops, const DenseSizes& sizes)
+      : PackedLayerImplementation<Gemm>(std::move(problem), context, ops, 1, gemm_shape(sizes)),
+        sizes_(sizes) {}
+
+  ParamSpace param_space() const override {
+    const std::int64_t weights = sizes_.depth * sizes_.columns;
+    return gemm_param_space(sizes_.rows > 1 ? weights * Gemm::kReusedBytes : 0,
+                            sizes_.rows * weights);
+  }
+
+ protected:
+  void fill(const float* weights, std::int64_t, std::int64_t first, std::int64_t columns,
+            float* panel) const noexcept override {
+    pack_b(sizes_.weights(weights, first), sizes_.depth, columns, panel);
+  }
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(GemmLayerParts parts, this->parts_of(packed, 1, sizes_.columns));
+    return make_kernel<PackedDenseKernel<Gemm>>(this->shape(), this->ops(), this->limits(params),
+                                                std::move(parts));
+  }
+
+ private:
+  DenseSizes sizes_;
+};
+
+template <class Gemm>
 class PackedDense final : public PackedLayerRoutine<Gemm> {
  public:
   PackedDense(std::string_view algorithm, int rank, const typename Gemm::Ops& ops)
       : PackedLayerRoutine<Gemm>("dense", "", algorithm, rank, ops) {}
 
-  ParamSpace param_space(const Problem& problem) const override {
-    const DenseSizes sizes(problem);
-    const std::int64_t weights = sizes.depth * sizes.columns;
-    return gemm_param_space(sizes.rows > 1 ? weights * Gemm::kReusedBytes : 0,
-                            sizes.rows * weights);
-  }
-
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    return this->products_bytes(1, gemm_shape(DenseSizes(problem)));
-  }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
-              std::byte* packed) const override {
-    const DenseSizes sizes(problem);
-    return this->pack_products(
-        problem, 1, gemm_shape(sizes), scratch, packed,
-        [&](const float* from, std::int64_t, std::int64_t first, std::int64_t columns, float* to) {
-          pack_b(sizes.weights(from, first), sizes.depth, columns, to);
-        });
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    const GemmShape shape = gemm_shape(DenseSizes(problem));
-    SN_ASSIGN_OR_RETURN(GemmLayerParts parts, this->parts_of(problem, packed, 1, shape.columns));
-    return make_kernel<PackedDenseKernel<Gemm>>(shape, this->ops(), gemm_limits(problem, params),
-                                                std::move(parts));
+ protected:
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    const DenseSizes sizes(*problem);
+    return make_implementation_of<PackedDenseImplementation<Gemm>>(std::move(problem), context,
+                                                                   this->ops(), sizes);
   }
 };
 

@@ -24,10 +24,10 @@ class DirectDequantizeKernel final : public Kernel {
   ScaledRows rows_;
 };
 
-class DirectDequantize final : public Routine {
+class DirectDequantize final : public SimpleRoutine {
  public:
-  DirectDequantize() : Routine("dequantize", "cpu/direct") {}
-  int default_rank() const override { return 20; }
+  DirectDequantize() : SimpleRoutine("dequantize", "cpu/direct") {}
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
   Applicability applicable(const Problem& problem) const override {
     if (problem.outputs[0].type != DataType::float32)
       return Applicability::no("the scales are not float32");
@@ -37,8 +37,8 @@ class DirectDequantize final : public Routine {
       return Applicability::no("the difference of 32 bit integers may not fit 32 bits");
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
     return make_kernel<DirectDequantizeKernel>(problem, index);
   }

@@ -50,12 +50,11 @@ class DirectDynamicQuantizeKernel final : public Kernel {
   }
 };
 
-class DirectDynamicQuantize final : public Routine {
+class DirectDynamicQuantize final : public SimpleRoutine {
  public:
-  DirectDynamicQuantize() : Routine("dynamic_quantize", "cpu/direct") {}
-  int default_rank() const override { return 20; }
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  DirectDynamicQuantize() : SimpleRoutine("dynamic_quantize", "cpu/direct") {}
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
+  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineContext&) const override {
     return make_kernel<DirectDynamicQuantizeKernel>();
   }
 };

@@ -67,7 +67,7 @@ class DirectGroupNormKernel final : public FloatWorkspaceKernel {
 class DirectGroupNorm final : public FusesPostOps<PostOpProgram::supports_in_float32> {
  public:
   using FusesPostOps::FusesPostOps;
-  int default_rank() const override { return 20; }
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
 
   Applicability applicable(const Problem& problem) const override {
     for (std::size_t i = 0; i < problem.own_inputs; ++i)
@@ -78,8 +78,8 @@ class DirectGroupNorm final : public FusesPostOps<PostOpProgram::supports_in_flo
     return Applicability::yes();
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     const Shape& x = problem.inputs[kX].shape;
     // instance_norm has no parameter of that name: one channel per group.
     const std::int64_t groups = problem.params.integer("groups", x[1]);

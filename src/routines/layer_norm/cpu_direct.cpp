@@ -91,7 +91,7 @@ class DirectLayerNorm final : public FusesPostOps<PostOpProgram::supports_in_flo
  public:
   DirectLayerNorm(const char* layer_type, const char* descriptor, bool centred)
       : FusesPostOps(layer_type, descriptor), centred_(centred) {}
-  int default_rank() const override { return 20; }
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
 
   Applicability applicable(const Problem& problem) const override {
     for (const TensorSpec& output : problem.outputs)
@@ -113,8 +113,8 @@ class DirectLayerNorm final : public FusesPostOps<PostOpProgram::supports_in_flo
     return Applicability::yes();
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     const Shape& x = problem.inputs[kX].shape;
     SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"), x.rank()));
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));

@@ -63,7 +63,7 @@ class DirectLrnKernel final : public Kernel {
 class DirectLrn final : public FusesPostOps<PostOpProgram::supports> {
  public:
   DirectLrn() : FusesPostOps("lrn", "cpu/direct") {}
-  int default_rank() const override { return 20; }
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
 
   Applicability applicable(const Problem& problem) const override {
     if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
@@ -73,8 +73,8 @@ class DirectLrn final : public FusesPostOps<PostOpProgram::supports> {
     return Applicability::yes();
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
     return make_kernel<DirectLrnKernel>(problem.inputs[0].shape, problem.params,
                                         std::move(post_ops));

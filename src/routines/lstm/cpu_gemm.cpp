@@ -28,8 +28,8 @@ struct PackedLayout {
   std::int64_t direction() const { return gates * (w + r); }
 };
 
-void pack_weights(const PackedLayout& layout, const RecurrentSizes& sizes, int directions,
-                  const float* w, const float* r, float* packed) noexcept {
+void pack_matrices(const PackedLayout& layout, const RecurrentSizes& sizes, int directions,
+                   const float* w, const float* r, float* packed) noexcept {
   for (int d = 0; d < directions; ++d) {
     for (std::int64_t gate = 0; gate < layout.gates; ++gate, packed += layout.w)
       pack_b({w + (d * layout.gates + gate) * sizes.hidden * sizes.input, 1, sizes.input},
@@ -139,8 +139,8 @@ class GemmRecurrentKernel final : public FloatWorkspaceKernel {
     float* const workspace = workspace_of(context);
     const float* weights = static_cast<const float*>(packed_.data());
     if (packed_.empty()) {
-      pack_weights(layout_, s_, o_.directions, floats(context, kRecurrentW),
-                   floats(context, kRecurrentR), workspace + at_.packed);
+      pack_matrices(layout_, s_, o_.directions, floats(context, kRecurrentW),
+                    floats(context, kRecurrentR), workspace + at_.packed);
       weights = workspace + at_.packed;
     }
     pack_a({floats(context, kRecurrentX), s_.input, 1}, s_.steps * s_.batch, s_.input,
@@ -360,40 +360,56 @@ class GemmRecurrentKernel final : public FloatWorkspaceKernel {
   Places at_;
 };
 
+class GemmRecurrentImplementation final : public Implementation {
+ public:
+  GemmRecurrentImplementation(ProblemPtr problem, const RoutineContext& context,
+                              const RecurrentOptions& options)
+      : Implementation(std::move(problem), context), options_(options) {}
+
+  Result<Packing> packing(const RoutineParams&) const override {
+    const TensorSpec& w = problem().inputs[kRecurrentW];
+    const TensorSpec& r = problem().inputs[kRecurrentR];
+    if (!w.constant || !r.constant) return Packing();
+    const PackedLayout layout(options_.cell, w.shape[2], r.shape[2]);
+    return Packing{static_cast<std::size_t>(w.shape[0] * layout.direction()) * sizeof(float), {}};
+  }
+  Status pack(const RoutineParams&, Allocator& scratch, std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const Tensor w, as_float32(problem().inputs[kRecurrentW].value, scratch));
+    SN_ASSIGN_OR_RETURN(const Tensor r, as_float32(problem().inputs[kRecurrentR].value, scratch));
+    const RecurrentSizes sizes{0, 0, w.shape()[2], r.shape()[2]};
+    pack_matrices(PackedLayout(options_.cell, sizes.input, sizes.hidden), sizes,
+                  static_cast<int>(w.shape()[0]), static_cast<const float*>(w.data()),
+                  static_cast<const float*>(r.data()), reinterpret_cast<float*>(packed));
+    return {};
+  }
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
+                                                const PackedWeights& packed) const override {
+    const RecurrentSizes sizes = recurrent_sizes(options_, problem().inputs[kRecurrentX].shape,
+                                                 problem().inputs[kRecurrentR].shape);
+    SN_ASSIGN_OR_RETURN(TypedConstants constants,
+                        TypedConstants::create(problem(), DataType::float32));
+    return make_kernel<GemmRecurrentKernel>(options_, sizes, packed.bytes, std::move(constants));
+  }
+
+ private:
+  RecurrentOptions options_;
+};
+
 class GemmRecurrent final : public Routine {
  public:
   GemmRecurrent(const char* layer_type, RecurrentCell cell)
       : Routine(layer_type, "cpu/gemm"), cell_(cell) {}
-  int default_rank() const override { return 10; }
+  RoutineFacts facts() const override { return {.default_rank = 10}; }
 
+ protected:
   Applicability applicable(const Problem& problem) const override { return takes_float32(problem); }
-
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    const TensorSpec& w = problem.inputs[kRecurrentW];
-    const TensorSpec& r = problem.inputs[kRecurrentR];
-    if (!w.constant || !r.constant) return 0;
-    const PackedLayout layout(cell_, w.shape[2], r.shape[2]);
-    return static_cast<std::size_t>(w.shape[0] * layout.direction()) * sizeof(float);
-  }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
-              std::byte* packed) const override {
-    SN_ASSIGN_OR_RETURN(const Tensor w, as_float32(problem.inputs[kRecurrentW].value, scratch));
-    SN_ASSIGN_OR_RETURN(const Tensor r, as_float32(problem.inputs[kRecurrentR].value, scratch));
-    const RecurrentSizes sizes{0, 0, w.shape()[2], r.shape()[2]};
-    pack_weights(PackedLayout(cell_, sizes.input, sizes.hidden), sizes,
-                 static_cast<int>(w.shape()[0]), static_cast<const float*>(w.data()),
-                 static_cast<const float*>(r.data()), reinterpret_cast<float*>(packed));
-    return {};
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(const RecurrentOptions options, recurrent_options(cell_, problem.params));
-    const RecurrentSizes sizes = recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
-                                                 problem.inputs[kRecurrentR].shape);
-    SN_ASSIGN_OR_RETURN(TypedConstants constants,
-                        TypedConstants::create(problem, DataType::float32));
-    return make_kernel<GemmRecurrentKernel>(options, sizes, packed.bytes, std::move(constants));
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    SN_ASSIGN_OR_RETURN(const RecurrentOptions options, recurrent_options(cell_, problem->params));
+    return make_implementation_of<GemmRecurrentImplementation>(std::move(problem), context,
+                                                               options);
   }
 
  private:

@@ -38,10 +38,10 @@ class PairOperands final : public GemmOperands<BFloat16> {
 
 class PairMatmulKernel final : public Kernel {
  public:
-  PairMatmulKernel(const Problem& problem, const HalfTileOps<BFloat16>& ops,
+  PairMatmulKernel(const Problem& problem, int threads, const HalfTileOps<BFloat16>& ops,
                    EpiloguePostOps post_ops)
       : g_(join_batches(matmul_geometry(problem))),
-        gemm_(shape(), {.threads = problem.threads}, ops),
+        gemm_(shape(), {.threads = threads}, ops),
         b_bytes_(product_bytes(shape(), ops)),
         post_ops_(std::move(post_ops)) {
     const std::int64_t a = problem.inputs[kA].shape.elements();
@@ -121,8 +121,7 @@ class PairMatmul final : public FusesPostOps<PostOpProgram::supports_in_float32>
  public:
   explicit PairMatmul(const HalfTileOps<BFloat16>& ops)
       : FusesPostOps("matmul", "cpu:bfloat16/bf16"), ops_(ops) {}
-  int default_rank() const override { return 25; }
-  CpuFeatures needs() const override { return ops_.needs; }
+  RoutineFacts facts() const override { return {.default_rank = 25, .needs = ops_.needs}; }
 
   Applicability applicable(const Problem& problem) const override {
     for (const std::size_t input : {kA, kB})
@@ -131,11 +130,11 @@ class PairMatmul final : public FusesPostOps<PostOpProgram::supports_in_float32>
     return problem.inputs[kA].shape.elements() == 0 ? Applicability::no("nothing to multiply")
                                                     : Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext& context) const override {
     SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops,
                         EpiloguePostOps::create(problem, true, DataType::bfloat16));
-    return make_kernel<PairMatmulKernel>(problem, ops_, std::move(post_ops));
+    return make_kernel<PairMatmulKernel>(problem, context.threads(), ops_, std::move(post_ops));
   }
 
  private:

@@ -8,49 +8,61 @@
 namespace softneuro {
 namespace {
 
-class GemmMatmul final : public FusesPostOps<PostOpProgram::supports> {
- public:
-  GemmMatmul() : FusesPostOps("matmul", "cpu/gemm") {}
-  int default_rank() const override { return 10; }
-
-  Applicability applicable(const Problem& problem) const override { return takes_float32(problem); }
-
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    const int side = constant_side(problem);
-    if (side < 0) return 0;
-    const MatmulSide s(matmul_geometry(problem), problem, side);
-    return static_cast<std::size_t>(s.matrices * s.packed_floats) * sizeof(float);
-  }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
-              std::byte* packed) const override {
-    const int side = constant_side(problem);
+// The operand that is packed beforehand; −1: none. Two constants would have been folded.
+int constant_side(const Problem& problem) {
+  for (const int side : {1, 0}) {
     const TensorSpec& spec = problem.inputs[static_cast<std::size_t>(side)];
-    const MatmulGeometry g = matmul_geometry(problem);
-    const MatmulSide s(g, problem, side);
+    if (spec.constant && !spec.value.empty()) return side;
+  }
+  return -1;
+}
+
+class GemmMatmulImplementation final : public Implementation {
+ public:
+  GemmMatmulImplementation(ProblemPtr problem, const RoutineContext& context)
+      : Implementation(std::move(problem), context),
+        geometry_(matmul_geometry(this->problem())),
+        side_(constant_side(this->problem())) {}
+
+  Result<Packing> packing(const RoutineParams&) const override {
+    if (side_ < 0) return Packing();
+    const MatmulSide s(geometry_, problem(), side_);
+    return Packing{static_cast<std::size_t>(s.matrices * s.packed_floats) * sizeof(float), {}};
+  }
+  Status pack(const RoutineParams&, Allocator& scratch, std::byte* packed) const override {
+    const MatmulSide s(geometry_, problem(), side_);
+    const TensorSpec& spec = problem().inputs[static_cast<std::size_t>(side_)];
     SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(spec.value, scratch));
     const auto* const from = static_cast<const float*>(floats.data());
     for (std::int64_t i = 0; i < s.matrices; ++i)
-      pack_lanes(s, side, from + i * s.lanes * g.depth, 0, s.lanes, g.depth,
+      pack_lanes(s, side_, from + i * s.lanes * geometry_.depth, 0, s.lanes, geometry_.depth,
                  reinterpret_cast<float*>(packed) + i * s.packed_floats);
     return {};
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights& packed) const override {
-    const int side = constant_side(problem);
-    MatmulGeometry g = matmul_geometry(problem);
-    if (side != 0) g = join_batches(g);  // a packed A stays as it is
-    return make_gemm_matmul(problem, g, side, packed);
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
+                                                const PackedWeights& packed) const override {
+    // A packed A stays as it is.
+    const MatmulGeometry g = side_ == 0 ? geometry_ : join_batches(geometry_);
+    return make_gemm_matmul(problem(), g, side_, packed);
   }
 
  private:
-  // The operand that is packed beforehand; −1: none. Two constants would have been folded.
-  static int constant_side(const Problem& problem) {
-    for (const int side : {1, 0}) {
-      const TensorSpec& spec = problem.inputs[static_cast<std::size_t>(side)];
-      if (spec.constant && !spec.value.empty()) return side;
-    }
-    return -1;
+  MatmulGeometry geometry_;
+  int side_;
+};
+
+class GemmMatmul final : public FusesPostOps<PostOpProgram::supports, Routine> {
+ public:
+  GemmMatmul() : FusesPostOps("matmul", "cpu/gemm") {}
+  RoutineFacts facts() const override { return {.default_rank = 10}; }
+
+ protected:
+  Applicability applicable(const Problem& problem) const override { return takes_float32(problem); }
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    return make_implementation_of<GemmMatmulImplementation>(std::move(problem), context);
   }
 };
 

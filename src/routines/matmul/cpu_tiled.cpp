@@ -65,13 +65,14 @@ class MatmulOperands final : public GemmOperands<float> {
 class TiledMatmulKernel final : public FloatLayerKernel {
  public:
   // factor: of B, 1 if it is not packed.
-  TiledMatmulKernel(const Problem& problem, bool packs, float factor, EpiloguePostOps post_ops)
+  TiledMatmulKernel(const Problem& problem, int threads, bool packs, float factor,
+                    EpiloguePostOps post_ops)
       : FloatLayerKernel(problem.outputs[0].type, {}),
         g_(join_batches(matmul_geometry(problem))),
         packs_(packs),
         factor_(factor),
         one_(shape(1), GemmLimits(), micro_kernels()),
-        all_(shape(g_.batches()), {.threads = problem.threads}, micro_kernels()),
+        all_(shape(g_.batches()), {.threads = threads}, micro_kernels()),
         post_ops_(std::move(post_ops)) {
     const std::int64_t a = problem.inputs[kX].shape.elements();
     const std::int64_t b = problem.inputs[kWeights].shape.elements();
@@ -198,54 +199,65 @@ class TiledMatmulKernel final : public FloatLayerKernel {
   std::int64_t a_turned_at_ = 0, b_packed_at_ = 0;
 };
 
-class TiledMatmul final : public FusesPostOps<PostOpProgram::supports_in_float32> {
+class TiledMatmulImplementation final : public Implementation {
  public:
-  explicit TiledMatmul(DataType type)
-      : FusesPostOps("matmul", fmt::format("cpu:{}/tiled", to_string(type))), type_(type) {}
-  int default_rank() const override { return 20; }
+  TiledMatmulImplementation(ProblemPtr problem, const RoutineContext& context)
+      : Implementation(std::move(problem), context),
+        geometry_(join_batches(matmul_geometry(this->problem()))) {}
 
-  Applicability applicable(const Problem& problem) const override {
-    const bool is_mine = problem.inputs[0].type == type_ && problem.inputs[1].type == type_;
-    return is_mine ? Applicability::yes()
-                   : Applicability::no(fmt::format("needs {}", to_string(type_)));
-  }
-
-  RoutineParams default_params(const Problem& problem) const override {
+  RoutineParams default_params() const override {
     RoutineParams params;
-    params.set("pack", std::int64_t{packs_by_default(geometry_of(problem)) ? 1 : 0});
+    params.set("pack", usual());
     return params;
   }
-
-  ParamSpace param_space(const Problem& problem) const override {
-    const MatmulGeometry g = geometry_of(problem);
-    ParamAxis pack{"pack", {std::int64_t{packs_by_default(g) ? 1 : 0}}};
-    if (is_readable(g) && g.rows > 1) pack.values = {std::int64_t{0}, std::int64_t{1}};
+  ParamSpace param_space() const override {
+    ParamAxis pack{"pack", {usual()}};
+    if (is_readable(geometry_) && geometry_.rows > 1)
+      pack.values = {std::int64_t{0}, std::int64_t{1}};
     ParamSpace space;
     space.axes = {std::move(pack)};
     return space;
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights&) const override {
-    const MatmulGeometry g = geometry_of(problem);
-    const bool packs = !is_readable(g) || params.integer("pack", packs_by_default(g) ? 1 : 0) != 0;
-    Problem rest = problem;
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights&) const override {
+    const bool packs = !is_readable(geometry_) || params.integer("pack", usual()) != 0;
+    Problem rest = problem();
     float factor = 1;
     if (packs && !rest.post_ops.empty() && is_mild_factor(rest.post_ops.front())) {
       factor = rest.post_ops.front().alpha;
       rest.post_ops.erase(rest.post_ops.begin());
     }
-    SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops,
-                        EpiloguePostOps::create(rest, type_ == DataType::float32));
-    return make_kernel<TiledMatmulKernel>(problem, packs, factor, std::move(post_ops));
+    const bool is_float32 = problem().inputs[0].type == DataType::float32;
+    SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops, EpiloguePostOps::create(rest, is_float32));
+    return make_kernel<TiledMatmulKernel>(problem(), context().threads(), packs, factor,
+                                          std::move(post_ops));
   }
 
  private:
-  static MatmulGeometry geometry_of(const Problem& problem) {
-    return join_batches(matmul_geometry(problem));
-  }
+  std::int64_t usual() const { return packs_by_default(geometry_) ? 1 : 0; }
 
-  DataType type_;
+  MatmulGeometry geometry_;
+};
+
+class TiledMatmul final : public FusesPostOps<PostOpProgram::supports_in_float32, Routine> {
+ public:
+  explicit TiledMatmul(DataType type)
+      : FusesPostOps("matmul", fmt::format("cpu:{}/tiled", to_string(type))) {}
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
+
+ protected:
+  Applicability applicable(const Problem& problem) const override {
+    const DataType type = descriptor().type;
+    const bool is_mine = problem.inputs[0].type == type && problem.inputs[1].type == type;
+    return is_mine ? Applicability::yes()
+                   : Applicability::no(fmt::format("needs {}", to_string(type)));
+  }
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    return make_implementation_of<TiledMatmulImplementation>(std::move(problem), context);
+  }
 };
 
 }  // namespace

@@ -113,8 +113,7 @@ class DirectPool final : public FusesPostOps<if_qint8_or<PostOpProgram::supports
  public:
   DirectPool(const char* layer_type, const std::string& descriptor, PoolKind kind)
       : FusesPostOps(layer_type, descriptor), kind_(kind) {}
-  int default_rank() const override { return 20; }
-  int version() const override { return 3; }
+  RoutineFacts facts() const override { return {.default_rank = 20, .version = 3}; }
 
   Applicability applicable(const Problem& problem) const override {
     if (problem.outputs.size() > 1 && problem.outputs[1].present())
@@ -122,8 +121,8 @@ class DirectPool final : public FusesPostOps<if_qint8_or<PostOpProgram::supports
     return check_pool(problem, kind_);
   }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     const Shape& x = problem.inputs[0].shape;
     SN_ASSIGN_OR_RETURN(const Window window,
                         make_window(problem.params, x, problem.params.integers("kernel")));

@@ -105,16 +105,16 @@ class NaiveNmsKernel final : public Kernel {
   std::int64_t boxes_;
 };
 
-class NaiveNms final : public Routine {
+class NaiveNms final : public SimpleRoutine {
  public:
-  NaiveNms() : Routine("non_max_suppression", "cpu/naive") {}
+  NaiveNms() : SimpleRoutine("non_max_suppression", "cpu/naive") {}
   Applicability applicable(const Problem& problem) const override {
     return problem.inputs[1].shape[2] <= INT32_MAX
                ? Applicability::yes()
                : Applicability::no("2³¹ boxes or more are not supported");
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     return make_kernel<NaiveNmsKernel>(problem.params.integer("center_point_box") != 0,
                                        problem.inputs[1].shape);
   }

@@ -24,10 +24,10 @@ class DirectQuantizeKernel final : public Kernel {
   ScaledRows rows_;
 };
 
-class DirectQuantize final : public Routine {
+class DirectQuantize final : public SimpleRoutine {
  public:
-  DirectQuantize() : Routine("quantize", "cpu/direct") {}
-  int default_rank() const override { return 20; }
+  DirectQuantize() : SimpleRoutine("quantize", "cpu/direct") {}
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
   Applicability applicable(const Problem& problem) const override {
     if (problem.inputs[0].type != DataType::float32 || problem.inputs[1].type != DataType::float32)
       return Applicability::no("x or the scales are not float32");
@@ -35,8 +35,8 @@ class DirectQuantize final : public Routine {
       return Applicability::no("block-wise scales are not supported");
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
     return make_kernel<DirectQuantizeKernel>(problem, index);
   }

@@ -167,10 +167,10 @@ class DirectReduceKernel final : public FloatWorkspaceKernel {
   std::int64_t results_at_ = 0;  // in the workspace, behind the converted input
 };
 
-class DirectReduce final : public Routine {
+class DirectReduce final : public SimpleRoutine {
  public:
-  explicit DirectReduce(const char* descriptor) : Routine("reduce", descriptor) {}
-  int default_rank() const override { return 20; }
+  explicit DirectReduce(const char* descriptor) : SimpleRoutine("reduce", descriptor) {}
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
 
   Applicability applicable(const Problem& problem) const override {
     const auto op = parse_reduce_op(problem.params);
@@ -197,8 +197,8 @@ class DirectReduce final : public Routine {
       return Applicability::no("the logarithm of channels that are padding is not zero");
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
     SN_ASSIGN_OR_RETURN(const std::uint32_t axes, axes_of(problem));
     return make_kernel<DirectReduceKernel>(

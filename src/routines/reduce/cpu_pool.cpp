@@ -23,8 +23,7 @@ Window whole_plane(const Shape& x) {
 class PoolReduce final : public FusesPostOps<if_qint8_or<PostOpProgram::supports>> {
  public:
   explicit PoolReduce(const std::string& descriptor) : FusesPostOps("reduce", descriptor) {}
-  int default_rank() const override { return 15; }
-  int version() const override { return 2; }
+  RoutineFacts facts() const override { return {.default_rank = 15, .version = 2}; }
 
   Applicability applicable(const Problem& problem) const override {
     const auto op = parse_reduce_op(problem.params);
@@ -43,8 +42,8 @@ class PoolReduce final : public FusesPostOps<if_qint8_or<PostOpProgram::supports
       return Applicability::no("the layout needs keepdims");
     return check_pool(problem, *op == ReduceOp::mean ? PoolKind::mean : PoolKind::max);
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
     return make_pool(problem, op == ReduceOp::mean ? PoolKind::mean : PoolKind::max,
                      whole_plane(problem.inputs[0].shape));

@@ -15,7 +15,7 @@ class DirectView final : public FusesPostOps<if_qint8> {
  public:
   DirectView(const char* layer_type, const std::string& descriptor)
       : FusesPostOps(layer_type, descriptor) {}
-  int default_rank() const override { return 10; }
+  RoutineFacts facts() const override { return {.default_rank = 10}; }
 
   Applicability applicable(const Problem& problem) const override {
     const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
@@ -34,8 +34,8 @@ class DirectView final : public FusesPostOps<if_qint8> {
         return Applicability::no("needs the same order of elements at input and output");
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     return make_view_copy(problem);
   }
 };

@@ -208,8 +208,7 @@ class DirectResizeKernel final : public Kernel {
 class DirectResize final : public FusesPostOps<if_qint8> {
  public:
   explicit DirectResize(const std::string& descriptor) : FusesPostOps("resize", descriptor) {}
-  int default_rank() const override { return 10; }
-  int version() const override { return 3; }
+  RoutineFacts facts() const override { return {.default_rank = 10, .version = 3}; }
 
   Applicability applicable(const Problem& problem) const override {
     const DataType type = problem.inputs[0].type;
@@ -234,8 +233,8 @@ class DirectResize final : public FusesPostOps<if_qint8> {
     const auto span = resized_span(*axes);
     return span.ok() ? Applicability::yes() : Applicability::no(span.status().message());
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     SN_ASSIGN_OR_RETURN(const ResizeOptions options, resize_options(problem.params));
     SN_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, stored_axes(problem));
     SN_ASSIGN_OR_RETURN(const Span span, resized_span(axes));

@@ -74,17 +74,17 @@ class DirectSoftmaxKernel final : public Kernel {
   bool log_;
 };
 
-class DirectSoftmax final : public Routine {
+class DirectSoftmax final : public SimpleRoutine {
  public:
-  explicit DirectSoftmax(const char* descriptor) : Routine("softmax", descriptor) {}
-  int default_rank() const override { return 20; }
+  explicit DirectSoftmax(const char* descriptor) : SimpleRoutine("softmax", descriptor) {}
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
   Applicability applicable(const Problem& problem) const override {
     if (!is_span_float(problem.inputs[0].type))
       return Applicability::no("input 0 is not float32, float16 or bfloat16");
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     const Shape& shape = problem.inputs[0].shape;
     const Layout layout = problem.inputs[0].layout;
     SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));

@@ -73,7 +73,7 @@ class TableUnaryKernel final : public Kernel {
 class DirectUnary final : public FusesPostOps<if_qint8_or<PostOpProgram::supports_in_float32>> {
  public:
   explicit DirectUnary(const std::string& descriptor) : FusesPostOps("unary", descriptor) {}
-  int default_rank() const override { return 20; }
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
   Applicability applicable(const Problem& problem) const override {
     UnaryOp op;
     if (!parse(problem.params.text("op"), op) || !is_span_op(op))
@@ -85,8 +85,8 @@ class DirectUnary final : public FusesPostOps<if_qint8_or<PostOpProgram::support
       return Applicability::no("input 0 is not float32, float16 or bfloat16");
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     UnaryOp op;
     if (!parse(problem.params.text("op"), op))
       return invalid_model("there is no unary op '{}'", problem.params.text("op"));

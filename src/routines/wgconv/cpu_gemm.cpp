@@ -94,24 +94,17 @@ class GemmWgconvKernel final : public Kernel {
   Tensor packed_;
 };
 
-class GemmWgconv final : public Routine {
+class GemmWgconvImplementation final : public Implementation {
  public:
-  explicit GemmWgconv(const char* descriptor) : Routine("wgconv", descriptor) {}
-  int default_rank() const override { return 10; }
+  GemmWgconvImplementation(ProblemPtr problem, const RoutineContext& context)
+      : Implementation(std::move(problem), context), sizes_(this->problem()) {}
 
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
-    if (!problem.inputs[1].constant || !is_span_float(problem.inputs[1].type))
-      return Applicability::no("weights must be constant floats of 16 or 32 bits");
-    return Applicability::yes();
-  }
-
-  RoutineParams default_params(const Problem&) const override {
+  RoutineParams default_params() const override {
     RoutineParams params;
     params.set("rows", kDefaultRows);
     return params;
   }
-  ParamSpace param_space(const Problem&) const override {
+  ParamSpace param_space() const override {
     ParamAxis rows{"rows", {}};
     for (const std::int64_t choice : kRowChoices) rows.values.emplace_back(choice);
     ParamSpace space;
@@ -119,10 +112,13 @@ class GemmWgconv final : public Routine {
     return space;
   }
 
-  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
-              std::byte* packed) const override {
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[1].value, scratch));
-    const Sizes s(problem);
+  Result<Packing> packing(const RoutineParams&) const override {
+    const std::int64_t floats = sizes_.points * sizes_.weight_floats();
+    return Packing{static_cast<std::size_t>(floats) * sizeof(float), {}, true};
+  }
+  Status pack(const RoutineParams&, Allocator& scratch, std::byte* packed) const override {
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem().inputs[1].value, scratch));
+    const Sizes& s = sizes_;
     auto* to = reinterpret_cast<float*>(packed);
     const auto* from = static_cast<const float*>(floats.data());
     for (std::int64_t p = 0; p < s.points; ++p) {
@@ -136,15 +132,31 @@ class GemmWgconv final : public Routine {
     return {};
   }
 
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    const Sizes s(problem);
-    return static_cast<std::size_t>(s.points * s.weight_floats()) * sizeof(float);
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights& packed) const override {
+    return make_kernel<GemmWgconvKernel>(sizes_, params.integer("rows"), packed.bytes);
   }
-  bool reads_constants(const Problem&) const override { return false; }
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    return make_kernel<GemmWgconvKernel>(Sizes(problem), params.integer("rows"), packed.bytes);
+ private:
+  Sizes sizes_;
+};
+
+class GemmWgconv final : public Routine {
+ public:
+  explicit GemmWgconv(const char* descriptor) : Routine("wgconv", descriptor) {}
+  RoutineFacts facts() const override { return {.default_rank = 10}; }
+
+ protected:
+  Applicability applicable(const Problem& problem) const override {
+    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
+    if (!problem.inputs[1].constant || !is_span_float(problem.inputs[1].type))
+      return Applicability::no("weights must be constant floats of 16 or 32 bits");
+    return Applicability::yes();
+  }
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    return make_implementation_of<GemmWgconvImplementation>(std::move(problem), context);
   }
 };
 

@@ -65,44 +65,52 @@ class AmxWgconvKernel final : public PackedLayerKernel<Gemm> {
   std::int64_t points_, point_bytes_;  // of one point's packed weights
 };
 
+class AmxWgconvImplementation final : public PackedLayerImplementation<Gemm> {
+ public:
+  using PackedLayerImplementation::PackedLayerImplementation;
+
+  ParamSpace param_space() const override {
+    const GemmShape& s = shape();
+    return gemm_param_space(0, s.matrices * s.rows * s.columns * s.length);
+  }
+  Result<Packing> packing(const RoutineParams& params) const override {
+    SN_ASSIGN_OR_RETURN(Packing packing, PackedLayerImplementation::packing(params));
+    packing.replaces_constants = true;
+    return packing;
+  }
+
+ protected:
+  void fill(const float* weights, std::int64_t point, std::int64_t first, std::int64_t columns,
+            float* panel) const noexcept override {
+    const GemmShape& s = shape();
+    pack_b({weights + (point * s.columns + first) * s.length, 1, s.length}, s.length, columns,
+           panel);
+  }
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights& packed) const override {
+    SN_ASSIGN_OR_RETURN(GemmLayerParts parts, parts_of(packed, 0, 0));
+    return make_kernel<AmxWgconvKernel>(problem(), ops(), limits(params), std::move(parts));
+  }
+};
+
 class AmxWgconv final : public PackedLayerRoutine<Gemm> {
  public:
   explicit AmxWgconv(const Gemm::Ops& ops) : PackedLayerRoutine("wgconv", ":nhwc", "amx", 5, ops) {}
 
+ protected:
+  bool supports_post_ops(const Problem&) const override { return false; }
   Applicability applicable(const Problem& problem) const override {
     if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
     if (!problem.inputs[1].constant || !is_span_float(problem.inputs[1].type))
       return Applicability::no("weights must be constant floats of 16 or 32 bits");
     return Applicability::yes();
   }
-
-  ParamSpace param_space(const Problem& problem) const override {
-    const GemmShape s = gemm_shape(problem);
-    return gemm_param_space(0, s.matrices * s.rows * s.columns * s.length);
-  }
-
-  bool supports_post_ops(const Problem&) const override { return false; }
-  bool reads_constants(const Problem&) const override { return false; }
-
-  Result<std::size_t> packed_bytes(const Problem& problem, const RoutineParams&) const override {
-    return products_bytes(points_of(problem), gemm_shape(problem));
-  }
-  Status pack(const Problem& problem, const RoutineParams&, Allocator& scratch,
-              std::byte* packed) const override {
-    const GemmShape s = gemm_shape(problem);
-    return pack_products(problem, points_of(problem), s, scratch, packed,
-                         [&](const float* weights, std::int64_t point, std::int64_t first,
-                             std::int64_t columns, float* to) {
-                           pack_b({weights + (point * s.columns + first) * s.length, 1, s.length},
-                                  s.length, columns, to);
-                         });
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(GemmLayerParts parts, parts_of(problem, packed, 0, 0));
-    return make_kernel<AmxWgconvKernel>(problem, ops(), gemm_limits(problem, params),
-                                        std::move(parts));
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    const std::int64_t points = points_of(*problem);
+    const GemmShape shape = gemm_shape(*problem);
+    return make_implementation_of<AmxWgconvImplementation>(std::move(problem), context, ops(),
+                                                           points, shape);
   }
 };
 

@@ -63,18 +63,29 @@ class DirectWgdecKernel final : public Kernel {
   const WgOps& ops_ = wg_ops();
 };
 
+class WgdecImplementation final : public TransformImplementation {
+ public:
+  using TransformImplementation::TransformImplementation;
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights&) const override {
+    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem()));
+    return make_kernel<DirectWgdecKernel>(problem(), params.integer("tiles"), std::move(post_ops));
+  }
+};
+
 class DirectWgdec final : public DirectTransform {
  public:
   DirectWgdec() : DirectTransform("wgdec") {}
 
+ protected:
   bool supports_post_ops(const Problem& problem) const override {
     return PostOpProgram::supports(problem).ok();
   }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights&) const override {
-    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return make_kernel<DirectWgdecKernel>(problem, params.integer("tiles"), std::move(post_ops));
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    return make_implementation_of<WgdecImplementation>(std::move(problem), context);
   }
 };
 

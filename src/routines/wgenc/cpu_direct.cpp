@@ -56,13 +56,25 @@ class DirectWgencKernel final : public Kernel {
   const WgOps& ops_ = wg_ops();
 };
 
+class WgencImplementation final : public TransformImplementation {
+ public:
+  using TransformImplementation::TransformImplementation;
+
+ protected:
+  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
+                                                const PackedWeights&) const override {
+    return make_kernel<DirectWgencKernel>(problem(), params.integer("tiles"));
+  }
+};
+
 class DirectWgenc final : public DirectTransform {
  public:
   DirectWgenc() : DirectTransform("wgenc") {}
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams& params,
-                                         const PackedWeights&) const override {
-    return make_kernel<DirectWgencKernel>(problem, params.integer("tiles"));
+ protected:
+  Result<std::shared_ptr<Implementation>> make_implementation(
+      ProblemPtr problem, const RoutineContext& context) const override {
+    return make_implementation_of<WgencImplementation>(std::move(problem), context);
   }
 };
 

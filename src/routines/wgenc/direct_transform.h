@@ -12,12 +12,29 @@
 
 namespace softneuro {
 
+class TransformImplementation : public Implementation {
+ public:
+  using Implementation::Implementation;
+
+  RoutineParams default_params() const override {
+    RoutineParams params;
+    params.set("tiles", std::int64_t{4});
+    return params;
+  }
+  ParamSpace param_space() const override {
+    ParamSpace space;
+    space.axes = {{"tiles", {std::int64_t{1}, std::int64_t{4}, std::int64_t{16}}}};
+    return space;
+  }
+};
+
 class DirectTransform : public Routine {
  public:
   explicit DirectTransform(const char* layer_type)
       : Routine(layer_type, "cpu:float32:nhwc/direct") {}
-  int default_rank() const override { return 20; }
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
 
+ protected:
   Applicability applicable(const Problem& problem) const override {
     for (std::size_t i = 0; i < problem.own_inputs; ++i)
       if (problem.has_input(i) && problem.inputs[i].type != DataType::float32)
@@ -27,17 +44,6 @@ class DirectTransform : public Routine {
     if (!has_wg(problem.params.integer("tile_size"), problem.params.integer("taps")))
       return Applicability::no("needs a kernel of 3x3 or 5x5");
     return Applicability::yes();
-  }
-
-  RoutineParams default_params(const Problem&) const override {
-    RoutineParams params;
-    params.set("tiles", std::int64_t{4});
-    return params;
-  }
-  ParamSpace param_space(const Problem&) const override {
-    ParamSpace space;
-    space.axes = {{"tiles", {std::int64_t{1}, std::int64_t{4}, std::int64_t{16}}}};
-    return space;
   }
 };
 

@@ -45,16 +45,16 @@ class DirectWgweightsKernel final : public Kernel {
   WinogradMatrices w_;
 };
 
-class DirectWgweights final : public Routine {
+class DirectWgweights final : public SimpleRoutine {
  public:
-  DirectWgweights() : Routine("wgweights", "cpu/direct") {}
-  int default_rank() const override { return 10; }
+  DirectWgweights() : SimpleRoutine("wgweights", "cpu/direct") {}
+  RoutineFacts facts() const override { return {.default_rank = 10}; }
   Applicability applicable(const Problem& problem) const override {
     if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
     return Applicability::yes();
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     return make_kernel<DirectWgweightsKernel>(
         winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
                           static_cast<int>(problem.params.integer("taps"))));

@@ -67,12 +67,12 @@ class DirectWhereKernel final : public Kernel {
   TypedConstants constants_;
 };
 
-class DirectWhere final : public Routine {
+class DirectWhere final : public SimpleRoutine {
  public:
-  DirectWhere() : Routine("where", "cpu/direct") {}
-  int default_rank() const override { return 20; }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineParams&,
-                                         const PackedWeights&) const override {
+  DirectWhere() : SimpleRoutine("where", "cpu/direct") {}
+  RoutineFacts facts() const override { return {.default_rank = 20}; }
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                         const RoutineContext&) const override {
     SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, walk_of(problem));
     SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
     return make_kernel<DirectWhereKernel>(walk, std::move(constants));

@@ -195,7 +195,7 @@ TEST_CASE("tuned elsewhere: packed weights of any path are not mistaken for olde
   const auto core = make_runtime(options).value();
   const std::vector<Shape> shapes = {Shape{1, 3, 12, 12}};
   const NetProblems problems = problems_of(core, graph, shapes).value();
-  const auto layers = list_candidates(core->registry(), problems, {{"cpu"}, 8}).value();
+  const auto layers = list_candidates(core->routine_context(), problems, {{"cpu"}, 8}).value();
   std::size_t most = 0;
   for (const LayerCandidates& layer : layers) most = std::max(most, layer.candidates.size());
 
@@ -211,7 +211,8 @@ TEST_CASE("tuned elsewhere: packed weights of any path are not mistaken for olde
     bool anywhere = true;  // no routine that only processors like this one have
     for (const LayerCandidates& layer : layers) {
       const Candidate& candidate = layer.candidates[round % layer.candidates.size()];
-      anywhere = anywhere && (candidate.routine == nullptr || candidate.routine->needs().empty());
+      anywhere =
+          anywhere && (candidate.routine == nullptr || candidate.routine->facts().needs.empty());
       path.layers.emplace(layer.layer.layer->id, candidate.choice());
     }
     const std::string bare = folder.file("bare.dnn"), net = folder.file("packed.dnn");

@@ -23,8 +23,7 @@ Problem transpose_problem(const Shape& shape, const std::vector<std::int64_t>& p
   TensorSpec x;
   x.type = DataType::float32;
   x.shape = shape;
-  static const Registry registry = make_builtin_registry().value();
-  return make_problem(registry, layer, {x}).value();
+  return make_problem(layer, std::vector<TensorSpec>{x}).value();
 }
 
 // Element i, counted row-major in the logical order, is i.
@@ -51,11 +50,9 @@ TEST_CASE("transposes between nhwc and plain give the same tensor, at no cost wh
     for (const FormatTuple& formats : routine->formats(model)) {
       const Problem problem = with_formats(model, formats);
       INFO(problem.str() << " " << formats.str());
-      bool applies = false;
-      for (const Registry::RoutineCheck& candidate : registry.explain(problem))
-        applies = applies || (candidate.routine == routine && candidate.applicability.ok());
-      REQUIRE(applies);
-      const auto kernel = routine->create(problem, {}, {}).value();
+      const auto implementation = RoutineContext(registry).implement(*routine, problem);
+      REQUIRE(implementation.ok());
+      const auto kernel = (*implementation)->create({}).value();
       const Tensor x = numbered(shape, formats.inputs[0].layout);
       Tensor y = Tensor::create(DataType::float32, problem.outputs[0].shape, default_allocator(),
                                 formats.outputs[0].layout)

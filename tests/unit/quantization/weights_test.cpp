@@ -32,7 +32,7 @@ Problem problem_of(const Graph& graph, std::vector<float> means = {}) {
     specs.push_back(std::move(spec));
   }
   static const Registry registry = make_builtin_registry().value();
-  Problem problem = make_problem(registry, layer, std::move(specs)).value();
+  Problem problem = make_problem(layer, std::move(specs)).value();
   problem.inputs[0].type = DataType::qint8;
   problem.inputs[0].quantization = Quantization{false, -1, {0.1f}, {7}, std::move(means)};
   problem.outputs[0].type = DataType::qint8;

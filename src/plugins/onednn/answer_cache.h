@@ -1,5 +1,5 @@
-// What was found out about problems, kept for the process: asking the library takes a while, and
-// the same problem is asked about many times while a net is tuned.
+// What was found out about problems, kept by a routine and so as long as its net: asking the
+// library takes a while, and layers pose the same problem.
 #pragma once
 
 #include <map>
@@ -18,26 +18,28 @@ Value or_none(Ask&& ask) {
   return answer.ok() ? *std::move(answer) : Value();
 }
 
-// A full cache is emptied.
-template <class Value, std::size_t kMostEntries = 4096>
-class ChoiceCache {
+// Thread safe. A full cache is emptied.
+template <class Value>
+class AnswerCache {
  public:
   using Entry = std::shared_ptr<const Value>;
 
-  // The value of `key`; `make` is called where there is none yet.
+  // The value of `key`; `make` gives a pointer to it where there is none yet.
   template <class Make>
   Entry get(const std::string& key, Make&& make) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (const auto found = entries_.find(key); found != entries_.end()) return found->second;
     }
-    Entry entry = std::make_shared<const Value>(make());
+    Entry entry = make();
     const std::lock_guard<std::mutex> lock(mutex_);
     if (entries_.size() >= kMostEntries) entries_.clear();
     return entries_.emplace(key, std::move(entry)).first->second;
   }
 
  private:
+  static constexpr std::size_t kMostEntries = 4096;
+
   std::mutex mutex_;
   std::map<std::string, Entry> entries_;
 };
