@@ -10,7 +10,7 @@
 #include "core/base/machine.h"
 #include "core/plan/net_problems.h"
 #include "core/plan/plan_impl.h"
-#include "core/routine/check_choice.h"
+#include "core/routine/implement_choice.h"
 #ifndef SOFTNEURO_NO_TUNER
 #include "profiler/select/default_path.h"
 #endif

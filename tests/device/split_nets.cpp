@@ -4,7 +4,7 @@
 #include <random>
 
 #include "core/base/element.h"
-#include "core/routine/check_choice.h"
+#include "core/routine/implement_choice.h"
 #include "core/routine/layer_cost.h"
 #if defined(SOFTNEURO_HAS_CUDA_PLUGIN)
 #include "device/fake_cuda.h"

@@ -8,7 +8,7 @@
 #include "core/layers/builtin_layers.h"
 #include "core/plan/net_problems.h"
 #include "core/plan/runtime.h"
-#include "core/routine/check_choice.h"
+#include "core/routine/implement_choice.h"
 #include "net/make_runtime.h"
 #include "net/tuned_plan.h"
 #include "profiler/select/childnet_solve.h"

@@ -5,7 +5,7 @@
 
 #include "core/base/element.h"
 #include "core/base/error.h"
-#include "core/routine/check_choice.h"
+#include "core/routine/implement_choice.h"
 #include "core/routine/layer_cost.h"
 #include "core/routine/noop_adapt.h"
 #include "profiler/measure/constants.h"

@@ -1,4 +1,4 @@
-#include "core/routine/check_choice.h"
+#include "core/routine/implement_choice.h"
 
 #include <algorithm>
 
