@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "adapt/insert_adapts.h"
 #include "core/base/error.h"
 #include "core/base/machine.h"
+#include "core/base/parallel.h"
 #include "core/plan/net_problems.h"
 #include "core/plan/plan_impl.h"
 #include "core/routine/implement_choice.h"
@@ -30,22 +33,50 @@ std::string algorithm_of(const std::string& routine) {
   return routine.substr(routine.find('/') + 1);
 }
 
-Lost take_out_unfit(const RoutineContext& context, const NetProblems& problems, RoutinePath& path) {
+// What the path says of each layer, in order; nothing where it says nothing. Libraries work out
+// most of a kernel to say whether they have it: all threads share that, as they do when kernels are
+// made.
+std::vector<std::optional<Result<ImplementationPtr>>> implement_all(const Runtime& core,
+                                                                    const NetProblems& problems,
+                                                                    const RoutinePath& path) {
+  std::vector<std::optional<Result<ImplementationPtr>>> made(problems.layers.size());
+  const auto implement = [&](std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    const LayerProblem& layer = problems.layers[at];
+    if (const auto choice = path.layers.find(layer.layer->id); choice != path.layers.end())
+      made[at] = guarded(
+          [&] { return implement_choice(core.routine_context(), layer.problem, choice->second); });
+  };
+  const auto count = static_cast<std::int64_t>(made.size());
+  if (core.uses_default_resources())
+    parallel_for(core.pool(), count, implement);
+  else
+    for (std::int64_t i = 0; i < count; ++i) implement(i);
+  return made;
+}
+
+// Those that apply go to `made`.
+Lost take_out_unfit(const Runtime& core, const NetProblems& problems, RoutinePath& path,
+                    Implementations& made) {
   Lost lost;
   std::unordered_set<LayerId> known;
-  for (const LayerProblem& layer : problems.layers) {
+  auto all = implement_all(core, problems, path);
+  for (std::size_t l = 0; l < all.size(); ++l) {
+    const LayerProblem& layer = problems.layers[l];
     known.insert(layer.layer->id);
+    if (!all[l]) continue;
+    if (all[l]->ok()) {
+      made.emplace(layer.layer->id, **std::move(all[l]));
+      continue;
+    }
     const auto found = path.layers.find(layer.layer->id);
-    if (found == path.layers.end()) continue;
     const Choice& choice = found->second;
-    const auto implementation = implement_choice(context, layer.problem, choice);
-    if (implementation.ok()) continue;
-    const std::string reason(implementation.status().message());
+    const std::string reason(all[l]->status().message());
     lost.lines.push_back(fmt::format("layer '{}': tuned routine {} cannot be used here: {}",
                                      layer.layer->name, choice.routine, reason));
     const bool is_missing =
         !layer.layer->type->is_view &&
-        context.registry().find(layer.layer->type->name, choice.routine) == nullptr;
+        core.registry().find(layer.layer->type->name, choice.routine) == nullptr;
     ++lost.causes[is_missing ? "no routines of '" + algorithm_of(choice.routine) + '\'' : reason];
     lost.choices.emplace(found->first, choice);
     path.layers.erase(found);
@@ -117,12 +148,13 @@ Result<Mended> mend(const Runtime&, const NetProblems&, const Lost&, RoutinePath
 }
 #endif
 
-// The path with nothing but what applies here.
+// The path with nothing but what applies here, and the implementations of what is kept of it.
 Result<RoutinePath> fitted(const Runtime& core, const NetProblems& problems, RoutinePath path,
-                           ReplacedChoices* replaced) {
+                           ReplacedChoices* replaced, Implementations& made) {
   const std::size_t all = path.layers.size();
-  Lost lost = take_out_unfit(core.routine_context(), problems, path);
+  Lost lost = take_out_unfit(core, problems, path, made);
   SN_ASSIGN_OR_RETURN(Mended mended, mend(core, problems, lost, path));
+  if (mended.is_default || mended.is_of_other_processor) made.clear();
   if (replaced != nullptr && (!lost.choices.empty() || mended.is_of_other_processor)) {
     replaced->summary = summary_of(lost, path, all, mended);
     replaced->layers = std::move(lost.lines);
@@ -146,11 +178,12 @@ Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
                                                const std::atomic<bool>* cancel) {
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
     SN_ASSIGN_OR_RETURN(const NetProblems problems, problems_of(core, graph, input_shapes, cancel));
-    SN_ASSIGN_OR_RETURN(RoutinePath fitting, fitted(*core, problems, path, replaced));
+    Implementations made;
+    SN_ASSIGN_OR_RETURN(RoutinePath fitting, fitted(*core, problems, path, replaced, made));
     forget_unfit_adapts(core->registry(), fitting);
     SN_ASSIGN_OR_RETURN(AdaptedGraph adapted, insert_adapts(*graph, fitting));
     return build_plan(std::move(core), std::move(adapted.graph), input_shapes,
-                      std::move(adapted.choices), cancel);
+                      std::move(adapted.choices), cancel, std::move(made));
   });
 }
 

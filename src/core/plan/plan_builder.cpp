@@ -178,8 +178,11 @@ void set_waits(PlanImpl& plan) {
 class PlanBuilder {
  public:
   PlanBuilder(std::shared_ptr<Runtime> core, std::shared_ptr<const Graph> graph, Choices choices,
-              const std::atomic<bool>* cancel)
-      : plan_(std::make_unique<PlanImpl>()), graph_(*graph), cancel_(cancel) {
+              const std::atomic<bool>* cancel, Implementations made = {})
+      : plan_(std::make_unique<PlanImpl>()),
+        graph_(*graph),
+        cancel_(cancel),
+        made_(std::move(made)) {
     plan_->core = std::move(core);
     plan_->graph = std::move(graph);
     plan_->choices = std::move(choices);
@@ -206,6 +209,7 @@ class PlanBuilder {
   struct Unprepared {
     std::size_t step;
     Problem problem;
+    ImplementationPtr made;  // null: not yet
   };
 
   Status make_steps(std::span<const Shape> input_shapes) {
@@ -361,9 +365,15 @@ class PlanBuilder {
       planned.shape = spec.shape;
       planned.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
     }
-    if (!step.view) unprepared_.push_back({plan_->steps.size(), std::move(problem)});
+    if (!step.view)
+      unprepared_.push_back({plan_->steps.size(), std::move(problem), take_made(layer.id)});
     plan_->steps.push_back(std::move(step));
     return {};
+  }
+
+  ImplementationPtr take_made(LayerId id) {
+    const auto found = made_.find(id);
+    return found == made_.end() ? nullptr : std::move(found->second);
   }
 
   // Its index in the plan.
@@ -386,7 +396,7 @@ class PlanBuilder {
   // who comes first.
   Status prepare_kernels() {
     if (!plan_->core->uses_default_resources()) {
-      for (const Unprepared& unprepared : unprepared_) SN_RETURN_IF_ERROR(prepare_step(unprepared));
+      for (Unprepared& unprepared : unprepared_) SN_RETURN_IF_ERROR(prepare_step(unprepared));
       return {};
     }
     std::vector<Status> outcomes(unprepared_.size());
@@ -399,12 +409,12 @@ class PlanBuilder {
     return {};
   }
 
-  Status prepare_step(const Unprepared& unprepared) {
+  Status prepare_step(Unprepared& unprepared) {
     SN_RETURN_IF_ERROR(check_cancelled(cancel_));
     Step& step = plan_->steps[unprepared.step];
-    SN_ASSIGN_OR_RETURN(
-        static_cast<PreparedKernel&>(step),
-        prepare_kernel(*plan_, *step.layer, unprepared.problem, choice_of(*plan_, *step.layer)));
+    SN_ASSIGN_OR_RETURN(static_cast<PreparedKernel&>(step),
+                        prepare_kernel(*plan_, *step.layer, std::move(unprepared.problem),
+                                       choice_of(*plan_, *step.layer), std::move(unprepared.made)));
     step.routine_name = step.routine->descriptor().str();
     const DeviceId device = step.routine->descriptor().device;
     for (std::uint32_t d = 0; d < plan_->devices.size(); ++d)
@@ -415,6 +425,7 @@ class PlanBuilder {
   std::unique_ptr<PlanImpl> plan_;
   const Graph& graph_;
   const std::atomic<bool>* cancel_;
+  Implementations made_;
   std::vector<Unprepared> unprepared_;
 };
 
@@ -450,29 +461,38 @@ Result<Problem> problem_of(const PlanImpl& plan, const Layer& layer) {
   return with_formats(problem, choice->formats);
 }
 
-Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer,
-                                      const Problem& problem, const Choice* choice) {
+namespace {
+
+// As the choice says. Null where it names no routine, or an adapt does not apply: choices of layers
+// were checked before, but adapts are not part of the model, and a file may say anything of them.
+Result<ImplementationPtr> implement_chosen(const Runtime& core, const Layer& layer,
+                                           const ProblemPtr& problem, const Choice* choice) {
+  if (choice == nullptr || choice->routine.empty()) return ImplementationPtr();
+  const Routine* routine = core.registry().find(layer.type->name, choice->routine);
+  if (routine == nullptr)
+    return make_error(StatusCode::not_found, "layer '{}': there is no routine {} of {}", layer.name,
+                      choice->routine, layer.type->name);
+  auto made = core.routine_context().implement(*routine, problem);
+  if (made.ok()) return made;
+  if (layer.type->is_adapt()) return ImplementationPtr();
+  return Status(made.status())
+      .with_context(fmt::format("layer '{}', routine {}", layer.name, choice->routine));
+}
+
+}  // namespace
+
+Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer, Problem problem,
+                                      const Choice* choice, ImplementationPtr made) {
   Runtime& core = *plan.core;
-  const auto shared = std::make_shared<const Problem>(problem);
-  PreparedKernel prepared;
-  ImplementationPtr implementation;
-  if (choice != nullptr && !choice->routine.empty()) {
-    const Routine* routine = core.registry().find(layer.type->name, choice->routine);
-    if (routine == nullptr)
-      return make_error(StatusCode::not_found, "layer '{}': there is no routine {} of {}",
-                        layer.name, choice->routine, layer.type->name);
-    auto made = core.routine_context().implement(*routine, shared);
-    // Choices of layers were checked before; adapts are not part of the model, and a file may say
-    // anything of them.
-    if (!made.ok() && !layer.type->is_adapt())
-      return Status(made.status())
-          .with_context(fmt::format("layer '{}', routine {}", layer.name, choice->routine));
-    if (made.ok()) {
-      implementation = *std::move(made);
-      prepared.params = choice->params;
-    }
-  }
+  const auto shared = std::make_shared<const Problem>(std::move(problem));
+  ImplementationPtr implementation = std::move(made);
   if (implementation == nullptr) {
+    SN_ASSIGN_OR_RETURN(implementation, implement_chosen(core, layer, shared, choice));
+  }
+  PreparedKernel prepared;
+  if (implementation != nullptr) {
+    prepared.params = choice->params;
+  } else {
     SN_ASSIGN_OR_RETURN(implementation,
                         core.routine_context().default_choice(shared, core.schemas()));
     prepared.params = implementation->default_params();
@@ -494,9 +514,11 @@ Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer,
 Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes, Choices choices,
-                                               const std::atomic<bool>* cancel) {
+                                               const std::atomic<bool>* cancel,
+                                               Implementations made) {
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
-    return PlanBuilder(std::move(core), std::move(graph), std::move(choices), cancel)
+    return PlanBuilder(std::move(core), std::move(graph), std::move(choices), cancel,
+                       std::move(made))
         .build(input_shapes);
   });
 }

@@ -102,13 +102,18 @@ struct Plan::Impl {
 // "'x', 'y'" for messages; "none".
 std::string names_of(std::span<const TensorInfo> infos);
 
+// By layer, for the problem that it poses in the formats of its choice.
+using Implementations = std::unordered_map<LayerId, ImplementationPtr>;
+
 // Plans `graph` (verified, topologically sorted) for the given shapes of its inputs, in order.
-// `cancel` may be null; once it is true: the status cancelled.
+// `cancel` may be null; once it is true: the status cancelled. `made`: implementations that are
+// there already, since somebody has checked the choices; each is dropped once its kernel is made.
 Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes,
                                                Choices choices = {},
-                                               const std::atomic<bool>* cancel = nullptr);
+                                               const std::atomic<bool>* cancel = nullptr,
+                                               Implementations made = {});
 // The same without kernels and memory: tensors and steps, for code that looks at problems only.
 Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> core,
                                                std::shared_ptr<const Graph> graph,
@@ -120,9 +125,10 @@ Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> core,
 SN_INTREE Result<Problem> problem_of(const PlanImpl& plan, const Layer& layer);
 
 // Packs and creates the kernel for the problem of a layer of the plan: as `choice` says, or if that
-// is null or names no routine, the default one.
-Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer,
-                                      const Problem& problem, const Choice* choice = nullptr);
+// is null or names no routine, the default one. `made`: of the choice; null: it is made here.
+Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer, Problem problem,
+                                      const Choice* choice = nullptr,
+                                      ImplementationPtr made = nullptr);
 
 // Gives every tensor that needs one a place in the arena, after views and in-place work are known.
 // Fills storage, alias_of and offset of the tensors, the workspace_offset of the steps, copies,

@@ -5,6 +5,7 @@
 #include "cpu/gemm/half_gemm.h"
 #include "cpu/gemm/packed_layer.h"
 #include "cpu/gemm/split_precision_gemm.h"
+#include "cpu/simd/transpose_tiles.h"
 #include "routines/conv2/conv_rows.h"
 
 namespace softneuro {
@@ -19,10 +20,17 @@ std::int64_t stored_channels(std::int64_t channels, Layout layout) {
 // weights: [columns, in, taps]; a sum runs over taps, then channels as they are stored.
 void fill_panel(const float* weights, std::int64_t columns, std::int64_t in, std::int64_t taps,
                 std::int64_t stored_in, float* to) noexcept {
+  const TransposeTiles& moves = transpose_tiles();
+  if (taps == 1) {
+    moves.transpose(sizeof(float), {weights, to, in, kTilePanel, columns, in});
+  } else {
+    for (std::int64_t c = 0; c < in; ++c)
+      moves.transpose(sizeof(float), {weights + c * taps, to + c * kTilePanel, in * taps,
+                                      stored_in * kTilePanel, columns, taps});
+  }
   for (std::int64_t t = 0; t < taps; ++t)
-    for (std::int64_t c = 0; c < stored_in; ++c, to += kTilePanel)
-      for (std::int64_t j = 0; j < columns; ++j)
-        to[j] = c < in ? weights[(j * in + c) * taps + t] : 0.0f;
+    for (std::int64_t c = in; c < stored_in; ++c)
+      std::fill_n(to + (t * stored_in + c) * kTilePanel, columns, 0.0f);
 }
 
 GemmShape gemm_shape(const ConvGeometry& g, const ConvRows& rows, Layout layout) {

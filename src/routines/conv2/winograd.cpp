@@ -4,6 +4,7 @@
 
 #include "core/base/isa_variants.h"
 #include "core/layers/winograd_matrices.h"
+#include "cpu/simd/transpose_tiles.h"
 
 namespace softneuro {
 
@@ -17,10 +18,10 @@ constexpr std::size_t kMostTaps = (kMaxWinogradTile - 1) * (kMaxWinogradTile - 1
 void read_panel(const WgWeights& weights, std::int64_t panel, std::int64_t c, float* to) noexcept {
   const std::int64_t kernel = weights.taps * weights.taps;
   const std::int64_t first = panel * kWgPanel, count = std::min(kWgPanel, weights.out - first);
-  std::fill_n(to, kernel * kWgPanel, 0.0f);
-  for (std::int64_t n = 0; n < count; ++n)
-    for (std::int64_t k = 0; k < kernel; ++k)
-      to[k * kWgPanel + n] = weights.data[((first + n) * weights.in + c) * kernel + k];
+  if (count < kWgPanel) std::fill_n(to, kernel * kWgPanel, 0.0f);
+  transpose_tiles().transpose(sizeof(float),
+                              {weights.data + (first * weights.in + c) * kernel, to,
+                               weights.in * kernel, kWgPanel, count, kernel});
 }
 
 }  // namespace
