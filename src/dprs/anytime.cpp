@@ -467,6 +467,16 @@ Outcome run_anytime(const Net& net, const Weights& weights, const Budget& budget
   return paths.outcome(search.run(), big);
 }
 
+Outcome run_local(const Net& net, const Weights& weights, const Budget& budget,
+                  Deadline deadline) {
+  Weights finite = weights;
+  const Cost big = make_finite(net, finite);
+  LocalSearch paths(net, finite, budget, deadline);
+  paths.start();
+  paths.polish_widely(1);
+  return paths.outcome(least_times(finite), big);
+}
+
 Outcome run_simple(const Net& net, const Weights& weights, const Budget& budget) {
   Weights finite = weights;
   const Cost big = make_finite(net, finite);

@@ -68,6 +68,8 @@ class Engine {
 // `visit` as above.
 Outcome run_anytime(const Net& net, const Weights& weights, const Budget& budget,
                     Deadline deadline);
+// Of that, the local search alone.
+Outcome run_local(const Net& net, const Weights& weights, const Budget& budget, Deadline deadline);
 // For them, too: the best of the simple paths that the above starts with.
 Outcome run_simple(const Net& net, const Weights& weights, const Budget& budget);
 
