@@ -2,14 +2,15 @@
 // path is proven.
 //
 //   softneuro_dprs_bench [--json] [--runs N] [--formats N] [--costs machine|random] [--crossing P]
-//                        [--mixed P] [--seed N] [--k N] [--seconds S] [--table-mib N]
-//                        [--memory SHARE] [--method solve|local|tree]
+//                        [--mixed P] [--seed N] [--k N] [--work W]
+//                        [--memory M] [--method solve|local]
 //                        [NET...]
 //
-// --memory limits the peak to that share of the way from the smallest that is found to that of the
-// fastest path.
-// --method local and tree skip elimination of the whole net, also where it would do.
+// --memory limits the peak: to so many MiB, or up to 1, to that share of the way from the smallest
+// that is found to that of the fastest path.
+// --method local skips elimination of the whole net, also where it would do.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,9 +28,8 @@ struct Options {
   std::uint64_t seed = 1;
   int runs = 11;
   int k = 1;
-  double seconds = 2;
-  std::size_t table_mib = 256;
-  double memory = -1;  // share; negative: no limit
+  double work = Limits().work;
+  double memory = -1;  // negative: no limit
   std::string method = "solve";
   bool json = false;
   std::vector<std::string> nets;
@@ -51,10 +51,8 @@ bool set(Options& options, const std::string& name, const char* value) {
     options.seed = std::strtoull(value, nullptr, 10);
   else if (name == "--k")
     options.k = std::atoi(value);
-  else if (name == "--seconds")
-    options.seconds = std::atof(value);
-  else if (name == "--table-mib")
-    options.table_mib = std::strtoull(value, nullptr, 10);
+  else if (name == "--work")
+    options.work = std::atof(value);
   else if (name == "--memory")
     options.memory = std::atof(value);
   else if (name == "--method")
@@ -83,9 +81,10 @@ bool parse(int argc, char** argv, Options& options) {
 // The limits that the options mean for the problem.
 Limits limits_of(const Problem& problem, const Options& options) {
   Limits limits;
-  limits.time = std::chrono::nanoseconds(static_cast<std::int64_t>(options.seconds * 1e9));
-  limits.table_bytes = options.table_mib << 20;
-  if (options.memory >= 0) {
+  limits.work = options.work;
+  if (options.memory > 1) {
+    limits.max_memory = static_cast<std::size_t>(options.memory * (1 << 20));
+  } else if (options.memory >= 0) {
     const Result<Solution> fastest = solve(problem, limits);
     limits.least_memory = true;
     const Result<Solution> smallest = solve(problem, limits);
@@ -102,13 +101,9 @@ Limits limits_of(const Problem& problem, const Options& options) {
 
 Result<Solution> find(const Problem& problem, const Limits& limits, const Options& options) {
   if (options.method == "solve") return solve(problem, limits);
-  const auto deadline = std::chrono::steady_clock::now() + limits.time;
-  const Budget budget = {static_cast<double>(limits.table_bytes) / sizeof(Cost),
-                         1.5e8 * options.seconds};
+  double work = limits.work;
   const Net net(problem);
-  const Outcome outcome = options.method == "local"
-                              ? run_local(net, weights_of(problem), budget, deadline)
-                              : run_anytime(net, weights_of(problem), budget, deadline);
+  const Outcome outcome = search_locally(net, weights_of(problem), work);
   if (outcome.best.empty()) return Status(StatusCode::unsupported, "no path was found");
   Solution solution;
   solution.paths.push_back(price(problem, net.uses, outcome.best));
@@ -143,7 +138,7 @@ bool measure(const std::string& name, const Options& options) {
       return false;
     }
     solution = std::move(*result);
-    if (!solution.optimal) break;  // took all of its time; once is enough
+    if (!solution.optimal) break;  // takes long; once is enough
   }
   std::sort(times.begin(), times.end());
   const double median = times[times.size() / 2];
@@ -183,8 +178,8 @@ int main(int argc, char** argv) {
   if (!softneuro::dprs::parse(argc, argv, options)) {
     std::fprintf(stderr,
                  "usage: %s [--json] [--runs N] [--formats N] [--costs machine|random] "
-                 "[--crossing P] [--mixed P] [--seed N] [--k N] [--seconds S] [--table-mib N] "
-                 "[--memory SHARE] [--method solve|local|tree] [NET...]\n",
+                 "[--crossing P] [--mixed P] [--seed N] [--k N] [--work W] "
+                 "[--memory M] [--method solve|local] [NET...]\n",
                  argv[0]);
     return 2;
   }
