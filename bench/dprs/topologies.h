@@ -13,9 +13,9 @@ namespace softneuro::dprs {
 // How many candidates a layer has, and what they cost.
 struct Richness {
   // machine: formats are layouts × data types × devices, routines are bound by arithmetic or by
-  // memory and up to 40 % better or worse than that, adapts cost what their bytes do, and no routine
-  // crosses devices. random: 50 to 150 for a convolution, a tenth for other layers, 7 to 23 for an
-  // adapt, whatever the formats are.
+  // memory and up to 40 % better or worse than that, adapts cost what their bytes do, and no
+  // routine crosses devices. random: 50 to 150 for a convolution, a tenth for other layers, 7 to 23
+  // for an adapt, whatever the formats are.
   enum class Costs { machine, random };
   Costs costs = Costs::machine;
   int formats = 8;
