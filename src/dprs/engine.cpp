@@ -24,15 +24,15 @@ Plan make_plan(const Net& net, const Weights& weights, int most_formats, int ran
                double most_work) {
   struct Trial {
     int exact = 0;
-    std::size_t most_sets = 0;
     bool nested = true;
+    std::size_t most_sets = 0;
     double good_enough = 0;  // work at which no further encoding is tried
   };
   // A variable per format, that is no sets, is the best for dense blocks.
   static constexpr Trial trials[] = {
-      {2, kFewSets, true, 1e6},  {1, 0, true, 1e7},       {4, 0, true, 1e7},
-      {1, kFewSets, true, 1e7},  {3, 0, true, 1e7},       {2, 0, false, 1e7},
-      {2, kManySets, true, 1e7}, {6, kFewSets, false, 0},
+      {2, true, kFewSets, 1e6},  {1, true, 0, 1e7},       {4, true, 0, 1e7},
+      {1, true, kFewSets, 1e7},  {3, true, 0, 1e7},       {2, false, 0, 1e7},
+      {2, true, kManySets, 1e7}, {6, false, kFewSets, 0},
   };
   Plan best;
   // Without tensors that several layers read, encodings do not differ, and no table is large.

@@ -51,7 +51,7 @@ void compare(const Problem& problem, const std::vector<Priced>& all, const Limit
   if (all[0].cost < within[0].cost) ++tally.binding;
   // Finding any path within a memory limit is hard in general; where it is not found, say so.
   if (!solution.ok()) {
-    REQUIRE(solution.status().message().find("memory was found") != std::string::npos);
+    REQUIRE(solution.status().message().find("was found") != std::string::npos);
     return;
   }
   REQUIRE(solution.ok());
@@ -78,7 +78,7 @@ Problem limited_problem(int i) {
 }  // namespace
 
 TEST_CASE("dprs: a limit on memory", "[dprs]") {
-  Tally tally;
+  Tally tally, tally_of_hurried;
   int compared = 0;
   int found = 0;
   for (int i = 0; i < 120; ++i) {
@@ -92,6 +92,9 @@ TEST_CASE("dprs: a limit on memory", "[dprs]") {
       limits.max_memory =
           least + static_cast<std::size_t>(share * static_cast<double>(all[0].memory - least));
       compare(problem, all, limits, tally);
+      Limits hurried = limits;  // nothing is claimed that was not proven
+      hurried.work = i % 2 == 0 ? 100 : 1000;
+      compare(problem, all, hurried, tally_of_hurried);
       ++compared;
       found += solve(problem, limits).ok() ? 1 : 0;
     }
