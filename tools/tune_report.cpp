@@ -99,7 +99,8 @@ void print_tune_report(const TuneReport& report, const std::string& metric) {
     say("not measured, and computed by default routines: {} of {} layers\n", unmeasured,
         report.layers.size());
   else if (report.complete && report.gap > 0)
-    say("the solver's best path is within {:.2f} % of the optimum, by the sum of measured times\n",
+    say("the solver's best path is not proven optimal: by the sum of measured times another may be "
+        "faster by up to {:.1f} %\n",
         100 * report.gap);
   print_error(report, metric);
   if (report.verification_inputs > 0)

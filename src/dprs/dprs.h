@@ -1,14 +1,13 @@
 // DPRS, dynamic programming for routine selection: one candidate per layer of a DAG such that the
 // candidates' times and the adapts between them sum to the least.
 //
-// Pure: knows nothing of graphs, routines or clocks beyond its own time limit, and depends on the
-// standard library alone. docs/internals/solver.md derives it.
+// Pure: knows nothing of graphs, routines or clocks, and depends on the standard library alone.
+// docs/internals/solver.md derives it.
 //
 // Costs are times in any unit (microseconds in practice), >= 0, infinity for "impossible".
 // Formats, tensors, layers, candidates are numbers from 0; -1 is none.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -61,17 +60,13 @@ struct Problem {
 
 struct Limits {
   std::size_t max_memory = 0;  // peak_memory() of a path; 0: no limit
-  // The path with the smallest peak that is found, whatever its time, instead of the fastest.
+  // The path with the smallest peak that is found, whatever its time, instead of the fastest. Times
+  // have no part in it: that peak can be kept as a limit after layers were measured again.
   bool least_memory = false;
-  // A choice that is taken where the time does not suffice to find one within the limits, if it is
-  // within them; may be empty.
-  std::vector<int> fallback;
-  std::size_t table_bytes = std::size_t{256} << 20;  // for the solver's own tables
-  std::chrono::nanoseconds time = std::chrono::seconds(2);
   int k = 1;  // how many paths to return at most
-  // Nothing depends on the clock, and little work is done: optimal where small tables suffice, else
-  // the best of a few simple paths (the fastest candidates; one format wherever it can be had).
-  bool is_repeatable = false;
+  // Sums of table entries that may be made, some 3e8 per second. Nothing depends on a clock: equal
+  // problems have equal solutions.
+  double work = 6e8;
 };
 
 // One adapt layer: `tensor` from the format that its producer makes to another.
@@ -90,20 +85,20 @@ struct Path {
 };
 
 struct Solution {
-  std::vector<Path> paths;      // best first, at least 1, at most k, no two with the same choice
-  Cost lower_bound = 0;         // no path within the limits costs less
-  double gap = 0;               // (paths[0].cost - lower_bound) / paths[0].cost; 0 if optimal
-  bool optimal = false;         // paths[0] is proven; the others are then the next best, in order
-  std::size_t table_cells = 0;  // cells of the tables that were filled; 0: they
-                                // would exceed the limits, run_anytime() was used
-  int width = 0;                // variables in the largest table
+  std::vector<Path> paths;  // best first, at least 1, at most k, no two with the same choice
+  Cost lower_bound = 0;     // no path within the limits costs less; rough where nothing is proven
+  double gap = 0;           // (paths[0].cost - lower_bound) / paths[0].cost; 0 if optimal
+  bool optimal = false;     // paths[0] is proven; the others are then the next best, in order
+  // Of the tables that were filled; 0: they would have been too large, the path was searched for.
+  std::size_t table_cells = 0;
+  int width = 0;  // variables in the largest table
 };
 
 // Every index in range, layers in topological order, one producer per tensor, costs not negative.
 Status validate(const Problem& problem);
 
-// The best path, proven optimal unless the tables would exceed limits.table_bytes or the time does
-// not suffice; then the best path found with its proven gap.
+// The best path, proven optimal unless the tables would take too much work or memory; then the best
+// path found.
 //   invalid_argument  the problem is malformed (validate's message), or the limits are
 //   unsupported       no path exists, or none within the limits; the message says the nearest
 //   out_of_memory

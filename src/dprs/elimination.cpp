@@ -7,8 +7,6 @@ namespace {
 
 // Cells of a message that are computed together: enough to amortise the walk over the others.
 constexpr std::size_t kBlockCells = 256;
-// Blocks between two looks at the clock.
-constexpr std::size_t kBlocksPerLook = 1024;
 
 // A function of the bucket as seen from a block of the message's last dimensions.
 struct BlockSource {
@@ -42,7 +40,7 @@ Elimination::Elimination(const Model& model, const Order& order)
   for (const int variable : sequence_) {
     link(variable);
     for (const Factor* factor : factors[at(variable)])
-      add_function(variable, factor->scope, factor->table.data(), -1);
+      add_function(variable, factor->scope, factor->table.data());
   }
 }
 
@@ -58,12 +56,10 @@ void Elimination::link(int variable) {
   above.children.push_back(variable);
 }
 
-void Elimination::add_function(int variable, const std::vector<int>& scope, const Cost* table,
-                               int child) {
+void Elimination::add_function(int variable, const std::vector<int>& scope, const Cost* table) {
   Bucket& bucket = buckets_[at(variable)];
   Function function;
   function.table = table;
-  function.child = child;
   function.strides.assign(bucket.context.size(), 0);
   std::size_t stride = 1;
   for (std::size_t d = scope.size(); d-- > 0;) {
@@ -78,19 +74,12 @@ void Elimination::add_function(int variable, const std::vector<int>& scope, cons
   bucket.functions.push_back(std::move(function));
 }
 
-int Elimination::parent(int variable) const {
-  const std::vector<int>& context = buckets_[at(variable)].context;
-  return context.empty() ? -1 : context[0];
-}
-
-bool Elimination::run(Deadline deadline) {
+void Elimination::run() {
   for (const int variable : sequence_) {
     for (const int child : buckets_[at(variable)].children)
-      add_function(variable, buckets_[at(child)].context, buckets_[at(child)].message.data(),
-                   child);
-    if (!fill_message(variable, deadline)) return false;
+      add_function(variable, buckets_[at(child)].context, buckets_[at(child)].message.data());
+    fill_message(variable);
   }
-  return true;
 }
 
 namespace {
@@ -145,7 +134,7 @@ void add_row(const BlockSource& source, const Cost* table, std::size_t cells, Co
 
 }  // namespace
 
-bool Elimination::fill_message(int variable, Deadline deadline) {
+void Elimination::fill_message(int variable) {
   Bucket& bucket = buckets_[at(variable)];
   std::vector<std::size_t> sizes;
   std::size_t cells = 1;
@@ -160,7 +149,6 @@ bool Elimination::fill_message(int variable, Deadline deadline) {
   std::vector<std::size_t> counter(blocking.outer, 0);
   std::vector<Cost> row(blocking.cells);
   for (std::size_t block = 0; block < cells; block += blocking.cells) {
-    if ((block / blocking.cells) % kBlocksPerLook == 0 && passed(deadline)) return false;
     Cost* const best = bucket.message.data() + block;
     for (std::size_t v = 0; v < values; ++v) {
       std::fill(row.begin(), row.end(), 0);
@@ -181,35 +169,36 @@ bool Elimination::fill_message(int variable, Deadline deadline) {
       counter[d] = 0;
     }
   }
-  return true;
 }
 
 Cost Elimination::minimum() const {
   Cost sum = model_.constant;
-  for (const int variable : sequence_)
-    if (parent(variable) == -1) sum += buckets_[at(variable)].message[0];
+  for (const Bucket& bucket : buckets_)
+    if (bucket.context.empty()) sum += bucket.message[0];
   return sum;
+}
+
+std::vector<Cost> Elimination::row(int variable, const std::vector<int>& values) const {
+  const Bucket& bucket = buckets_[at(variable)];
+  std::vector<Cost> sums(at(model_.variables[at(variable)].size), 0);
+  for (const Function& function : bucket.functions) {
+    std::size_t cell = 0;
+    for (std::size_t d = 0; d < bucket.context.size(); ++d)
+      cell += function.strides[d] * at(values[at(bucket.context[d])]);
+    for (Cost& sum : sums) {
+      sum += function.table[cell];
+      cell += function.stride;
+    }
+  }
+  return sums;
 }
 
 std::vector<int> Elimination::best_values() const {
   std::vector<int> values(model_.variables.size(), 0);
   for (std::size_t p = sequence_.size(); p-- > 0;) {
-    const int variable = sequence_[p];
-    const Bucket& bucket = buckets_[at(variable)];
-    Cost best = kInfinity;
-    for (int value = 0; value < model_.variables[at(variable)].size; ++value) {
-      Cost sum = 0;
-      for (const Function& function : bucket.functions) {
-        std::size_t cell = at(value) * function.stride;
-        for (std::size_t d = 0; d < bucket.context.size(); ++d)
-          cell += function.strides[d] * at(values[at(bucket.context[d])]);
-        sum += function.table[cell];
-      }
-      if (sum < best) {
-        best = sum;
-        values[at(variable)] = value;
-      }
-    }
+    const std::vector<Cost> costs = row(sequence_[p], values);
+    values[at(sequence_[p])] =
+        static_cast<int>(std::min_element(costs.begin(), costs.end()) - costs.begin());
   }
   return values;
 }

@@ -5,8 +5,7 @@
 // are stored: they are found again where they are needed, from the bucket at one context.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -15,17 +14,11 @@
 
 namespace softneuro::dprs {
 
-using Deadline = std::chrono::steady_clock::time_point;
-inline bool passed(Deadline deadline) {
-  return std::chrono::steady_clock::now() >= deadline;
-}
-
 class Elimination {
  public:
   // A table that a bucket sums: a factor of the model, or a child's message.
   struct Function {
     const Cost* table = nullptr;
-    int child = -1;                    // variable whose message it is; -1: a factor
     std::size_t stride = 0;            // of the bucket's variable
     std::vector<std::size_t> strides;  // of the context's; 0: does not depend on it
   };
@@ -39,21 +32,21 @@ class Elimination {
   // `model` must outlive this. `order` is complete.
   Elimination(const Model& model, const Order& order);
 
-  // Fills the messages; false: the deadline passed on the way.
-  bool run(Deadline deadline);
+  void run();  // fills the messages, which what follows needs
 
-  // What follows needs run() to have returned true.
   Cost minimum() const;                  // infinite: there is no path
   std::vector<int> best_values() const;  // per variable, one minimiser
+  // Per value of the variable, the least of what its bucket sums up to, the variables of its
+  // context being at their values.
+  std::vector<Cost> row(int variable, const std::vector<int>& values) const;
   const Model& model() const { return model_; }
   const Bucket& bucket(int variable) const { return buckets_[static_cast<std::size_t>(variable)]; }
-  int parent(int variable) const;  // variable in whose bucket the message lies; -1: a root
   const std::vector<int>& sequence() const { return sequence_; }
 
  private:
   void link(int variable);
-  void add_function(int variable, const std::vector<int>& scope, const Cost* table, int child);
-  bool fill_message(int variable, Deadline deadline);
+  void add_function(int variable, const std::vector<int>& scope, const Cost* table);
+  void fill_message(int variable);
 
   const Model& model_;
   std::vector<int> sequence_;
@@ -61,24 +54,22 @@ class Elimination {
   std::vector<Bucket> buckets_;
 };
 
-// The best assignments of the choice variables, one after the other, ties in some fixed order:
-// Lawler's partition, each part's best found by one pass down the buckets in which only hubs are
-// tables.
+// The assignments from the best on, each choice once, ties in some fixed order: Lawler's partition.
 class BestFirst {
  public:
-  // `elimination` has run and outlives this.
-  explicit BestFirst(const Elimination& elimination);
+  // `elimination` has run; it and `work`, of which each step takes its part, outlive this.
+  BestFirst(const Elimination& elimination, double& work);
 
-  // False: there are no more. `values` are those of the choice variables (hubs: unspecified).
+  // False: there are no more, or no work is left.
   bool next(Cost& cost, std::vector<int>& values);
 
  private:
-  class Pass;
+  // The assignments that begin like a path, then differ from it.
   struct Part {
-    Cost cost = 0;
-    std::size_t serial = 0;    // ties: first come, first served
-    std::size_t solution = 0;  // whose values hold before `position`
-    std::size_t position = 0;  // in the pass's order
+    Cost cost = 0;           // of the best of them, hubs at any value
+    std::size_t serial = 0;  // ties: first come, first served
+    std::size_t path = 0;    // whose values hold before `position`
+    std::size_t position = 0;
     int value = -1;
   };
   struct Later {
@@ -87,12 +78,18 @@ class BestFirst {
     }
   };
 
+  void push(Part part);
+  bool complete(const Part& part);
+  bool is_tight(const Hub& hub, const std::vector<int>& values) const;
+  bool is_refused(int variable, const std::vector<int>& values) const;
+
   const Elimination& elimination_;
-  std::vector<std::pair<int, bool>> events_;  // variable entered (true) or left, depth first
-  std::vector<std::vector<int>> solutions_;
+  double& work_;
+  std::vector<int> order_;                       // of assignment
+  std::vector<std::vector<const Hub*>> closed_;  // per variable, hubs that are known with it
+  std::vector<std::vector<int>> paths_;
   std::vector<Part> parts_;  // a heap
   std::size_t serial_ = 0;
-  bool started_ = false;
 };
 
 }  // namespace softneuro::dprs

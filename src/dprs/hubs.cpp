@@ -1,7 +1,6 @@
 #include "dprs/hubs.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -9,9 +8,8 @@
 namespace softneuro::dprs {
 namespace {
 
-// An exact factor, or a hub over sets, that would be larger than this is written as bits.
+// An exact factor that would be larger than this is written as a hub.
 constexpr std::size_t kExactCells = 1 << 16;
-constexpr std::size_t kHubSets = 512;
 
 // The formats that the view may mean.
 FormatSet wants(const PortView& view) {
@@ -32,12 +30,10 @@ class TensorBuilder {
   void connect_hubs();
 
  private:
-  struct Hub {
-    int format = -1;              // bits: the one that it stands for; sets: -1
-    FormatSet tracked = 0;        // formats that it speaks of
-    std::vector<FormatSet> sets;  // per value
-    int variable = -1;
-    std::vector<int> members = {};  // consumers, as indices of views_, ascending
+  // Of a hub in the model, as long as hubs are not connected.
+  struct Ends {
+    int format = -1;           // bits: the one that it stands for; sets: -1
+    std::vector<int> members;  // consumers, as indices of views_, ascending
   };
 
   // Adapting to `to` costs this beyond what is spent anyway.
@@ -69,7 +65,7 @@ class TensorBuilder {
   void add_exact();
   void add_bits();
   bool add_sets();
-  void add_hub(Hub hub, const std::vector<const PortView*>& consumers);
+  void add_hub(Hub hub, int format, const std::vector<const PortView*>& consumers);
 
   int view_number(const PortView& view);
   // The hub's variable, seen as the numbers of its values.
@@ -81,7 +77,7 @@ class TensorBuilder {
 
   bool may_contain(std::size_t outer, std::size_t inner) const;
   std::vector<std::size_t> inner_hubs(std::size_t outer) const;
-  void add_membership(const Hub& hub, int member);
+  void add_membership(const Hub& hub, const PortView& view);
   void add_containment(const Hub& outer, const Hub& inner);
 
   const Problem& problem_;
@@ -95,7 +91,7 @@ class TensorBuilder {
   FormatSet always_ = 0;                    // demanded whatever is chosen
   std::vector<const PortView*> consumers_;  // those whose demand varies and may cost
 
-  std::vector<Hub> hubs_;
+  std::vector<Ends> ends_;  // per hub
   std::vector<PortView> views_;
   std::map<std::pair<int, std::vector<int>>, int> view_numbers_;
   std::vector<std::vector<std::size_t>> hubs_by_first_;  // per view, those whose first member it is
@@ -191,7 +187,7 @@ void TensorBuilder::add(int tensor, const TensorPorts& ports) {
   const bool exact = count == 1 || (count <= encoding_.exact && cells(all) <= kExactCells);
   if (exact)
     add_exact();
-  else if (encoding_.hub == Encoding::Hub::bits || !add_sets())
+  else if (!add_sets())
     add_bits();
 }
 
@@ -223,7 +219,7 @@ void TensorBuilder::add_bits() {
     if (who.size() == 1)
       alone[last] |= bit;
     else if (who.size() > 1)
-      add_hub({format, bit, {0, bit}}, who);
+      add_hub({-1, bit, {0, bit}, {}, {}}, format, who);
   }
   for (std::size_t c = 0; c < consumers_.size(); ++c) {
     if (alone[c] == 0) continue;
@@ -236,20 +232,40 @@ void TensorBuilder::add_bits() {
 }
 
 // The hub's variable, what it costs, and whom it serves.
-void TensorBuilder::add_hub(Hub hub, const std::vector<const PortView*>& consumers) {
+void TensorBuilder::add_hub(Hub hub, int format, const std::vector<const PortView*>& consumers) {
   hub.variable = static_cast<int>(model_.variables.size());
   model_.variables.push_back({static_cast<int>(hub.sets.size()), false});
-  for (const PortView* view : consumers) hub.members.push_back(view_number(*view));
-  std::sort(hub.members.begin(), hub.members.end());
+  Ends ends = {format, {}};
+  for (const PortView* view : consumers) ends.members.push_back(view_number(*view));
+  std::sort(ends.members.begin(), ends.members.end());
   const PortView values = values_of(hub);
   add_factor({maker_, &values}, [&](const std::vector<int>& formats) {
     return residuals(formats[0], hub.sets[at(formats[1])]);
   });
-  hubs_.push_back(std::move(hub));
+  model_.hubs.push_back(std::move(hub));
+  ends_.push_back(std::move(ends));
+}
+
+// Adds the sets of 1 to `most` of the formats, the smallest first; false: more than `most_sets`.
+bool add_all_sets(const std::vector<int>& formats, std::size_t most, std::size_t most_sets,
+                  std::vector<FormatSet>& sets) {
+  std::vector<std::pair<FormatSet, std::size_t>> last = {{0, 0}};  // and what may be added
+  for (std::size_t size = 1; size <= most; ++size) {
+    std::vector<std::pair<FormatSet, std::size_t>> longer;
+    for (const auto& [set, first] : last)
+      for (std::size_t i = first; i < formats.size(); ++i) {
+        if (sets.size() == most_sets) return false;
+        longer.emplace_back(set | format_bit(formats[i]), i + 1);
+        sets.push_back(longer.back().first);
+      }
+    last = std::move(longer);
+  }
+  return true;
 }
 
 // One variable over the sets of formats that may be demanded at once; false: too many.
 bool TensorBuilder::add_sets() {
+  if (encoding_.most_sets == 0) return false;
   Hub hub;
   std::vector<int> tracked;
   bool may_be_none = true;
@@ -262,16 +278,11 @@ bool TensorBuilder::add_sets() {
   }
   for (int format = 0; format < problem_.formats; ++format)
     if ((hub.tracked >> format & 1) != 0) tracked.push_back(format);
-  if (tracked.size() > 16) return false;
-  for (std::uint32_t mask = may_be_none ? 0 : 1; mask < (1U << tracked.size()); ++mask) {
-    if (at(std::popcount(mask)) > consumers_.size()) continue;
-    FormatSet set = 0;
-    for (std::size_t i = 0; i < tracked.size(); ++i)
-      if ((mask >> i & 1) != 0) set |= format_bit(tracked[i]);
-    hub.sets.push_back(set);
-    if (hub.sets.size() > kHubSets) return false;
-  }
-  add_hub(std::move(hub), consumers_);
+  if (may_be_none) hub.sets.push_back(0);
+  const std::size_t most =
+      std::min({consumers_.size(), tracked.size(), at(encoding_.most_formats)});
+  if (!add_all_sets(tracked, most, encoding_.most_sets, hub.sets)) return false;
+  add_hub(std::move(hub), -1, consumers_);
   return true;
 }
 
@@ -285,54 +296,58 @@ int TensorBuilder::view_number(const PortView& view) {
 // Everything that `inner` offers, `outer` must offer: true where the inner's consumers are among
 // the outer's, and the inner speaks of all formats that matter to the outer.
 bool TensorBuilder::may_contain(std::size_t outer, std::size_t inner) const {
-  const Hub& a = hubs_[outer];
-  const Hub& b = hubs_[inner];
+  const Ends& a = ends_[outer];
+  const Ends& b = ends_[inner];
   if (outer == inner || a.format != b.format || b.members.size() > a.members.size()) return false;
   if (b.members.size() == a.members.size() && inner < outer) return false;  // no cycles
   if (!std::includes(a.members.begin(), a.members.end(), b.members.begin(), b.members.end()))
     return false;
   FormatSet wanted = 0;
   for (const int member : b.members) wanted |= wants(views_[at(member)]);
-  return (a.tracked & wanted & ~b.tracked) == 0;
+  return (model_.hubs[outer].tracked & wanted & ~model_.hubs[inner].tracked) == 0;
 }
 
 // Hubs that the outer one may contain as far as their size and first member tell, the largest
 // first.
 std::vector<std::size_t> TensorBuilder::inner_hubs(std::size_t outer) const {
   std::vector<std::size_t> inner;
-  for (const int member : hubs_[outer].members)
+  for (const int member : ends_[outer].members)
     for (const std::size_t hub : hubs_by_first_[at(member)])
-      if (hub != outer && hubs_[hub].format == hubs_[outer].format) inner.push_back(hub);
+      if (hub != outer && ends_[hub].format == ends_[outer].format) inner.push_back(hub);
   std::sort(inner.begin(), inner.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair(hubs_[b].members.size(), a) < std::pair(hubs_[a].members.size(), b);
+    return std::pair(ends_[b].members.size(), a) < std::pair(ends_[a].members.size(), b);
   });
   return inner;
 }
 
 void TensorBuilder::connect_hubs() {
   hubs_by_first_.resize(views_.size());
-  for (std::size_t h = 0; h < hubs_.size(); ++h)
-    hubs_by_first_[at(hubs_[h].members[0])].push_back(h);
-  for (std::size_t h = 0; h < hubs_.size(); ++h) {
-    std::vector<int> open = hubs_[h].members;
+  for (std::size_t h = 0; h < ends_.size(); ++h)
+    hubs_by_first_[at(ends_[h].members[0])].push_back(h);
+  for (std::size_t h = 0; h < ends_.size(); ++h) {
+    Hub& hub = model_.hubs[h];
+    std::vector<int> open = ends_[h].members;
     if (encoding_.nested) {
       for (const std::size_t inner : inner_hubs(h)) {
         if (open.size() < 2) break;
         if (!may_contain(h, inner)) continue;
         std::vector<int> rest;
-        std::set_difference(open.begin(), open.end(), hubs_[inner].members.begin(),
-                            hubs_[inner].members.end(), std::back_inserter(rest));
+        std::set_difference(open.begin(), open.end(), ends_[inner].members.begin(),
+                            ends_[inner].members.end(), std::back_inserter(rest));
         if (open.size() - rest.size() < 2) continue;
-        add_containment(hubs_[h], hubs_[inner]);
+        hub.inner.push_back(static_cast<int>(inner));
+        add_containment(hub, model_.hubs[inner]);
         open = std::move(rest);
       }
     }
-    for (const int member : open) add_membership(hubs_[h], member);
+    for (const int member : open) {
+      hub.members.push_back(views_[at(member)]);
+      add_membership(hub, hub.members.back());
+    }
   }
 }
 
-void TensorBuilder::add_membership(const Hub& hub, int member) {
-  const PortView& view = views_[at(member)];
+void TensorBuilder::add_membership(const Hub& hub, const PortView& view) {
   const PortView values = values_of(hub);
   add_factor({&values, &view}, [&](const std::vector<int>& formats) {
     const FormatSet demand = formats[1] == -1 ? 0 : format_bit(formats[1]) & hub.tracked;

@@ -11,9 +11,10 @@ namespace softneuro::dprs {
 namespace {
 
 constexpr int kMemoryRounds = 40;
-// Paths of a ranking that are looked at before the search turns to prices, and after.
-constexpr int kFirstRanking = 64;
-constexpr int kLastRanking = 4096;
+constexpr double kRoundShare = 0.05;  // of the work that is left
+// Paths of a ranking that are looked at before the search turns to prices.
+constexpr int kRanking = 64;
+constexpr double kStepsPerTensor = 10;  // what pricing a path takes, in steps of elimination
 constexpr double kRounding = 1e-9;
 
 class LimitedSolver {
@@ -23,17 +24,13 @@ class LimitedSolver {
 
   Result<Solution> run() {
     if (limits_.least_memory) return smallest();
-    const Outcome first = rank(kFirstRanking);
-    if (first.best.empty()) return no_path(first);
+    const Outcome first = rank();
+    if (first.lower_bound == kInfinity) return no_path(first);
     describe(first, solution_);
-    if (found_.empty()) {
-      price_memory(plain_, [this] { return limits_.max_memory; });
-      if (found_.empty()) find_smallest();
-      if (found_.empty() && !exhausted_) rank(kLastRanking);
-    }
-    if (found_.empty() && !limits_.fallback.empty()) consider(limits_.fallback);
+    if (found_.empty()) price_memory(plain_, [this] { return limits_.max_memory; });
+    if (found_.empty()) find_smallest();
     if (found_.empty()) return nothing_within();
-    improve();
+    if (!proven()) change_single_layers(false);
     return finish();
   }
 
@@ -65,38 +62,34 @@ class LimitedSolver {
   }
 
   // Looks at paths in the order of their cost until the best are proven.
-  Outcome rank(int most) {
+  Outcome rank() {
     int seen = 0;
     bool stopped = false;
     Cost last = 0;  // of the ranking
-    // Time is left for the prices where the ranking shows no path that fits.
-    const auto now = std::chrono::steady_clock::now();
-    const Deadline ranking_deadline = now + (engine_.deadline() - now) / 3;
     Outcome outcome = engine_.run(
-        plain_, std::numeric_limits<int>::max(), [&](Cost cost, const std::vector<int>& choice) {
+        plain_, std::numeric_limits<int>::max(), 1, [&](Cost cost, const std::vector<int>& choice) {
           last = cost;
           consider(choice);
-          stopped = ++seen >= most || (found_.empty() && passed(ranking_deadline)) ||
-                    (found_.size() == at(limits_.k) && found_.back().cost <= cost);
+          stopped =
+              ++seen >= kRanking || (found_.size() == at(limits_.k) && found_.back().cost <= cost);
           return !stopped;
         });
-    bound_ = std::max(bound_, outcome.lower_bound);
-    if (!outcome.optimal) return outcome;
-    bound_ = std::max(bound_, last);
-    exhausted_ = !stopped && !passed(engine_.deadline());
+    bound_ = outcome.optimal ? last : outcome.lower_bound;
+    exhausted_ = outcome.optimal && !stopped && !engine_.is_spent();
     return outcome;
   }
 
-  // The path with the smallest peak that can be found. It depends neither on times nor on the
-  // limit, so a limit of its peak can be kept, whatever is measured in between.
+  // The path with the smallest peak that can be found. Times, the limit and what was done before
+  // have no part in it, so a limit of its peak can be kept, whatever is measured in between.
   void find_smallest() {
+    engine_.restart();
     least_memory_ = std::numeric_limits<std::size_t>::max();
     smallest_.clear();
     Weights weights = plain_;
     for (std::vector<Cost>& times : weights.time) make_free(times);
     for (std::vector<Cost>& times : weights.adapt) make_free(times);
     price_memory(weights, [this] { return least_memory_ - 1; });
-    shrink();
+    change_single_layers(true);
   }
 
   Result<Solution> smallest() {
@@ -118,11 +111,11 @@ class LimitedSolver {
     std::vector<double> prices(steps, 0);
     std::vector<int> choice;
     double unit = -1;
-    for (int round = 0; round < kMemoryRounds && !passed(engine_.deadline()); ++round) {
+    for (int round = 0; round < kMemoryRounds && !engine_.is_spent(); ++round) {
       Weights weights = base;
       add_memory_prices(prices, weights);
       int seen = 0;
-      engine_.run(weights, 1, [&](Cost, const std::vector<int>& next) {
+      engine_.run(weights, 1, kRoundShare, [&](Cost, const std::vector<int>& next) {
         if (seen == 0) choice = next;
         consider(next);
         return ++seen < 8 && !is_found();
@@ -171,42 +164,28 @@ class LimitedSolver {
     }
   }
 
-  // From the smallest path seen, one layer's candidate at a time, while the peak falls.
-  void shrink() {
-    for (bool smaller = !smallest_.empty(); smaller && !is_found();) {
-      smaller = false;
-      for (std::size_t l = 0; l < plain_.time.size(); ++l)
-        for (std::size_t c = 0; c < plain_.time[l].size(); ++c) {
-          if (passed(engine_.deadline()) || is_found()) return;
-          std::vector<int> choice = smallest_;
-          if (std::exchange(choice[l], static_cast<int>(c)) == static_cast<int>(c)) continue;
-          const std::size_t before = least_memory_;
-          consider(choice);
-          smaller = smaller || least_memory_ < before;
-        }
-    }
-  }
-
-  // One layer's candidate at a time, while that is cheaper and within the limits.
-  void improve() {
-    if (proven()) return;
-    for (bool better = true; better;) {
+  // One layer's candidate at a time, while the peak of the smallest path falls, or the best one
+  // within the limits gets cheaper.
+  void change_single_layers(bool for_memory) {
+    const auto best = [&] { return for_memory ? smallest_ : found_[0].choice; };
+    for (bool better = !best().empty(); better;) {
       better = false;
       for (std::size_t l = 0; l < plain_.time.size(); ++l)
         for (std::size_t c = 0; c < plain_.time[l].size(); ++c) {
-          if (passed(engine_.deadline())) return;
-          std::vector<int> choice = found_[0].choice;
+          if (engine_.is_spent() || (for_memory && is_found())) return;
+          std::vector<int> choice = best();
           if (std::exchange(choice[l], static_cast<int>(c)) == static_cast<int>(c)) continue;
-          if (!(weigh(net_, plain_, choice) < found_[0].cost)) continue;
+          engine_.spend(kStepsPerTensor * static_cast<double>(net_.uses.size()));
+          if (!for_memory && !(weigh(net_, plain_, choice) < found_[0].cost)) continue;
           consider(choice);
-          better = better || found_[0].choice == choice;
+          better = better || best() == choice;
         }
     }
   }
 
   Status nothing_within() const {
     if (least_memory_ == std::numeric_limits<std::size_t>::max())
-      return Status(StatusCode::unsupported, "dprs: no path was found in the time given");
+      return Status(StatusCode::unsupported, "dprs: no path was found");
     return Status(StatusCode::unsupported,
                   "dprs: no path within " + std::to_string(limits_.max_memory) +
                       " bytes of memory was found; the smallest peak seen is " +

@@ -44,10 +44,12 @@ struct Net {
 };
 
 struct Encoding {
-  enum class Hub { bits, sets };
   int exact = 2;  // tensors with up to so many consumers: one factor over maker and consumers
-  Hub hub = Hub::bits;
-  bool nested = true;        // containment between hubs instead of memberships
+  // Hubs of up to so many sets are one variable over them, others one variable per format.
+  std::size_t most_sets = 0;
+  bool nested = true;  // containment between hubs instead of memberships
+  // Sets have up to so many formats. Where more are demanded of a tensor, paths are left out.
+  int most_formats = kMaxFormats;
   int ranks = 1;             // tell apart up to so many candidates with the same formats (k best)
   bool scopes_only = false;  // tensors' factors without tables: to find an order
 };
@@ -70,6 +72,15 @@ struct PortView {
   int format(int value) const { return formats[static_cast<std::size_t>(value)]; }
 };
 
+// What is made available of a tensor, and who demands of it.
+struct Hub {
+  int variable = -1;
+  FormatSet tracked = 0;          // formats that it speaks of
+  std::vector<FormatSet> sets;    // per value
+  std::vector<PortView> members;  // consumers for which no inner hub stands
+  std::vector<int> inner;         // hubs whose demands it has, too
+};
+
 struct Model {
   struct LayerTable {
     std::vector<int> variables;
@@ -79,6 +90,7 @@ struct Model {
   std::vector<Factor> factors;
   Cost constant = 0;  // infinite: no path exists
   std::vector<LayerTable> layers;
+  std::vector<Hub> hubs;
   int most_consumers = 0;  // of the tensors that need a hub or an exact factor
 
   // The candidate per layer that the variables' values mean.

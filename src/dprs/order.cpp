@@ -35,7 +35,7 @@ class Ordering {
       queue_.pop();
       if (stamp != stamps_[at(variable)]) continue;
       eliminate(variable, order);
-      if (order.work > most_work) return order;
+      if (order.work > most_work || order.cells > kMostCells) return order;
     }
     order.complete = true;
     return order;

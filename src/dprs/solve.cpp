@@ -9,16 +9,12 @@
 namespace softneuro::dprs {
 namespace {
 
-// One part in so many of the time is left for what is between two looks at the clock.
-constexpr int kReserve = 25;
-
 Status check(const Limits& limits) {
   auto invalid = [](const char* what) {
     return Status(StatusCode::invalid_argument, std::string("dprs: ") + what);
   };
   if (limits.k < 1) return invalid("k must be at least 1");
-  if (limits.time <= std::chrono::nanoseconds::zero())
-    return invalid("the time limit is not positive");
+  if (!(limits.work > 0)) return invalid("the work is not positive");
   return {};
 }
 
@@ -26,7 +22,7 @@ Status check(const Limits& limits) {
 Result<Solution> solve_unlimited(const Net& net, Engine& engine, const Limits& limits) {
   Solution solution;
   const Outcome outcome =
-      engine.run(weights_of(net.problem), limits.k, [&](Cost, const std::vector<int>& choice) {
+      engine.run(weights_of(net.problem), limits.k, 1, [&](Cost, const std::vector<int>& choice) {
         solution.paths.push_back(price(net.problem, net.uses, choice));
         return static_cast<int>(solution.paths.size()) < limits.k;
       });
@@ -45,14 +41,11 @@ Solution without_layers(const Net& net) {
 }
 
 Result<Solution> solve_checked(const Problem& problem, const Limits& limits) {
-  const auto start = std::chrono::steady_clock::now();
   if (Status status = validate(problem); !status.ok()) return status;
   if (Status status = check(limits); !status.ok()) return status;
-  if (!limits.fallback.empty())
-    if (Status status = make_path(problem, limits.fallback).status(); !status.ok()) return status;
   const Net net(problem);
   if (problem.layers.empty()) return without_layers(net);
-  Engine engine(net, limits, start + limits.time - limits.time / kReserve);
+  Engine engine(net, limits.work);
   const bool limited = limits.max_memory != 0 || limits.least_memory;
   Result<Solution> solution =
       limited ? solve_limited(net, engine, limits) : solve_unlimited(net, engine, limits);
@@ -73,8 +66,7 @@ Status no_path(const Outcome& outcome) {
     return Status(StatusCode::unsupported,
                   "dprs: there is no path: some layer has no candidate that is possible, or an "
                   "adapt that every choice needs is impossible");
-  return Status(StatusCode::unsupported,
-                "dprs: no path was found within the time limit; allow more time or larger tables");
+  return Status(StatusCode::unsupported, "dprs: no path was found; allow more work");
 }
 
 void describe(const Outcome& outcome, Solution& solution) {
@@ -89,7 +81,7 @@ Result<Solution> solve(const Problem& problem, const Limits& limits) {
   try {
     return solve_checked(problem, limits);
   } catch (const std::bad_alloc&) {
-    return Status(StatusCode::out_of_memory, "dprs: out of memory; lower table_bytes");
+    return Status(StatusCode::out_of_memory, "dprs: out of memory; lower the work");
   }
 #else
   return solve_checked(problem, limits);

@@ -2,6 +2,7 @@
 // shares nothing with it, on thousands of random DAGs of which many defeat simpler strategies.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <set>
 
 #include "dprs/oracle.h"
 #include "dprs/random_problem.h"
@@ -43,7 +44,6 @@ void compare(std::uint64_t seed, const Kind& kind, int k, Tally& tally) {
   const std::vector<double> expected = ranking(problem, static_cast<std::size_t>(k));
   Limits limits;
   limits.k = k;
-  limits.time = std::chrono::seconds(60);
   const Result<Solution> solution = solve(problem, limits);
   INFO("shape " << name_of(kind.shape) << ", seed " << seed << "\n" << describe(problem));
   ++tally.problems;
@@ -133,6 +133,33 @@ TEST_CASE("dprs: where there are fewer than k paths, all are returned once", "[d
   CHECK(solution->paths[0].adapts == std::vector<Adapt>{{0, 0, 1}});
   CHECK(solution->paths[1].cost == 3);
   CHECK(solution->paths[2].cost == 3);
+}
+
+TEST_CASE("dprs: where adapts are free, each path is returned once", "[dprs]") {
+  constexpr int kFormats = 3, kConsumers = 4;
+  Problem problem;
+  problem.formats = kFormats;
+  problem.tensors.resize(2 + kConsumers);
+  problem.tensors[0].fixed_format = 0;
+  for (Tensor& tensor : problem.tensors) tensor.adapt.assign(kFormats * kFormats, 0);
+  for (int l = 0; l <= kConsumers; ++l) {
+    Layer layer;
+    layer.inputs = {l == 0 ? 0 : 1};
+    layer.outputs = {l + 1};
+    for (int f = 0; f < kFormats; ++f) layer.candidates.push_back({{f}, {f}, 0});
+    problem.layers.push_back(layer);
+  }
+  Limits limits;
+  limits.k = 1000;
+  const Result<Solution> solution = solve(problem, limits);
+  REQUIRE(solution.ok());
+  std::set<std::vector<int>> choices;
+  for (const Path& path : solution->paths) {
+    CHECK(path.cost == 0);
+    choices.insert(path.choice);
+  }
+  CHECK(solution->paths.size() == 243);  // 3 candidates in each of 5 layers
+  CHECK(choices.size() == 243);
 }
 
 }  // namespace softneuro::dprs::oracle

@@ -102,7 +102,7 @@ TEST_CASE("dprs: malformed limits and choices give errors", "[dprs]") {
   limits.k = 0;
   CHECK(solve(sound(), limits).status().code() == StatusCode::invalid_argument);
   limits = {};
-  limits.time = std::chrono::nanoseconds(0);
+  limits.work = 0;
   CHECK(solve(sound(), limits).status().code() == StatusCode::invalid_argument);
   CHECK(make_path(sound(), {0}).status().code() == StatusCode::invalid_argument);
   CHECK(make_path(sound(), {0, 2}).status().code() == StatusCode::invalid_argument);

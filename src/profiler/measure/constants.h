@@ -37,6 +37,8 @@ inline constexpr double kStepsPerByte = 3;
 // What one more step of the plan takes in itself, to hand out its work and wait for the last thread
 // (0.5 µs). It keeps adapts away from layers that take hardly longer.
 inline constexpr double kStepsPerKernel = 100'000;
+// dprs::Limits::work of the search for the path: some milliseconds, which every plan would pay.
+inline constexpr double kDefaultPathWork = 1e6;
 // Of cpu/naive, which computes one element after the other in double.
 inline constexpr double kNaiveSpeed = 0.01;
 // A tuned routine saves so much of the time of the default one of its layer at most: what a path

@@ -45,7 +45,7 @@ Result<Selection> select_least(const NetProblems& problems,
     return choice;
   });
   SelectionRules estimates;
-  estimates.is_repeatable = true;  // equal nets have equal plans
+  estimates.work = kDefaultPathWork;
   // There are no measurements to look for among layers alike.
   estimates.cost = [](const LayerCandidates&, const Candidate& candidate) {
     return candidate.unit_us;

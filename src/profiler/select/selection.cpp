@@ -55,10 +55,9 @@ class Mapper {
     problem_.formats = static_cast<int>(formats_.size());
     dprs::Limits limits;
     limits.k = rules_.k;
-    limits.is_repeatable = rules_.is_repeatable;
+    if (rules_.work > 0) limits.work = rules_.work;
     limits.max_memory = rules_.counts_memory ? rules_.max_memory : 0;
     limits.least_memory = rules_.least_memory;
-    if (rules_.fallback) limits.fallback = rows_of(*rules_.fallback);
     if (rules_.counts_memory) add_sizes();
     SN_ASSIGN_OR_RETURN(const dprs::Solution solution, dprs::solve(problem_, limits));
     Selections selections;
@@ -83,22 +82,6 @@ class Mapper {
     int layer = -1;
     std::vector<int> candidates;
   };
-
-  // The solver's choice; empty where one of its candidates may not be taken.
-  std::vector<int> rows_of(const Selection& selection) const {
-    std::vector<int> choice;
-    for (const Row& row : rows_) {
-      if (row.layer < 0) {
-        choice.push_back(0);
-        continue;
-      }
-      const int wanted = selection.choice[static_cast<std::size_t>(row.layer)];
-      const auto found = std::find(row.candidates.begin(), row.candidates.end(), wanted);
-      if (found == row.candidates.end()) return {};
-      choice.push_back(static_cast<int>(found - row.candidates.begin()));
-    }
-    return choice;
-  }
 
   int format_index(const Format& format) {
     const auto found = std::find(formats_.begin(), formats_.end(), format);

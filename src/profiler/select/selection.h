@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,11 +42,10 @@ double uncertainty(const MeanTime& inside, double noise);
 
 struct SelectionRules {
   int k = 1;
-  bool is_repeatable = false;         // dprs::Limits::is_repeatable
-  bool counts_memory = false;         // tensors, workspace and packed weights (dprs::peak_memory)
-  std::size_t max_memory = 0;         // of that; 0: no limit
-  bool least_memory = false;          // dprs::Limits::least_memory, with counts_memory
-  std::optional<Selection> fallback;  // dprs::Limits::fallback
+  double work = 0;             // dprs::Limits::work; 0: its default
+  bool counts_memory = false;  // tensors, workspace and packed weights (dprs::peak_memory)
+  std::size_t max_memory = 0;  // of that; 0: no limit
+  bool least_memory = false;   // dprs::Limits::least_memory, with counts_memory
   // Whether a candidate may be taken; null: all that were measured and are right.
   std::function<bool(const LayerCandidates&, const Candidate&)> allowed;
   // Cost of a candidate; null: its time inside the net, the mean over layers with the same problem.

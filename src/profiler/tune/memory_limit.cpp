@@ -46,7 +46,6 @@ Result<MemoryLimit::Sized> MemoryLimit::select_sized(const SelectionRules& rules
 // as possible is.
 Result<MemoryLimit::Fit> MemoryLimit::fit(SelectionRules rules) const {
   rules.max_memory = 0;
-  rules.fallback.reset();
   SN_ASSIGN_OR_RETURN(const Sized fastest, select_sized(rules));
   if (fastest.memory <= bytes()) return Fit{fastest.selection, 0, std::nullopt};
   rules.least_memory = true;
@@ -57,7 +56,6 @@ Result<MemoryLimit::Fit> MemoryLimit::fit(SelectionRules rules) const {
         "found takes {} ({:.3g} MiB). Allow more, or more schemas",
         bytes(), mebibytes(bytes()), smallest.memory, mebibytes(smallest.memory));
   rules.least_memory = false;
-  rules.fallback = smallest.selection;
   Sized over = fastest;
   Fit fit{smallest.selection, smallest.selection.memory, smallest.selection};
   for (int round = 0; round < constants::kMemoryPlans; ++round) {
@@ -94,7 +92,6 @@ SelectionRules MemoryLimit::rules() const {
   SelectionRules rules;
   rules.counts_memory = bytes() > 0;
   rules.max_memory = fit_.bound;
-  rules.fallback = fit_.smallest;
   return rules;
 }
 
