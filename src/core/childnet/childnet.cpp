@@ -235,9 +235,13 @@ Result<ExpandedChildnet> ChildnetImplementation::expand_anew(const RoutineParams
 
 Result<std::shared_ptr<Implementation>> ChildnetRoutine::make_implementation(
     ProblemPtr problem, const RoutineContext& context) const {
-  auto made = std::make_shared<ChildnetImplementation>(std::move(problem), context, *this);
-  SN_RETURN_IF_ERROR(made->expand(made->default_params()).status());
-  return std::shared_ptr<Implementation>(std::move(made));
+  return make_implementation_of<ChildnetImplementation>(std::move(problem), context, *this);
+}
+
+Applicability ChildnetImplementation::applicable() const {
+  const auto inside = expand(default_params());
+  return inside.ok() ? Applicability::yes()
+                     : Applicability::no(std::string(inside.status().message()));
 }
 
 RoutineParams ChildnetImplementation::default_params() const {
@@ -257,9 +261,9 @@ ParamSpace ChildnetImplementation::outer_space() const {
 }
 
 Applicability ChildnetImplementation::check_params(const RoutineParams& params) const {
-  if (params == default_params()) return Applicability::yes();
   const auto named = expand(params);
   if (!named.ok()) return Applicability::no(std::string(named.status().message()));
+  if (params == default_params()) return Applicability::yes();
   RoutineParams open = params;
   open.set("inner", std::string());
   if (outer_space().contains(open)) return Applicability::yes();

@@ -91,6 +91,7 @@ class SN_INTREE ChildnetImplementation final
   ParamSpace outer_space() const;
 
   const ChildnetImplementation* as_childnet() const override { return this; }
+  Applicability applicable() const override;
   RoutineParams default_params() const override;
   // One layer at a time is given another routine, for tests; a tuner names whole paths instead, and
   // check_params() takes them.

@@ -29,10 +29,7 @@ Result<ImplementationPtr> implement_choice(const RoutineContext& context,
   const std::vector<FormatTuple> known = routine->formats(model_problem);
   if (std::find(known.begin(), known.end(), choice.formats) == known.end())
     return unsupported("the routine does not offer the formats {}", choice.formats.str());
-  SN_ASSIGN_OR_RETURN(ImplementationPtr implementation,
-                      context.implement(*routine, with_formats(model_problem, choice.formats)));
-  SN_RETURN_IF_ERROR(implementation->check_params(choice.params).status());
-  return implementation;
+  return context.implement(*routine, with_formats(model_problem, choice.formats), choice.params);
 }
 
 }  // namespace softneuro

@@ -46,6 +46,9 @@ class SN_INTREE Implementation {
   // without type information.
   virtual const class ChildnetImplementation* as_childnet() const { return nullptr; }
 
+  // Whether there are any parameters with which it computes the problem, where that takes a while
+  // to find out. RoutineContext::implement() asks, unless it is given parameters. Default: yes.
+  virtual Applicability applicable() const { return Applicability::yes(); }
   // How fast it computes the problem where nothing was measured, > 0: multiply-adds (or other
   // steps) in a given time, as a multiple of those of the library's dense products on channels-last
   // tensors. It weighs formats against each other; among routines of the same formats the rank

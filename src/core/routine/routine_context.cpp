@@ -116,8 +116,8 @@ RoutineContext RoutineContext::inside_childnet() const {
   return inside;
 }
 
-Result<ImplementationPtr> RoutineContext::implement(const Routine& routine,
-                                                    const ProblemPtr& problem) const {
+Result<ImplementationPtr> RoutineContext::analyse(const Routine& routine,
+                                                  const ProblemPtr& problem) const {
   SN_RETURN_IF_ERROR(check_before(routine, *problem).status());
   SN_ASSIGN_OR_RETURN(std::shared_ptr<Implementation> made, routine.implement(problem, *this));
   if (made->problem_ != problem) {  // some of the post-ops are left
@@ -130,8 +130,23 @@ Result<ImplementationPtr> RoutineContext::implement(const Routine& routine,
   return ImplementationPtr(std::move(made));
 }
 
+Result<ImplementationPtr> RoutineContext::implement(const Routine& routine,
+                                                    const ProblemPtr& problem) const {
+  SN_ASSIGN_OR_RETURN(ImplementationPtr made, analyse(routine, problem));
+  SN_RETURN_IF_ERROR(made->applicable().status());
+  return made;
+}
+
 Result<ImplementationPtr> RoutineContext::implement(const Routine& routine, Problem problem) const {
   return implement(routine, std::make_shared<const Problem>(std::move(problem)));
+}
+
+Result<ImplementationPtr> RoutineContext::implement(const Routine& routine, Problem problem,
+                                                    const RoutineParams& params) const {
+  SN_ASSIGN_OR_RETURN(ImplementationPtr made,
+                      analyse(routine, std::make_shared<const Problem>(std::move(problem))));
+  SN_RETURN_IF_ERROR(made->check_params(params).status());
+  return made;
 }
 
 Applicability RoutineContext::check(const Routine& routine, Problem problem) const {

@@ -45,6 +45,10 @@ class SN_INTREE RoutineContext {
   // not apply.
   Result<ImplementationPtr> implement(const Routine& routine, const ProblemPtr& problem) const;
   Result<ImplementationPtr> implement(const Routine& routine, Problem problem) const;
+  // The same with parameters, which may come from a file; unsupported, too: check_params() refuses
+  // them. Other parameters are not asked about: a library may have none.
+  Result<ImplementationPtr> implement(const Routine& routine, Problem problem,
+                                      const RoutineParams& params) const;
   // Whether it applies.
   Applicability check(const Routine& routine, Problem problem) const;
   // Every routine of the problem's layer type, in order of descriptor.
@@ -58,6 +62,8 @@ class SN_INTREE RoutineContext {
                                            std::span<const std::string> schemas = {}) const;
 
  private:
+  Result<ImplementationPtr> analyse(const Routine& routine, const ProblemPtr& problem) const;
+
   const Registry* registry_;
   int threads_;
   int childnet_depth_ = 0;

@@ -1,7 +1,9 @@
 #include "plugins/onednn/weighted_answers.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "core/base/error.h"
 #include "plugins/onednn/answer_cache.h"
 
 namespace softneuro::onednn {
@@ -33,17 +35,42 @@ const std::vector<WeightedChoice>& WeightedAnswers::choices() const {
   return *choices_;
 }
 
-std::optional<WeightedChoice> WeightedAnswers::named(const RoutineParams& params) const {
+std::optional<WeightedChoice> WeightedAnswers::find(const std::string& key,
+                                                    const RoutineParams& params) const {
   using Named = std::optional<WeightedChoice>;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto [entry, is_new] = named_.try_emplace(params.str());
+  const auto [entry, is_new] = named_.try_emplace(key);
   if (!is_new) return entry->second;
   Named choice = or_none<Named>(
       [&] { return named_choice(layer_, problem_, threads_, task_, ways_, params); });
   entry->second = choice;
-  // Descriptors of a convolution take up to some hundred kilobytes.
   if (entry->second) entry->second->descs.clear();
   return choice;
+}
+
+std::optional<WeightedChoice> WeightedAnswers::named(const RoutineParams& params) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto choice = find(params.str(), params);
+  if (choice) choice->descs.clear();
+  return choice;
+}
+
+Result<std::shared_ptr<const WeightedSolution>> WeightedAnswers::solution(
+    const RoutineParams& params) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::string key = params.str();
+  std::weak_ptr<const WeightedSolution>& known = solutions_[key];
+  if (auto solution = known.lock()) return solution;
+  auto choice = find(key, params);
+  if (!choice) return invalid_argument("oneDNN: no implementation for parameters {}", key);
+  const auto fused = std::find_if(ways_.begin(), ways_.end(),
+                                  [&](const FusedOps& ops) { return ops.taken == choice->fused; });
+  SN_ASSIGN_OR_RETURN(WeightedWork work,
+                      WeightedWork::make(layer_, problem_, task_, *choice, *fused));
+  choice->descs.clear();
+  auto solution = std::make_shared<const WeightedSolution>(
+      WeightedSolution{*std::move(choice), *fused, std::move(work)});
+  known = solution;
+  return solution;
 }
 
 }  // namespace softneuro::onednn

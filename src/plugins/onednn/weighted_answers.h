@@ -8,9 +8,16 @@
 #include <optional>
 #include <vector>
 
-#include "plugins/onednn/weighted_layer.h"
+#include "plugins/onednn/weighted_work.h"
 
 namespace softneuro::onednn {
+
+// One way to compute the problem.
+struct WeightedSolution {
+  WeightedChoice choice;  // without descriptors
+  FusedOps fused;
+  WeightedWork work;
+};
 
 // Thread safe. Where the library fails, the answer is that it has nothing.
 class WeightedAnswers {
@@ -23,11 +30,16 @@ class WeightedAnswers {
   // Whether choices() has any; asks for no more than that.
   bool has_choices() const;
   const std::vector<WeightedChoice>& choices() const;
-  // The choice that `params` name. It has WeightedChoice::descs for who asks first: whoever wants
-  // them keeps them.
+  // The choice that `params` name, without descriptors.
   std::optional<WeightedChoice> named(const RoutineParams& params) const;
+  // The choice that `params` name, worked out: shared while somebody has it, since descriptors of a
+  // convolution take up to some hundred kilobytes. invalid_argument if there is none.
+  Result<std::shared_ptr<const WeightedSolution>> solution(const RoutineParams& params) const;
 
  private:
+  // With descriptors if it is asked for the first time. Precondition: the mutex is held.
+  std::optional<WeightedChoice> find(const std::string& key, const RoutineParams& params) const;
+
   const WeightedLayer& layer_;
   const Problem problem_;
   const int threads_;
@@ -37,6 +49,7 @@ class WeightedAnswers {
   mutable std::optional<bool> has_choices_;
   mutable std::optional<std::vector<WeightedChoice>> choices_;
   mutable std::map<std::string, std::optional<WeightedChoice>> named_;
+  mutable std::map<std::string, std::weak_ptr<const WeightedSolution>> solutions_;
 };
 
 }  // namespace softneuro::onednn

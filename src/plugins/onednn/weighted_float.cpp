@@ -7,7 +7,6 @@
 #include "plugins/onednn/answer_cache.h"
 #include "plugins/onednn/routines.h"
 #include "plugins/onednn/weighted_answers.h"
-#include "plugins/onednn/weighted_work.h"
 
 namespace softneuro::onednn {
 namespace {
@@ -18,12 +17,14 @@ enum Input : std::size_t { kX, kWeights, kBias };
 class FloatImplementation final : public Implementation {
  public:
   FloatImplementation(ProblemPtr problem, const RoutineContext& context, const WeightedLayer& layer,
-                      WeightedTask task, std::shared_ptr<const WeightedAnswers> answers)
-      : Implementation(std::move(problem), context),
-        layer_(layer),
-        task_(std::move(task)),
-        answers_(std::move(answers)) {}
+                      std::shared_ptr<const WeightedAnswers> answers)
+      : Implementation(std::move(problem), context), layer_(layer), answers_(std::move(answers)) {}
 
+  Applicability applicable() const override {
+    return answers_->has_choices()
+               ? Applicability::yes()
+               : Applicability::no("the library has only reference code for it");
+  }
   RoutineParams default_params() const override {
     const auto& choices = answers_->choices();
     return choices.empty() ? RoutineParams{} : choice_params(choices.front(), context().threads());
@@ -32,75 +33,62 @@ class FloatImplementation final : public Implementation {
     return choice_space(answers_->choices(), problem(), context().threads());
   }
   Applicability check_params(const RoutineParams& params) const override {
-    const auto work = work_of(params);
-    if (work.ok() && is_listed((*work)->choice, params, context().threads()))
+    const auto solution = solution_of(params);
+    if (solution.ok() && is_listed((*solution)->choice, params, context().threads()))
       return Applicability::yes();
+    if (Applicability any = applicable(); !any) return any;
     return Implementation::check_params(params);
   }
 
   Result<Packing> packing(const RoutineParams& params) const override {
-    SN_ASSIGN_OR_RETURN(const auto work, work_of(params));
-    return Packing{layer_.packs_weights() ? work->work.packed_bytes() : 0, work->work.pack_key()};
+    SN_ASSIGN_OR_RETURN(const auto solution, solution_of(params));
+    return Packing{layer_.packs_weights() ? solution->work.packed_bytes() : 0,
+                   solution->work.pack_key()};
   }
   Status pack(const RoutineParams& params, Allocator& scratch, std::byte* packed) const override {
-    SN_ASSIGN_OR_RETURN(const auto work, work_of(params));
+    SN_ASSIGN_OR_RETURN(const auto solution, solution_of(params));
     SN_ASSIGN_OR_RETURN(const Tensor weights,
                         as_float32(problem().inputs[kWeights].value, scratch));
-    return work->work.pack(weights.data(), packed);
+    return solution->work.pack(weights.data(), packed);
   }
 
  protected:
   Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
                                                 const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(const auto work, work_of(params));
-    if (packed.bytes.bytes() != work->work.packed_bytes())
+    SN_ASSIGN_OR_RETURN(const auto solution, solution_of(params));
+    if (packed.bytes.bytes() != solution->work.packed_bytes())
       return invalid_argument("packed weights have {} bytes, expected {}", packed.bytes.bytes(),
-                              work->work.packed_bytes());
+                              solution->work.packed_bytes());
     WeightedWork::Constants constants;
     constants.packed = packed.bytes;
     if (problem().has_input(kBias)) {
       SN_ASSIGN_OR_RETURN(constants.bias,
                           as_float32(problem().inputs[kBias].value, default_allocator()));
     }
-    const std::size_t fused = work->choice.fused;
+    const std::size_t fused = solution->choice.fused;
     Problem rest = problem();
     rest.post_ops.erase(rest.post_ops.begin(),
                         rest.post_ops.begin() + static_cast<std::ptrdiff_t>(fused));
     SN_ASSIGN_OR_RETURN(PostOpProgram tail, PostOpProgram::create(rest));
-    return work->work.kernel(std::move(constants), fuse(fused), std::move(tail));
+    return solution->work.kernel(std::move(constants), solution->fused, std::move(tail));
   }
 
  private:
-  struct Work {
-    WeightedChoice choice;  // without descriptors
-    WeightedWork work;
-  };
-
-  FusedOps fuse(std::size_t most) const {
-    return fuse_float(problem(), layer_.channel_axis(problem()), most);
-  }
-
-  // The work that `params` name, kept for the next question.
-  Result<std::shared_ptr<const Work>> work_of(const RoutineParams& params) const {
+  // Kept for the next question.
+  Result<std::shared_ptr<const WeightedSolution>> solution_of(const RoutineParams& params) const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (last_ != nullptr && last_params_ == params) return last_;
-    auto choice = answers_->named(params);
-    if (!choice)
-      return invalid_argument("oneDNN: no implementation for parameters {}", params.str());
-    SN_ASSIGN_OR_RETURN(WeightedWork work,
-                        WeightedWork::make(layer_, problem(), task_, *choice, fuse(choice->fused)));
-    choice->descs.clear();
-    last_ = std::make_shared<const Work>(Work{*std::move(choice), std::move(work)});
-    last_params_ = params;
+    if (last_ == nullptr || !(last_params_ == params)) {
+      SN_ASSIGN_OR_RETURN(last_, answers_->solution(params));
+      last_params_ = params;
+    }
     return last_;
   }
 
   const WeightedLayer& layer_;
-  WeightedTask task_;
   std::shared_ptr<const WeightedAnswers> answers_;
   mutable std::mutex mutex_;
   mutable RoutineParams last_params_;
-  mutable std::shared_ptr<const Work> last_;
+  mutable std::shared_ptr<const WeightedSolution> last_;
 };
 
 // The routine of `layer` (which lives as long as the process) in the descriptor's layout. `impl`
@@ -135,14 +123,12 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
 
   Result<std::shared_ptr<Implementation>> make_implementation(
       ProblemPtr problem, const RoutineContext& context) const override {
-    WeightedTask task = task_of(*problem);
     auto answers = answers_.get(fmt::format("{} {}", context.threads(), problem->str()), [&] {
-      return std::make_shared<const WeightedAnswers>(layer_, *problem, context.threads(), task,
-                                                     ways_of(*problem));
+      return std::make_shared<const WeightedAnswers>(layer_, *problem, context.threads(),
+                                                     task_of(*problem), ways_of(*problem));
     });
-    if (!answers->has_choices()) return unsupported("the library has only reference code for it");
     return make_implementation_of<FloatImplementation>(std::move(problem), context, layer_,
-                                                       std::move(task), std::move(answers));
+                                                       std::move(answers));
   }
 
  private:

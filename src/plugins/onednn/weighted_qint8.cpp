@@ -6,7 +6,6 @@
 #include "plugins/onednn/answer_cache.h"
 #include "plugins/onednn/routines.h"
 #include "plugins/onednn/weighted_answers.h"
-#include "plugins/onednn/weighted_work.h"
 
 namespace softneuro::onednn {
 namespace {
@@ -67,6 +66,13 @@ class QuantizedImplementation final : public Implementation {
         ops_(std::move(ops)),
         answers_(std::move(answers)) {}
 
+  Applicability applicable() const override {
+    return answers_->has_choices()
+               ? Applicability::yes()
+               : Applicability::no(
+                     "the library has only reference code for it, or sums of 8-bit products that "
+                     "saturate, as they do without VNNI instructions");
+  }
   RoutineParams default_params() const override {
     const auto& choices = answers_->choices();
     return choices.empty() ? RoutineParams{} : choice_params(choices.front(), context().threads());
@@ -77,6 +83,7 @@ class QuantizedImplementation final : public Implementation {
   Applicability check_params(const RoutineParams& params) const override {
     const auto choice = answers_->named(params);
     if (choice && is_listed(*choice, params, context().threads())) return Applicability::yes();
+    if (Applicability any = applicable(); !any) return any;
     return Implementation::check_params(params);
   }
 
@@ -120,10 +127,9 @@ class QuantizedImplementation final : public Implementation {
   std::int64_t channels() const { return layer_.outputs(problem()); }
 
   Result<WeightedWork> work_of(const RoutineParams& params, std::vector<float> scales) const {
-    auto choice = answers_->named(params);
+    const auto choice = answers_->named(params);  // without descriptors: 2.6 has scales in them
     if (!choice)
       return invalid_argument("oneDNN: no implementation for parameters {}", params.str());
-    choice->descs.clear();  // 2.6 has scales in them
     return WeightedWork::make(layer_, problem(), task_of(layer_, problem(), std::move(scales)),
                               *choice, ops_);
   }
@@ -168,10 +174,6 @@ class QuantizedRoutine final : public Routine {
                                                      task_of(layer_, *problem),
                                                      std::vector<FusedOps>{*ops});
     });
-    if (!answers->has_choices())
-      return unsupported(
-          "the library has only reference code for it, or sums of 8-bit products that saturate, "
-          "as they do without VNNI instructions");
     return make_implementation_of<QuantizedImplementation>(std::move(problem), context, layer_,
                                                            *std::move(ops), std::move(answers));
   }
