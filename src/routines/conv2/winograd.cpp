@@ -19,9 +19,8 @@ void read_panel(const WgWeights& weights, std::int64_t panel, std::int64_t c, fl
   const std::int64_t kernel = weights.taps * weights.taps;
   const std::int64_t first = panel * kWgPanel, count = std::min(kWgPanel, weights.out - first);
   if (count < kWgPanel) std::fill_n(to, kernel * kWgPanel, 0.0f);
-  transpose_tiles().transpose(sizeof(float),
-                              {weights.data + (first * weights.in + c) * kernel, to,
-                               weights.in * kernel, kWgPanel, count, kernel});
+  transpose_tiles().transpose(sizeof(float), {weights.data + (first * weights.in + c) * kernel, to,
+                                              weights.in * kernel, kWgPanel, count, kernel});
 }
 
 }  // namespace
