@@ -31,7 +31,7 @@ class SN_INTREE RoutineContext {
  public:
   // The registry outlives this object, and what is made with it.
   explicit RoutineContext(const Registry& registry, int threads = 1)
-      : registry_(&registry), threads_(threads) {}
+      : registry_(&registry), threads_(threads < 1 ? 1 : threads) {}
 
   const Registry& registry() const { return *registry_; }
   // That will work on the problem: for routines that partition it beforehand. At least 1.
