@@ -120,7 +120,7 @@ Result<ImplementationPtr> RoutineContext::analyse(const Routine& routine,
                                                   const ProblemPtr& problem) const {
   SN_RETURN_IF_ERROR(check_before(routine, *problem).status());
   SN_ASSIGN_OR_RETURN(std::shared_ptr<Implementation> made, routine.implement(problem, *this));
-  if (made->problem_ != problem) {  // some of the post-ops are left
+  if (made->problem().post_ops.empty() && !problem->post_ops.empty()) {  // they are left to do
     const UnfusedPostOps unfused = registry_->unfused_post_ops(routine.descriptor().device);
     if (unfused.supports == nullptr)
       return unsupported("neither the routine nor its device supports the post-ops");
