@@ -35,7 +35,6 @@ LayerCost cost_of(const char* type, Params layer_params, std::vector<Input> inpu
   const LayerType* found = builtin_layer_types().find(type);
   REQUIRE(found != nullptr);
   const Layer& layer = graph.add_layer(*found, "layer", in, out, std::move(layer_params));
-  const Registry registry(builtin_layer_types());
   const Result<Problem> problem = make_problem(layer, std::move(specs));
   INFO(problem.status().message());
   REQUIRE(problem.ok());

@@ -7,7 +7,6 @@
 
 #include "core/routine/evaluate.h"
 #include "cpu/gemm/int8_tile.h"
-#include "routines/builtin.h"
 #include "support/graph_evaluator.h"
 
 using namespace softneuro;
@@ -31,7 +30,6 @@ Problem problem_of(const Graph& graph, std::vector<float> means = {}) {
     }
     specs.push_back(std::move(spec));
   }
-  static const Registry registry = make_builtin_registry().value();
   Problem problem = make_problem(layer, std::move(specs)).value();
   problem.inputs[0].type = DataType::qint8;
   problem.inputs[0].quantization = Quantization{false, -1, {0.1f}, {7}, std::move(means)};
