@@ -25,7 +25,7 @@ Problem convolution() {
   x.type = w.type = DataType::float32;
   x.shape = Shape{1, 16, 12, 12};
   x.layout = Layout::channels_last;
-  w.shape = Shape{16, 16, 3, 3};
+  w.shape = Shape{32, 16, 3, 3};
   w.constant = true;
   w.value = Tensor::create(DataType::float32, w.shape).value();
   Problem problem = make_problem(layer, std::vector<TensorSpec>{x, w}).value();
