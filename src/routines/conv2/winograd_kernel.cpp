@@ -292,7 +292,7 @@ class WgKernel final : public Kernel {
     const std::int64_t n = panel * kPanelBlocks;
     const std::int64_t blocks = std::min(kPanelBlocks, out_.blocks - n);
     for (std::int64_t k = 0; k < in_.count; k += cut_.depth) {
-      WgExpand expanded;
+      WgExpand expanded = {};
       expanded.from = run.weights + (panel * in_.count + k) * t_.taps() * kWgPanel;
       expanded.depth = std::min(cut_.depth, in_.count - k);
       expanded.to = u;
@@ -318,7 +318,7 @@ class WgKernel final : public Kernel {
     const Tiling::Place place = t_.place_of(block.first + t);
     const T* const image = run.x + place.image * in_.image_stride;
     const T* pixels[kMaxWinogradTile * kMaxWinogradTile];
-    WgEncode<T> task;
+    WgEncode<T> task = {};
     task.pixels = pixels;
     task.input_block_stride = in_.block_stride;
     task.point_stride = cut_.v.point_stride;
@@ -363,7 +363,7 @@ class WgKernel final : public Kernel {
     const Tiling::Place place = t_.place_of(block.first + t);
     const std::int64_t at = place.image * out_.image_stride + n * out_.block_stride +
                             (place.row * t_.x.output + place.column) * out_.pixel_stride;
-    WgDecode<T> task;
+    WgDecode<T> task = {};
     task.from = block.c + t * kWgBlock;
     task.point_stride = cut_.c.point_stride;
     task.block_stride = cut_.c.block_stride;
@@ -435,9 +435,9 @@ Result<std::unique_ptr<Kernel>> make_wg_kernel(const Problem& problem, int threa
     return make_kernel<WgKernel<T>>(geometry, problem.inputs[kX].layout, choice, threads,
                                     std::move(packed), std::move(post_ops));
   };
-  return type == DataType::float16    ? make(Half{})
-         : type == DataType::bfloat16 ? make(BFloat16{})
-                                      : make(float{});
+  if (type == DataType::float16) return make(Half{});
+  if (type == DataType::bfloat16) return make(BFloat16{});
+  return make(float{});
 }
 
 }  // namespace softneuro

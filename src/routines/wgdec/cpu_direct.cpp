@@ -32,7 +32,7 @@ class DirectWgdecKernel final : public Kernel {
     const std::int64_t channels = y_[1];
     const std::int64_t row = t / across_ * outputs_, column = t % across_ * outputs_;
     const std::int64_t at = ((n * y_[2] + row) * y_[3] + column) * channels;
-    WgDecode<float> task;
+    WgDecode<float> task = {};
     task.from = context.input(0).as<float>() + (n * m_[2] * m_[3] + t) * channels;
     task.point_stride = m_[3] * channels;
     task.block_stride = kWgBlock;

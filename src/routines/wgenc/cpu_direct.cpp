@@ -37,7 +37,7 @@ class DirectWgencKernel final : public Kernel {
                            x_[3], channels, zeros_.data()},
                           tile_, t / across_ * outputs_ - top_, t % across_ * outputs_ - left_,
                           pixels);
-    WgEncode<float> task;
+    WgEncode<float> task = {};
     task.pixels = pixels;
     task.input_block_stride = kWgBlock;
     task.blocks = channels / kWgBlock;
