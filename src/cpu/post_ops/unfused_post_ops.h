@@ -7,8 +7,9 @@
 
 namespace softneuro {
 
-// Runs `base`, which was made for the problem without post-ops, with its own inputs; then the post-ops of
-// `problem` work in place on output 0. unsupported where an op would change the data type.
+// Runs `base`, which was made for the problem without post-ops, with its own inputs; then the
+// post-ops of `problem` work in place on output 0. unsupported where an op would change the data
+// type.
 SN_INTREE Result<std::unique_ptr<Kernel>> append_post_ops(std::unique_ptr<Kernel> base,
                                                           const Problem& problem);
 
