@@ -73,4 +73,13 @@ Result<std::shared_ptr<const WeightedSolution>> WeightedAnswers::solution(
   return solution;
 }
 
+RoutineParams WeightedImplementation::default_params() const {
+  const auto& choices = answers_->choices();
+  return choices.empty() ? RoutineParams{} : choice_params(choices.front(), context().threads());
+}
+
+ParamSpace WeightedImplementation::param_space() const {
+  return choice_space(answers_->choices(), problem(), context().threads());
+}
+
 }  // namespace softneuro::onednn

@@ -52,4 +52,23 @@ class WeightedAnswers {
   mutable std::map<std::string, std::weak_ptr<const WeightedSolution>> solutions_;
 };
 
+// One layer, whose parameters are what the library has for it.
+class WeightedImplementation : public Implementation {
+ public:
+  // `layer` lives as long as the process.
+  WeightedImplementation(ProblemPtr problem, const RoutineContext& context,
+                         const WeightedLayer& layer, std::shared_ptr<const WeightedAnswers> answers)
+      : Implementation(std::move(problem), context), layer_(layer), answers_(std::move(answers)) {}
+  RoutineParams default_params() const final;
+  ParamSpace param_space() const final;
+
+ protected:
+  const WeightedLayer& layer() const { return layer_; }
+  const WeightedAnswers& answers() const { return *answers_; }
+
+ private:
+  const WeightedLayer& layer_;
+  std::shared_ptr<const WeightedAnswers> answers_;
+};
+
 }  // namespace softneuro::onednn

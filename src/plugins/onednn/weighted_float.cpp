@@ -14,23 +14,14 @@ namespace {
 enum Input : std::size_t { kX, kWeights, kBias };
 
 // Of one layer.
-class FloatImplementation final : public Implementation {
+class FloatImplementation final : public WeightedImplementation {
  public:
-  FloatImplementation(ProblemPtr problem, const RoutineContext& context, const WeightedLayer& layer,
-                      std::shared_ptr<const WeightedAnswers> answers)
-      : Implementation(std::move(problem), context), layer_(layer), answers_(std::move(answers)) {}
+  using WeightedImplementation::WeightedImplementation;
 
   Applicability applicable() const override {
-    return answers_->has_choices()
+    return answers().has_choices()
                ? Applicability::yes()
                : Applicability::no("the library has only reference code for it");
-  }
-  RoutineParams default_params() const override {
-    const auto& choices = answers_->choices();
-    return choices.empty() ? RoutineParams{} : choice_params(choices.front(), context().threads());
-  }
-  ParamSpace param_space() const override {
-    return choice_space(answers_->choices(), problem(), context().threads());
   }
   Applicability check_params(const RoutineParams& params) const override {
     const auto solution = solution_of(params);
@@ -42,7 +33,7 @@ class FloatImplementation final : public Implementation {
 
   Result<Packing> packing(const RoutineParams& params) const override {
     SN_ASSIGN_OR_RETURN(const auto solution, solution_of(params));
-    return Packing{layer_.packs_weights() ? solution->work.packed_bytes() : 0,
+    return Packing{layer().packs_weights() ? solution->work.packed_bytes() : 0,
                    solution->work.pack_key()};
   }
   Status pack(const RoutineParams& params, Allocator& scratch, std::byte* packed) const override {
@@ -78,14 +69,12 @@ class FloatImplementation final : public Implementation {
   Result<std::shared_ptr<const WeightedSolution>> solution_of(const RoutineParams& params) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (last_ == nullptr || !(last_params_ == params)) {
-      SN_ASSIGN_OR_RETURN(last_, answers_->solution(params));
+      SN_ASSIGN_OR_RETURN(last_, answers().solution(params));
       last_params_ = params;
     }
     return last_;
   }
 
-  const WeightedLayer& layer_;
-  std::shared_ptr<const WeightedAnswers> answers_;
   mutable std::mutex mutex_;
   mutable RoutineParams last_params_;
   mutable std::shared_ptr<const WeightedSolution> last_;

@@ -56,32 +56,23 @@ WeightedTask task_of(const WeightedLayer& layer, const Problem& problem,
 }
 
 // Of one layer.
-class QuantizedImplementation final : public Implementation {
+class QuantizedImplementation final : public WeightedImplementation {
  public:
   QuantizedImplementation(ProblemPtr problem, const RoutineContext& context,
                           const WeightedLayer& layer, FusedOps ops,
                           std::shared_ptr<const WeightedAnswers> answers)
-      : Implementation(std::move(problem), context),
-        layer_(layer),
-        ops_(std::move(ops)),
-        answers_(std::move(answers)) {}
+      : WeightedImplementation(std::move(problem), context, layer, std::move(answers)),
+        ops_(std::move(ops)) {}
 
   Applicability applicable() const override {
-    return answers_->has_choices()
+    return answers().has_choices()
                ? Applicability::yes()
                : Applicability::no(
                      "the library has only reference code for it, or sums of 8-bit products that "
                      "saturate, as they do without VNNI instructions");
   }
-  RoutineParams default_params() const override {
-    const auto& choices = answers_->choices();
-    return choices.empty() ? RoutineParams{} : choice_params(choices.front(), context().threads());
-  }
-  ParamSpace param_space() const override {
-    return choice_space(answers_->choices(), problem(), context().threads());
-  }
   Applicability check_params(const RoutineParams& params) const override {
-    const auto choice = answers_->named(params);
+    const auto choice = answers().named(params);
     if (choice && is_listed(*choice, params, context().threads())) return Applicability::yes();
     if (Applicability any = applicable(); !any) return any;
     return Implementation::check_params(params);
@@ -96,7 +87,7 @@ class QuantizedImplementation final : public Implementation {
     SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem()));
     const PackedPlace place = place_of(work, channels());
     SN_RETURN_IF_ERROR(work.pack(weights.values.data(), packed));
-    fill_numbers(problem(), weights, !layer_.has_padding(problem()),
+    fill_numbers(problem(), weights, !layer().has_padding(problem()),
                  reinterpret_cast<float*>(packed + place.bias),
                  reinterpret_cast<float*>(packed + place.scales));
     return {};
@@ -124,19 +115,17 @@ class QuantizedImplementation final : public Implementation {
   }
 
  private:
-  std::int64_t channels() const { return layer_.outputs(problem()); }
+  std::int64_t channels() const { return layer().outputs(problem()); }
 
   Result<WeightedWork> work_of(const RoutineParams& params, std::vector<float> scales) const {
-    const auto choice = answers_->named(params);  // without descriptors: 2.6 has scales in them
+    const auto choice = answers().named(params);  // without descriptors: 2.6 has scales in them
     if (!choice)
       return invalid_argument("oneDNN: no implementation for parameters {}", params.str());
-    return WeightedWork::make(layer_, problem(), task_of(layer_, problem(), std::move(scales)),
+    return WeightedWork::make(layer(), problem(), task_of(layer(), problem(), std::move(scales)),
                               *choice, ops_);
   }
 
-  const WeightedLayer& layer_;
   FusedOps ops_;
-  std::shared_ptr<const WeightedAnswers> answers_;
 };
 
 // The routine of `layer` (which lives as long as the process) in the descriptor's layout. What is
